@@ -1,0 +1,98 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The layers, bottom up; each target imports only what stands above it here. docs/architecture.md
+// says what each is for.
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+let strictC: [CSetting] = [
+  .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=hidden"]),
+]
+
+/// A shipped provider: its logic, which tests import, and the entry alone, which makes the library
+/// (two entries could not be linked into one test process).
+struct Plugin {
+  let name: String
+  let library: String
+
+  var logic: Target {
+    .target(
+      name: "Tabella\(name)", dependencies: ["Tabella", "TabellaSDK", "TabellaFiles"],
+      path: "Plugins/\(name)/Sources", swiftSettings: strict)
+  }
+
+  var entry: Target {
+    .target(
+      name: "\(name)Entry",
+      dependencies: ["CTabella", "TabellaSDK", .byName(name: "Tabella\(name)")],
+      path: "Plugins/\(name)/Entry", swiftSettings: strict,
+      // Only the entry is visible, and the library is never unmapped.
+      linkerSettings: [
+        .unsafeFlags([
+          "-use-ld=lld", "-Xlinker", "--version-script=Plugins/provider.map", "-Xlinker", "-z",
+          "-Xlinker",
+          "nodelete",
+        ])
+      ])
+  }
+
+  var product: Product {
+    .library(name: library, type: .dynamic, targets: ["\(name)Entry"])
+  }
+}
+
+let plugins = [
+  Plugin(name: "CSV", library: "tabella-csv"),
+  Plugin(name: "Processes", library: "tabella-processes"),
+]
+
+let package = Package(
+  name: "tabella",
+  products: [
+    .executable(name: "tabella", targets: ["TabellaCLI"]),
+    .library(name: "TabellaSDK", targets: ["TabellaSDK"]),
+    .library(name: "TabellaHost", targets: ["TabellaHost"]),
+    .library(name: "TabellaConformance", targets: ["TabellaConformance"]),
+  ] + plugins.map(\.product),
+  targets: [
+    // Ground
+    .target(name: "CTabella", cSettings: strictC),
+    .target(name: "CTabellaSystem", cSettings: strictC),
+    .target(name: "Tabella", swiftSettings: strict),
+    // Shared
+    .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: strict),
+    .target(name: "TabellaFiles", dependencies: ["Tabella"], swiftSettings: strict),
+    .target(
+      name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: strict
+    ),
+    .target(name: "TabellaTerminal", dependencies: ["Tabella"], swiftSettings: strict),
+    // Roles: these two never see each other.
+    .target(
+      name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
+      swiftSettings: strict),
+    .target(
+      name: "TabellaHost",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "ShippedManifests"],
+      swiftSettings: strict),
+    .target(
+      name: "ShippedManifests", path: "Plugins",
+      exclude: ["provider.map"] + plugins.flatMap { ["\($0.name)/Sources", "\($0.name)/Entry"] },
+      sources: ["ShippedManifests.swift"],
+      resources: plugins.map { .embedInCode("\($0.name)/\($0.library).json") },
+      swiftSettings: strict),
+    // Faces
+    .executableTarget(
+      name: "TabellaCLI",
+      dependencies: ["Tabella", "TabellaBridge", "TabellaHost", "TabellaTerminal"],
+      swiftSettings: strict),
+    // Tests
+    .testTarget(
+      name: "TabellaTests",
+      dependencies: [
+        "CTabella", "Tabella", "TabellaBridge", "TabellaConformance", "TabellaFiles",
+        "TabellaHost", "TabellaSDK", "TabellaTerminal",
+      ] + plugins.map { .byName(name: "Tabella\($0.name)") },
+      exclude: ["Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
+  ] + plugins.flatMap { [$0.logic, $0.entry] },
+  swiftLanguageModes: [.v6]
+)
