@@ -1,0 +1,101 @@
+/// Editing: what may be edited, and committing edits. The corresponding C table is `tabella_editing`.
+public protocol TableEditing: AnyObject {
+  /// Returns, for each row of a range at once, whether it may be edited and how it is styled.
+  ///
+  /// UIKit's `canEditRowAt` and `editingStyleForRowAt`.
+  func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
+    -> [RowEditability]
+
+  /// Returns, for each column, whether its cells may be set at all. The default is all.
+  func editableColumns() throws(TableError) -> [Bool]?
+
+  /// Does the edits together, moves the source to the new version, and says what became of each.
+  ///
+  /// Throwing means that nothing was done. A version that is named and is not the source's throws
+  /// `.conflict`.
+  func commit(_ batch: EditBatch) throws(TableError) -> EditResult
+}
+
+extension TableEditing {
+  public func editableColumns() throws(TableError) -> [Bool]? { nil }
+}
+
+/// Whether and how a row may be edited.
+public struct RowEditability: OptionSet, Hashable, Sendable {
+  public var rawValue: UInt8
+
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Its cells may be set, as far as their columns may.
+  public static let editable = RowEditability(rawValue: 1)
+  /// Its editing style is delete.
+  public static let delete = RowEditability(rawValue: 2)
+  /// Its editing style is insert: it stands for a new row.
+  public static let insert = RowEditability(rawValue: 4)
+}
+
+/// How an edit names the row that it is about.
+public enum RowReference: Hashable, Sendable {
+  /// By position, counted before the batch.
+  case path(IndexPath)
+  /// By id, wherever it is now.
+  case id(String)
+}
+
+/// Edits that are committed together.
+///
+/// Positions follow UIKit's rule: rows that are deleted, set or moved are named as they stood before
+/// the batch; insertions and the targets of moves count as they stand after it.
+public struct EditBatch: Hashable, Sendable {
+  public enum Edit: Hashable, Sendable {
+    /// A new row (or section, by a section's path) that ends up at the path.
+    case insert(at: IndexPath, cells: [Int: Cell])
+    case delete(RowReference)
+    /// New values for some columns of a row.
+    case set(RowReference, cells: [Int: Cell])
+    case move(RowReference, to: IndexPath)
+  }
+
+  /// The version that the positions were read at; nil leaves it unchecked.
+  public var version: Version?
+  public var edits: [Edit]
+  /// Answer as if, but change nothing.
+  public var isDryRun: Bool
+
+  public init(_ edits: [Edit], version: Version? = nil, isDryRun: Bool = false) {
+    self.edits = edits
+    self.version = version
+    self.isDryRun = isDryRun
+  }
+}
+
+/// What became of a batch of edits.
+public struct EditResult: Hashable, Sendable {
+  public struct Outcome: Hashable, Sendable {
+    /// Why it was not done; nil if it was.
+    public var code: TableError.Code?
+    /// Why not, or a remark on what was done.
+    public var message: String?
+    /// The row's id afterwards, if it has one.
+    public var id: String?
+
+    public init(code: TableError.Code? = nil, message: String? = nil, id: String? = nil) {
+      self.code = code
+      self.message = message
+      self.id = id
+    }
+  }
+
+  /// One for each edit, in order.
+  public var outcomes: [Outcome]
+  /// What leads from the old version to the new.
+  public var changes: ChangeBatch
+  /// What ``TableUndoing/undo(_:isDryRun:)`` takes; nil if the batch cannot be taken back.
+  public var receipt: [UInt8]?
+
+  public init(outcomes: [Outcome], changes: ChangeBatch, receipt: [UInt8]? = nil) {
+    self.outcomes = outcomes
+    self.changes = changes
+    self.receipt = receipt
+  }
+}

@@ -1,0 +1,15 @@
+/// Several sections, each with titles. The corresponding C table is `tabella_sections`.
+public protocol TableSections: AnyObject {
+  /// Returns the number of sections; `minimum` as in
+  /// ``TableDataSource/numberOfRows(inSection:knowing:)``.
+  func numberOfSections(knowing minimum: Int) throws(TableError) -> Count
+
+  /// Returns the title above (header) or below (footer) a section; nil if it has none.
+  func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String?
+}
+
+/// Where a section's title stands.
+public enum TitlePlace: Int32, Hashable, Sendable, CaseIterable {
+  case header = 0
+  case footer = 1
+}

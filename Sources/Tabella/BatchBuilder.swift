@@ -1,0 +1,218 @@
+/// Builds a batch cell by cell, in Arrow's layout.
+///
+/// Append one cell to each column for every row, then call ``finish(isUTF8:)`` once.
+public final class BatchBuilder {
+  public let columns: [ColumnBuilder]
+  /// The builder of the ids, if they were asked for; append text bytes to it.
+  public let ids: ColumnBuilder?
+
+  /// A builder for columns of these types. `capacity` is the number of rows to make room for.
+  public init(_ types: [ColumnType], ids: Bool = false, capacity: Int = 0) {
+    columns = types.map { ColumnBuilder($0, capacity: capacity) }
+    self.ids = ids ? ColumnBuilder(.binary, capacity: capacity) : nil
+  }
+
+  /// A builder for what a request asks of a source with these columns.
+  public convenience init(for request: RowRequest, of columns: [Column], capacity: Int = 0) {
+    self.init(
+      request.columns.map { columns[$0].type }, ids: request.includesIDs, capacity: capacity)
+  }
+
+  /// The batch. Traps if the columns do not have the same number of cells.
+  ///
+  /// `rowCount` need only be given where there may be no column; `isUTF8` promises that all text is.
+  public func finish(rowCount: Int? = nil, isUTF8: Bool = false) -> Batch {
+    let rows = rowCount ?? columns.first?.count ?? ids?.count ?? 0
+    precondition(
+      columns.allSatisfy { $0.count == rows } && (ids.map { $0.count == rows } ?? true),
+      "every column has a cell for each row")
+    return Batch(
+      rowCount: rows, columns: columns.map { $0.finish() }, ids: ids?.finish(), isUTF8: isUTF8)
+  }
+}
+
+/// Builds one column of a batch.
+///
+/// Appending is O(1) amortised. An append of another type than the column's traps.
+public final class ColumnBuilder {
+  public let type: ColumnType
+  public private(set) var count = 0
+  /// The bytes of text and binary so far; a batch holds at most `Int32.max`.
+  public var byteCount: Int { type.isBytes ? values.count : 0 }
+
+  private var missingCount = 0
+  private var validity = Buffer()
+  private var values = Buffer()
+  private var offsets = Buffer()
+
+  init(_ type: ColumnType, capacity: Int) {
+    self.type = type
+    if type.isBytes {
+      offsets.reserve((capacity + 1) * 4)
+      offsets.append(Int32(0))
+    } else if type != .boolean {
+      values.reserve(capacity * 8)
+    }
+  }
+
+  /// Appends a value of the column's type, or a missing one.
+  public func append(_ cell: Cell) {
+    switch cell {
+    case .missing: appendMissing()
+    case .text(let bytes), .binary(let bytes):
+      precondition(cell.type == type, "a \(type.name) column was given \(cell)")
+      bytes.withUnsafeBytes { append(bytes: $0) }
+    case .integer(let value):
+      precondition(type == .integer, "a \(type.name) column was given an integer")
+      append(word: UInt64(bitPattern: value))
+    case .real(let value): append(value)
+    case .boolean(let value): append(value)
+    case .date(let value): append(value)
+    }
+  }
+
+  public func append(_ value: Int64) {
+    precondition(type == .integer, "a \(type.name) column was given an integer")
+    append(word: UInt64(bitPattern: value))
+  }
+
+  public func append(_ value: Double) {
+    precondition(type == .real, "a \(type.name) column was given a real")
+    append(word: value.bitPattern)
+  }
+
+  public func append(_ value: Timestamp) {
+    precondition(type == .date, "a \(type.name) column was given a date")
+    append(word: UInt64(bitPattern: value.nanoseconds))
+  }
+
+  public func append(_ value: Bool) {
+    precondition(type == .boolean, "a \(type.name) column was given a boolean")
+    values.append(bit: value, at: count)
+    markPresent()
+  }
+
+  public func append(_ text: String) {
+    var text = text
+    text.withUTF8 { append(bytes: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Appends the bytes of a text or binary cell.
+  public func append(bytes: UnsafeRawBufferPointer) {
+    precondition(type.isBytes, "a \(type.name) column was given bytes")
+    precondition(bytes.count <= Int(Int32.max) - values.count, "a batch has at most 2 GiB of text")
+    values.append(bytes)
+    offsets.append(Int32(truncatingIfNeeded: values.count))
+    markPresent()
+  }
+
+  public func appendMissing() {
+    if missingCount == 0 {
+      // Until now all were present and no bits were kept.
+      for index in 0..<count { validity.append(bit: true, at: index) }
+    }
+    missingCount += 1
+    validity.append(bit: false, at: count)
+    switch type {
+    case .text, .binary: offsets.append(Int32(truncatingIfNeeded: values.count))
+    case .boolean: values.append(bit: false, at: count)
+    default: values.append(UInt64(0))
+    }
+    count += 1
+  }
+
+  private func append(word: UInt64) {
+    values.append(word)
+    markPresent()
+  }
+
+  private func markPresent() {
+    if missingCount > 0 { validity.append(bit: true, at: count) }
+    count += 1
+  }
+
+  fileprivate func finish() -> ColumnBatch {
+    let memory = ColumnMemory(
+      validity: validity.take(), values: values.take(), offsets: offsets.take())
+    return ColumnBatch(
+      unsafeLayout: .init(
+        validity: memory.validity.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) },
+        values: memory.values.map { UnsafeRawPointer($0) },
+        offsets: memory.offsets.map { UnsafePointer($0.assumingMemoryBound(to: Int32.self)) }),
+      type: type, count: count, missingCount: missingCount, owner: memory)
+  }
+
+  deinit {
+    validity.take()?.deallocate()
+    values.take()?.deallocate()
+    offsets.take()?.deallocate()
+  }
+}
+
+/// The memory of one finished column.
+private final class ColumnMemory {
+  let validity: UnsafeMutableRawPointer?
+  let values: UnsafeMutableRawPointer?
+  let offsets: UnsafeMutableRawPointer?
+
+  init(
+    validity: UnsafeMutableRawPointer?, values: UnsafeMutableRawPointer?,
+    offsets: UnsafeMutableRawPointer?
+  ) {
+    self.validity = validity
+    self.values = values
+    self.offsets = offsets
+  }
+
+  deinit {
+    validity?.deallocate()
+    values?.deallocate()
+    offsets?.deallocate()
+  }
+}
+
+/// Raw bytes that grow; 8-byte aligned, as Arrow wants at least.
+private struct Buffer {
+  private var start: UnsafeMutableRawPointer?
+  private(set) var count = 0
+  private var capacity = 0
+
+  mutating func reserve(_ bytes: Int) {
+    if bytes <= capacity { return }
+    let larger = Swift.max(bytes, capacity * 2, 64)
+    let grown = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+    if let start {
+      grown.copyMemory(from: start, byteCount: count)
+      start.deallocate()
+    }
+    start = grown
+    capacity = larger
+  }
+
+  mutating func append<T: BitwiseCopyable>(_ value: T) {
+    reserve(count + MemoryLayout<T>.size)
+    start!.storeBytes(of: value, toByteOffset: count, as: T.self)
+    count += MemoryLayout<T>.size
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
+    reserve(count + bytes.count)
+    (start! + count).copyMemory(from: base, byteCount: bytes.count)
+    count += bytes.count
+  }
+
+  mutating func append(bit: Bool, at index: Int) {
+    if index & 7 == 0 { append(UInt8(0)) }
+    if bit {
+      let byte = start! + (index >> 3)
+      byte.storeBytes(of: byte.load(as: UInt8.self) | 1 << UInt8(index & 7), as: UInt8.self)
+    }
+  }
+
+  /// Hands the memory over.
+  mutating func take() -> UnsafeMutableRawPointer? {
+    defer { (start, count, capacity) = (nil, 0, 0) }
+    return start
+  }
+}

@@ -1,0 +1,283 @@
+/// A table in memory: the reference for what a data source is, and a source for tests and small
+/// tables made by a program.
+///
+/// It has every ability that makes sense in memory. Rows keep the ids they were made with; new rows
+/// get new ones. Each commit makes a new version.
+public final class InMemorySource: TableDataSource {
+  public struct Row: Hashable, Sendable {
+    public var id: String
+    public var cells: [Cell]
+  }
+
+  public struct Section: Hashable, Sendable {
+    public var header: String?
+    public var footer: String?
+    public var indexTitle: String?
+    public var rows: [Row]
+  }
+
+  public let columns: [Column]
+  private var content: [Section]
+  private var revision = 0
+  private var nextID = 0
+  private var history: [Int: [Section]] = [:]
+  private var pending: [Diagnostic]
+  private let elements: [String: [IndexPath: SupplementaryElement]]
+  private let leads: [IndexPath: [UInt8]]
+
+  /// A table of these sections. Every row has a cell for each column, of its type or missing.
+  public init(
+    _ columns: [Column],
+    sections: [(header: String?, footer: String?, indexTitle: String?, rows: [[Cell]])],
+    elements: [String: [IndexPath: SupplementaryElement]] = [:],
+    leads: [IndexPath: [UInt8]] = [:],
+    diagnostics: [Diagnostic] = []
+  ) {
+    self.columns = columns
+    self.elements = elements
+    self.leads = leads
+    pending = diagnostics
+    var next = 0
+    content = sections.map { section in
+      Section(
+        header: section.header, footer: section.footer, indexTitle: section.indexTitle,
+        rows: section.rows.map { cells in
+          precondition(
+            cells.count == columns.count
+              && zip(cells, columns).allSatisfy { $0.type == nil || $0.type == $1.type },
+            "a row has a cell for each column, of its type")
+          next += 1
+          return Row(id: "r\(next)", cells: cells)
+        })
+    }
+    nextID = next
+  }
+
+  /// A table of one section without titles.
+  public convenience init(_ columns: [Column], rows: [[Cell]]) {
+    self.init(columns, sections: [(nil, nil, nil, rows)])
+  }
+
+  public var sections: (any TableSections)? { self }
+  public var sectionIndex: (any TableSectionIndex)? {
+    content.contains { $0.indexTitle != nil } ? self : nil
+  }
+  public var identity: (any TableIdentity)? { self }
+  public var editing: (any TableEditing)? { self }
+  public var moving: (any TableMoving)? { self }
+  public var undoing: (any TableUndoing)? { self }
+  public var supplementary: (any TableSupplementary)? { elements.isEmpty ? nil : self }
+  public var accessories: (any TableAccessories)? { leads.isEmpty ? nil : self }
+  public var diagnostics: (any TableDiagnostics)? { self }
+
+  public func version() -> Version? { Version("m\(revision)") }
+
+  public func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError)
+    -> Count
+  { .exact(try rows(ofSection: section).count) }
+
+  public func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    try check(request)
+    let rows = try rows(ofSection: request.section)
+    guard request.first <= rows.count else {
+      throw .noRow(request.first, inSection: request.section, of: rows.count)
+    }
+    let builder = BatchBuilder(for: request, of: columns)
+    let range = request.first..<request.first + min(request.count, rows.count - request.first)
+    for row in rows[range] {
+      for (builder, column) in zip(builder.columns, request.columns) {
+        builder.append(row.cells[column])
+      }
+      builder.ids?.append(row.id)
+    }
+    return builder.finish(rowCount: range.count)
+  }
+
+  private func rows(ofSection section: Int) throws(TableError) -> [Row] {
+    guard content.indices.contains(section) else { throw .noSection(section) }
+    return content[section].rows
+  }
+}
+
+extension InMemorySource: TableSections {
+  public func numberOfSections(knowing minimum: Int) -> Count { .exact(content.count) }
+
+  public func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
+    guard content.indices.contains(section) else { throw .noSection(section) }
+    return place == .header ? content[section].header : content[section].footer
+  }
+}
+
+extension InMemorySource: TableSectionIndex {
+  public func sectionIndexTitles() -> [String] { content.compactMap(\.indexTitle) }
+
+  public func indexPath(forIndexTitle title: String, at index: Int) throws(TableError) -> IndexPath
+  {
+    let titled = content.indices.filter { content[$0].indexTitle != nil }
+    guard titled.indices.contains(index), content[titled[index]].indexTitle == title else {
+      throw TableError(.notFound, "there is no index title \(title) at \(index)")
+    }
+    return .section(titled[index])
+  }
+}
+
+extension InMemorySource: TableIdentity {
+  public func indexPath(forID id: String) throws(TableError) -> IndexPath {
+    for (section, content) in content.enumerated() {
+      if let row = content.rows.firstIndex(where: { $0.id == id }) {
+        return IndexPath(section: section, row: row)
+      }
+    }
+    throw TableError(.notFound, "there is no row with the id \(id)")
+  }
+}
+
+extension InMemorySource: TableEditing, TableMoving {
+  public func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
+    -> [RowEditability]
+  {
+    try checkRange(rows, section)
+    return rows.map { _ in [.editable, .delete] }
+  }
+
+  public func movability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
+    -> [Bool]
+  {
+    try checkRange(rows, section)
+    return rows.map { _ in true }
+  }
+
+  private func checkRange(_ range: Range<Int>, _ section: Int) throws(TableError) {
+    let count = try rows(ofSection: section).count
+    guard range.lowerBound >= 0, range.upperBound <= count else {
+      throw .noRow(range.upperBound - 1, inSection: section, of: count)
+    }
+  }
+
+  public func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+    if let version = batch.version, version != self.version() {
+      throw TableError(.conflict, "the table is at version m\(revision), not \(version)")
+    }
+    var edited = content
+    var next = nextID
+    var changes: [ChangeBatch.Change] = []
+    var outcomes: [EditResult.Outcome] = []
+    var gone: Set<IndexPath> = []
+    var arrivals: [(target: IndexPath, row: Row)] = []
+    for edit in batch.edits {
+      switch edit {
+      case .set(let reference, let cells):
+        let path = try resolve(reference)
+        try apply(cells, to: &edited[path.section].rows[path.row])
+        changes.append(.reconfigure(path))
+        outcomes.append(.init(id: content[path.section].rows[path.row].id))
+      case .delete(let reference):
+        let path = try resolve(reference)
+        try take(path, from: &gone)
+        changes.append(.delete(path))
+        outcomes.append(.init())
+      case .move(let reference, let target):
+        let path = try resolve(reference)
+        try take(path, from: &gone)
+        // Its cells are read below: a set in the same batch goes along.
+        arrivals.append((target, Row(id: "", cells: [])))
+        changes.append(.move(from: path, to: target))
+        outcomes.append(.init(id: content[path.section].rows[path.row].id))
+      case .insert(let target, let cells):
+        next += 1
+        var row = Row(id: "r\(next)", cells: columns.map { _ in .missing })
+        try apply(cells, to: &row)
+        arrivals.append((target, row))
+        changes.append(.insert(target))
+        outcomes.append(.init(id: row.id))
+      }
+    }
+    var arrival = 0
+    for change in changes {
+      switch change {
+      case .move(let from, _):
+        arrivals[arrival].row = edited[from.section].rows[from.row]
+        arrival += 1
+      case .insert: arrival += 1
+      default: break
+      }
+    }
+    for path in gone.sorted(by: >) { edited[path.section].rows.remove(at: path.row) }
+    for (target, row) in arrivals.sorted(by: { $0.target < $1.target }) {
+      guard edited.indices.contains(target.section),
+        (0...edited[target.section].rows.count).contains(target.row)
+      else { throw TableError(.notFound, "there is no place \(target) for a row") }
+      edited[target.section].rows.insert(row, at: target.row)
+    }
+    return finish(edited, next, outcomes, changes, isDryRun: batch.isDryRun)
+  }
+
+  private func resolve(_ reference: RowReference) throws(TableError) -> IndexPath {
+    switch reference {
+    case .id(let id): return try indexPath(forID: id)
+    case .path(let path):
+      let count = try rows(ofSection: path.section).count
+      guard (0..<count).contains(path.row) else {
+        throw .noRow(path.row, inSection: path.section, of: count)
+      }
+      return path
+    }
+  }
+
+  private func take(_ path: IndexPath, from gone: inout Set<IndexPath>) throws(TableError) {
+    guard gone.insert(path).inserted else {
+      throw TableError(.invalidArgument, "row \(path) is deleted or moved twice")
+    }
+  }
+
+  private func apply(_ cells: [Int: Cell], to row: inout Row) throws(TableError) {
+    for (column, cell) in cells {
+      guard columns.indices.contains(column) else {
+        throw TableError(.invalidArgument, "there is no column \(column)", column: column)
+      }
+      guard cell.type == nil || cell.type == columns[column].type else {
+        throw TableError(
+          .constraint, "\(columns[column].name) must be \(columns[column].type.name)",
+          column: column)
+      }
+      row.cells[column] = cell
+    }
+  }
+
+  private func finish(
+    _ edited: [Section], _ next: Int, _ outcomes: [EditResult.Outcome],
+    _ changes: [ChangeBatch.Change]?, isDryRun: Bool
+  ) -> EditResult {
+    let old = revision
+    if !isDryRun {
+      history[revision + 1] = content
+      content = edited
+      nextID = next
+      revision += 1
+    }
+    return EditResult(
+      outcomes: outcomes,
+      changes: ChangeBatch(from: Version("m\(old)"), to: version(), changes: changes),
+      receipt: isDryRun ? nil : Array("\(revision)".utf8))
+  }
+}
+
+extension InMemorySource: TableUndoing {
+  public func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
+    guard let wanted = Int(String(decoding: receipt, as: UTF8.self)), wanted == revision,
+      let earlier = history[wanted]
+    else { throw TableError(.conflict, "the table is no longer at the receipt's version") }
+    return finish(earlier, nextID, [.init()], nil, isDryRun: isDryRun)
+  }
+}
+
+extension InMemorySource: TableSupplementary, TableAccessories, TableDiagnostics {
+  public func supplementaryKinds() -> [String] { elements.keys.sorted() }
+
+  public func supplementaryElement(ofKind kind: String, at path: IndexPath) -> SupplementaryElement?
+  { elements[kind]?[path] }
+
+  public func location(forRowAt path: IndexPath) -> [UInt8]? { leads[path] }
+
+  public func nextDiagnostic() -> Diagnostic? { pending.isEmpty ? nil : pending.removeFirst() }
+}

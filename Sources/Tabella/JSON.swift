@@ -1,0 +1,270 @@
+/// A JSON value (RFC 8259), as manifests and edit batches are written in it.
+public enum JSONValue: Hashable, Sendable {
+  case null
+  case boolean(Bool)
+  /// A number, kept as it is written.
+  case number(String)
+  case string(String)
+  case array([JSONValue])
+  case object([String: JSONValue])
+
+  /// Parses a document; throws ``TableError`` with `.invalidArgument` that gives line and column.
+  ///
+  /// A repeated key and more than 100 levels are errors.
+  public init(parsing text: [UInt8]) throws(TableError) {
+    var parser = JSONParser(text: text)
+    self = try parser.document()
+  }
+
+  public subscript(key: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    return members[key]
+  }
+
+  public var string: String? {
+    guard case .string(let value) = self else { return nil }
+    return value
+  }
+
+  public var array: [JSONValue]? {
+    guard case .array(let value) = self else { return nil }
+    return value
+  }
+
+  public var integer: Int? {
+    guard case .number(let value) = self else { return nil }
+    return Int(value)
+  }
+}
+
+private struct JSONParser {
+  let text: [UInt8]
+  var at = 0
+  var depth = 0
+
+  init(text: [UInt8]) { self.text = text }
+
+  mutating func document() throws(TableError) -> JSONValue {
+    let value = try value()
+    skipSpace()
+    guard at == text.count else { throw error("something follows the document") }
+    return value
+  }
+
+  private func error(_ what: String) -> TableError {
+    let before = text[..<min(at, text.count)]
+    let line = before.count { $0 == 10 } + 1
+    let column = before.count - (before.lastIndex(of: 10).map { $0 + 1 } ?? 0) + 1
+    return TableError(.invalidArgument, "JSON line \(line), column \(column): \(what)")
+  }
+
+  private mutating func skipSpace() {
+    while at < text.count, [0x20, 0x09, 0x0A, 0x0D].contains(text[at]) { at += 1 }
+  }
+
+  private mutating func take(_ literal: String) -> Bool {
+    guard text[at...].starts(with: literal.utf8) else { return false }
+    at += literal.utf8.count
+    return true
+  }
+
+  private mutating func value() throws(TableError) -> JSONValue {
+    skipSpace()
+    guard at < text.count else { throw error("a value is missing") }
+    switch text[at] {
+    case UInt8(ascii: "{"): return try nested { parser throws(TableError) in try parser.object() }
+    case UInt8(ascii: "["): return try nested { parser throws(TableError) in try parser.list() }
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "-"), 48...57: return .number(try number())
+    default:
+      if take("null") { return .null }
+      if take("true") { return .boolean(true) }
+      if take("false") { return .boolean(false) }
+      throw error("a value is missing")
+    }
+  }
+
+  private mutating func nested(
+    _ body: (inout JSONParser) throws(TableError) -> JSONValue
+  ) throws(TableError) -> JSONValue {
+    guard depth < 100 else { throw error("more than 100 levels") }
+    depth += 1
+    at += 1
+    defer { depth -= 1 }
+    return try body(&self)
+  }
+
+  private mutating func list() throws(TableError) -> JSONValue {
+    var elements: [JSONValue] = []
+    skipSpace()
+    if take("]") { return .array(elements) }
+    while true {
+      elements.append(try value())
+      skipSpace()
+      if take("]") { return .array(elements) }
+      guard take(",") else { throw error("a comma or ] is missing") }
+    }
+  }
+
+  private mutating func object() throws(TableError) -> JSONValue {
+    var members: [String: JSONValue] = [:]
+    skipSpace()
+    if take("}") { return .object(members) }
+    while true {
+      skipSpace()
+      guard at < text.count, text[at] == UInt8(ascii: "\"") else {
+        throw error("a key is missing")
+      }
+      let key = try string()
+      skipSpace()
+      guard take(":") else { throw error("a colon is missing") }
+      let member = try value()
+      guard members.updateValue(member, forKey: key) == nil else {
+        throw error("the key \"\(key)\" is repeated")
+      }
+      skipSpace()
+      if take("}") { return .object(members) }
+      guard take(",") else { throw error("a comma or } is missing") }
+    }
+  }
+
+  private mutating func number() throws(TableError) -> String {
+    let start = at
+    _ = take("-")
+    if text[at...].first == 48 { at += 1 } else { try digits() }
+    if take(".") { try digits() }
+    if take("e") || take("E") {
+      if !take("+") { _ = take("-") }
+      try digits()
+    }
+    return String(decoding: text[start..<at], as: UTF8.self)
+  }
+
+  private mutating func digits() throws(TableError) {
+    let start = at
+    while at < text.count, 48...57 ~= text[at] { at += 1 }
+    guard at > start else { throw error("a digit is missing") }
+  }
+
+  private mutating func string() throws(TableError) -> String {
+    at += 1
+    var bytes: [UInt8] = []
+    while at < text.count {
+      let byte = text[at]
+      at += 1
+      switch byte {
+      case UInt8(ascii: "\""):
+        guard let string = String(validating: bytes, as: UTF8.self) else {
+          throw error("the string is not UTF-8")
+        }
+        return string
+      case UInt8(ascii: "\\"): bytes += try escape()
+      case 0..<0x20:
+        at -= 1
+        throw error("a control character in a string")
+      default: bytes.append(byte)
+      }
+    }
+    throw error("a string is not closed")
+  }
+
+  private mutating func escape() throws(TableError) -> [UInt8] {
+    guard at < text.count else { throw error("a string is not closed") }
+    let byte = text[at]
+    at += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
+    case UInt8(ascii: "b"): return [8]
+    case UInt8(ascii: "f"): return [12]
+    case UInt8(ascii: "n"): return [10]
+    case UInt8(ascii: "r"): return [13]
+    case UInt8(ascii: "t"): return [9]
+    case UInt8(ascii: "u"):
+      var unit = try hexadecimal()
+      if 0xD800...0xDBFF ~= unit {
+        guard take("\\u") else { throw error("half a surrogate pair") }
+        let low = try hexadecimal()
+        guard 0xDC00...0xDFFF ~= low else { throw error("half a surrogate pair") }
+        unit = 0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00)
+      }
+      guard let scalar = Unicode.Scalar(unit) else { throw error("half a surrogate pair") }
+      return Array(String(scalar).utf8)
+    default:
+      throw error("an unknown escape")
+    }
+  }
+
+  private mutating func hexadecimal() throws(TableError) -> UInt32 {
+    guard at + 4 <= text.count, text[at] != UInt8(ascii: "+"), text[at] != UInt8(ascii: "-"),
+      let value = UInt32(String(decoding: text[at..<at + 4], as: UTF8.self), radix: 16)
+    else { throw error("four hexadecimal digits are missing") }
+    at += 4
+    return value
+  }
+}
+
+extension JSONValue {
+  /// Appends `text` as a JSON string. Valid UTF-8 only; controls are escaped.
+  public static func append(string text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+    let hex = Array("0123456789abcdef".utf8)
+    output.append(UInt8(ascii: "\""))
+    var start = 0
+    for index in 0..<text.count {
+      let byte = text[index]
+      guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+      else { continue }
+      output.append(contentsOf: text[start..<index])
+      start = index + 1
+      switch byte {
+      case 8: output += [UInt8(ascii: "\\"), UInt8(ascii: "b")]
+      case 9: output += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
+      case 10: output += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+      case 12: output += [UInt8(ascii: "\\"), UInt8(ascii: "f")]
+      case 13: output += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): output += [UInt8(ascii: "\\"), byte]
+      default:
+        output += Array("\\u00".utf8) + [hex[Int(byte >> 4)], hex[Int(byte & 15)]]
+      }
+    }
+    output.append(contentsOf: text[start...])
+    output.append(UInt8(ascii: "\""))
+  }
+
+  public static func append(string text: String, to output: inout [UInt8]) {
+    var text = text
+    text.withUTF8 { append(string: UnsafeRawBufferPointer($0), to: &output) }
+  }
+
+  /// Appends the value; the members of objects in the order of their keys.
+  public func append(to output: inout [UInt8]) {
+    switch self {
+    case .null: output += Array("null".utf8)
+    case .boolean(let value): output += Array((value ? "true" : "false").utf8)
+    case .number(let text): output += Array(text.utf8)
+    case .string(let text): JSONValue.append(string: text, to: &output)
+    case .array(let elements):
+      output.append(UInt8(ascii: "["))
+      for (index, element) in elements.enumerated() {
+        if index > 0 { output.append(UInt8(ascii: ",")) }
+        element.append(to: &output)
+      }
+      output.append(UInt8(ascii: "]"))
+    case .object(let members):
+      output.append(UInt8(ascii: "{"))
+      for (index, key) in members.keys.sorted().enumerated() {
+        if index > 0 { output.append(UInt8(ascii: ",")) }
+        JSONValue.append(string: key, to: &output)
+        output.append(UInt8(ascii: ":"))
+        members[key]!.append(to: &output)
+      }
+      output.append(UInt8(ascii: "}"))
+    }
+  }
+
+  /// The value as JSON text.
+  public var text: String {
+    var output: [UInt8] = []
+    append(to: &output)
+    return String(decoding: output, as: UTF8.self)
+  }
+}

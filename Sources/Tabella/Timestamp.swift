@@ -1,0 +1,170 @@
+/// A moment, in nanoseconds since 1970-01-01T00:00:00Z; from 1677 to 2262.
+public struct Timestamp: Hashable, Sendable, Comparable {
+  public var nanoseconds: Int64
+
+  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  /// The moment of a Unix time, or nil when it is out of range.
+  public init?(seconds: Int64, nanoseconds: Int64 = 0) {
+    // Towards zero first, so that the earliest moments do not overflow on the way.
+    let isEarly = seconds < 0 && nanoseconds > 0
+    let (scaled, tooLarge) = (isEarly ? seconds + 1 : seconds)
+      .multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, overflow) = scaled.addingReportingOverflow(
+      isEarly ? nanoseconds - 1_000_000_000 : nanoseconds)
+    if tooLarge || overflow { return nil }
+    self.nanoseconds = sum
+  }
+
+  public static func < (left: Timestamp, right: Timestamp) -> Bool {
+    left.nanoseconds < right.nanoseconds
+  }
+}
+
+extension Timestamp: CustomStringConvertible {
+  /// RFC 3339 in UTC, with as many digits of a second as there are (0, 3, 6 or 9).
+  public var description: String {
+    var text = ""
+    withRFC3339 { bytes in text = String(decoding: bytes, as: UTF8.self) }
+    return text
+  }
+
+  /// Calls `body` with the ASCII bytes of ``description``; no memory is allocated.
+  public func withRFC3339(_ body: (UnsafeRawBufferPointer) -> Void) {
+    let second = floorDivide(nanoseconds, 1_000_000_000)
+    let rest = nanoseconds % 1_000_000_000
+    let fraction = rest < 0 ? rest + 1_000_000_000 : rest
+    let day = floorDivide(second, 86400)
+    let time = second - day * 86400
+    let date = civilDate(day)
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
+      var end = 0
+      func put(_ value: Int64, _ digits: Int) {
+        var rest = value
+        for index in stride(from: end + digits - 1, through: end, by: -1) {
+          buffer[index] = UInt8(truncatingIfNeeded: 48 + rest % 10)
+          rest /= 10
+        }
+        end += digits
+      }
+      func put(_ character: Unicode.Scalar) {
+        buffer[end] = UInt8(truncatingIfNeeded: character.value)
+        end += 1
+      }
+      put(date.year, 4)
+      put("-")
+      put(date.month, 2)
+      put("-")
+      put(date.day, 2)
+      put("T")
+      put(time / 3600, 2)
+      put(":")
+      put(time / 60 % 60, 2)
+      put(":")
+      put(time % 60, 2)
+      if fraction != 0 {
+        put(".")
+        if fraction % 1_000_000 == 0 {
+          put(fraction / 1_000_000, 3)
+        } else if fraction % 1000 == 0 {
+          put(fraction / 1000, 6)
+        } else {
+          put(fraction, 9)
+        }
+      }
+      put("Z")
+      body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[0..<end]))
+    }
+  }
+
+  /// Parses an RFC 3339 date (`2024-02-29`) or date and time with a zone
+  /// (`2024-02-29T12:00:00.5+01:00`; a space may stand for the T); nil for anything else.
+  public init?(rfc3339 text: UnsafeRawBufferPointer) {
+    var at = 0
+    func digits(_ count: Int) -> Int64? {
+      guard at + count <= text.count else { return nil }
+      var value: Int64 = 0
+      for index in at..<at + count {
+        guard case 48...57 = text[index] else { return nil }
+        value = value * 10 + Int64(text[index] - 48)
+      }
+      at += count
+      return value
+    }
+    func take(_ character: Unicode.Scalar) -> Bool {
+      guard at < text.count, text[at] == UInt8(truncatingIfNeeded: character.value) else {
+        return false
+      }
+      at += 1
+      return true
+    }
+    guard let year = digits(4), take("-"), let month = digits(2), take("-"), let day = digits(2),
+      1...12 ~= month, day >= 1, day <= daysInMonth(year, month)
+    else { return nil }
+    var second = daysFromCivil(year, month, day) * 86400
+    var fraction: Int64 = 0
+    if at < text.count {
+      guard take("T") || take("t") || take(" "), let hour = digits(2), take(":"),
+        let minute = digits(2), take(":"), let seconds = digits(2),
+        hour < 24, minute < 60, seconds < 60
+      else { return nil }
+      second += hour * 3600 + minute * 60 + seconds
+      if take(".") {
+        var scale: Int64 = 100_000_000
+        var any = false
+        while at < text.count, case 48...57 = text[at] {
+          fraction += Int64(text[at] - 48) * scale
+          scale /= 10
+          at += 1
+          any = true
+        }
+        guard any else { return nil }
+      }
+      if !(take("Z") || take("z")) {
+        let isEast = take("+")
+        guard isEast || take("-"), let hours = digits(2), take(":"), let minutes = digits(2),
+          hours < 24, minutes < 60
+        else { return nil }
+        second += (isEast ? -1 : 1) * (hours * 3600 + minutes * 60)
+      }
+      guard at == text.count else { return nil }
+    }
+    self.init(seconds: second, nanoseconds: fraction)
+  }
+}
+
+private func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
+  let quotient = value / divisor
+  return value % divisor < 0 ? quotient - 1 : quotient
+}
+
+// Days to dates and back: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+private func civilDate(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+  let shifted = days + 719_468
+  let era = floorDivide(shifted, 146_097)
+  let dayOfEra = shifted - era * 146_097
+  let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
+  let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+  let month = (5 * dayOfYear + 2) / 153
+  let civilMonth = month < 10 ? month + 3 : month - 9
+  return (
+    yearOfEra + era * 400 + (civilMonth <= 2 ? 1 : 0), civilMonth,
+    dayOfYear - (153 * month + 2) / 5 + 1
+  )
+}
+
+private func daysFromCivil(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+  let shifted = month <= 2 ? year - 1 : year
+  let era = floorDivide(shifted, 400)
+  let yearOfEra = shifted - era * 400
+  let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+  return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+}
+
+private func daysInMonth(_ year: Int64, _ month: Int64) -> Int64 {
+  switch month {
+  case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
+  case 4, 6, 9, 11: 30
+  default: 31
+  }
+}
