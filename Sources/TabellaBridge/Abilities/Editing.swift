@@ -1,0 +1,313 @@
+import CTabella
+import Tabella
+
+nonisolated(unsafe) let editingTable = immortal(
+  tabella_editing(
+    editable: { source, section, first, count, out, error in
+      answer(source, error) { box throws(TableError) in
+        let rows = try range(first, count)
+        let answers = try box.editing?.editability(ofRows: rows, inSection: Int(section)) ?? []
+        for (index, answer) in answers.prefix(rows.count).enumerated() {
+          out[index] = answer.rawValue
+        }
+      }
+    },
+    editable_columns: { source, out, error in
+      answer(source, error) { box throws(TableError) in
+        let answers = try box.editing?.editableColumns()
+        for index in box.base.columns.indices {
+          out[index] = answers.map { $0.indices.contains(index) && $0[index] } ?? true ? 1 : 0
+        }
+      }
+    },
+    commit: { source, batch, out, error in
+      answer(source, error) { box throws(TableError) in
+        guard let editing = box.editing else { throw TableError(.readOnly, "read-only") }
+        exportResult(try editing.commit(try importEdits(batch.pointee)), to: out)
+      }
+    }))
+
+nonisolated(unsafe) let undoTable = immortal(
+  tabella_undo(undo: { source, receipt, flags, out, error in
+    answer(source, error) { box throws(TableError) in
+      guard let undoing = box.undoing else { throw TableError(.notSupported, "no undo") }
+      let receipt = try receipt.copied("the receipt") ?? []
+      exportResult(
+        try undoing.undo(receipt, isDryRun: flags & TABELLA_EDITS_DRY_RUN != 0), to: out)
+    }
+  }))
+
+// Values and edits
+
+private func exportCell(_ cell: Cell, _ arena: Arena) -> tabella_value {
+  var value = tabella_value()
+  value.type = cell.type?.rawValue ?? 0
+  switch cell {
+  case .missing: break
+  case .text(let bytes), .binary(let bytes): value.bytes = arena.string(bytes)
+  case .integer(let integer): value.integer = integer
+  case .real(let real): value.real = real
+  case .boolean(let boolean): value.integer = boolean ? 1 : 0
+  case .date(let date): value.integer = date.nanoseconds
+  }
+  return value
+}
+
+private func importCell(_ value: tabella_value) throws(TableError) -> Cell {
+  if value.type == 0 { return .missing }
+  switch ColumnType(rawValue: value.type) {
+  case .text: return .text(try value.bytes.copied("a value") ?? [])
+  case .binary: return .binary(try value.bytes.copied("a value") ?? [])
+  case .integer: return .integer(value.integer)
+  case .real: return .real(value.real)
+  case .boolean: return .boolean(value.integer != 0)
+  case .date: return .date(Timestamp(nanoseconds: value.integer))
+  case nil: throw TableError(.invalidArgument, "a value has the unknown type \(value.type)")
+  }
+}
+
+private func exportCells(
+  _ cells: [Int: Cell], _ arena: Arena
+) -> (UnsafePointer<tabella_cell>, Int64) {
+  let raw = cells.sorted { $0.key < $1.key }.map { column, cell in
+    tabella_cell(column: Int64(column), value: exportCell(cell, arena))
+  }
+  return (arena.array(raw), Int64(raw.count))
+}
+
+private func exportEdits(_ batch: EditBatch, _ arena: Arena) -> tabella_edit_batch {
+  let edits = batch.edits.map { edit in
+    var raw = tabella_edit()
+    raw.from = tabella_index_path(section: -1, row: -1)
+    raw.target = raw.from
+    func name(_ reference: RowReference) {
+      switch reference {
+      case .path(let path): raw.from = path.raw
+      case .id(let id): raw.id = arena.string(id.utf8)
+      }
+    }
+    switch edit {
+    case .insert(let target, let cells):
+      raw.kind = TABELLA_EDIT_INSERT
+      raw.target = target.raw
+      (raw.cells, raw.cell_count) = exportCells(cells, arena)
+    case .delete(let reference):
+      raw.kind = TABELLA_EDIT_DELETE
+      name(reference)
+    case .set(let reference, let cells):
+      raw.kind = TABELLA_EDIT_SET
+      name(reference)
+      (raw.cells, raw.cell_count) = exportCells(cells, arena)
+    case .move(let reference, let target):
+      raw.kind = TABELLA_EDIT_MOVE
+      name(reference)
+      raw.target = target.raw
+    }
+    return raw
+  }
+  return tabella_edit_batch(
+    version: arena.string(batch.version?.token), edits: arena.array(edits),
+    edit_count: Int64(edits.count), flags: batch.isDryRun ? TABELLA_EDITS_DRY_RUN : 0, reserved: 0)
+}
+
+private func importEdits(_ raw: tabella_edit_batch) throws(TableError) -> EditBatch {
+  guard (0...Int64(Int32.max)).contains(raw.edit_count), raw.edit_count == 0 || raw.edits != nil
+  else { throw TableError(.invalidArgument, "a batch of \(raw.edit_count) edits") }
+  var edits: [EditBatch.Edit] = []
+  for index in 0..<Int(raw.edit_count) {
+    guard let edit = raw.edits?[index] else { break }
+    let id = try edit.id.text("an id")
+    let reference = id.map { RowReference.id($0) } ?? .path(IndexPath(edit.from))
+    guard (0...Int64(Int32.max)).contains(edit.cell_count),
+      edit.cell_count == 0 || edit.cells != nil
+    else { throw TableError(.invalidArgument, "edit \(index) has \(edit.cell_count) cells") }
+    var cells: [Int: Cell] = [:]
+    for cell in UnsafeBufferPointer(start: edit.cells, count: Int(edit.cell_count)) {
+      cells[Int(cell.column)] = try importCell(cell.value)
+    }
+    switch edit.kind {
+    case TABELLA_EDIT_INSERT: edits.append(.insert(at: IndexPath(edit.target), cells: cells))
+    case TABELLA_EDIT_DELETE: edits.append(.delete(reference))
+    case TABELLA_EDIT_SET: edits.append(.set(reference, cells: cells))
+    case TABELLA_EDIT_MOVE: edits.append(.move(reference, to: IndexPath(edit.target)))
+    default:
+      throw TableError(.invalidArgument, "edit \(index) is of the unknown kind \(edit.kind)")
+    }
+  }
+  return EditBatch(
+    edits, version: try importVersion(raw.version),
+    isDryRun: raw.flags & TABELLA_EDITS_DRY_RUN != 0)
+}
+
+// Results
+
+private func exportResult(
+  _ result: EditResult, to out: UnsafeMutablePointer<tabella_edit_result>
+) {
+  let arena = Arena()
+  let outcomes = result.outcomes.map { outcome in
+    tabella_edit_outcome(
+      code: outcome.code?.crossing ?? TABELLA_OK, reserved: 0,
+      message: arena.string(outcome.message), id: arena.string(outcome.id))
+  }
+  out.pointee = tabella_edit_result(
+    outcomes: arena.array(outcomes), outcome_count: Int64(outcomes.count),
+    receipt: result.receipt.map { arena.string($0) } ?? tabella_string(),
+    changes: exportChanges(result.changes, arena),
+    release: { result in
+      Arena.release(result.pointee.private_data)
+      result.pointee.release = nil
+    }, private_data: arena.retained())
+}
+
+private func importResult(
+  _ raw: tabella_edit_result, of count: Int
+) throws(TableError) -> EditResult {
+  guard raw.outcome_count == count, count == 0 || raw.outcomes != nil else {
+    throw TableError(.misbehaved, "gave \(raw.outcome_count) outcomes for \(count) edits")
+  }
+  guard raw.changes.release == nil else {
+    throw TableError(.misbehaved, "the changes in a result have a release of their own")
+  }
+  var outcomes: [EditResult.Outcome] = []
+  for outcome in UnsafeBufferPointer(start: raw.outcomes, count: count) {
+    outcomes.append(
+      .init(
+        code: outcome.code == TABELLA_OK ? nil : TableError.Code(fromProvider: outcome.code),
+        message: try outcome.message.text("an outcome's message"),
+        id: try outcome.id.text("an outcome's id")))
+  }
+  return EditResult(
+    outcomes: outcomes, changes: try importChangeBatch(raw.changes),
+    receipt: try raw.receipt.copied("the receipt"))
+}
+
+// Import
+
+func importEditing(
+  _ foreign: ForeignSource, _ moved: @escaping (ChangeBatch) throws(TableError) -> Void,
+  columnCount: @escaping () -> Int
+) throws(TableError) -> (any TableEditing)? {
+  let table = try foreign.ability(TABELLA_EDITING_ID, tabella_editing.self) {
+    [("editable", $0.editable != nil), ("commit", $0.commit != nil)]
+  }
+  return table.map {
+    ImportedEditing(foreign: foreign, table: $0, moved: moved, columnCount: columnCount)
+  }
+}
+
+private final class ImportedEditing: TableEditing {
+  let foreign: ForeignSource
+  let table: tabella_editing
+  let moved: (ChangeBatch) throws(TableError) -> Void
+  let columnCount: () -> Int
+
+  init(
+    foreign: ForeignSource, table: tabella_editing,
+    moved: @escaping (ChangeBatch) throws(TableError) -> Void, columnCount: @escaping () -> Int
+  ) {
+    self.foreign = foreign
+    self.table = table
+    self.moved = moved
+    self.columnCount = columnCount
+  }
+
+  func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
+    -> [RowEditability]
+  {
+    try importBytes(foreign, "editing.editable", rows) { out, error in
+      table.editable!(
+        foreign.source, Int64(section), Int64(rows.lowerBound), Int64(rows.count), out, error)
+    }.map { RowEditability(rawValue: $0 & 7) }
+  }
+
+  func editableColumns() throws(TableError) -> [Bool]? {
+    guard let function = table.editable_columns else { return nil }
+    return try importBytes(foreign, "editing.editable_columns", 0..<columnCount()) { out, error in
+      function(foreign.source, out, error)
+    }.map { $0 != 0 }
+  }
+
+  func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+    let arena = Arena()
+    var edits = exportEdits(batch, arena)
+    var raw = tabella_edit_result()
+    try withExtendedLifetimeThrowing(arena) { () throws(TableError) in
+      try foreign.call("editing.commit") { table.commit!(foreign.source, &edits, &raw, $0) }
+    }
+    defer { raw.release?(&raw) }
+    let result = try foreign.checking("editing.commit") { () throws(TableError) in
+      try importResult(raw, of: batch.edits.count)
+    }
+    if !batch.isDryRun { try moved(result.changes) }
+    return result
+  }
+}
+
+/// `withExtendedLifetime` for a body with typed throws.
+private func withExtendedLifetimeThrowing(
+  _ object: AnyObject, _ body: () throws(TableError) -> Void
+) throws(TableError) {
+  defer { withExtendedLifetime(object) {} }
+  try body()
+}
+
+/// Has C fill one byte for each row of a range.
+func importBytes(
+  _ foreign: ForeignSource, _ what: String, _ rows: Range<Int>,
+  _ body: (UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<tabella_error>) -> Int32
+) throws(TableError) -> [UInt8] {
+  var bytes = [UInt8](repeating: 0, count: rows.count)
+  try foreign.call(what) { error in
+    bytes.withUnsafeMutableBufferPointer { buffer in
+      var nothing: UInt8 = 0
+      guard let start = buffer.baseAddress else { return body(&nothing, error) }
+      return body(start, error)
+    }
+  }
+  return bytes
+}
+
+func importUndo(
+  _ foreign: ForeignSource, _ moved: @escaping (ChangeBatch) throws(TableError) -> Void
+) throws(TableError) -> (any TableUndoing)? {
+  let table = try foreign.ability(TABELLA_UNDO_ID, tabella_undo.self) {
+    [("undo", $0.undo != nil)]
+  }
+  return table.map { ImportedUndo(foreign: foreign, table: $0, moved: moved) }
+}
+
+private final class ImportedUndo: TableUndoing {
+  let foreign: ForeignSource
+  let table: tabella_undo
+  let moved: (ChangeBatch) throws(TableError) -> Void
+
+  init(
+    foreign: ForeignSource, table: tabella_undo,
+    moved: @escaping (ChangeBatch) throws(TableError) -> Void
+  ) {
+    self.foreign = foreign
+    self.table = table
+    self.moved = moved
+  }
+
+  func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
+    var raw = tabella_edit_result()
+    try foreign.call("undo.undo") { error in
+      receipt.withUnsafeBytes { bytes in
+        table.undo!(
+          foreign.source,
+          tabella_string(
+            bytes: bytes.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) },
+            length: Int64(bytes.count)),
+          isDryRun ? TABELLA_EDITS_DRY_RUN : 0, &raw, error)
+      }
+    }
+    defer { raw.release?(&raw) }
+    let result = try foreign.checking("undo.undo") { () throws(TableError) in
+      try importResult(raw, of: 1)
+    }
+    if !isDryRun { try moved(result.changes) }
+    return result
+  }
+}

@@ -1,0 +1,175 @@
+import CTabella
+import Synchronization
+import Tabella
+
+/// Fills a C batch from a Swift one without copying cells; the C batch keeps the Swift one.
+func exportBatch(_ batch: Batch, to out: UnsafeMutablePointer<tabella_batch>) {
+  let columns = batch.columns + (batch.ids.map { [$0] } ?? [])
+  let children = columns.map { column in
+    let child = UnsafeMutablePointer<ArrowArray>.allocate(capacity: 1)
+    child.initialize(to: exportColumn(column))
+    return Optional(child)
+  }
+  let list = UnsafeMutablePointer<UnsafeMutablePointer<ArrowArray>?>.allocate(
+    capacity: max(children.count, 1))
+  list.initialize(from: children, count: children.count)
+  let buffers = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(capacity: 1)
+  buffers.initialize(to: nil)
+  out.pointee.array = ArrowArray(
+    length: Int64(batch.rowCount), null_count: 0, offset: 0, n_buffers: 1,
+    n_children: Int64(children.count), buffers: buffers, children: list, dictionary: nil,
+    release: { array in
+      for index in 0..<Int(array.pointee.n_children) {
+        guard let child = array.pointee.children?[index] else { continue }
+        child.pointee.release?(child)
+        child.deallocate()
+      }
+      array.pointee.children?.deallocate()
+      array.pointee.buffers?.deallocate()
+      array.pointee.release = nil
+    }, private_data: nil)
+  out.pointee.flags = batch.isUTF8 ? TABELLA_BATCH_UTF8 : 0
+}
+
+/// Keeps a column's memory while C has it.
+private final class ExportedColumn {
+  let column: ColumnBatch
+
+  init(_ column: ColumnBatch) { self.column = column }
+}
+
+private func exportColumn(_ column: ColumnBatch) -> ArrowArray {
+  let count = column.type.isBytes ? 3 : 2
+  let buffers = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(capacity: count)
+  var start = 0
+  column.withUnsafeLayout { layout in
+    start = layout.start
+    (buffers + 0).initialize(to: layout.validity.map { UnsafeRawPointer($0) })
+    if column.type.isBytes {
+      (buffers + 1).initialize(to: layout.offsets.map { UnsafeRawPointer($0) })
+      (buffers + 2).initialize(to: layout.values)
+    } else {
+      (buffers + 1).initialize(to: layout.values)
+    }
+  }
+  return ArrowArray(
+    length: Int64(column.count), null_count: Int64(column.missingCount), offset: Int64(start),
+    n_buffers: Int64(count), n_children: 0, buffers: buffers, children: nil, dictionary: nil,
+    release: { array in
+      array.pointee.buffers?.deallocate()
+      if let data = array.pointee.private_data {
+        Unmanaged<ExportedColumn>.fromOpaque(data).release()
+      }
+      array.pointee.release = nil
+    }, private_data: Unmanaged.passRetained(ExportedColumn(column)).toOpaque())
+}
+
+/// Keeps a C batch and releases it with the last Swift copy.
+private final class ImportedArray {
+  private var array: ArrowArray
+  private let witness: ReleaseWitness
+
+  init(_ array: ArrowArray, _ witness: ReleaseWitness) {
+    self.array = array
+    self.witness = witness
+  }
+
+  deinit {
+    array.release?(&array)
+    if array.release != nil { witness.note("releasing a batch did not clear its release") }
+  }
+}
+
+/// Remembers that something was not released as the contract says, until there is someone to tell:
+/// a batch is released on any thread, where nothing can be thrown.
+final class ReleaseWitness: Sendable {
+  private let complaint = Mutex<String?>(nil)
+
+  func note(_ what: String) { complaint.withLock { $0 = what } }
+
+  /// Throws what was noted, once.
+  func check() throws(TableError) {
+    let noted = complaint.withLock { complaint in
+      defer { complaint = nil }
+      return complaint
+    }
+    if let noted { throw TableError(.misbehaved, noted) }
+  }
+}
+
+/// The Swift form of a C batch, which it now owns: checked, without copying cells.
+///
+/// Throws ``TableError`` with `.misbehaved` for whatever could make reading a cell unsafe, as far as
+/// it can be seen: Arrow's C structs do not say how long buffers are.
+func importBatch(
+  _ raw: tabella_batch, answering request: RowRequest, of columns: [Column],
+  _ witness: ReleaseWitness
+) throws(TableError) -> Batch {
+  guard raw.array.release != nil else { throw TableError(.misbehaved, "gave no release") }
+  let owner = ImportedArray(raw.array, witness)
+  let array = raw.array
+  let wanted = request.columns.count + (request.includesIDs ? 1 : 0)
+  guard array.offset == 0, array.null_count == 0 || array.null_count == -1, array.dictionary == nil
+  else { throw TableError(.misbehaved, "is not a plain struct array") }
+  guard array.n_children == wanted, wanted == 0 || array.children != nil else {
+    throw TableError(
+      .misbehaved, "gave \(array.n_children) columns where \(wanted) were asked")
+  }
+  guard (0...Int64(request.count)).contains(array.length) else {
+    throw TableError(
+      .misbehaved, "gave \(array.length) rows where at most \(request.count) were asked",
+      section: request.section, row: request.first)
+  }
+  var imported: [ColumnBatch] = []
+  for index in 0..<wanted {
+    let type = index < request.columns.count ? columns[request.columns[index]].type : .binary
+    guard let child = array.children?[index] else {
+      throw TableError(.misbehaved, "column \(index) of the batch is null", column: index)
+    }
+    imported.append(try importColumn(child.pointee, type, index, owner))
+  }
+  let batch = Batch(
+    rowCount: Int(array.length), columns: Array(imported.prefix(request.columns.count)),
+    ids: request.includesIDs ? imported.last : nil, isUTF8: raw.flags & TABELLA_BATCH_UTF8 != 0)
+  try batch.validate(answering: request, of: columns)
+  return batch
+}
+
+private func importColumn(
+  _ array: ArrowArray, _ type: ColumnType, _ index: Int, _ owner: ImportedArray
+) throws(TableError) -> ColumnBatch {
+  let buffers = type.isBytes ? 3 : 2
+  guard array.n_children == 0, array.dictionary == nil, array.n_buffers == buffers,
+    let pointers = array.buffers
+  else {
+    throw TableError(
+      .misbehaved, "column \(index) of the batch has \(array.n_buffers) buffers, not \(buffers)",
+      column: index)
+  }
+  guard (0...Int64(Int32.max)).contains(array.length), (0...Int64(Int32.max)).contains(array.offset)
+  else {
+    throw TableError(
+      .misbehaved,
+      "column \(index) of the batch has length \(array.length) and offset \(array.offset)",
+      column: index)
+  }
+  let layout = ColumnBatch.Layout(
+    validity: pointers[0].map { $0.assumingMemoryBound(to: UInt8.self) },
+    values: type.isBytes ? pointers[2] : pointers[1],
+    offsets: type.isBytes ? pointers[1].map { $0.assumingMemoryBound(to: Int32.self) } : nil,
+    start: Int(array.offset))
+  // Arrow lets -1 stand for "not counted".
+  let count = Int(array.length)
+  let missing =
+    array.null_count == -1
+    ? countMissing(layout, count) : Int(truncatingIfNeeded: array.null_count)
+  return ColumnBatch(
+    unsafeLayout: layout, type: type, count: count, missingCount: missing, owner: owner)
+}
+
+private func countMissing(_ layout: ColumnBatch.Layout, _ count: Int) -> Int {
+  guard let validity = layout.validity else { return 0 }
+  return (layout.start..<layout.start + count).count { bit in
+    validity[bit >> 3] & (1 << UInt8(bit & 7)) == 0
+  }
+}

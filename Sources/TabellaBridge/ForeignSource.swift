@@ -1,0 +1,101 @@
+import CTabella
+import Tabella
+
+/// A C source that Swift owns: every call goes through it, and every complaint names its provider.
+final class ForeignSource {
+  let table: tabella_source_table
+  let source: UnsafeMutableRawPointer
+  let provider: String
+  let witness = ReleaseWitness()
+
+  /// Takes the source over. Throws `.misbehaved` if its core table is not complete.
+  init(_ raw: tabella_source, provider: String) throws(TableError) {
+    func broken(_ what: String) -> TableError {
+      var error = TableError(.misbehaved, "provider \(provider) broke the contract: \(what)")
+      error.provider = provider
+      return error
+    }
+    guard let table = raw.table?.pointee, let source = raw.source else {
+      throw broken("open gave no source")
+    }
+    let required: [(String, Bool)] = [
+      ("release", table.release != nil), ("flags", table.flags != nil),
+      ("version", table.version != nil), ("schema", table.schema != nil),
+      ("row_count", table.row_count != nil), ("rows", table.rows != nil),
+    ]
+    if let missing = required.first(where: { !$0.1 })?.0 {
+      table.release?(source)
+      throw broken("the source's table has no \(missing)")
+    }
+    self.table = table
+    self.source = source
+    self.provider = provider
+  }
+
+  deinit { table.release?(source) }
+
+  /// Calls a C function of the source; errors come out named and checked.
+  func call(
+    _ what: String, _ body: (UnsafeMutablePointer<tabella_error>) -> Int32
+  ) throws(TableError) {
+    try checking(what) { () throws(TableError) in
+      try witness.check()
+      try TabellaBridge.call(what, body)
+    }
+  }
+
+  /// Runs a check on what came from the source; what it throws names the provider and `what`.
+  func checking<R>(
+    _ what: String, _ body: () throws(TableError) -> R
+  ) throws(TableError) -> R {
+    do throws(TableError) {
+      return try body()
+    } catch {
+      var named = error
+      named.provider = provider
+      if error.code == .misbehaved, error.provider == nil {
+        named.message = "provider \(provider) broke the contract in \(what): \(error.message)"
+      }
+      throw named
+    }
+  }
+
+  /// An optional table of the source, checked to have its required functions.
+  func ability<T>(
+    _ id: String, _: T.Type, _ required: (T) -> [(String, Bool)]
+  ) throws(TableError) -> T? {
+    guard let ability = table.ability else { return nil }
+    // A C string need only live for the call.
+    var id = id
+    let pointer = id.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { chars in
+        ability(source, tabella_string(bytes: chars.baseAddress, length: Int64(chars.count)))
+      }
+    }
+    guard let pointer else { return nil }
+    let table = pointer.load(as: T.self)
+    if let missing = required(table).first(where: { !$0.1 })?.0 {
+      try checking(id) { () throws(TableError) in
+        throw TableError(.misbehaved, "the table has no \(missing)")
+      }
+    }
+    return table
+  }
+}
+
+extension Count {
+  /// The Swift form of a C count that was to know at least `minimum`.
+  init(_ raw: tabella_count, knowing minimum: Int) throws(TableError) {
+    guard raw.value >= 0, raw.exact == 0 || raw.exact == 1 else {
+      throw TableError(.misbehaved, "counted \(raw.value), exact \(raw.exact)")
+    }
+    guard raw.exact == 1 || (minimum < .max && raw.value >= minimum) else {
+      throw TableError(
+        .misbehaved,
+        minimum == .max
+          ? "counted at least \(raw.value) where the exact number was asked"
+          : "counted at least \(raw.value) where \(minimum) were asked")
+    }
+    self = raw.exact == 1 ? .exact(Int(raw.value)) : .atLeast(Int(raw.value))
+  }
+}

@@ -1,0 +1,128 @@
+import CTabella
+import Tabella
+
+/// The entry that a provider library exports.
+public typealias ProviderEntry =
+  @convention(c) (UnsafeMutablePointer<tabella_entry>) -> Int32
+
+/// A provider behind the C contract.
+///
+/// Lives until the process ends. One call at a time; the host sees to that.
+public final class ImportedProvider {
+  public let id: String
+  /// The provider's own version, for people.
+  public let version: String
+  /// The options that its code declares; a host has those of its manifest without running code.
+  public let options: [OptionDeclaration]
+  private let raw: tabella_provider
+
+  /// Calls the entry and checks what comes back. `name` stands for the provider in messages until
+  /// its own id is known.
+  ///
+  /// Throws ``TableError`` with `.noProvider` if it is of another contract version or refuses, with
+  /// `.misbehaved` if its answer breaks the contract.
+  public init(calling entry: ProviderEntry, name: String) throws(TableError) {
+    var meeting = tabella_entry()
+    meeting.contract_version = TABELLA_CONTRACT_VERSION
+    meeting.host = sharedHost
+    do throws(TableError) {
+      let code = entry(&meeting)
+      guard meeting.provider_contract == TABELLA_CONTRACT_VERSION else {
+        meeting.error.release?(&meeting.error)
+        throw TableError(
+          .noProvider,
+          "the provider was built for contract \(contractName(meeting.provider_contract)), this host has \(contractName(TABELLA_CONTRACT_VERSION)); rebuild it"
+        )
+      }
+      try withUnsafeMutablePointer(to: &meeting.error) { error throws(TableError) in
+        let reported = error.pointee
+        try TabellaBridge.call("the entry") { raw in
+          raw.pointee = reported
+          return code
+        }
+      }
+    } catch {
+      throw error.code == .misbehaved || error.code == .noProvider
+        ? error : TableError(.noProvider, "the provider refused to start: \(error.message)")
+    }
+    let provider = meeting.provider
+    guard let id = try provider.id.text("the id"), !id.isEmpty,
+      id.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
+    else { throw TableError(.misbehaved, "provider \(name) broke the contract: it has no id") }
+    guard provider.open != nil else {
+      throw TableError(.misbehaved, "provider \(id) broke the contract: it has no open")
+    }
+    raw = provider
+    self.id = id
+    version = try provider.version.text("the version") ?? ""
+    options = try readOptions(provider, id)
+  }
+
+  /// Opens a location.
+  public func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
+    let arena = Arena()
+    let options = request.options.sorted { $0.key < $1.key }.map { name, value in
+      tabella_option_value(name: arena.string(name.utf8), value: arena.string(value.utf8))
+    }
+    var asked = tabella_open_request(
+      location: arena.string(request.location), scheme: arena.string(request.scheme),
+      options: arena.array(options), option_count: Int64(options.count))
+    var source = tabella_source()
+    do throws(TableError) {
+      defer { withExtendedLifetime(arena) {} }
+      try TabellaBridge.call("open") { raw.open!(raw.provider, &asked, &source, $0) }
+    } catch {
+      var named = error
+      named.provider = id
+      if error.code == .misbehaved {
+        named.message = "provider \(id) broke the contract in open: \(error.message)"
+      }
+      throw named
+    }
+    return try importSource(source, provider: id)
+  }
+}
+
+/// A contract version as people write it: 0.1.
+public func contractName(_ version: UInt32) -> String { "\(version >> 16).\(version & 0xFFFF)" }
+
+/// The contract version of this build, as people write it.
+public let contractVersionName = contractName(TABELLA_CONTRACT_VERSION)
+
+/// The name of the one symbol that a provider library exports.
+public let providerEntrySymbol = TABELLA_ENTRY_SYMBOL
+
+// What this host offers: nothing optional yet, and a log that goes nowhere until there is one.
+nonisolated(unsafe) private let sharedHost = immortal(
+  tabella_host(host: nil, log: { _, _, _ in }, ability: { _, _ in nil }))
+
+private func readOptions(
+  _ provider: tabella_provider, _ id: String
+) throws(TableError) -> [OptionDeclaration] {
+  let table = withCString(TABELLA_OPTIONS_ID) { provider.ability?(provider.provider, $0) }
+  guard let table else { return [] }
+  var count: Int64 = 0
+  guard let declared = table.load(as: tabella_options.self).declared else {
+    throw TableError(.misbehaved, "provider \(id) broke the contract: its options have no list")
+  }
+  let list = declared(provider.provider, &count)
+  guard (0...10_000).contains(count), count == 0 || list != nil else {
+    throw TableError(.misbehaved, "provider \(id) broke the contract: it has \(count) options")
+  }
+  var options: [OptionDeclaration] = []
+  for raw in UnsafeBufferPointer(start: list, count: Int(count)) {
+    guard let name = try raw.name.text("an option's name"), !name.isEmpty,
+      let kind = OptionDeclaration.Kind(rawValue: raw.type)
+    else {
+      throw TableError(
+        .misbehaved, "provider \(id) broke the contract: an option has no name or type")
+    }
+    options.append(
+      OptionDeclaration(
+        name, kind, default: try raw.default_value.text("an option's default"),
+        choices: try raw.choices.text("an option's choices")?.split(separator: "|").map(String.init)
+          ?? [],
+        summary: try raw.summary.text("an option's summary") ?? ""))
+  }
+  return options
+}

@@ -1,0 +1,147 @@
+import CTabella
+import Tabella
+
+extension Column {
+  /// The Arrow format that the column crosses as.
+  fileprivate var format: StaticString {
+    switch type {
+    case .text, .binary: "z"
+    case .integer: "l"
+    case .real: "g"
+    case .boolean: "b"
+    case .date: "tsn:UTC"
+    }
+  }
+}
+
+private let typeKey = "tabella.type"
+private let unitKey = "tabella.unit"
+
+/// Fills a schema with these columns.
+func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>) {
+  let arena = Arena()
+  let children = columns.map { column in
+    let child = UnsafeMutablePointer<ArrowSchema>.allocate(capacity: 1)
+    var pairs: [(String, String)] = []
+    if column.type == .text { pairs.append((typeKey, "text")) }
+    if let unit = column.unit { pairs.append((unitKey, unit.rawValue)) }
+    child.initialize(
+      to: ArrowSchema(
+        format: cString(column.format.description, arena),
+        // A name crosses as a C string: what it would cut off is replaced.
+        name: cString(
+          column.name.split(separator: "\0", omittingEmptySubsequences: false)
+            .joined(separator: "\u{FFFD}"), arena),
+        metadata: metadata(pairs, arena), flags: Int64(ARROW_FLAG_NULLABLE), n_children: 0,
+        children: nil, dictionary: nil, release: { $0.pointee.release = nil },
+        private_data: nil))
+    return Optional(child)
+  }
+  out.pointee = ArrowSchema(
+    format: cString("+s", arena), name: cString("", arena), metadata: nil, flags: 0,
+    n_children: Int64(children.count),
+    children: UnsafeMutablePointer(mutating: arena.array(children)), dictionary: nil,
+    release: { schema in
+      for index in 0..<Int(schema.pointee.n_children) {
+        guard let child = schema.pointee.children?[index] else { continue }
+        child.pointee.release?(child)
+        child.deallocate()
+      }
+      Arena.release(schema.pointee.private_data)
+      schema.pointee.release = nil
+    }, private_data: arena.retained())
+}
+
+private func cString(_ text: String, _ arena: Arena) -> UnsafePointer<CChar> {
+  arena.array(text.utf8CString.map { $0 })
+}
+
+/// Arrow's metadata form: a count, then keys and values, each with its length before it.
+private func metadata(_ pairs: [(String, String)], _ arena: Arena) -> UnsafePointer<CChar>? {
+  if pairs.isEmpty { return nil }
+  var bytes: [CChar] = []
+  func put(_ number: Int) {
+    withUnsafeBytes(of: Int32(number)) { bytes += $0.map { CChar(bitPattern: $0) } }
+  }
+  put(pairs.count)
+  for (key, value) in pairs {
+    for text in [key, value] {
+      put(text.utf8.count)
+      bytes += text.utf8.map { CChar(bitPattern: $0) }
+    }
+  }
+  return arena.array(bytes)
+}
+
+/// The columns in a schema, which is released. Throws `.misbehaved` for what the contract does not
+/// allow.
+func importSchema(_ schema: inout ArrowSchema) throws(TableError) -> [Column] {
+  guard schema.release != nil else {
+    throw TableError(.misbehaved, "schema: gave no release")
+  }
+  defer { schema.release?(&schema) }
+  guard schema.format.map({ String(cString: $0) }) == "+s" else {
+    throw TableError(.misbehaved, "schema: is not a struct of columns")
+  }
+  guard (0...Int64(Int32.max)).contains(schema.n_children),
+    schema.n_children == 0 || schema.children != nil
+  else { throw TableError(.misbehaved, "schema: has \(schema.n_children) columns") }
+  var columns: [Column] = []
+  for index in 0..<Int(schema.n_children) {
+    guard let child = schema.children?[index] else {
+      throw TableError(.misbehaved, "schema: column \(index) is null")
+    }
+    columns.append(try importColumn(child.pointee, index))
+  }
+  return columns
+}
+
+private func importColumn(_ field: ArrowSchema, _ index: Int) throws(TableError) -> Column {
+  guard field.dictionary == nil, field.n_children == 0, let format = field.format else {
+    throw TableError(.misbehaved, "schema: column \(index) is not of a simple type")
+  }
+  let pairs = try readMetadata(field.metadata, index)
+  let formatText = String(cString: format)
+  let type: ColumnType
+  switch formatText {
+  case "z": type = pairs[typeKey] == "text" ? .text : .binary
+  case "l": type = .integer
+  case "g": type = .real
+  case "b": type = .boolean
+  case "tsn:UTC": type = .date
+  default:
+    throw TableError(
+      .misbehaved,
+      "schema: column \(index) has the Arrow format \(formatText), which is none of ours"
+    )
+  }
+  return Column(
+    field.name.map { String(cString: $0) } ?? "", type,
+    unit: pairs[unitKey].flatMap { Unit(rawValue: $0) })
+}
+
+private func readMetadata(
+  _ start: UnsafePointer<CChar>?, _ index: Int
+) throws(TableError) -> [String: String] {
+  guard let start else { return [:] }
+  var at = UnsafeRawPointer(start)
+  func number() throws(TableError) -> Int {
+    let value = at.loadUnaligned(as: Int32.self)
+    at += 4
+    guard 0...1_000_000 ~= value else {
+      throw TableError(.misbehaved, "schema: column \(index) has broken metadata")
+    }
+    return Int(value)
+  }
+  func string() throws(TableError) -> String {
+    let length = try number()
+    defer { at += length }
+    return String(decoding: UnsafeRawBufferPointer(start: at, count: length), as: UTF8.self)
+  }
+  var pairs: [String: String] = [:]
+  for _ in 0..<(try number()) {
+    let key = try string()
+    pairs[key] = try string()
+  }
+  return pairs
+}

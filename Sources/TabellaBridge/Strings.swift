@@ -1,0 +1,170 @@
+import CTabella
+import Tabella
+
+extension tabella_string {
+  /// The bytes, copied; nil if the string is absent. Throws `.misbehaved` for an impossible length.
+  func copied(_ what: String) throws(TableError) -> [UInt8]? {
+    guard let bytes else { return nil }
+    guard (0...Int64(Int32.max)).contains(length) else {
+      throw TableError(.misbehaved, "\(what) has a length of \(length)")
+    }
+    return Array(UnsafeRawBufferPointer(start: bytes, count: Int(length)))
+  }
+
+  /// The text, copied and repaired where it is not UTF-8; nil if the string is absent.
+  func text(_ what: String) throws(TableError) -> String? {
+    try copied(what).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Whether the string holds exactly these bytes.
+  func holds(_ text: String) -> Bool {
+    guard let bytes, length == text.utf8.count else { return false }
+    return UnsafeRawBufferPointer(start: bytes, count: Int(length)).elementsEqual(text.utf8)
+  }
+}
+
+extension TableError.Code {
+  /// A code as it came from a provider: what is no code of theirs is `.internal`.
+  init(fromProvider code: Int32) {
+    self = (1...12).contains(code) ? TableError.Code(rawValue: code) : .internal
+  }
+
+  /// The code as it may be told across the contract.
+  var crossing: Int32 { (1...100).contains(rawValue) ? rawValue : TABELLA_INTERNAL }
+}
+
+/// Calls a C function that reports errors; copies and releases what it reports.
+///
+/// Throws ``TableError`` for any other code than `TABELLA_OK`, and with `.misbehaved` if the error
+/// itself breaks the contract. `what` names the function.
+func call(
+  _ what: String, _ body: (UnsafeMutablePointer<tabella_error>) -> Int32
+) throws(TableError) {
+  var raw = tabella_error()
+  let code = body(&raw)
+  if code == TABELLA_OK {
+    guard raw.release == nil, raw.message.bytes == nil else {
+      raw.release?(&raw)
+      throw TableError(.misbehaved, "\(what) succeeded and reported an error")
+    }
+    return
+  }
+  throw try taken(&raw, code, what)
+}
+
+/// The Swift form of an error that was reported; the C form is released.
+private func taken(
+  _ raw: inout tabella_error, _ code: Int32, _ what: String
+) throws(TableError) -> TableError {
+  let message: String?
+  do throws(TableError) {
+    message = try raw.message.text("\(what): the message")
+  } catch {
+    raw.release?(&raw)
+    throw error
+  }
+  if message != nil, raw.release == nil {
+    throw TableError(
+      .misbehaved, "\(what) reported an error without a release: \(message ?? "")")
+  }
+  if let release = raw.release {
+    release(&raw)
+    guard raw.release == nil else {
+      throw TableError(.misbehaved, "\(what): releasing the error did not clear its release")
+    }
+  }
+  var error = TableError(
+    TableError.Code(fromProvider: code),
+    message.flatMap { $0.isEmpty ? nil : $0 }
+      ?? "\(what) failed: \(TableError.Code(fromProvider: code).name)")
+  if raw.located & TABELLA_ERROR_HAS_SECTION != 0 { error.section = Int(raw.path.section) }
+  if raw.located & TABELLA_ERROR_HAS_ROW != 0 { error.row = Int(raw.path.row) }
+  if raw.located & TABELLA_ERROR_HAS_COLUMN != 0 { error.column = Int(raw.column) }
+  error.isRetryable = raw.retryable == 1
+  return error
+}
+
+/// Fills a C error from a Swift one and returns its code.
+func report(_ error: TableError, to raw: UnsafeMutablePointer<tabella_error>) -> Int32 {
+  let message = Array(error.message.utf8)
+  let copy = UnsafeMutableRawPointer.allocate(byteCount: max(message.count, 1), alignment: 1)
+  message.withUnsafeBytes {
+    copy.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(copy), byteCount: $0.count)
+  }
+  raw.pointee.message = tabella_string(
+    bytes: UnsafePointer(copy.assumingMemoryBound(to: CChar.self)), length: Int64(message.count))
+  raw.pointee.private_data = copy
+  raw.pointee.release = { error in
+    error.pointee.private_data?.deallocate()
+    error.pointee.private_data = nil
+    error.pointee.message = tabella_string()
+    error.pointee.release = nil
+  }
+  if let section = error.section {
+    raw.pointee.path.section = Int64(section)
+    raw.pointee.located |= TABELLA_ERROR_HAS_SECTION
+  }
+  if let row = error.row {
+    raw.pointee.path.row = Int64(row)
+    raw.pointee.located |= TABELLA_ERROR_HAS_ROW
+  }
+  if let column = error.column {
+    raw.pointee.column = Int64(column)
+    raw.pointee.located |= TABELLA_ERROR_HAS_COLUMN
+  }
+  raw.pointee.retryable = error.isRetryable ? 1 : 0
+  return error.code.crossing
+}
+
+extension IndexPath {
+  var raw: tabella_index_path { tabella_index_path(section: Int64(section), row: Int64(row)) }
+
+  init(_ raw: tabella_index_path) { self.init(section: Int(raw.section), row: Int(raw.row)) }
+}
+
+extension tabella_count {
+  init(_ count: Count) {
+    self.init(value: Int64(count.value), exact: count.isExact ? 1 : 0, reserved: 0)
+  }
+}
+
+/// Memory that a C struct points into, freed when the struct is released.
+///
+/// Everything exported with a `release` keeps its strings and arrays in one of these, retained in
+/// `private_data`.
+final class Arena {
+  private var blocks: [UnsafeMutableRawPointer] = []
+
+  func string(_ bytes: some Collection<UInt8>) -> tabella_string {
+    let block = UnsafeMutableRawPointer.allocate(byteCount: max(bytes.count, 1), alignment: 1)
+    blocks.append(block)
+    block.withMemoryRebound(to: UInt8.self, capacity: max(bytes.count, 1)) { start in
+      _ = UnsafeMutableBufferPointer(start: start, count: bytes.count).initialize(from: bytes)
+    }
+    return tabella_string(
+      bytes: UnsafePointer(block.assumingMemoryBound(to: CChar.self)), length: Int64(bytes.count))
+  }
+
+  func string(_ text: String?) -> tabella_string {
+    text.map { string($0.utf8) } ?? tabella_string()
+  }
+
+  func array<T: BitwiseCopyable>(_ values: [T]) -> UnsafePointer<T> {
+    let block = UnsafeMutableRawPointer.allocate(
+      byteCount: max(values.count, 1) * MemoryLayout<T>.stride, alignment: 16)
+    blocks.append(block)
+    let typed = block.bindMemory(to: T.self, capacity: values.count)
+    typed.initialize(from: values, count: values.count)
+    return UnsafePointer(typed)
+  }
+
+  /// A pointer for `private_data` that keeps the arena.
+  func retained() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
+
+  /// Lets go of what ``retained()`` returned.
+  static func release(_ pointer: UnsafeMutableRawPointer?) {
+    if let pointer { Unmanaged<Arena>.fromOpaque(pointer).release() }
+  }
+
+  deinit { for block in blocks { block.deallocate() } }
+}
