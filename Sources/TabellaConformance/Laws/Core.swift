@@ -1,0 +1,276 @@
+import Tabella
+
+// The laws of what every source has: columns, counts, rows.
+
+extension Law {
+  static let columnsHold = Law(
+    "columns-hold", "The columns are the same at every look and have names without NUL.",
+    hint: "schema must not depend on what was read before"
+  ) { trial in
+    let source = try trial.open()
+    let columns = source.columns
+    for column in columns {
+      try require(!column.name.utf8.contains(0), "the name of column \(column.name) has a NUL")
+    }
+    for section in try trial.sections(source) { _ = try trial.rowCount(source, section) }
+    try require(
+      source.columns == columns, "the columns changed from \(columns) to \(source.columns)")
+    let other = try trial.open().columns
+    try require(other == columns, "another opening has the columns \(other), not \(columns)")
+  }
+
+  static let countsHold = Law(
+    "counts-hold",
+    "At-least counts never fall, exact ones never change, and both agree with the rows.",
+    hint:
+      "row_count may say less than there is, as at-least, but never more, and never take it back"
+  ) { trial in
+    let source = try trial.open()
+    for section in try trial.sections(source) {
+      var last = try source.numberOfRows(inSection: section, knowing: 0)
+      for minimum in [1, 0, 3, 2, trial.draw(0..<50), 0, Trial.rowLimit, 0] {
+        let count = try source.numberOfRows(inSection: section, knowing: minimum)
+        try require(count.value >= 0, "section \(section) has \(count) rows")
+        try require(
+          count.isExact || count.value >= minimum,
+          "section \(section) was said to have \(count) rows where \(minimum) were asked about")
+        try requireFollows(last, count, "section \(section) had \(last) rows, then \(count)")
+        last = count
+      }
+      try requireEnd(of: source, section, last, trial)
+    }
+  }
+
+  static let sectionsCounted = Law(
+    "sections-counted", "Section counts hold as row counts do, and every section counted is there.",
+    hint: "sections.count must agree with what row_count accepts"
+  ) { trial in
+    let source = try trial.open()
+    var last = try source.numberOfSections(knowing: 0)
+    for minimum in [1, 0, 4, Trial.sectionLimit, 0] {
+      let count = try source.numberOfSections(knowing: minimum)
+      try require(
+        count.isExact || count.value >= minimum,
+        "there were said to be \(count) sections where \(minimum) were asked about")
+      try requireFollows(last, count, "there were \(last) sections, then \(count)")
+      last = count
+    }
+    for section in try trial.sections(source) {
+      _ = try source.numberOfRows(inSection: section, knowing: 0)
+    }
+  }
+
+  static let batchesValid = Law(
+    "batches-valid", "Every batch is laid out as Arrow says and answers what was asked.",
+    hint: "look at lengths, offsets, null counts, validity bits and the UTF-8 promise"
+  ) { trial in
+    let source = try trial.open()
+    for section in try trial.sections(source) {
+      let count = try trial.rowCount(source, section)
+      for size in [1, 7, 64, Trial.rowLimit] {
+        _ = try trial.read(source, section: section, rows: 0..<count, size: size)
+      }
+    }
+  }
+
+  static let cutsAgree = Law(
+    "cuts-agree", "However a run of rows is cut into batches, the cells are the same.",
+    hint: "a batch must begin with the row asked for, and no row may be given twice or left out"
+  ) { trial in
+    let source = try trial.open()
+    for section in try trial.sections(source) {
+      let count = try trial.rowCount(source, section)
+      let whole = try trial.read(source, section: section, rows: 0..<count)
+      for size in [1, 2, 3, 5, 1 + trial.draw(0..<40)] {
+        let cut = try trial.read(source, section: section, rows: 0..<count, size: size)
+        try require(
+          same(whole, cut),
+          "section \(section) cut into \(size) rows differs: \(firstDifference(whole, cut))")
+      }
+      for _ in 0..<10 where count > 0 {
+        let first = trial.draw(0..<count)
+        let end = first + 1 + trial.draw(0..<count - first)
+        let part = try trial.read(source, section: section, rows: first..<end)
+        try require(
+          same(Array(whole[first..<end]), part),
+          "section \(section), rows \(first)..<\(end) differ: \(firstDifference(Array(whole[first..<end]), part))"
+        )
+      }
+    }
+  }
+
+  static let projectionAgrees = Law(
+    "projection-agrees", "A choice of columns is the full batch with the others left out.",
+    hint: "columns must come in the order asked"
+  ) { trial in
+    let source = try trial.open()
+    let all = Array(source.columns.indices)
+    for section in try trial.sections(source) {
+      let count = try trial.rowCount(source, section)
+      let whole = try trial.read(source, section: section, rows: 0..<count)
+      var choices = all.prefix(20).map { [$0] } + [Array(all.reversed()), []]
+      for _ in 0..<5 where !all.isEmpty {
+        choices.append(
+          all.filter { _ in trial.draw(0..<2) == 0 }.sorted { _, _ in trial.draw(0..<2) == 0 })
+      }
+      for columns in choices {
+        let part = try trial.read(source, section: section, rows: 0..<count, columns: columns)
+        let expected = whole.map { row in columns.map { row[$0] } }
+        try require(
+          same(expected, part),
+          "columns \(columns) differ from the full rows: \(firstDifference(expected, part))")
+      }
+    }
+  }
+
+  static let cellsHold = Law(
+    "cells-hold", "A row asked for twice, or from two openings, is the same row.",
+    hint: "within a version a source is a snapshot: remember what you gave"
+  ) { trial in
+    let source = try trial.open()
+    for section in try trial.sections(source) {
+      let count = try trial.rowCount(source, section)
+      let first = try trial.read(source, section: section, rows: 0..<count)
+      let second = try trial.read(source, section: section, rows: 0..<count)
+      try require(
+        same(first, second), "section \(section) changed: \(firstDifference(first, second))")
+    }
+  }
+
+  static let orderIsFree = Law(
+    "order-is-free", "Calls may come in any order.",
+    hint: "an answer must not depend on which calls came before"
+  ) { trial in
+    let reference = try trial.open()
+    var rows: [[[Cell]]] = []
+    for section in try trial.sections(reference) {
+      let count = try trial.rowCount(reference, section)
+      rows.append(try trial.read(reference, section: section, rows: 0..<count))
+    }
+    // The same source, so that a live table is compared with itself; the last rows come first.
+    for _ in 0..<60 where !rows.isEmpty {
+      let section = trial.draw(0..<rows.count)
+      switch trial.draw(0..<5) {
+      case 0: _ = try reference.numberOfSections(knowing: trial.draw(0..<3))
+      case 1: _ = try reference.numberOfRows(inSection: section, knowing: trial.draw(0..<30))
+      case 2: _ = try reference.sections?.title(.header, ofSection: section)
+      case 3: _ = try reference.version()
+      default:
+        let count = rows[section].count
+        guard count > 0 else { continue }
+        let first = trial.draw(0..<count)
+        let end = min(count, first + 1 + trial.draw(0..<20))
+        let part = try trial.read(reference, section: section, rows: first..<end)
+        try require(
+          same(Array(rows[section][first..<end]), part),
+          "section \(section), rows \(first)..<\(end) differ after other calls: \(firstDifference(Array(rows[section][first..<end]), part))"
+        )
+      }
+    }
+    // A fresh source whose very first call is for the last row.
+    let fresh = try trial.open()
+    for (section, cells) in rows.enumerated().reversed() where !cells.isEmpty {
+      _ = try trial.read(fresh, section: section, rows: cells.count - 1..<cells.count)
+    }
+  }
+
+  static let endIsEmpty = Law(
+    "end-is-empty", "Asking for rows at a section's end gives an empty batch.",
+    hint: "first == count is no error"
+  ) { trial in
+    let source = try trial.open()
+    for section in try trial.sections(source) {
+      guard case .exact(let count) = try source.numberOfRows(inSection: section, knowing: 1 << 16)
+      else { continue }
+      let batch = try trial.fetch(
+        source,
+        RowRequest(
+          section: section, first: count, count: 5, columns: Array(source.columns.indices)))
+      try require(
+        batch.rowCount == 0, "section \(section) has \(count) rows and gave more behind them")
+    }
+  }
+
+  static let refusals = Law(
+    "refusals", "What is out of range is refused with a typed error, and nothing breaks by it.",
+    hint: "not-found beyond the end, invalid-argument for what makes no sense"
+  ) { trial in
+    let source = try trial.open()
+    let sections = try source.numberOfSections(knowing: 1 << 16)
+    let before = try trial.sections(source).map { section in
+      try trial.read(source, section: section, rows: 0..<trial.rowCount(source, section))
+    }
+    let columns = Array(source.columns.indices)
+    if sections.isExact {
+      try trial.expectRefusal("row_count of section \(sections.value)", [.notFound]) {
+        _ = try source.numberOfRows(inSection: sections.value, knowing: 0)
+      }
+      try trial.expectRefusal("rows of section \(sections.value)", [.notFound]) {
+        _ = try source.rows(
+          RowRequest(section: sections.value, first: 0, count: 1, columns: columns))
+      }
+    }
+    try trial.expectRefusal("row_count of section -1", [.notFound, .invalidArgument]) {
+      _ = try source.numberOfRows(inSection: -1, knowing: 0)
+    }
+    for section in try trial.sections(source) {
+      guard case .exact(let count) = try source.numberOfRows(inSection: section, knowing: 1 << 16)
+      else { continue }
+      for first in [count + 1, count + 1000, Int(Int32.max), Int.max / 2] where first > count {
+        try trial.expectRefusal("row \(first) of \(count)", [.notFound]) {
+          _ = try source.rows(
+            RowRequest(section: section, first: first, count: 1, columns: columns))
+        }
+      }
+    }
+    for request in [
+      RowRequest(first: -1, count: 1, columns: columns),
+      RowRequest(section: -1, first: 0, count: 1, columns: columns),
+      RowRequest(first: 0, count: 0, columns: columns),
+      RowRequest(first: 0, count: -1, columns: columns),
+      RowRequest(first: 0, count: 1, columns: [source.columns.count]),
+      RowRequest(first: 0, count: 1, columns: [-1]),
+    ] where sections.value > 0 {
+      try trial.expectRefusal("\(request)", [.invalidArgument]) { _ = try source.rows(request) }
+    }
+    let after = try trial.sections(source).map { section in
+      try trial.read(source, section: section, rows: 0..<trial.rowCount(source, section))
+    }
+    for (left, right) in zip(before, after) {
+      try require(
+        same(left, right), "refused calls changed the data: \(firstDifference(left, right))")
+    }
+  }
+}
+
+/// A count may follow another only if nothing that was said is taken back.
+private func requireFollows(
+  _ earlier: Count, _ later: Count, _ what: @autoclosure () -> String
+) throws {
+  switch (earlier, later) {
+  case (.exact(let before), .exact(let after)): try require(before == after, what())
+  case (.exact, .atLeast): throw LawBroken(what())
+  case (.atLeast(let before), _): try require(later.value >= before, what())
+  }
+}
+
+/// Reads around the end of a section: the rows there must be as many as were counted.
+private func requireEnd(
+  of source: any TableDataSource, _ section: Int, _ count: Count, _ trial: Trial
+) throws {
+  let looked = try trial.rowCount(source, section)
+  let rows = try trial.read(source, section: section, rows: 0..<looked)
+  try require(rows.count == looked, "section \(section) has \(rows.count) rows, not \(looked)")
+  guard case .exact(let total) = try source.numberOfRows(inSection: section, knowing: 1 << 16)
+  else { return }
+  if total > 0 {
+    _ = try trial.read(source, section: section, rows: total - 1..<total)
+  }
+  let behind = try source.rows(
+    RowRequest(section: section, first: total, count: 1, columns: []))
+  try require(
+    behind.rowCount == 0, "section \(section) was counted to \(total) rows and has more")
+  let again = try source.numberOfRows(inSection: section, knowing: .max)
+  try require(
+    again == .exact(total), "section \(section) has exactly \(total) rows, then \(again)")
+}

@@ -1,0 +1,106 @@
+import Tabella
+
+/// The laws of a data source, runnable without a test framework.
+///
+/// A law opens sources of its own with the closure given, so that laws do not disturb each other.
+/// One suite runs on every road: a source in memory, a provider in process, one loaded with
+/// `dlopen`, one in another process, one wrapped by a view.
+public struct ConformanceSuite {
+  /// What became of one law.
+  public enum Outcome: Hashable, Sendable {
+    case passed
+    /// The law does not apply: the source has no such ability.
+    case skipped(String)
+    /// What was expected and what came.
+    case failed(String)
+  }
+
+  public struct Finding: Hashable, Sendable {
+    public var law: Law
+    public var outcome: Outcome
+
+    public var isFailure: Bool {
+      if case .failed = outcome { true } else { false }
+    }
+  }
+
+  /// All laws, in the order in which they are best read.
+  public static let laws: [Law] =
+    [
+      .columnsHold, .countsHold, .sectionsCounted, .batchesValid, .cutsAgree, .projectionAgrees,
+      .cellsHold, .orderIsFree, .endIsEmpty, .refusals,
+    ] + [
+      .titlesInBounds, .indexInBounds, .idsIdentify, .idsOnlyWhenAsked, .versionHolds,
+      .permissionsAnswer, .supplementsAnswer, .accessoriesAnswer, .noticesAreHarmless,
+      .diagnosticsEnd,
+    ] + [.batchOutlivesSource, .memoryReturns]
+
+  private let seed: UInt64
+  private let open: () throws(TableError) -> any TableDataSource
+
+  /// A suite over the sources that `open` gives; each must show the same data. The seed decides what
+  /// is drawn at random; a failure says it.
+  public init(seed: UInt64 = 1, open: @escaping () throws(TableError) -> any TableDataSource) {
+    self.seed = seed
+    self.open = open
+  }
+
+  /// Runs laws and returns what became of each.
+  public func run(_ laws: [Law] = laws) -> [Finding] { laws.map { run($0) } }
+
+  private func run(_ law: Law) -> Finding {
+    let trial = Trial(seed: seed, open: open)
+    do {
+      try law.check(trial)
+      return Finding(law: law, outcome: .passed)
+    } catch let skipped as Skipped {
+      return Finding(law: law, outcome: .skipped(skipped.reason))
+    } catch let broken as LawBroken {
+      return Finding(law: law, outcome: .failed("\(broken.what) (seed \(seed))"))
+    } catch {
+      return Finding(law: law, outcome: .failed("an unexpected error: \(error) (seed \(seed))"))
+    }
+  }
+}
+
+/// A law: something that is true of every good data source.
+public struct Law: Hashable, Sendable {
+  /// A short name: `cuts-agree`.
+  public let name: String
+  /// The law in one sentence.
+  public let summary: String
+  /// What an author should look at when it fails.
+  public let hint: String
+  /// Whether it can only be judged when nothing else runs in the process.
+  public let needsQuiet: Bool
+  let check: @Sendable (Trial) throws -> Void
+
+  init(
+    _ name: String, _ summary: String, hint: String, needsQuiet: Bool = false,
+    check: @escaping @Sendable (Trial) throws -> Void
+  ) {
+    self.name = name
+    self.summary = summary
+    self.hint = hint
+    self.needsQuiet = needsQuiet
+    self.check = check
+  }
+
+  public static func == (left: Law, right: Law) -> Bool { left.name == right.name }
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+struct LawBroken: Error {
+  let what: String
+
+  init(_ what: String) { self.what = what }
+}
+
+struct Skipped: Error {
+  let reason: String
+}
+
+/// Throws that the law is broken unless `condition` holds.
+func require(_ condition: Bool, _ what: @autoclosure () -> String) throws {
+  if !condition { throw LawBroken(what()) }
+}

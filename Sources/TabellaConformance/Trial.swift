@@ -1,0 +1,137 @@
+import Tabella
+
+/// What a law works with: sources to try and numbers to draw.
+///
+/// Every batch that passes through it is validated.
+final class Trial {
+  /// How much of a source a law looks at.
+  static let sectionLimit = 12
+  static let rowLimit = 200
+
+  private let makeSource: () throws(TableError) -> any TableDataSource
+  private var state: UInt64
+
+  init(seed: UInt64, open: @escaping () throws(TableError) -> any TableDataSource) {
+    makeSource = open
+    state = seed
+  }
+
+  func open() throws -> any TableDataSource { try makeSource() }
+
+  /// A number drawn from the range (SplitMix64, so that a seed repeats a run anywhere).
+  func draw(_ range: Range<Int>) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    mixed ^= mixed >> 31
+    return range.lowerBound + Int(mixed % UInt64(range.count))
+  }
+
+  /// The sections looked at.
+  func sections(_ source: any TableDataSource) throws -> Range<Int> {
+    0..<min(try source.numberOfSections(knowing: Trial.sectionLimit).value, Trial.sectionLimit)
+  }
+
+  /// The rows looked at in a section.
+  func rowCount(_ source: any TableDataSource, _ section: Int) throws -> Int {
+    min(
+      try source.numberOfRows(inSection: section, knowing: Trial.rowLimit).value, Trial.rowLimit)
+  }
+
+  /// One fetch, validated.
+  func fetch(_ source: any TableDataSource, _ request: RowRequest) throws -> Batch {
+    let batch = try source.rows(request)
+    do {
+      try batch.validate(answering: request, of: source.columns)
+    } catch {
+      throw LawBroken("\(describe(request)) gave a bad batch: \(error)")
+    }
+    return batch
+  }
+
+  /// Rows read in batches of `size` at most, as values.
+  func read(
+    _ source: any TableDataSource, section: Int, rows: Range<Int>, columns: [Int]? = nil,
+    size: Int = 64
+  ) throws -> [[Cell]] {
+    var cells: [[Cell]] = []
+    try forEachBatch(source, section, rows, columns, size, ids: false) { batch in
+      for row in 0..<batch.rowCount { cells.append(batch.row(row)) }
+    }
+    return cells
+  }
+
+  /// The ids of rows read in batches of `size` at most.
+  func ids(
+    _ source: any TableDataSource, section: Int, rows: Range<Int>, size: Int = 64
+  ) throws -> [String] {
+    var ids: [String] = []
+    try forEachBatch(source, section, rows, [], size, ids: true) { batch in
+      for row in 0..<batch.rowCount { ids.append(batch.id(row) ?? "") }
+    }
+    return ids
+  }
+
+  private func forEachBatch(
+    _ source: any TableDataSource, _ section: Int, _ rows: Range<Int>, _ columns: [Int]?,
+    _ size: Int, ids: Bool, _ body: (Batch) throws -> Void
+  ) throws {
+    var first = rows.lowerBound
+    while first < rows.upperBound {
+      let request = RowRequest(
+        section: section, first: first, count: min(size, rows.upperBound - first),
+        columns: columns ?? Array(source.columns.indices), includesIDs: ids)
+      let batch = try fetch(source, request)
+      try require(
+        batch.rowCount > 0,
+        "\(describe(request)) gave no rows, though row \(rows.upperBound - 1) was counted")
+      try body(batch)
+      first += batch.rowCount
+    }
+  }
+
+  /// Runs a call that must be refused and checks the refusal.
+  func expectRefusal(
+    _ what: String, _ codes: [TableError.Code], _ body: () throws -> Void
+  ) throws {
+    do {
+      try body()
+    } catch let error as TableError {
+      let names = codes.map(\.name).joined(separator: " or ")
+      try require(
+        codes.contains(error.code), "\(what) was refused as \(error.code.name), not \(names)")
+      try require(!error.message.isEmpty, "\(what) was refused without a message")
+      try require(
+        !error.message.utf8.contains { $0 == 10 || $0 == 13 },
+        "\(what) was refused with a message of several lines")
+      return
+    }
+    throw LawBroken("\(what) was not refused")
+  }
+
+  private func describe(_ request: RowRequest) -> String {
+    "section \(request.section), rows \(request.first)..<\(request.first + request.count), columns \(request.columns)"
+  }
+}
+
+/// Whether two rows hold the same cells; NaN equals itself here.
+func same(_ left: [Cell], _ right: [Cell]) -> Bool {
+  left.count == right.count
+    && zip(left, right).allSatisfy { pair in
+      if case (.real(let a), .real(let b)) = pair { return a.bitPattern == b.bitPattern }
+      return pair.0 == pair.1
+    }
+}
+
+func same(_ left: [[Cell]], _ right: [[Cell]]) -> Bool {
+  left.count == right.count && zip(left, right).allSatisfy { same($0, $1) }
+}
+
+/// Where two readings of rows differ first.
+func firstDifference(_ left: [[Cell]], _ right: [[Cell]]) -> String {
+  for (row, pair) in zip(left, right).enumerated() where !same(pair.0, pair.1) {
+    return "row \(row) is \(pair.0) and \(pair.1)"
+  }
+  return "\(left.count) rows and \(right.count) rows"
+}
