@@ -1,0 +1,130 @@
+import Tabella
+
+/// Bytes that can be read at any offset.
+public protocol ByteSource: AnyObject {
+  /// Reads bytes from `offset` on into `buffer` and returns how many; 0 only at the end.
+  ///
+  /// Throws ``TableError`` with `.io`, or with `.conflict` if the bytes are no longer those that
+  /// were opened.
+  func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(TableError) -> Int
+
+  /// Throws ``TableError`` with `.conflict` if the bytes are no longer those that were opened.
+  func checkUnchanged() throws(TableError)
+
+  /// A token for the bytes; nil if they come from a stream and cannot be had again.
+  var version: Version? { get }
+}
+
+/// A file at the end of a path, opened for reading.
+///
+/// Never blocks in opening (a FIFO without a writer reads as empty) and never becomes a terminal's
+/// owner. The descriptor is closed with the object.
+public final class OpenFile {
+  public let descriptor: Int32
+  public let fingerprint: Fingerprint
+
+  /// Opens a path (bytes, no NUL). Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
+  public init(path: [UInt8]) throws(TableError) {
+    let descriptor = path.map { CChar(bitPattern: $0) }.withCString {
+      open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+    }
+    guard descriptor >= 0 else { throw .system(errno, "cannot be opened") }
+    do throws(TableError) {
+      fingerprint = try Fingerprint(of: descriptor)
+      guard fingerprint.kind != S_IFDIR else {
+        throw TableError(.invalidArgument, "is a directory, not a file")
+      }
+      guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK) == 0 else {
+        throw .system(errno, "cannot be opened")
+      }
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  /// The bytes: read in place from a file that has a size, kept as they are read from a stream.
+  public func bytes() -> any ByteSource {
+    if fingerprint.kind == S_IFREG, fingerprint.size > 0 { return FileBytes(self) }
+    // A pipe, a device, or a file of /proc, whose size is said to be 0.
+    return SpooledBytes { [self] buffer throws(TableError) in
+      try readRetrying("cannot be read") {
+        Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+      }
+    }
+  }
+}
+
+extension Array where Element == CChar {
+  fileprivate func withCString<R>(_ body: (UnsafePointer<CChar>) -> R) -> R {
+    (self + [0]).withUnsafeBufferPointer { body($0.baseAddress!) }
+  }
+}
+
+/// What tells one state of a file from another, without reading it.
+public struct Fingerprint: Hashable, Sendable {
+  public let device: UInt64
+  public let inode: UInt64
+  public let size: Int
+  /// `S_IFREG` and so on.
+  public let kind: UInt32
+  let modified: [Int]
+  let changed: [Int]
+
+  init(of descriptor: Int32) throws(TableError) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw .system(errno, "cannot be examined") }
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+    size = Int(status.st_size)
+    kind = status.st_mode & S_IFMT
+    modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+    changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+  }
+
+  /// The fingerprint as a version: device, inode, size and both times in nanoseconds.
+  public var version: Version {
+    let times = (modified + changed).map { String($0, radix: 16) }
+    return Version(
+      "\(String(device, radix: 16)).\(String(inode, radix: 16)).\(String(size, radix: 16))."
+        + times.joined(separator: "."))
+  }
+}
+
+/// A regular file's bytes, by `pread`: a file that shrinks is an error, not a dead process.
+final class FileBytes: ByteSource {
+  private let file: OpenFile
+
+  init(_ file: OpenFile) { self.file = file }
+
+  var version: Version? { file.fingerprint.version }
+
+  func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(TableError) -> Int {
+    // Bytes that arrive later belong to another version.
+    let wanted = min(buffer.count, file.fingerprint.size - offset)
+    guard wanted > 0 else { return 0 }
+    let got = try readRetrying("cannot be read") {
+      pread(file.descriptor, buffer.baseAddress, wanted, offset)
+    }
+    guard got > 0 else { throw TableError(.conflict, "was shortened while it was read") }
+    return got
+  }
+
+  func checkUnchanged() throws(TableError) {
+    guard try Fingerprint(of: file.descriptor) == file.fingerprint else {
+      throw TableError(.conflict, "changed while it was read; open it again")
+    }
+  }
+}
+
+/// Runs a call that returns -1 and sets `errno`, again when it was interrupted.
+func readRetrying(_ what: String, _ body: () -> Int) throws(TableError) -> Int {
+  while true {
+    let result = body()
+    if result >= 0 { return result }
+    if errno != EINTR { throw .system(errno, what) }
+  }
+}

@@ -1,0 +1,16 @@
+@_exported import Glibc
+import Tabella
+
+extension TableError {
+  /// The error for a failed system call: "cannot be opened: No such file or directory".
+  public static func system(_ number: Int32, _ what: String) -> TableError {
+    let code: Code =
+      switch number {
+      case ENOENT, ENOTDIR, ESRCH: .notFound
+      case EACCES, EPERM: .denied
+      case EROFS: .readOnly
+      default: .io
+      }
+    return TableError(code, "\(what): \(String(cString: strerror(number)))")
+  }
+}
