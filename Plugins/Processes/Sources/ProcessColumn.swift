@@ -1,0 +1,45 @@
+import Tabella
+
+/// The columns, in their order.
+enum ProcessColumn: Int, CaseIterable {
+  case pid, parent, user, state, nice, cpu, memory, started, command, arguments
+
+  static let declarations = allCases.map(\.declaration)
+
+  private var declaration: Column {
+    switch self {
+    case .pid, .parent, .nice: Column("\(self)", .integer)
+    case .user, .state, .command, .arguments: Column("\(self)")
+    case .cpu: Column("cpu", .real, unit: .percent)
+    case .memory: Column("memory", .integer, unit: .bytes)
+    case .started: Column("started", .date)
+    }
+  }
+}
+
+/// Which files of a process a request needs.
+struct Needs: OptionSet {
+  let rawValue: UInt8
+
+  /// `stat`, and the owner.
+  static let process = Needs(rawValue: 1)
+  /// `statm`.
+  static let memory = Needs(rawValue: 2)
+  /// `cmdline`.
+  static let arguments = Needs(rawValue: 4)
+
+  init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  init(_ columns: [ProcessColumn], ids: Bool) {
+    self = ids ? .process : []
+    for column in columns {
+      switch column {
+      case .pid: break
+      // What is read later is checked against the start time, so `stat` always comes first.
+      case .memory: formUnion([.process, .memory])
+      case .arguments: formUnion([.process, .arguments])
+      default: insert(.process)
+      }
+    }
+  }
+}

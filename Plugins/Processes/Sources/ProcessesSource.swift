@@ -1,0 +1,128 @@
+import Tabella
+import TabellaFiles
+import TabellaSDK
+
+/// The processes that ran when the source was made, by pid.
+final class ProcessesSource: ProviderSource, TableIdentity {
+  /// After how many bytes of text a batch ends early.
+  private static let batchSize = 4 << 20
+
+  let columns = ProcessColumn.declarations
+  let hasVolatileOrder = true
+  private let snapshot: Snapshot
+  private var id: [UInt8] = []
+
+  /// Lists the processes under `root`, which is another folder than `/proc` only in tests.
+  init(root: String = "/proc") throws(TableError) {
+    snapshot = try Snapshot(Procfs(root: root))
+  }
+
+  func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+    guard section == 0 else { throw .noSection(section) }
+    return .exact(snapshot.pids.count)
+  }
+
+  func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    try check(request)
+    guard request.section == 0 else { throw .noSection(request.section) }
+    let rest = snapshot.pids.count - request.first
+    guard rest >= 0 else { throw .noRow(request.first, inSection: 0, of: snapshot.pids.count) }
+    let wanted = request.columns.compactMap(ProcessColumn.init)
+    let needs = Needs(wanted, ids: request.includesIDs)
+    let limit = min(request.count, rest)
+    let builder = BatchBuilder(for: request, of: columns, capacity: limit)
+    var count = 0
+    while count < limit, byteCount(of: builder) < ProcessesSource.batchSize {
+      let row = request.first + count
+      let process = try snapshot.process(row, needs)
+      try append(wanted, of: process, row, to: builder)
+      count += 1
+    }
+    return builder.finish(rowCount: count)
+  }
+
+  private func byteCount(of builder: BatchBuilder) -> Int {
+    builder.columns.reduce(0) { $0 + $1.byteCount }
+  }
+
+  private func append(
+    _ wanted: [ProcessColumn], of process: Snapshot.Process?, _ row: Int, to builder: BatchBuilder
+  ) throws(TableError) {
+    for (cells, column) in zip(builder.columns, wanted) {
+      try append(column, of: process, row, to: cells)
+    }
+    if let ids = builder.ids {
+      try makeID(of: process, row)
+      id.withUnsafeBytes { ids.append(bytes: $0) }
+    }
+  }
+
+  private func append(
+    _ column: ProcessColumn, of process: Snapshot.Process?, _ row: Int, to cells: ColumnBuilder
+  ) throws(TableError) {
+    if column == .pid { return cells.append(Int64(snapshot.pids[row])) }
+    guard let process else { return cells.appendMissing() }
+    switch column {
+    case .pid: break
+    case .parent: cells.append(process.parent)
+    case .user: snapshot.name(of: process.user).withUnsafeBytes { cells.append(bytes: $0) }
+    case .state: withUnsafeBytes(of: process.state) { cells.append(bytes: $0) }
+    case .nice: cells.append(process.nice)
+    case .cpu: cells.append(process.cpu)
+    case .memory: append(process.memory.value, to: cells)
+    case .started: append(try snapshot.moment(ofTick: process.start), to: cells)
+    case .command: append(process.command, to: cells)
+    case .arguments: append(process.arguments.value, to: cells)
+    }
+  }
+
+  private func append(_ value: Int64?, to cells: ColumnBuilder) {
+    if let value { cells.append(value) } else { cells.appendMissing() }
+  }
+
+  private func append(_ value: Timestamp?, to cells: ColumnBuilder) {
+    if let value { cells.append(value) } else { cells.appendMissing() }
+  }
+
+  private func append(_ text: Snapshot.Text?, to cells: ColumnBuilder) {
+    guard let text else { return cells.appendMissing() }
+    snapshot.withBytes(of: text) { cells.append(bytes: $0) }
+  }
+
+  // Ids and version
+
+  func indexPath(forID id: String) throws(TableError) -> IndexPath {
+    let parts = id.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3, let number = decimal(parts[0]), let pid = Int32(exactly: number) else {
+      throw TableError(
+        .notFound, "that is no id of a process; one is like 1234.567890.3f2a9c10deadbeef")
+    }
+    guard let row = snapshot.row(ofPID: pid) else { throw ended(pid) }
+    try makeID(of: snapshot.process(row, .process), row)
+    guard self.id.elementsEqual(id.utf8) else { throw ended(pid) }
+    return IndexPath(section: 0, row: row)
+  }
+
+  private func ended(_ pid: Int32) -> TableError {
+    TableError(.notFound, "process \(pid) has ended")
+  }
+
+  func version() throws(TableError) -> Version? {
+    var ids: [UInt8] = []
+    for row in snapshot.pids.indices {
+      try makeID(of: snapshot.process(row, .process), row)
+      ids += id + [0]
+    }
+    return Version(String(ids.withUnsafeBytes { digest64($0) }, radix: 16))
+  }
+
+  /// Leaves the row's id in `id`: the pid, the start in ticks or `gone`, and the boot.
+  private func makeID(of process: Snapshot.Process?, _ row: Int) throws(TableError) {
+    id.removeAll(keepingCapacity: true)
+    id.append(contentsOf: String(snapshot.pids[row]).utf8)
+    id.append(UInt8(ascii: "."))
+    id.append(contentsOf: (process.map { String($0.start) } ?? "gone").utf8)
+    id.append(UInt8(ascii: "."))
+    id.append(contentsOf: try snapshot.boot())
+  }
+}

@@ -1,0 +1,179 @@
+import Glibc
+import Tabella
+
+/// A mounted procfs, and the one buffer that all its files are read into.
+final class Procfs {
+  /// What is read of a file at most. `exec` allows arguments of 6 MiB, but a process may claim any
+  /// part of its memory as its arguments.
+  private static let largestFile = 16 << 20
+
+  private let root: String
+  fileprivate let descriptor: Int32
+  private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+
+  /// Opens a root; throws ``TableError`` with `.io` if it is not there.
+  init(root: String) throws(TableError) {
+    self.root = root
+    descriptor = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if descriptor < 0 {
+      throw TableError(.io, "\(root) cannot be opened: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit {
+    close(descriptor)
+    buffer.deallocate()
+  }
+
+  // The list
+
+  /// Returns the pids, in rising order; throws ``TableError`` with `.io` if there are none.
+  func pids() throws(TableError) -> [Int32] {
+    let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard copy >= 0, let list = fdopendir(copy) else {
+      let number = errno
+      if copy >= 0 { close(copy) }
+      throw unlisted(number)
+    }
+    defer { closedir(list) }
+    var pids: [Int32] = []
+    errno = 0
+    while let entry = readdir(list) {
+      if let pid = pid(entry) { pids.append(pid) }
+      errno = 0
+    }
+    if errno != 0 { throw unlisted(errno) }
+    guard !pids.isEmpty else {
+      throw TableError(.io, "\(root) lists no processes; is procfs mounted there?")
+    }
+    pids.sort()
+    return pids
+  }
+
+  private func unlisted(_ number: Int32) -> TableError {
+    TableError(.io, "\(root) cannot be listed: \(String(cString: strerror(number)))")
+  }
+
+  private func pid(_ entry: UnsafeMutablePointer<dirent>) -> Int32? {
+    // An entry is only as long as its name, so it must not be copied as a whole.
+    guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return nil }
+    let start = UnsafeRawPointer(entry) + offset
+    let name = UnsafeRawBufferPointer(
+      start: start, count: strlen(start.assumingMemoryBound(to: CChar.self)))
+    // Written otherwise than the kernel does, a number would name another folder.
+    guard name.first != UInt8(ascii: "0"), name.first != UInt8(ascii: "-"),
+      let pid = decimal(name)
+    else { return nil }
+    return Int32(exactly: pid)
+  }
+
+  // Facts about the system
+
+  /// When the system was booted, in Unix time.
+  func bootSecond() throws(TableError) -> Int64? {
+    try withContents(of: "stat", in: descriptor) { file in
+      var words = Words(file)
+      while let word = words.next() {
+        if word.elementsEqual("btime".utf8) { return words.next().flatMap { decimal($0) } }
+      }
+      return nil
+    }
+  }
+
+  /// The first 16 hexadecimal digits of the boot id; zeros if the kernel does not tell it.
+  func bootDigits() throws(TableError) -> [UInt8] {
+    let digits = try withContents(of: "sys/kernel/random/boot_id", in: descriptor) { file in
+      Array(file.lazy.filter { isHexadecimal($0) }.prefix(16))
+    }
+    guard let digits, digits.count == 16 else { return Array(repeating: 48, count: 16) }
+    return digits
+  }
+
+  // Files
+
+  /// Calls `body` with what a file holds, valid inside it only; returns nil if it cannot be read.
+  ///
+  /// Throws ``TableError`` with `.io` if descriptors or memory are short.
+  fileprivate func withContents<R>(
+    of name: String, in folder: Int32, _ body: (UnsafeRawBufferPointer) -> R?
+  ) throws(TableError) -> R? {
+    let file = openat(folder, name, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else {
+      try throwIfShort(errno, name)
+      return nil
+    }
+    defer { close(file) }
+    var count = 0
+    while count < Procfs.largestFile {
+      if count == buffer.count { grow() }
+      let result = read(file, buffer.baseAddress! + count, buffer.count - count)
+      if result == 0 { break }
+      if result < 0 {
+        if errno == EINTR { continue }
+        try throwIfShort(errno, name)
+        return nil
+      }
+      count += result
+    }
+    return body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+  }
+
+  private func grow() {
+    let larger = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: buffer.count * 2, alignment: 16)
+    larger.copyMemory(from: UnsafeRawBufferPointer(buffer))
+    buffer.deallocate()
+    buffer = larger
+  }
+
+  /// An error that is not about the process must not make it look as if it had ended.
+  fileprivate func throwIfShort(_ number: Int32, _ name: String) throws(TableError) {
+    guard number == EMFILE || number == ENFILE || number == ENOMEM else { return }
+    var error = TableError(
+      .io, "\(name) under \(root) cannot be read: \(String(cString: strerror(number)))")
+    error.isRetryable = true
+    throw error
+  }
+}
+
+/// The folder of one process: what is read through it is that process's, never that of a later one
+/// with the same pid.
+struct ProcessFolder: ~Copyable {
+  private let procfs: Procfs
+  private let descriptor: Int32
+
+  /// Opens the folder of a process; nil if the process has ended.
+  init?(_ pid: Int32, in procfs: Procfs) throws(TableError) {
+    let name = String(pid)
+    let descriptor = openat(procfs.descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      try procfs.throwIfShort(errno, name)
+      return nil
+    }
+    self.procfs = procfs
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  /// The effective user. Folders, unlike the files in them, show it for undumpable processes too;
+  /// for a process that has ended it is root.
+  var owner: uid_t? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? status.st_uid : nil
+  }
+
+  /// Calls `body` with what a file holds, valid inside it only; returns nil if it cannot be read.
+  func withContents<R>(
+    of name: String, _ body: (UnsafeRawBufferPointer) -> R?
+  ) throws(TableError) -> R? {
+    try procfs.withContents(of: name, in: descriptor, body)
+  }
+}
+
+private func isHexadecimal(_ byte: UInt8) -> Bool {
+  switch byte {
+  case 48...57, 65...70, 97...102: true
+  default: false
+  }
+}
