@@ -1,0 +1,5 @@
+/// The manifests of the shipped providers, compiled into the host.
+public let shippedManifests: [[UInt8]] = [
+  PackageResources.tabella_csv_json,
+  PackageResources.tabella_processes_json,
+]

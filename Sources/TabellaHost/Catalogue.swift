@@ -1,0 +1,125 @@
+import Glibc
+import ShippedManifests
+import Tabella
+import TabellaBridge
+
+/// Every provider found on a search path, and every candidate refused; made without running any
+/// provider's code.
+public struct Catalogue: Sendable {
+  /// A provider that can be loaded.
+  public struct Entry: Hashable, Sendable {
+    public let manifest: Manifest
+    /// The library's absolute path.
+    public let library: String
+    /// Whether the provider ships with Tabella.
+    public let isShipped: Bool
+  }
+
+  /// A candidate that is not used.
+  public struct Refusal: Hashable, Sendable {
+    /// The manifest, library or directory.
+    public let path: String
+    public let reason: String
+  }
+
+  /// The shipped providers, then the others in the order of the search path and of their names.
+  public private(set) var entries: [Entry] = []
+  public private(set) var refusals: [Refusal] = []
+
+  public init(_ searchPath: SearchPath) {
+    refusals = searchPath.refused.map { Refusal(path: $0.path, reason: $0.reason) }
+    for text in shippedManifests { addShipped(text, searchPath) }
+    for directory in searchPath.directories {
+      for name in manifestNames(in: directory) { add("\(directory)/\(name)", in: directory) }
+    }
+  }
+
+  /// The provider with this id; throws `.noProvider` that lists the ids there are.
+  public func entry(id: String) throws(TableError) -> Entry {
+    if let entry = entries.first(where: { $0.manifest.id == id }) { return entry }
+    if let refusal = refusals.first(where: { $0.path == id || $0.path.hasSuffix("/\(id)") }) {
+      throw TableError(.noProvider, "\(refusal.path): \(refusal.reason)")
+    }
+    let known = entries.map(\.manifest.id).joined(separator: ", ")
+    throw TableError(
+      .noProvider, "there is no provider \(id); there are \(known.isEmpty ? "none" : known)")
+  }
+
+  private mutating func addShipped(_ text: [UInt8], _ searchPath: SearchPath) {
+    do throws(TableError) {
+      let manifest = try Manifest(parsing: text)
+      let candidates = searchPath.directories.map { "\($0)/\(manifest.library)" }
+      guard let library = candidates.first(where: { access($0, F_OK) == 0 }) else {
+        refusals.append(
+          Refusal(
+            path: manifest.library,
+            reason: "the library of the shipped provider \(manifest.id) is in none of "
+              + searchPath.directories.joined(separator: ", ")))
+        return
+      }
+      entries.append(Entry(manifest: manifest, library: library, isShipped: true))
+    } catch {
+      refusals.append(Refusal(path: "a shipped manifest", reason: error.message))
+    }
+  }
+
+  private mutating func add(_ path: String, in directory: String) {
+    do throws(TableError) {
+      let manifest = try Manifest(parsing: try readSmallFile(path))
+      guard manifest.contract == contractVersionName else {
+        throw TableError(
+          .noProvider,
+          "it is built for contract \(manifest.contract), this host has \(contractVersionName)")
+      }
+      if let other = entries.first(where: { $0.manifest.id == manifest.id }) {
+        throw TableError(
+          .noProvider, "the id \(manifest.id) is taken by \(other.library), which was found first")
+      }
+      let library =
+        manifest.library.hasPrefix("/") ? manifest.library : "\(directory)/\(manifest.library)"
+      guard access(library, F_OK) == 0 else {
+        throw TableError(.noProvider, "its library \(library) is not there")
+      }
+      entries.append(Entry(manifest: manifest, library: library, isShipped: false))
+    } catch {
+      refusals.append(Refusal(path: path, reason: error.message))
+    }
+  }
+}
+
+/// The names of the manifests in a directory, sorted; none if it cannot be read.
+private func manifestNames(in directory: String) -> [String] {
+  guard let stream = opendir(directory) else { return [] }
+  defer { closedir(stream) }
+  var names: [String] = []
+  while let entry = readdir(stream) {
+    let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+      pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+    }
+    if name.hasSuffix(".tabella.json") { names.append(name) }
+  }
+  return names.sorted()
+}
+
+/// The bytes of a file of at most 1 MiB.
+func readSmallFile(_ path: String) throws(TableError) -> [UInt8] {
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+  guard descriptor >= 0 else {
+    throw TableError(.noProvider, "it cannot be read: \(String(cString: strerror(errno)))")
+  }
+  defer { close(descriptor) }
+  var bytes = [UInt8](repeating: 0, count: 1 << 20)
+  var count = 0
+  while count < bytes.count {
+    let got = bytes.withUnsafeMutableBytes {
+      read(descriptor, $0.baseAddress! + count, $0.count - count)
+    }
+    if got < 0, errno == EINTR { continue }
+    guard got >= 0 else {
+      throw TableError(.noProvider, "it cannot be read: \(String(cString: strerror(errno)))")
+    }
+    if got == 0 { return Array(bytes[..<count]) }
+    count += got
+  }
+  throw TableError(.noProvider, "it is larger than 1 MiB")
+}

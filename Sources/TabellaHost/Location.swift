@@ -1,0 +1,142 @@
+import Glibc
+import Tabella
+
+/// Where a table is: a path, or `SCHEME:REST` where a provider claims the scheme. Any bytes.
+public struct Location: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+  public var bytes: [UInt8]
+
+  public init(_ bytes: [UInt8]) { self.bytes = bytes }
+  public init(_ text: String) { bytes = Array(text.utf8) }
+  public init(stringLiteral value: String) { self.init(value) }
+
+  /// The location for people, repaired where it is not UTF-8.
+  public var description: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// What stands before the first colon, if it could be a scheme, and what stands behind it.
+  var schemeAndRest: (scheme: String, rest: [UInt8])? {
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    let scheme = String(decoding: bytes[..<colon], as: UTF8.self)
+    return Manifest.isName(scheme) ? (scheme, Array(bytes[(colon + 1)...])) : nil
+  }
+
+  /// The last component of the path.
+  var fileName: ArraySlice<UInt8> {
+    bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes[($0 + 1)...] } ?? bytes[...]
+  }
+}
+
+extension Catalogue {
+  /// A location with the provider that shows it.
+  struct Choice {
+    var entry: Entry
+    var scheme: String?
+    /// What the provider is given to open.
+    var rest: [UInt8]
+  }
+
+  /// Chooses the provider of a location, without running foreign code: the named one, or by scheme,
+  /// by the pattern of the file's name (the longest), by magic bytes, by the pattern `*`.
+  func choose(_ location: Location, provider: String?) throws(TableError) -> Choice {
+    guard !location.bytes.isEmpty else {
+      throw TableError(.invalidArgument, "the location is empty")
+    }
+    guard !location.bytes.contains(0) else {
+      throw TableError(.invalidArgument, "the location has a NUL in it")
+    }
+    let named = try provider.map { id throws(TableError) in try entry(id: id) }
+    if let (scheme, rest) = location.schemeAndRest {
+      let claims = (named.map { [$0] } ?? entries).first { $0.manifest.schemes.contains(scheme) }
+      if let claims { return Choice(entry: claims, scheme: scheme, rest: rest) }
+    }
+    if let named { return Choice(entry: named, scheme: nil, rest: location.bytes) }
+    let kind = try pathKind(location)
+    let accepting = entries.filter { $0.manifest.accepts.contains(kind) }
+    if let found = byPattern(location, accepting) ?? byMagic(location, kind, accepting)
+      ?? accepting.first(where: { $0.manifest.patterns.contains("*") })
+    {
+      return Choice(entry: found, scheme: nil, rest: location.bytes)
+    }
+    let known = entries.map(\.manifest.id).joined(separator: ", ")
+    throw TableError(
+      .noProvider,
+      "no provider opens a \(kind.rawValue) of this name; choose one with --provider (\(known))")
+  }
+
+  private func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {
+    var status = stat()
+    let result = (location.bytes + [0]).withUnsafeBufferPointer { path in
+      path.withMemoryRebound(to: CChar.self) { stat($0.baseAddress!, &status) }
+    }
+    guard result == 0 else {
+      let number = errno
+      let code: TableError.Code =
+        number == ENOENT || number == ENOTDIR
+        ? .notFound : number == EACCES || number == EPERM ? .denied : .io
+      throw TableError(code, "cannot be opened: \(String(cString: strerror(number)))")
+    }
+    return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
+  }
+
+  private func byPattern(_ location: Location, _ entries: [Entry]) -> Entry? {
+    var best: (length: Int, entry: Entry)?
+    for entry in entries {
+      for pattern in entry.manifest.patterns where pattern != "*" {
+        let length = pattern.utf8.count
+        if length > best?.length ?? 0, matches(location.fileName, Array(pattern.utf8)[...]) {
+          best = (length, entry)
+        }
+      }
+    }
+    return best?.entry
+  }
+
+  private func byMagic(
+    _ location: Location, _ kind: Manifest.PathKind, _ entries: [Entry]
+  ) -> Entry? {
+    guard kind == .file, entries.contains(where: { !$0.manifest.magic.isEmpty }) else { return nil }
+    let start = readStart(location)
+    return entries.first { entry in
+      entry.manifest.magic.contains { magic in
+        start.count >= magic.offset && start[magic.offset...].starts(with: magic.bytes)
+      }
+    }
+  }
+
+  private func readStart(_ location: Location) -> [UInt8] {
+    let descriptor = (location.bytes + [0]).withUnsafeBufferPointer { path in
+      path.withMemoryRebound(to: CChar.self) {
+        open($0.baseAddress!, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+      }
+    }
+    guard descriptor >= 0 else { return [] }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 8192)
+    // pread, so that a pipe, which cannot be read twice, is left alone.
+    let got = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress!, $0.count, 0) }
+    return Array(bytes[..<max(got, 0)])
+  }
+}
+
+/// Whether a name matches a pattern: `*` is any run of bytes, `?` is one.
+/// - Complexity: O(name × pattern).
+func matches(_ name: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
+  var (name, pattern) = (name, pattern)
+  var retry: (name: ArraySlice<UInt8>, pattern: ArraySlice<UInt8>)?
+  while true {
+    if pattern.first == UInt8(ascii: "*") {
+      pattern = pattern.dropFirst()
+      retry = (name, pattern)
+    } else if let wanted = pattern.first, let byte = name.first,
+      wanted == UInt8(ascii: "?") || wanted == byte
+    {
+      (name, pattern) = (name.dropFirst(), pattern.dropFirst())
+    } else if pattern.isEmpty, name.isEmpty {
+      return true
+    } else if let (start, rest) = retry, !start.isEmpty {
+      (name, pattern) = (start.dropFirst(), rest)
+      retry = (name, pattern)
+    } else {
+      return false
+    }
+  }
+}

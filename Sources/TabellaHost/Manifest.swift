@@ -1,0 +1,171 @@
+import Tabella
+import TabellaBridge
+
+/// What a provider's manifest says about it; enough to choose a provider without running any code.
+///
+/// The format is described in docs/contract.md, "The manifest".
+public struct Manifest: Hashable, Sendable {
+  /// The kinds of things at the end of a path that a provider opens.
+  public enum PathKind: String, Hashable, Sendable {
+    case file
+    case directory
+  }
+
+  /// Bytes that stand at an offset in every file of a format.
+  public struct Magic: Hashable, Sendable {
+    public var offset: Int
+    public var bytes: [UInt8]
+  }
+
+  public var id: String
+  public var version: String
+  /// The contract version that the library was built for: `0.1`.
+  public var contract: String
+  /// The library's path as the manifest writes it: absolute, or relative to the manifest's folder.
+  public var library: String
+  public var summary: String
+  public var schemes: [String]
+  /// Patterns of file names: `*` is any run of characters, `?` is one.
+  public var patterns: [String]
+  public var magic: [Magic]
+  public var accepts: Set<PathKind>
+  /// The columns, if they are always the same.
+  public var columns: [Column]?
+  public var options: [OptionDeclaration]
+  /// What the provider's sources can do, for people and completion; not relied on.
+  public var capabilities: [String]
+
+  /// Parses a manifest; throws ``TableError`` with `.noProvider` that says what is wrong.
+  public init(parsing text: [UInt8]) throws(TableError) {
+    let json: JSONValue
+    do throws(TableError) {
+      json = try JSONValue(parsing: text)
+    } catch {
+      throw TableError(.noProvider, "the manifest is no JSON: \(error.message)")
+    }
+    let fields = Fields(json: json)
+    id = try fields.text("id")
+    guard Manifest.isName(id) else {
+      throw TableError(.noProvider, "the manifest's id \"\(id)\" is not a-z, 0-9, '.', '-' and '+'")
+    }
+    version = try fields.text("version")
+    contract = try fields.text("contract")
+    library = try fields.text("library")
+    guard !library.isEmpty else { throw TableError(.noProvider, "the manifest names no library") }
+    summary = try fields.text("summary", default: "")
+    schemes = try fields.texts("schemes")
+    if let bad = schemes.first(where: { !Manifest.isName($0) }) {
+      throw TableError(.noProvider, "the manifest's scheme \"\(bad)\" is not a name")
+    }
+    patterns = try fields.texts("patterns")
+    capabilities = try fields.texts("capabilities")
+    magic = try fields.list("magic").map { json throws(TableError) in try Magic(json) }
+    let kinds = try fields.texts("accepts")
+    accepts = kinds.isEmpty ? [.file] : Set(kinds.compactMap { PathKind(rawValue: $0) })
+    columns =
+      json["columns"] == nil
+      ? nil : try fields.list("columns").map { json throws(TableError) in try Column(json) }
+    options = try fields.list("options").map { json throws(TableError) in
+      try OptionDeclaration(json)
+    }
+  }
+
+  /// Whether text may be an id or a scheme.
+  static func isName(_ text: String) -> Bool {
+    text.utf8.first.map { 0x61...0x7A ~= $0 } ?? false
+      && text.utf8.allSatisfy { byte in
+        0x61...0x7A ~= byte || 0x30...0x39 ~= byte || [0x2E, 0x2D, 0x2B].contains(byte)
+      }
+  }
+
+  /// Checks option values against the declared ones.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` that lists the options there are.
+  public func check(_ options: [String: String]) throws(TableError) {
+    for (name, value) in options.sorted(by: { $0.key < $1.key }) {
+      guard let declaration = self.options.first(where: { $0.name == name }) else {
+        let known = self.options.map(\.name)
+        throw TableError(
+          .invalidArgument,
+          "provider \(id) has no option \(name); it has "
+            + (known.isEmpty ? "none" : known.joined(separator: ", ")))
+      }
+      try declaration.check(value)
+    }
+  }
+}
+
+/// The members of a manifest, read with errors that name them.
+private struct Fields {
+  let json: JSONValue
+
+  func text(_ key: String, default fallback: String? = nil) throws(TableError) -> String {
+    guard let value = json[key] else {
+      if let fallback { return fallback }
+      throw TableError(.noProvider, "the manifest has no \"\(key)\"")
+    }
+    guard let text = value.string else {
+      throw TableError(.noProvider, "the manifest's \"\(key)\" is no string")
+    }
+    return text
+  }
+
+  func list(_ key: String) throws(TableError) -> [JSONValue] {
+    guard let value = json[key] else { return [] }
+    guard let list = value.array else {
+      throw TableError(.noProvider, "the manifest's \"\(key)\" is no array")
+    }
+    return list
+  }
+
+  func texts(_ key: String) throws(TableError) -> [String] {
+    try list(key).map { value throws(TableError) in
+      guard let text = value.string else {
+        throw TableError(.noProvider, "the manifest's \"\(key)\" holds something that is no string")
+      }
+      return text
+    }
+  }
+}
+
+extension Manifest.Magic {
+  fileprivate init(_ json: JSONValue) throws(TableError) {
+    let hex = Array(try Fields(json: json).text("bytes").utf8)
+    let offset = json["offset"].map { $0.integer ?? -1 } ?? 0
+    let bytes = stride(from: 0, to: hex.count - 1, by: 2).compactMap {
+      UInt8(String(decoding: hex[$0...$0 + 1], as: UTF8.self), radix: 16)
+    }
+    guard hex.count % 2 == 0, !bytes.isEmpty, bytes.count * 2 == hex.count, 0...4096 ~= offset
+    else {
+      throw TableError(
+        .noProvider, "the manifest's \"magic\" wants {\"offset\": 0 to 4096, \"bytes\": \"hex\"}")
+    }
+    self.init(offset: offset, bytes: bytes)
+  }
+}
+
+extension Column {
+  fileprivate init(_ json: JSONValue) throws(TableError) {
+    let fields = Fields(json: json)
+    let type = try fields.text("type", default: "text")
+    guard let type = ColumnType.allCases.first(where: { $0.name == type }) else {
+      throw TableError(.noProvider, "the manifest has a column of the unknown type \(type)")
+    }
+    self.init(
+      try fields.text("name"), type, unit: Unit(rawValue: try fields.text("unit", default: "")))
+  }
+}
+
+extension OptionDeclaration {
+  fileprivate init(_ json: JSONValue) throws(TableError) {
+    let fields = Fields(json: json)
+    let kind = try fields.text("type", default: "text")
+    guard let kind = Kind.allCases.first(where: { $0.name == kind }) else {
+      throw TableError(.noProvider, "the manifest has an option of the unknown type \(kind)")
+    }
+    self.init(
+      try fields.text("name"), kind,
+      default: json["default"] == nil ? nil : try fields.text("default"),
+      choices: try fields.texts("choices"), summary: try fields.text("summary", default: ""))
+  }
+}
