@@ -1,0 +1,61 @@
+import Tabella
+import TabellaHost
+
+/// A command of `tabella`: everything that help, and later the manual, say of it.
+struct Command: Sendable {
+  let name: String
+  /// The operands, as the help writes them.
+  let operands: String
+  let summary: String
+  let options: [OptionSpec]
+  /// Command lines that work, each with what it does.
+  let examples: [(line: String, meaning: String)]
+  /// Does the work. Throws what ends it early.
+  let run: @Sendable (Invocation, Output) throws(Failure) -> ExitStatus
+}
+
+/// The commands there are. A new one is an entry here and a file beside this one.
+enum CommandTable {
+  static let commands: [Command] = [.show, .count, .describe, .providers, .help]
+
+  static let version = "0.1.0"
+
+  /// Runs what the arguments ask for and reports what goes wrong.
+  static func run(_ arguments: [Argument]) -> ExitStatus {
+    // Known before the arguments are read, so that errors in them come out right.
+    let asJSON = arguments.contains { $0.text == "--json" || $0.text == "--format=json" }
+    let output = Output()
+    do throws(Failure) {
+      let status = try dispatch(arguments, output)
+      try output.flush()
+      return status
+    } catch {
+      try? output.flush()
+      Messages.write(error, asJSON: asJSON)
+      return error.status
+    }
+  }
+
+  private static func dispatch(
+    _ arguments: [Argument], _ output: Output
+  ) throws(Failure) -> ExitStatus {
+    guard let first = arguments.first?.text else {
+      throw .usage("no command was given")
+    }
+    if first == "--version" || first == "-V" {
+      try output.write("tabella \(version)\n")
+      return .done
+    }
+    let name = first == "--help" || first == "-h" ? "help" : first
+    guard let command = commands.first(where: { $0.name == name }) else {
+      throw .usage("there is no command \(first)")
+    }
+    let rest = Array(arguments.dropFirst())
+    if rest.contains(where: { $0.text == "--help" }) {
+      try output.write(helpText(command))
+      return .done
+    }
+    let invocation = try Invocation(rest, specs: command.options, command: name)
+    return try command.run(invocation, output)
+  }
+}

@@ -1,0 +1,186 @@
+import Glibc
+import Tabella
+import TabellaBridge
+import TabellaHost
+
+extension Command {
+  static let describe = Command(
+    name: "describe", operands: "LOCATION|PROVIDER|LIBRARY [ROW]",
+    summary: "tells what a table, one of its rows, a provider or a library is",
+    options: OptionSpec.opening + [.load, .json],
+    examples: [
+      ("tabella describe data.csv", "columns, options and abilities of a table"),
+      ("tabella describe data.csv 12", "one row in full"),
+      ("tabella describe csv", "a provider, from its manifest"),
+      ("tabella describe ./libmine.so", "a library, without running its code"),
+    ]
+  ) { invocation, output throws(Failure) in
+    guard let operand = invocation.operands.first else {
+      throw .usage("a location, a provider or a library is missing", command: "describe")
+    }
+    guard invocation.operands.count <= 2 else {
+      throw .usage("\(invocation.operands[2].text) is not expected", command: "describe")
+    }
+    let host = Host()
+    let description: JSONValue
+    if invocation.operands.count == 2 {
+      description = try describeRow(invocation, operand, invocation.operands[1].text, host)
+    } else if let entry = host.catalogue.entries.first(where: { $0.manifest.id == operand.text }) {
+      description = try describeProvider(entry, host, invocation)
+    } else if isLibrary(operand) {
+      description = try describeLibrary(operand.text, host, invocation)
+    } else {
+      description = try describeTable(invocation, operand, host)
+    }
+    try output.write(
+      invocation.isJSON ? description.text + "\n" : outline(description, indent: ""))
+    return .done
+  }
+
+  private static func describeTable(
+    _ invocation: Invocation, _ operand: Argument, _ host: Host
+  ) throws(Failure) -> JSONValue {
+    let table = try open(invocation, operand, host)
+    return try Failure.about(operand.text) { () throws(TableError) in
+      let sections = try table.source.numberOfSections()
+      let rows: JSONValue =
+        sections.value > 0
+        ? .string(try table.source.numberOfRows(inSection: 0, knowing: 0).description) : .null
+      return .object([
+        "location": .string(table.location.description), "provider": .string(table.manifest.id),
+        "version": try table.source.version().map { .string($0.token) } ?? .null,
+        "order": .string(table.source.hasVolatileOrder ? "volatile" : "stable"),
+        "capabilities": .array(capabilities(of: table.source).map { .string($0) }),
+        "columns": .array(table.source.columns.map { columnJSON($0) }),
+        "options": .array(table.manifest.options.map { optionJSON($0) }),
+        "sections": .string(sections.description), "rows known in section 0": rows,
+      ])
+    }
+  }
+
+  private static func describeRow(
+    _ invocation: Invocation, _ operand: Argument, _ row: String, _ host: Host
+  ) throws(Failure) -> JSONValue {
+    let table = try open(invocation, operand, host)
+    let source = table.source
+    let path = try rowPath(row, in: source, subject: operand.text)
+    return try Failure.about(operand.text) { () throws(TableError) in
+      let batch = try source.rows(
+        RowRequest(
+          section: path.section, first: path.row, count: 1, columns: Array(source.columns.indices),
+          includesIDs: source.identity != nil))
+      guard batch.rowCount == 1 else {
+        throw .noRow(path.row, inSection: path.section, of: path.row)
+      }
+      let cells = zip(source.columns, batch.row(0)).map { column, cell in
+        JSONValue.object(["name": .string(column.name), "value": cellJSON(cell)])
+      }
+      var members: [String: JSONValue] = [
+        "location": .string(table.location.description), "row": .string(path.description),
+        "id": batch.id(0).map { .string($0) } ?? .null, "cells": .array(cells),
+      ]
+      for kind in try source.supplementary?.supplementaryKinds() ?? [] {
+        if case .text(let text)? = try source.supplementary?.supplementaryElement(
+          ofKind: kind, at: path)
+        {
+          members[kind] = .string(String(decoding: text.bytes, as: UTF8.self))
+        }
+      }
+      return .object(members)
+    }
+  }
+
+  private static func describeProvider(
+    _ entry: Catalogue.Entry, _ host: Host, _ invocation: Invocation
+  ) throws(Failure) -> JSONValue {
+    let manifest = providerJSON(entry)
+    guard invocation.loads, case .object(var members) = manifest else { return manifest }
+    let provider = try Failure.about(entry.manifest.id) { () throws(TableError) in
+      try host.load(entry)
+    }
+    members["loaded"] = loadedJSON(provider)
+    return .object(members)
+  }
+
+  private static func describeLibrary(
+    _ path: String, _ host: Host, _ invocation: Invocation
+  ) throws(Failure) -> JSONValue {
+    var members: [String: JSONValue] = ["library": .string(path)]
+    try Failure.about(nil) { () throws(TableError) in
+      try Host.checkLibrary(at: path)
+      members["entry"] = .string(providerEntrySymbol)
+      if invocation.loads { members["loaded"] = loadedJSON(try Host.loadLibrary(at: path)) }
+    }
+    let entry = host.catalogue.entries.first { sameFile($0.library, path) }
+    members["manifest"] = entry.map { providerJSON($0) } ?? .null
+    return .object(members)
+  }
+
+  private static func loadedJSON(_ provider: ImportedProvider) -> JSONValue {
+    .object([
+      "id": .string(provider.id), "version": .string(provider.version),
+      "contract": .string(contractVersionName),
+      "options": .array(provider.options.map { optionJSON($0) }),
+    ])
+  }
+
+  private static func open(
+    _ invocation: Invocation, _ operand: Argument, _ host: Host
+  ) throws(Failure) -> OpenedTable {
+    try Failure.about(operand.text) { () throws(TableError) in
+      try host.open(
+        Location(operand.bytes), provider: invocation.provider, options: invocation.options)
+    }
+  }
+
+  /// Whether the operand is a file that begins as an ELF file does, or is named like a library.
+  private static func isLibrary(_ operand: Argument) -> Bool {
+    if operand.text.hasSuffix(".so") { return true }
+    let descriptor = Glibc.open(operand.text, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var start = [UInt8](repeating: 0, count: 4)
+    return pread(descriptor, &start, 4, 0) == 4 && start == [0x7F, 0x45, 0x4C, 0x46]
+  }
+
+  private static func sameFile(_ left: String, _ right: String) -> Bool {
+    var (first, second) = (stat(), stat())
+    return stat(left, &first) == 0 && stat(right, &second) == 0
+      && first.st_dev == second.st_dev && first.st_ino == second.st_ino
+  }
+}
+
+/// The row that `SECTION:ROW`, `ROW` or `id:ID` names.
+func rowPath(
+  _ text: String, in source: any TableDataSource, subject: String
+) throws(Failure) -> IndexPath {
+  if text.hasPrefix("id:") {
+    return try Failure.about(subject) { () throws(TableError) in
+      guard let identity = source.identity else {
+        throw TableError(.notSupported, "rows have no ids here")
+      }
+      return try identity.indexPath(forID: String(text.dropFirst(3)))
+    }
+  }
+  let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
+  guard parts.count <= 2, let row = parts.last ?? nil,
+    let section = parts.count == 2 ? parts[0] : 0,
+    row >= 0, section >= 0
+  else { throw .usage("\(text) is no row; write ROW, SECTION:ROW or id:ID", command: "describe") }
+  return IndexPath(section: section, row: row)
+}
+
+/// A cell's value as JSON, exact.
+func cellJSON(_ cell: Cell) -> JSONValue {
+  switch cell {
+  case .missing: .null
+  case .text(let bytes):
+    cell.string.map { .string($0) }
+      ?? .object(["base64": .string(bytes.withUnsafeBytes { base64($0) })])
+  case .integer(let value): .number("\(value)")
+  case .real(let value): value.isFinite ? .number(cell.description) : .null
+  case .boolean(let value): .boolean(value)
+  case .date(let value): .string(value.description)
+  case .binary(let bytes): .object(["base64": .string(bytes.withUnsafeBytes { base64($0) })])
+  }
+}

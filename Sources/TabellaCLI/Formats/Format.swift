@@ -1,0 +1,62 @@
+import Tabella
+
+/// How a table is written: what comes is told in order, and each step is written at once.
+protocol Format {
+  /// Writes what stands before everything.
+  mutating func begin(_ table: ShownTable) throws(Failure)
+  mutating func beginSection(_ section: ShownSection) throws(Failure)
+  /// Writes rows; `first` is the number in the section of the first.
+  mutating func write(_ batch: Batch, section: Int, first: Int) throws(Failure)
+  mutating func endSection(_ section: ShownSection) throws(Failure)
+  /// Writes what stands behind everything; `failure` is why the rows ended early.
+  mutating func end(failure: Failure?) throws(Failure)
+}
+
+/// What a format knows of the table that it writes.
+struct ShownTable {
+  let source: any TableDataSource
+  /// The columns shown, by number.
+  let columnNumbers: [Int]
+  let provider: String
+  let location: String
+  let hasHeader: Bool
+
+  var columns: [Column] { columnNumbers.map { source.columns[$0] } }
+}
+
+struct ShownSection {
+  let number: Int
+  let header: String?
+  let footer: String?
+  let indexTitle: String?
+}
+
+/// The formats there are. A new one is an entry here and a file beside this one.
+enum Formats {
+  static let names = ["table", "csv", "json"]
+
+  static func make(_ name: String, _ output: Output) -> any Format {
+    switch name {
+    case "csv": CSVFormat(output)
+    case "json": JSONFormat(output)
+    default: TableFormat(output)
+    }
+  }
+}
+
+/// Base64 (RFC 4648, section 4).
+func base64(_ bytes: UnsafeRawBufferPointer) -> String {
+  let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  var text: [UInt8] = []
+  text.reserveCapacity((bytes.count + 2) / 3 * 4)
+  for start in stride(from: 0, to: bytes.count, by: 3) {
+    let count = min(3, bytes.count - start)
+    var bits = 0
+    for index in 0..<3 { bits = bits << 8 | (index < count ? Int(bytes[start + index]) : 0) }
+    for index in 0..<4 {
+      text.append(
+        index <= count ? alphabet[(bits >> (18 - 6 * index)) & 63] : UInt8(ascii: "="))
+    }
+  }
+  return String(decoding: text, as: UTF8.self)
+}

@@ -1,0 +1,125 @@
+import Tabella
+import TabellaTerminal
+
+/// An aligned table for people: on a terminal it fits the width, elsewhere nothing is cut.
+///
+/// Widths come from the first rows, which are held back until they are measured, and then stay.
+struct TableFormat: Format {
+  /// How many rows decide the widths.
+  private static let sample = 500
+
+  private let output: Output
+  private var table: ShownTable?
+  private var layout: TableLayout?
+  private var held: [Line] = []
+  private var heldRows = 0
+  private var hasSection = false
+
+  /// A line that is not laid out yet.
+  private enum Line {
+    case title(SafeText)
+    case blank
+    case cells([SafeText])
+  }
+
+  init(_ output: Output) { self.output = output }
+
+  mutating func begin(_ table: ShownTable) { self.table = table }
+
+  mutating func beginSection(_ section: ShownSection) throws(Failure) {
+    if hasSection { try put(.blank) }
+    hasSection = true
+    if let title = section.header { try put(.title(SafeText(title))) }
+  }
+
+  mutating func write(_ batch: Batch, section: Int, first: Int) throws(Failure) {
+    guard let table else { return }
+    for row in 0..<batch.rowCount {
+      let cells = zip(batch.columns, table.columns).map { cell($0, $1, row) }
+      heldRows += 1
+      try put(.cells(cells))
+    }
+  }
+
+  mutating func endSection(_ section: ShownSection) throws(Failure) {
+    if let footer = section.footer { try put(.title(SafeText(footer))) }
+  }
+
+  mutating func end(failure: Failure?) throws(Failure) {
+    try layOut()
+    if let table, let dropped = layout?.dropped, !dropped.isEmpty {
+      let names = dropped.map { table.columns[$0].name }.joined(separator: ", ")
+      try output.flush()
+      Messages.write(
+        "tabella: \(table.location): \(dropped.count) more columns than fit: \(names)")
+    }
+  }
+
+  private func cell(_ column: ColumnBatch, _ declared: Column, _ row: Int) -> SafeText {
+    if column.isMissing(row) { return SafeText(output.isUnicode ? "∅" : "null") }
+    switch (column.type, declared.unit) {
+    case (.text, _): return column.withBytes(at: row) { SafeText(bytes: $0) }
+    case (.binary, _): return SafeText(column.withBytes(at: row) { base64($0) })
+    case (.integer, .bytes): return SafeText(Readable.bytes(column.integer(row)))
+    case (.real, .percent): return SafeText(Readable.percent(column.real(row)))
+    case (.date, _):
+      return SafeText(Readable.date(Timestamp(nanoseconds: column.integer(row))))
+    default: return SafeText(column[row].description)
+    }
+  }
+
+  private mutating func put(_ line: Line) throws(Failure) {
+    if layout != nil { return try write(line) }
+    held.append(line)
+    if heldRows >= TableFormat.sample { try layOut() }
+  }
+
+  /// Measures what is held, writes the header and then it.
+  private mutating func layOut() throws(Failure) {
+    guard layout == nil, let table else { return }
+    let names = table.columns.map { SafeText($0.name) }
+    var widths = names.map { table.hasHeader ? $0.width : 0 }
+    for case .cells(let cells) in held {
+      for (index, cell) in cells.enumerated() { widths[index] = max(widths[index], cell.width) }
+    }
+    layout = TableLayout(
+      natural: widths, canShrink: table.columns.map { $0.type == .text || $0.type == .binary },
+      width: output.width)
+    if table.hasHeader, !names.isEmpty {
+      try write(.cells(names))
+      let rule = output.isUnicode ? "─" : "-"
+      let rules = (layout?.columns ?? []).map { String(repeating: rule, count: $0.width) }
+      try output.write(rules.joined(separator: "  ") + "\n")
+    }
+    for line in held { try write(line) }
+    held = []
+  }
+
+  private func write(_ line: Line) throws(Failure) {
+    switch line {
+    case .blank: try output.write("\n")
+    case .title(let text):
+      try output.write(output.width.map { text.fitted(to: $0, ellipsis: ellipsis) } ?? text)
+      try output.write("\n")
+    case .cells(let cells): try write(cells)
+    }
+  }
+
+  private var ellipsis: String { output.isUnicode ? "…" : "..." }
+
+  private func write(_ cells: [SafeText]) throws(Failure) {
+    guard let table, let layout else { return }
+    var line = ""
+    for (index, width) in layout.columns {
+      if index > 0 { line += "  " }
+      let type = table.columns[index].type
+      let isLast = index == layout.columns.last?.index
+      let isRight = type == .integer || type == .real
+      // Without a terminal's width an outlier is shown whole and only shifts its own line.
+      let cell =
+        output.width == nil ? cells[index] : cells[index].fitted(to: width, ellipsis: ellipsis)
+      line += isLast && !isRight ? cell.string : cell.padded(to: width, alignedRight: isRight)
+    }
+    try output.write(line + "\n")
+  }
+}

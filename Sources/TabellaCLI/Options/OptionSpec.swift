@@ -1,0 +1,87 @@
+import Tabella
+
+/// An option of the command line: its names, what it takes, what it does.
+struct OptionSpec: Sendable {
+  /// `--rows`, and a short form if there is one.
+  let names: [String]
+  /// What it takes, for the help; nil if it takes nothing.
+  let argument: String?
+  let summary: String
+  /// Applies the option with its argument (empty if it takes none). Throws what is wrong with it.
+  let apply: @Sendable (inout Invocation, Argument) throws(Failure) -> Void
+}
+
+/// What a command is to do, as its options and operands say.
+struct Invocation {
+  var operands: [Argument] = []
+  var provider: String?
+  var options: [String: String] = [:]
+  var columns: [String]?
+  /// The rows shown, counted through the sections; nil means all.
+  var rows: ClosedRange<Int>?
+  var limit: Int?
+  var format: String?
+  var hasHeader = true
+  var loads = false
+
+  var isJSON: Bool { format == "json" }
+
+  /// The rows to show as a half-open range, after `--rows` and `-n`.
+  var range: Range<Int> {
+    let lower = rows?.lowerBound ?? 0
+    let upper = rows.map { $0.upperBound == .max ? .max : $0.upperBound + 1 } ?? .max
+    guard let limit else { return lower..<upper }
+    return lower..<min(upper, limit > Int.max - lower ? .max : lower + limit)
+  }
+
+  /// Reads arguments by the options of a command.
+  init(_ arguments: [Argument], specs: [OptionSpec], command: String) throws(Failure) {
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      let text = argument.text
+      if text == "--" {
+        operands += rest
+        return
+      }
+      guard text.hasPrefix("-"), text != "-" else {
+        operands.append(argument)
+        continue
+      }
+      let (name, attached) = Invocation.split(argument)
+      guard let spec = specs.first(where: { $0.names.contains(name) }) else {
+        throw .usage("there is no option \(name)", command: command)
+      }
+      var value = Argument([])
+      if spec.argument != nil {
+        guard let given = attached ?? rest.popFirst() else {
+          throw .usage("\(name) wants \(spec.argument ?? "a value")", command: command)
+        }
+        value = given
+      } else if attached != nil {
+        throw .usage("\(name) takes no value", command: command)
+      }
+      do throws(Failure) {
+        try spec.apply(&self, value)
+      } catch {
+        throw Failure(
+          status: error.status, subject: command, code: error.code,
+          message: "\(name) \(value.text): \(error.message)")
+      }
+    }
+  }
+
+  /// `--rows=1..2` into its name and value, `-n5` likewise.
+  private static func split(_ argument: Argument) -> (String, Argument?) {
+    let bytes = argument.bytes
+    if bytes.starts(with: Array("--".utf8)) {
+      guard let equals = bytes.firstIndex(of: UInt8(ascii: "=")) else {
+        return (argument.text, nil)
+      }
+      return (
+        String(decoding: bytes[..<equals], as: UTF8.self), Argument(Array(bytes[(equals + 1)...]))
+      )
+    }
+    guard bytes.count > 2 else { return (argument.text, nil) }
+    return (String(decoding: bytes[..<2], as: UTF8.self), Argument(Array(bytes[2...])))
+  }
+}

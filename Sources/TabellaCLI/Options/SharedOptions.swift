@@ -1,0 +1,90 @@
+import Tabella
+
+// The options that several commands take. A new one is an entry here and its name in the commands
+// that take it.
+
+extension OptionSpec {
+  static let provider = OptionSpec(
+    names: ["--provider"], argument: "ID", summary: "use this provider"
+  ) { invocation, value throws(Failure) in invocation.provider = value.text }
+
+  static let option = OptionSpec(
+    names: ["-o"], argument: "KEY=VALUE", summary: "set an option of the provider; may be repeated"
+  ) { invocation, value throws(Failure) in
+    let parts = value.text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty else { throw .usage("must be KEY=VALUE") }
+    invocation.options[String(parts[0])] = String(parts[1])
+  }
+
+  static let columns = OptionSpec(
+    names: ["--columns"], argument: "A,B,…", summary: "show these columns, in this order"
+  ) { invocation, value throws(Failure) in
+    let names = value.text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    guard Set(names).count == names.count else { throw .usage("names a column twice") }
+    invocation.columns = names
+  }
+
+  static let rows = OptionSpec(
+    names: ["--rows"], argument: "A..B",
+    summary: "show rows A to B, counted from 0 through the sections, both included"
+  ) { invocation, value throws(Failure) in
+    let text = value.text
+    guard let dots = text.range(of: "..") else { throw .usage("must be A..B, as in 0..9") }
+    let (first, last) = (text[..<dots.lowerBound], text[dots.upperBound...])
+    guard let lower = first.isEmpty ? 0 : number(first),
+      let upper = last.isEmpty ? Int.max : number(last), lower <= upper
+    else { throw .usage("must be A..B with 0 <= A <= B") }
+    invocation.rows = lower...upper
+  }
+
+  static let limit = OptionSpec(
+    names: ["-n"], argument: "N", summary: "show the first N rows"
+  ) { invocation, value throws(Failure) in
+    guard let count = number(Substring(value.text)) else { throw .usage("must be 0 or more") }
+    invocation.limit = count
+  }
+
+  static let format = OptionSpec(
+    names: ["--format"], argument: "FORMAT",
+    summary: "\(Formats.names.joined(separator: ", ")); the default is table"
+  ) { invocation, value throws(Failure) in
+    guard Formats.names.contains(value.text) else {
+      throw .usage("must be one of \(Formats.names.joined(separator: ", "))")
+    }
+    invocation.format = value.text
+  }
+
+  static let json = OptionSpec(
+    names: ["--json"], argument: nil, summary: "the same as --format json"
+  ) { invocation, _ throws(Failure) in invocation.format = "json" }
+
+  static let noHeader = OptionSpec(
+    names: ["--no-header"], argument: nil, summary: "leave the names of the columns out"
+  ) { invocation, _ throws(Failure) in invocation.hasHeader = false }
+
+  static let load = OptionSpec(
+    names: ["--load"], argument: nil, summary: "load the library and run its code to ask it"
+  ) { invocation, _ throws(Failure) in invocation.loads = true }
+
+  /// What opens and shapes a table.
+  static let opening: [OptionSpec] = [.provider, .option]
+}
+
+/// A number of digits only.
+private func number(_ text: Substring) -> Int? {
+  text.utf8.allSatisfy { 48...57 ~= $0 } ? Int(text) : nil
+}
+
+extension String {
+  /// Where `text` stands first.
+  fileprivate func range(of text: String) -> Range<Index>? {
+    var start = startIndex
+    while start < endIndex {
+      if self[start...].hasPrefix(text) {
+        return start..<index(start, offsetBy: text.count)
+      }
+      start = index(after: start)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,39 @@
+import Tabella
+
+/// Why a command ends without having done its work.
+struct Failure: Error {
+  let status: ExitStatus
+  /// What the error is about: a location, a command; nil for the program as such.
+  let subject: String?
+  let code: String
+  let message: String
+
+  /// An error of the command line, with a pointer to the help.
+  static func usage(_ message: String, command: String? = nil) -> Failure {
+    Failure(
+      status: .usage, subject: command, code: "usage",
+      message: "\(message) (see: tabella help\(command.map { " \($0)" } ?? ""))")
+  }
+
+  static func of(_ error: TableError, subject: String?) -> Failure {
+    Failure(
+      status: .of(error), subject: subject, code: error.code.name, message: error.description)
+  }
+
+  /// The error as JSON: `{"error":{"code":…,"message":…,"subject":…,"status":…}}`.
+  var json: JSONValue {
+    .object([
+      "code": .string(code), "message": .string(message),
+      "subject": subject.map { .string($0) } ?? .null, "status": .number("\(status.code)"),
+    ])
+  }
+}
+
+extension Failure {
+  /// Runs `body`; what it throws becomes a failure about `subject`.
+  static func about<R>(
+    _ subject: String?, _ body: () throws(TableError) -> R
+  ) throws(Failure) -> R {
+    do throws(TableError) { return try body() } catch { throw .of(error, subject: subject) }
+  }
+}

@@ -1,0 +1,22 @@
+import Glibc
+
+// Descriptors 0 to 2 must be taken, lest a data file become standard output.
+for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
+  _ = open("/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY)
+}
+
+// Arguments as bytes: a file's name need not be UTF-8.
+let arguments = CommandLine.unsafeArgv.advanced(by: 1)
+exit(CommandTable.run(readArguments(arguments)).code)
+
+private func readArguments(
+  _ list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+) -> [Argument] {
+  var arguments: [Argument] = []
+  var next = list
+  while let text = next.pointee {
+    arguments.append(Argument(UnsafeRawBufferPointer(start: text, count: strlen(text)).map { $0 }))
+    next += 1
+  }
+  return arguments
+}

@@ -1,0 +1,46 @@
+import Glibc
+import Tabella
+
+/// Values as people read them in a table; JSON and CSV have the exact ones.
+public enum Readable {
+  /// A number of bytes: `512`, `4.0K`, `12M`, as `ls -h` writes it (powers of 1024).
+  public static func bytes(_ count: Int64) -> String {
+    if count.magnitude < 1024 { return "\(count)" }
+    var value = Double(count)
+    var unit = 0
+    let units = Array("KMGTPE")
+    while value.magnitude >= 1024, unit < units.count {
+      value /= 1024
+      unit += 1
+    }
+    // What would round to 1024 belongs to the next unit.
+    if value.magnitude >= 1023.5, unit < units.count {
+      value /= 1024
+      unit += 1
+    }
+    let suffix = units[unit - 1]
+    return value.magnitude < 9.95
+      ? "\(decimal(value, 1))\(suffix)" : "\(decimal(value, 0))\(suffix)"
+  }
+
+  /// A percentage with one digit behind the point.
+  public static func percent(_ value: Double) -> String { decimal(value, 1) }
+
+  /// A moment in the local time zone: `2026-11-21 01:57:33`.
+  public static func date(_ moment: Timestamp) -> String {
+    let second = moment.nanoseconds / 1_000_000_000
+    var time = time_t(moment.nanoseconds % 1_000_000_000 < 0 ? second - 1 : second)
+    var parts = tm()
+    guard localtime_r(&time, &parts) != nil else { return moment.description }
+    func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday)) "
+      + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+  }
+
+  static func decimal(_ value: Double, _ digits: Int) -> String {
+    let scale = digits == 1 ? 10.0 : 1.0
+    let rounded = (value * scale).rounded() / scale
+    guard rounded.isFinite, rounded.magnitude < 1e15 else { return "\(value)" }
+    return digits == 0 ? "\(Int64(rounded))" : "\(rounded)"
+  }
+}
