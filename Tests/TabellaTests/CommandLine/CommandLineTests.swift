@@ -1,0 +1,367 @@
+import Foundation
+import Testing
+
+/// `tabella` as a user runs it.
+@Suite struct CommandLineTests {
+  let folder: TemporaryFolder
+  let people: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    people = try folder.write(
+      "people.csv",
+      "name,born,note\nAda,1815,\"poet's \"\"daughter\"\"\"\nGrace,1906\nLinus,1969,\n")
+  }
+
+  func tabella(_ arguments: String..., environment: [String: String] = [:]) throws -> ProgramResult
+  {
+    try run(
+      buildFolder + "/tabella", arguments,
+      environment: ["LC_ALL": "C.UTF-8", "TZ": "UTC", "XDG_DATA_HOME": folder.path].merging(
+        environment
+      ) { $1 })
+  }
+
+  func json(_ result: ProgramResult) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: result.output) as? [String: Any])
+  }
+
+  func cells(_ result: ProgramResult) throws -> [[Any]] {
+    let sections = try #require(try json(result)["sections"] as? [[String: Any]])
+    return try sections.flatMap { section in
+      try #require(section["rows"] as? [[String: Any]]).map { try #require($0["cells"] as? [Any]) }
+    }
+  }
+
+  // show
+
+  @Test func showsATable() throws {
+    let result = try tabella("show", people)
+    #expect(result.status == 0 && result.errors.isEmpty)
+    #expect(
+      result.text == """
+        name   born  note
+        ─────  ────  ─────────────────
+        Ada    1815  poet's "daughter"
+        Grace  1906  ∅
+        Linus  1969  \("")
+
+        """)
+    let ascii = try tabella("show", people, "-n", "2", environment: ["LC_ALL": "C"])
+    #expect(ascii.text.contains("-----  ----") && ascii.text.contains("null"))
+  }
+
+  @Test func showsCSV() throws {
+    let result = try tabella("show", people, "--format", "csv")
+    #expect(
+      result.text
+        == "name,born,note\nAda,1815,\"poet's \"\"daughter\"\"\"\nGrace,1906,\nLinus,1969,\n")
+    #expect(try tabella("show", people, "--format=csv", "--no-header", "-n1").lines.count == 1)
+  }
+
+  @Test func showsJSON() throws {
+    let result = try tabella("show", people, "--json")
+    let document = try json(result)
+    #expect(document["provider"] as? String == "csv")
+    #expect(document["location"] as? String == people)
+    #expect((document["version"] as? String)?.isEmpty == false)
+    #expect(
+      (document["columns"] as? [[String: Any]])?.map { $0["name"] as? String } == [
+        "name", "born", "note",
+      ])
+    let rows = try cells(result)
+    #expect(rows.count == 3)
+    #expect(rows[0] as? [String] == ["Ada", "1815", "poet's \"daughter\""])
+    #expect(rows[1][2] is NSNull)
+    #expect(rows[2] as? [String] == ["Linus", "1969", ""])
+    #expect(document["error"] == nil)
+  }
+
+  @Test func typesAreInferredOnDemand() throws {
+    let result = try tabella("show", people, "--json", "-o", "types=infer")
+    #expect(try cells(result)[0][1] as? Int == 1815)
+  }
+
+  /// A cell that is not UTF-8 keeps its bytes in every format.
+  @Test func bytesAreKept() throws {
+    let file = try folder.write("bytes.csv", Array("a,b\n".utf8) + [0xFF, 0x2C, 0x00, 0x0A])
+    #expect(
+      try tabella("show", file, "--format", "csv").output
+        == Data(Array("a,b\n".utf8) + [0xFF, 0x2C, 0x00, 0x0A]))
+    let row = try cells(tabella("show", file, "--json"))[0]
+    #expect((row[0] as? [String: String])?["base64"] == "/w==")
+    #expect(row[1] as? String == "\0")
+    #expect(try tabella("show", file).text.contains("\\xff"))
+  }
+
+  @Test(arguments: [
+    (["--rows", "1..2"], ["Grace", "Linus"]), (["--rows=0..0"], ["Ada"]),
+    (["-n", "2"], ["Ada", "Grace"]),
+    (["--rows", "1..", "-n", "1"], ["Grace"]), (["--rows", "..1"], ["Ada", "Grace"]),
+    (["--rows", "7..9"], []), (["-n0"], []),
+  ])
+  func ranges(_ options: [String], _ names: [String]) throws {
+    let result = try run(
+      buildFolder + "/tabella",
+      ["show", people, "--columns", "name", "--format", "csv", "--no-header"] + options)
+    #expect(result.status == 0)
+    #expect(result.lines == names)
+  }
+
+  @Test func columnsInTheOrderAsked() throws {
+    #expect(
+      try tabella("show", people, "--columns", "born,name", "--format", "csv", "-n", "1").text
+        == "born,name\n1815,Ada\n")
+    let file = try folder.write("twice.csv", "a,a\n1,2\n")
+    #expect(
+      try tabella("show", file, "--columns", "a 2,a", "--format", "csv", "--no-header").text
+        == "2,1\n")
+    let unknown = try tabella("show", people, "--columns", "name,age")
+    #expect(unknown.status == 2)
+    #expect(unknown.errors.contains("no column age") && unknown.errors.contains("name, born, note"))
+  }
+
+  // Against the tools that everybody has
+
+  @Test func agreesWithPasswd() throws {
+    let result = try tabella(
+      "show", "/etc/passwd", "--provider", "csv", "-o", "delimiter=:", "-o", "header=false",
+      "--json")
+    let expected = try String(contentsOfFile: "/etc/passwd", encoding: .utf8)
+      .split(separator: "\n").map { line in
+        line.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+      }
+    #expect(try cells(result).map { $0.compactMap { $0 as? String } } == expected)
+  }
+
+  @Test func agreesWithWcSedAndCut() throws {
+    var text = "id,city,amount\n"
+    for index in 0..<5000 { text += "\(index),city \(index % 37),\(index * 7 % 1000)\n" }
+    let file = try folder.write("real.csv", text)
+    func shell(_ command: String) throws -> String {
+      try run("/bin/sh", ["-c", command], directory: folder.path).text
+    }
+    #expect(try tabella("count", file).text == shell("tail -n +2 real.csv | wc -l | tr -d ' '"))
+    #expect(
+      try tabella("show", file, "--rows", "1200..1300", "--format", "csv", "--no-header").text
+        == shell("sed -n '1202,1302p' real.csv"))
+    #expect(
+      try tabella("show", file, "--columns", "id,amount", "--format", "csv").text
+        == shell("cut -d, -f1,3 real.csv"))
+    #expect(try tabella("show", file, "--format", "csv").text == text)
+  }
+
+  @Test func agreesWithPS() throws {
+    let child = Process()
+    child.executableURL = URL(fileURLWithPath: "/bin/sleep")
+    child.arguments = ["600"]
+    // It must not hold the test's own output open.
+    child.standardOutput = FileHandle.nullDevice
+    child.standardError = FileHandle.nullDevice
+    try child.run()
+    defer { child.terminate() }
+    let pid = Int(child.processIdentifier)
+    let rows = try cells(
+      tabella("show", "processes:", "--json", "--columns", "pid,parent,user,nice,command,arguments")
+    )
+    let row = try #require(rows.first { $0[0] as? Int == pid })
+    let ps = try run("/bin/ps", ["-o", "pid=,ppid=,user:32=,ni=,comm=,args=", "-p", "\(pid)"]).text
+    let fields = ps.split(separator: " ", omittingEmptySubsequences: true).map {
+      $0.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+    #expect(row.map { "\($0)" } == Array(fields[0..<5]) + [fields[5...].joined(separator: " ")])
+    let pids = Set(rows.compactMap { $0[0] as? Int })
+    #expect(pids.contains(Int(ProcessInfo.processInfo.processIdentifier)) && pids.contains(1))
+  }
+
+  // Errors: one clear line, the promised status
+
+  struct Trouble: Sendable, CustomStringConvertible {
+    var arguments: [String]
+    var status: Int32
+    var says: [String]
+
+    var description: String { arguments.joined(separator: " ") }
+  }
+
+  @Test(arguments: [
+    Trouble(arguments: [], status: 2, says: ["no command"]),
+    Trouble(arguments: ["frobnicate"], status: 2, says: ["frobnicate"]),
+    Trouble(arguments: ["show"], status: 2, says: ["location"]),
+    Trouble(arguments: ["show", "a.csv", "b.csv"], status: 2, says: ["b.csv"]),
+    Trouble(
+      arguments: ["show", "/nowhere/a.csv"], status: 1, says: ["/nowhere/a.csv", "No such file"]),
+    Trouble(arguments: ["show", "--colour", "x"], status: 2, says: ["--colour"]),
+    Trouble(arguments: ["show", "x", "--rows", "5..2"], status: 2, says: ["--rows"]),
+    Trouble(arguments: ["show", "x", "--rows", "a..b"], status: 2, says: ["--rows"]),
+    Trouble(arguments: ["show", "x", "-n", "-3"], status: 2, says: ["-n"]),
+    Trouble(arguments: ["show", "x", "-n"], status: 2, says: ["-n"]),
+    Trouble(arguments: ["show", "x", "--format", "xml"], status: 2, says: ["csv, json"]),
+    Trouble(arguments: ["show", "x", "-o", "novalue"], status: 2, says: ["KEY=VALUE"]),
+    Trouble(
+      arguments: ["show", "csv:/etc/passwd", "-o", "colour=1"], status: 2,
+      says: ["colour", "delimiter"]),
+    Trouble(arguments: ["show", "csv:/etc/passwd", "-o", "skip=x"], status: 2, says: ["integer"]),
+    Trouble(arguments: ["show", "/etc/passwd"], status: 3, says: ["--provider"]),
+    Trouble(
+      arguments: ["show", "/etc/passwd", "--provider", "nobody"], status: 3,
+      says: ["nobody", "csv"]),
+    Trouble(arguments: ["show", "csv:/tmp"], status: 2, says: ["directory"]),
+    Trouble(arguments: ["show", "processes:x"], status: 2, says: ["processes"]),
+    Trouble(arguments: ["describe", "/etc/passwd.so"], status: 3, says: ["/etc/passwd.so"]),
+    Trouble(arguments: ["describe", "csv:/etc/passwd", "99999"], status: 1, says: ["99999"]),
+    Trouble(arguments: ["describe", "csv:/etc/passwd", "x"], status: 2, says: ["x"]),
+    Trouble(arguments: ["help", "nothing"], status: 2, says: ["nothing"]),
+  ])
+  func trouble(_ trouble: Trouble) throws {
+    let result = try run(buildFolder + "/tabella", trouble.arguments)
+    #expect(result.status == trouble.status, "\(result.errors)")
+    #expect(result.output.isEmpty)
+    let lines = result.errors.split(separator: "\n")
+    #expect(lines.count == 1 && lines[0].hasPrefix("tabella: "), "\(result.errors)")
+    for text in trouble.says { #expect(result.errors.contains(text), "\(result.errors)") }
+    // The same as JSON.
+    let asJSON = try run(buildFolder + "/tabella", trouble.arguments + ["--json"])
+    if !["frobnicate", "help"].contains(trouble.arguments.first), !trouble.arguments.isEmpty,
+      trouble.arguments.last != "-n"
+    {
+      let object =
+        try JSONSerialization.jsonObject(with: Data(asJSON.errors.utf8)) as? [String: Any]
+      #expect((object?["error"] as? [String: Any])?["status"] as? Int == Int(trouble.status))
+    }
+  }
+
+  /// Also root cannot read everything: a write-only file of sysfs, else a file without rights.
+  @Test func anUnreadableFileIsRefused() throws {
+    var path = try folder.write("secret.csv", "a\n")
+    chmod(path, 0)
+    if geteuid() == 0 {
+      let found = try run(
+        "/usr/bin/find",
+        ["/sys/bus", "-maxdepth", "4", "-type", "f", "-perm", "0200", "-print", "-quit"])
+      path = try #require(found.lines.first)
+    }
+    let result = try tabella("show", "csv:\(path)")
+    #expect(result.status == 4)
+    #expect(result.errors.contains("Permission denied") && result.errors.contains(path))
+  }
+
+  @Test func badLibraries() throws {
+    let text = try folder.write("text.so", "no library")
+    let notELF = try tabella("describe", text)
+    #expect(notELF.status == 3 && notELF.errors.contains("not an ELF file"))
+    let other = try compileLibrary(
+      folder.write("o.c", "int o(void);\nint o(void) { return 1; }\n"), into: folder, name: "o.so")
+    let noEntry = try tabella("describe", other)
+    #expect(noEntry.status == 3 && noEntry.errors.contains("tabella_provider_entry"))
+    let liar = packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c"
+    let old = try compileLibrary(
+      liar, into: folder, name: "old.so", flags: ["-DOTHER_CONTRACT=0x00020005u"])
+    let version = try tabella("describe", old, "--load")
+    #expect(version.status == 3 && version.errors.contains("2.5") && version.errors.contains("0.1"))
+    for result in [notELF, noEntry, version] {
+      #expect(result.errors.split(separator: "\n").count == 1)
+    }
+  }
+
+  /// A provider that lies in the middle: what it gave is shown, the document is closed, one line says
+  /// what was wrong, and the status says whose fault it was.
+  @Test func aLyingProviderIsOneErrorLine() throws {
+    _ = try compileLibrary(
+      packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c", into: folder, name: "liar.so")
+    try folder.write(
+      "liar.tabella.json",
+      "{\"id\":\"liar\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"liar.so\",\"schemes\":[\"liar\"]}"
+    )
+    let environment = ["TABELLA_PROVIDER_PATH": folder.path]
+    let good = try tabella("show", "liar:", environment: environment)
+    #expect(good.status == 0 && good.text.contains("Animals") && good.text.contains("gnu"))
+    let bad = try tabella("show", "liar:wrong-count", "--json", environment: environment)
+    #expect(bad.status == 3)
+    #expect((try json(bad)["error"] as? [String: Any])?["code"] as? String == "misbehaved")
+    #expect(try cells(bad).count == 8)
+    for lie in ["bad-offsets", "negative-length", "false-utf8", "no-source", "unknown-format"] {
+      let result = try tabella("show", "liar:\(lie)", environment: environment)
+      #expect(result.status == 3, "\(lie)")
+      #expect(
+        result.errors.split(separator: "\n").count == 1 && result.errors.contains("provider liar"),
+        "\(result.errors)")
+    }
+  }
+
+  @Test func warningsDoNotFail() throws {
+    let file = try folder.write("open.csv", "a\n\"never ends\nx\n")
+    let result = try tabella("show", file, "--format", "csv")
+    #expect(result.status == 0)
+    #expect(result.text == "a\n\"never ends\nx\n\"\n")
+    #expect(result.errors.contains("warning") && result.errors.contains("never closed"))
+  }
+
+  // The rest
+
+  @Test func providersAndDescribe() throws {
+    let providers = try json(tabella("providers", "--json"))
+    let ids = (providers["providers"] as? [[String: Any]])?.map { $0["id"] as? String }
+    #expect(ids == ["csv", "processes"])
+  }
+
+  @Test func describesEverything() throws {
+    let table = try json(tabella("describe", people, "--json"))
+    #expect(table["provider"] as? String == "csv" && table["order"] as? String == "stable")
+    let row = try tabella("describe", people, "1")
+    #expect(row.text.contains("Grace") && row.text.contains("none"))
+    let byID = try #require(try json(tabella("describe", people, "2", "--json"))["id"] as? String)
+    #expect(try tabella("describe", people, "id:\(byID)").text.contains("Linus"))
+    #expect(try tabella("describe", "processes").text.contains("pid"))
+    let library = try json(
+      tabella("describe", buildFolder + "/libtabella-csv.so", "--load", "--json"))
+    #expect((library["loaded"] as? [String: Any])?["id"] as? String == "csv")
+  }
+
+  @Test func helpForEveryCommand() throws {
+    let overview = try tabella("help")
+    #expect(overview.status == 0)
+    for command in ["show", "count", "describe", "providers", "help"] {
+      #expect(overview.text.contains(command))
+      let help = try tabella("help", command)
+      #expect(help.status == 0 && help.text.hasPrefix("Usage: tabella \(command)"))
+      #expect(try tabella(command, "--help").text == help.text)
+    }
+    #expect(try tabella("--version").text.hasPrefix("tabella 0."))
+  }
+
+  @Test func aReaderThatGoesAwayIsNoError() throws {
+    let many = try folder.write("many.csv", String(repeating: "a,b,c\n", count: 200_000))
+    let result = try run(
+      "/bin/sh", ["-c", "'\(buildFolder)/tabella' show '\(many)' --format csv | head -n 1"])
+    #expect(result.text == "a,b,c\n" && result.errors.isEmpty)
+  }
+
+  @Test func aFullDiskIsAnError() throws {
+    let result = try run(
+      "/bin/sh", ["-c", "'\(buildFolder)/tabella' show '\(people)' > /dev/full"])
+    #expect(result.status == 1 && result.errors.contains("No space left"))
+  }
+
+  /// The built files still work when they are copied elsewhere together.
+  @Test func aCopyWorks() throws {
+    for file in ["tabella", "libtabella-csv.so", "libtabella-processes.so"] {
+      try FileManager.default.copyItem(
+        atPath: "\(buildFolder)/\(file)", toPath: "\(folder.path)/\(file)")
+    }
+    let result = try run(folder.path + "/tabella", ["count", people])
+    #expect(result.status == 0 && result.text == "3\n")
+    try FileManager.default.removeItem(atPath: folder.path + "/libtabella-csv.so")
+    let broken = try run(folder.path + "/tabella", ["count", people])
+    #expect(broken.status == 3)
+  }
+
+  /// Only the entry is visible in a shipped library.
+  @Test(arguments: ["csv", "processes"])
+  func exportsTheEntryAlone(_ name: String) throws {
+    let nm = try #require(findProgram("nm", "llvm-nm"))
+    let result = try run(nm, ["-D", "--defined-only", "\(buildFolder)/libtabella-\(name).so"])
+    #expect(result.lines.count == 1)
+    #expect(result.text.hasSuffix(" T tabella_provider_entry\n"))
+  }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+/// What the documents show is what happens.
+@Suite struct DocumentationTests {
+  static func text(_ path: String) throws -> String {
+    try String(contentsOfFile: "\(packageFolder)/\(path)", encoding: .utf8)
+  }
+
+  /// The blocks of a kind in a Markdown document.
+  static func blocks(_ kind: String, in text: String) -> [String] {
+    text.components(separatedBy: "```\(kind)\n").dropFirst().compactMap {
+      $0.components(separatedBy: "\n```").first
+    }
+  }
+
+  /// Runs every `$ tabella …` of the README; `…` in the output shown stands for anything in a string.
+  @Test func theREADMEShowsRealOutput() throws {
+    let sessions = Self.blocks("console", in: try Self.text("README.md"))
+    #expect(!sessions.isEmpty)
+    var commands = 0
+    for session in sessions {
+      for part in ("\n" + session).components(separatedBy: "\n$ ").dropFirst() {
+        let lines = part.components(separatedBy: "\n")
+        let expected = lines.dropFirst().joined(separator: "\n")
+        let result = try run(
+          "/bin/sh", ["-c", lines[0]],
+          environment: [
+            "PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
+          ], directory: packageFolder)
+        #expect(result.status == 0 && result.errors.isEmpty, "\(lines[0]): \(result.errors)")
+        let pattern = NSRegularExpression.escapedPattern(for: expected)
+          .replacingOccurrences(of: "\"…\"", with: "\"[^\"]*\"")
+        #expect(
+          result.text.range(of: "^\(pattern)\n$", options: .regularExpression) != nil,
+          "\(lines[0]) printed \(result.text)")
+        commands += 1
+      }
+    }
+    #expect(commands >= 4)
+  }
+
+  /// The manifest in the contract's page is the example's.
+  @Test func theManifestShownIsTheExamples() throws {
+    let shown = Self.blocks("json", in: try Self.text("docs/contract.md"))
+    let manifest = try Self.text("Examples/provider-c/planets.tabella.json")
+    #expect(shown.contains(manifest.trimmingCharacters(in: .newlines)))
+  }
+
+  /// The entry in the contract's page is the example's.
+  @Test func theEntryShownIsTheExamples() throws {
+    let shown = try #require(Self.blocks("swift", in: try Self.text("docs/contract.md")).first)
+    let example = try Self.text("Examples/provider-swift/Sources/Primes/Primes.swift")
+    #expect(example.contains(shown))
+  }
+
+  /// Every link to a file in the documents leads somewhere.
+  @Test func linksLead() throws {
+    let listed = try run("/usr/bin/env", ["find", ".", "-name", "*.md", "-not", "-path", "*/.build/*"], directory: packageFolder)
+    #expect(listed.lines.count > 10)
+    for document in listed.lines {
+      let folder = (document as NSString).deletingLastPathComponent
+      let text = try Self.text(document)
+      for part in text.components(separatedBy: "](").dropFirst() {
+        guard let target = part.components(separatedBy: ")").first, !target.contains("://"),
+          let path = target.components(separatedBy: "#").first, !path.isEmpty
+        else { continue }
+        #expect(
+          FileManager.default.fileExists(atPath: "\(packageFolder)/\(folder)/\(path)"),
+          "\(document) links to \(target)")
+      }
+    }
+  }
+
+  /// The documents and the suite agree on how many laws there are.
+  @Test func theNumberOfLaws() throws {
+    let number = "\(ConformanceSuiteLaws.count) laws"
+    for document in ["docs/contract.md", "CHANGELOG.md"] {
+      #expect(try Self.text(document).contains(number))
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Tabella
+import TabellaBridge
+import Testing
+
+/// Editing in memory, directly and through the C contract: one table of cases on both roads.
+@Suite struct InMemorySourceTests {
+  static func make() -> InMemorySource {
+    InMemorySource(
+      [Column("name"), Column("n", .integer)],
+      sections: [
+        ("A", nil, "A", [["a0", 0], ["a1", 1], ["a2", 2], ["a3", 3]]),
+        ("B", nil, "B", [["b0", 10], ["b1", 11]]),
+      ])
+  }
+
+  enum Road: CaseIterable { case direct, contract }
+
+  func open(_ road: Road) throws -> any TableDataSource {
+    road == .direct
+      ? Self.make() : try importSource(exportSource(Self.make()), provider: "test")
+  }
+
+  func names(_ source: any TableDataSource) throws -> [[String]] {
+    try (0..<source.numberOfSections().value).map { section in
+      let batch = try source.rows(RowRequest(section: section, first: 0, count: 100, columns: [0]))
+      return (0..<batch.rowCount).map { batch.columns[0][$0].string ?? "?" }
+    }
+  }
+
+  func path(_ section: Int, _ row: Int) -> IndexPath { IndexPath(section: section, row: row) }
+
+  /// UIKit's rule: sources in old positions, targets in final ones.
+  @Test(arguments: Road.allCases)
+  func aMixedBatch(_ road: Road) throws {
+    let source = try open(road)
+    let editing = try #require(source.editing)
+    let result = try editing.commit(
+      EditBatch(
+        [
+          .delete(.path(path(0, 0))), .move(.path(path(0, 3)), to: path(0, 0)),
+          .insert(at: path(0, 1), cells: [0: "new", 1: 99]),
+          .set(.path(path(0, 3)), cells: [0: "a3!"]), .move(.id("r5"), to: path(0, 4)),
+          .insert(at: path(1, 1), cells: [:]),
+        ], version: source.version()))
+    #expect(try names(source) == [["a3!", "new", "a1", "a2", "b0"], ["b1", "?"]])
+    #expect(result.outcomes.count == 6 && result.outcomes.allSatisfy { $0.code == nil })
+    #expect(result.outcomes[2].id == "r7")
+    #expect(result.changes.from == Version("m0") && result.changes.to == Version("m1"))
+    #expect(result.changes.changes?.count == 6)
+    #expect(try source.identity?.indexPath(forID: "r4") == path(0, 0))
+    let receipt = try #require(result.receipt)
+    _ = try #require(source.undoing).undo(receipt, isDryRun: false)
+    #expect(try names(source) == names(open(road)))
+    #expect(throws: TableError.self) { try source.undoing?.undo(receipt, isDryRun: false) }
+  }
+
+  @Test(arguments: Road.allCases)
+  func aStaleVersionIsAConflict(_ road: Road) throws {
+    let source = try open(road)
+    let editing = try #require(source.editing)
+    do throws(TableError) {
+      _ = try editing.commit(EditBatch([.delete(.path(path(0, 0)))], version: Version("old")))
+      Issue.record("a stale edit was made")
+    } catch { #expect(error.code == .conflict) }
+    #expect(try names(source) == names(open(road)))
+  }
+
+  @Test(arguments: Road.allCases)
+  func aDryRunChangesNothing(_ road: Road) throws {
+    let source = try open(road)
+    let result = try #require(source.editing).commit(
+      EditBatch([.delete(.path(path(0, 0)))], isDryRun: true))
+    #expect(result.outcomes.count == 1)
+    #expect(try names(source) == names(open(road)))
+    #expect(try source.version() == Version("m0"))
+  }
+
+  @Test(arguments: Road.allCases)
+  func badEditsDoNothing(_ road: Road) throws {
+    let source = try open(road)
+    let editing = try #require(source.editing)
+    let bad: [([EditBatch.Edit], TableError.Code)] = [
+      ([.delete(.path(path(0, 4)))], .notFound), ([.delete(.path(path(2, 0)))], .notFound),
+      ([.delete(.id("r99"))], .notFound), ([.insert(at: path(0, 6), cells: [:])], .notFound),
+      ([.set(.path(path(0, 0)), cells: [1: "text"])], .constraint),
+      ([.set(.path(path(0, 0)), cells: [7: "text"])], .invalidArgument),
+      ([.delete(.path(path(0, 0))), .delete(.path(path(0, 0)))], .invalidArgument),
+      ([.delete(.path(path(0, 0))), .move(.path(path(0, 0)), to: path(0, 0))], .invalidArgument),
+    ]
+    for (edits, code) in bad {
+      do throws(TableError) {
+        _ = try editing.commit(EditBatch(edits))
+        Issue.record("\(edits) was accepted")
+      } catch { #expect(error.code == code, "\(edits): \(error)") }
+      #expect(try names(source) == names(open(road)))
+    }
+  }
+
+  /// Everything else that a source has comes through the contract unchanged.
+  @Test func abilitiesCross() throws {
+    let original = Tables.everything()
+    let imported = try importSource(exportSource(Tables.everything()), provider: "test")
+    #expect(imported.columns == original.columns)
+    #expect(try imported.version() == original.version())
+    #expect(imported.hasVolatileOrder == original.hasVolatileOrder)
+    #expect(imported.cancellation == nil && original.cancellation == nil)
+    #expect(try imported.sectionIndex?.sectionIndexTitles() == ["F", "Z"])
+    #expect(
+      try imported.sectionIndex?.indexPath(forIndexTitle: "Z", at: 1) == IndexPath.section(2))
+    #expect(try imported.supplementary?.supplementaryKinds() == ["badge", "preview"])
+    let badge = try imported.supplementary?.supplementaryElement(
+      ofKind: "badge", at: IndexPath(section: 0, row: 1))
+    guard case .text(let text) = badge else { throw TableError(.internal, "no badge") }
+    #expect(text == StyledText("3 new", spans: [.init(0..<1, .strong)]))
+    let preview = try imported.supplementary?.supplementaryElement(
+      ofKind: "preview", at: .section(0))
+    guard case .table(let table) = preview else { throw TableError(.internal, "no preview") }
+    #expect(try table.exactNumberOfRows(inSection: 0) == 2)
+    #expect(
+      try imported.accessories?.location(forRowAt: IndexPath(section: 0, row: 0))
+        == Array("/etc/hosts".utf8))
+    #expect(try imported.accessories?.location(forRowAt: IndexPath(section: 0, row: 1)) == nil)
+    #expect(imported.diagnostics?.nextDiagnostic() == Diagnostic(.warning, "this is a test table"))
+    #expect(imported.diagnostics?.nextDiagnostic() == nil)
+    #expect(imported.changes == nil && imported.display == nil && imported.prefetching == nil)
+    let plain = try importSource(exportSource(Tables.plain()), provider: "test")
+    #expect(plain.sectionIndex == nil && plain.supplementary == nil && plain.accessories == nil)
+  }
+}

@@ -1,0 +1,37 @@
+import Testing
+
+/// The contract's headers compile alone, pedantically, in every language they are promised to.
+@Suite struct HeaderTests {
+  struct Dialect: Sendable, CustomStringConvertible {
+    var compilers: [String]
+    var language: String
+    var standard: String
+
+    var description: String { "\(compilers[0]) \(standard)" }
+  }
+
+  static let dialects = [
+    Dialect(compilers: ["gcc"], language: "c", standard: "c11"),
+    Dialect(compilers: ["gcc"], language: "c", standard: "c17"),
+    Dialect(compilers: ["g++"], language: "c++", standard: "c++17"),
+    Dialect(compilers: ["clang"], language: "c", standard: "c11"),
+    Dialect(compilers: ["clang"], language: "c", standard: "c17"),
+    Dialect(compilers: ["clang++"], language: "c++", standard: "c++17"),
+  ]
+
+  @Test(arguments: dialects, ["tabella.h", "tabella_batch.h"])
+  func compilesAlone(_ dialect: Dialect, header: String) throws {
+    guard let compiler = findProgram(dialect.compilers[0]) else {
+      throw MissingTool(dialect.compilers[0])
+    }
+    let folder = try TemporaryFolder()
+    let file = try folder.write("alone.c", "#include \"\(header)\"\n#include \"\(header)\"\n")
+    let result = try run(
+      compiler,
+      [
+        "-x", dialect.language, "-std=\(dialect.standard)", "-Wall", "-Wextra", "-Werror",
+        "-pedantic-errors", "-fsyntax-only", "-I\(packageFolder)/Sources/CTabella/include", file,
+      ])
+    #expect(result.status == 0, "\(result.errors)")
+  }
+}

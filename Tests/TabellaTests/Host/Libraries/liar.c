@@ -1,0 +1,250 @@
+/*
+ * A provider in C that tells one lie, named by its location: "liar:bad-offsets". Without a lie it is
+ * honest: eight rows of a text and a number, with ids and an index over one section.
+ */
+#include "tabella_batch.h"
+
+enum { ROWS = 8 };
+
+typedef struct source {
+  char lie[64];
+  int calls;
+} source;
+
+static const tabella_column columns[] = {{"word", TABELLA_TYPE_TEXT, NULL},
+                                         {"number", TABELLA_TYPE_INTEGER, NULL}};
+static const char *const words[] = {"ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"};
+
+static int tells(const source *source, const char *lie) { return strcmp(source->lie, lie) == 0; }
+
+static void release(void *self) { free(self); }
+
+static uint64_t flags(void *self) {
+  (void)self;
+  return 0;
+}
+
+static int32_t version(void *self, tabella_string *out, tabella_error *error) {
+  source *source = self;
+  (void)error;
+  *out = tabella_cstring(tells(source, "unprintable-version") ? "a b\n" : "1");
+  return TABELLA_OK;
+}
+
+static int32_t schema(void *self, struct ArrowSchema *out, tabella_error *error) {
+  source *source = self;
+  int32_t code = tabella_schema_make(columns, 2, out, error);
+  if (code == TABELLA_OK && tells(source, "unknown-format")) out->children[1]->format = "+m";
+  if (code == TABELLA_OK && tells(source, "schema-without-release")) out->release = NULL;
+  return code;
+}
+
+static int32_t row_count(void *self, int64_t section, int64_t at_least, tabella_count *out,
+                         tabella_error *error) {
+  source *source = self;
+  source->calls++;
+  if (section != 0) {
+    if (tells(source, "error-without-release")) {
+      error->message = tabella_cstring("nobody frees me");
+      return TABELLA_NOT_FOUND;
+    }
+    if (tells(source, "unknown-code")) return 4711;
+    if (tells(source, "accepts-any-section")) section = 0;
+    else return tabella_fail(error, TABELLA_NOT_FOUND, "there is no section %lld", (long long)section);
+  }
+  out->value = ROWS;
+  out->exact = 1;
+  if (tells(source, "wrong-count")) out->value = ROWS + 1;
+  if (tells(source, "negative-count")) out->value = -1;
+  if (tells(source, "falling-count")) {
+    out->exact = at_least == INT64_MAX;
+    out->value = at_least > ROWS ? at_least : ROWS - source->calls % 3;
+    if (out->exact) out->value = ROWS;
+  }
+  if (tells(source, "changing-count")) out->value = ROWS - source->calls % 2;
+  if (tells(source, "count-neither-exact")) out->exact = 7;
+  return TABELLA_OK;
+}
+
+static void spoil(source *source, const tabella_row_request *request, tabella_batch *out) {
+  struct ArrowArray *array = &out->array;
+  int64_t i;
+  for (i = 0; i < request->column_count && array->length > 1; i++) {
+    struct ArrowArray *child = array->children[i];
+    int32_t *offsets = (int32_t *)(uintptr_t)child->buffers[1];
+    if (tells(source, "bad-null-count")) child->null_count = 1;
+    if (tells(source, "huge-null-count")) child->null_count = INT64_MAX;
+    if (tells(source, "bad-length")) child->length -= 1;
+    if (tells(source, "negative-length")) child->length = -3;
+    if (tells(source, "negative-offset")) child->offset = -1;
+    if (tells(source, "missing-buffer")) child->n_buffers = 1;
+    if (request->columns[i] != 0) continue;
+    if (tells(source, "bad-offsets")) offsets[1] = INT32_MAX, offsets[2] = 0;
+    if (tells(source, "negative-first-offset")) offsets[0] = -8;
+    if (tells(source, "false-utf8")) {
+      out->flags |= TABELLA_BATCH_UTF8;
+      ((uint8_t *)(uintptr_t)child->buffers[2])[1] = 0xFF;
+    }
+  }
+  if (tells(source, "missing-column") && array->n_children > 0) {
+    array->n_children--;
+    array->children[array->n_children]->release(array->children[array->n_children]);
+    free(array->children[array->n_children]);
+  }
+}
+
+/* Memory that nobody frees; volatile, or the compiler sees through it. */
+static void *volatile leak;
+
+/* Leaves `release` set, and the memory to nobody: the host must notice by the mark. */
+static void forgetful_release(struct ArrowArray *array) { (void)array; }
+
+static int32_t rows(void *self, const tabella_row_request *request, tabella_batch *out,
+                    tabella_error *error) {
+  source *source = self;
+  int64_t first = request->first, count = request->count, row, i;
+  tabella_batch_builder *batch;
+  int32_t code;
+  source->calls++;
+  if (request->section != 0)
+    return tabella_fail(error, TABELLA_NOT_FOUND, "there is no section");
+  if (first > ROWS && !tells(source, "accepts-any-row"))
+    return tabella_fail(error, TABELLA_NOT_FOUND, "there is no row %lld", (long long)first);
+  if (tells(source, "overlapping-cut") && first > 0) first--;
+  if (tells(source, "too-many-rows")) count++;
+  if (tells(source, "no-release")) return TABELLA_OK;
+  if (tells(source, "success-with-error"))
+    (void)tabella_fail(error, TABELLA_IO, "a success that complains");
+  batch = tabella_batch_for(request, columns);
+  for (row = first; row < ROWS && row - first < count; row++) {
+    for (i = 0; i < request->column_count; i++) {
+      int64_t column = request->columns[i];
+      if (tells(source, "wrong-projection")) column = i;
+      if (columns[request->columns[i]].type == TABELLA_TYPE_TEXT)
+        tabella_batch_cstring(batch, i, column == 0 ? words[row] : "wrong");
+      else
+        tabella_batch_integer(batch, i, column == 1 ? row * 10 : -1 );
+      if (tells(source, "changing-cells") && request->columns[i] == 1) {
+        /* A cell that counts the calls. */
+        ((int64_t *)(void *)batch->columns[i].values.data)[batch->columns[i].count - 1] =
+            source->calls;
+      }
+    }
+    if (request->flags & TABELLA_ROWS_IDS) {
+      char id[32];
+      snprintf(id, sizeof id, "%s", words[tells(source, "duplicate-id") && row == 1 ? 0 : row]);
+      if (tells(source, "changed-id")) snprintf(id, sizeof id, "%d-%d", source->calls, (int)row);
+      if (tells(source, "empty-id")) id[0] = 0;
+      tabella_batch_id(batch, id);
+    }
+  }
+  code = tabella_batch_finish_rows(batch, row - first, out, error);
+  if (code != TABELLA_OK) return code;
+  spoil(source, request, out);
+  if (tells(source, "leaked-batch")) leak = malloc(256);
+  if (tells(source, "release-not-cleared")) out->array.release = forgetful_release;
+  return TABELLA_OK;
+}
+
+static int32_t section_count(void *self, int64_t at_least, tabella_count *out,
+                             tabella_error *error) {
+  (void)at_least, (void)error;
+  out->value = tells((source *)self, "phantom-section") ? 2 : 1;
+  out->exact = 1;
+  return TABELLA_OK;
+}
+
+static int32_t title(void *self, int64_t section, int32_t which, tabella_string *out,
+                     tabella_error *error) {
+  (void)which;
+  if ((section < 0 || section > 0) && !tells((source *)self, "title-out-of-bounds"))
+    return tabella_fail(error, TABELLA_NOT_FOUND, "there is no section");
+  *out = tabella_cstring("Animals");
+  if (tells((source *)self, "absurd-string")) out->length = INT64_MAX;
+  return TABELLA_OK;
+}
+
+static int32_t index_titles(void *self, const tabella_string **out, int64_t *count,
+                            tabella_error *error) {
+  static tabella_string list[1];
+  (void)self, (void)error;
+  list[0] = tabella_cstring("A");
+  *out = list;
+  *count = 1;
+  return TABELLA_OK;
+}
+
+static int32_t index_path(void *self, int64_t title, tabella_index_path *out,
+                          tabella_error *error) {
+  if (title != 0) return tabella_fail(error, TABELLA_NOT_FOUND, "there is no title");
+  out->section = tells((source *)self, "index-out-of-bounds") ? 5 : 0;
+  out->row = -1;
+  return TABELLA_OK;
+}
+
+static int32_t find(void *self, tabella_string id, tabella_index_path *out,
+                    tabella_error *error) {
+  (void)self;
+  out->section = 0;
+  for (out->row = 0; out->row < ROWS; out->row++)
+    if (tabella_string_equals(id, words[out->row])) {
+      if (tells((source *)self, "id-leads-elsewhere")) out->row = 0;
+      return TABELLA_OK;
+    }
+  return tabella_fail(error, TABELLA_NOT_FOUND, "there is no such animal");
+}
+
+static const tabella_sections sections = {section_count, title};
+static const tabella_sections sections_without_count = {NULL, title};
+static const tabella_section_index section_index = {index_titles, index_path};
+static const tabella_identity identity = {find};
+
+static const void *ability(void *self, tabella_string id) {
+  source *source = self;
+  if (tabella_string_equals(id, TABELLA_SECTIONS_ID))
+    return tells(source, "table-without-function") ? &sections_without_count : &sections;
+  if (tabella_string_equals(id, TABELLA_SECTION_INDEX_ID)) return &section_index;
+  if (tabella_string_equals(id, TABELLA_IDENTITY_ID)) return &identity;
+  return NULL;
+}
+
+static const tabella_source_table table = {release, NULL,   ability,   flags,
+                                           version, schema, row_count, rows};
+static const tabella_source_table table_without_rows = {release, NULL,   ability,   flags,
+                                                        version, schema, row_count, NULL};
+
+__attribute__((unused)) static int32_t open_location(void *provider, const tabella_open_request *request,
+                             tabella_source *out, tabella_error *error) {
+  source *made = calloc(1, sizeof *made);
+  (void)provider;
+  if (made == NULL) return tabella_fail(error, TABELLA_INTERNAL, "out of memory");
+  snprintf(made->lie, sizeof made->lie, "%.*s", (int)request->location.length,
+           request->location.bytes);
+  if (tells(made, "no-source")) {
+    free(made);
+    return TABELLA_OK;
+  }
+  out->table = tells(made, "no-rows-function") ? &table_without_rows : &table;
+  out->source = made;
+  return TABELLA_OK;
+}
+
+int32_t tabella_provider_entry(tabella_entry *entry) {
+#ifdef OTHER_CONTRACT
+  entry->provider_contract = OTHER_CONTRACT;
+  return TABELLA_NOT_SUPPORTED;
+#else
+  entry->provider_contract = TABELLA_CONTRACT_VERSION;
+#ifdef REFUSES
+  return tabella_fail(&entry->error, TABELLA_DENIED, "no licence today");
+#endif
+#ifndef WITHOUT_ID
+  entry->provider.id = tabella_cstring("liar");
+#endif
+  entry->provider.version = tabella_cstring("1");
+#ifndef WITHOUT_OPEN
+  entry->provider.open = open_location;
+#endif
+  return TABELLA_OK;
+#endif
+}

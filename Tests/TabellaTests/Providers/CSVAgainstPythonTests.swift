@@ -1,0 +1,53 @@
+import Foundation
+import Tabella
+import Testing
+
+@testable import TabellaCSV
+
+/// Generated files, read here and by Python's `csv` module. What differs on purpose is listed in
+/// docs/providers/csv.md and not generated.
+///
+/// TABELLA_CASES sets how many (1,000 by default; CI 10,000; `make fuzz` 100,000), TABELLA_SEED which.
+@Suite struct CSVAgainstPythonTests {
+  struct Case: Decodable {
+    var file: String
+    var options: [String: String]
+    var rows: [[String?]]
+  }
+
+  @Test(.enabled("needs python3 on the PATH") { findProgram("python3") != nil })
+  func agree() throws {
+    let environment = ProcessInfo.processInfo.environment
+    let count = Int(environment["TABELLA_CASES"] ?? "") ?? 1000
+    let seed = environment["TABELLA_SEED"] ?? "1"
+    let folder = try TemporaryFolder()
+    let python = try #require(findProgram("python3"))
+    let made = try run(
+      python, [packageFolder + "/Tests/Fuzz/csv_cases.py", seed, "\(count)", folder.path])
+    try #require(made.status == 0, "\(made.errors)")
+    let lines = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/expected.jsonl"))
+      .split(separator: 10)
+    #expect(lines.count == count)
+    var failures = 0
+    for line in lines where failures < 5 {
+      let expected = try JSONDecoder().decode(Case.self, from: line)
+      let source = try CSVSource(
+        path: Array("\(folder.path)/\(expected.file)".utf8), options: Options(expected.options))
+      let rows = try readAll(source).map { row in row.map(\.string) }
+      if rows != expected.rows {
+        failures += 1
+        let text = try String(contentsOfFile: "\(folder.path)/\(expected.file)", encoding: .utf8)
+        Issue.record(
+          "seed \(seed), \(expected.file) \(expected.options): \(text.debugDescription) became \(rows), Python says \(expected.rows)"
+        )
+      }
+      // A count must not need the rows, and agree with them.
+      let counted = try CSVSource(
+        path: Array("\(folder.path)/\(expected.file)".utf8), options: Options(expected.options))
+      if try counted.exactNumberOfRows(inSection: 0) != expected.rows.count {
+        failures += 1
+        Issue.record("seed \(seed), \(expected.file): counted otherwise than read")
+      }
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import Tabella
+import TabellaConformance
+import Testing
+
+@testable import TabellaCSV
+
+@Suite struct CSVTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  func open(_ text: String, _ options: [String: String] = [:]) throws -> CSVSource {
+    let path = try folder.write("\(UUID().uuidString).csv", text)
+    return try CSVSource(path: Array(path.utf8), options: Options(options))
+  }
+
+  /// Beyond the first MiB a longer row keeps its surplus, raw, in the last cell, with one warning.
+  @Test func surplusBeyondTheSample() throws {
+    var text = "a,b\n"
+    while text.utf8.count < 1_100_000 { text += "some text,more of it\n" }
+    let rows = text.split(separator: "\n").count - 1
+    text += "1,2,\"3,3\",4\n5,\"6\"\n7,8,9\n"
+    let source = try open(text)
+    #expect(source.columns.count == 2)
+    let batch = try source.rows(RowRequest(first: rows, count: 5, columns: [0, 1]))
+    #expect(batch.row(0) == ["1", "2,\"3,3\",4"])
+    #expect(batch.row(1) == ["5", "6"])
+    #expect(batch.row(2) == ["7", "8,9"])
+    let warning = try #require(source.nextDiagnostic())
+    #expect(warning.message.contains("row \(rows) "))
+    #expect(warning.message.contains("columns=4"))
+    #expect(source.nextDiagnostic() == nil)
+    let wider = try open(text, ["columns": "4"])
+    #expect(
+      try wider.rows(RowRequest(first: rows, count: 1, columns: [2, 3])).row(0) == ["3,3", "4"])
+  }
+
+  @Test func aFileThatChangesIsAConflict() throws {
+    let path = try folder.write("c.csv", "a\n1\n2\n")
+    let source = try CSVSource(path: Array(path.utf8), options: Options([:]))
+    #expect(try source.exactNumberOfRows(inSection: 0) == 2)
+    let before = try source.version()
+    try folder.write("c.csv", "a\n1\n2\n3\n")
+    #expect(throws: TableError.self) {
+      try source.rows(RowRequest(first: 0, count: 1, columns: [0]))
+    }
+    do throws(TableError) { _ = try source.version() } catch { #expect(error.code == .conflict) }
+    let again = try CSVSource(path: Array(path.utf8), options: Options([:]))
+    #expect(try again.version() != before)
+    #expect(try again.exactNumberOfRows(inSection: 0) == 3)
+  }
+
+  @Test func aFileThatShrinksIsAConflict() throws {
+    let path = try folder.write("s.csv", String(repeating: "a,b,c\n", count: 300_000))
+    let source = try CSVSource(path: Array(path.utf8), options: Options([:]))
+    truncate(path, 0)
+    do throws(TableError) {
+      _ = try source.exactNumberOfRows(inSection: 0)
+      Issue.record("no error")
+    } catch { #expect(error.code == .conflict) }
+  }
+
+  @Test func idsOutliveAppending() throws {
+    let path = try folder.write("i.csv", "a,b\n1,2\n3,4\n")
+    let options = try Options([:])
+    let first = try CSVSource(path: Array(path.utf8), options: options)
+    let id = try #require(
+      try first.rows(RowRequest(first: 1, count: 1, columns: [], includesIDs: true)).id(0))
+    try folder.write("i.csv", "a,b\n1,2\n3,4\n5,6\n")
+    let second = try CSVSource(path: Array(path.utf8), options: options)
+    #expect(try second.indexPath(forID: id) == IndexPath(section: 0, row: 1))
+    try folder.write("i.csv", "a,b\n1,2\n3,9\n5,6\n")
+    let third = try CSVSource(path: Array(path.utf8), options: options)
+    do throws(TableError) {
+      _ = try third.indexPath(forID: id)
+      Issue.record("a changed row kept its id")
+    } catch { #expect(error.code == .notFound) }
+  }
+
+  @Test(arguments: [
+    ["delimiter": ""], ["delimiter": "ab"], ["delimiter": "é"], ["delimiter": "\n"],
+    ["quote": "''"],
+    ["escape": "xy"], ["skip": "-1"], ["skip": "x"], ["columns": "1.5"], ["header": "maybe"],
+    ["types": "guess"], ["encoding": "no-such-encoding"], ["nothing": "1"],
+    ["delimiter": ",", "quote": ","], ["escape": "\""],
+  ])
+  func badOptionsAreRefused(_ options: [String: String]) throws {
+    do throws(TableError) {
+      let path = try wrapping { try folder.write("o.csv", "a\n") }
+      _ = try CSVSource(path: Array(path.utf8), options: Options(options))
+      Issue.record("accepted \(options)")
+    } catch { #expect(error.code == .invalidArgument) }
+  }
+
+  private func wrapping<R>(_ body: () throws -> R) throws(TableError) -> R {
+    do { return try body() } catch { throw TableError(.internal, "\(error)") }
+  }
+
+  /// What cannot be opened says why, and nothing hangs.
+  @Test func whatIsNoFile() throws {
+    func code(_ path: String) -> TableError.Code? {
+      do throws(TableError) {
+        _ = try CSVSource(path: Array(path.utf8), options: Options([:]))
+        return nil
+      } catch { return error.code }
+    }
+    #expect(code(folder.path + "/absent.csv") == .notFound)
+    #expect(code(folder.path) == .invalidArgument)
+    mkfifo(folder.path + "/pipe.csv", 0o600)
+    #expect(code(folder.path + "/pipe.csv") == nil)
+  }
+
+  @Test func filesOfProcHaveContent() throws {
+    let source = try CSVSource(
+      path: Array("/proc/self/status".utf8),
+      options: Options(["delimiter": "tab", "header": "false", "quote": "none"]))
+    let rows = try readAll(source)
+    #expect(rows.first?[0] == "Name:")
+    #expect(try source.version() == nil)
+  }
+
+  /// A stream larger than what is kept in memory can be read again from the start.
+  @Test func aLongStreamCanBeReadAgain() throws {
+    let path = folder.path + "/pipe.csv"
+    mkfifo(path, 0o600)
+    let line = "0123456789,abcdefghij\n"
+    let count = 150_000
+    let writer = Thread {
+      let descriptor = Foundation.open(path, O_WRONLY)
+      let bytes = Array(String(repeating: line, count: count).utf8)
+      var sent = 0
+      while sent < bytes.count {
+        let result = bytes.withUnsafeBytes {
+          write(descriptor, $0.baseAddress! + sent, $0.count - sent)
+        }
+        if result <= 0 { break }
+        sent += result
+      }
+      close(descriptor)
+    }
+    // Opening for reading and writing keeps the pipe alive until the writer is there.
+    let keeper = Foundation.open(path, O_RDWR)
+    writer.start()
+    let source = try CSVSource(path: Array(path.utf8), options: Options(["header": "false"]))
+    #expect(try source.rows(RowRequest(first: 0, count: 1, columns: [0])).row(0) == ["0123456789"])
+    usleep(100_000)
+    close(keeper)
+    #expect(try source.exactNumberOfRows(inSection: 0) == count)
+    let last = try source.rows(RowRequest(first: count - 1, count: 5, columns: [1]))
+    #expect(last.rowCount == 1 && last.row(0) == ["abcdefghij"])
+    #expect(try source.rows(RowRequest(first: 0, count: 1, columns: [1])).row(0) == ["abcdefghij"])
+  }
+
+  /// The provider's options are those of its manifest.
+  @Test func manifestAgrees() throws {
+    let manifest = try Manifest(parsing: shippedManifest("CSV/tabella-csv.json"))
+    #expect(manifest.id == CSVProvider.id)
+    #expect(manifest.version == CSVProvider.version)
+    #expect(manifest.options == CSVProvider.options)
+  }
+}

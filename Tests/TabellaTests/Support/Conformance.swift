@@ -1,0 +1,30 @@
+import Tabella
+import TabellaConformance
+import Testing
+
+/// Records an issue for every law that is broken. Without `laws`, all that need no quiet process.
+func expectConformance(
+  seed: UInt64 = 1, laws: [Law] = ConformanceSuite.laws.filter { !$0.needsQuiet },
+  _ open: @escaping () throws(TableError) -> any TableDataSource,
+  sourceLocation: SourceLocation = #_sourceLocation
+) {
+  let findings = ConformanceSuite(seed: seed, open: open).run(laws)
+  #expect(findings.count == laws.count, sourceLocation: sourceLocation)
+  for finding in findings {
+    if case .failed(let what) = finding.outcome {
+      Issue.record("\(finding.law.name): \(what)", sourceLocation: sourceLocation)
+    }
+  }
+}
+
+/// The laws that a source breaks, by name.
+func brokenLaws(
+  laws: [Law] = ConformanceSuite.laws.filter { !$0.needsQuiet },
+  _ open: @escaping () throws(TableError) -> any TableDataSource
+) -> [String] {
+  ConformanceSuite(open: open).run(laws).filter(\.isFailure).map(\.law.name)
+}
+
+enum ConformanceSuiteLaws {
+  static let count = ConformanceSuite.laws.count
+}

@@ -1,0 +1,81 @@
+import Foundation
+
+/// What a program did.
+struct ProgramResult: Sendable {
+  var status: Int32
+  var output: Data
+  var errors: String
+
+  var text: String { String(decoding: output, as: UTF8.self) }
+  var lines: [String] { text.split(separator: "\n").map(String.init) }
+}
+
+/// Runs a program to its end, with no input.
+func run(
+  _ program: String, _ arguments: [String] = [], environment: [String: String] = [:],
+  directory: String? = nil
+) throws -> ProgramResult {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: program)
+  process.arguments = arguments
+  if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+  process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+  process.standardInput = FileHandle.nullDevice
+  let folder = try TemporaryFolder()
+  // Files, not pipes: no program can block on them, whatever it writes.
+  let output = folder.path + "/output"
+  let errors = folder.path + "/errors"
+  for path in [output, errors] { try Data().write(to: URL(fileURLWithPath: path)) }
+  process.standardOutput = FileHandle(forWritingAtPath: output)
+  process.standardError = FileHandle(forWritingAtPath: errors)
+  try process.run()
+  process.waitUntilExit()
+  return ProgramResult(
+    status: process.terminationStatus, output: try Data(contentsOf: URL(fileURLWithPath: output)),
+    errors: try String(contentsOfFile: errors, encoding: .utf8))
+}
+
+/// Where the build put this program, `tabella` and the shipped libraries.
+let buildFolder: String = {
+  URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+}()
+
+/// The package's folder.
+let packageFolder: String = {
+  URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+    .deletingLastPathComponent().path
+}()
+
+/// The first of some programs that is on the PATH.
+func findProgram(_ names: String...) -> String? {
+  let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+  for name in names {
+    for folder in folders where access("\(folder)/\(name)", X_OK) == 0 {
+      return "\(folder)/\(name)"
+    }
+  }
+  return nil
+}
+
+/// Compiles a C file into a shared library and returns its path.
+func compileLibrary(
+  _ source: String, into folder: TemporaryFolder, name: String, flags: [String] = []
+) throws -> String {
+  guard let compiler = findProgram("clang", "cc", "gcc") else { throw MissingTool("a C compiler") }
+  let library = "\(folder.path)/\(name)"
+  let result = try run(
+    compiler,
+    [
+      "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
+      "-I\(packageFolder)/Sources/CTabella/include", "-o", library, source,
+    ] + flags)
+  guard result.status == 0 else { throw MissingTool("a compiled \(source): \(result.errors)") }
+  return library
+}
+
+struct MissingTool: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ what: String) { description = "missing: \(what)" }
+}

@@ -1,0 +1,46 @@
+import Tabella
+
+/// Tables in memory that have everything a source can have.
+enum Tables {
+  /// Three sections, every type, missing cells, an index, elements, leads, remarks.
+  static func everything() -> InMemorySource {
+    let columns = [
+      Column("name"), Column("count", .integer), Column("share", .real, unit: .percent),
+      Column("open", .boolean), Column("since", .date), Column("raw", .binary),
+      Column("size", .integer, unit: .bytes),
+    ]
+    func row(_ index: Int) -> [Cell] {
+      [
+        index % 7 == 3 ? .missing : .text("row \(index) é"), .integer(Int64(index) * 1000 - 5),
+        index % 5 == 0 ? .missing : .real(Double(index) / 3), .boolean(index % 2 == 0),
+        index % 4 == 1
+          ? .missing : .date(Timestamp(nanoseconds: Int64(index) * 86_400_000_000_001)),
+        .binary([UInt8(index & 0xFF), 0, 0xFF]), .integer(Int64(index) << 20),
+      ]
+    }
+    return InMemorySource(
+      columns,
+      sections: [
+        (header: "First", footer: "70 rows", indexTitle: "F", rows: (0..<70).map(row)),
+        (header: nil, footer: nil, indexTitle: nil, rows: []),
+        (header: "Zuletzt", footer: nil, indexTitle: "Z", rows: (70..<75).map(row)),
+      ],
+      elements: [
+        "badge": [
+          IndexPath(section: 0, row: 1): .text(StyledText("3 new", spans: [.init(0..<1, .strong)]))
+        ],
+        "preview": [
+          .section(0): .table(InMemorySource([Column("line")], rows: [["a"], ["b"]]))
+        ],
+      ],
+      leads: [IndexPath(section: 0, row: 0): Array("/etc/hosts".utf8)],
+      diagnostics: [Diagnostic(.warning, "this is a test table")])
+  }
+
+  /// One section of text, one of nothing.
+  static func plain() -> InMemorySource {
+    InMemorySource([Column("a"), Column("b")], rows: [["1", "2"], ["3", nil], ["", "6"]])
+  }
+
+  static func empty() -> InMemorySource { InMemorySource([], sections: []) }
+}
