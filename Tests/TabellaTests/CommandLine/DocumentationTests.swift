@@ -56,7 +56,9 @@ import Testing
 
   /// Every link to a file in the documents leads somewhere.
   @Test func linksLead() throws {
-    let listed = try run("/usr/bin/env", ["find", ".", "-name", "*.md", "-not", "-path", "*/.build/*"], directory: packageFolder)
+    let listed = try run(
+      "/usr/bin/env", ["find", ".", "-name", "*.md", "-not", "-path", "*/.build/*"],
+      directory: packageFolder)
     #expect(listed.lines.count > 10)
     for document in listed.lines {
       let folder = (document as NSString).deletingLastPathComponent
