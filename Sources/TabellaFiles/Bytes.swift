@@ -15,6 +15,22 @@ public protocol ByteSource: AnyObject {
   var version: Version? { get }
 }
 
+extension ByteSource {
+  /// The bytes from `offset` on, `count` of them unless the end comes first.
+  public func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
+    defer { buffer.deallocate() }
+    var got = 0
+    while got < count {
+      let more = try read(
+        at: offset + got, into: UnsafeMutableRawBufferPointer(rebasing: buffer[got...]))
+      if more == 0 { break }
+      got += more
+    }
+    return Array(buffer[..<got])
+  }
+}
+
 /// A file at the end of a path, opened for reading.
 ///
 /// Never blocks in opening (a FIFO without a writer reads as empty) and never becomes a terminal's

@@ -60,7 +60,7 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
     _ file: any ByteSource, _ encoding: String?
   ) throws(TableError) -> Transcoder? {
     if let encoding { return try Transcoder(file, from: encoding) }
-    let (sample, _) = try Sniffer.readSample(file, size: 4)
+    let sample = try file.bytes(at: 0, count: 4)
     if sample.starts(with: [0xFF, 0xFE, 0, 0]) { return try Transcoder(file, from: "UTF-32LE") }
     if sample.starts(with: [0xFF, 0xFE]) { return try Transcoder(file, from: "UTF-16LE") }
     if sample.starts(with: [0xFE, 0xFF]) { return try Transcoder(file, from: "UTF-16BE") }

@@ -6,41 +6,53 @@ struct Sniffer {
   /// How much of the text decides.
   static let sampleSize = 1 << 20
 
+  /// The bytes from `sampleStart` on, and whether they are all.
   private let sample: [UInt8]
   private let isWhole: Bool
+  private let sampleStart: Int
   /// Where the first record begins.
-  private(set) var start = 0
+  private(set) var start: Int
 
-  /// Reads the sample and steps over a byte order mark and `skip` lines.
+  /// Steps over a byte order mark and `skip` lines and reads the sample that follows.
   init(_ source: any ByteSource, skip: Int) throws(TableError) {
-    (sample, isWhole) = try Sniffer.readSample(source)
-    if sample.starts(with: [0xEF, 0xBB, 0xBF]) { start = 3 }
-    for _ in 0..<skip { start = endOfLine(from: start) }
+    let hasMark = try source.bytes(at: 0, count: 3) == [0xEF, 0xBB, 0xBF]
+    start = try Sniffer.skipLines(skip, from: hasMark ? 3 : 0, Window(source))
+    sampleStart = start
+    // One byte more tells whether the sample is all there is.
+    let bytes = try source.bytes(at: start, count: Sniffer.sampleSize + 1)
+    isWhole = bytes.count <= Sniffer.sampleSize
+    sample = Array(bytes.prefix(Sniffer.sampleSize))
   }
 
-  /// The first bytes, and whether they are all.
-  static func readSample(
-    _ source: any ByteSource, size: Int = sampleSize
-  ) throws(TableError) -> ([UInt8], Bool) {
-    let window = Window(source, capacity: size)
-    let (bytes, isLast) = try window.bytes(from: 0)
-    return (Array(bytes), isLast)
-  }
-
-  private func endOfLine(from offset: Int) -> Int {
-    guard let end = sample[offset...].firstIndex(where: { $0 == 10 || $0 == 13 }) else {
-      return sample.count
+  /// The offset behind a number of lines, or the end of the text.
+  private static func skipLines(
+    _ count: Int, from offset: Int, _ window: Window
+  ) throws(TableError) -> Int {
+    var at = offset
+    var left = count
+    while left > 0 {
+      let (bytes, isLast) = try window.bytes(from: at)
+      guard let end = bytes.firstIndex(where: { $0 == 10 || $0 == 13 }) else {
+        if isLast { return at + bytes.count }
+        at += bytes.count
+        continue
+      }
+      at += end + 1
+      // The second half of a CRLF may lie in the next window.
+      if bytes[end] == 13, try window.bytes(from: at).bytes.first == 10 { at += 1 }
+      left -= 1
     }
-    return sample[end...].starts(with: [13, 10]) ? end + 2 : end + 1
+    return at
   }
 
   /// Steps over a first line `sep=X` and returns X.
   mutating func takeSeparatorLine() -> UInt8? {
-    let line = sample[start...].prefix { $0 != 10 && $0 != 13 }
+    let line = sample.prefix { $0 != 10 && $0 != 13 }
     guard line.count == 5, line.starts(with: Array("sep=".utf8)), let separator = line.last,
       separator < 0x80
     else { return nil }
-    start = endOfLine(from: start)
+    let end = sample[line.endIndex...]
+    start += line.count + (end.starts(with: [13, 10]) ? 2 : min(1, end.count))
     return separator
   }
 
@@ -73,7 +85,7 @@ struct Sniffer {
   private func forEachRecord(_ dialect: Dialect, limit: Int, _ body: (Int) -> Void) {
     var parser = RecordParser(dialect)
     sample.withUnsafeBytes { sample in
-      var at = start
+      var at = start - sampleStart
       for _ in 0..<limit {
         let rest = UnsafeRawBufferPointer(rebasing: sample[at...])
         guard case .record(_, let next) = parser.parse(rest, isLast: isWhole, wantsFields: true)

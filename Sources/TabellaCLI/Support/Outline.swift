@@ -5,7 +5,7 @@ import TabellaTerminal
 func outline(_ value: JSONValue, indent: String) -> String {
   switch value {
   case .object(let members):
-    return members.keys.sorted().map { key in
+    return members.keys.sorted(by: isBefore).map { key in
       let member = members[key] ?? .null
       return isShort(member)
         ? "\(indent)\(SafeText(key)): \(short(member))\n"
@@ -15,6 +15,18 @@ func outline(_ value: JSONValue, indent: String) -> String {
     return elements.map { "\(indent)\(short($0))\n" }.joined()
   default: return "\(indent)\(short(value))\n"
   }
+}
+
+/// What is best read first, in this order; the rest follows by name.
+private let leading = [
+  "location", "library", "entry", "id", "row", "provider", "version", "summary", "contract",
+  "shipped", "schemes", "patterns", "order", "sections", "rows known in section 0", "capabilities",
+  "columns", "cells", "options",
+]
+
+private func isBefore(_ left: String, _ right: String) -> Bool {
+  let (first, second) = (leading.firstIndex(of: left), leading.firstIndex(of: right))
+  return (first ?? leading.count, left) < (second ?? leading.count, right)
 }
 
 /// Whether a value fits on the line of its name.

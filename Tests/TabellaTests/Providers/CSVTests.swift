@@ -36,6 +36,20 @@ import Testing
       try wider.rows(RowRequest(first: rows, count: 1, columns: [2, 3])).row(0) == ["3,3", "4"])
   }
 
+  /// Lines to skip were once looked for in the first MiB only, and the table began in mid-line.
+  @Test(arguments: ["\n", "\r\n", "\r"])
+  func skipBeyondTheSample(_ end: String) throws {
+    let lines = 60_000
+    let text =
+      (0..<lines).map { "preamble line \($0), with \"noise\(end)" }.joined()
+      + "a;b\(end)1;2\(end)"
+    #expect(text.utf8.count > 1 << 20)
+    let source = try open(text, ["skip": "\(lines)"])
+    #expect(source.columns.map(\.name) == ["a", "b"])
+    #expect(try readAll(source) == [["1", "2"]])
+    #expect(try readAll(open(text, ["skip": "\(lines + 2)"])) == [])
+  }
+
   @Test func aFileThatChangesIsAConflict() throws {
     let path = try folder.write("c.csv", "a\n1\n2\n")
     let source = try CSVSource(path: Array(path.utf8), options: Options([:]))

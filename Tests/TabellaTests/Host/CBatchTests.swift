@@ -1,0 +1,52 @@
+import Tabella
+import TabellaBridge
+import TabellaConformance
+import TabellaHost
+import Testing
+
+/// What an author in C builds with tabella_batch.h is what a host reads.
+@Suite(.serialized) struct CBatchTests {
+  let folder: TemporaryFolder
+  let provider: ImportedProvider
+
+  init() throws {
+    folder = try TemporaryFolder()
+    provider = try Host.loadLibrary(
+      at: compileLibrary(
+        packageFolder + "/Tests/TabellaTests/Host/Libraries/batches.c", into: folder,
+        name: "batches.so"))
+  }
+
+  func open(_ mistake: String = "") throws(TableError) -> any TableDataSource {
+    try provider.open(OpenRequest(location: Array(mistake.utf8)))
+  }
+
+  @Test func keepsTheLaws() { expectConformance { () throws(TableError) in try open() } }
+
+  @Test func everyTypeArrives() throws {
+    let source = try open()
+    #expect(source.columns.map(\.type) == ColumnType.allCases + [.text, .text])
+    #expect(source.columns[1].unit == .bytes && source.columns[2].unit == .percent)
+    #expect(source.hasVolatileOrder)
+    let rows = try readAll(source)
+    #expect(rows.count == 20)
+    for (row, cells) in rows.enumerated() {
+      let number = Int64(row)
+      let expected: [Cell] = [
+        .text("row \(row)"), .integer(.min + number), .real(Double(row) / 4),
+        .boolean(row % 2 == 0), .date(Timestamp(nanoseconds: number * 1_000_000_000)),
+        .binary(Array([0, 0xFF].prefix(row % 3))), .missing, "",
+      ]
+      #expect(cells == expected.enumerated().map { ($0 + row) % 5 == 0 ? .missing : $1 })
+    }
+  }
+
+  @Test(arguments: ["mistyped", "ragged", "no-such-column", "id-unasked"])
+  func mistakesAreReported(_ mistake: String) throws {
+    let source = try open(mistake)
+    do throws(TableError) {
+      _ = try source.rows(RowRequest(first: 0, count: 5, columns: [0, 1]))
+      Issue.record("\(mistake) was not noticed")
+    } catch { #expect(error.code == .internal && error.provider == "batches") }
+  }
+}

@@ -1,0 +1,103 @@
+/* A provider in C whose one table has every type, with missing values, made with tabella_batch.h.
+ * "batches:mistyped", "batches:ragged" make the mistakes that the helpers must report. */
+#include "tabella_batch.h"
+
+enum { ROWS = 20 };
+
+static const tabella_column columns[] = {
+    {"text", TABELLA_TYPE_TEXT, NULL},       {"integer", TABELLA_TYPE_INTEGER, "bytes"},
+    {"real", TABELLA_TYPE_REAL, "percent"},  {"boolean", TABELLA_TYPE_BOOLEAN, NULL},
+    {"date", TABELLA_TYPE_DATE, NULL},       {"binary", TABELLA_TYPE_BINARY, NULL},
+    {"always missing", TABELLA_TYPE_TEXT, NULL}, {"empty", TABELLA_TYPE_TEXT, NULL},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static char mistake[32];
+
+static void release(void *source) { (void)source; }
+
+static uint64_t flags(void *source) {
+  (void)source;
+  return TABELLA_SOURCE_VOLATILE_ORDER;
+}
+
+static int32_t version(void *source, tabella_string *out, tabella_error *error) {
+  (void)source, (void)out, (void)error;
+  return TABELLA_OK;
+}
+
+static int32_t schema(void *source, struct ArrowSchema *out, tabella_error *error) {
+  (void)source;
+  return tabella_schema_make(columns, COLUMNS, out, error);
+}
+
+static int32_t row_count(void *source, int64_t section, int64_t at_least, tabella_count *out,
+                         tabella_error *error) {
+  (void)source, (void)at_least;
+  if (section != 0) return tabella_fail(error, TABELLA_NOT_FOUND, "there is no section");
+  out->value = ROWS;
+  out->exact = 1;
+  return TABELLA_OK;
+}
+
+static void add(tabella_batch_builder *batch, int64_t at, int64_t column, int64_t row) {
+  char text[32];
+  int length = snprintf(text, sizeof text, "row %lld", (long long)row);
+  if ((row + column) % 5 == 0) {
+    tabella_batch_missing(batch, at);
+    return;
+  }
+  switch (column) {
+    case 0: tabella_batch_text(batch, at, text, (size_t)length); break;
+    case 1: tabella_batch_integer(batch, at, INT64_MIN + row); break;
+    case 2: tabella_batch_real(batch, at, (double)row / 4); break;
+    case 3: tabella_batch_boolean(batch, at, row % 2 == 0); break;
+    case 4: tabella_batch_date(batch, at, row * INT64_C(1000000000)); break;
+    case 5: tabella_batch_binary(batch, at, "\0\xff", (size_t)(row % 3)); break;
+    case 6: tabella_batch_missing(batch, at); break;
+    default: tabella_batch_cstring(batch, at, ""); break;
+  }
+}
+
+static int32_t rows(void *source, const tabella_row_request *request, tabella_batch *out,
+                    tabella_error *error) {
+  int64_t row, i;
+  tabella_batch_builder *batch;
+  (void)source;
+  if (request->section != 0) return tabella_fail(error, TABELLA_NOT_FOUND, "there is no section");
+  if (request->first > ROWS)
+    return tabella_fail(error, TABELLA_NOT_FOUND, "there is no row %lld",
+                        (long long)request->first);
+  if (request->flags & TABELLA_ROWS_IDS)
+    return tabella_fail(error, TABELLA_NOT_SUPPORTED, "rows have no ids");
+  batch = tabella_batch_for(request, columns);
+  for (row = request->first; row < ROWS && row - request->first < request->count; row++)
+    for (i = 0; i < request->column_count; i++) add(batch, i, request->columns[i], row);
+  if (strcmp(mistake, "mistyped") == 0) tabella_batch_real(batch, 0, 1.5);
+  if (strcmp(mistake, "ragged") == 0) tabella_batch_missing(batch, 0);
+  if (strcmp(mistake, "no-such-column") == 0) tabella_batch_missing(batch, COLUMNS);
+  if (strcmp(mistake, "id-unasked") == 0) tabella_batch_id(batch, "id");
+  return tabella_batch_finish_rows(batch, row - request->first, out, error);
+}
+
+static const tabella_source_table table = {release, NULL,   NULL,      flags,
+                                           version, schema, row_count, rows};
+
+static int32_t open_location(void *provider, const tabella_open_request *request,
+                             tabella_source *out, tabella_error *error) {
+  (void)provider, (void)error;
+  snprintf(mistake, sizeof mistake, "%.*s", (int)request->location.length,
+           request->location.bytes);
+  out->table = &table;
+  out->source = mistake;
+  return TABELLA_OK;
+}
+
+int32_t tabella_provider_entry(tabella_entry *entry) {
+  entry->provider_contract = TABELLA_CONTRACT_VERSION;
+  if (entry->contract_version != TABELLA_CONTRACT_VERSION) return TABELLA_NOT_SUPPORTED;
+  entry->provider.id = tabella_cstring("batches");
+  entry->provider.version = tabella_cstring("1");
+  entry->provider.open = open_location;
+  return TABELLA_OK;
+}
