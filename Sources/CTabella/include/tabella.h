@@ -287,7 +287,8 @@ typedef struct tabella_sections {
   int32_t (*TABELLA_NULLABLE count)(void *TABELLA_NONNULL source, int64_t at_least,
                                    tabella_count *TABELLA_NONNULL out,
                                    tabella_error *TABELLA_NONNULL error);
-  /* The header or footer title of a section; absent when it has none. Borrowed. [serial] */
+  /* The header or footer title of a section; absent when it has none. No such section:
+   * TABELLA_NOT_FOUND. Borrowed. [serial] */
   int32_t (*TABELLA_NULLABLE title)(void *TABELLA_NONNULL source, int64_t section, int32_t which,
                                    tabella_string *TABELLA_NONNULL out,
                                    tabella_error *TABELLA_NONNULL error);
@@ -306,7 +307,7 @@ typedef struct tabella_section_index {
                                     int64_t *TABELLA_NONNULL count,
                                     tabella_error *TABELLA_NONNULL error);
   /* Where title number `title` leads: a section that exists and a row in it, or row -1 for the
-   * section as such. [serial] */
+   * section as such. No such title: TABELLA_NOT_FOUND. [serial] */
   int32_t (*TABELLA_NULLABLE path)(void *TABELLA_NONNULL source, int64_t title,
                                   tabella_index_path *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);
@@ -455,7 +456,8 @@ typedef struct tabella_edit_result {
 } tabella_edit_result;
 
 typedef struct tabella_editing {
-  /* Fills `out`, `count` bytes of the caller's, with the TABELLA_ROW_* bits of rows. [serial] */
+  /* Fills `out`, `count` bytes of the caller's, with the TABELLA_ROW_* bits of rows. A row that is
+   * not there: TABELLA_NOT_FOUND. [serial] */
   int32_t (*TABELLA_NULLABLE editable)(void *TABELLA_NONNULL source, int64_t section, int64_t first,
                                       int64_t count, uint8_t *TABELLA_NONNULL out,
                                       tabella_error *TABELLA_NONNULL error);
@@ -479,7 +481,8 @@ typedef struct tabella_editing {
 #define TABELLA_MOVING_ID "tabella.moving/1"
 
 typedef struct tabella_moving {
-  /* canMoveRowAt for a range: fills `out`, `count` bytes of the caller's, with 1 or 0. [serial] */
+  /* canMoveRowAt for a range: fills `out`, `count` bytes of the caller's, with 1 or 0. A row that is
+   * not there: TABELLA_NOT_FOUND. [serial] */
   int32_t (*TABELLA_NULLABLE movable)(void *TABELLA_NONNULL source, int64_t section, int64_t first,
                                      int64_t count, uint8_t *TABELLA_NONNULL out,
                                      tabella_error *TABELLA_NONNULL error);

@@ -206,6 +206,7 @@ typedef struct tabella_batch_builder {
   int64_t column_count; /* ids included */
   int has_ids;
   int failed; /* 1: no memory, 2: a cell of another type than its column, 3: over 2 GiB */
+  int64_t failed_column;
 } tabella_batch_builder;
 
 TABELLA_HELPER int tabella_bytes_put_(tabella_bytes_ *bytes,
@@ -285,33 +286,34 @@ tabella_batch_for(const tabella_row_request *request,
   return builder;
 }
 
-TABELLA_HELPER void tabella_batch_put_(tabella_batch_builder *builder,
-                                       int64_t index, int32_t type, int present,
-                                       const void *data, size_t size) {
-  static const uint64_t zero = 0;
+/* Adds a cell: `word` for types of a fixed size, `data` for text and binary. */
+TABELLA_HELPER void tabella_batch_put_(tabella_batch_builder *builder, int64_t index, int32_t type,
+                                       int present, uint64_t word, const void *data,
+                                       size_t size) {
   tabella_column_builder_ *column;
   int ok = 1;
   if (builder == NULL) return;
   if (index < 0 || index >= builder->column_count ||
       (present && builder->columns[index].type != type)) {
     builder->failed = 2;
+    builder->failed_column = index;
     return;
   }
   column = &builder->columns[index];
   ok &= tabella_bit_put_(&column->validity, column->count, present);
   if (column->type == TABELLA_TYPE_BOOLEAN) {
-    ok &= tabella_bit_put_(&column->values, column->count, present && *(const uint8_t *)data);
+    ok &= tabella_bit_put_(&column->values, column->count, word != 0);
   } else if (column->type == TABELLA_TYPE_TEXT || column->type == TABELLA_TYPE_BINARY) {
     int32_t end;
-    if (present && size > (size_t)INT32_MAX - column->values.size) {
+    if (size > (size_t)INT32_MAX - column->values.size) {
       builder->failed = 3;
       return;
     }
-    if (present) ok &= tabella_bytes_put_(&column->values, data, size);
+    ok &= tabella_bytes_put_(&column->values, data, size);
     end = (int32_t)column->values.size;
     ok &= tabella_bytes_put_(&column->offsets, &end, sizeof end);
   } else {
-    ok &= tabella_bytes_put_(&column->values, present ? data : &zero, 8);
+    ok &= tabella_bytes_put_(&column->values, &word, sizeof word);
   }
   column->count++;
   if (!present) column->missing++;
@@ -322,7 +324,7 @@ TABELLA_HELPER void tabella_batch_put_(tabella_batch_builder *builder,
 TABELLA_HELPER void tabella_batch_text(tabella_batch_builder *builder,
                                        int64_t column, const char *bytes,
                                        size_t length) {
-  tabella_batch_put_(builder, column, TABELLA_TYPE_TEXT, 1, bytes, length);
+  tabella_batch_put_(builder, column, TABELLA_TYPE_TEXT, 1, 0, bytes, length);
 }
 
 /* Adds text from a C string. */
@@ -334,35 +336,36 @@ TABELLA_HELPER void tabella_batch_cstring(tabella_batch_builder *builder,
 TABELLA_HELPER void tabella_batch_binary(tabella_batch_builder *builder,
                                          int64_t column, const void *bytes,
                                          size_t length) {
-  tabella_batch_put_(builder, column, TABELLA_TYPE_BINARY, 1, bytes, length);
+  tabella_batch_put_(builder, column, TABELLA_TYPE_BINARY, 1, 0, bytes, length);
 }
 
 TABELLA_HELPER void tabella_batch_integer(tabella_batch_builder *builder,
                                           int64_t column, int64_t value) {
-  tabella_batch_put_(builder, column, TABELLA_TYPE_INTEGER, 1, &value, sizeof value);
+  tabella_batch_put_(builder, column, TABELLA_TYPE_INTEGER, 1, (uint64_t)value, NULL, 0);
 }
 
 TABELLA_HELPER void tabella_batch_real(tabella_batch_builder *builder,
                                        int64_t column, double value) {
-  tabella_batch_put_(builder, column, TABELLA_TYPE_REAL, 1, &value, sizeof value);
+  uint64_t word;
+  memcpy(&word, &value, sizeof word);
+  tabella_batch_put_(builder, column, TABELLA_TYPE_REAL, 1, word, NULL, 0);
 }
 
 TABELLA_HELPER void tabella_batch_boolean(tabella_batch_builder *builder,
                                           int64_t column, int value) {
-  uint8_t byte = value != 0;
-  tabella_batch_put_(builder, column, TABELLA_TYPE_BOOLEAN, 1, &byte, sizeof byte);
+  tabella_batch_put_(builder, column, TABELLA_TYPE_BOOLEAN, 1, value != 0, NULL, 0);
 }
 
 /* Adds a date, in nanoseconds since 1970-01-01T00:00:00Z. */
 TABELLA_HELPER void tabella_batch_date(tabella_batch_builder *builder,
                                        int64_t column, int64_t nanoseconds) {
-  tabella_batch_put_(builder, column, TABELLA_TYPE_DATE, 1, &nanoseconds, sizeof nanoseconds);
+  tabella_batch_put_(builder, column, TABELLA_TYPE_DATE, 1, (uint64_t)nanoseconds, NULL, 0);
 }
 
 /* Adds a missing value to a column of any type. */
 TABELLA_HELPER void tabella_batch_missing(tabella_batch_builder *builder,
                                           int64_t column) {
-  tabella_batch_put_(builder, column, 0, 0, NULL, 0);
+  tabella_batch_put_(builder, column, 0, 0, 0, NULL, 0);
 }
 
 /* Adds the id of the row; only in a builder with ids. */
@@ -371,6 +374,7 @@ TABELLA_HELPER void tabella_batch_id(tabella_batch_builder *builder,
   if (builder == NULL) return;
   if (!builder->has_ids) {
     builder->failed = 2;
+    builder->failed_column = builder->column_count;
     return;
   }
   tabella_batch_binary(builder, builder->column_count - 1, id, strlen(id));
@@ -402,9 +406,11 @@ TABELLA_HELPER int32_t tabella_batch_finish_rows(tabella_batch_builder *builder,
   if (builder == NULL || builder->failed == 1) goto no_memory;
   if (builder->failed != 0) {
     int reason = builder->failed;
+    long long index = (long long)builder->failed_column;
     tabella_batch_discard(builder);
     return reason == 2
-               ? tabella_fail(error, TABELLA_INTERNAL, "a cell does not fit its column's type")
+               ? tabella_fail(error, TABELLA_INTERNAL,
+                              "a cell for column %lld of the batch does not fit its type", index)
                : tabella_fail(error, TABELLA_CONSTRAINT, "more than 2 GiB of text in one batch");
   }
   for (i = 0; i < builder->column_count; i++) {
