@@ -193,6 +193,9 @@ extension ColumnBatch {
       guard let offsets = layout.offsets else {
         throw TableError(.misbehaved, "has no offsets")
       }
+      guard UInt(bitPattern: offsets) & 3 == 0 else {
+        throw TableError(.misbehaved, "has offsets that are not aligned to 4 bytes")
+      }
       var last = offsets[layout.start]
       guard last >= 0 else { throw TableError(.misbehaved, "begins at offset \(last)") }
       for row in layout.start + 1...layout.start + count {
@@ -232,6 +235,15 @@ extension ColumnBatch {
 
   fileprivate func validateUTF8() throws(TableError) {
     guard count > 0, let offsets = layout.offsets, let values = layout.values else { return }
+    if missingCount > 0 {
+      // What lies under missing cells was not promised.
+      for row in 0..<count where !isMissing(row) {
+        guard withBytes(at: row, { $0.isUTF8 }) else {
+          throw TableError(.misbehaved, "claims to be UTF-8 and is not")
+        }
+      }
+      return
+    }
     let begin = Int(offsets[layout.start])
     let end = Int(offsets[layout.start + count])
     let whole = UnsafeRawBufferPointer(start: values + begin, count: end - begin)

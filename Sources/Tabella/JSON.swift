@@ -204,30 +204,57 @@ private struct JSONParser {
 }
 
 extension JSONValue {
-  /// Appends `text` as a JSON string. Valid UTF-8 only; controls are escaped.
+  /// Appends `text`, which must be valid UTF-8, as a JSON string.
+  ///
+  /// What is unsafe to print is escaped, so that JSON can be looked at in a terminal as it is.
   public static func append(string text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
-    let hex = Array("0123456789abcdef".utf8)
     output.append(UInt8(ascii: "\""))
     var start = 0
-    for index in 0..<text.count {
+    var index = 0
+    while index < text.count {
       let byte = text[index]
-      guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
-      else { continue }
-      output.append(contentsOf: text[start..<index])
-      start = index + 1
-      switch byte {
-      case 8: output += [UInt8(ascii: "\\"), UInt8(ascii: "b")]
-      case 9: output += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
-      case 10: output += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
-      case 12: output += [UInt8(ascii: "\\"), UInt8(ascii: "f")]
-      case 13: output += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): output += [UInt8(ascii: "\\"), byte]
-      default:
-        output += Array("\\u00".utf8) + [hex[Int(byte >> 4)], hex[Int(byte & 15)]]
+      let length = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4
+      let isSpecial =
+        byte < 0x80
+        ? byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+        : mayBeUnsafe(byte) && scalar(text, index, length).isUnsafeToPrint
+      if isSpecial {
+        output.append(contentsOf: text[start..<index])
+        appendEscape(scalar(text, index, length), to: &output)
+        start = index + length
       }
+      index += length
     }
     output.append(contentsOf: text[start...])
     output.append(UInt8(ascii: "\""))
+  }
+
+  /// Whether a character that begins with this byte may be unsafe; only few are looked at closer.
+  private static func mayBeUnsafe(_ first: UInt8) -> Bool {
+    first == 0xC2 || first == 0xD8 || first == 0xE2 || first == 0xEF || first == 0xF3
+  }
+
+  private static func scalar(
+    _ text: UnsafeRawBufferPointer, _ index: Int, _ length: Int
+  ) -> Unicode.Scalar {
+    let bytes = text[index..<min(index + length, text.count)]
+    return String(decoding: bytes, as: UTF8.self).unicodeScalars.first ?? "\u{FFFD}"
+  }
+
+  private static func appendEscape(_ scalar: Unicode.Scalar, to output: inout [UInt8]) {
+    switch scalar {
+    case "\u{8}": output += Array("\\b".utf8)
+    case "\t": output += Array("\\t".utf8)
+    case "\n": output += Array("\\n".utf8)
+    case "\u{C}": output += Array("\\f".utf8)
+    case "\r": output += Array("\\r".utf8)
+    case "\"", "\\": output += [UInt8(ascii: "\\"), UInt8(scalar.value)]
+    default:
+      for unit in UTF16.encode(scalar)! {
+        let digits = String(unit, radix: 16)
+        output += Array("\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8)
+      }
+    }
   }
 
   public static func append(string text: String, to output: inout [UInt8]) {

@@ -46,12 +46,14 @@ public struct OptionDeclaration: Hashable, Sendable {
       }
     guard isGood else {
       let wanted = kind == .boolean ? "true or false" : "an integer"
-      throw TableError(.invalidArgument, "option \(name)=\(value): must be \(wanted)")
+      throw TableError(
+        .invalidArgument, "option \(name) cannot be \"\(value)\": it must be \(wanted)")
     }
     guard choices.isEmpty || choices.contains(value) else {
       throw TableError(
         .invalidArgument,
-        "option \(name)=\(value): must be one of \(choices.joined(separator: ", "))")
+        "option \(name) cannot be \"\(value)\": it must be one of \(choices.joined(separator: ", "))"
+      )
     }
   }
 

@@ -12,7 +12,7 @@
 /// from elsewhere. What is optional is an ability: a property that is nil where a source cannot do
 /// it, so that a wrapper can have an ability exactly when its base has.
 ///
-/// Implement the four requirements without a default; the laws in `TabellaConformance` say whether
+/// Implement the three requirements without a default; the laws in `TabellaConformance` say whether
 /// the result is right. The corresponding C type is `tabella_source`.
 public protocol TableDataSource: AnyObject {
   /// The columns, fixed for a version.

@@ -113,6 +113,8 @@ extension Timestamp: CustomStringConvertible {
         var scale: Int64 = 100_000_000
         var any = false
         while at < text.count, case 48...57 = text[at] {
+          // What cannot be kept is not read.
+          guard scale > 0 else { return nil }
           fraction += Int64(text[at] - 48) * scale
           scale /= 10
           at += 1

@@ -2,7 +2,7 @@ import Tabella
 
 /// A data source whose abilities are the protocols that it conforms to.
 ///
-/// Conform to ``TableDataSource``'s four requirements and to the ability protocols that you
+/// Conform to ``TableDataSource``'s three requirements and to the ability protocols that you
 /// implement (``TableSections``, ``TableIdentity``, ``TableEditing``, …): each is then found by
 /// itself, once, when the source is exported.
 public protocol ProviderSource: TableDataSource {}

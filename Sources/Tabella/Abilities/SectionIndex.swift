@@ -6,6 +6,7 @@ public protocol TableSectionIndex: AnyObject {
   /// Returns the titles, in order.
   func sectionIndexTitles() throws(TableError) -> [String]
 
-  /// Returns where a title leads: a row, or a section as such.
+  /// Returns where a title leads: a row, or a section as such. Throws ``TableError`` with `.notFound`
+  /// if there is no such title.
   func indexPath(forIndexTitle title: String, at index: Int) throws(TableError) -> IndexPath
 }

@@ -5,6 +5,8 @@ public protocol TableSections: AnyObject {
   func numberOfSections(knowing minimum: Int) throws(TableError) -> Count
 
   /// Returns the title above (header) or below (footer) a section; nil if it has none.
+  ///
+  /// Throws ``TableError`` with `.notFound` if there is no such section.
   func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String?
 }
 
