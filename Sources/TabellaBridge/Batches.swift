@@ -111,7 +111,7 @@ func importBatch(
   let wanted = request.columns.count + (request.includesIDs ? 1 : 0)
   guard array.offset == 0, array.null_count == 0 || array.null_count == -1, array.dictionary == nil
   else { throw TableError(.misbehaved, "is not a plain struct array") }
-  guard array.n_children == wanted, wanted == 0 || array.children != nil else {
+  guard array.n_children == wanted else {
     throw TableError(
       .misbehaved, "gave \(array.n_children) columns where \(wanted) were asked")
   }
@@ -126,6 +126,12 @@ func importBatch(
     guard let child = array.children?[index] else {
       throw TableError(.misbehaved, "column \(index) of the batch is null", column: index)
     }
+    guard child.pointee.length == array.length else {
+      throw TableError(
+        .misbehaved,
+        "column \(index) has \(child.pointee.length) cells in a batch of \(array.length) rows",
+        column: index)
+    }
     imported.append(try importColumn(child.pointee, type, index, owner))
   }
   let batch = Batch(
@@ -139,19 +145,17 @@ private func importColumn(
   _ array: ArrowArray, _ type: ColumnType, _ index: Int, _ owner: ImportedArray
 ) throws(TableError) -> ColumnBatch {
   let buffers = type.isBytes ? 3 : 2
-  guard array.n_children == 0, array.dictionary == nil, array.n_buffers == buffers,
-    let pointers = array.buffers
-  else {
-    throw TableError(
-      .misbehaved, "column \(index) of the batch has \(array.n_buffers) buffers, not \(buffers)",
-      column: index)
-  }
-  guard (0...Int64(Int32.max)).contains(array.length), (0...Int64(Int32.max)).contains(array.offset)
+  guard let pointers = array.buffers, array.n_children == 0, array.dictionary == nil,
+    array.n_buffers == buffers
   else {
     throw TableError(
       .misbehaved,
-      "column \(index) of the batch has length \(array.length) and offset \(array.offset)",
+      "column \(index) of the batch is not a plain array of \(buffers) buffers",
       column: index)
+  }
+  guard (0...Int64(Int32.max)).contains(array.offset) else {
+    throw TableError(
+      .misbehaved, "column \(index) of the batch has the offset \(array.offset)", column: index)
   }
   let layout = ColumnBatch.Layout(
     validity: pointers[0].map { $0.assumingMemoryBound(to: UInt8.self) },

@@ -85,8 +85,11 @@ final class ForeignSource {
 
 extension Count {
   /// The Swift form of a C count that was to know at least `minimum`.
-  init(_ raw: tabella_count, knowing minimum: Int) throws(TableError) {
-    guard raw.value >= 0, raw.exact == 0 || raw.exact == 1 else {
+  init(
+    _ raw: tabella_count, knowing minimum: Int, limit: Int64
+  ) throws(TableError) {
+    // Beyond the limit is no table; a host would count for ever.
+    guard 0...limit ~= raw.value, raw.exact == 0 || raw.exact == 1 else {
       throw TableError(.misbehaved, "counted \(raw.value), exact \(raw.exact)")
     }
     guard raw.exact == 1 || (minimum < .max && raw.value >= minimum) else {

@@ -77,7 +77,7 @@ final class ImportedSource: TableDataSource {
       foreign.table.row_count!(foreign.source, Int64(section), Int64(minimum), &raw, $0)
     }
     return try foreign.checking("row_count") { () throws(TableError) in
-      try Count(raw, knowing: minimum)
+      try Count(raw, knowing: minimum, limit: 1 << 56)
     }
   }
 

@@ -142,9 +142,10 @@ private final class ImportedChanges: TableChanges {
 
   deinit {
     guard listener != nil else { return }
-    var error = tabella_error()
-    _ = table.listen!(foreign.source, nil, nil, &error)
-    error.release?(&error)
-    listener?.release()
+    // A provider that did not stop may still call: then the listener is kept for ever.
+    if (try? foreign.call("changes.listen") { table.listen!(foreign.source, nil, nil, $0) }) != nil
+    {
+      listener?.release()
+    }
   }
 }
