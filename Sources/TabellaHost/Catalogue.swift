@@ -20,6 +20,8 @@ public struct Catalogue: Sendable {
     /// The manifest, library or directory.
     public let path: String
     public let reason: String
+    /// The schemes that it would have claimed, as far as they are known.
+    var schemes: [String] = []
   }
 
   /// The shipped providers, then the others in the order of the search path and of their names.
@@ -48,13 +50,16 @@ public struct Catalogue: Sendable {
   private mutating func addShipped(_ text: [UInt8], _ searchPath: SearchPath) {
     do throws(TableError) {
       let manifest = try Manifest(parsing: text)
-      let candidates = searchPath.directories.map { "\($0)/\(manifest.library)" }
+      let candidates = (searchPath.ownDirectories + searchPath.directories).map {
+        "\($0)/\(manifest.library)"
+      }
       guard let library = candidates.first(where: { access($0, F_OK) == 0 }) else {
         refusals.append(
           Refusal(
             path: manifest.library,
             reason: "the library of the shipped provider \(manifest.id) is in none of "
-              + searchPath.directories.joined(separator: ", ")))
+              + searchPath.directories.joined(separator: ", "),
+            schemes: manifest.schemes))
         return
       }
       entries.append(Entry(manifest: manifest, library: library, isShipped: true))
@@ -64,26 +69,41 @@ public struct Catalogue: Sendable {
   }
 
   private mutating func add(_ path: String, in directory: String) {
+    var schemes: [String] = []
     do throws(TableError) {
       let manifest = try Manifest(parsing: try readSmallFile(path))
-      guard manifest.contract == contractVersionName else {
-        throw TableError(
-          .noProvider,
-          "it is built for contract \(manifest.contract), this host has \(contractVersionName)")
-      }
-      if let other = entries.first(where: { $0.manifest.id == manifest.id }) {
+      schemes = manifest.schemes
+      entries.append(try accepted(manifest, in: directory))
+    } catch {
+      refusals.append(Refusal(path: path, reason: error.message, schemes: schemes))
+    }
+  }
+
+  /// The entry for a manifest; throws why it is none.
+  private func accepted(
+    _ manifest: Manifest, in directory: String
+  ) throws(TableError) -> Entry {
+    guard manifest.contract == contractVersionName else {
+      throw TableError(
+        .noProvider,
+        "it is built for contract \(manifest.contract), this host has \(contractVersionName)")
+    }
+    for other in entries {
+      if other.manifest.id == manifest.id {
         throw TableError(
           .noProvider, "the id \(manifest.id) is taken by \(other.library), which was found first")
       }
-      let library =
-        manifest.library.hasPrefix("/") ? manifest.library : "\(directory)/\(manifest.library)"
-      guard access(library, F_OK) == 0 else {
-        throw TableError(.noProvider, "its library \(library) is not there")
+      if let scheme = manifest.schemes.first(where: other.manifest.schemes.contains) {
+        throw TableError(
+          .noProvider, "the scheme \(scheme) is taken by provider \(other.manifest.id)")
       }
-      entries.append(Entry(manifest: manifest, library: library, isShipped: false))
-    } catch {
-      refusals.append(Refusal(path: path, reason: error.message))
     }
+    let library =
+      manifest.library.hasPrefix("/") ? manifest.library : "\(directory)/\(manifest.library)"
+    guard access(library, F_OK) == 0 else {
+      throw TableError(.noProvider, "its library \(library) is not there")
+    }
+    return Entry(manifest: manifest, library: library, isShipped: false)
   }
 }
 

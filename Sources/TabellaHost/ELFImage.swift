@@ -96,6 +96,9 @@ struct ELFImage {
       if type == 1 {
         segments.append((address, offset, length))
       } else {
+        guard dynamic.isEmpty else {
+          throw TableError(.noProvider, "is damaged: it has two dynamic sections")
+        }
         for entry in stride(from: offset, to: offset + length - 15, by: 16) {
           let tag = try number(entry, 8)
           if tag == 0 { break }

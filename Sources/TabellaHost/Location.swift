@@ -44,6 +44,12 @@ extension Catalogue {
       throw TableError(.invalidArgument, "the location has a NUL in it")
     }
     let named = try provider.map { id throws(TableError) in try entry(id: id) }
+    if location.bytes == [UInt8(ascii: "-")] {
+      guard let named else {
+        throw TableError(.invalidArgument, "standard input has no name: say --provider")
+      }
+      return Choice(entry: named, scheme: nil, rest: Array("/dev/stdin".utf8))
+    }
     if let (scheme, rest) = location.schemeAndRest {
       let claims = (named.map { [$0] } ?? entries).first { $0.manifest.schemes.contains(scheme) }
       if let claims { return Choice(entry: claims, scheme: scheme, rest: rest) }
@@ -62,6 +68,13 @@ extension Catalogue {
       "no provider opens a \(kind.rawValue) of this name; choose one with --provider (\(known))")
   }
 
+  private func isRegular(_ location: Location) -> Bool {
+    var status = stat()
+    return (location.bytes + [0]).withUnsafeBufferPointer { path in
+      path.withMemoryRebound(to: CChar.self) { stat($0.baseAddress!, &status) }
+    } == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
   private func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {
     var status = stat()
     let result = (location.bytes + [0]).withUnsafeBufferPointer { path in
@@ -69,12 +82,30 @@ extension Catalogue {
     }
     guard result == 0 else {
       let number = errno
+      if number == ENOENT { try explainMissing(location) }
       let code: TableError.Code =
         number == ENOENT || number == ENOTDIR
         ? .notFound : number == EACCES || number == EPERM ? .denied : .io
       throw TableError(code, "cannot be opened: \(String(cString: strerror(number)))")
     }
     return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
+  }
+
+  /// Throws what is probably meant by a path that is not there but looks like a scheme.
+  private func explainMissing(_ location: Location) throws(TableError) {
+    let text = location.description
+    if entries.contains(where: { $0.manifest.schemes.contains(text) }) {
+      throw TableError(.notFound, "there is no such file; did you mean \(text): (with a colon)?")
+    }
+    guard let (scheme, _) = location.schemeAndRest else { return }
+    if let refusal = refusals.first(where: { $0.schemes.contains(scheme) }) {
+      throw TableError(
+        .noProvider, "the provider of \(scheme): is refused: \(refusal.path): \(refusal.reason)")
+    }
+    let known = entries.flatMap(\.manifest.schemes).map { "\($0):" }.joined(separator: ", ")
+    throw TableError(
+      .noProvider,
+      "there is no such file, and no provider has the scheme \(scheme): (there are \(known))")
   }
 
   private func byPattern(_ location: Location, _ entries: [Entry]) -> Entry? {
@@ -103,6 +134,8 @@ extension Catalogue {
   }
 
   private func readStart(_ location: Location) -> [UInt8] {
+    // Opening a pipe, even without reading, would cost its writer the reader.
+    guard isRegular(location) else { return [] }
     let descriptor = (location.bytes + [0]).withUnsafeBufferPointer { path in
       path.withMemoryRebound(to: CChar.self) {
         open($0.baseAddress!, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)

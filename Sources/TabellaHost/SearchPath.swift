@@ -10,9 +10,12 @@ public struct SearchPath: Hashable, Sendable {
     relative.map { ($0, "not an absolute path") }
   }
   private var relative: [String] = []
+  /// Where the shipped libraries belong; looked at first for them.
+  var ownDirectories: [String] = []
 
   public init(_ directories: [String]) {
-    self.directories = directories.filter { $0.hasPrefix("/") }
+    var seen: Set<String> = []
+    self.directories = directories.filter { $0.hasPrefix("/") && seen.insert($0).inserted }
     relative = directories.filter { !$0.hasPrefix("/") && !$0.isEmpty }
   }
 
@@ -23,15 +26,16 @@ public struct SearchPath: Hashable, Sendable {
     if let named = environment("TABELLA_PROVIDER_PATH") {
       directories += named.split(separator: ":").map(String.init)
     }
-    if let executable = executableDirectory {
-      directories += [executable, executable + "/../lib/tabella/providers"]
-    }
+    let own = executableDirectory.map { [$0, $0 + "/../lib/tabella/providers"] } ?? []
+    directories += own
     if let data = environment("XDG_DATA_HOME"), data.hasPrefix("/") {
       directories.append(data + "/tabella/providers")
     } else if let home = environment("HOME"), home.hasPrefix("/") {
       directories.append(home + "/.local/share/tabella/providers")
     }
-    return SearchPath(directories)
+    var path = SearchPath(directories)
+    path.ownDirectories = own
+    return path
   }
 
   private static func environment(_ name: String) -> String? {
