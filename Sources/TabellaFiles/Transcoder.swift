@@ -6,9 +6,13 @@ public final class Transcoder {
   private let converter: iconv_t
   /// The size of the smallest thing that can be stepped over.
   private let unit: Int
-  private var input: [UInt8] = []
+  private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 15, alignment: 16)
+  /// The part of `input` that is not converted yet.
+  private var rest = 0..<0
+  /// Where in the source `rest` begins.
   private var position = 0
   private var isAtEnd = false
+  private var isFlushed = false
   /// Where in the source the first sequence stood that could not be converted.
   public private(set) var firstFailure: Int?
 
@@ -16,83 +20,91 @@ public final class Transcoder {
   public init(_ source: any ByteSource, from encoding: String) throws(TableError) {
     converter = iconv_open("UTF-8", encoding)
     guard converter != iconv_t(bitPattern: -1) else {
+      input.deallocate()
       throw TableError(
         .invalidArgument, "the encoding \(encoding) is not known; see `iconv --list` for names")
     }
     self.source = source
-    let name = encoding.uppercased()
-    unit =
-      if name.hasPrefix("UTF-16") || name.hasPrefix("UTF16") || name.hasPrefix("UCS-2") {
-        2
-      } else if name.hasPrefix("UTF-32") || name.hasPrefix("UTF32") || name.hasPrefix("UCS-4") {
-        4
-      } else { 1 }
+    unit = Transcoder.unitSize(encoding)
   }
 
-  deinit { iconv_close(converter) }
+  deinit {
+    iconv_close(converter)
+    input.deallocate()
+  }
+
+  private static func unitSize(_ encoding: String) -> Int {
+    let name = encoding.uppercased().filter { $0 != "-" && $0 != "_" }
+    if ["UTF32", "UCS4", "CSUCS4", "WCHART"].contains(where: name.hasPrefix) { return 4 }
+    return ["UTF16", "UCS2", "UNICODE"].contains(where: name.hasPrefix) ? 2 : 1
+  }
 
   /// The text as UTF-8; what cannot be converted is U+FFFD.
   public func bytes() -> SpooledBytes {
     SpooledBytes { [self] buffer throws(TableError) in try convert(into: buffer) }
   }
 
+  /// Fills `output` as far as it can and returns how much; 0 at the end.
   private func convert(into output: UnsafeMutableRawBufferPointer) throws(TableError) -> Int {
-    while true {
-      if input.count < 64, !isAtEnd { try readMore() }
-      if input.isEmpty { return 0 }
-      let before = input.count
-      var (written, failure) = step(into: output)
-      position += before - input.count
-      if failure == EILSEQ || (failure == EINVAL && isAtEnd) {
-        if firstFailure == nil { firstFailure = position }
-        // Step over what is no text; a unit of UTF-16 or UTF-32 stays whole.
-        let dropped = min(unit, input.count)
-        input.removeFirst(dropped)
-        position += dropped
-        let replacement: [UInt8] = [0xEF, 0xBF, 0xBD]
-        if written + 3 <= output.count {
-          for byte in replacement {
-            output[written] = byte
-            written += 1
-          }
-        }
+    var written = 0
+    // Room for what one step may write at least: a character or two, or a replacement.
+    while output.count - written >= 64 {
+      if rest.count < 64, !isAtEnd { try readMore() }
+      if rest.isEmpty {
+        // Some encodings hold a character back until the next one.
+        if !isFlushed { flush(output, &written) }
+        break
       }
-      if written > 0 { return written }
+      let failure = step(output, &written)
+      guard failure == EILSEQ || (failure == EINVAL && isAtEnd) else { continue }
+      if firstFailure == nil { firstFailure = position }
+      consume(min(unit, rest.count))
+      for byte: UInt8 in [0xEF, 0xBF, 0xBD] {
+        output[written] = byte
+        written += 1
+      }
     }
+    return written
   }
 
   private func readMore() throws(TableError) {
-    var chunk = [UInt8](repeating: 0, count: 1 << 15)
-    var got = 0
-    var failure: TableError?
-    let offset = position + input.count
-    chunk.withUnsafeMutableBytes { bytes in
-      do throws(TableError) { got = try source.read(at: offset, into: bytes) } catch {
-        failure = error
-      }
-    }
-    if let failure { throw failure }
+    input.copyMemory(from: UnsafeRawBufferPointer(rebasing: input[rest]))
+    rest = 0..<rest.count
+    let got = try source.read(
+      at: position + rest.count, into: UnsafeMutableRawBufferPointer(rebasing: input[rest.count...])
+    )
     isAtEnd = got == 0
-    input += chunk[..<got]
+    rest = 0..<rest.count + got
   }
 
-  /// Converts what it can and returns how much was written and why it stopped.
-  private func step(into output: UnsafeMutableRawBufferPointer) -> (Int, Int32) {
-    var consumed = 0
-    var written = 0
-    var failure: Int32 = 0
-    input.withUnsafeMutableBytes { bytes in
-      var from = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-      var fromLeft = bytes.count
-      var to = output.baseAddress?.assumingMemoryBound(to: CChar.self)
-      // Room for one replacement is kept.
-      let room = output.count - 3
-      var toLeft = room
-      if iconv(converter, &from, &fromLeft, &to, &toLeft) == -1 { failure = errno }
-      consumed = bytes.count - fromLeft
-      written = room - toLeft
-    }
-    input.removeFirst(consumed)
-    return (written, failure)
+  private func consume(_ count: Int) {
+    rest = rest.lowerBound + count..<rest.upperBound
+    position += count
+  }
+
+  /// Converts what it can; returns why it stopped.
+  private func step(_ output: UnsafeMutableRawBufferPointer, _ written: inout Int) -> Int32 {
+    var from: UnsafeMutablePointer<CChar>? = (input.baseAddress! + rest.lowerBound)
+      .assumingMemoryBound(to: CChar.self)
+    var fromLeft = rest.count
+    var to: UnsafeMutablePointer<CChar>? = (output.baseAddress! + written)
+      .assumingMemoryBound(to: CChar.self)
+    // Room for one replacement is kept.
+    let room = output.count - written - 3
+    var toLeft = room
+    let failure = iconv(converter, &from, &fromLeft, &to, &toLeft) == -1 ? errno : 0
+    consume(rest.count - fromLeft)
+    written += room - toLeft
+    return failure
+  }
+
+  private func flush(_ output: UnsafeMutableRawBufferPointer, _ written: inout Int) {
+    isFlushed = true
+    var to: UnsafeMutablePointer<CChar>? = (output.baseAddress! + written)
+      .assumingMemoryBound(to: CChar.self)
+    let room = output.count - written
+    var toLeft = room
+    _ = iconv(converter, nil, nil, &to, &toLeft)
+    written += room - toLeft
   }
 }

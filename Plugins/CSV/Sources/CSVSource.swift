@@ -23,7 +23,9 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
     var sniffer = try Sniffer(text, skip: options.skip)
     var dialect = Dialect(quote: options.quote, escape: options.escape)
     let separator = sniffer.takeSeparatorLine()
-    dialect.delimiter = options.delimiter ?? separator ?? sniffer.delimiter(dialect)
+    // What is found out must not be what something else already is.
+    let usable = separator.flatMap { $0 == dialect.quote || $0 == dialect.escape ? nil : $0 }
+    dialect.delimiter = options.delimiter ?? usable ?? sniffer.delimiter(dialect)
 
     // The header is a record like any other; the rows begin behind it.
     let headerReader = RecordReader(text, from: sniffer.start, dialect: dialect)
@@ -61,7 +63,8 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
   ) throws(TableError) -> Transcoder? {
     if let encoding { return try Transcoder(file, from: encoding) }
     let sample = try file.bytes(at: 0, count: 4)
-    if sample.starts(with: [0xFF, 0xFE, 0, 0]) { return try Transcoder(file, from: "UTF-32LE") }
+    if sample == [0xFF, 0xFE, 0, 0] { return try Transcoder(file, from: "UTF-32LE") }
+    if sample == [0, 0, 0xFE, 0xFF] { return try Transcoder(file, from: "UTF-32BE") }
     if sample.starts(with: [0xFF, 0xFE]) { return try Transcoder(file, from: "UTF-16LE") }
     if sample.starts(with: [0xFE, 0xFF]) { return try Transcoder(file, from: "UTF-16BE") }
     return nil
@@ -86,10 +89,12 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
     var count = 0
     var size = 0
     try reader.read(from: request.first) { record throws(TableError) in
+      // What does not fit any more begins the next batch.
+      if count > 0, size + record.bytes.count > Int(Int32.max) { return false }
       noteUnclosed(record)
-      try append(record, to: builder, request)
+      append(record, to: builder, request)
       count += 1
-      size += record.bytes.count
+      size += record.bytes.count + request.columns.count * 8
       return count < request.count && size < CSVSource.batchSize
     }
     if count == 0, request.first > reader.known {
@@ -102,10 +107,7 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
 
   private func append(
     _ record: RecordReader.Record, to builder: BatchBuilder, _ request: RowRequest
-  ) throws(TableError) {
-    guard record.bytes.count <= Int(Int32.max) else {
-      throw TableError(.constraint, "the row is larger than 2 GiB", section: 0, row: record.number)
-    }
+  ) {
     let fields = record.fields
     for (builder, column) in zip(builder.columns, request.columns) {
       guard column < fields.count else {
@@ -164,7 +166,8 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
     let parts = id.split(separator: ".")
     guard parts.count == 2, let offset = Int(parts[0], radix: 16),
       let digest = UInt64(parts[1], radix: 16),
-      let number = try reader.number(ofRecordAt: offset)
+      let number = try reader.number(ofRecordAt: offset),
+      id == "\(String(offset, radix: 16)).\(String(digest, radix: 16))"
     else { throw TableError(.notFound, "there is no row with the id \(id)") }
     var isSame = false
     try reader.read(from: number) { record throws(TableError) in

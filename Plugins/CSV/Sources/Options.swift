@@ -45,7 +45,11 @@ struct Options {
       case "delimiter": delimiter = value == "auto" ? nil : try Options.character(name, value)
       case "quote": quote = value == "none" ? nil : try Options.character(name, value)
       case "escape": escape = value == "none" ? nil : try Options.character(name, value)
-      case "encoding": encoding = value == "auto" ? nil : value
+      case "encoding":
+        guard !value.isEmpty else {
+          throw TableError(.invalidArgument, "option encoding cannot be empty: it must be a name")
+        }
+        encoding = value == "auto" ? nil : value
       case "skip": skip = try Options.number(name, value)
       case "columns": columns = try Options.number(name, value)
       default: infersTypes = value == "infer"
@@ -69,14 +73,16 @@ struct Options {
     guard value.utf8.count == 1, let byte = value.utf8.first, byte < 0x80, byte != 10, byte != 13
     else {
       throw TableError(
-        .invalidArgument, "option \(name)=\(value): must be one ASCII character, no line end")
+        .invalidArgument,
+        "option \(name) cannot be \"\(value)\": it must be one ASCII character, no line end")
     }
     return byte
   }
 
   private static func number(_ name: String, _ value: String) throws(TableError) -> Int {
     guard let number = Int(value), 0...1_000_000 ~= number else {
-      throw TableError(.invalidArgument, "option \(name)=\(value): must be 0 to 1000000")
+      throw TableError(
+        .invalidArgument, "option \(name) cannot be \"\(value)\": it must be 0 to 1000000")
     }
     return number
   }

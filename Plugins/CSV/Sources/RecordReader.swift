@@ -97,7 +97,15 @@ final class RecordReader {
     var (bytes, isLast) = try window.bytes(from: offset)
     while true {
       switch parser.parse(bytes, isLast: isLast, wantsFields: wantsFields) {
-      case .incomplete: (bytes, isLast) = try window.more(from: offset)
+      case .incomplete:
+        // No batch could hold it, and no memory should.
+        guard bytes.count <= Int(Int32.max) else {
+          throw TableError(
+            .constraint,
+            "the row at byte \(offset) is larger than 2 GiB (is a quote never closed? see -o quote)",
+            section: 0, row: cursor.number)
+        }
+        (bytes, isLast) = try window.more(from: offset)
       case .nothing:
         isComplete = true
         return nil

@@ -59,7 +59,8 @@ struct Sniffer {
   /// The delimiter that splits the first records most evenly, else the comma.
   func delimiter(_ dialect: Dialect) -> UInt8 {
     var best = (delimiter: UInt8(ascii: ","), even: 0, cells: 1)
-    for candidate in [",", ";", "\t", "|"].map({ (c: Unicode.Scalar) in UInt8(ascii: c) }) {
+    let candidates = [",", ";", "\t", "|"].map { (c: Unicode.Scalar) in UInt8(ascii: c) }
+    for candidate in candidates where candidate != dialect.quote && candidate != dialect.escape {
       var candidateDialect = dialect
       candidateDialect.delimiter = candidate
       var tally: [Int: Int] = [:]
