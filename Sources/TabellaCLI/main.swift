@@ -1,8 +1,9 @@
 import Glibc
 
-// Descriptors 0 to 2 must be taken, lest a data file become standard output.
+// Descriptors 0 to 2 must be taken, lest a data file become standard output. What stands in for a closed
+// output cannot be written, so that the loss is reported.
 for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
-  _ = open("/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY)
+  _ = open("/dev/null", O_RDONLY)
 }
 
 // Arguments as bytes: a file's name need not be UTF-8.

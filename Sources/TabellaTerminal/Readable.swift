@@ -1,4 +1,3 @@
-import Glibc
 import Tabella
 
 /// Values as people read them in a table; JSON and CSV have the exact ones.
@@ -26,15 +25,10 @@ public enum Readable {
   /// A percentage with one digit behind the point.
   public static func percent(_ value: Double) -> String { decimal(value, 1) }
 
-  /// A moment in the local time zone: `2026-11-21 01:57:33`.
+  /// A moment in UTC, to the second: `2026-11-21 01:57:33Z`. JSON and CSV say the same, with all digits.
   public static func date(_ moment: Timestamp) -> String {
-    let second = moment.nanoseconds / 1_000_000_000
-    var time = time_t(moment.nanoseconds % 1_000_000_000 < 0 ? second - 1 : second)
-    var parts = tm()
-    guard localtime_r(&time, &parts) != nil else { return moment.description }
-    func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
-    return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday)) "
-      + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    let exact = moment.description
+    return "\(exact.prefix(10)) \(exact.dropFirst(11).prefix(8))Z"
   }
 
   static func decimal(_ value: Double, _ digits: Int) -> String {

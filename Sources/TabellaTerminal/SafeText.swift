@@ -56,10 +56,12 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
     case 0x0D: text += "\\r"
     case 0x09: text += "\\t"
     case 0..<0x20, 0x7F: text += "\\x" + hex(scalar.value, 2)
-    case 0x80..<0xA0, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF,
-      0xFFF9...0xFFFB, 0xE0000...0xE007F:
-      text += "\\u{" + hex(scalar.value, 1) + "}"
-    default: text.unicodeScalars.append(scalar)
+    default:
+      if scalar.isUnsafeToPrint {
+        text += "\\u{" + hex(scalar.value, 1) + "}"
+      } else {
+        text.unicodeScalars.append(scalar)
+      }
     }
   }
 

@@ -14,28 +14,47 @@ public struct TableLayout: Hashable, Sendable {
 
   /// Fits columns of these natural widths into `width` columns of a terminal; nil means no limit.
   ///
-  /// The widest columns that may be cut shrink first, then the rightmost columns are left out.
+  /// The rightmost columns are left out if all cannot fit even when they are cut; then the widest that
+  /// may be cut shrink, together.
   public init(natural: [Int], canShrink: [Bool], width: Int?) {
     columns = natural.enumerated().map { (index: $0.offset, width: $0.element) }
     guard let width else { return }
-    while TableLayout.total(columns) > width {
-      if let widest = columns.indices.filter({
+    var least = columns.reduce(-TableLayout.gap) { sum, column in
+      sum + TableLayout.gap + leastWidth(column.index)
+    }
+    func leastWidth(_ index: Int) -> Int {
+      canShrink[index] ? min(natural[index], TableLayout.minimum) : natural[index]
+    }
+    while least > width, columns.count > 1 {
+      let last = columns.removeLast().index
+      dropped.append(last)
+      least -= leastWidth(last) + TableLayout.gap
+    }
+    dropped.reverse()
+    var excess = TableLayout.total(columns) - width
+    while excess > 0 {
+      let shrinkable = columns.indices.filter {
         canShrink[columns[$0].index] && columns[$0].width > TableLayout.minimum
-      }).max(by: { columns[$0].width < columns[$1].width }) {
-        // Down to the next widest at a time.
-        let others = columns.indices.filter {
-          $0 != widest && canShrink[columns[$0].index]
-        }.map { columns[$0].width }.filter { $0 < columns[widest].width }.max()
-        let target = max(others ?? TableLayout.minimum, TableLayout.minimum)
-        let excess = TableLayout.total(columns) - width
-        columns[widest].width = max(
-          min(target, columns[widest].width - 1), columns[widest].width - excess)
-      } else if columns.count > 1 {
-        dropped.insert(columns.removeLast().index, at: 0)
-      } else {
-        columns[0].width = max(1, width)
+      }
+      guard let widest = shrinkable.map({ columns[$0].width }).max() else {
+        // One column is left, and wider than the terminal.
+        if let first = columns.first { columns[0].width = max(1, first.width - excess) }
         return
       }
+      lower(shrinkable.filter { columns[$0].width == widest }, among: shrinkable, to: width)
+      excess = TableLayout.total(columns) - width
+    }
+  }
+
+  /// Narrows the widest columns together: to what is needed, but at most to the next widest.
+  private mutating func lower(_ widest: [Int], among shrinkable: [Int], to width: Int) {
+    let level = columns[widest[0]].width
+    let next = shrinkable.map { columns[$0].width }.filter { $0 < level }.max()
+    let floor = max(next ?? TableLayout.minimum, TableLayout.minimum)
+    let excess = TableLayout.total(columns) - width
+    for (number, column) in widest.enumerated() {
+      let share = excess / widest.count + (number < excess % widest.count ? 1 : 0)
+      columns[column].width = max(floor, level - share)
     }
   }
 

@@ -23,7 +23,10 @@ enum CommandTable {
   /// Runs what the arguments ask for and reports what goes wrong.
   static func run(_ arguments: [Argument]) -> ExitStatus {
     // Known before the arguments are read, so that errors in them come out right.
-    let asJSON = arguments.contains { $0.text == "--json" || $0.text == "--format=json" }
+    let options = arguments.prefix { $0.text != "--" }.map(\.text)
+    let asJSON =
+      options.contains("--json") || options.contains("--format=json")
+      || zip(options, options.dropFirst()).contains { $0 == ("--format", "json") }
     let output = Output()
     do throws(Failure) {
       let status = try dispatch(arguments, output)
@@ -51,7 +54,7 @@ enum CommandTable {
       throw .usage("there is no command \(first)")
     }
     let rest = Array(arguments.dropFirst())
-    if rest.contains(where: { $0.text == "--help" }) {
+    if rest.prefix(while: { $0.text != "--" }).contains(where: { $0.text == "--help" }) {
       try output.write(helpText(command))
       return .done
     }

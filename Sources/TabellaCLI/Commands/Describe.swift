@@ -79,13 +79,15 @@ extension Command {
         "location": .string(table.location.description), "row": .string(path.description),
         "id": batch.id(0).map { .string($0) } ?? .null, "cells": .array(cells),
       ]
+      var elements: [String: JSONValue] = [:]
       for kind in try source.supplementary?.supplementaryKinds() ?? [] {
         if case .text(let text)? = try source.supplementary?.supplementaryElement(
           ofKind: kind, at: path)
         {
-          members[kind] = .string(String(decoding: text.bytes, as: UTF8.self))
+          elements[kind] = .string(String(decoding: text.bytes, as: UTF8.self))
         }
       }
+      if !elements.isEmpty { members["supplementary"] = .object(elements) }
       return .object(members)
     }
   }
@@ -136,6 +138,9 @@ extension Command {
   /// Whether the operand is a file that begins as an ELF file does, or is named like a library.
   private static func isLibrary(_ operand: Argument) -> Bool {
     if operand.text.hasSuffix(".so") { return true }
+    var status = stat()
+    // Opening a pipe, even without reading, would cost its writer the reader.
+    guard stat(operand.text, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
     let descriptor = Glibc.open(operand.text, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

@@ -6,6 +6,9 @@ extension Command {
     name: "help", operands: "[COMMAND]", summary: "tells how to use tabella, or one command",
     options: [], examples: [("tabella help show", "all that show can do")]
   ) { invocation, output throws(Failure) in
+    guard invocation.operands.count <= 1 else {
+      throw .usage("\(invocation.operands[1].text) is not expected", command: "help")
+    }
     guard let name = invocation.operands.first?.text else {
       try output.write(overview)
       return .done
@@ -26,7 +29,7 @@ private var overview: String {
   return """
     tabella shows tables from any source that a provider opens.
 
-    Usage: tabella COMMAND [OPTION…] LOCATION
+    Usage: tabella COMMAND [OPTION…] [LOCATION]
 
     Commands:
     \(commands.joined())

@@ -84,12 +84,12 @@ func writeTable(
   var format = TableFormat(output)
   format.begin(
     ShownTable(
-      source: source, columnNumbers: Array(names.indices), provider: "", location: "",
+      source, columnNumbers: Array(names.indices), provider: "", location: "",
       hasHeader: true))
   let batch = try Failure.about(nil) { () throws(TableError) in
     try source.rows(
       RowRequest(first: 0, count: max(rows.count, 1), columns: Array(names.indices)))
   }
-  try format.write(batch, section: 0, first: 0)
+  try format.write(ShownRows(batch: batch))
   try format.end(failure: nil)
 }

@@ -14,7 +14,7 @@ extension Command {
   ) { invocation, output throws(Failure) in
     let table = try openTable(invocation, command: "show")
     let shown = ShownTable(
-      source: table.source,
+      table.source,
       columnNumbers: try columnNumbers(invocation.columns, of: table.source, command: "show"),
       provider: table.manifest.id, location: table.location.description,
       hasHeader: invocation.hasHeader)
@@ -49,13 +49,24 @@ extension Command {
           try format.beginSection(current)
         },
         rows: { batch, section, first in
-          try format.write(batch, section: section, first: first)
+          let rows = first..<first + batch.rowCount
+          let asks = format.wantsPermissions
+          try format.write(
+            ShownRows(
+              batch: batch,
+              editable: asks
+                ? try shown.source.editing?.editability(ofRows: rows, inSection: section) : nil,
+              movable: asks
+                ? try shown.source.moving?.movability(ofRows: rows, inSection: section) : nil))
         },
         end: { _ in try format.endSection(current) })
       return nil
     } catch let failure as Failure {
       throw failure
-    } catch let error as TableError {
+    } catch var error as TableError {
+      if error.code == .misbehaved, error.provider == nil {
+        error.message = "provider \(shown.provider) broke the contract: \(error.message)"
+      }
       return .of(error, subject: shown.location)
     } catch {
       return Failure(
@@ -109,12 +120,13 @@ func columnNumbers(
 /// Names made unique: a repeated one gets ` 2`, ` 3` and so on.
 func uniqueNames(_ names: [String]) -> [String] {
   var seen: Set<String> = []
+  var next: [String: Int] = [:]
   return names.map { name in
     var unique = name
-    var number = 2
     while !seen.insert(unique).inserted {
+      let number = next[name, default: 2]
       unique = "\(name) \(number)"
-      number += 1
+      next[name] = number + 1
     }
     return unique
   }

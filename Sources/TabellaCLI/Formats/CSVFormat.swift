@@ -24,12 +24,16 @@ struct CSVFormat: Format {
   mutating func endSection(_ section: ShownSection) {}
   mutating func end(failure: Failure?) {}
 
-  mutating func write(_ batch: Batch, section: Int, first: Int) throws(Failure) {
+  mutating func write(_ rows: ShownRows) throws(Failure) {
+    let batch = rows.batch
     for row in 0..<batch.rowCount {
       line.removeAll(keepingCapacity: true)
       for (index, column) in batch.columns.enumerated() {
         if index > 0 { line.append(UInt8(ascii: ",")) }
-        if column.isMissing(row) { continue }
+        if column.isMissing(row) {
+          if batch.columns.count == 1 { line += Array("\"\"".utf8) }
+          continue
+        }
         switch column.type {
         case .text:
           column.withBytes(at: row) { append($0, isOnly: batch.columns.count == 1) }

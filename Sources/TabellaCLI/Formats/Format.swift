@@ -5,11 +5,16 @@ protocol Format {
   /// Writes what stands before everything.
   mutating func begin(_ table: ShownTable) throws(Failure)
   mutating func beginSection(_ section: ShownSection) throws(Failure)
-  /// Writes rows; `first` is the number in the section of the first.
-  mutating func write(_ batch: Batch, section: Int, first: Int) throws(Failure)
+  /// Whether it says of rows what may be done with them.
+  var wantsPermissions: Bool { get }
+  mutating func write(_ rows: ShownRows) throws(Failure)
   mutating func endSection(_ section: ShownSection) throws(Failure)
   /// Writes what stands behind everything; `failure` is why the rows ended early.
   mutating func end(failure: Failure?) throws(Failure)
+}
+
+extension Format {
+  var wantsPermissions: Bool { false }
 }
 
 /// What a format knows of the table that it writes.
@@ -17,11 +22,29 @@ struct ShownTable {
   let source: any TableDataSource
   /// The columns shown, by number.
   let columnNumbers: [Int]
+  let columns: [Column]
   let provider: String
   let location: String
   let hasHeader: Bool
 
-  var columns: [Column] { columnNumbers.map { source.columns[$0] } }
+  init(
+    _ source: any TableDataSource, columnNumbers: [Int], provider: String, location: String,
+    hasHeader: Bool
+  ) {
+    self.source = source
+    self.columnNumbers = columnNumbers
+    columns = columnNumbers.map { source.columns[$0] }
+    self.provider = provider
+    self.location = location
+    self.hasHeader = hasHeader
+  }
+}
+
+/// Rows as they come, with what may be done with them, if the format wants that.
+struct ShownRows {
+  let batch: Batch
+  var editable: [RowEditability]?
+  var movable: [Bool]?
 }
 
 struct ShownSection {

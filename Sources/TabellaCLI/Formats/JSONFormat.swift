@@ -1,5 +1,4 @@
 import Tabella
-import TabellaTerminal
 
 /// One JSON document, written as the rows come and closed even when they end in an error.
 ///
@@ -36,7 +35,7 @@ struct JSONFormat: Format {
       text.append(UInt8(ascii: "}"))
     }
     text += Array("],\n \"sections\":[".utf8)
-    try put(text)
+    try output.write(text)
   }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
@@ -46,21 +45,16 @@ struct JSONFormat: Format {
     text += Array(",\"indexTitle\":".utf8)
     append(section.indexTitle, to: &text)
     text += Array(",\"rows\":[".utf8)
-    try put(text)
+    try output.write(text)
     isFirstSection = false
     isFirstRow = true
     isInSection = true
   }
 
-  mutating func write(_ batch: Batch, section: Int, first: Int) throws(Failure) {
-    guard let source = table?.source else { return }
-    let rows = first..<first + batch.rowCount
-    let (editable, movable) = try Failure.about(table?.location) { () throws(TableError) in
-      (
-        try source.editing?.editability(ofRows: rows, inSection: section),
-        try source.moving?.movability(ofRows: rows, inSection: section)
-      )
-    }
+  var wantsPermissions: Bool { true }
+
+  mutating func write(_ rows: ShownRows) throws(Failure) {
+    let batch = rows.batch
     var text: [UInt8] = []
     for row in 0..<batch.rowCount {
       text += Array((isFirstRow ? "\n   " : ",\n   ").utf8)
@@ -72,17 +66,17 @@ struct JSONFormat: Format {
         if index > 0 { text.append(UInt8(ascii: ",")) }
         append(column, row, to: &text)
       }
-      let canEdit = editable.map { !$0[row].isDisjoint(with: [.editable, .delete]) } ?? false
-      text += Array("],\"editable\":\(canEdit),\"movable\":\(movable?[row] ?? false)}".utf8)
+      let canEdit = rows.editable.map { !$0[row].isDisjoint(with: [.editable, .delete]) } ?? false
+      text += Array("],\"editable\":\(canEdit),\"movable\":\(rows.movable?[row] ?? false)}".utf8)
     }
-    try put(text)
+    try output.write(text)
   }
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
     var text = Array("],\"footer\":".utf8)
     append(section.footer, to: &text)
     text.append(UInt8(ascii: "}"))
-    try put(text)
+    try output.write(text)
     isInSection = false
   }
 
@@ -96,7 +90,7 @@ struct JSONFormat: Format {
       failure.json.append(to: &text)
     }
     text += Array("}\n".utf8)
-    try put(text)
+    try output.write(text)
   }
 
   private func append(_ string: String?, to text: inout [UInt8]) {
@@ -124,15 +118,6 @@ struct JSONFormat: Format {
       // JSON has no NaN and no infinity.
       text += Array((column.real(row).isFinite ? column[row].description : "null").utf8)
     case .integer, .boolean: text += Array(column[row].description.utf8)
-    }
-  }
-
-  /// JSON's own escapes leave only C1 and bidi controls to look after on a terminal.
-  private func put(_ text: [UInt8]) throws(Failure) {
-    guard output.isTerminal else { return try output.write(text) }
-    for (index, line) in text.split(separator: 10, omittingEmptySubsequences: false).enumerated() {
-      if index > 0 { try output.write("\n") }
-      try output.write(line.withUnsafeBytes { SafeText(bytes: $0) })
     }
   }
 }

@@ -3,10 +3,13 @@ import TabellaTerminal
 
 /// An aligned table for people: on a terminal it fits the width, elsewhere nothing is cut.
 ///
-/// Widths come from the first rows, which are held back until they are measured, and then stay.
+/// Widths come from the first rows, which are held back until they are measured, and then stay. A wider
+/// cell that comes later is shown whole while its line fits, and only shifts that line.
 struct TableFormat: Format {
   /// How many rows decide the widths.
   private static let sample = 500
+  /// Where nothing is cut, a column is not padded beyond this because of one long cell.
+  private static let widestPadding = 200
 
   private let output: Output
   private var table: ShownTable?
@@ -32,8 +35,9 @@ struct TableFormat: Format {
     if let title = section.header { try put(.title(SafeText(title))) }
   }
 
-  mutating func write(_ batch: Batch, section: Int, first: Int) throws(Failure) {
+  mutating func write(_ rows: ShownRows) throws(Failure) {
     guard let table else { return }
+    let batch = rows.batch
     for row in 0..<batch.rowCount {
       let cells = zip(batch.columns, table.columns).map { cell($0, $1, row) }
       heldRows += 1
@@ -51,7 +55,7 @@ struct TableFormat: Format {
       let names = dropped.map { table.columns[$0].name }.joined(separator: ", ")
       try output.flush()
       Messages.write(
-        "tabella: \(table.location): \(dropped.count) more columns than fit: \(names)")
+        "tabella: \(table.location): columns that did not fit: \(names)")
     }
   }
 
@@ -82,6 +86,7 @@ struct TableFormat: Format {
     for case .cells(let cells) in held {
       for (index, cell) in cells.enumerated() { widths[index] = max(widths[index], cell.width) }
     }
+    if output.width == nil { widths = widths.map { min($0, TableFormat.widestPadding) } }
     layout = TableLayout(
       natural: widths, canShrink: table.columns.map { $0.type == .text || $0.type == .binary },
       width: output.width)
@@ -109,15 +114,22 @@ struct TableFormat: Format {
 
   private func write(_ cells: [SafeText]) throws(Failure) {
     guard let table, let layout else { return }
+    // A cell that is wider than those measured is shown whole as long as its line fits.
+    var spare =
+      output.width.map { width in
+        width - layout.columns.reduce(0) { $0 + $1.width }
+          - TableLayout.gap * max(0, layout.columns.count - 1)
+      } ?? .max
     var line = ""
     for (index, width) in layout.columns {
-      if index > 0 { line += "  " }
+      if index != layout.columns.first?.index { line += "  " }
       let type = table.columns[index].type
-      let isLast = index == layout.columns.last?.index
       let isRight = type == .integer || type == .real
-      // Without a terminal's width an outlier is shown whole and only shifts its own line.
-      let cell =
-        output.width == nil ? cells[index] : cells[index].fitted(to: width, ellipsis: ellipsis)
+      let excess = max(0, cells[index].width - width)
+      let room = excess <= spare ? width + excess : width
+      spare -= room - width
+      let cell = cells[index].fitted(to: room, ellipsis: ellipsis)
+      let isLast = index == layout.columns.last?.index
       line += isLast && !isRight ? cell.string : cell.padded(to: width, alignedRight: isRight)
     }
     try output.write(line + "\n")

@@ -26,7 +26,7 @@ extension OptionSpec {
 
   static let rows = OptionSpec(
     names: ["--rows"], argument: "A..B",
-    summary: "show rows A to B, counted from 0 through the sections, both included"
+    summary: "rows A to B only, counted from 0 through the sections, both included"
   ) { invocation, value throws(Failure) in
     let text = value.text
     guard let dots = text.range(of: "..") else { throw .usage("must be A..B, as in 0..9") }
@@ -38,9 +38,11 @@ extension OptionSpec {
   }
 
   static let limit = OptionSpec(
-    names: ["-n"], argument: "N", summary: "show the first N rows"
+    names: ["-n"], argument: "N", summary: "the first N rows only"
   ) { invocation, value throws(Failure) in
-    guard let count = number(Substring(value.text)) else { throw .usage("must be 0 or more") }
+    guard let count = number(Substring(value.text)) else {
+      throw .usage("must be a whole number, 0 or more")
+    }
     invocation.limit = count
   }
 
@@ -55,7 +57,7 @@ extension OptionSpec {
   }
 
   static let json = OptionSpec(
-    names: ["--json"], argument: nil, summary: "the same as --format json"
+    names: ["--json"], argument: nil, summary: "as JSON"
   ) { invocation, _ throws(Failure) in invocation.format = "json" }
 
   static let noHeader = OptionSpec(

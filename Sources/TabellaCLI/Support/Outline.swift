@@ -7,6 +7,8 @@ func outline(_ value: JSONValue, indent: String) -> String {
   case .object(let members):
     return members.keys.sorted(by: isBefore).map { key in
       let member = members[key] ?? .null
+      // A manifest without columns, or an empty list, has nothing to tell.
+      if member == .array([]) || (key == "columns" && member == .null) { return "" }
       return isShort(member)
         ? "\(indent)\(SafeText(key)): \(short(member))\n"
         : "\(indent)\(SafeText(key)):\n\(outline(member, indent: indent + "  "))"

@@ -64,23 +64,35 @@ final class Output {
 
 /// Standard error, line by line; everything on it is made safe to print.
 enum Messages {
-  static func write(_ line: String) {
-    let bytes = Array((SafeText(line).string + "\n").utf8)
+  /// How many remarks on one table are worth reading.
+  private static let remarkLimit = 1000
+
+  static func write(_ line: String) { put(SafeText(line).string) }
+
+  private static func put(_ safe: String) {
+    let bytes = Array((safe + "\n").utf8)
     _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
   }
 
   static func write(_ failure: Failure, asJSON: Bool) {
     if asJSON {
-      write(JSONValue.object(["error": failure.json]).text)
+      // JSON has escapes of its own for what is unsafe to print.
+      put(JSONValue.object(["error": failure.json]).text)
     } else {
-      let subject = failure.subject.map { "\($0): " } ?? ""
+      // `processes:` ends with a colon of its own.
+      let subject = failure.subject.map { $0.hasSuffix(":") ? "\($0) " : "\($0): " } ?? ""
       write("tabella: \(subject)\(failure.message)")
     }
   }
 
   /// Writes the remarks that a source has on its data.
   static func writeDiagnostics(of source: any TableDataSource, location: String) {
+    var count = 0
     while let diagnostic = source.diagnostics?.nextDiagnostic() {
+      count += 1
+      if count > remarkLimit {
+        return write("tabella: \(location): note: there are more remarks than \(remarkLimit)")
+      }
       let kind = diagnostic.severity == .note ? "note" : "warning"
       write("tabella: \(location): \(kind): \(diagnostic.message)")
     }

@@ -19,6 +19,7 @@ struct TableReader {
     section: (Int) throws -> Void, rows: (Batch, Int, Int) throws -> Void,
     end: (Int) throws -> Void
   ) throws {
+    if range.isEmpty { return }
     var position = 0
     var number = 0
     while try source.numberOfSections(knowing: number + 1).value > number {
