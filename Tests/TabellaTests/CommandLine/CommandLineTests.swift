@@ -211,6 +211,10 @@ import Testing
     Trouble(arguments: ["describe", "/etc/passwd.so"], status: 3, says: ["/etc/passwd.so"]),
     Trouble(arguments: ["describe", "csv:/etc/passwd", "99999"], status: 1, says: ["99999"]),
     Trouble(arguments: ["describe", "csv:/etc/passwd", "x"], status: 2, says: ["x"]),
+    Trouble(arguments: ["help", "show", "count"], status: 2, says: ["count"]),
+    Trouble(arguments: ["count", "csv:/etc/passwd", "--columns", "no"], status: 2, says: ["no"]),
+    Trouble(
+      arguments: ["show", "csv:/etc/passwd", "-o", "encoding="], status: 2, says: ["encoding"]),
     Trouble(arguments: ["help", "nothing"], status: 2, says: ["nothing"]),
   ])
   func trouble(_ trouble: Trouble) throws {
@@ -287,6 +291,110 @@ import Testing
         result.errors.split(separator: "\n").count == 1 && result.errors.contains("provider liar"),
         "\(result.errors)")
     }
+  }
+
+  /// Whatever counts a provider gives, a command ends with an error line.
+  @Test(arguments: ["endless-count", "endless-sections", "uncounted-length", "misaligned-offsets"])
+  func absurdNumbers(_ lie: String) throws {
+    _ = try compileLibrary(
+      packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c", into: folder, name: "liar.so")
+    try folder.write(
+      "liar.tabella.json",
+      "{\"id\":\"liar\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"liar.so\",\"schemes\":[\"liar\"]}"
+    )
+    let environment = ["TABELLA_PROVIDER_PATH": folder.path]
+    for command in ["show", "count"] {
+      let result = try tabella(command, "liar:\(lie)", environment: environment)
+      let isCaught = result.status == 3 && result.errors.contains("provider liar")
+      #expect(isCaught || (command == "count" && result.status == 0), "\(result.errors)")
+    }
+  }
+
+  @Test func theLargestNumbers() throws {
+    for range in ["9223372036854775807..", "9223372036854775807..9223372036854775807"] {
+      let result = try tabella("show", people, "--rows", range, "--format", "csv", "--no-header")
+      #expect(result.status == 0 && result.output.isEmpty)
+    }
+    #expect(try tabella("show", people, "-n", "9223372036854775807").status == 0)
+    #expect(try tabella("show", people, "-n", "9223372036854775808").status == 2)
+  }
+
+  /// JSON is JSON whatever is in it, on both outputs, and nothing in it reaches a terminal raw.
+  @Test func jsonEscapesWhatIsUnsafe() throws {
+    let file = try folder.write("un\u{202E}safe.csv", "a\n\u{9B}31m\u{202E}\u{FEFF}x\u{E0041}\n")
+    let result = try tabella("show", file, "--json")
+    #expect(try cells(result)[0][0] as? String == "\u{9B}31m\u{202E}\u{FEFF}x\u{E0041}")
+    #expect(!result.text.unicodeScalars.contains { $0.value == 0x202E || $0.value == 0x9B })
+    let row = try tabella("describe", file, "0", "--json")
+    #expect(!row.text.unicodeScalars.contains { $0.value == 0x202E || $0.value == 0x9B })
+    for options in [["--json"], ["--format", "json"], ["--format=json"]] {
+      let absent = try run(buildFolder + "/tabella", ["show", "no\u{202E}file.csv"] + options)
+      let object =
+        try JSONSerialization.jsonObject(with: Data(absent.errors.utf8)) as? [String: Any]
+      let error = try #require(object?["error"] as? [String: Any])
+      #expect(error["subject"] as? String == "no\u{202E}file.csv" && error["status"] as? Int == 1)
+    }
+  }
+
+  @Test func optionsEndAtTwoHyphens() throws {
+    try folder.write("--help", "a\n1\n")
+    let result = try run(
+      buildFolder + "/tabella", ["count", "--provider", "csv", "--", "--help"],
+      directory: folder.path)
+    #expect(result.status == 0 && result.text == "1\n")
+  }
+
+  /// Looking at a pipe must not cost its writer the reader.
+  @Test func describesAPipe() throws {
+    let result = try run(
+      "/bin/sh",
+      [
+        "-c",
+        "mkfifo p.csv && { printf 'a,b\\n1,2\\n' > p.csv & } && '\(buildFolder)/tabella' describe p.csv",
+      ], directory: folder.path)
+    #expect(result.status == 0 && result.text.contains("a  text"), "\(result.errors)")
+  }
+
+  @Test func readsStandardInput() throws {
+    let result = try run(
+      "/bin/sh", ["-c", "printf 'a\\n1\\n' | '\(buildFolder)/tabella' count - --provider csv"])
+    #expect(result.status == 0 && result.text == "1\n")
+    let unnamed = try tabella("count", "-")
+    #expect(unnamed.status == 2 && unnamed.errors.contains("--provider"))
+  }
+
+  @Test func aClosedOutputIsAnError() throws {
+    let result = try run("/bin/sh", ["-c", "'\(buildFolder)/tabella' show '\(people)' >&-"])
+    #expect(result.status == 1 && result.errors.contains("standard output"))
+  }
+
+  /// A name that is no path says what is probably meant.
+  @Test func slipsAreExplained() throws {
+    let bare = try tabella("show", "processes")
+    #expect(bare.status == 1 && bare.errors.contains("did you mean processes:"))
+    let scheme = try tabella("show", "foo:bar")
+    #expect(scheme.status == 3 && scheme.errors.contains("no provider has the scheme foo:"))
+    try folder.write(
+      "gone.tabella.json",
+      "{\"id\":\"gone\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"gone.so\",\"schemes\":[\"gone\"]}"
+    )
+    let refused = try tabella(
+      "show", "gone:x", environment: ["TABELLA_PROVIDER_PATH": folder.path])
+    #expect(refused.status == 3 && refused.errors.contains("gone.so is not there"))
+  }
+
+  /// Rows beyond those that were measured kept losing digits though the line had room.
+  @Test func lateWideCellsAreShownWhole() throws {
+    var text = "i,note\n"
+    for index in 0..<1200 { text += "\(index * index),\(index)\n" }
+    let file = try folder.write("late.csv", text)
+    let result = try run(
+      "/bin/sh",
+      [
+        "-c",
+        "stty cols 80 2>/dev/null; '\(buildFolder)/tabella' show '\(file)' -o types=infer --rows 0..1199 | tail -1",
+      ])
+    #expect(result.text.contains("1437601") && result.text.contains("1199"))
   }
 
   @Test func warningsDoNotFail() throws {

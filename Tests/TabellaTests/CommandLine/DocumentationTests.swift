@@ -54,6 +54,14 @@ import Testing
     #expect(example.contains(shown))
   }
 
+  /// The proof in the contract's page is what ProvingTests runs.
+  @Test func theProofShownIsTested() throws {
+    let shown = try #require(Self.blocks("swift", in: try Self.text("docs/contract.md")).last)
+    let tested = try Self.text("Tests/TabellaTests/Host/ProvingTests.swift")
+    let indented = shown.components(separatedBy: "\n").map { "    \($0)" }
+    #expect(tested.contains(indented.joined(separator: "\n")))
+  }
+
   /// Every link to a file in the documents leads somewhere.
   @Test func linksLead() throws {
     let listed = try run(

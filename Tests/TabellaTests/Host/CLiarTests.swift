@@ -56,6 +56,8 @@ import Testing
     ("success-with-error", "batches-valid"), ("no-release", "batches-valid"),
     ("bad-offsets", "batches-valid"), ("negative-first-offset", "batches-valid"),
     ("bad-null-count", "batches-valid"), ("huge-null-count", "batches-valid"),
+    ("uncounted-length", "batches-valid"), ("misaligned-offsets", "batches-valid"),
+    ("endless-count", "counts-hold"), ("endless-sections", "sections-counted"),
     ("bad-length", "batches-valid"), ("negative-length", "batches-valid"),
     ("negative-offset", "batches-valid"), ("missing-buffer", "batches-valid"),
     ("missing-column", "batches-valid"), ("false-utf8", "batches-valid"),

@@ -19,6 +19,25 @@ import Testing
     Dialect(compilers: ["clang++"], language: "c++", standard: "c++17"),
   ]
 
+  /// The helpers once drew warnings from gcc when it optimises, inside the shipped header.
+  @Test(arguments: ["gcc", "clang"], ["-O0", "-O2", "-O3", "-Os"])
+  func helpersDrawNoWarnings(_ name: String, level: String) throws {
+    guard let compiler = findProgram(name) else { throw MissingTool(name) }
+    let folder = try TemporaryFolder()
+    for file in [
+      "Examples/provider-c/planets.c", "Tests/TabellaTests/Host/Libraries/batches.c",
+    ] {
+      let result = try run(
+        compiler,
+        [
+          "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", level, "-fPIC", "-shared",
+          "-I\(packageFolder)/Sources/CTabella/include", "-o", "\(folder.path)/o.so",
+          "\(packageFolder)/\(file)",
+        ])
+      #expect(result.status == 0, "\(result.errors)")
+    }
+  }
+
   @Test(arguments: dialects, ["tabella.h", "tabella_batch.h"])
   func compilesAlone(_ dialect: Dialect, header: String) throws {
     guard let compiler = findProgram(dialect.compilers[0]) else {

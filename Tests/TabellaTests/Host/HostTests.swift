@@ -183,6 +183,7 @@ import Testing
         "9.9"
       ),
       ("f", manifest("csv", "liar.so"), "is taken"),
+      ("f2", manifest("f2", "liar.so", ",\"schemes\":[\"csv\"]"), "scheme csv is taken"),
       ("g", manifest("g", "liar.so", ",\"magic\":[{\"bytes\":\"abc\"}]"), "magic"),
       ("h", manifest("h", "liar.so", ",\"schemes\":\"x\""), "no array"),
       ("i", manifest("i", "liar.so", ",\"id\":\"i\""), "repeated"),
@@ -237,7 +238,7 @@ import Testing
     #expect(try chosen(path) == "folders \(path)")
     #expect(try chosen("sch:a:b") == "sch a:b")
     #expect(try chosen("\(path)/1.x", "long") == "long \(path)/1.x")
-    #expect(try refusal { _ = try chosen("nope:x") }.code == .notFound)
+    #expect(try refusal { _ = try chosen("nope:x") }.code == .noProvider)
     #expect(try refusal { _ = try chosen("\(path)/1.x", "nobody") }.code == .noProvider)
     #expect(try refusal { _ = try chosen("") }.code == .invalidArgument)
   }

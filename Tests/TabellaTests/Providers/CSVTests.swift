@@ -50,6 +50,55 @@ import Testing
     #expect(try readAll(open(text, ["skip": "\(lines + 2)"])) == [])
   }
 
+  /// Some encodings hold a character back; it was lost at the end of the text. UTF-32 with its mark the
+  /// other way round, and UCS2 without a hyphen, came out as rubbish.
+  @Test func encodingsToTheLastCharacter() throws {
+    func cells(_ bytes: [UInt8], _ encoding: String?) throws -> [[Cell]] {
+      let path = try folder.write("\(UUID().uuidString).csv", bytes)
+      var options = ["header": "false"]
+      options["encoding"] = encoding
+      return try readAll(CSVSource(path: Array(path.utf8), options: Options(options)))
+    }
+    #expect(try cells(Array("1,xa".utf8), "CP1258") == [["1", "xa"]])
+    #expect(try cells(Array("1,".utf8) + [0xE0], "CP1255") == [["1", "א"]])
+    let text = "\u{FEFF}a,é\n"
+    let utf32 = text.unicodeScalars.flatMap { scalar in
+      [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: scalar.value >> $0) }
+    }
+    #expect(try cells(utf32, nil) == [["a", "é"]])
+    let lone: [UInt8] = [0x61, 0, 0x2C, 0, 0, 0xD8, 0x62, 0, 0x0A, 0]
+    #expect(try cells(lone, "UCS2") == [["a", "\u{FFFD}b"]])
+  }
+
+  /// Many bytes that cannot be converted: each is replaced, one warning, and in good time.
+  @Test func manyBadBytes() throws {
+    let path = try folder.write("bad.csv", [UInt8](repeating: 0xFF, count: 300_000))
+    let source = try CSVSource(
+      path: Array(path.utf8), options: Options(["header": "false", "encoding": "UTF-8"]))
+    let cell = try #require(try readAll(source).first?.first)
+    #expect(cell == .text(String(repeating: "\u{FFFD}", count: 300_000)))
+    #expect(source.nextDiagnostic()?.message.contains("byte 0 could not be converted") == true)
+    #expect(source.nextDiagnostic() == nil)
+  }
+
+  /// What is found out must not be the quote or the escape: the text would come apart.
+  @Test func theDelimiterIsNotTheQuote() throws {
+    #expect(
+      try readAll(open("a;b;c\n1;2;3\n4,5,6\n", ["quote": ";", "header": "false"])).first?.count
+        == 3)
+    #expect(try open("sep=\"\n\"a,b\"\n", ["header": "true"]).columns.map(\.name) == ["a,b"])
+  }
+
+  /// Many columns times many short rows: a batch ends by what it makes, not only by what it reads.
+  @Test func batchesOfManyColumnsAreShort() throws {
+    let source = try open(
+      String(repeating: ",", count: 49_999) + "\n" + String(repeating: "\n", count: 1000))
+    let batch = try source.rows(
+      RowRequest(first: 0, count: 1000, columns: Array(source.columns.indices)))
+    #expect((1...20).contains(batch.rowCount))
+    #expect(try source.exactNumberOfRows(inSection: 0) == 1000)
+  }
+
   @Test func aFileThatChangesIsAConflict() throws {
     let path = try folder.write("c.csv", "a\n1\n2\n")
     let source = try CSVSource(path: Array(path.utf8), options: Options([:]))

@@ -55,6 +55,7 @@ static int32_t row_count(void *self, int64_t section, int64_t at_least, tabella_
   out->value = ROWS;
   out->exact = 1;
   if (tells(source, "wrong-count")) out->value = ROWS + 1;
+  if (tells(source, "endless-count")) out->value = INT64_MAX;
   if (tells(source, "negative-count")) out->value = -1;
   if (tells(source, "falling-count")) {
     out->exact = at_least == INT64_MAX;
@@ -66,6 +67,8 @@ static int32_t row_count(void *self, int64_t section, int64_t at_least, tabella_
   return TABELLA_OK;
 }
 
+static void keep_release(struct ArrowArray *array) { array->release = NULL; }
+
 static void spoil(source *source, const tabella_row_request *request, tabella_batch *out) {
   struct ArrowArray *array = &out->array;
   int64_t i;
@@ -75,6 +78,21 @@ static void spoil(source *source, const tabella_row_request *request, tabella_ba
     if (tells(source, "bad-null-count")) child->null_count = 1;
     if (tells(source, "huge-null-count")) child->null_count = INT64_MAX;
     if (tells(source, "bad-length")) child->length -= 1;
+    if (tells(source, "uncounted-length")) {
+      /* "Not counted", so that who counts walks as far as the length says. */
+      static const uint8_t all[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+      free((void *)(uintptr_t)child->buffers[0]);
+      child->buffers[0] = memcpy(malloc(8), all, 8);
+      child->null_count = -1;
+      child->length = INT32_MAX;
+    }
+    if (tells(source, "misaligned-offsets") && request->columns[i] == 0) {
+      /* The same offsets, a byte further on; the memory is leaked on purpose. */
+      char *moved = malloc((size_t)(child->length + 2) * 4);
+      memcpy(moved + 1, offsets, (size_t)(child->length + 1) * 4);
+      child->buffers[1] = moved + 1;
+      child->release = keep_release;
+    }
     if (tells(source, "negative-length")) child->length = -3;
     if (tells(source, "negative-offset")) child->offset = -1;
     if (tells(source, "missing-buffer")) child->n_buffers = 1;
@@ -150,6 +168,7 @@ static int32_t section_count(void *self, int64_t at_least, tabella_count *out,
                              tabella_error *error) {
   (void)at_least, (void)error;
   out->value = tells((source *)self, "phantom-section") ? 2 : 1;
+  if (tells((source *)self, "endless-sections")) out->value = INT64_MAX;
   out->exact = 1;
   return TABELLA_OK;
 }
