@@ -8,17 +8,23 @@ public final class SpooledBytes: ByteSource {
   static let memoryLimit = 1 << 20
 
   private let fill: (UnsafeMutableRawBufferPointer) throws(TableError) -> Int
+  private let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
   private var head: [UInt8] = []
   private var spill: Int32 = -1
   private var count = 0
   private var isComplete = false
+  /// Why the stream could not be kept; what came after it is lost, so reading ends here for good.
+  private var failure: TableError?
 
   /// A spool of what `fill` gives: some bytes at each call, 0 at the end.
   public init(_ fill: @escaping (UnsafeMutableRawBufferPointer) throws(TableError) -> Int) {
     self.fill = fill
   }
 
-  deinit { if spill >= 0 { close(spill) } }
+  deinit {
+    if spill >= 0 { close(spill) }
+    chunk.deallocate()
+  }
 
   public var version: Version? { nil }
 
@@ -43,33 +49,33 @@ public final class SpooledBytes: ByteSource {
   }
 
   private func readMore() throws(TableError) {
-    var chunk = [UInt8](repeating: 0, count: 1 << 16)
-    var got = 0
-    var failure: TableError?
-    chunk.withUnsafeMutableBytes { bytes in
-      do throws(TableError) { got = try fill(bytes) } catch { failure = error }
-    }
     if let failure { throw failure }
+    var got = 0
+    do throws(TableError) {
+      got = try fill(chunk)
+      try keep(UnsafeRawBufferPointer(rebasing: chunk[..<got]))
+    } catch {
+      failure = error
+      throw error
+    }
     if got == 0 {
       isComplete = true
       return
     }
-    if spill < 0, head.count + got <= SpooledBytes.memoryLimit {
-      head.append(contentsOf: chunk[..<got])
-    } else {
-      try write(chunk[..<got])
-    }
     count += got
   }
 
-  private func write(_ bytes: ArraySlice<UInt8>) throws(TableError) {
+  private func keep(_ bytes: UnsafeRawBufferPointer) throws(TableError) {
+    if spill < 0, head.count + bytes.count <= SpooledBytes.memoryLimit {
+      head.append(contentsOf: bytes)
+      return
+    }
     if spill < 0 { spill = try temporaryFile() }
-    var rest = bytes
-    while !rest.isEmpty {
-      let written = try readRetrying("the temporary file cannot be written") {
-        rest.withUnsafeBytes { Glibc.write(spill, $0.baseAddress, $0.count) }
+    var written = 0
+    while written < bytes.count {
+      written += try readRetrying("the temporary file cannot be written") {
+        Glibc.write(spill, bytes.baseAddress! + written, bytes.count - written)
       }
-      rest = rest.dropFirst(written)
     }
   }
 
