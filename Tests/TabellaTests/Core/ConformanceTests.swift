@@ -31,6 +31,62 @@ import Testing
     }
   }
 
+  /// A source whose batches are slices of one large one, as Arrow libraries make them.
+  final class Sliced: TableDataSource {
+    let columns = Tables.everything().columns
+    private let whole: Batch
+
+    init() throws(TableError) {
+      whole = try Tables.everything().rows(
+        RowRequest(first: 0, count: 100, columns: Array(0..<7)))
+    }
+
+    func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+      guard section == 0 else { throw .noSection(section) }
+      return .exact(whole.rowCount)
+    }
+
+    func rows(_ request: RowRequest) throws(TableError) -> Batch {
+      try check(request)
+      guard request.section == 0 else { throw .noSection(request.section) }
+      guard request.first <= whole.rowCount else {
+        throw .noRow(request.first, inSection: 0, of: whole.rowCount)
+      }
+      let count = min(request.count, whole.rowCount - request.first)
+      let columns = request.columns.map { number in
+        let column = whole.columns[number]
+        let missing = (request.first..<request.first + count).count { column.isMissing($0) }
+        return column.withUnsafeLayout { layout in
+          var layout = layout
+          layout.start += request.first
+          return ColumnBatch(
+            unsafeLayout: layout, type: column.type, count: count, missingCount: missing,
+            owner: Kept(whole))
+        }
+      }
+      return Batch(rowCount: count, columns: columns)
+    }
+
+    private final class Kept {
+      let batch: Batch
+
+      init(_ batch: Batch) { self.batch = batch }
+    }
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func slices(_ seed: UInt64) throws {
+    expectConformance(seed: seed) { () throws(TableError) in try Sliced() }
+    expectConformance(seed: seed) { () throws(TableError) in
+      try importSource(exportSource(Sliced()), provider: "test")
+    }
+    let sliced = try importSource(exportSource(Sliced()), provider: "test")
+    let whole = try Tables.everything().rows(
+      RowRequest(first: 0, count: 100, columns: Array(0..<7)))
+    let part = try sliced.rows(RowRequest(first: 9, count: 30, columns: Array(0..<7)))
+    #expect((0..<30).map { part.row($0) } == (9..<39).map { whole.row($0) })
+  }
+
   /// Judged alone in a process of its own, because it watches the heap.
   @Test func memoryReturns() async {
     await #expect(processExitsWith: .success) {

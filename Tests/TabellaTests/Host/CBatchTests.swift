@@ -21,6 +21,17 @@ import Testing
     try provider.open(OpenRequest(location: Array(mistake.utf8)))
   }
 
+  /// Missing cells that were not counted are counted here.
+  @Test func uncountedIsCounted() throws {
+    let counted = try open().rows(RowRequest(first: 0, count: 20, columns: Array(0..<8)))
+    let uncounted = try open("uncounted").rows(
+      RowRequest(first: 0, count: 20, columns: Array(0..<8)))
+    #expect(uncounted.columns.map(\.missingCount) == counted.columns.map(\.missingCount))
+    #expect(counted.columns.map(\.missingCount) == [4, 4, 4, 4, 4, 4, 20, 4])
+    #expect((0..<20).map { uncounted.row($0) } == (0..<20).map { counted.row($0) })
+    expectConformance { () throws(TableError) in try open("uncounted") }
+  }
+
   @Test func keepsTheLaws() { expectConformance { () throws(TableError) in try open() } }
 
   @Test func everyTypeArrives() throws {

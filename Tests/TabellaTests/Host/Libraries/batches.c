@@ -62,6 +62,7 @@ static void add(tabella_batch_builder *batch, int64_t at, int64_t column, int64_
 static int32_t rows(void *source, const tabella_row_request *request, tabella_batch *out,
                     tabella_error *error) {
   int64_t row, i;
+  int32_t code;
   tabella_batch_builder *batch;
   (void)source;
   if (request->section != 0) return tabella_fail(error, TABELLA_NOT_FOUND, "there is no section");
@@ -77,7 +78,11 @@ static int32_t rows(void *source, const tabella_row_request *request, tabella_ba
   if (strcmp(mistake, "ragged") == 0) tabella_batch_missing(batch, 0);
   if (strcmp(mistake, "no-such-column") == 0) tabella_batch_missing(batch, COLUMNS);
   if (strcmp(mistake, "id-unasked") == 0) tabella_batch_id(batch, "id");
-  return tabella_batch_finish_rows(batch, row - request->first, out, error);
+  code = tabella_batch_finish_rows(batch, row - request->first, out, error);
+  /* Arrow lets -1 stand for "not counted". */
+  for (i = 0; code == TABELLA_OK && i < out->array.n_children; i++)
+    if (strcmp(mistake, "uncounted") == 0) out->array.children[i]->null_count = -1;
+  return code;
 }
 
 static const tabella_source_table table = {release, NULL,   NULL,      flags,
