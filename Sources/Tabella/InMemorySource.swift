@@ -4,16 +4,16 @@
 /// It has every ability that makes sense in memory. Rows keep the ids they were made with; new rows
 /// get new ones. Each commit makes a new version.
 public final class InMemorySource: TableDataSource {
-  public struct Row: Hashable, Sendable {
-    public var id: String
-    public var cells: [Cell]
+  private struct Row {
+    var id: String
+    var cells: [Cell]
   }
 
-  public struct Section: Hashable, Sendable {
-    public var header: String?
-    public var footer: String?
-    public var indexTitle: String?
-    public var rows: [Row]
+  private struct Section {
+    var header: String?
+    var footer: String?
+    var indexTitle: String?
+    var rows: [Row]
   }
 
   public let columns: [Column]

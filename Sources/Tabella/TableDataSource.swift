@@ -44,7 +44,7 @@ public protocol TableDataSource: AnyObject {
   var hasVolatileOrder: Bool { get }
 
   /// Makes a call that is running on this source stop soon and throw `.cancelled`; may be called
-  /// from any thread while the source is alive. The default is nil: calls cannot be cancelled.
+  /// from any thread. The default is nil: calls cannot be cancelled.
   var cancellation: (@Sendable () -> Void)? { get }
 
   // Abilities, each nil by default.

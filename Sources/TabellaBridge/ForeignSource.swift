@@ -1,4 +1,5 @@
 import CTabella
+import Synchronization
 import Tabella
 
 /// A C source that Swift owns: every call goes through it, and every complaint names its provider.
@@ -7,6 +8,7 @@ final class ForeignSource {
   let source: UnsafeMutableRawPointer
   let provider: String
   let witness = ReleaseWitness()
+  let canceller: Canceller?
 
   /// Takes the source over. Throws `.misbehaved` if its core table is not complete.
   init(_ raw: tabella_source, provider: String) throws(TableError) {
@@ -30,9 +32,13 @@ final class ForeignSource {
     self.table = table
     self.source = source
     self.provider = provider
+    canceller = table.cancel.map { Canceller($0, source) }
   }
 
-  deinit { table.release?(source) }
+  deinit {
+    canceller?.end()
+    table.release?(source)
+  }
 
   /// Calls a C function of the source; errors come out named and checked.
   func call(
@@ -81,6 +87,31 @@ final class ForeignSource {
     }
     return table
   }
+}
+
+/// Cancels calls on a C source from any thread, and does nothing once the source has ended.
+final class Canceller: Sendable {
+  private let function: @convention(c) (UnsafeMutableRawPointer) -> Void
+  /// The source's address; nil once it has ended.
+  private let source: Mutex<UInt?>
+
+  init(
+    _ function: @escaping @convention(c) (UnsafeMutableRawPointer) -> Void,
+    _ source: UnsafeMutableRawPointer
+  ) {
+    self.function = function
+    self.source = Mutex(UInt(bitPattern: source))
+  }
+
+  func cancel() {
+    source.withLock { address in
+      if let source = address.flatMap({ UnsafeMutableRawPointer(bitPattern: $0) }) {
+        function(source)
+      }
+    }
+  }
+
+  func end() { source.withLock { $0 = nil } }
 }
 
 extension Count {

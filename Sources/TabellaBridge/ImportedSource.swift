@@ -33,12 +33,8 @@ final class ImportedSource: TableDataSource {
     self.foreign = foreign
     columns = try readColumns(foreign)
     hasVolatileOrder = foreign.table.flags!(foreign.source) & TABELLA_SOURCE_VOLATILE_ORDER != 0
-    // The pointer is used from other threads only for this call, which the contract allows.
-    if let cancel = foreign.table.cancel {
-      let address = UInt(bitPattern: foreign.source)
-      cancellation = {
-        if let source = UnsafeMutableRawPointer(bitPattern: address) { cancel(source) }
-      }
+    if let canceller = foreign.canceller {
+      cancellation = { canceller.cancel() }
     } else {
       cancellation = nil
     }

@@ -33,7 +33,7 @@ extension Command {
     try writeTable(["id", "version", "origin", "opens", "summary"], rows, output)
     for refusal in catalogue.refusals {
       try output.flush()
-      Messages.write("tabella: refused: \(refusal.path): \(refusal.reason)")
+      Messages.write("\(refusal.path): \(refusal.reason)", about: "refused")
     }
     return .done
   }

@@ -54,8 +54,7 @@ struct TableFormat: Format {
     if let table, let dropped = layout?.dropped, !dropped.isEmpty {
       let names = dropped.map { table.columns[$0].name }.joined(separator: ", ")
       try output.flush()
-      Messages.write(
-        "tabella: \(table.location): columns that did not fit: \(names)")
+      Messages.write("columns that did not fit: \(names)", about: table.location)
     }
   }
 

@@ -69,6 +69,13 @@ enum Messages {
 
   static func write(_ line: String) { put(SafeText(line).string) }
 
+  /// Writes a line about a location, a command or the program as such.
+  static func write(_ message: String, about subject: String?) {
+    // `processes:` ends with a colon of its own.
+    let subject = subject.map { $0.hasSuffix(":") ? "\($0) " : "\($0): " } ?? ""
+    write("tabella: \(subject)\(message)")
+  }
+
   private static func put(_ safe: String) {
     let bytes = Array((safe + "\n").utf8)
     _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
@@ -79,9 +86,7 @@ enum Messages {
       // JSON has escapes of its own for what is unsafe to print.
       put(JSONValue.object(["error": failure.json]).text)
     } else {
-      // `processes:` ends with a colon of its own.
-      let subject = failure.subject.map { $0.hasSuffix(":") ? "\($0) " : "\($0): " } ?? ""
-      write("tabella: \(subject)\(failure.message)")
+      write(failure.message, about: failure.subject)
     }
   }
 
@@ -91,10 +96,10 @@ enum Messages {
     while let diagnostic = source.diagnostics?.nextDiagnostic() {
       count += 1
       if count > remarkLimit {
-        return write("tabella: \(location): note: there are more remarks than \(remarkLimit)")
+        return write("note: there are more remarks than \(remarkLimit)", about: location)
       }
       let kind = diagnostic.severity == .note ? "note" : "warning"
-      write("tabella: \(location): \(kind): \(diagnostic.message)")
+      write("\(kind): \(diagnostic.message)", about: location)
     }
   }
 }

@@ -74,6 +74,12 @@ import Testing
     let before = Counter.shared.count.withLock { $0 }
     imported.cancellation?()
     #expect(Counter.shared.count.withLock { $0 } == before + 1)
+    // After the source has ended it does nothing.
+    var other: (any TableDataSource)? = try importSource(exportSource(Live()), provider: "test")
+    let cancel = other?.cancellation
+    other = nil
+    cancel?()
+    #expect(Counter.shared.count.withLock { $0 } == before + 1)
   }
 
   @Test func aChangeOfEverythingIsAReload() throws {
