@@ -6,13 +6,19 @@ import Testing
 /// What docs/contract.md tells authors to write compiles and works; DocumentationTests compares the two.
 @Suite struct ProvingTests {
   @Test func provingAProvider() throws {
-    let host = Host()
+    let folder = try TemporaryFolder()
+    let example = packageFolder + "/Examples/provider-c/planets"
+    _ = try compileLibrary(example + ".c", into: folder, name: "planets.so")
+    try folder.write(
+      "planets.tabella.json", String(contentsOfFile: example + ".tabella.json", encoding: .utf8))
+    let host = Host(searchPath: SearchPath([folder.path]))
+
     let suite = ConformanceSuite { () throws(TableError) in try host.open("planets:").source }
     for finding in suite.run() where finding.isFailure {
       print(finding.law.name, finding.outcome, finding.law.hint)
     }
-    // There are no planets on this search path, and every law says so.
-    let broken = suite.run().filter(\.isFailure)
-    #expect(broken.count == ConformanceSuite.laws.count)
+
+    let broken = suite.run().filter { $0.isFailure && !$0.law.needsQuiet }
+    #expect(broken.isEmpty)
   }
 }
