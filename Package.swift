@@ -72,7 +72,9 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TabellaHost",
-      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "ShippedManifests"],
+      dependencies: [
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles", "ShippedManifests",
+      ],
       swiftSettings: strict),
     .target(
       name: "ShippedManifests", path: "Plugins",

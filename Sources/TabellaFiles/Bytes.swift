@@ -18,16 +18,23 @@ public protocol ByteSource: AnyObject {
 extension ByteSource {
   /// The bytes from `offset` on, `count` of them unless the end comes first.
   public func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
-    defer { buffer.deallocate() }
-    var got = 0
-    while got < count {
-      let more = try read(
-        at: offset + got, into: UnsafeMutableRawBufferPointer(rebasing: buffer[got...]))
-      if more == 0 { break }
-      got += more
+    var failure: TableError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, got in
+      do throws(TableError) {
+        while got < count {
+          let more = try read(
+            at: offset + got,
+            into: UnsafeMutableRawBufferPointer(
+              rebasing: UnsafeMutableRawBufferPointer(buffer)[got..<count]))
+          if more == 0 { break }
+          got += more
+        }
+      } catch {
+        failure = error
+      }
     }
-    return Array(buffer[..<got])
+    if let failure { throw failure }
+    return bytes
   }
 }
 

@@ -2,6 +2,7 @@ import Glibc
 import ShippedManifests
 import Tabella
 import TabellaBridge
+import TabellaFiles
 
 /// Every provider found on a search path, and every candidate refused; made without running any
 /// provider's code.
@@ -71,7 +72,7 @@ public struct Catalogue: Sendable {
   private mutating func add(_ path: String, in directory: String) {
     var schemes: [String] = []
     do throws(TableError) {
-      let manifest = try Manifest(parsing: try readSmallFile(path))
+      let manifest = try Manifest(parsing: try readManifest(path))
       schemes = manifest.schemes
       entries.append(try accepted(manifest, in: directory))
     } catch {
@@ -113,33 +114,29 @@ private func manifestNames(in directory: String) -> [String] {
   defer { closedir(stream) }
   var names: [String] = []
   while let entry = readdir(stream) {
-    let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-      pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-    }
+    // An entry is only as long as its name, so it must not be read as a whole.
+    guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }
+    let name = String(
+      cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
     if name.hasSuffix(".tabella.json") { names.append(name) }
   }
   return names.sorted()
 }
 
-/// The bytes of a file of at most 1 MiB.
-func readSmallFile(_ path: String) throws(TableError) -> [UInt8] {
-  let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-  guard descriptor >= 0 else {
-    throw TableError(.noProvider, "it cannot be read: \(String(cString: strerror(errno)))")
-  }
-  defer { close(descriptor) }
-  var bytes = [UInt8](repeating: 0, count: 1 << 20)
-  var count = 0
-  while count < bytes.count {
-    let got = bytes.withUnsafeMutableBytes {
-      read(descriptor, $0.baseAddress! + count, $0.count - count)
+/// The bytes of a manifest, which has at most 1 MiB.
+private func readManifest(_ path: String) throws(TableError) -> [UInt8] {
+  let limit = 1 << 20
+  let bytes: [UInt8]
+  do throws(TableError) {
+    let file = try OpenFile(path: Array(path.utf8))
+    // A pipe could be waited for without end.
+    guard file.fingerprint.kind == S_IFREG else {
+      throw TableError(.noProvider, "is no regular file")
     }
-    if got < 0, errno == EINTR { continue }
-    guard got >= 0 else {
-      throw TableError(.noProvider, "it cannot be read: \(String(cString: strerror(errno)))")
-    }
-    if got == 0 { return Array(bytes[..<count]) }
-    count += got
+    bytes = try file.bytes().bytes(at: 0, count: limit + 1)
+  } catch {
+    throw TableError(.noProvider, "it \(error.message)")
   }
-  throw TableError(.noProvider, "it is larger than 1 MiB")
+  guard bytes.count <= limit else { throw TableError(.noProvider, "it is larger than 1 MiB") }
+  return bytes
 }

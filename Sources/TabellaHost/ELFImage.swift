@@ -1,12 +1,12 @@
-import Glibc
 import Tabella
+import TabellaFiles
 
 /// What an ELF file says about itself, read as data: nothing in it runs.
 ///
 /// `dlopen` runs a library's constructors, so whether a file is a provider at all must be known
 /// before. Layouts: System V ABI, "Object Files" and "Dynamic Linking".
 struct ELFImage {
-  private let bytes: UnsafeRawBufferPointer
+  private let bytes: [UInt8]
   private var segments: [(address: Int, offset: Int, size: Int)] = []
   private var dynamic: [Int: Int] = [:]
 
@@ -14,50 +14,28 @@ struct ELFImage {
   ///
   /// Throws ``TableError`` with `.noProvider` that says which check failed.
   static func check(_ path: String, exports symbol: String) throws(TableError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-    guard descriptor >= 0 else {
-      throw refusal(path, "cannot be opened: \(String(cString: strerror(errno)))")
-    }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw refusal(path, "is no regular file")
-    }
-    let contents = try read(descriptor, Int(status.st_size), path)
-    defer { contents.deallocate() }
     do throws(TableError) {
-      let image = try ELFImage(UnsafeRawBufferPointer(contents))
+      let image = try ELFImage(try contents(of: path))
       guard try image.exportsFunction(symbol) else {
         throw TableError(.noProvider, "exports no function \(symbol), so it is no provider")
       }
     } catch {
-      throw refusal(path, error.message)
+      throw TableError(.noProvider, "\(path): \(error.message)")
     }
   }
 
-  private static func refusal(_ path: String, _ reason: String) -> TableError {
-    TableError(.noProvider, "\(path): \(reason)")
-  }
-
-  private static func read(
-    _ descriptor: Int32, _ size: Int, _ path: String
-  ) throws(TableError) -> UnsafeMutableRawBufferPointer {
-    guard size <= 1 << 31 else { throw refusal(path, "is larger than 2 GiB") }
-    let contents = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
-    var count = 0
-    while count < size {
-      let got = pread(descriptor, contents.baseAddress! + count, size - count, count)
-      if got < 0, errno == EINTR { continue }
-      guard got > 0 else {
-        contents.deallocate()
-        throw refusal(path, "cannot be read to its end")
-      }
-      count += got
+  private static func contents(of path: String) throws(TableError) -> [UInt8] {
+    let file = try OpenFile(path: Array(path.utf8))
+    guard file.fingerprint.kind == S_IFREG else {
+      throw TableError(.noProvider, "is no regular file")
     }
-    return contents
+    guard file.fingerprint.size <= 1 << 31 else {
+      throw TableError(.noProvider, "is larger than 2 GiB")
+    }
+    return try file.bytes().bytes(at: 0, count: file.fingerprint.size)
   }
 
-  private init(_ bytes: UnsafeRawBufferPointer) throws(TableError) {
+  private init(_ bytes: [UInt8]) throws(TableError) {
     self.bytes = bytes
     guard bytes.count >= 64, bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else {
       throw TableError(.noProvider, "is not an ELF file")

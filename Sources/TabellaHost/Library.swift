@@ -46,7 +46,7 @@ enum Library {
     }
     // dlsym also looks in the libraries that this one depends on.
     let owner = tabella_system_library_of(symbol).map { String(cString: $0) }
-    guard let owner, sameFile(owner, file) else {
+    guard let owner, isSameFile(owner, file) else {
       throw TableError(
         .noProvider, "\(file): its \(providerEntrySymbol) belongs to \(owner ?? "no file")")
     }
@@ -56,10 +56,11 @@ enum Library {
   private static func lastError() -> String {
     dlerror().map { String(cString: $0) } ?? "the loader gives no reason"
   }
+}
 
-  private static func sameFile(_ left: String, _ right: String) -> Bool {
-    var (first, second) = (stat(), stat())
-    return stat(left, &first) == 0 && stat(right, &second) == 0
-      && first.st_dev == second.st_dev && first.st_ino == second.st_ino
-  }
+/// Whether two paths lead to the same file, whatever they are called.
+public func isSameFile(_ left: String, _ right: String) -> Bool {
+  var (first, second) = (stat(), stat())
+  return stat(left, &first) == 0 && stat(right, &second) == 0
+    && first.st_dev == second.st_dev && first.st_ino == second.st_ino
 }

@@ -1,5 +1,5 @@
-import Glibc
 import Tabella
+import TabellaFiles
 
 /// Where a table is: a path, or `SCHEME:REST` where a provider claims the scheme. Any bytes.
 public struct Location: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
@@ -68,27 +68,23 @@ extension Catalogue {
       "no provider opens a \(kind.rawValue) of this name; choose one with --provider (\(known))")
   }
 
-  private func isRegular(_ location: Location) -> Bool {
-    var status = stat()
-    return (location.bytes + [0]).withUnsafeBufferPointer { path in
-      path.withMemoryRebound(to: CChar.self) { stat($0.baseAddress!, &status) }
-    } == 0 && status.st_mode & S_IFMT == S_IFREG
+  private func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {
+    switch fileKind(location) {
+    case .success(let kind): return kind == S_IFDIR ? .directory : .file
+    case .failure(let error):
+      if error.code == .notFound { try explainMissing(location) }
+      throw error
+    }
   }
 
-  private func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {
+  /// What is at the end of a path: `S_IFREG` and so on.
+  private func fileKind(_ location: Location) -> Result<UInt32, TableError> {
     var status = stat()
     let result = (location.bytes + [0]).withUnsafeBufferPointer { path in
       path.withMemoryRebound(to: CChar.self) { stat($0.baseAddress!, &status) }
     }
-    guard result == 0 else {
-      let number = errno
-      if number == ENOENT { try explainMissing(location) }
-      let code: TableError.Code =
-        number == ENOENT || number == ENOTDIR
-        ? .notFound : number == EACCES || number == EPERM ? .denied : .io
-      throw TableError(code, "cannot be opened: \(String(cString: strerror(number)))")
-    }
-    return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
+    return result == 0
+      ? .success(status.st_mode & S_IFMT) : .failure(.system(errno, "cannot be opened"))
   }
 
   /// Throws what is probably meant by a path that is not there but looks like a scheme.
@@ -135,18 +131,10 @@ extension Catalogue {
 
   private func readStart(_ location: Location) -> [UInt8] {
     // Opening a pipe, even without reading, would cost its writer the reader.
-    guard isRegular(location) else { return [] }
-    let descriptor = (location.bytes + [0]).withUnsafeBufferPointer { path in
-      path.withMemoryRebound(to: CChar.self) {
-        open($0.baseAddress!, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-      }
-    }
-    guard descriptor >= 0 else { return [] }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 8192)
-    // pread, so that a pipe, which cannot be read twice, is left alone.
-    let got = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress!, $0.count, 0) }
-    return Array(bytes[..<max(got, 0)])
+    guard case .success(S_IFREG) = fileKind(location),
+      let file = try? OpenFile(path: location.bytes)
+    else { return [] }
+    return (try? file.bytes().bytes(at: 0, count: 8192)) ?? []
   }
 }
 

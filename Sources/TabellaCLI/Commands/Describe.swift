@@ -40,7 +40,7 @@ extension Command {
   private static func describeTable(
     _ invocation: Invocation, _ operand: Argument, _ host: Host
   ) throws(Failure) -> JSONValue {
-    let table = try open(invocation, operand, host)
+    let table = try openTable(operand, invocation, host)
     return try Failure.about(operand.text) { () throws(TableError) in
       let sections = try table.source.numberOfSections()
       let rows: JSONValue =
@@ -61,7 +61,7 @@ extension Command {
   private static func describeRow(
     _ invocation: Invocation, _ operand: Argument, _ row: String, _ host: Host
   ) throws(Failure) -> JSONValue {
-    let table = try open(invocation, operand, host)
+    let table = try openTable(operand, invocation, host)
     let source = table.source
     let path = try rowPath(row, in: source, subject: operand.text)
     return try Failure.about(operand.text) { () throws(TableError) in
@@ -113,7 +113,7 @@ extension Command {
       members["entry"] = .string(providerEntrySymbol)
       if invocation.loads { members["loaded"] = loadedJSON(try Host.loadLibrary(at: path)) }
     }
-    let entry = host.catalogue.entries.first { sameFile($0.library, path) }
+    let entry = host.catalogue.entries.first { isSameFile($0.library, path) }
     members["manifest"] = entry.map { providerJSON($0) } ?? .null
     return .object(members)
   }
@@ -124,15 +124,6 @@ extension Command {
       "contract": .string(contractVersionName),
       "options": .array(provider.options.map { optionJSON($0) }),
     ])
-  }
-
-  private static func open(
-    _ invocation: Invocation, _ operand: Argument, _ host: Host
-  ) throws(Failure) -> OpenedTable {
-    try Failure.about(operand.text) { () throws(TableError) in
-      try host.open(
-        Location(operand.bytes), provider: invocation.provider, options: invocation.options)
-    }
   }
 
   /// Whether the operand is a file that begins as an ELF file does, or is named like a library.
@@ -146,12 +137,6 @@ extension Command {
     defer { close(descriptor) }
     var start = [UInt8](repeating: 0, count: 4)
     return pread(descriptor, &start, 4, 0) == 4 && start == [0x7F, 0x45, 0x4C, 0x46]
-  }
-
-  private static func sameFile(_ left: String, _ right: String) -> Bool {
-    var (first, second) = (stat(), stat())
-    return stat(left, &first) == 0 && stat(right, &second) == 0
-      && first.st_dev == second.st_dev && first.st_ino == second.st_ino
   }
 }
 

@@ -96,8 +96,15 @@ func openTable(_ invocation: Invocation, command: String) throws(Failure) -> Ope
   guard invocation.operands.count == 1 else {
     throw .usage("more than one location: \(invocation.operands[1].text)", command: command)
   }
-  return try Failure.about(operand.text) { () throws(TableError) in
-    try Host().open(
+  return try openTable(operand, invocation, Host())
+}
+
+/// Opens a location as the options say.
+func openTable(
+  _ operand: Argument, _ invocation: Invocation, _ host: Host
+) throws(Failure) -> OpenedTable {
+  try Failure.about(operand.text) { () throws(TableError) in
+    try host.open(
       Location(operand.bytes), provider: invocation.provider, options: invocation.options)
   }
 }

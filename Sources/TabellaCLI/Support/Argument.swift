@@ -3,7 +3,6 @@ struct Argument: Hashable {
   let bytes: [UInt8]
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
-  init(_ text: String) { bytes = Array(text.utf8) }
 
   /// The argument as text, repaired where it is not UTF-8.
   var text: String { String(decoding: bytes, as: UTF8.self) }
