@@ -33,7 +33,8 @@ private var overview: String {
 
     Commands:
     \(commands.joined())
-    A LOCATION is a path (data.csv) or SCHEME:REST (processes:, csv:odd.name).
+    A LOCATION is a path (data.csv), SCHEME:REST (processes:, csv:odd.name), or - for standard
+    input, with --provider.
     `tabella help COMMAND` tells more; `tabella providers` lists what can be opened.
 
     """
