@@ -57,11 +57,13 @@ let package = Package(
   targets: [
     // Ground
     .target(name: "CTabella", cSettings: strictC),
+    .target(name: "CTabellaScan", cSettings: strictC),
     .target(name: "CTabellaSystem", cSettings: strictC),
     .target(name: "Tabella", swiftSettings: strict),
     // Shared
     .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: strict),
-    .target(name: "TabellaFiles", dependencies: ["Tabella"], swiftSettings: strict),
+    .target(
+      name: "TabellaFiles", dependencies: ["CTabellaScan", "Tabella"], swiftSettings: strict),
     .target(
       name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: strict
     ),
@@ -91,7 +93,8 @@ let package = Package(
     .testTarget(
       name: "TabellaTests",
       dependencies: [
-        "CTabella", "Tabella", "TabellaBridge", "TabellaConformance", "TabellaFiles",
+        "CTabella", "CTabellaScan", "Tabella", "TabellaBridge", "TabellaConformance",
+        "TabellaFiles",
         "TabellaHost", "TabellaSDK", "TabellaTerminal",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["Providers/Corpus", "Host/Libraries"], swiftSettings: strict),

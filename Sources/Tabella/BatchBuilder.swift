@@ -106,11 +106,61 @@ public final class ColumnBuilder {
     markPresent()
   }
 
-  public func appendMissing() {
-    if missingCount == 0 {
-      // Until now all were present and no bits were kept.
-      for index in 0..<count { validity.append(bit: true, at: index) }
+  /// Appends `count` text or binary cells that `write` writes, in order.
+  ///
+  /// `write` is given the number of the cell, from 0, and the place for its bytes; it returns how many
+  /// it wrote, or -1 if the cell is missing. All cells together have at most `room` bytes; 32 more may
+  /// be overwritten behind each, so that short ones can be copied by a move of fixed size.
+  /// - Complexity: O(count + room). No call and no check a cell, unlike the other ways to append.
+  @inlinable
+  public func append(
+    _ count: Int, room: Int, _ write: (_ number: Int, _ place: UnsafeMutableRawPointer) -> Int
+  ) {
+    let (place, offsets, first) = beginWriting(count, room: room)
+    var end = first
+    for number in 0..<count {
+      let written = write(number, place + (end - first))
+      if written < 0 { noteMissing(number) } else { end += written }
+      offsets[number] = Int32(truncatingIfNeeded: end)
     }
+    endWriting(count, bytes: end - first)
+  }
+
+  /// Makes room, and returns where the bytes and the offsets go and how many bytes there are already.
+  @usableFromInline
+  func beginWriting(
+    _ count: Int, room: Int
+  ) -> (place: UnsafeMutableRawPointer, offsets: UnsafeMutablePointer<Int32>, first: Int) {
+    precondition(type.isBytes, "a \(type.name) column was given bytes")
+    precondition(room <= Int(Int32.max) - values.count, "a batch has at most 2 GiB of text")
+    let place = values.room(for: room + 32)
+    let offsets = offsets.room(for: count * 4).bindMemory(to: Int32.self, capacity: count)
+    return (place, offsets, values.count)
+  }
+
+  /// Notes that the cell `number` behind the last one is missing; all before it are noted or present.
+  @usableFromInline
+  func noteMissing(_ number: Int) {
+    markPresent(upTo: count + number)
+    validity.append(bit: false, at: count + number)
+    missingCount += 1
+  }
+
+  @usableFromInline
+  func endWriting(_ written: Int, bytes: Int) {
+    values.grow(by: bytes)
+    offsets.grow(by: written * 4)
+    count += written
+    if missingCount > 0 { markPresent(upTo: count) }
+  }
+
+  /// Bits are kept from the first missing cell on only.
+  private func markPresent(upTo end: Int) {
+    while validity.bitCount < end { validity.append(bit: true, at: validity.bitCount) }
+  }
+
+  public func appendMissing() {
+    markPresent(upTo: count)
     missingCount += 1
     validity.append(bit: false, at: count)
     switch type {
@@ -175,7 +225,18 @@ private final class ColumnMemory {
 private struct Buffer {
   private var start: UnsafeMutableRawPointer?
   private(set) var count = 0
+  /// The bits, if it holds bits.
+  private(set) var bitCount = 0
   private var capacity = 0
+
+  /// The place behind what is there, with room for as many bytes.
+  mutating func room(for bytes: Int) -> UnsafeMutableRawPointer {
+    reserve(count + bytes)
+    return start! + count
+  }
+
+  /// Takes bytes that were written behind what was there.
+  mutating func grow(by bytes: Int) { count += bytes }
 
   mutating func reserve(_ bytes: Int) {
     if bytes <= capacity { return }
@@ -204,6 +265,7 @@ private struct Buffer {
 
   mutating func append(bit: Bool, at index: Int) {
     if index & 7 == 0 { append(UInt8(0)) }
+    bitCount = index + 1
     if bit {
       let byte = start! + (index >> 3)
       byte.storeBytes(of: byte.load(as: UInt8.self) | 1 << UInt8(index & 7), as: UInt8.self)
@@ -212,7 +274,7 @@ private struct Buffer {
 
   /// Hands the memory over.
   mutating func take() -> UnsafeMutableRawPointer? {
-    defer { (start, count, capacity) = (nil, 0, 0) }
+    defer { (start, count, bitCount, capacity) = (nil, 0, 0, 0) }
     return start
   }
 }

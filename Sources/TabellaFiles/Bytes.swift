@@ -13,22 +13,34 @@ public protocol ByteSource: AnyObject {
 
   /// A token for the bytes; nil if they come from a stream and cannot be had again.
   var version: Version? { get }
+
+  /// How many bytes there are, if that is known. Then they may be read by several threads at once.
+  var size: Int? { get }
 }
 
 extension ByteSource {
+  /// Fills `buffer` from `offset` on as far as there are bytes, and returns how many that was.
+  func fill(
+    _ buffer: UnsafeMutableRawBufferPointer, at offset: Int
+  ) throws(TableError) -> Int {
+    var got = 0
+    while got < buffer.count {
+      let more = try read(
+        at: offset + got, into: UnsafeMutableRawBufferPointer(rebasing: buffer[got...]))
+      if more == 0 { break }
+      got += more
+    }
+    return got
+  }
+
   /// The bytes from `offset` on, `count` of them unless the end comes first.
   public func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
     var failure: TableError?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, got in
       do throws(TableError) {
-        while got < count {
-          let more = try read(
-            at: offset + got,
-            into: UnsafeMutableRawBufferPointer(
-              rebasing: UnsafeMutableRawBufferPointer(buffer)[got..<count]))
-          if more == 0 { break }
-          got += more
-        }
+        got = try fill(
+          UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count]),
+          at: offset)
       } catch {
         failure = error
       }
@@ -124,6 +136,7 @@ final class FileBytes: ByteSource {
   init(_ file: OpenFile) { self.file = file }
 
   var version: Version? { file.fingerprint.version }
+  var size: Int? { file.fingerprint.size }
 
   func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(TableError) -> Int {
     // Bytes that arrive later belong to another version.
@@ -140,6 +153,27 @@ final class FileBytes: ByteSource {
     guard try Fingerprint(of: file.descriptor) == file.fingerprint else {
       throw TableError(.conflict, "changed while it was read; open it again")
     }
+  }
+}
+
+/// Bytes in memory, as a source.
+public final class MemoryBytes: ByteSource {
+  private let bytes: [UInt8]
+
+  public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  public var version: Version? { nil }
+  public var size: Int? { bytes.count }
+
+  public func checkUnchanged() {}
+
+  public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(buffer.count, bytes.count - offset)
+    guard count > 0 else { return 0 }
+    bytes.withUnsafeBytes {
+      buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<offset + count]))
+    }
+    return count
   }
 }
 

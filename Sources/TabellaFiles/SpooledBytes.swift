@@ -27,6 +27,7 @@ public final class SpooledBytes: ByteSource {
   }
 
   public var version: Version? { nil }
+  public var size: Int? { nil }
 
   public func checkUnchanged() {}
 

@@ -5,15 +5,17 @@ import TabellaSDK
 /// A delimited text as a table of one section.
 final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
   /// After how many bytes of records a batch ends early.
-  private static let batchSize = 4 << 20
+  private static let batchSize = 1 << 20
 
   private(set) var columns: [Column]
   private let file: any ByteSource
   private let transcoder: Transcoder?
   private let reader: RecordReader
-  private var pending: [Diagnostic] = []
-  private var warned: Set<String> = []
-  private var cell: [UInt8] = []
+  private let cells: Cells
+  private let cancel = CancelFlag()
+  private var remarks = Remarks()
+  /// A cell that is read before it is appended.
+  private var cell = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 10, alignment: 16)
 
   init(path: [UInt8], options: Options) throws(TableError) {
     let opened = try OpenFile(path: path)
@@ -21,42 +23,42 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
     transcoder = try CSVSource.transcoder(file, options.encoding)
     let text: any ByteSource = transcoder?.bytes() ?? file
     var sniffer = try Sniffer(text, skip: options.skip)
-    var dialect = Dialect(quote: options.quote, escape: options.escape)
+    var rules = RecordRules(
+      quote: options.quote, escape: options.escape, endsAtCarriageReturn: true)
     let separator = sniffer.takeSeparatorLine()
     // What is found out must not be what something else already is.
-    let usable = separator.flatMap { $0 == dialect.quote || $0 == dialect.escape ? nil : $0 }
-    dialect.delimiter = options.delimiter ?? usable ?? sniffer.delimiter(dialect)
+    let usable = separator.flatMap { $0 == rules.quote || $0 == rules.escape ? nil : $0 }
+    rules.delimiter = options.delimiter ?? usable
+    if rules.delimiter == nil { rules.delimiter = try sniffer.delimiter(rules) }
+    let cells = Cells(rules)
+    self.cells = cells
 
     // The header is a record like any other; the rows begin behind it.
-    let headerReader = RecordReader(text, from: sniffer.start, dialect: dialect)
+    let first = RecordReader(
+      text, RecordIndex(text, from: sniffer.start, rules: rules), rules: rules)
+    let header = try first.page(with: 0)
     var names: [String] = []
     var start = sniffer.start
-    var firstWidth = 0
-    var isHeaderUnclosed = false
-    try headerReader.read(from: 0) { record throws(TableError) in
-      firstWidth = record.fields.count
-      guard options.hasHeader else { return false }
-      isHeaderUnclosed = record.unclosedQuote != nil
-      var name: [UInt8] = []
-      names = record.fields.map { field in
-        name.removeAll(keepingCapacity: true)
-        headerReader.unquote(
-          UnsafeRawBufferPointer(rebasing: record.bytes[field.start..<field.end]), into: &name)
-        return String(decoding: name.map { $0 == 0 ? 0xFF : $0 }, as: UTF8.self)
+    if let header, options.hasHeader {
+      let fields = header.fields(of: 0)
+      names = fields.map { cells.name(header, $0, isLast: $0 == fields.last) }
+      start = header.numbers.count > 1 ? header.offset(of: 1) : header.end
+      if header.isUnclosed, header.numbers.count == 1 {
+        remarks.add("quote", "the header: a quote is never closed")
       }
-      return false
     }
-    if options.hasHeader { start = headerReader.position }
-    let width = max(firstWidth, sniffer.width(dialect), options.columns)
+    let width = max(header?.fields(of: 0).count ?? 0, try sniffer.width(rules), options.columns)
     columns = (0..<width).map { index in
       Column(
         index < names.count && !names[index].isEmpty ? names[index] : "column \(index + 1)")
     }
-    reader = RecordReader(text, from: start, dialect: dialect)
-    if isHeaderUnclosed { warn("quote", "the header: a quote is never closed") }
+    let index = RecordIndex(text, from: start, rules: rules, cancel: cancel)
+    reader = RecordReader(text, index, rules: rules)
     if options.infersTypes { try inferTypes() }
     try file.checkUnchanged()
   }
+
+  deinit { cell.deallocate() }
 
   private static func transcoder(
     _ file: any ByteSource, _ encoding: String?
@@ -70,6 +72,8 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
     return nil
   }
 
+  var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
+
   func version() throws(TableError) -> Version? {
     try file.checkUnchanged()
     return file.version
@@ -77,28 +81,37 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
 
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
     guard section == 0 else { throw .noSection(section) }
-    try reader.know(minimum)
+    cancel.begin()
+    try reader.index.know(minimum)
     try file.checkUnchanged()
-    return reader.isComplete ? .exact(reader.known) : .atLeast(reader.known)
+    let known = reader.index.known
+    return reader.index.isComplete ? .exact(known) : .atLeast(known)
   }
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch {
     try check(request)
     guard request.section == 0 else { throw .noSection(request.section) }
+    cancel.begin()
     let builder = BatchBuilder(for: request, of: columns)
+    // What the cells of a row take even if they are missing.
+    let rowSize = request.columns.count * 8
+    let limit = min(request.count, CSVSource.batchSize / max(1, rowSize) + 1)
     var count = 0
     var size = 0
-    try reader.read(from: request.first) { record throws(TableError) in
+    while count < limit, size < CSVSource.batchSize,
+      let page = try reader.page(with: request.first + count)
+    {
+      let first = request.first + count
+      let records = first..<min(page.numbers.upperBound, first + limit - count)
+      let bytes = page.end(of: records.upperBound - 1) - page.start(of: first)
       // What does not fit any more begins the next batch.
-      if count > 0, size + record.bytes.count > Int(Int32.max) { return false }
-      noteUnclosed(record)
-      append(record, to: builder, request)
-      count += 1
-      size += record.bytes.count + request.columns.count * 8
-      return count < request.count && size < CSVSource.batchSize
+      if count > 0, size + bytes > Int(Int32.max) { break }
+      append(page, records, bytes, to: builder, request)
+      count += records.count
+      size += bytes + records.count * rowSize
     }
-    if count == 0, request.first > reader.known {
-      throw .noRow(request.first, inSection: 0, of: reader.known)
+    if count == 0, request.first > reader.index.known {
+      throw .noRow(request.first, inSection: 0, of: reader.index.known)
     }
     try file.checkUnchanged()
     noteUnconverted()
@@ -106,74 +119,135 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
   }
 
   private func append(
-    _ record: RecordReader.Record, to builder: BatchBuilder, _ request: RowRequest
+    _ page: RecordPage, _ records: Range<Int>, _ bytes: Int, to builder: BatchBuilder,
+    _ request: RowRequest
   ) {
-    let fields = record.fields
     for (builder, column) in zip(builder.columns, request.columns) {
-      guard column < fields.count else {
-        builder.appendMissing()
-        continue
+      if column == columns.count - 1 {
+        appendLast(page, records, bytes, to: builder)
+      } else if builder.type == .text {
+        append(column, page, records, bytes, to: builder)
+      } else {
+        for record in records { appendTyped(column, page, record, to: builder) }
       }
-      var field = fields[column]
-      if column == columns.count - 1, fields.count > columns.count {
-        // The surplus stays in the last cell, as it stands in the file.
-        field = .init(start: field.start, end: record.bytes.count, isRaw: false)
-        warn(
-          "surplus",
-          "row \(record.number) (byte \(record.offset)) has more cells than the table has columns: \(fields.count), not \(columns.count); the surplus stays in the last cell (-o columns=\(fields.count) widens the table)"
-        )
-      }
-      append(
-        UnsafeRawBufferPointer(rebasing: record.bytes[field.start..<field.end]), field.isRaw,
-        to: builder)
     }
     if let ids = builder.ids {
-      ids.append(
-        "\(String(record.offset, radix: 16)).\(String(digest64(record.bytes), radix: 16))")
+      for record in records { ids.append(id(of: page, record)) }
+    }
+    if page.isUnclosed, records.contains(page.numbers.upperBound - 1) { noteUnclosed(page) }
+  }
+
+  /// Appends a column of text that is not the last: a field's end is its separator, or the record's.
+  private func append(
+    _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ bytes: Int,
+    to builder: ColumnBuilder
+  ) {
+    let cells = cells
+    builder.append(records.count, room: bytes) { number, place in
+      let fields = page.fields(of: records.lowerBound + number)
+      let field = fields.lowerBound + column
+      guard field < fields.upperBound else { return -1 }
+      let start = page.start(ofField: field)
+      let isLast = field + 1 == fields.upperBound
+      let end = isLast ? page.end(ofLastField: field) : page.end(ofField: field)
+      return cells.write(page.bytes + start, end - start, to: place)
     }
   }
 
-  private func append(
-    _ field: UnsafeRawBufferPointer, _ isRaw: Bool, to builder: ColumnBuilder
+  /// Appends the last column, which keeps the surplus of rows that are too long as it stands.
+  private func appendLast(
+    _ page: RecordPage, _ records: Range<Int>, _ bytes: Int, to builder: ColumnBuilder
   ) {
-    guard isRaw else { return CellTypes.append(field, to: builder) }
-    cell.removeAll(keepingCapacity: true)
-    reader.unquote(field, into: &cell)
-    cell.withUnsafeBytes { CellTypes.append($0, to: builder) }
+    let column = columns.count - 1
+    guard builder.type == .text else {
+      for record in records { appendTyped(column, page, record, to: builder) }
+      return
+    }
+    let cells = cells
+    var surplus: Int?
+    builder.append(records.count, room: bytes) { number, place in
+      let fields = page.fields(of: records.lowerBound + number)
+      let field = fields.lowerBound + column
+      guard field < fields.upperBound else { return -1 }
+      let start = page.start(ofField: field)
+      let end = page.end(ofLastField: fields.upperBound - 1)
+      if field + 1 == fields.upperBound {
+        return cells.write(page.bytes + start, end - start, to: place)
+      }
+      surplus = surplus ?? records.lowerBound + number
+      memcpy(place, page.bytes + start, end - start)
+      return end - start
+    }
+    if let surplus { noteSurplus(page, surplus) }
+  }
+
+  private func appendTyped(
+    _ column: Int, _ page: RecordPage, _ record: Int, to builder: ColumnBuilder
+  ) {
+    withCell(column, page, record) { cell in
+      if let cell {
+        CellTypes.append(cell, to: builder)
+      } else {
+        builder.appendMissing()
+      }
+    }
+  }
+
+  /// Calls `body` with a cell; nil if the record has none for the column.
+  private func withCell(
+    _ column: Int, _ page: RecordPage, _ record: Int, _ body: (UnsafeRawBufferPointer?) -> Void
+  ) {
+    let fields = page.fields(of: record)
+    let field = fields.lowerBound + column
+    guard field < fields.upperBound else { return body(nil) }
+    let start = page.start(ofField: field)
+    let isSurplus = column == columns.count - 1 && field + 1 < fields.upperBound
+    let end =
+      isSurplus || field + 1 == fields.upperBound
+      ? page.end(ofLastField: fields.upperBound - 1) : page.end(ofField: field)
+    if isSurplus {
+      return body(UnsafeRawBufferPointer(start: page.bytes + start, count: end - start))
+    }
+    if cell.count < end - start + 32 {
+      cell.deallocate()
+      cell = .allocate(byteCount: 2 * (end - start + 32), alignment: 16)
+    }
+    let count = cells.write(page.bytes + start, end - start, to: cell.baseAddress!)
+    body(UnsafeRawBufferPointer(rebasing: cell[..<count]))
   }
 
   private func inferTypes() throws(TableError) {
     var types = CellTypes(columns: columns.count)
-    try reader.read(from: 0) { record throws(TableError) in
-      for (column, field) in record.fields.prefix(columns.count).enumerated() {
-        cell.removeAll(keepingCapacity: true)
-        let isSurplus = column == columns.count - 1 && record.fields.count > columns.count
-        let bytes = UnsafeRawBufferPointer(
-          rebasing: record.bytes[field.start..<(isSurplus ? record.bytes.count : field.end)])
-        if field.isRaw, !isSurplus {
-          reader.unquote(bytes, into: &cell)
-          cell.withUnsafeBytes { types.observe($0, column: column) }
-        } else {
-          types.observe(bytes, column: column)
+    var number = 0
+    while let page = try reader.page(with: number) {
+      for record in page.numbers {
+        for column in columns.indices {
+          withCell(column, page, record) { cell in
+            if let cell { types.observe(cell, column: column) }
+          }
         }
       }
-      return true
+      number = page.numbers.upperBound
     }
     for (column, type) in types.types.enumerated() { columns[column].type = type }
   }
 
+  // Ids
+
+  private func id(of page: RecordPage, _ record: Int) -> String {
+    let offset = String(page.offset(of: record), radix: 16)
+    return "\(offset).\(String(digest64(page.bytes(of: record)), radix: 16))"
+  }
+
   func indexPath(forID id: String) throws(TableError) -> IndexPath {
+    cancel.begin()
     let parts = id.split(separator: ".")
     guard parts.count == 2, let offset = Int(parts[0], radix: 16),
-      let digest = UInt64(parts[1], radix: 16),
+      UInt64(parts[1], radix: 16) != nil,
       let number = try reader.number(ofRecordAt: offset),
-      id == "\(String(offset, radix: 16)).\(String(digest, radix: 16))"
+      let page = try reader.page(with: number)
     else { throw TableError(.notFound, "there is no row with the id \(id)") }
-    var isSame = false
-    try reader.read(from: number) { record throws(TableError) in
-      isSame = digest64(record.bytes) == digest
-      return false
-    }
+    let isSame = self.id(of: page, number) == id
     try file.checkUnchanged()
     guard isSame else {
       throw TableError(.notFound, "the row with the id \(id) was changed or moved")
@@ -183,22 +257,53 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
 
   // Remarks
 
-  func nextDiagnostic() -> Diagnostic? { pending.isEmpty ? nil : pending.removeFirst() }
+  func nextDiagnostic() -> Diagnostic? { remarks.next() }
 
-  private func warn(_ kind: String, _ message: @autoclosure () -> String) {
-    if warned.insert(kind).inserted { pending.append(Diagnostic(.warning, message())) }
+  private func noteSurplus(_ page: RecordPage, _ record: Int) {
+    let count = page.fields(of: record).count
+    remarks.add(
+      "surplus",
+      "row \(record) (byte \(page.offset(of: record))) has more cells than the table has columns: \(count), not \(columns.count); the surplus stays in the last cell (-o columns=\(count) widens the table)"
+    )
   }
 
-  private func noteUnclosed(_ record: RecordReader.Record) {
-    guard let quote = record.unclosedQuote else { return }
-    warn(
+  private func noteUnclosed(_ page: RecordPage) {
+    let record = page.numbers.upperBound - 1
+    let quote = page.start(ofField: page.fields(of: record).upperBound - 1)
+    remarks.add(
       "quote",
-      "row \(record.number): the quote at byte \(record.offset + quote) is never closed; the cell goes to the end of the file"
+      "row \(record): the quote at byte \(page.offset + quote) is never closed; the cell goes to the end of the file"
     )
   }
 
   private func noteUnconverted() {
     guard let transcoder, let position = transcoder.firstFailure else { return }
-    warn("encoding", "byte \(position) could not be converted to UTF-8 and is shown as U+FFFD")
+    remarks.add(
+      "encoding", "byte \(position) could not be converted to UTF-8 and is shown as U+FFFD")
   }
+}
+
+extension Cells {
+  /// The cell as a name of a column: repaired where it is not UTF-8, without NUL.
+  fileprivate func name(_ page: RecordPage, _ field: Int, isLast: Bool) -> String {
+    let start = page.start(ofField: field)
+    let count = (isLast ? page.end(ofLastField: field) : page.end(ofField: field)) - start
+    var name = [UInt8](repeating: 0, count: count + 32)
+    let written = name.withUnsafeMutableBytes {
+      write(page.bytes + start, count, to: $0.baseAddress!)
+    }
+    return String(decoding: name[..<written].map { $0 == 0 ? 0xFF : $0 }, as: UTF8.self)
+  }
+}
+
+/// Remarks on the text, the first of each kind.
+struct Remarks {
+  private var pending: [Diagnostic] = []
+  private var kinds: Set<String> = []
+
+  mutating func add(_ kind: String, _ message: @autoclosure () -> String) {
+    if kinds.insert(kind).inserted { pending.append(Diagnostic(.warning, message())) }
+  }
+
+  mutating func next() -> Diagnostic? { pending.isEmpty ? nil : pending.removeFirst() }
 }

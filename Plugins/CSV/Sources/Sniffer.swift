@@ -1,7 +1,7 @@
 import Tabella
 import TabellaFiles
 
-/// What is found out from the start of a text, once: where the records begin, the dialect, the width.
+/// What is found out from the start of a text, once: where the records begin, the delimiter, the width.
 struct Sniffer {
   /// How much of the text decides.
   static let sampleSize = 1 << 20
@@ -16,7 +16,7 @@ struct Sniffer {
   /// Steps over a byte order mark and `skip` lines and reads the sample that follows.
   init(_ source: any ByteSource, skip: Int) throws(TableError) {
     let hasMark = try source.bytes(at: 0, count: 3) == [0xEF, 0xBB, 0xBF]
-    start = try Sniffer.skipLines(skip, from: hasMark ? 3 : 0, Window(source))
+    start = try Sniffer.skipLines(skip, from: hasMark ? 3 : 0, source)
     sampleStart = start
     // One byte more tells whether the sample is all there is.
     let bytes = try source.bytes(at: start, count: Sniffer.sampleSize + 1)
@@ -26,23 +26,17 @@ struct Sniffer {
 
   /// The offset behind a number of lines, or the end of the text.
   private static func skipLines(
-    _ count: Int, from offset: Int, _ window: Window
+    _ count: Int, from offset: Int, _ source: any ByteSource
   ) throws(TableError) -> Int {
-    var at = offset
-    var left = count
-    while left > 0 {
-      let (bytes, isLast) = try window.bytes(from: at)
-      guard let end = bytes.firstIndex(where: { $0 == 10 || $0 == 13 }) else {
-        if isLast { return at + bytes.count }
-        at += bytes.count
-        continue
-      }
-      at += end + 1
-      // The second half of a CRLF may lie in the next window.
-      if bytes[end] == 13, try window.bytes(from: at).bytes.first == 10 { at += 1 }
-      left -= 1
+    guard count > 0 else { return offset }
+    let rules = RecordRules(endsAtCarriageReturn: true)
+    let lines = RecordReader(source, RecordIndex(source, from: offset, rules: rules), rules: rules)
+    if let page = try lines.page(with: count) { return page.offset(of: count) }
+    guard let last = try lines.page(with: count - 1) else {
+      // There are fewer lines: nothing is left.
+      return try lines.page(with: max(0, lines.index.known - 1))?.end ?? offset
     }
-    return at
+    return last.end
   }
 
   /// Steps over a first line `sep=X` and returns X.
@@ -57,14 +51,14 @@ struct Sniffer {
   }
 
   /// The delimiter that splits the first records most evenly, else the comma.
-  func delimiter(_ dialect: Dialect) -> UInt8 {
+  func delimiter(_ rules: RecordRules) throws(TableError) -> UInt8 {
     var best = (delimiter: UInt8(ascii: ","), even: 0, cells: 1)
     let candidates = [",", ";", "\t", "|"].map { (c: Unicode.Scalar) in UInt8(ascii: c) }
-    for candidate in candidates where candidate != dialect.quote && candidate != dialect.escape {
-      var candidateDialect = dialect
-      candidateDialect.delimiter = candidate
+    for candidate in candidates where candidate != rules.quote && candidate != rules.escape {
+      var candidateRules = rules
+      candidateRules.delimiter = candidate
       var tally: [Int: Int] = [:]
-      forEachRecord(candidateDialect, limit: 100) { fields in tally[fields, default: 0] += 1 }
+      try forEachRecord(candidateRules, limit: 100) { tally[$0, default: 0] += 1 }
       // The most common count; of equally common ones the larger.
       guard let common = tally.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }),
         common.key > 1
@@ -77,23 +71,27 @@ struct Sniffer {
   }
 
   /// The number of cells in the widest record that the sample holds whole; 0 if it holds none.
-  func width(_ dialect: Dialect) -> Int {
+  func width(_ rules: RecordRules) throws(TableError) -> Int {
     var widest = 0
-    forEachRecord(dialect, limit: .max) { widest = max(widest, $0) }
+    try forEachRecord(rules, limit: .max) { widest = max(widest, $0) }
     return widest
   }
 
-  private func forEachRecord(_ dialect: Dialect, limit: Int, _ body: (Int) -> Void) {
-    var parser = RecordParser(dialect)
-    sample.withUnsafeBytes { sample in
-      var at = start - sampleStart
-      for _ in 0..<limit {
-        let rest = UnsafeRawBufferPointer(rebasing: sample[at...])
-        guard case .record(_, let next) = parser.parse(rest, isLast: isWhole, wantsFields: true)
-        else { return }
-        body(parser.fields.count)
-        at += next
+  /// Calls `body` with the number of cells of each record that the sample holds whole.
+  private func forEachRecord(
+    _ rules: RecordRules, limit: Int, _ body: (Int) -> Void
+  ) throws(TableError) {
+    let text = MemoryBytes(sample)
+    let index = RecordIndex(text, from: start - sampleStart, rules: rules)
+    let reader = RecordReader(text, index, rules: rules)
+    var number = 0
+    while number < limit, let page = try reader.page(with: number) {
+      for record in page.numbers.prefix(limit - number) {
+        // What ends with the sample may go on behind it.
+        if page.end == sample.count, record == page.numbers.last, !isWhole { return }
+        body(page.fields(of: record).count)
       }
+      number = page.numbers.upperBound
     }
   }
 }

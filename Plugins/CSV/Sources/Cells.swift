@@ -1,0 +1,87 @@
+import Tabella
+import TabellaFiles
+
+/// Makes cells of fields: takes quotes and escapes out.
+struct Cells {
+  private let quote: UInt8?
+  private let escape: UInt8?
+
+  init(_ rules: RecordRules) {
+    quote = rules.quote
+    escape = rules.escape
+  }
+
+  /// Writes the cell that a field holds to `place`, which has room for the field and 32 bytes more, and
+  /// returns its length. 32 bytes behind the field may be read.
+  @inline(__always)
+  func write(_ field: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer) -> Int {
+    if let quote, count > 0, field.load(as: UInt8.self) == quote {
+      return unquote(field, count, to: place)
+    }
+    if let escape, memchr(field, Int32(escape), count) != nil {
+      return unquote(field, count, to: place)
+    }
+    copy(field, count, to: place)
+    return count
+  }
+
+  /// Most cells are short, and a move of fixed size costs less than a call.
+  @inline(__always)
+  private func copy(_ from: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer) {
+    if count <= 32 {
+      place.storeBytes(
+        of: from.loadUnaligned(as: SIMD32<UInt8>.self), as: SIMD32<UInt8>.self)
+    } else {
+      memcpy(place, from, count)
+    }
+  }
+
+  /// A quote is taken out at the start, and where it closes; of a doubled one in between one stays. An
+  /// escape is taken out wherever something follows it.
+  private func unquote(
+    _ field: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer
+  ) -> Int {
+    var at = 0
+    var written = 0
+    var isQuoted = false
+    if let quote, field.load(as: UInt8.self) == quote {
+      isQuoted = true
+      at = 1
+    }
+    func take(_ count: Int) {
+      copy(field + at, count, to: place + written)
+      at += count
+      written += count
+    }
+    while at < count {
+      let plain = next(field, at, count, isQuoted)
+      take(plain - at)
+      if at == count { break }
+      let byte = field.load(fromByteOffset: at, as: UInt8.self)
+      at += 1
+      if byte == escape {
+        // At the end a lone escape is itself.
+        if at == count { at -= 1 }
+        take(1)
+      } else if at < count, field.load(fromByteOffset: at, as: UInt8.self) == byte {
+        take(1)
+      } else {
+        isQuoted = false
+      }
+    }
+    return written
+  }
+
+  /// Where the next byte stands that means something; `count` if there is none.
+  private func next(_ field: UnsafeRawPointer, _ start: Int, _ count: Int, _ isQuoted: Bool) -> Int
+  {
+    func first(_ byte: UInt8?) -> Int {
+      guard let byte, let found = memchr(field + start, Int32(byte), count - start) else {
+        return count
+      }
+      return UnsafeRawPointer(found) - field
+    }
+    let escaped = first(escape)
+    return isQuoted ? min(escaped, first(quote)) : escaped
+  }
+}

@@ -1,0 +1,287 @@
+import CTabellaScan
+import Tabella
+
+/// Reads records by number out of a text, a page at a time.
+public final class RecordReader {
+  /// How much is read at once; smaller only in tests.
+  public struct Sizes: Hashable, Sendable {
+    /// After a jump.
+    public var first = 64 << 10
+    /// While going on.
+    public var next = 256 << 10
+    /// How many separators a page has at first; at least 512.
+    public var room = 1 << 16
+
+    public init() {}
+  }
+
+  public let index: RecordIndex
+  public let rules: RecordRules
+  private let source: any ByteSource
+  private let sizes: Sizes
+  private var text: UnsafeMutableRawBufferPointer
+  private var filled = 0
+  private var places: SeparatorPlaces
+  private var page: RecordPage?
+
+  public init(
+    _ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, sizes: Sizes = Sizes()
+  ) {
+    self.source = source
+    self.index = index
+    self.rules = rules
+    self.sizes = sizes
+    text = .allocate(byteCount: sizes.first + RecordPage.slack, alignment: 64)
+    places = SeparatorPlaces(room: sizes.room)
+  }
+
+  deinit {
+    text.deallocate()
+    places.deallocate()
+  }
+
+  /// Returns the page with the record of this number; nil if there is none. It is valid until the
+  /// next call, and while the reader lives.
+  ///
+  /// - Complexity: O(page) if it is near or goes on from the page before, else O(bytes up to the
+  ///   record) the first time and O(1) later.
+  public func page(with number: Int) throws(TableError) -> RecordPage? {
+    if let page, page.numbers.contains(number) { return page }
+    if let page, page.numbers.upperBound == number {
+      return try load(number, at: page.end, sizes.next)
+    }
+    if number >= index.known { try index.know(number + 1) }
+    guard number < index.known else { return nil }
+    var position = index.position(before: number)
+    // Going on is better than going back.
+    if let page, (position.number..<number).contains(page.numbers.upperBound) {
+      position = (page.numbers.upperBound, page.end)
+    }
+    var loaded = try load(position.number, at: position.offset, sizes.first)
+    while let page = loaded, page.numbers.upperBound <= number {
+      loaded = try load(page.numbers.upperBound, at: page.end, sizes.first)
+    }
+    return loaded
+  }
+
+  /// Returns the number of the record that begins at `offset` of the text; nil if none does.
+  public func number(ofRecordAt offset: Int) throws(TableError) -> Int? {
+    try index.know(recordsUpTo: offset)
+    guard var position = index.position(beforeOffset: offset) else { return nil }
+    while let page = try page(with: position.number) {
+      if page.end > offset {
+        return page.numbers.first { page.offset(of: $0) >= offset }.flatMap {
+          page.offset(of: $0) == offset ? $0 : nil
+        }
+      }
+      position = (page.numbers.upperBound, page.end)
+    }
+    return nil
+  }
+
+  /// Makes the page whose first record has this number and begins at `offset`.
+  private func load(
+    _ number: Int, at offset: Int, _ size: Int
+  ) throws(TableError) -> RecordPage? {
+    keep(from: offset)
+    var wanted = max(size, 2)
+    while true {
+      let isEnd = try fill(to: wanted, at: offset)
+      if filled == 0 {
+        page = nil
+        index.note(number: number, at: offset, isEnd: true)
+        return nil
+      }
+      // A CR at the border may be half of a CRLF.
+      let usable = isEnd || text[filled - 1] != 13 ? filled : filled - 1
+      var state = tabella_scan_start()
+      let start = UnsafePointer(text.baseAddress!.assumingMemoryBound(to: UInt8.self))
+      var found = tabella_scan_separators(
+        start, usable, rules.scan, &state, places.separators, places.ends, places.room)
+      let isWhole = isEnd && found.scanned == usable
+      if isWhole { closeLast(&found) }
+      if found.records > 0 {
+        let made = makePage(number, offset, found, isUnclosed: isWhole && state.inside != 0)
+        index.note(
+          number: made.numbers.upperBound, at: made.end,
+          isEnd: isWhole && made.end == offset + filled)
+        page = made
+        return made
+      }
+      if found.scanned < usable {
+        places.grow()
+      } else {
+        try checkSize(number, offset)
+        wanted = min(2 * max(wanted, filled), Int(Int32.max))
+      }
+    }
+  }
+
+  /// Ends the last record of the text where the text ends, if nothing else does.
+  private func closeLast(_ found: inout tabella_scan_found) {
+    let lastEnd =
+      found.records > 0 ? Int(places.separators[Int(places.ends[found.records - 1]) - 1]) + 1 : 0
+    guard lastEnd < filled else { return }
+    // What stands there must not look like the second half of a CRLF.
+    text[filled] = 0
+    places.separators[found.separators] = UInt32(filled)
+    found.separators += 1
+    places.ends[found.records] = UInt32(found.separators)
+    found.records += 1
+  }
+
+  private func makePage(
+    _ number: Int, _ offset: Int, _ found: tabella_scan_found, isUnclosed: Bool
+  ) -> RecordPage {
+    RecordPage(
+      numbers: number..<number + found.records, offset: offset,
+      bytes: UnsafeRawPointer(text.baseAddress!), filled: filled,
+      separators: UnsafePointer(places.separators), ends: UnsafePointer(places.ends),
+      escape: rules.escape, isUnclosed: isUnclosed)
+  }
+
+  /// Moves what is there already of the text from `offset` on to the front.
+  private func keep(from offset: Int) {
+    defer { page = nil }
+    guard let page, offset >= page.offset, offset < page.offset + filled else {
+      filled = 0
+      return
+    }
+    let skipped = offset - page.offset
+    filled -= skipped
+    if skipped > 0 { memmove(text.baseAddress!, text.baseAddress! + skipped, filled) }
+  }
+
+  /// Reads on until there are `wanted` bytes or the text ends; returns whether it does.
+  private func fill(to wanted: Int, at offset: Int) throws(TableError) -> Bool {
+    if wanted + RecordPage.slack > text.count {
+      let larger = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: wanted + RecordPage.slack, alignment: 64)
+      memcpy(larger.baseAddress!, text.baseAddress!, filled)
+      text.deallocate()
+      text = larger
+    }
+    if filled < wanted {
+      filled += try source.fill(
+        UnsafeMutableRawBufferPointer(rebasing: text[filled..<wanted]), at: offset + filled)
+    }
+    return filled < wanted || offset + filled == source.size
+  }
+
+  /// No batch could hold more, and no memory should.
+  private func checkSize(_ number: Int, _ offset: Int) throws(TableError) {
+    guard filled < Int(Int32.max) else {
+      throw TableError(
+        .constraint,
+        "the row at byte \(offset) is larger than 2 GiB (is a quote never closed? see -o quote)",
+        section: 0, row: number)
+    }
+  }
+}
+
+/// Some records that lie together, with the places of their separators.
+///
+/// The pointers belong to the reader that gave it; see ``RecordReader/page(with:)``. Records are named
+/// by their numbers; fields by their place among all fields of the page, see ``fields(of:)``.
+public struct RecordPage {
+  /// How many bytes behind ``bytes`` may be read, though they mean nothing.
+  public static let slack = 64
+
+  /// The numbers of the records.
+  public let numbers: Range<Int>
+  /// Where ``bytes`` begin in the text.
+  public let offset: Int
+  /// The text, which begins with the first record.
+  public let bytes: UnsafeRawPointer
+  let filled: Int
+  let separators: UnsafePointer<UInt32>
+  let ends: UnsafePointer<UInt32>
+  let escape: UInt8?
+  /// Whether the last record ends within quotes, with the text.
+  public let isUnclosed: Bool
+
+  /// Where the text goes on behind the last record.
+  public var end: Int {
+    min(offset + filled, offset + Int(separators[Int(ends[numbers.count - 1]) - 1]) + 1)
+  }
+
+  /// The fields of a record.
+  @inline(__always)
+  public func fields(of number: Int) -> Range<Int> {
+    let at = number - numbers.lowerBound
+    return (at == 0 ? 0 : Int(ends[at - 1]))..<Int(ends[at])
+  }
+
+  /// Where a field begins, counted in ``bytes``.
+  @inline(__always)
+  public func start(ofField field: Int) -> Int {
+    // There is a place before the first, for this.
+    Int(separators[field - 1] &+ 1)
+  }
+
+  /// Where a field ends that is not the last of its record.
+  @inline(__always)
+  public func end(ofField field: Int) -> Int { Int(separators[field]) }
+
+  /// Where the last field of a record, and so the record, ends: before its LF, CRLF or CR.
+  @inline(__always)
+  public func end(ofLastField field: Int) -> Int {
+    let end = Int(separators[field])
+    guard byte(end) == 10 else { return end }
+    let start = start(ofField: field)
+    guard end > start, byte(end - 1) == 13 else { return end }
+    return isEscaped(end - 1, from: start) ? end : end - 1
+  }
+
+  /// Where a record begins, counted in ``bytes``.
+  public func start(of number: Int) -> Int { start(ofField: fields(of: number).lowerBound) }
+
+  /// Where a record ends, counted in ``bytes``.
+  public func end(of number: Int) -> Int { end(ofLastField: fields(of: number).upperBound - 1) }
+
+  /// Where a record begins in the text.
+  public func offset(of number: Int) -> Int { offset + start(of: number) }
+
+  /// A record's bytes, without its line end.
+  public func bytes(of number: Int) -> UnsafeRawBufferPointer {
+    let start = start(of: number)
+    return UnsafeRawBufferPointer(start: bytes + start, count: end(of: number) - start)
+  }
+
+  private func byte(_ at: Int) -> UInt8 { bytes.load(fromByteOffset: at, as: UInt8.self) }
+
+  private func isEscaped(_ at: Int, from start: Int) -> Bool {
+    guard let escape else { return false }
+    var first = at
+    while first > start, byte(first - 1) == escape { first -= 1 }
+    return !(at - first).isMultiple(of: 2)
+  }
+}
+
+/// Room for the places of separators, with one before the first: what a field follows.
+private struct SeparatorPlaces {
+  private(set) var room: Int
+  private var memory: UnsafeMutablePointer<UInt32>
+  private(set) var ends: UnsafeMutablePointer<UInt32>
+
+  init(room: Int) {
+    self.room = room
+    // The kernel may write up to eight beyond, and the end of the text is one more.
+    memory = .allocate(capacity: room + 16)
+    ends = .allocate(capacity: room + 16)
+    memory[0] = .max
+  }
+
+  var separators: UnsafeMutablePointer<UInt32> { memory + 1 }
+
+  mutating func grow() {
+    let larger = SeparatorPlaces(room: room * 2)
+    deallocate()
+    self = larger
+  }
+
+  func deallocate() {
+    memory.deallocate()
+    ends.deallocate()
+  }
+}

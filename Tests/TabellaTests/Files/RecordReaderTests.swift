@@ -1,0 +1,261 @@
+import CTabellaScan
+import Tabella
+import Testing
+
+@testable import TabellaCSV
+@testable import TabellaFiles
+
+/// The scanning kernel, the index and the reader against the naive way: a byte at a time.
+@Suite struct RecordReaderTests {
+  /// Bytes that come in small portions.
+  final class Portions: ByteSource {
+    let bytes: [UInt8]
+    /// How much one read gives at most.
+    let portion: Int
+    let size: Int?
+    /// How far it was read.
+    var furthest = 0
+
+    init(_ bytes: [UInt8], portion: Int, isStream: Bool = false) {
+      self.bytes = bytes
+      self.portion = portion
+      size = isStream ? nil : bytes.count
+    }
+
+    var version: Version? { nil }
+    func checkUnchanged() {}
+
+    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+      let count = max(0, min(buffer.count, portion, bytes.count - offset))
+      if count > 0 { buffer.copyBytes(from: bytes[offset..<offset + count]) }
+      return count
+    }
+  }
+
+  static let rules: [RecordRules] = {
+    let comma = UInt8(ascii: ",")
+    let quote = UInt8(ascii: "\"")
+    let escape = UInt8(ascii: "\\")
+    return [
+      RecordRules(delimiter: comma, quote: quote, endsAtCarriageReturn: true),
+      RecordRules(delimiter: comma, quote: quote, escape: escape, endsAtCarriageReturn: true),
+      RecordRules(delimiter: comma, escape: escape, endsAtCarriageReturn: true),
+      RecordRules(delimiter: comma, endsAtCarriageReturn: true),
+      RecordRules(quote: quote),
+      .lines,
+    ]
+  }()
+
+  static func randomText(_ generator: inout SeededGenerator, _ length: Int) -> [UInt8] {
+    // Sometimes full of what matters, sometimes mostly plain, so that whole blocks have nothing.
+    let special = Array("ab,\"\n\r\\".utf8)
+    let plain = Int.random(in: 0...60, using: &generator)
+    return (0..<length).map { _ in
+      Int.random(in: 0...64, using: &generator) < plain
+        ? UInt8(ascii: "x") : special.randomElement(using: &generator)!
+    }
+  }
+
+  static func cuts(
+    block: Int = 16, spacing: Int = 8, segment: Int = 32, sample: Int = 24, positions: Int = 8,
+    threads: Int = 3
+  ) -> RecordIndex.Cuts {
+    var cuts = RecordIndex.Cuts()
+    cuts.block = block
+    cuts.spacing = spacing
+    cuts.segment = segment
+    cuts.sample = sample
+    cuts.positions = positions
+    cuts.threads = threads
+    return cuts
+  }
+
+  /// All records, read page by page.
+  static func read(
+    _ source: any ByteSource, _ rules: RecordRules, from start: Int = 0, first: Int = 64 << 10,
+    next: Int = 256 << 10, cuts: RecordIndex.Cuts = .init()
+  ) throws -> [NaiveRecord] {
+    var sizes = RecordReader.Sizes()
+    sizes.first = first
+    sizes.next = next
+    sizes.room = 512
+    let index = RecordIndex(source, from: start, rules: rules, cuts: cuts)
+    let reader = RecordReader(source, index, rules: rules, sizes: sizes)
+    var records: [NaiveRecord] = []
+    while let page = try reader.page(with: records.count) {
+      #expect(page.numbers.lowerBound == records.count)
+      for number in page.numbers { records.append(record(page, number)) }
+    }
+    #expect(index.isComplete && index.known == records.count)
+    return records
+  }
+
+  static func record(_ page: RecordPage, _ number: Int) -> NaiveRecord {
+    let fields = page.fields(of: number).map { field in
+      page.offset + page.start(ofField: field)..<page.offset
+        + (field + 1 == page.fields(of: number).upperBound
+          ? page.end(ofLastField: field) : page.end(ofField: field))
+    }
+    return NaiveRecord(
+      start: page.offset(of: number), end: page.offset + page.end(of: number), fields: fields)
+  }
+
+  /// Texts of some hundred bytes, which cross the kernel's blocks and groups.
+  @Test(arguments: 0..<60)
+  func pagesAreTheNaiveRecords(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.randomText(&generator, Int.random(in: 0...1600, using: &generator))
+    for rules in Self.rules {
+      let naive = naiveRecords(text, rules)
+      #expect(try Self.read(MemoryBytes(text), rules) == naive, "\(rules) \(text)")
+      let small = Int.random(in: 1...700, using: &generator)
+      #expect(
+        try Self.read(Portions(text, portion: 100), rules, first: small, next: small) == naive)
+    }
+  }
+
+  /// A page, a portion or a stream that ends at any byte must change nothing.
+  @Test(arguments: 0..<120)
+  func bordersDoNotMatter(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.randomText(&generator, Int.random(in: 0...60, using: &generator))
+    for rules in Self.rules {
+      let naive = naiveRecords(text, rules)
+      for size in 1...8 {
+        for portion in [1, 3, 64] {
+          for isStream in [false, true] {
+            let source = Portions(text, portion: portion, isStream: isStream)
+            let found = try Self.read(source, rules, first: size, next: size + 1)
+            #expect(found == naive, "size \(size), portion \(portion), \(isStream), \(text)")
+          }
+        }
+      }
+    }
+  }
+
+  /// Counting, alone and on several threads, with segments that begin at every byte.
+  @Test(arguments: 0..<80)
+  func countsAreTheNaiveCounts(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.randomText(&generator, Int.random(in: 0...700, using: &generator))
+    for rules in Self.rules {
+      let naive = naiveRecords(text, rules)
+      for threads in [1, 3] {
+        for _ in 0..<6 {
+          let cuts = Self.cuts(
+            block: Int.random(in: 2...40, using: &generator),
+            spacing: Int.random(in: 1...40, using: &generator),
+            segment: Int.random(in: 8...90, using: &generator),
+            sample: Int.random(in: 2...60, using: &generator), threads: threads)
+          let index = RecordIndex(MemoryBytes(text), from: 0, rules: rules, cuts: cuts)
+          try index.know(.max)
+          #expect(index.known == naive.count && index.isComplete, "\(cuts) \(rules) \(text)")
+          for number in naive.indices {
+            let position = index.position(before: number)
+            #expect(position.number <= number)
+            #expect(position.offset == naive[position.number].start, "\(cuts) \(text)")
+          }
+        }
+      }
+    }
+  }
+
+  /// Every growth short of all is a prefix: what is known is never too much and never falls.
+  @Test(arguments: 0..<40)
+  func growthIsSteady(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.randomText(&generator, 400)
+    for rules in Self.rules {
+      let naive = naiveRecords(text, rules)
+      let index = RecordIndex(MemoryBytes(text), from: 0, rules: rules, cuts: Self.cuts())
+      var sizes = RecordReader.Sizes()
+      (sizes.first, sizes.next, sizes.room) = (20, 30, 512)
+      let reader = RecordReader(MemoryBytes(text), index, rules: rules, sizes: sizes)
+      var last = 0
+      for _ in 0..<40 where !naive.isEmpty {
+        let number = Int.random(in: 0..<naive.count + 1, using: &generator)
+        if Bool.random(using: &generator) {
+          try index.know(number)
+          #expect(index.known >= min(number, naive.count))
+        } else if let page = try reader.page(with: number) {
+          #expect(Self.record(page, number) == naive[number])
+          #expect(try reader.number(ofRecordAt: naive[number].start) == number)
+          if naive[number].end > naive[number].start {
+            #expect(try reader.number(ofRecordAt: naive[number].start + 1) == nil)
+          }
+        } else {
+          #expect(number == naive.count)
+        }
+        #expect(index.known >= last && index.known <= naive.count)
+        last = index.known
+      }
+    }
+  }
+
+  /// Cells are the naive cells, whatever stands around them.
+  @Test(arguments: 0..<40)
+  func cellsAreTheNaiveCells(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.randomText(&generator, 500)
+    for rules in Self.rules {
+      for field in naiveRecords(text, rules).flatMap(\.fields) {
+        let bytes = Array(text[field])
+        // What stands behind the field must not matter.
+        let padded = bytes + [UInt8](repeating: UInt8(ascii: "\""), count: 64)
+        var cell = [UInt8](repeating: 0, count: bytes.count + 32)
+        let count = padded.withUnsafeBytes { padded in
+          cell.withUnsafeMutableBytes {
+            Cells(rules).write(padded.baseAddress!, bytes.count, to: $0.baseAddress!)
+          }
+        }
+        #expect(Array(cell[..<count]) == naiveCell(bytes, rules), "\(bytes)")
+      }
+    }
+  }
+
+  /// A quote that stands inside an unquoted cell is plain, also where it spoils a guess: the text of
+  /// each segment reads better from within quotes, but it is not.
+  @Test func wrongGuessesAreMended() throws {
+    let line = Array("a\",\"b,\"x\n".utf8)
+    let text = Array("id,5\" disk\n".utf8) + Array((0..<200).map { _ in line }.joined())
+    let rules = Self.rules[0]
+    let index = RecordIndex(MemoryBytes(text), from: 0, rules: rules, cuts: Self.cuts())
+    try index.know(.max)
+    #expect(index.known == naiveRecords(text, rules).count)
+    #expect(try Self.read(MemoryBytes(text), rules) == naiveRecords(text, rules))
+  }
+
+  /// The first rows of a huge text need no full scan, and what is kept stays small.
+  @Test func firstRowsReadLittle() throws {
+    final class Endless: ByteSource {
+      var furthest = 0
+      var version: Version? { nil }
+      var size: Int? { nil }
+      func checkUnchanged() {}
+      func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        for index in 0..<buffer.count { buffer[index] = (offset + index) % 10 == 9 ? 10 : 65 }
+        furthest = max(furthest, offset + buffer.count)
+        return buffer.count
+      }
+    }
+    let bytes = Endless()
+    let index = RecordIndex(bytes, from: 0, rules: .lines)
+    let reader = RecordReader(bytes, index, rules: .lines)
+    #expect(try reader.page(with: 19)?.numbers.contains(19) == true)
+    #expect(bytes.furthest <= 1 << 18)
+    try index.know(100_000)
+    #expect(index.known >= 100_000 && !index.isComplete)
+    #expect(bytes.furthest <= 1_000_000 + 1 << 18)
+  }
+
+  @Test func aCancelledCountEnds() throws {
+    let cancel = CancelFlag()
+    let index = RecordIndex(
+      MemoryBytes([UInt8](repeating: 10, count: 1000)), from: 0, rules: .lines, cancel: cancel)
+    cancel.raise()
+    #expect(throws: TableError(.cancelled, "cancelled")) { try index.know(.max) }
+    cancel.begin()
+    try index.know(.max)
+    #expect(index.known == 1000)
+  }
+}
