@@ -87,7 +87,7 @@ let package = Package(
     // Faces
     .executableTarget(
       name: "TabellaCLI",
-      dependencies: ["Tabella", "TabellaBridge", "TabellaHost", "TabellaTerminal"],
+      dependencies: ["CTabellaScan", "Tabella", "TabellaBridge", "TabellaHost", "TabellaTerminal"],
       swiftSettings: strict),
     // Tests
     .testTarget(

@@ -1,3 +1,4 @@
+import CTabellaScan
 import Tabella
 import TabellaTerminal
 
@@ -5,71 +6,182 @@ import TabellaTerminal
 /// written as they are.
 struct CSVFormat: Format {
   private let output: Output
-  private var line: [UInt8] = []
 
   init(_ output: Output) { self.output = output }
 
   mutating func begin(_ table: ShownTable) throws(Failure) {
     guard table.hasHeader, !table.columns.isEmpty else { return }
-    line.removeAll(keepingCapacity: true)
-    for (index, column) in table.columns.enumerated() {
-      if index > 0 { line.append(UInt8(ascii: ",")) }
-      var name = column.name
-      name.withUTF8 { append(UnsafeRawBufferPointer($0), isOnly: table.columns.count == 1) }
-    }
-    try endLine()
+    let builder = BatchBuilder(table.columns.map { _ in .text })
+    for (cells, column) in zip(builder.columns, table.columns) { cells.append(column.name) }
+    try write(builder.finish())
   }
 
   mutating func beginSection(_ section: ShownSection) {}
   mutating func endSection(_ section: ShownSection) {}
   mutating func end(failure: Failure?) {}
 
-  mutating func write(_ rows: ShownRows) throws(Failure) {
-    let batch = rows.batch
-    for row in 0..<batch.rowCount {
-      line.removeAll(keepingCapacity: true)
-      for (index, column) in batch.columns.enumerated() {
-        if index > 0 { line.append(UInt8(ascii: ",")) }
-        if column.isMissing(row) {
-          if batch.columns.count == 1 { line += Array("\"\"".utf8) }
-          continue
-        }
-        switch column.type {
-        case .text:
-          column.withBytes(at: row) { append($0, isOnly: batch.columns.count == 1) }
-        case .binary: line += Array(column.withBytes(at: row) { base64($0) }.utf8)
-        default: line += Array(column[row].description.utf8)
-        }
+  mutating func write(_ rows: ShownRows) throws(Failure) { try write(rows.batch) }
+
+  /// Writes the rows some at a time, in the place that they are sent from.
+  private func write(_ batch: Batch) throws(Failure) {
+    let columns = batch.columns.map { CSVColumn($0, isOnly: batch.columns.count == 1) }
+    var first = 0
+    while first < batch.rowCount {
+      var rows = first..<min(first + 64, batch.rowCount)
+      while rows.count > 1, room(columns, rows) > Output.room {
+        rows = first..<first + rows.count / 2
       }
-      try endLine()
+      let room = room(columns, rows)
+      if output.isTerminal || room > Output.room {
+        try writeApart(columns, first, room: room)
+        first += 1
+      } else {
+        try output.write(room: room) { place in write(columns, rows, to: place) }
+        first = rows.upperBound
+      }
     }
   }
 
-  /// Appends a cell. One that is empty and alone in its row is quoted: an empty line is no row to
-  /// many readers.
-  private mutating func append(_ cell: UnsafeRawBufferPointer, isOnly: Bool) {
-    let mustQuote = cell.contains {
-      $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") || $0 == 10 || $0 == 13
+  /// Writes one row that does not fit into the buffer, or must be made safe to look at.
+  private func writeApart(_ columns: [CSVColumn], _ row: Int, room: Int) throws(Failure) {
+    let line = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 16)
+    defer { line.deallocate() }
+    let count = write(columns, row..<row + 1, to: line.baseAddress!)
+    let bytes = UnsafeRawBufferPointer(rebasing: line[..<count])
+    guard output.isTerminal else { return try output.write(bytes) }
+    try output.write(SafeText(bytes: UnsafeRawBufferPointer(rebasing: bytes.dropLast())))
+    try output.write("\n")
+  }
+
+  private func room(_ columns: [CSVColumn], _ rows: Range<Int>) -> Int {
+    // A line end a row, for tables without a column too.
+    columns.reduce(rows.count) { $0 + $1.room(for: rows) }
+  }
+
+  /// Writes rows to a place that has room for them, and returns how many bytes that took.
+  private func write(
+    _ columns: [CSVColumn], _ rows: Range<Int>, to place: UnsafeMutableRawPointer
+  ) -> Int {
+    columns.withUnsafeBufferPointer { columns in
+      var at = place
+      for row in rows {
+        for index in 0..<columns.count {
+          at = columns[index].write(row, to: at)
+          at.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
+          at += 1
+        }
+        // The last comma becomes the end of the line.
+        if columns.isEmpty { at += 1 }
+        (at - 1).storeBytes(of: 10, as: UInt8.self)
+      }
+      return at - place
     }
-    guard mustQuote || (isOnly && cell.isEmpty) else {
-      line.append(contentsOf: cell)
+  }
+}
+
+/// A column of a batch, made ready to be written.
+private struct CSVColumn {
+  private let column: ColumnBatch
+  private let offsets: UnsafePointer<Int32>?
+  private let bytes: UnsafeRawPointer?
+  /// How many bytes there are.
+  private let end: Int
+  private let hasMissing: Bool
+  /// Whether no cell needs quotes.
+  private let isPlain: Bool
+  /// Whether it is the only one: then an empty cell is quoted, because an empty line is no row to
+  /// many readers.
+  private let isOnly: Bool
+
+  init(_ column: ColumnBatch, isOnly: Bool) {
+    self.column = column
+    self.isOnly = isOnly
+    hasMissing = column.missingCount > 0
+    guard column.type.isBytes, column.count > 0 else {
+      (offsets, bytes, end, isPlain) = (nil, nil, 0, true)
       return
     }
-    line.append(UInt8(ascii: "\""))
-    for byte in cell {
-      if byte == UInt8(ascii: "\"") { line.append(byte) }
-      line.append(byte)
-    }
-    line.append(UInt8(ascii: "\""))
+    // The column, and so its memory, is kept beside the pointers.
+    let layout = column.withUnsafeLayout { $0 }
+    let offsets = layout.offsets! + layout.start
+    self.offsets = offsets
+    bytes = layout.values
+    end = Int(offsets[column.count])
+    let start = Int(offsets[0])
+    isPlain = layout.values.map { !CSVColumn.needsQuotes($0 + start, Int(offsets[column.count]) - start) } ?? true
   }
 
-  private mutating func endLine() throws(Failure) {
-    if output.isTerminal {
-      try output.write(line.withUnsafeBytes { SafeText(bytes: $0) })
-      try output.write("\n")
+  private static func needsQuotes(_ bytes: UnsafeRawPointer, _ count: Int) -> Bool {
+    tabella_scan_has(
+      bytes.assumingMemoryBound(to: UInt8.self), count, UInt8(ascii: ","), UInt8(ascii: "\""), 10,
+      13) != 0
+  }
+
+  /// How many bytes the cells of some rows and a separator for each may take at most.
+  func room(for rows: Range<Int>) -> Int {
+    guard let offsets else { return rows.count * (ColumnBatch.longestText + 1) }
+    let text = Int(offsets[rows.upperBound] - offsets[rows.lowerBound])
+    if column.type == .binary { return (text + 2 * rows.count) / 3 * 4 + rows.count * 3 }
+    // Two quotes and a separator, every quote doubled, and what a move of fixed size overwrites.
+    return (isPlain ? text : 2 * text) + rows.count * 3 + 32
+  }
+
+  /// Writes a cell and returns the place behind it.
+  @inline(__always)
+  func write(_ row: Int, to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    if hasMissing, column.isMissing(row) { return isOnly ? writeEmpty(to: place) : place }
+    guard column.type == .text, let offsets, let bytes else { return writeOther(row, to: place) }
+    let start = Int(offsets[row])
+    let count = Int(offsets[row + 1]) - start
+    if isOnly, count == 0 { return writeEmpty(to: place) }
+    guard isPlain else { return writeText(bytes + start, count, to: place) }
+    if count <= 32, start + 32 <= end {
+      place.storeBytes(
+        of: (bytes + start).loadUnaligned(as: SIMD32<UInt8>.self), as: SIMD32<UInt8>.self)
     } else {
-      line.append(10)
-      try output.write(line)
+      place.copyMemory(from: bytes + start, byteCount: count)
     }
+    return place + count
+  }
+
+  private func writeEmpty(to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    place.storeBytes(of: 0x2222, as: UInt16.self)
+    return place + 2
+  }
+
+  private func writeOther(
+    _ row: Int, to place: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    switch column.type {
+    case .text: return isOnly ? writeEmpty(to: place) : place
+    case .binary:
+      let text = Array(column.withBytes(at: row) { base64($0) }.utf8)
+      if text.isEmpty, isOnly { return writeEmpty(to: place) }
+      UnsafeMutableRawBufferPointer(start: place, count: text.count).copyBytes(from: text)
+      return place + text.count
+    default: return place + column.writeText(of: row, to: place)
+    }
+  }
+
+  private func writeText(
+    _ cell: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    guard CSVColumn.needsQuotes(cell, count) else {
+      place.copyMemory(from: cell, byteCount: count)
+      return place + count
+    }
+    var at = place
+    func put(_ byte: UInt8) {
+      at.storeBytes(of: byte, as: UInt8.self)
+      at += 1
+    }
+    put(UInt8(ascii: "\""))
+    for index in 0..<count {
+      let byte = cell.load(fromByteOffset: index, as: UInt8.self)
+      if byte == UInt8(ascii: "\"") { put(byte) }
+      put(byte)
+    }
+    put(UInt8(ascii: "\""))
+    return at
   }
 }

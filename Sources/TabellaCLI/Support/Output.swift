@@ -8,7 +8,10 @@ final class Output {
   let isTerminal = isatty(1) == 1
   /// The terminal's width in columns; nil if it is none.
   let width: Int?
-  private var buffer: [UInt8] = []
+  private static let capacity = 1 << 17
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: Output.capacity, alignment: 64)
+  private var filled = 0
 
   init() {
     var size = winsize()
@@ -16,8 +19,9 @@ final class Output {
       isTerminal && ioctl(1, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
       ? Int(size.ws_col) : 80
     width = isTerminal ? columns : nil
-    buffer.reserveCapacity(1 << 16)
   }
+
+  deinit { buffer.deallocate() }
 
   /// Whether characters beyond ASCII can be shown, by the locale's name.
   let isUnicode: Bool = {
@@ -30,35 +34,57 @@ final class Output {
   }()
 
   /// Writes bytes of our own making, or in a pipe those of the data.
+  func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
+    if bytes.count > Output.capacity - filled { try flush() }
+    if bytes.count > Output.capacity { return try send(bytes) }
+    UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyMemory(from: bytes)
+    filled += bytes.count
+  }
+
   func write(_ bytes: [UInt8]) throws(Failure) {
-    buffer += bytes
-    if buffer.count >= 1 << 16 { try flush() }
+    let result = bytes.withUnsafeBytes { bytes in
+      Result { () throws(Failure) in try write(bytes) }
+    }
+    try result.get()
   }
 
   func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
 
   func write(_ text: SafeText) throws(Failure) { try write(text.string) }
 
-  /// Sends out what is buffered. A reader that went away ends the program quietly, as SIGPIPE does.
+  /// The most that one call of ``write(room:_:)`` may ask for.
+  static let room = capacity
+
+  /// Lets `body` write in place: it is given room for as many bytes and returns how many it wrote.
+  func write(
+    room: Int, _ body: (UnsafeMutableRawPointer) -> Int
+  ) throws(Failure) {
+    if room > Output.capacity - filled { try flush() }
+    filled += body(buffer.baseAddress! + filled)
+  }
+
+  /// Sends out what is buffered.
   func flush() throws(Failure) {
+    let count = filled
+    filled = 0
+    try send(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+  }
+
+  /// A reader that went away ends the program quietly, as SIGPIPE does.
+  private func send(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
     var sent = 0
-    while sent < buffer.count {
-      let result = buffer.withUnsafeBytes {
-        Glibc.write(1, $0.baseAddress! + sent, $0.count - sent)
-      }
+    while sent < bytes.count {
+      let result = Glibc.write(1, bytes.baseAddress! + sent, bytes.count - sent)
       if result >= 0 {
         sent += result
       } else if errno == EPIPE {
         exit(ExitStatus.brokenPipe.code)
       } else if errno != EINTR {
-        let reason = String(cString: strerror(errno))
-        buffer = []
         throw Failure(
           status: .failed, subject: "standard output", code: "io",
-          message: "cannot be written: \(reason)")
+          message: "cannot be written: \(String(cString: strerror(errno)))")
       }
     }
-    buffer.removeAll(keepingCapacity: true)
   }
 }
 

@@ -2,8 +2,8 @@ import Tabella
 
 /// Walks through the sections and rows of a source, in order, and never further than asked.
 struct TableReader {
-  /// Rows a batch.
-  private static let batchSize = 1024
+  /// Rows of the first batch, which should come at once, and of the largest.
+  private static let batchSizes = (first: 1024, largest: 1 << 19)
 
   let source: any TableDataSource
   let columns: [Int]
@@ -49,11 +49,12 @@ struct TableReader {
     _ section: Int, from first: Int, limit: Int, _ rows: (Batch, Int, Int) throws -> Void
   ) throws -> Int {
     var next = first
+    var size = TableReader.batchSizes.first
     while next - first < limit {
       let batch = try source.rows(
         RowRequest(
           section: section, first: next,
-          count: min(TableReader.batchSize, limit - (next - first)),
+          count: min(size, limit - (next - first)),
           columns: columns, includesIDs: includesIDs))
       if batch.rowCount == 0 {
         try checkEnd(section, next)
@@ -61,6 +62,7 @@ struct TableReader {
       }
       try rows(batch, section, next)
       next += batch.rowCount
+      size = min(size * 2, TableReader.batchSizes.largest)
     }
     return next - first
   }

@@ -1,0 +1,34 @@
+import Tabella
+import Testing
+
+@Suite struct CellTextTests {
+  /// What is written is what the description says, to the last digit.
+  @Test func textIsTheDescription() throws {
+    var integers: [Int64] = [0, 1, -1, .max, .min, 9, 10, -10]
+    var power: Int64 = 1
+    for _ in 0..<18 {
+      power *= 10
+      integers += [power, power - 1, -power, 1 - power]
+    }
+    let reals: [Double] = [
+      0, -0.5, 1, 1.5e300, .infinity, -.infinity, .nan, 5e-324, .greatestFiniteMagnitude, 0.1,
+    ]
+    let dates = [0, -1, 1_700_000_000_123_456_789, .max, .min].map {
+      Timestamp(nanoseconds: $0)
+    }
+    let cells: [(ColumnType, [Cell])] = [
+      (.integer, integers.map { .integer($0) }), (.real, reals.map { .real($0) }),
+      (.boolean, [true, false]), (.date, dates.map { .date($0) }),
+    ]
+    for (type, cells) in cells {
+      let builder = BatchBuilder([type])
+      for cell in cells { builder.columns[0].append(cell) }
+      let column = builder.finish().columns[0]
+      var place = [UInt8](repeating: 0, count: ColumnBatch.longestText)
+      for (row, cell) in cells.enumerated() {
+        let count = place.withUnsafeMutableBytes { column.writeText(of: row, to: $0.baseAddress!) }
+        #expect(String(decoding: place[..<count], as: UTF8.self) == cell.description)
+      }
+    }
+  }
+}
