@@ -33,10 +33,14 @@ struct CSVFormat: Format {
       }
       let room = room(columns, rows)
       if output.isTerminal || room > Output.room {
-        try writeApart(columns, first, room: room)
+        try withExtendedLifetime(batch) { () throws(Failure) in
+          try writeApart(columns, first, room: room)
+        }
         first += 1
       } else {
-        try output.write(room: room) { place in write(columns, rows, to: place) }
+        try output.write(room: room) { place in
+          withExtendedLifetime(batch) { write(columns, rows, to: place) }
+        }
         first = rows.upperBound
       }
     }
@@ -79,14 +83,16 @@ struct CSVFormat: Format {
   }
 }
 
-/// A column of a batch, made ready to be written.
+/// A column of a batch, made ready to be written: pointers only, so that to use it costs no counting of
+/// references. The batch must live longer.
 private struct CSVColumn {
-  private let column: ColumnBatch
+  private let type: ColumnType
+  private let count: Int
+  private let missingCount: Int
+  private let layout: ColumnBatch.Layout
   private let offsets: UnsafePointer<Int32>?
-  private let bytes: UnsafeRawPointer?
-  /// How many bytes there are.
+  /// Where the bytes of the text end.
   private let end: Int
-  private let hasMissing: Bool
   /// Whether no cell needs quotes.
   private let isPlain: Bool
   /// Whether it is the only one: then an empty cell is quoted, because an empty line is no row to
@@ -94,21 +100,26 @@ private struct CSVColumn {
   private let isOnly: Bool
 
   init(_ column: ColumnBatch, isOnly: Bool) {
-    self.column = column
+    type = column.type
+    count = column.count
+    missingCount = column.missingCount
+    layout = column.withUnsafeLayout { $0 }
     self.isOnly = isOnly
-    hasMissing = column.missingCount > 0
     guard column.type.isBytes, column.count > 0 else {
-      (offsets, bytes, end, isPlain) = (nil, nil, 0, true)
+      (offsets, end, isPlain) = (nil, 0, true)
       return
     }
-    // The column, and so its memory, is kept beside the pointers.
-    let layout = column.withUnsafeLayout { $0 }
     let offsets = layout.offsets! + layout.start
     self.offsets = offsets
-    bytes = layout.values
-    end = Int(offsets[column.count])
-    let start = Int(offsets[0])
-    isPlain = layout.values.map { !CSVColumn.needsQuotes($0 + start, Int(offsets[column.count]) - start) } ?? true
+    let (start, end) = (Int(offsets[0]), Int(offsets[column.count]))
+    self.end = end
+    isPlain = layout.values.map { !CSVColumn.needsQuotes($0 + start, end - start) } ?? true
+  }
+
+  /// The column, for what is not done often.
+  private var column: ColumnBatch {
+    ColumnBatch(
+      unsafeLayout: layout, type: type, count: count, missingCount: missingCount, owner: nil)
   }
 
   private static func needsQuotes(_ bytes: UnsafeRawPointer, _ count: Int) -> Bool {
@@ -121,7 +132,7 @@ private struct CSVColumn {
   func room(for rows: Range<Int>) -> Int {
     guard let offsets else { return rows.count * (ColumnBatch.longestText + 1) }
     let text = Int(offsets[rows.upperBound] - offsets[rows.lowerBound])
-    if column.type == .binary { return (text + 2 * rows.count) / 3 * 4 + rows.count * 3 }
+    if type == .binary { return (text + 2 * rows.count) / 3 * 4 + rows.count * 3 }
     // Two quotes and a separator, every quote doubled, and what a move of fixed size overwrites.
     return (isPlain ? text : 2 * text) + rows.count * 3 + 32
   }
@@ -129,8 +140,10 @@ private struct CSVColumn {
   /// Writes a cell and returns the place behind it.
   @inline(__always)
   func write(_ row: Int, to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
-    if hasMissing, column.isMissing(row) { return isOnly ? writeEmpty(to: place) : place }
-    guard column.type == .text, let offsets, let bytes else { return writeOther(row, to: place) }
+    if missingCount > 0, column.isMissing(row) { return isOnly ? writeEmpty(to: place) : place }
+    guard type == .text, let offsets, let bytes = layout.values else {
+      return writeOther(row, to: place)
+    }
     let start = Int(offsets[row])
     let count = Int(offsets[row + 1]) - start
     if isOnly, count == 0 { return writeEmpty(to: place) }
@@ -152,7 +165,7 @@ private struct CSVColumn {
   private func writeOther(
     _ row: Int, to place: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
-    switch column.type {
+    switch type {
     case .text: return isOnly ? writeEmpty(to: place) : place
     case .binary:
       let text = Array(column.withBytes(at: row) { base64($0) }.utf8)
