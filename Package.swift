@@ -44,6 +44,7 @@ struct Plugin {
 let plugins = [
   Plugin(name: "CSV", library: "tabella-csv"),
   Plugin(name: "Processes", library: "tabella-processes"),
+  Plugin(name: "Text", library: "tabella-text"),
 ]
 
 let package = Package(

@@ -2,4 +2,5 @@
 public let shippedManifests: [[UInt8]] = [
   PackageResources.tabella_csv_json,
   PackageResources.tabella_processes_json,
+  PackageResources.tabella_text_json,
 ]

@@ -79,6 +79,14 @@ public final class RecordReader {
     return nil
   }
 
+  /// Returns the number of the record with this id; nil if there is none, or it is another now.
+  public func number(ofRecordWithID id: String) throws(TableError) -> Int? {
+    guard let offset = id.split(separator: ".").first.flatMap({ Int($0, radix: 16) }),
+      let number = try number(ofRecordAt: offset), let page = try page(with: number)
+    else { return nil }
+    return page.id(of: number) == id ? number : nil
+  }
+
   /// Makes the page whose first record has this number and begins at `offset`.
   private func load(
     _ number: Int, at offset: Int, _ size: Int
@@ -246,6 +254,12 @@ public struct RecordPage {
   public func bytes(of number: Int) -> UnsafeRawBufferPointer {
     let start = start(of: number)
     return UnsafeRawBufferPointer(start: bytes + start, count: end(of: number) - start)
+  }
+
+  /// An id for a record that holds as long as nothing before it and nothing in it changes: where it
+  /// begins in the text and a digest of it, in hexadecimal.
+  public func id(of number: Int) -> String {
+    "\(String(offset(of: number), radix: 16)).\(String(digest64(bytes(of: number)), radix: 16))"
   }
 
   private func byte(_ at: Int) -> UInt8 { bytes.load(fromByteOffset: at, as: UInt8.self) }

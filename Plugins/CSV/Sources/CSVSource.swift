@@ -9,7 +9,7 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
 
   private(set) var columns: [Column]
   private let file: any ByteSource
-  private let transcoder: Transcoder?
+  private let decoded: DecodedText
   private let reader: RecordReader
   private let cells: Cells
   private let cancel = CancelFlag()
@@ -20,9 +20,9 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
   init(path: [UInt8], options: Options) throws(TableError) {
     let opened = try OpenFile(path: path)
     file = opened.bytes()
-    transcoder = try CSVSource.transcoder(file, options.encoding)
-    let text: any ByteSource = transcoder?.bytes() ?? file
-    var sniffer = try Sniffer(text, skip: options.skip)
+    decoded = try DecodedText(file, encoding: options.encoding)
+    let text = decoded.bytes
+    var sniffer = try Sniffer(text, from: decoded.start, skip: options.skip)
     var rules = RecordRules(
       quote: options.quote, escape: options.escape, endsAtCarriageReturn: true)
     let separator = sniffer.takeSeparatorLine()
@@ -59,18 +59,6 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
   }
 
   deinit { cell.deallocate() }
-
-  private static func transcoder(
-    _ file: any ByteSource, _ encoding: String?
-  ) throws(TableError) -> Transcoder? {
-    if let encoding { return try Transcoder(file, from: encoding) }
-    let sample = try file.bytes(at: 0, count: 4)
-    if sample == [0xFF, 0xFE, 0, 0] { return try Transcoder(file, from: "UTF-32LE") }
-    if sample == [0, 0, 0xFE, 0xFF] { return try Transcoder(file, from: "UTF-32BE") }
-    if sample.starts(with: [0xFF, 0xFE]) { return try Transcoder(file, from: "UTF-16LE") }
-    if sample.starts(with: [0xFE, 0xFF]) { return try Transcoder(file, from: "UTF-16BE") }
-    return nil
-  }
 
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
 
@@ -132,7 +120,7 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
       }
     }
     if let ids = builder.ids {
-      for record in records { ids.append(id(of: page, record)) }
+      for record in records { ids.append(page.id(of: record)) }
     }
     if page.isUnclosed, records.contains(page.numbers.upperBound - 1) { noteUnclosed(page) }
   }
@@ -234,23 +222,12 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
 
   // Ids
 
-  private func id(of page: RecordPage, _ record: Int) -> String {
-    let offset = String(page.offset(of: record), radix: 16)
-    return "\(offset).\(String(digest64(page.bytes(of: record)), radix: 16))"
-  }
-
   func indexPath(forID id: String) throws(TableError) -> IndexPath {
     cancel.begin()
-    let parts = id.split(separator: ".")
-    guard parts.count == 2, let offset = Int(parts[0], radix: 16),
-      UInt64(parts[1], radix: 16) != nil,
-      let number = try reader.number(ofRecordAt: offset),
-      let page = try reader.page(with: number)
-    else { throw TableError(.notFound, "there is no row with the id \(id)") }
-    let isSame = self.id(of: page, number) == id
+    let number = try reader.number(ofRecordWithID: id)
     try file.checkUnchanged()
-    guard isSame else {
-      throw TableError(.notFound, "the row with the id \(id) was changed or moved")
+    guard let number else {
+      throw TableError(.notFound, "there is no row with the id \(id); it was changed or moved")
     }
     return IndexPath(section: 0, row: number)
   }
@@ -277,9 +254,7 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
   }
 
   private func noteUnconverted() {
-    guard let transcoder, let position = transcoder.firstFailure else { return }
-    remarks.add(
-      "encoding", "byte \(position) could not be converted to UTF-8 and is shown as U+FFFD")
+    if let remark = decoded.remark { remarks.add("encoding", remark) }
   }
 }
 
@@ -294,16 +269,4 @@ extension Cells {
     }
     return String(decoding: name[..<written].map { $0 == 0 ? 0xFF : $0 }, as: UTF8.self)
   }
-}
-
-/// Remarks on the text, the first of each kind.
-struct Remarks {
-  private var pending: [Diagnostic] = []
-  private var kinds: Set<String> = []
-
-  mutating func add(_ kind: String, _ message: @autoclosure () -> String) {
-    if kinds.insert(kind).inserted { pending.append(Diagnostic(.warning, message())) }
-  }
-
-  mutating func next() -> Diagnostic? { pending.isEmpty ? nil : pending.removeFirst() }
 }

@@ -13,10 +13,10 @@ struct Sniffer {
   /// Where the first record begins.
   private(set) var start: Int
 
-  /// Steps over a byte order mark and `skip` lines and reads the sample that follows.
-  init(_ source: any ByteSource, skip: Int) throws(TableError) {
-    let hasMark = try source.bytes(at: 0, count: 3) == [0xEF, 0xBB, 0xBF]
-    start = try Sniffer.skipLines(skip, from: hasMark ? 3 : 0, source)
+  /// Steps over `skip` lines and reads the sample that follows.
+  init(_ source: any ByteSource, from start: Int, skip: Int) throws(TableError) {
+    self.start = try Sniffer.skipLines(skip, from: start, source)
+    let start = self.start
     sampleStart = start
     // One byte more tells whether the sample is all there is.
     let bytes = try source.bytes(at: start, count: Sniffer.sampleSize + 1)

@@ -202,7 +202,6 @@ import Testing
       arguments: ["show", "csv:/etc/passwd", "-o", "colour=1"], status: 2,
       says: ["colour", "delimiter"]),
     Trouble(arguments: ["show", "csv:/etc/passwd", "-o", "skip=x"], status: 2, says: ["integer"]),
-    Trouble(arguments: ["show", "/etc/passwd"], status: 3, says: ["--provider"]),
     Trouble(
       arguments: ["show", "/etc/passwd", "--provider", "nobody"], status: 3,
       says: ["nobody", "csv"]),
@@ -410,7 +409,7 @@ import Testing
   @Test func providersAndDescribe() throws {
     let providers = try json(tabella("providers", "--json"))
     let ids = (providers["providers"] as? [[String: Any]])?.map { $0["id"] as? String }
-    #expect(ids == ["csv", "processes"])
+    #expect(ids == ["csv", "processes", "text"])
   }
 
   @Test func describesEverything() throws {
@@ -453,19 +452,21 @@ import Testing
 
   /// The built files still work when they are copied elsewhere together.
   @Test func aCopyWorks() throws {
-    for file in ["tabella", "libtabella-csv.so", "libtabella-processes.so"] {
+    for file in [
+      "tabella", "libtabella-csv.so", "libtabella-processes.so", "libtabella-text.so",
+    ] {
       try FileManager.default.copyItem(
         atPath: "\(buildFolder)/\(file)", toPath: "\(folder.path)/\(file)")
     }
     let result = try run(folder.path + "/tabella", ["count", people])
     #expect(result.status == 0 && result.text == "3\n")
     try FileManager.default.removeItem(atPath: folder.path + "/libtabella-csv.so")
-    let broken = try run(folder.path + "/tabella", ["count", people])
+    let broken = try run(folder.path + "/tabella", ["count", "csv:\(people)"])
     #expect(broken.status == 3)
   }
 
   /// Only the entry is visible in a shipped library.
-  @Test(arguments: ["csv", "processes"])
+  @Test(arguments: ["csv", "processes", "text"])
   func exportsTheEntryAlone(_ name: String) throws {
     let nm = try #require(findProgram("nm", "llvm-nm"))
     let result = try run(nm, ["-D", "--defined-only", "\(buildFolder)/libtabella-\(name).so"])

@@ -11,7 +11,8 @@ import Testing
       integers += [power, power - 1, -power, 1 - power]
     }
     let reals: [Double] = [
-      0, -0.5, 1, 1.5e300, .infinity, -.infinity, .nan, 5e-324, .greatestFiniteMagnitude, 0.1,
+      0, -0.5, 1, 1.5e300, .infinity, -.infinity, .nan, .leastNonzeroMagnitude,
+      .greatestFiniteMagnitude, 0.1,
     ]
     let dates = [0, -1, 1_700_000_000_123_456_789, .max, .min].map {
       Timestamp(nanoseconds: $0)

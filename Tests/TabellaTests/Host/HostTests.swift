@@ -208,7 +208,8 @@ import Testing
 
   @Test func shippedProvidersAreFoundBesideTheExecutable() {
     let catalogue = Host(searchPath: SearchPath([buildFolder])).catalogue
-    #expect(catalogue.entries.filter(\.isShipped).map(\.manifest.id) == ["csv", "processes"])
+    #expect(
+      catalogue.entries.filter(\.isShipped).map(\.manifest.id) == ["csv", "processes", "text"])
   }
 
   @Test func choosesBySchemePatternAndMagic() throws {

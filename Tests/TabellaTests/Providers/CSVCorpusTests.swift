@@ -94,11 +94,12 @@ enum ExpectedCell: Decodable, Hashable {
 }
 
 /// All rows of section 0.
-func readAll(_ source: any TableDataSource) throws -> [[Cell]] {
+func readAll(_ source: any TableDataSource, section: Int = 0) throws -> [[Cell]] {
   var rows: [[Cell]] = []
   while true {
     let batch = try source.rows(
-      RowRequest(first: rows.count, count: 1000, columns: Array(source.columns.indices)))
+      RowRequest(
+        section: section, first: rows.count, count: 1000, columns: Array(source.columns.indices)))
     if batch.rowCount == 0 { return rows }
     for row in 0..<batch.rowCount { rows.append(batch.row(row)) }
   }

@@ -5,6 +5,7 @@ import TabellaConformance
 import TabellaHost
 import TabellaProcesses
 import TabellaSDK
+import TabellaText
 import Testing
 
 /// One suite on every road: each provider in process, through the C contract, and as a library.
@@ -35,6 +36,14 @@ import Testing
     Subject(
       provider: CSVProvider.self, location: "\(packageFolder)/Package.swift",
       options: ["types": "infer", "delimiter": "space", "header": "false"]),
+    Subject(provider: TextProvider.self, location: "\(packageFolder)/README.md"),
+    Subject(
+      provider: TextProvider.self, location: "\(packageFolder)/README.md",
+      options: ["sections": "headings"]),
+    Subject(
+      provider: TextProvider.self, location: "\(packageFolder)/LICENSE",
+      options: ["sections": "paragraphs"]),
+    Subject(provider: TextProvider.self, location: "/bin/true"),
   ]
 
   @Test(arguments: subjects)

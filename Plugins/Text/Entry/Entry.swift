@@ -1,0 +1,9 @@
+import TabellaSDK
+import TabellaText
+
+// The contract names it.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+@c @implementation
+public func tabella_provider_entry(_ entry: UnsafeMutablePointer<tabella_entry>) -> Int32 {
+  TextProvider.export(to: entry)
+}

@@ -1,0 +1,119 @@
+import Tabella
+
+/// How headings look in a file.
+enum HeadingStyle {
+  /// `# Title`, outside fenced code (CommonMark 4.2 and 4.5).
+  case markdown
+  /// `[section]`.
+  case ini
+
+  private static let extensions: [String: HeadingStyle] = [
+    "md": .markdown, "markdown": .markdown, "mdown": .markdown, "mkd": .markdown,
+    "ini": .ini, "cfg": .ini, "conf": .ini, "toml": .ini, "desktop": .ini, "service": .ini,
+    "socket": .ini, "timer": .ini, "target": .ini, "mount": .ini,
+  ]
+
+  /// The style that a file's name tells; nil if it tells none.
+  init?(fileName: [UInt8]) {
+    guard let dot = fileName.lastIndex(of: UInt8(ascii: ".")) else { return nil }
+    let name = String(decoding: fileName[(dot + 1)...], as: UTF8.self).lowercased()
+    guard let style = HeadingStyle.extensions[name] else { return nil }
+    self = style
+  }
+}
+
+/// Tells headings from other lines, which it must be shown in order.
+struct HeadingReader {
+  /// Nil until the first line that looks like a heading decides.
+  private(set) var style: HeadingStyle?
+  /// The fence that code is in: its character and how long it is.
+  private var fence: (character: UInt8, length: Int)?
+
+  init(_ style: HeadingStyle?) { self.style = style }
+
+  /// Whether the next line is a heading.
+  mutating func isHeading(_ line: UnsafeRawBufferPointer) -> Bool {
+    // Nearly all lines begin with something else.
+    guard let first = line.first,
+      first <= UInt8(ascii: "[") || first == UInt8(ascii: "`")
+        || first == UInt8(ascii: "~")
+    else { return false }
+    if style != .ini {
+      if isInFence(line) { return false }
+      if HeadingReader.markdownTitle(line) != nil {
+        style = .markdown
+        return true
+      }
+    }
+    guard style != .markdown, HeadingReader.iniTitle(line) != nil else { return false }
+    style = .ini
+    return true
+  }
+
+  /// The title of a line that is a heading: without its marks.
+  func title(_ line: UnsafeRawBufferPointer) -> String {
+    let range =
+      style == .ini ? HeadingReader.iniTitle(line) : HeadingReader.markdownTitle(line)
+    return String(decoding: line[range ?? 0..<line.count], as: UTF8.self)
+  }
+
+  /// Follows fences; a fence's own lines are in it.
+  private mutating func isInFence(_ line: UnsafeRawBufferPointer) -> Bool {
+    let indent = line.prefix { $0 == UInt8(ascii: " ") }.count
+    guard indent <= 3, indent < line.count else { return fence != nil }
+    let character = line[indent]
+    let length = line[indent...].prefix { $0 == character }.count
+    let isMark =
+      (character == UInt8(ascii: "`") || character == UInt8(ascii: "~")) && length >= 3
+    guard let open = fence else {
+      if isMark { fence = (character, length) }
+      return isMark
+    }
+    let isBare = line[(indent + length)...].allSatisfy { $0.isBlank }
+    if isMark, character == open.character, length >= open.length, isBare { fence = nil }
+    return true
+  }
+
+  private static func markdownTitle(_ line: UnsafeRawBufferPointer) -> Range<Int>? {
+    let indent = line.prefix { $0 == UInt8(ascii: " ") }.count
+    let marks = line[indent...].prefix { $0 == UInt8(ascii: "#") }.count
+    let start = indent + marks
+    guard indent <= 3, 1...6 ~= marks, start == line.count || line[start].isBlank else {
+      return nil
+    }
+    var title = trimmed(line, start..<line.count)
+    // A closing run of marks stands behind a blank.
+    let closing = line[title].reversed().prefix { $0 == UInt8(ascii: "#") }.count
+    let end = title.upperBound - closing
+    if closing > 0, end == title.lowerBound || line[end - 1].isBlank {
+      title = trimmed(line, title.lowerBound..<end)
+    }
+    return title
+  }
+
+  private static func iniTitle(_ line: UnsafeRawBufferPointer) -> Range<Int>? {
+    var title = trimmed(line, 0..<line.count)
+    guard title.count >= 2, line[title.lowerBound] == UInt8(ascii: "["),
+      line[title.upperBound - 1] == UInt8(ascii: "]")
+    else { return nil }
+    title = title.lowerBound + 1..<title.upperBound - 1
+    // TOML doubles the brackets of a table in an array.
+    if title.count >= 2, line[title.lowerBound] == UInt8(ascii: "["),
+      line[title.upperBound - 1] == UInt8(ascii: "]")
+    {
+      title = title.lowerBound + 1..<title.upperBound - 1
+    }
+    return trimmed(line, title)
+  }
+
+  private static func trimmed(_ line: UnsafeRawBufferPointer, _ range: Range<Int>) -> Range<Int> {
+    var (start, end) = (range.lowerBound, range.upperBound)
+    while start < end, line[start].isBlank { start += 1 }
+    while start < end, line[end - 1].isBlank { end -= 1 }
+    return start..<end
+  }
+}
+
+extension UInt8 {
+  var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+}

@@ -1,0 +1,116 @@
+import Tabella
+import TabellaFiles
+import TabellaSDK
+
+/// The bytes of a file that is no text, 16 a row: where they are, in hexadecimal, and as ASCII.
+final class HexSource: ProviderSource, TableIdentity {
+  private static let width = 16
+  /// How many rows a batch has at most.
+  private static let batchRows = 1 << 13
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  let columns = [Column("offset", .integer), Column("bytes"), Column("text")]
+  private let file: any ByteSource
+  private let cancel = CancelFlag()
+  /// How many bytes of a stream are known to be there, and whether that is all.
+  private var known = 0
+  private var isComplete = false
+
+  init(_ file: any ByteSource) { self.file = file }
+
+  var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
+
+  func version() throws(TableError) -> Version? {
+    try file.checkUnchanged()
+    return file.version
+  }
+
+  func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+    guard section == 0 else { throw .noSection(section) }
+    cancel.begin()
+    try know(rows: minimum)
+    try file.checkUnchanged()
+    let rows = (known + HexSource.width - 1) / HexSource.width
+    // The last row of a stream may still be short.
+    return isComplete ? .exact(rows) : .atLeast(known / HexSource.width)
+  }
+
+  private func know(rows minimum: Int) throws(TableError) {
+    if let size = file.size { (known, isComplete) = (size, true) }
+    var block = [UInt8](repeating: 0, count: 1 << 16)
+    while !isComplete, known / HexSource.width < minimum {
+      try cancel.check()
+      let got = try fill(&block, at: known)
+      known += got
+      isComplete = got < block.count
+    }
+  }
+
+  private func fill(_ block: inout [UInt8], at offset: Int) throws(TableError) -> Int {
+    let bytes = try file.bytes(at: offset, count: block.count)
+    block.replaceSubrange(..<bytes.count, with: bytes)
+    return bytes.count
+  }
+
+  func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    try check(request)
+    guard request.section == 0 else { throw .noSection(request.section) }
+    cancel.begin()
+    let (start, overflow) = request.first.multipliedReportingOverflow(by: HexSource.width)
+    let wanted = min(request.count, HexSource.batchRows)
+    let bytes = overflow ? [] : try file.bytes(at: start, count: wanted * HexSource.width)
+    if bytes.isEmpty, request.first > 0 {
+      let count = try numberOfRows(inSection: 0, knowing: .max).value
+      guard request.first <= count else { throw .noRow(request.first, inSection: 0, of: count) }
+    }
+    let builder = BatchBuilder(for: request, of: columns)
+    let rows = (bytes.count + HexSource.width - 1) / HexSource.width
+    for row in 0..<rows {
+      let at = row * HexSource.width
+      let line = bytes[at..<min(at + HexSource.width, bytes.count)]
+      for (cells, column) in zip(builder.columns, request.columns) {
+        switch column {
+        case 0: cells.append(Int64(start + at))
+        case 1: append(hexadecimal(line), to: cells)
+        default: append(line.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }, to: cells)
+        }
+      }
+      builder.ids?.append(id(of: line, at: start + at))
+    }
+    try file.checkUnchanged()
+    return builder.finish(rowCount: rows, isUTF8: true)
+  }
+
+  private func append(_ bytes: [UInt8], to cells: ColumnBuilder) {
+    bytes.withUnsafeBytes { cells.append(bytes: $0) }
+  }
+
+  /// `48 65 6c 6c 6f`, with a second blank in the middle.
+  private func hexadecimal(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    var text: [UInt8] = []
+    text.reserveCapacity(3 * HexSource.width + 1)
+    for (index, byte) in bytes.enumerated() {
+      if index > 0 { text.append(UInt8(ascii: " ")) }
+      if index == HexSource.width / 2 { text.append(UInt8(ascii: " ")) }
+      text.append(HexSource.digits[Int(byte >> 4)])
+      text.append(HexSource.digits[Int(byte & 15)])
+    }
+    return text
+  }
+
+  private func id(of bytes: ArraySlice<UInt8>, at offset: Int) -> String {
+    "\(String(offset, radix: 16)).\(String(bytes.withUnsafeBytes { digest64($0) }, radix: 16))"
+  }
+
+  func indexPath(forID id: String) throws(TableError) -> IndexPath {
+    guard let offset = id.split(separator: ".").first.flatMap({ Int($0, radix: 16) }), offset >= 0,
+      offset.isMultiple(of: HexSource.width)
+    else { throw TableError(.notFound, "there is no row with the id \(id)") }
+    let bytes = try file.bytes(at: offset, count: HexSource.width)
+    try file.checkUnchanged()
+    guard !bytes.isEmpty, self.id(of: bytes[...], at: offset) == id else {
+      throw TableError(.notFound, "there is no row with the id \(id)")
+    }
+    return IndexPath(section: 0, row: offset / HexSource.width)
+  }
+}

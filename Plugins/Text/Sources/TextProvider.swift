@@ -1,0 +1,42 @@
+import Tabella
+import TabellaFiles
+import TabellaSDK
+
+/// Shows the lines of a file, or the bytes of one that is no text: docs/providers/text.md.
+public struct TextProvider: Provider {
+  public static let id = "text"
+  public static let version = "0.1.0"
+  public static let options: [OptionDeclaration] = [
+    OptionDeclaration(
+      "sections", default: "none", choices: Sectioning.allCases.map(\.rawValue),
+      summary: "what starts a section: a blank line, or a heading (Markdown's #, INI's [section])"),
+    OptionDeclaration(
+      "encoding", default: "auto", summary: "how the bytes are text: auto or an iconv name"),
+  ]
+
+  public init() {}
+
+  public func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
+    for (name, value) in request.options {
+      guard let option = TextProvider.options.first(where: { $0.name == name }) else {
+        throw TableError(.invalidArgument, "there is no option \(name)")
+      }
+      try option.check(value)
+    }
+    let encoding = request.options["encoding"].flatMap { $0 == "auto" ? nil : $0 }
+    if encoding?.isEmpty == true {
+      throw TableError(.invalidArgument, "option encoding cannot be empty: it must be a name")
+    }
+    let file = try OpenFile(path: request.location).bytes()
+    if encoding == nil, !(try file.looksLikeText()) { return HexSource(file) }
+    return try TextSource(
+      file, encoding: encoding,
+      sectioning: request.options["sections"].flatMap(Sectioning.init) ?? .none,
+      headings: HeadingStyle(fileName: request.location))
+  }
+}
+
+/// What starts a section.
+enum Sectioning: String, CaseIterable {
+  case none, paragraphs, headings
+}

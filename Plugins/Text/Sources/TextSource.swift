@@ -1,0 +1,236 @@
+import Tabella
+import TabellaFiles
+import TabellaSDK
+
+/// The lines of a text, in one section or in those that it has.
+final class TextSource: ProviderSource, TableSections, TableIdentity, TableSupplementary,
+  TableDiagnostics
+{
+  /// After how many bytes of lines a batch ends early.
+  private static let batchSize = 1 << 20
+  /// How many lines a preview of a section has, and how many around a row.
+  private static let previewLines = (section: 10, around: 3)
+  private static let longestPreviewLine = 1000
+
+  let columns = [Column("line")]
+  private let file: any ByteSource
+  private let decoded: DecodedText
+  private let reader: RecordReader
+  private let sectioning: Sectioning
+  private var finder: SectionFinder
+  private let cancel = CancelFlag()
+  private var remarks = Remarks()
+
+  init(
+    _ file: any ByteSource, encoding: String?, sectioning: Sectioning, headings: HeadingStyle?
+  ) throws(TableError) {
+    self.file = file
+    self.sectioning = sectioning
+    decoded = try DecodedText(file, encoding: encoding)
+    let index = RecordIndex(decoded.bytes, from: decoded.start, rules: .lines, cancel: cancel)
+    reader = RecordReader(decoded.bytes, index, rules: .lines)
+    finder = SectionFinder(sectioning, HeadingReader(headings))
+    try file.checkUnchanged()
+  }
+
+  var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
+  var sections: (any TableSections)? { sectioning == .none ? nil : self }
+  var sectionIndex: (any TableSectionIndex)? { sectioning == .headings ? self : nil }
+
+  func version() throws(TableError) -> Version? {
+    try file.checkUnchanged()
+    return file.version
+  }
+
+  // Sections and rows
+
+  func numberOfSections(knowing minimum: Int) throws(TableError) -> Count {
+    guard sectioning != .none else { return .exact(1) }
+    cancel.begin()
+    try find { $0.sections.count >= minimum }
+    return finder.isComplete ? .exact(finder.sections.count) : .atLeast(finder.sections.count)
+  }
+
+  func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+    cancel.begin()
+    guard sectioning != .none else {
+      guard section == 0 else { throw .noSection(section) }
+      try reader.index.know(minimum)
+      try file.checkUnchanged()
+      let known = reader.index.known
+      return reader.index.isComplete ? .exact(known) : .atLeast(known)
+    }
+    let lines = try lines(ofSection: section, knowing: minimum)
+    return finder.isEnded(section) ? .exact(lines.count) : .atLeast(lines.count)
+  }
+
+  /// The lines of a section, at least `minimum` of them if there are as many.
+  private func lines(
+    ofSection section: Int, knowing minimum: Int
+  ) throws(TableError) -> Range<Int> {
+    guard section >= 0 else { throw .noSection(section) }
+    try find {
+      $0.isEnded(section)
+        || ($0.sections.count > section && $0.sections[section].lines.count >= minimum)
+    }
+    guard section < finder.sections.count else { throw .noSection(section) }
+    return finder.sections[section].lines
+  }
+
+  private func find(until isEnough: (SectionFinder) -> Bool) throws(TableError) {
+    try finder.read(reader, cancel, until: isEnough)
+    try file.checkUnchanged()
+  }
+
+  func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
+    guard sectioning != .none else {
+      guard section == 0 else { throw .noSection(section) }
+      return nil
+    }
+    _ = try lines(ofSection: section, knowing: 0)
+    guard place == .header, let heading = finder.sections[section].heading else { return nil }
+    return try title(ofLine: heading)
+  }
+
+  private func title(ofLine number: Int) throws(TableError) -> String? {
+    try reader.page(with: number).map { finder.headings.title($0.bytes(of: number)) }
+  }
+
+  func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    try check(request)
+    cancel.begin()
+    let wanted = request.first.addingReportingOverflow(request.count)
+    var lines = 0..<Int.max
+    if sectioning == .none {
+      guard request.section == 0 else { throw .noSection(request.section) }
+    } else {
+      lines = try self.lines(
+        ofSection: request.section, knowing: wanted.overflow ? .max : wanted.partialValue)
+      guard request.first <= lines.count else {
+        throw .noRow(request.first, inSection: request.section, of: lines.count)
+      }
+    }
+    let batch = try batch(
+      lines.dropFirst(request.first).prefix(request.count), request)
+    if batch.rowCount == 0, sectioning == .none, request.first > reader.index.known {
+      throw .noRow(request.first, inSection: 0, of: reader.index.known)
+    }
+    return batch
+  }
+
+  /// The first of these lines, as many as a batch holds and as there are.
+  private func batch(_ lines: Range<Int>, _ request: RowRequest) throws(TableError) -> Batch {
+    let builder = BatchBuilder(for: request, of: columns)
+    var next = lines.lowerBound
+    var size = 0
+    while next < lines.upperBound, size < TextSource.batchSize,
+      let page = try reader.page(with: next)
+    {
+      let numbers = next..<min(lines.upperBound, page.numbers.upperBound)
+      let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: next)
+      // What does not fit any more begins the next batch.
+      if next > lines.lowerBound, size + bytes > Int(Int32.max) { break }
+      for column in builder.columns {
+        column.append(numbers.count, room: bytes) { number, place in
+          let line = page.bytes(of: numbers.lowerBound + number)
+          memcpy(place, line.baseAddress!, line.count)
+          return line.count
+        }
+      }
+      if let ids = builder.ids { for number in numbers { ids.append(page.id(of: number)) } }
+      size += bytes + numbers.count * 8
+      next = numbers.upperBound
+    }
+    try file.checkUnchanged()
+    if let remark = decoded.remark { remarks.add("encoding", remark) }
+    return builder.finish(rowCount: next - lines.lowerBound)
+  }
+
+  func indexPath(forID id: String) throws(TableError) -> IndexPath {
+    cancel.begin()
+    guard let line = try reader.number(ofRecordWithID: id) else {
+      throw TableError(.notFound, "there is no row with the id \(id)")
+    }
+    guard sectioning != .none else { return IndexPath(section: 0, row: line) }
+    try find { $0.sections.last.map { $0.lines.upperBound > line } ?? false }
+    guard let section = finder.section(ofLine: line) else {
+      throw TableError(.notFound, "the line with the id \(id) is no row")
+    }
+    return IndexPath(section: section, row: line - finder.sections[section].lines.lowerBound)
+  }
+
+  // Beside the rows
+
+  func supplementaryKinds() -> [String] { ["preview"] }
+
+  /// The preview of a section is how it begins; of a row, what stands around it.
+  func supplementaryElement(
+    ofKind kind: String, at path: IndexPath
+  ) throws(TableError) -> SupplementaryElement? {
+    guard kind == "preview" else { return nil }
+    cancel.begin()
+    let last =
+      path.isSection
+      ? TextSource.previewLines.section : path.row + TextSource.previewLines.around + 1
+    let lines: Range<Int>
+    if sectioning == .none {
+      guard path.section == 0 else { throw .noSection(path.section) }
+      try reader.index.know(last)
+      lines = 0..<reader.index.known
+    } else {
+      lines = try self.lines(ofSection: path.section, knowing: last)
+    }
+    guard !path.isSection else { return try preview(lines.prefix(last), emphasis: nil) }
+    guard path.row < lines.count else {
+      throw .noRow(path.row, inSection: path.section, of: lines.count)
+    }
+    let first = max(0, path.row - TextSource.previewLines.around)
+    return try preview(
+      lines.dropFirst(first).prefix(last - first), emphasis: lines.lowerBound + path.row)
+  }
+
+  private func preview(
+    _ lines: Range<Int>, emphasis: Int?
+  ) throws(TableError) -> SupplementaryElement? {
+    var text = StyledText([])
+    for number in lines {
+      guard let page = try reader.page(with: number) else { break }
+      if number > lines.lowerBound { text.bytes.append(10) }
+      let start = text.bytes.count
+      text.bytes += page.bytes(of: number).prefix(TextSource.longestPreviewLine)
+      if number == emphasis, text.bytes.count > start {
+        text.spans.append(.init(start..<text.bytes.count, .emphasis))
+      }
+    }
+    try file.checkUnchanged()
+    return lines.isEmpty ? nil : .text(text)
+  }
+
+  func nextDiagnostic() -> Diagnostic? { remarks.next() }
+}
+
+/// The index is the headings.
+extension TextSource: TableSectionIndex {
+  func sectionIndexTitles() throws(TableError) -> [String] {
+    cancel.begin()
+    var titles: [String] = []
+    for section in try titledSections() {
+      if let title = try title(.header, ofSection: section) { titles.append(title) }
+    }
+    return titles
+  }
+
+  func indexPath(forIndexTitle title: String, at index: Int) throws(TableError) -> IndexPath {
+    cancel.begin()
+    let titled = try titledSections()
+    guard titled.indices.contains(index),
+      try self.title(.header, ofSection: titled[index]) == title
+    else { throw TableError(.notFound, "there is no index title \(title) at \(index)") }
+    return .section(titled[index])
+  }
+
+  private func titledSections() throws(TableError) -> [Int] {
+    try find { _ in false }
+    return finder.sections.indices.filter { finder.sections[$0].heading != nil }
+  }
+}

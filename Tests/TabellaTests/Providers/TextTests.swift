@@ -1,0 +1,207 @@
+import Tabella
+import TabellaBridge
+import TabellaSDK
+import Testing
+
+@testable import TabellaText
+
+/// The text provider against the naive way: the whole text in an array, cut at line feeds.
+@Suite struct TextTests {
+  let folder = try! TemporaryFolder()
+
+  private func open(
+    _ text: [UInt8], _ options: [String: String] = [:], name: String = "a.txt"
+  ) throws -> any TableDataSource {
+    let path = try folder.write(name, text)
+    return try TextProvider().open(OpenRequest(path: path, options: options))
+  }
+
+  private func open(
+    _ text: String, _ options: [String: String] = [:], name: String = "a.txt"
+  ) throws -> any TableDataSource {
+    try open(Array(text.utf8), options, name: name)
+  }
+
+  /// Titles and lines of all sections.
+  private func sections(_ source: any TableDataSource) throws -> [(String?, [String])] {
+    try (0..<source.numberOfSections(knowing: .max).value).map { section in
+      (
+        try source.sections?.title(.header, ofSection: section),
+        try readAll(source, section: section).map { $0[0].description }
+      )
+    }
+  }
+
+  private func expect(
+    _ source: any TableDataSource, _ wanted: [(String?, [String])],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let found = try sections(source)
+    #expect(found.map(\.0) == wanted.map(\.0), sourceLocation: sourceLocation)
+    #expect(found.map(\.1) == wanted.map(\.1), sourceLocation: sourceLocation)
+  }
+
+  static func naiveLines(_ text: [UInt8]) -> [[UInt8]] {
+    var lines = text.split(separator: 10, omittingEmptySubsequences: false).map { Array($0) }
+    if lines.last == [] { lines.removeLast() }
+    for index in lines.indices where lines[index].last == 13 {
+      let isLast = index == lines.count - 1 && text.last != 10
+      if !isLast { lines[index].removeLast() }
+    }
+    return lines
+  }
+
+  @Test(arguments: 0..<40)
+  func linesAreTheNaiveLines(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let alphabet: [UInt8] = [97, 98, 32, 10, 10, 13, 0xFF, 0xC3]
+    let text = (0..<Int.random(in: 0...300, using: &generator)).map { _ in
+      alphabet.randomElement(using: &generator)!
+    }
+    let source = try open(text)
+    #expect(try readAll(source).map { $0[0] } == Self.naiveLines(text).map { .text($0) })
+
+    // Paragraphs: runs of lines that are not blank.
+    var paragraphs: [[[UInt8]]] = []
+    var isOpen = false
+    for line in Self.naiveLines(text) {
+      let isBlank = line.allSatisfy { $0 == 32 || $0 == 9 }
+      if !isBlank, isOpen { paragraphs[paragraphs.count - 1].append(line) }
+      if !isBlank, !isOpen { paragraphs.append([line]) }
+      isOpen = !isBlank
+    }
+    let bySection = try open(text, ["sections": "paragraphs"])
+    #expect(try bySection.numberOfSections(knowing: .max) == .exact(paragraphs.count))
+    for (section, lines) in paragraphs.enumerated() {
+      #expect(try readAll(bySection, section: section).map { $0[0] } == lines.map { .text($0) })
+    }
+  }
+
+  @Test func markdownHeadings() throws {
+    let source = try open(
+      """
+      before
+      # One #
+      a
+      ####### seven is none
+      #none
+        ### Two  ##
+      ```sh
+      # a comment
+      ````
+      ## Three#
+      ~~~
+      # in a fence that is never closed
+      """, ["sections": "headings"])
+    try expect(
+      source,
+      [
+        (nil, ["before"]), ("One", ["a", "####### seven is none", "#none"]),
+        ("Two", ["```sh", "# a comment", "````"]),
+        ("Three#", ["~~~", "# in a fence that is never closed"]),
+      ])
+    let index = try #require(source.sectionIndex)
+    #expect(try index.sectionIndexTitles() == ["One", "Two", "Three#"])
+    #expect(try index.indexPath(forIndexTitle: "Two", at: 1) == .section(2))
+    #expect(throws: TableError.self) { try index.indexPath(forIndexTitle: "Two", at: 0) }
+  }
+
+  @Test func iniHeadings() throws {
+    let text = "# a comment\n[ first ]\nx=1\n[[second]]\n[no\n# [third]\n"
+    try expect(
+      try open(text, ["sections": "headings"], name: "a.ini"),
+      [(nil, ["# a comment"]), ("first", ["x=1"]), ("second", ["[no", "# [third]"])])
+    // Without a name that tells, the first line that looks like a heading decides.
+    try expect(
+      try open("x\n[a]\n# b\n[c]\n", ["sections": "headings"], name: "noname"),
+      [(nil, ["x"]), ("a", ["# b"]), ("c", [])])
+    try expect(
+      try open("# a\n[b]\n", ["sections": "headings"], name: "noname"), [("a", ["[b]"])])
+  }
+
+  @Test func noHeadings() throws {
+    try expect(try open("a\nb", ["sections": "headings"]), [(nil, ["a", "b"])])
+    try expect(try open("", ["sections": "headings"]), [])
+    try expect(try open(""), [(nil, [])])
+  }
+
+  /// Sections are found as far as they are asked for.
+  @Test func sectionsAreFoundAsNeeded() throws {
+    let text = (0..<200_000).map { "# \($0)\nline\n" }.joined()
+    let source = try open(text, ["sections": "headings"], name: "a.md")
+    #expect(try !source.numberOfSections(knowing: 3).isExact)
+    #expect(try source.numberOfRows(inSection: 2, knowing: 1).value == 1)
+    #expect(try source.numberOfSections(knowing: .max) == .exact(200_000))
+    let id = try #require(
+      try source.rows(
+        RowRequest(section: 150_000, first: 0, count: 1, columns: [], includesIDs: true)
+      ).id(0))
+    let fresh = try open(text, ["sections": "headings"], name: "a.md")
+    #expect(
+      try fresh.identity?.indexPath(forID: id) == IndexPath(section: 150_000, row: 0))
+  }
+
+  /// A heading has a place in the file but is no row, so it has no id either.
+  @Test func headingsHaveNoIDs() throws {
+    let plain = try open("# a\nb\n", name: "a.md")
+    let batch = try plain.rows(RowRequest(first: 0, count: 2, columns: [], includesIDs: true))
+    let source = try open("# a\nb\n", ["sections": "headings"], name: "a.md")
+    let (heading, line) = (try #require(batch.id(0)), try #require(batch.id(1)))
+    #expect(try source.identity?.indexPath(forID: line) == IndexPath(section: 0, row: 0))
+    #expect(throws: TableError.self) { try source.identity?.indexPath(forID: heading) }
+  }
+
+  @Test func previews() throws {
+    let source = try open((0..<30).map { "line \($0)\n" }.joined())
+    func preview(_ path: IndexPath) throws -> StyledText? {
+      guard
+        case .text(let text)? = try source.supplementary?.supplementaryElement(
+          ofKind: "preview", at: path)
+      else { return nil }
+      return text
+    }
+    let start = try #require(try preview(.section(0)))
+    #expect(
+      String(decoding: start.bytes, as: UTF8.self)
+        == (0..<10).map { "line \($0)" }.joined(separator: "\n"))
+    let middle = try #require(try preview(IndexPath(section: 0, row: 20)))
+    #expect(
+      String(decoding: middle.bytes, as: UTF8.self)
+        == (17..<24).map { "line \($0)" }.joined(separator: "\n"))
+    #expect(middle.spans.map { Array(middle.bytes[$0.bytes]) } == [Array("line 20".utf8)])
+    #expect(throws: TableError.self) { try preview(IndexPath(section: 0, row: 30)) }
+    let other = try source.supplementary?.supplementaryElement(ofKind: "other", at: .section(0))
+    #expect(other == nil)
+  }
+
+  @Test func encodings() throws {
+    let utf16: [UInt8] =
+      [0xFF, 0xFE] + "é\r\nb\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    #expect(try readAll(open(utf16)) == [["é"], ["b"]])
+    #expect(try readAll(open([0xEF, 0xBB, 0xBF] + Array("a\n".utf8))) == [["a"]])
+    #expect(try readAll(open([0xE9, 10], ["encoding": "latin1"])) == [["é"]])
+    #expect(throws: TableError.self) { try open("a", ["encoding": "nonsense-9"]) }
+    #expect(throws: TableError.self) { try open("a", ["sections": "chapters"]) }
+  }
+
+  /// What is not text is shown as its bytes, all of them.
+  @Test(arguments: [1, 15, 16, 17, 1000, 300_000])
+  func bytesOfWhatIsNoText(_ count: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(count))
+    let bytes = [0] + (1..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    let source = try open(bytes, name: "a.bin")
+    #expect(source.columns.map(\.name) == ["offset", "bytes", "text"])
+    let rows = try readAll(source)
+    #expect(rows.count == (count + 15) / 16)
+    var found: [UInt8] = []
+    for (number, row) in rows.enumerated() {
+      #expect(row[0] == .integer(Int64(number * 16)))
+      let hex = row[1].description.split(separator: " ")
+      found += hex.map { UInt8($0, radix: 16)! }
+      #expect(
+        row[2].description.utf8.elementsEqual(
+          hex.map { UInt8($0, radix: 16)! }.map { 32...126 ~= $0 ? $0 : 46 }))
+    }
+    #expect(found == bytes)
+  }
+}
