@@ -100,6 +100,17 @@ AT(tabella_section_index, path, 8);
 SIZE(tabella_identity, 8);
 AT(tabella_identity, find, 0);
 
+SIZE(tabella_gather_request, 40);
+AT(tabella_gather_request, paths, 0);
+AT(tabella_gather_request, path_count, 8);
+AT(tabella_gather_request, columns, 16);
+AT(tabella_gather_request, column_count, 24);
+AT(tabella_gather_request, flags, 32);
+AT(tabella_gather_request, reserved, 36);
+
+SIZE(tabella_gathering, 8);
+AT(tabella_gathering, rows, 0);
+
 SIZE(tabella_change, 40);
 AT(tabella_change, kind, 0);
 AT(tabella_change, reserved, 4);

@@ -63,6 +63,7 @@ public final class InMemorySource: TableDataSource {
     content.contains { $0.indexTitle != nil } ? self : nil
   }
   public var identity: (any TableIdentity)? { self }
+  public var gathering: (any TableGathering)? { self }
   public var editing: (any TableEditing)? { self }
   public var moving: (any TableMoving)? { self }
   public var undoing: (any TableUndoing)? { self }
@@ -129,6 +130,26 @@ extension InMemorySource: TableIdentity {
       }
     }
     throw TableError(.notFound, "there is no row with the id \(id)")
+  }
+}
+
+extension InMemorySource: TableGathering {
+  public func rows(
+    at paths: [IndexPath], columns: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    try check(gathering: paths, columns: columns, includesIDs: includesIDs)
+    let builder = BatchBuilder(columns.map { self.columns[$0].type }, ids: includesIDs)
+    for path in paths {
+      let rows = try rows(ofSection: path.section)
+      guard path.row < rows.count else {
+        throw .noRow(path.row, inSection: path.section, of: rows.count)
+      }
+      for (builder, column) in zip(builder.columns, columns) {
+        builder.append(rows[path.row].cells[column])
+      }
+      builder.ids?.append(rows[path.row].id)
+    }
+    return builder.finish(rowCount: paths.count)
   }
 }
 

@@ -54,6 +54,8 @@ public protocol TableDataSource: AnyObject {
   var sectionIndex: (any TableSectionIndex)? { get }
   /// Ids of rows; without it rows have none.
   var identity: (any TableIdentity)? { get }
+  /// Rows from anywhere in one call; without it each run of rows is a call.
+  var gathering: (any TableGathering)? { get }
   var changes: (any TableChanges)? { get }
   /// Editing; without it the source is read-only.
   var editing: (any TableEditing)? { get }
@@ -74,6 +76,7 @@ extension TableDataSource {
   public var sections: (any TableSections)? { nil }
   public var sectionIndex: (any TableSectionIndex)? { nil }
   public var identity: (any TableIdentity)? { nil }
+  public var gathering: (any TableGathering)? { nil }
   public var changes: (any TableChanges)? { nil }
   public var editing: (any TableEditing)? { nil }
   public var moving: (any TableMoving)? { nil }

@@ -16,6 +16,7 @@ final class SourceBox {
   let sections: (any TableSections)?
   let sectionIndex: (any TableSectionIndex)?
   let identity: (any TableIdentity)?
+  let gathering: (any TableGathering)?
   let changes: (any TableChanges)?
   let editing: (any TableEditing)?
   let moving: (any TableMoving)?
@@ -35,6 +36,7 @@ final class SourceBox {
     sections = base.sections
     sectionIndex = base.sectionIndex
     identity = base.identity
+    gathering = base.gathering
     changes = base.changes
     editing = base.editing
     moving = base.moving
@@ -62,6 +64,9 @@ final class SourceBox {
     }
     if id.holds(TABELLA_IDENTITY_ID) {
       return identity.map { _ in UnsafeRawPointer(identityTable) }
+    }
+    if id.holds(TABELLA_GATHERING_ID) {
+      return gathering.map { _ in UnsafeRawPointer(gatheringTable) }
     }
     if id.holds(TABELLA_CHANGES_ID) { return changes.map { _ in UnsafeRawPointer(changesTable) } }
     if id.holds(TABELLA_EDITING_ID) { return editing.map { _ in UnsafeRawPointer(editingTable) } }
@@ -127,6 +132,16 @@ func range(_ first: Int64, _ count: Int64) throws(TableError) -> Range<Int> {
   return Int(first)..<Int(first + count)
 }
 
+/// Column numbers from the other side.
+func columnNumbers(
+  _ columns: UnsafePointer<Int64>?, _ count: Int64
+) throws(TableError) -> [Int] {
+  guard (0...Int64(Int32.max)).contains(count), count == 0 || columns != nil else {
+    throw TableError(.invalidArgument, "asked for \(count) columns")
+  }
+  return UnsafeBufferPointer(start: columns, count: Int(count)).map { Int($0) }
+}
+
 nonisolated(unsafe) private let sourceTable = immortal(makeSourceTable(cancel: nil))
 nonisolated(unsafe) private let cancellableSourceTable = immortal(
   makeSourceTable(cancel: { source in withBox(source) { $0.cancellation?() } }))
@@ -160,14 +175,11 @@ private func makeSourceTable(
     rows: { source, request, out, error in
       answer(source, error) { box throws(TableError) in
         let asked = request.pointee
-        guard (0...Int64(Int32.max)).contains(asked.column_count),
-          asked.column_count == 0 || asked.columns != nil
-        else { throw TableError(.invalidArgument, "asked for \(asked.column_count) columns") }
-        let columns = UnsafeBufferPointer(start: asked.columns, count: Int(asked.column_count))
         let batch = try box.base.rows(
           RowRequest(
             section: Int(asked.section), first: Int(asked.first), count: Int(asked.count),
-            columns: columns.map { Int($0) }, includesIDs: asked.flags & TABELLA_ROWS_IDS != 0))
+            columns: try columnNumbers(asked.columns, asked.column_count),
+            includesIDs: asked.flags & TABELLA_ROWS_IDS != 0))
         exportBatch(batch, to: out)
       }
     })

@@ -12,13 +12,15 @@ public func importSource(
 }
 
 final class ImportedSource: TableDataSource {
-  private let foreign: ForeignSource
+  let foreign: ForeignSource
+  private(set) var gatherer: tabella_gathering?
   private(set) var columns: [Column]
   let hasVolatileOrder: Bool
   let cancellation: (@Sendable () -> Void)?
   private(set) var sections: (any TableSections)?
   private(set) var sectionIndex: (any TableSectionIndex)?
   private(set) var identity: (any TableIdentity)?
+  var gathering: (any TableGathering)? { gatherer == nil ? nil : self }
   private(set) var changes: (any TableChanges)?
   private(set) var editing: (any TableEditing)?
   private(set) var moving: (any TableMoving)?
@@ -41,6 +43,7 @@ final class ImportedSource: TableDataSource {
     sections = try importSections(foreign)
     sectionIndex = try importSectionIndex(foreign)
     identity = try importIdentity(foreign)
+    gatherer = try importGathering(foreign)
     supplementary = try importSupplementary(foreign)
     accessories = try importAccessories(foreign)
     display = try importDisplay(foreign)

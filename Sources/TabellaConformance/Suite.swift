@@ -30,9 +30,9 @@ public struct ConformanceSuite {
       .columnsHold, .countsHold, .sectionsCounted, .batchesValid, .cutsAgree, .projectionAgrees,
       .cellsHold, .orderIsFree, .endIsEmpty, .refusals,
     ] + [
-      .titlesInBounds, .indexInBounds, .idsIdentify, .idsOnlyWhenAsked, .versionHolds,
-      .permissionsAnswer, .supplementsAnswer, .accessoriesAnswer, .noticesAreHarmless,
-      .diagnosticsEnd,
+      .titlesInBounds, .indexInBounds, .idsIdentify, .idsOnlyWhenAsked, .gatherAgrees,
+      .versionHolds, .permissionsAnswer, .supplementsAnswer, .accessoriesAnswer,
+      .noticesAreHarmless, .diagnosticsEnd,
     ] + [.batchOutlivesSource, .memoryReturns]
 
   private let seed: UInt64

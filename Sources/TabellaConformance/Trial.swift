@@ -50,6 +50,22 @@ final class Trial {
     return batch
   }
 
+  /// Rows gathered at once, validated.
+  func gather(
+    _ gathering: any TableGathering, _ source: any TableDataSource, _ paths: [IndexPath],
+    _ columns: [Int], ids: Bool
+  ) throws -> Batch {
+    let batch = try gathering.rows(at: paths, columns: columns, includesIDs: ids)
+    do {
+      try batch.validate(
+        answering: RowRequest(gathering: paths, columns: columns, includesIDs: ids),
+        of: source.columns)
+    } catch {
+      throw LawBroken("the rows \(paths), columns \(columns), gave a bad batch: \(error)")
+    }
+    return batch
+  }
+
   /// Rows read in batches of `size` at most, as values.
   func read(
     _ source: any TableDataSource, section: Int, rows: Range<Int>, columns: [Int]? = nil,

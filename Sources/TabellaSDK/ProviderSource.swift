@@ -11,6 +11,7 @@ extension ProviderSource {
   public var sections: (any TableSections)? { self as? any TableSections }
   public var sectionIndex: (any TableSectionIndex)? { self as? any TableSectionIndex }
   public var identity: (any TableIdentity)? { self as? any TableIdentity }
+  public var gathering: (any TableGathering)? { self as? any TableGathering }
   public var changes: (any TableChanges)? { self as? any TableChanges }
   public var editing: (any TableEditing)? { self as? any TableEditing }
   public var moving: (any TableMoving)? { self as? any TableMoving }

@@ -329,6 +329,33 @@ typedef struct tabella_identity {
 } tabella_identity;
 
 /* ------------------------------------------------------------------------------------------------
+ * tabella.gathering/1: rows from anywhere in one call
+ * --------------------------------------------------------------------------------------------- */
+
+#define TABELLA_GATHERING_ID "tabella.gathering/1"
+
+/* The rows wanted, in this order; a path may be named twice. Owned by the caller. */
+typedef struct tabella_gather_request {
+  const tabella_index_path *TABELLA_NULLABLE paths;
+  int64_t path_count;
+  /* As in tabella_row_request. */
+  const int64_t *TABELLA_NULLABLE columns;
+  int64_t column_count;
+  uint32_t flags;    /* TABELLA_ROWS_IDS */
+  uint32_t reserved; /* zero */
+} tabella_gather_request;
+
+typedef struct tabella_gathering {
+  /* The rows at these paths, in this order. Gives at least one row unless path_count is 0, and may
+   * stop early (large rows): the caller goes on from there. A path that is not there:
+   * TABELLA_NOT_FOUND. Otherwise as `rows` of the source. The caller owns the batch. [serial] */
+  int32_t (*TABELLA_NULLABLE rows)(void *TABELLA_NONNULL source,
+                                  const tabella_gather_request *TABELLA_NONNULL request,
+                                  tabella_batch *TABELLA_NONNULL out,
+                                  tabella_error *TABELLA_NONNULL error);
+} tabella_gathering;
+
+/* ------------------------------------------------------------------------------------------------
  * tabella.changes/1: moving on to a newer version
  * --------------------------------------------------------------------------------------------- */
 

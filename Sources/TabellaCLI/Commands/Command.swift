@@ -16,7 +16,7 @@ struct Command: Sendable {
 
 /// The commands there are. A new one is an entry here and a file beside this one.
 enum CommandTable {
-  static let commands: [Command] = [.show, .count, .describe, .providers, .help]
+  static let commands: [Command] = [.show, .count, .export, .describe, .providers, .help]
 
   static let version = "0.1.0"
 

@@ -1,34 +1,65 @@
 import Tabella
-import TabellaHost
+import TabellaTerminal
 
 extension Command {
   static let count = Command(
-    name: "count", operands: "LOCATION", summary: "prints the number of rows",
-    options: OptionSpec.opening + [.columns, .rows, .limit, .json],
-    examples: [("tabella count data.csv", "the rows of a file, its header apart")]
+    name: "count", operands: "LOCATION…", summary: "prints the number of rows",
+    options: OptionSpec.opening + OptionSpec.shaping + [.columns, .rows, .limit, .json],
+    examples: [
+      ("tabella count data.csv", "the rows of a file, its header apart"),
+      ("tabella count data.csv --section-by city", "the rows of each city: TITLE, a tab, ROWS"),
+      ("tabella count src/ -o recursive=true --filter 'kind = file'", "the files in a tree"),
+    ]
   ) { invocation, output throws(Failure) in
-    let table = try openTable(invocation, command: "count")
-    // They do not change the count, but a wrong name is a mistake here too.
-    _ = try columnNumbers(invocation.columns, of: table.source, command: "count")
-    let total = try Failure.about(table.location.description) { () throws(TableError) in
-      try countRows(table.source)
+    let table = try ShapedTable(invocation, command: "count")
+    let counts = try Failure.about(table.subject) { () throws(TableError) in
+      try countSections(table, invocation.range)
     }
-    let range = invocation.range
-    let count = max(0, min(total, range.upperBound) - min(total, range.lowerBound))
-    try output.write(invocation.isJSON ? "{\"rows\":\(count)}\n" : "\(count)\n")
+    let total = counts.reduce(0) { $0 + $1.rows }
+    if invocation.isJSON {
+      var document: [String: JSONValue] = ["rows": .number("\(total)")]
+      if invocation.sectionBy != nil {
+        let sections = counts.map { count in
+          JSONValue.object([
+            "title": count.title.map { JSONValue.string($0) } ?? .null,
+            "rows": .number("\(count.rows)"),
+          ])
+        }
+        document["sections"] = .array(sections)
+      }
+      try output.write(JSONValue.object(document).text + "\n")
+    } else if invocation.sectionBy != nil {
+      for count in counts {
+        // A title is data; a line end or a tab in it would make two of a line.
+        let title = count.title.map { SafeText($0) } ?? SafeText(output.missing)
+        try output.write("\(title)\t\(count.rows)\n")
+      }
+    } else {
+      try output.write("\(total)\n")
+    }
     try output.flush()
-    Messages.writeDiagnostics(of: table.source, location: table.location.description)
+    Messages.writeDiagnostics(of: table.source, location: table.subject)
     return .done
   }
 
-  private static func countRows(_ source: any TableDataSource) throws(TableError) -> Int {
-    var total = 0
-    for section in 0..<(try source.numberOfSections(knowing: .max)).value {
-      let (sum, overflow) = total.addingReportingOverflow(
-        try source.exactNumberOfRows(inSection: section))
+  /// The sections that a range of rows reaches, and how many of its rows are in each.
+  private static func countSections(
+    _ table: ShapedTable, _ range: Range<Int>
+  ) throws(TableError) -> [(title: String?, rows: Int)] {
+    var counts: [(title: String?, rows: Int)] = []
+    var position = 0
+    var section = table.section ?? table.start.section
+    while try table.source.numberOfSections(knowing: section + 1).value > section {
+      let skipped = section == table.start.section ? table.start.row : 0
+      let rows = max(0, try table.source.exactNumberOfRows(inSection: section) - skipped)
+      let (end, overflow) = position.addingReportingOverflow(rows)
       guard !overflow else { throw TableError(.misbehaved, "there are more than 2^63 rows") }
-      total = sum
+      let title = try table.source.sections?.title(.header, ofSection: section)
+      counts.append((title, range.clamped(to: position..<end).count))
+      position = end
+      if section == table.section { break }
+      section += 1
     }
-    return total
+    return counts
   }
 }

@@ -29,12 +29,12 @@ private var overview: String {
   return """
     tabella shows tables from any source that a provider opens.
 
-    Usage: tabella COMMAND [OPTION…] [LOCATION]
+    Usage: tabella COMMAND [OPTION…] [LOCATION…]
 
     Commands:
     \(commands.joined())
     A LOCATION is a path (data.csv), SCHEME:REST (processes:, csv:odd.name), or - for standard
-    input, with --provider.
+    input, with --provider. Several locations are one table.
     `tabella help COMMAND` tells more; `tabella providers` lists what can be opened.
 
     """

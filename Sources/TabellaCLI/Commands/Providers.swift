@@ -83,9 +83,7 @@ func writeTable(
     names.map { Column($0) }, rows: rows.map { row in row.map { Cell.text($0) } })
   var format = TableFormat(output)
   format.begin(
-    ShownTable(
-      source, columnNumbers: Array(names.indices), provider: "", location: "",
-      hasHeader: true))
+    ShownTable(ShapedTable(source), hasHeader: true))
   let batch = try Failure.about(nil) { () throws(TableError) in
     try source.rows(
       RowRequest(first: 0, count: max(rows.count, 1), columns: Array(names.indices)))

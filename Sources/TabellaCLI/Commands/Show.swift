@@ -3,26 +3,48 @@ import TabellaHost
 
 extension Command {
   static let show = Command(
-    name: "show", operands: "LOCATION", summary: "prints a table",
-    options: OptionSpec.opening + [.columns, .rows, .limit, .format, .json, .noHeader],
+    name: "show", operands: "LOCATION…", summary: "prints a table",
+    options: OptionSpec.opening + OptionSpec.shaping + [
+      .columns, .rows, .limit, .format, .json, .noHeader,
+    ],
     examples: [
       ("tabella show data.csv", "a file, by the provider that fits its name"),
       ("tabella show processes: --columns pid,user,command -n 20", "20 processes, three columns"),
+      ("tabella show processes: --section-by user --sort memory:desc", "by user, the largest first"),
+      ("tabella show src/ --filter 'size > 1M' --filter 'name ~ \\.swift$'", "large Swift files"),
+      ("tabella show README.md -o sections=headings --at-index Install", "from a heading on"),
+      ("tabella show a.csv b.csv", "two files as one table"),
       ("tabella show csv:/etc/passwd -o delimiter=: -o header=false --json", "as JSON"),
       ("tabella show data.csv --rows 1000..1009 --format csv", "ten rows from the middle"),
     ]
   ) { invocation, output throws(Failure) in
-    let table = try openTable(invocation, command: "show")
-    let shown = ShownTable(
-      table.source,
-      columnNumbers: try columnNumbers(invocation.columns, of: table.source, command: "show"),
-      provider: table.manifest.id, location: table.location.description,
-      hasHeader: invocation.hasHeader)
-    var format = Formats.make(invocation.format ?? "table", output)
+    try show(invocation, output, command: "show", defaultFormat: "table")
+  }
+
+  static let export = Command(
+    name: "export", operands: "LOCATION…", summary: "writes all of a table for other programs",
+    options: OptionSpec.opening + OptionSpec.shaping + [
+      .columns, .rows, .limit, .exportFormat, .noHeader,
+    ],
+    examples: [
+      ("tabella export data.csv --columns name,born", "two columns, as csv"),
+      ("tabella export processes: --format jsonl", "an object a line"),
+    ]
+  ) { invocation, output throws(Failure) in
+    try show(invocation, output, command: "export", defaultFormat: "csv")
+  }
+
+  /// Writes the table that the command line asks for.
+  private static func show(
+    _ invocation: Invocation, _ output: Output, command: String, defaultFormat: String
+  ) throws(Failure) -> ExitStatus {
+    let table = try ShapedTable(invocation, command: command)
+    let shown = ShownTable(table, hasHeader: invocation.hasHeader)
+    var format = Formats.make(invocation.format ?? defaultFormat, output)
     let failure = try write(shown, invocation, &format)
     try format.end(failure: failure)
     try output.flush()
-    Messages.writeDiagnostics(of: table.source, location: shown.location)
+    Messages.writeDiagnostics(of: table.source, location: table.subject)
     if let failure { throw failure }
     return .done
   }
@@ -33,19 +55,21 @@ extension Command {
     _ shown: ShownTable, _ invocation: Invocation, _ format: inout any Format
   ) throws(Failure) -> Failure? {
     try format.begin(shown)
+    let source = shown.table.source
     let reader = TableReader(
-      source: shown.source, columns: shown.columnNumbers,
-      includesIDs: invocation.isJSON && shown.source.identity != nil)
-    var current = ShownSection(number: 0, header: nil, footer: nil, indexTitle: nil)
+      source: source, columns: shown.table.columns,
+      includesIDs: invocation.isJSON && source.identity != nil, section: shown.table.section,
+      start: shown.table.start)
+    var current = ShownSection(number: 0)
     do {
-      let indexTitles = invocation.isJSON ? try sectionIndexTitles(of: shown.source) : [:]
+      let indexTitles = invocation.isJSON ? try sectionIndexTitles(of: source) : [:]
       try reader.walk(
         invocation.range,
         section: { number in
           current = ShownSection(
-            number: number, header: try shown.source.sections?.title(.header, ofSection: number),
-            footer: try shown.source.sections?.title(.footer, ofSection: number),
-            indexTitle: indexTitles[number])
+            number: number, header: try source.sections?.title(.header, ofSection: number),
+            footer: try source.sections?.title(.footer, ofSection: number),
+            indexTitle: indexTitles[number], table: try shown.table.table(ofSection: number))
           try format.beginSection(current)
         },
         rows: { batch, section, first in
@@ -55,9 +79,9 @@ extension Command {
             ShownRows(
               batch: batch,
               editable: asks
-                ? try shown.source.editing?.editability(ofRows: rows, inSection: section) : nil,
+                ? try source.editing?.editability(ofRows: rows, inSection: section) : nil,
               movable: asks
-                ? try shown.source.moving?.movability(ofRows: rows, inSection: section) : nil))
+                ? try source.moving?.movability(ofRows: rows, inSection: section) : nil))
         },
         end: { _ in try format.endSection(current) })
       return nil
@@ -65,12 +89,12 @@ extension Command {
       throw failure
     } catch var error as TableError {
       if error.code == .misbehaved, error.provider == nil {
-        error.message = "provider \(shown.provider) broke the contract: \(error.message)"
+        error.message = "provider \(shown.table.provider) broke the contract: \(error.message)"
       }
-      return .of(error, subject: shown.location)
+      return .of(error, subject: shown.table.subject)
     } catch {
       return Failure(
-        status: .failed, subject: shown.location, code: "internal", message: "\(error)")
+        status: .failed, subject: shown.table.subject, code: "internal", message: "\(error)")
     }
   }
 
@@ -85,56 +109,5 @@ extension Command {
       if titles[path.section] == nil { titles[path.section] = title }
     }
     return titles
-  }
-}
-
-/// Opens the one location that a command is given.
-func openTable(_ invocation: Invocation, command: String) throws(Failure) -> OpenedTable {
-  guard let operand = invocation.operands.first else {
-    throw .usage("a location is missing", command: command)
-  }
-  guard invocation.operands.count == 1 else {
-    throw .usage("more than one location: \(invocation.operands[1].text)", command: command)
-  }
-  return try openTable(operand, invocation, Host())
-}
-
-/// Opens a location as the options say.
-func openTable(
-  _ operand: Argument, _ invocation: Invocation, _ host: Host
-) throws(Failure) -> OpenedTable {
-  try Failure.about(operand.text) { () throws(TableError) in
-    try host.open(
-      Location(operand.bytes), provider: invocation.provider, options: invocation.options)
-  }
-}
-
-/// The numbers of the columns named, or all. The second of two columns `a` is `a 2`.
-func columnNumbers(
-  _ names: [String]?, of source: any TableDataSource, command: String
-) throws(Failure) -> [Int] {
-  guard let names else { return Array(source.columns.indices) }
-  let keys = uniqueNames(source.columns.map(\.name))
-  return try names.map { name throws(Failure) in
-    guard let number = keys.firstIndex(of: name) else {
-      throw .usage(
-        "there is no column \(name); there are \(keys.joined(separator: ", "))", command: command)
-    }
-    return number
-  }
-}
-
-/// Names made unique: a repeated one gets ` 2`, ` 3` and so on.
-func uniqueNames(_ names: [String]) -> [String] {
-  var seen: Set<String> = []
-  var next: [String: Int] = [:]
-  return names.map { name in
-    var unique = name
-    while !seen.insert(unique).inserted {
-      let number = next[name, default: 2]
-      unique = "\(name) \(number)"
-      next[name] = number + 1
-    }
-    return unique
   }
 }

@@ -1,4 +1,5 @@
 import Tabella
+import TabellaHost
 
 /// How a table is written: what comes is told in order, and each step is written at once.
 protocol Format {
@@ -19,23 +20,14 @@ extension Format {
 
 /// What a format knows of the table that it writes.
 struct ShownTable {
-  let source: any TableDataSource
-  /// The columns shown, by number.
-  let columnNumbers: [Int]
+  let table: ShapedTable
+  /// The columns shown.
   let columns: [Column]
-  let provider: String
-  let location: String
   let hasHeader: Bool
 
-  init(
-    _ source: any TableDataSource, columnNumbers: [Int], provider: String, location: String,
-    hasHeader: Bool
-  ) {
-    self.source = source
-    self.columnNumbers = columnNumbers
-    columns = columnNumbers.map { source.columns[$0] }
-    self.provider = provider
-    self.location = location
+  init(_ table: ShapedTable, hasHeader: Bool) {
+    self.table = table
+    columns = table.columns.map { table.source.columns[$0] }
     self.hasHeader = hasHeader
   }
 }
@@ -49,19 +41,24 @@ struct ShownRows {
 
 struct ShownSection {
   let number: Int
-  let header: String?
-  let footer: String?
-  let indexTitle: String?
+  var header: String?
+  var footer: String?
+  var indexTitle: String?
+  /// The table that it comes from, if several are joined.
+  var table: OpenedTable?
 }
 
 /// The formats there are. A new one is an entry here and a file beside this one.
 enum Formats {
-  static let names = ["table", "csv", "json"]
+  static let names = ["table", "csv", "json", "jsonl"]
+  /// Those that are written as the rows come, without what goes with a section.
+  static let exportNames = ["csv", "jsonl"]
 
   static func make(_ name: String, _ output: Output) -> any Format {
     switch name {
     case "csv": CSVFormat(output)
     case "json": JSONFormat(output)
+    case "jsonl": JSONLinesFormat(output)
     default: TableFormat(output)
     }
   }

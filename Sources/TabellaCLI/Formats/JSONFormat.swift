@@ -14,17 +14,19 @@ struct JSONFormat: Format {
 
   mutating func begin(_ table: ShownTable) throws(Failure) {
     self.table = table
-    let version = try Failure.about(table.location) { () throws(TableError) in
-      try table.source.version()
+    let source = table.table.source
+    let version = try Failure.about(table.table.subject) { () throws(TableError) in
+      try source.version()
     }
     var text = Array("{\"provider\":".utf8)
-    JSONValue.append(string: table.provider, to: &text)
+    JSONValue.append(string: table.table.provider, to: &text)
     text += Array(",\"location\":".utf8)
-    JSONValue.append(string: table.location, to: &text)
+    let locations = table.table.tables.map { JSONValue.string($0.location.description) }
+    (locations.count == 1 ? locations[0] : .array(locations)).append(to: &text)
     text += Array(",\"version\":".utf8)
     (version.map { JSONValue.string($0.token) } ?? .null).append(to: &text)
     text += Array(",\"capabilities\":".utf8)
-    JSONValue.array(capabilities(of: table.source).map { .string($0) }).append(to: &text)
+    JSONValue.array(capabilities(of: source).map { .string($0) }).append(to: &text)
     text += Array(",\n \"columns\":[".utf8)
     for (index, column) in table.columns.enumerated() {
       if index > 0 { text.append(UInt8(ascii: ",")) }
@@ -42,6 +44,12 @@ struct JSONFormat: Format {
     var text = Array((isFirstSection ? "\n  " : ",\n  ").utf8)
     text += Array("{\"title\":".utf8)
     append(section.header, to: &text)
+    if let table = section.table {
+      text += Array(",\"location\":".utf8)
+      append(table.location.description, to: &text)
+      text += Array(",\"provider\":".utf8)
+      append(table.manifest.id, to: &text)
+    }
     text += Array(",\"indexTitle\":".utf8)
     append(section.indexTitle, to: &text)
     text += Array(",\"rows\":[".utf8)
@@ -64,7 +72,7 @@ struct JSONFormat: Format {
       text += Array(",\"cells\":[".utf8)
       for (index, column) in batch.columns.enumerated() {
         if index > 0 { text.append(UInt8(ascii: ",")) }
-        append(column, row, to: &text)
+        JSONCells.append(column, row, to: &text)
       }
       let canEdit = rows.editable.map { !$0[row].isDisjoint(with: [.editable, .delete]) } ?? false
       text += Array("],\"editable\":\(canEdit),\"movable\":\(rows.movable?[row] ?? false)}".utf8)
@@ -96,38 +104,15 @@ struct JSONFormat: Format {
   private func append(_ string: String?, to text: inout [UInt8]) {
     (string.map { JSONValue.string($0) } ?? .null).append(to: &text)
   }
-
-  private func append(_ column: ColumnBatch, _ row: Int, to text: inout [UInt8]) {
-    if column.isMissing(row) {
-      text += Array("null".utf8)
-      return
-    }
-    switch column.type {
-    case .text:
-      column.withBytes(at: row) { bytes in
-        if bytes.isUTF8 {
-          JSONValue.append(string: bytes, to: &text)
-        } else {
-          text += Array("{\"base64\":\"\(base64(bytes))\"}".utf8)
-        }
-      }
-    case .binary:
-      text += Array("{\"base64\":\"\(column.withBytes(at: row) { base64($0) })\"}".utf8)
-    case .date: text += Array("\"\(column[row])\"".utf8)
-    case .real:
-      // JSON has no NaN and no infinity.
-      text += Array((column.real(row).isFinite ? column[row].description : "null").utf8)
-    case .integer, .boolean: text += Array(column[row].description.utf8)
-    }
-  }
 }
 
 /// What a source can do, as scripts ask about it.
 func capabilities(of source: any TableDataSource) -> [String] {
   let abilities: [(String, Bool)] = [
     ("sections", source.sections != nil), ("index", source.sectionIndex != nil),
-    ("ids", source.identity != nil), ("edit", source.editing != nil),
-    ("move", source.moving != nil), ("undo", source.undoing != nil),
+    ("ids", source.identity != nil), ("gather", source.gathering != nil),
+    ("edit", source.editing != nil), ("move", source.moving != nil),
+    ("undo", source.undoing != nil),
     ("changes", source.changes != nil), ("supplementary", source.supplementary != nil),
     ("accessories", source.accessories != nil), ("display", source.display != nil),
     ("prefetch", source.prefetching != nil), ("diagnostics", source.diagnostics != nil),

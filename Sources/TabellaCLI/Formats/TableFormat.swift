@@ -54,12 +54,12 @@ struct TableFormat: Format {
     if let table, let dropped = layout?.dropped, !dropped.isEmpty {
       let names = dropped.map { table.columns[$0].name }.joined(separator: ", ")
       try output.flush()
-      Messages.write("columns that did not fit: \(names)", about: table.location)
+      Messages.write("columns that did not fit: \(names)", about: table.table.subject)
     }
   }
 
   private func cell(_ column: ColumnBatch, _ declared: Column, _ row: Int) -> SafeText {
-    if column.isMissing(row) { return SafeText(output.isUnicode ? "∅" : "null") }
+    if column.isMissing(row) { return SafeText(output.missing) }
     switch (column.type, declared.unit) {
     case (.text, _): return column.withBytes(at: row) { SafeText(bytes: $0) }
     case (.binary, _): return SafeText(column.withBytes(at: row) { base64($0) })

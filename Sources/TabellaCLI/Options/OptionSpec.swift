@@ -16,7 +16,15 @@ struct Invocation {
   var operands: [Argument] = []
   var provider: String?
   var options: [String: String] = [:]
-  var columns: [String]?
+  /// `A,B,…`
+  var columns: String?
+  /// Each `COLUMN OP VALUE`.
+  var filters: [Argument] = []
+  var search: [UInt8]?
+  var sectionBy: String?
+  var sort: String?
+  var section: String?
+  var atIndex: String?
   /// The rows shown, counted through the sections; nil means all.
   var rows: ClosedRange<Int>?
   var limit: Int?

@@ -16,13 +16,36 @@ extension OptionSpec {
     invocation.options[String(parts[0])] = String(parts[1])
   }
 
+  static let filter = OptionSpec(
+    names: ["--filter"], argument: "'COLUMN OP VALUE'",
+    summary: "only rows that pass (= != < <= > >= ~ !~); may be repeated"
+  ) { invocation, value throws(Failure) in invocation.filters.append(value) }
+
+  static let search = OptionSpec(
+    names: ["--search"], argument: "TEXT", summary: "only rows with this text in some column"
+  ) { invocation, value throws(Failure) in invocation.search = value.bytes }
+
+  static let sectionBy = OptionSpec(
+    names: ["--section-by"], argument: "COLUMN[:CLASS]",
+    summary: "a section for each value, or each letter, day, month, size"
+  ) { invocation, value throws(Failure) in invocation.sectionBy = value.text }
+
+  static let sort = OptionSpec(
+    names: ["--sort"], argument: "COLUMN[:desc],…", summary: "sort within sections"
+  ) { invocation, value throws(Failure) in invocation.sort = value.text }
+
+  static let section = OptionSpec(
+    names: ["--section"], argument: "TITLE|INDEX",
+    summary: "one section only; title:3 for a title of digits"
+  ) { invocation, value throws(Failure) in invocation.section = value.text }
+
+  static let atIndex = OptionSpec(
+    names: ["--at-index"], argument: "TITLE", summary: "start where a title of the index leads"
+  ) { invocation, value throws(Failure) in invocation.atIndex = value.text }
+
   static let columns = OptionSpec(
     names: ["--columns"], argument: "A,B,…", summary: "show these columns, in this order"
-  ) { invocation, value throws(Failure) in
-    let names = value.text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-    guard Set(names).count == names.count else { throw .usage("names a column twice") }
-    invocation.columns = names
-  }
+  ) { invocation, value throws(Failure) in invocation.columns = value.text }
 
   static let rows = OptionSpec(
     names: ["--rows"], argument: "A..B",
@@ -56,6 +79,16 @@ extension OptionSpec {
     invocation.format = value.text
   }
 
+  static let exportFormat = OptionSpec(
+    names: ["--format"], argument: "FORMAT",
+    summary: "\(Formats.exportNames.joined(separator: ", ")); the default is csv"
+  ) { invocation, value throws(Failure) in
+    guard Formats.exportNames.contains(value.text) else {
+      throw .usage("must be one of \(Formats.exportNames.joined(separator: ", "))")
+    }
+    invocation.format = value.text
+  }
+
   static let json = OptionSpec(
     names: ["--json"], argument: nil, summary: "as JSON"
   ) { invocation, _ throws(Failure) in invocation.format = "json" }
@@ -68,8 +101,13 @@ extension OptionSpec {
     names: ["--load"], argument: nil, summary: "load the library and run its code to ask it"
   ) { invocation, _ throws(Failure) in invocation.loads = true }
 
-  /// What opens and shapes a table.
+  /// What opens a table.
   static let opening: [OptionSpec] = [.provider, .option]
+
+  /// What chooses and arranges rows, in the order in which it is applied.
+  static let shaping: [OptionSpec] = [
+    .filter, .search, .sectionBy, .sort, .section, .atIndex,
+  ]
 }
 
 /// A number of digits only.

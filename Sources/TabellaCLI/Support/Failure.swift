@@ -15,6 +15,14 @@ struct Failure: Error {
       message: "\(message) (see: tabella help\(command.map { " \($0)" } ?? ""))")
   }
 
+  /// The same error of a command line, about one of its command.
+  func about(command: String) -> Failure {
+    Failure(
+      status: status, subject: command, code: code,
+      message: message.hasSuffix("(see: tabella help)")
+        ? "\(message.dropLast(1)) \(command))" : message)
+  }
+
   static func of(_ error: TableError, subject: String?) -> Failure {
     Failure(
       status: .of(error), subject: subject, code: error.code.name, message: error.description)

@@ -33,6 +33,9 @@ final class Output {
     return false
   }()
 
+  /// What stands for a missing value where people read.
+  var missing: String { isUnicode ? "∅" : "null" }
+
   /// Writes bytes of our own making, or in a pipe those of the data.
   func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
     if bytes.count > Output.capacity - filled { try flush() }

@@ -2,6 +2,28 @@ import Tabella
 
 // The laws of the optional abilities.
 
+extension Trial {
+  /// What is not there cannot be gathered.
+  fileprivate func refuseGathering(
+    _ gathering: any TableGathering, _ source: any TableDataSource, _ columns: [Int]
+  ) throws {
+    for section in try sections(source) {
+      guard case .exact(let count) = try source.numberOfRows(inSection: section, knowing: 1 << 16)
+      else { continue }
+      let path = IndexPath(section: section, row: count)
+      try expectRefusal("gathering row \(path)", [.notFound]) {
+        _ = try gathering.rows(at: [path], columns: columns, includesIDs: false)
+      }
+    }
+    try expectRefusal("gathering a section", [.notFound, .invalidArgument]) {
+      _ = try gathering.rows(at: [.section(0)], columns: columns, includesIDs: false)
+    }
+    try expectRefusal("gathering column \(source.columns.count)", [.invalidArgument]) {
+      _ = try gathering.rows(at: [], columns: [source.columns.count], includesIDs: false)
+    }
+  }
+}
+
 extension Law {
   static let titlesInBounds = Law(
     "titles-in-bounds",
@@ -101,6 +123,54 @@ extension Law {
     // fetch() checks that ids are there exactly when asked for.
     _ = try trial.fetch(source, request)
     _ = try trial.fetch(source, RowRequest(first: 0, count: 3, columns: []))
+  }
+
+  static let gatherAgrees = Law(
+    "gather-agrees",
+    "Rows gathered from anywhere are the rows that stand there, in the order asked.",
+    hint: "gathering.rows must not sort its paths nor leave out what is named twice"
+  ) { trial in
+    let source = try trial.open()
+    guard let gathering = source.gathering else { throw Skipped(reason: "no gathering") }
+    var rows: [(path: IndexPath, cells: [Cell], id: String?)] = []
+    for section in try trial.sections(source) {
+      let count = try trial.rowCount(source, section)
+      let cells = try trial.read(source, section: section, rows: 0..<count)
+      let ids =
+        source.identity == nil ? [] : try trial.ids(source, section: section, rows: 0..<count)
+      for (row, cells) in cells.enumerated() {
+        let id = ids.isEmpty ? nil : ids[row]
+        rows.append((IndexPath(section: section, row: row), cells, id))
+      }
+    }
+    let all = Array(source.columns.indices)
+    try require(
+      try trial.gather(gathering, source, [], all, ids: false).rowCount == 0,
+      "rows were gathered without a path")
+    for round in 0..<12 where !rows.isEmpty {
+      let columns = round % 2 == 0 ? all : all.reversed().filter { _ in trial.draw(0..<3) > 0 }
+      let wanted = (0..<trial.draw(1..<60)).map { _ in trial.draw(0..<rows.count) }
+      var next = 0
+      while next < wanted.count {
+        let paths = wanted[next...].map { rows[$0].path }
+        let ids = source.identity != nil && round % 3 == 0
+        let batch = try trial.gather(gathering, source, paths, columns, ids: ids)
+        try require(batch.rowCount > 0, "nothing was gathered of the rows \(paths)")
+        for row in 0..<batch.rowCount {
+          let expected = rows[wanted[next + row]]
+          let (found, cells) = (batch.row(row), columns.map { expected.cells[$0] })
+          try require(
+            same(found, cells),
+            "gathered number \(row) of \(paths), columns \(columns), is \(found), not \(cells)")
+          try require(
+            !ids || batch.id(row) == expected.id,
+            "gathered row \(expected.path) has the id \(batch.id(row) ?? "none"), not \(expected.id ?? "none")"
+          )
+        }
+        next += batch.rowCount
+      }
+    }
+    try trial.refuseGathering(gathering, source, all)
   }
 
   static let versionHolds = Law(

@@ -188,7 +188,7 @@ import Testing
     Trouble(arguments: [], status: 2, says: ["no command"]),
     Trouble(arguments: ["frobnicate"], status: 2, says: ["frobnicate"]),
     Trouble(arguments: ["show"], status: 2, says: ["location"]),
-    Trouble(arguments: ["show", "a.csv", "b.csv"], status: 2, says: ["b.csv"]),
+    Trouble(arguments: ["show", "/bin/sh", "b.csv"], status: 1, says: ["b.csv"]),
     Trouble(
       arguments: ["show", "/nowhere/a.csv"], status: 1, says: ["/nowhere/a.csv", "No such file"]),
     Trouble(arguments: ["show", "--colour", "x"], status: 2, says: ["--colour"]),

@@ -30,7 +30,7 @@ enum Lie: String, CaseIterable {
     wrongProjection, changingCells, badOffsets, badNullCount, falseUTF8, wrongType, tooManyRows,
     duplicateID, changedID, idUnasked, idLeadsElsewhere, titleOutOfBounds, indexOutOfBounds,
     outOfRangeAccepted, untypedRefusal, restlessVersion, moreBehindTheEnd, endlessRemarks,
-    noticesMatter, leakedBatch
+    noticesMatter, sortedGathering, leakedBatch
 
   /// The law that must notice it.
   var law: String {
@@ -49,14 +49,15 @@ enum Lie: String, CaseIterable {
     case .restlessVersion: "version-holds"
     case .endlessRemarks: "diagnostics-end"
     case .noticesMatter: "notices-are-harmless"
+    case .sortedGathering: "gather-agrees"
     case .leakedBatch: "memory-returns"
     }
   }
 }
 
 /// An honest table that tells one lie.
-final class Liar: TableDataSource, TableSections, TableSectionIndex, TableIdentity, TableDisplay,
-  TableDiagnostics
+final class Liar: TableDataSource, TableSections, TableSectionIndex, TableIdentity, TableGathering,
+  TableDisplay, TableDiagnostics
 {
   let base = Tables.everything()
   let lie: Lie?
@@ -70,6 +71,7 @@ final class Liar: TableDataSource, TableSections, TableSectionIndex, TableIdenti
   var sections: (any TableSections)? { self }
   var sectionIndex: (any TableSectionIndex)? { self }
   var identity: (any TableIdentity)? { self }
+  var gathering: (any TableGathering)? { self }
   var display: (any TableDisplay)? { self }
   var diagnostics: (any TableDiagnostics)? { self }
 
@@ -175,6 +177,12 @@ final class Liar: TableDataSource, TableSections, TableSectionIndex, TableIdenti
   func indexPath(forID id: String) throws(TableError) -> IndexPath {
     let path = try base.indexPath(forID: id)
     return lie == .idLeadsElsewhere ? IndexPath(section: 0, row: 0) : path
+  }
+
+  func rows(at paths: [IndexPath], columns: [Int], includesIDs: Bool) throws(TableError) -> Batch {
+    try base.rows(
+      at: lie == .sortedGathering ? paths.sorted() : paths, columns: columns,
+      includesIDs: includesIDs)
   }
 
   func willDisplay(rows: Range<Int>, inSection section: Int) { isShowing = true }

@@ -1,0 +1,81 @@
+extension ColumnBatch {
+  /// The column as text: each cell's ``Cell/description``, missing cells as they are.
+  func asText() -> ColumnBatch {
+    let builder = BatchBuilder([.text], capacity: count)
+    let column = builder.columns[0]
+    var bytes: [UInt8] = []
+    for row in 0..<count {
+      if isMissing(row) {
+        column.appendMissing()
+        continue
+      }
+      switch type {
+      case .text: withBytes(at: row) { column.append(bytes: $0) }
+      case .integer: column.append(decimal: integer(row))
+      case .real: column.append(Cell.real(real(row)).description)
+      case .boolean: column.append(boolean(row) ? "true" : "false")
+      case .date:
+        Timestamp(nanoseconds: integer(row)).withRFC3339 { column.append(bytes: $0) }
+      case .binary:
+        bytes.removeAll(keepingCapacity: true)
+        withBytes(at: row) { for byte in $0 { bytes.append(hexadecimal: byte) } }
+        bytes.withUnsafeBytes { column.append(bytes: $0) }
+      }
+    }
+    return builder.finish().columns[0]
+  }
+}
+
+extension ColumnBuilder {
+  /// Appends a number as text.
+  fileprivate func append(decimal value: Int64) {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { buffer in
+      var first = 20
+      var rest = value.magnitude
+      repeat {
+        first -= 1
+        buffer[first] = UInt8(truncatingIfNeeded: 48 + rest % 10)
+        rest /= 10
+      } while rest > 0
+      if value < 0 {
+        first -= 1
+        buffer[first] = UInt8(ascii: "-")
+      }
+      append(bytes: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[first...]))
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(hexadecimal byte: UInt8) {
+    for digit in [byte >> 4, byte & 15] { append(digit < 10 ? 48 + digit : 87 + digit) }
+  }
+}
+
+extension Cell {
+  /// The value of a type that text stands for, if it does: what ``description`` writes is read back.
+  init?(_ text: [UInt8], as type: ColumnType) {
+    let string = String(decoding: text, as: UTF8.self)
+    switch type {
+    case .text: self = .text(text)
+    case .integer:
+      guard let value = Int64(string) else { return nil }
+      self = .integer(value)
+    case .real:
+      guard let value = Double(string) else { return nil }
+      self = .real(value)
+    case .boolean:
+      guard let value = Bool(string) else { return nil }
+      self = .boolean(value)
+    case .date:
+      guard let value = text.withUnsafeBytes({ Timestamp(rfc3339: $0) }) else { return nil }
+      self = .date(value)
+    case .binary:
+      let bytes = stride(from: 0, to: text.count - 1, by: 2).compactMap {
+        UInt8(String(decoding: text[$0...$0 + 1], as: UTF8.self), radix: 16)
+      }
+      guard bytes.count * 2 == text.count else { return nil }
+      self = .binary(bytes)
+    }
+  }
+}

@@ -1,0 +1,261 @@
+/// A view of the rows that pass conditions, in their sections, which may become empty.
+///
+/// It reads its base only as far as it is asked for: counts are at-least until a section was read to
+/// its end. It remembers the rows that pass, 4 bytes each.
+public final class FilteredSource: MappedSource {
+  /// The rows of a section that pass, as far as it was read.
+  private final class Section {
+    var passing = RowNumbers()
+    var read = 0
+    var isComplete = false
+  }
+
+  /// The rows that were read last, with more columns than the conditions need.
+  private struct Window {
+    var section: Int
+    var first: Int
+    var columns: [Int]
+    var batch: Batch
+  }
+
+  private let conditions: [Condition]
+  private let search: [UInt8]?
+  /// Made for the columns of the base's version.
+  private var filter: RowFilter?
+  private var known: [Int: Section] = [:]
+  private var window: Window?
+
+  /// Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its column.
+  init(
+    _ base: any TableDataSource, by conditions: [Condition], search: [UInt8]?
+  ) throws(TableError) {
+    self.conditions = conditions
+    self.search = search
+    filter = try RowFilter(conditions, search: search, in: base.columns)
+    super.init(base, description: "filtered by \(conditions), \(search ?? []), \(search != nil)")
+  }
+
+  override var showsEveryRow: Bool { false }
+  override var hasBaseOrder: Bool { true }
+
+  override func forget() {
+    super.forget()
+    (filter, window) = (nil, nil)
+    known = [:]
+  }
+
+  override func isMapped(_ section: Int) -> Bool { known[section] != nil }
+
+  override func count(
+    inSection section: Int, knowing minimum: Int
+  ) throws(TableError) -> Count {
+    let known = try self.known(section) { $0.passing.count >= minimum }
+    return known.isComplete ? .exact(known.passing.count) : .atLeast(known.passing.count)
+  }
+
+  override func basePath(of path: IndexPath) throws(TableError) -> IndexPath {
+    let known = try self.known(path.section) { $0.passing.count > path.row }
+    guard path.row >= 0, path.row < known.passing.count else {
+      throw .noRow(path.row, inSection: path.section, of: known.passing.count)
+    }
+    return IndexPath(section: path.section, row: known.passing[path.row])
+  }
+
+  override func basePaths(
+    of rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [IndexPath] {
+    let passing = try known(section) { $0.passing.count >= rows.upperBound }.passing
+    return rows.map { IndexPath(section: section, row: passing[$0]) }
+  }
+
+  override func path(ofBase path: IndexPath) throws(TableError) -> IndexPath? {
+    let passing = try known(path.section) { $0.read > path.row }.passing
+    let row = passing.firstIndex(from: path.row)
+    guard row < passing.count, passing[row] == path.row else { return nil }
+    return IndexPath(section: path.section, row: row)
+  }
+
+  /// To the row itself, or to the next one that passes.
+  override func jump(toBase path: IndexPath) throws(TableError) -> IndexPath {
+    guard !path.isSection else { return path }
+    let row = try shownCount(before: path)
+    let count = try count(inSection: path.section, knowing: row + 1).value
+    return row < count ? IndexPath(section: path.section, row: row) : .section(path.section)
+  }
+
+  override func shownCount(before path: IndexPath) throws(TableError) -> Int {
+    try known(path.section) { $0.read >= path.row }.passing.firstIndex(from: path.row)
+  }
+
+  /// Directly before the row that it is to stand before, or at the end of the base's section.
+  override func baseTargets(
+    of targets: [IndexPath], taking gone: [IndexPath]
+  ) throws(TableError) -> [IndexPath] {
+    var places = targets
+    let ascending = targets.indices.sorted { targets[$0] < targets[$1] }
+    var next = 0
+    while next < ascending.count {
+      let section = targets[ascending[next]].section
+      let goneRows = Set(gone.filter { $0.section == section }.map(\.row)).sorted()
+      var goneShown = try goneRows.map { row throws(TableError) in
+        try shownCount(before: IndexPath(section: section, row: row))
+      }[...]
+      var skipped = 0
+      var arrived = 0
+      while next < ascending.count, targets[ascending[next]].section == section {
+        // The survivor that will stand behind the arrival, as it is numbered now.
+        var row = max(targets[ascending[next]].row - arrived, 0) + skipped
+        while let gone = goneShown.first, gone <= row {
+          goneShown.removeFirst()
+          skipped += 1
+          row += 1
+        }
+        let place = try baseRow(before: row, section)
+        let taken = goneRows.prefix { $0 < place }.count
+        places[ascending[next]] = IndexPath(section: section, row: place - taken + arrived)
+        arrived += 1
+        next += 1
+      }
+    }
+    return places
+  }
+
+  /// The base's row that is shown as `row`, or the end of the base's section.
+  private func baseRow(before row: Int, _ section: Int) throws(TableError) -> Int {
+    let passing = try known(section) { $0.passing.count > row }.passing
+    if row < passing.count { return passing[row] }
+    guard row == passing.count else {
+      throw TableError(
+        .notFound, "there is no place \(IndexPath(section: section, row: row)) for a row")
+    }
+    return try base.exactNumberOfRows(inSection: section)
+  }
+
+  override func read(_ request: RowRequest) throws(TableError) -> Batch {
+    let passing = try known(request.section, reading: request) {
+      $0.passing.count > request.first
+    }.passing
+    guard request.first <= passing.count else {
+      throw .noRow(request.first, inSection: request.section, of: passing.count)
+    }
+    let count = min(request.count, MappedSource.batchSize, passing.count - request.first)
+    let rows = request.first..<request.first + count
+    if let batch = pickFromWindow(request, rows, passing) { return batch }
+    let paths = rows.map { IndexPath(section: request.section, row: passing[$0]) }
+    return try base.gather(paths, columns: request.columns, includesIDs: request.includesIDs)
+  }
+
+  /// What the window has of these rows, from the first on; nil if it has not the first.
+  private func pickFromWindow(
+    _ request: RowRequest, _ rows: Range<Int>, _ passing: RowNumbers
+  ) -> Batch? {
+    guard let window, !rows.isEmpty, window.section == request.section,
+      !request.includesIDs || window.batch.ids != nil
+    else { return nil }
+    let held = window.first..<window.first + window.batch.rowCount
+    let columns = request.columns.compactMap { window.columns.firstIndex(of: $0) }
+    guard held.contains(passing[rows.lowerBound]), columns.count == request.columns.count else {
+      return nil
+    }
+    var picks: [Pick] = []
+    picks.reserveCapacity(rows.count)
+    for row in rows {
+      let row = passing[row]
+      if row >= held.upperBound { break }
+      picks.append(Pick(part: 0, row: Int32(truncatingIfNeeded: row - held.lowerBound)))
+    }
+    let part = Batch(
+      rowCount: window.batch.rowCount, columns: columns.map { window.batch.columns[$0] },
+      ids: request.includesIDs ? window.batch.ids : nil, isUTF8: window.batch.isUTF8)
+    return picks.count == part.rowCount ? part : Batch(picking: picks, from: [part])
+  }
+
+  /// What is known of a section, once that is enough or the section was read to its end.
+  ///
+  /// The columns of a request are read along where many rows pass: they are wanted next.
+  private func known(
+    _ section: Int, reading request: RowRequest? = nil, until isEnough: (Section) -> Bool
+  ) throws(TableError) -> Section {
+    let state = try state(of: section)
+    let begin = state.read
+    while !state.isComplete, !isEnough(state) {
+      try readOn(state, section, request)
+      onProgress?(state.read - begin)
+      try flag.check()
+    }
+    return state
+  }
+
+  private func state(of section: Int) throws(TableError) -> Section {
+    if let state = known[section] { return state }
+    // Refuses a section that is not there.
+    _ = try base.numberOfRows(inSection: section, knowing: 0)
+    let state = Section()
+    known[section] = state
+    return state
+  }
+
+  /// Reads the next batch of a section.
+  private func readOn(
+    _ state: Section, _ section: Int, _ request: RowRequest?
+  ) throws(TableError) {
+    if filter == nil { filter = try RowFilter(conditions, search: search, in: base.columns) }
+    let needed = filter?.columns ?? []
+    let paysOff = state.passing.count * 8 >= state.read
+    let columns =
+      needed + (paysOff ? request?.columns.filter { !needed.contains($0) } ?? [] : [])
+    let first = state.read
+    let batch = try base.rows(
+      RowRequest(
+        section: section, first: first, count: MappedSource.batchSize, columns: columns,
+        includesIDs: paysOff && request?.includesIDs == true))
+    let tested = Batch(
+      rowCount: batch.rowCount, columns: Array(batch.columns.prefix(needed.count)),
+      isUTF8: batch.isUTF8)
+    filter?.passing(tested) { state.passing.append(first + $0) }
+    state.read += batch.rowCount
+    state.isComplete = batch.rowCount == 0
+    if request != nil, batch.rowCount > 0 {
+      window = Window(section: section, first: first, columns: columns, batch: batch)
+    }
+  }
+}
+
+extension TableDataSource {
+  /// A view of the rows that pass all conditions and, if there is a search, have its text in some
+  /// column.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its column.
+  public func filtered(
+    by conditions: [Condition], search: [UInt8]? = nil
+  ) throws(TableError) -> FilteredSource {
+    try FilteredSource(self, by: conditions, search: search)
+  }
+}
+
+/// Row numbers that ascend, 4 bytes each as long as they fit.
+struct RowNumbers {
+  private var small: [UInt32] = []
+  private var large: [Int] = []
+
+  var count: Int { small.count + large.count }
+
+  mutating func append(_ row: Int) {
+    if let row = UInt32(exactly: row) { small.append(row) } else { large.append(row) }
+  }
+
+  subscript(index: Int) -> Int {
+    index < small.count ? Int(small[index]) : large[index - small.count]
+  }
+
+  /// The index of the first number that is at least `row`, or the count.
+  /// - Complexity: O(log n)
+  func firstIndex(from row: Int) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle] < row { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

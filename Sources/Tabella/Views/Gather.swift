@@ -1,0 +1,137 @@
+/// Rows wanted in any order, as runs that are read one after the other.
+struct RunPlan {
+  /// Rows of one section that are read together.
+  struct Run {
+    var section: Int
+    var rows: Range<Int>
+    /// Which of ``RunPlan/order`` are in it.
+    var members: Range<Int>
+  }
+
+  /// The numbers of the paths, ascending by path.
+  private(set) var order: [Int]
+  private(set) var runs: [Run] = []
+
+  /// Plans for these paths; runs with at most `gap` unwanted rows between them are joined.
+  /// - Complexity: O(n) if the paths ascend, else O(n log n).
+  init(_ paths: [IndexPath], joiningOver gap: Int) {
+    order = Array(paths.indices)
+    let ascends = zip(paths, paths.dropFirst()).allSatisfy { $0 <= $1 }
+    if !ascends { order.sort { paths[$0] < paths[$1] } }
+    for (member, index) in order.enumerated() {
+      let path = paths[index]
+      if let last = runs.last, last.section == path.section,
+        path.row <= last.rows.upperBound + gap
+      {
+        runs[runs.count - 1].rows = last.rows.lowerBound..<max(last.rows.upperBound, path.row + 1)
+        runs[runs.count - 1].members = last.members.lowerBound..<member + 1
+      } else {
+        runs.append(
+          Run(
+            section: path.section, rows: path.row..<path.row + 1, members: member..<member + 1))
+      }
+    }
+  }
+
+  /// Reading so many rows in vain costs less than one more call.
+  static let readableGap = 32
+}
+
+extension TableDataSource {
+  /// Returns the rows at these paths in this order, or as many from the front as come easily: what a
+  /// view reads with.
+  ///
+  /// One ascending run is a plain request, whose batch comes as it is. Otherwise the source gathers
+  /// if it can, and is asked for a few runs of rows if it cannot.
+  func gather(
+    _ paths: [IndexPath], columns: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    guard let first = paths.first else {
+      return .empty(columns.map { self.columns[$0].type }, ids: includesIDs)
+    }
+    let isRun = zip(paths, paths.dropFirst()).allSatisfy {
+      $0.section == $1.section && $0.row + 1 == $1.row
+    }
+    if isRun {
+      let batch = try rows(
+        RowRequest(
+          section: first.section, first: first.row, count: paths.count, columns: columns,
+          includesIDs: includesIDs))
+      guard batch.rowCount > 0 else {
+        throw .noRow(first.row, inSection: first.section, of: first.row)
+      }
+      return batch
+    }
+    if let gathering {
+      return try gathering.rows(at: paths, columns: columns, includesIDs: includesIDs)
+    }
+    return try gatherRuns(paths, columns: columns, includesIDs: includesIDs)
+  }
+
+  /// Gathers with ``rows(_:)`` alone.
+  private func gatherRuns(
+    _ paths: [IndexPath], columns: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    var reader = RunReader(source: self, columns: columns, includesIDs: includesIDs)
+    var paths = paths
+    while true {
+      if try reader.read(paths) { return Batch(picking: reader.picks, from: reader.parts) }
+      // Large rows: about as many as will fit, and few are read twice.
+      let fitting = reader.rowsRead * RunReader.sizeLimit / 2 / max(reader.size, 1)
+      paths = Array(paths.prefix(max(1, min(fitting, paths.count / 2))))
+    }
+  }
+}
+
+/// Reads runs of rows and notes where each wanted row came to lie.
+private struct RunReader {
+  /// About how much is read for one answer, in bytes.
+  static let sizeLimit = 64 << 20
+
+  let source: any TableDataSource
+  let columns: [Int]
+  let includesIDs: Bool
+  /// What was read.
+  private(set) var parts: [Batch] = []
+  /// Where each path's row is.
+  private(set) var picks: [Pick] = []
+  private(set) var size = 0
+  private(set) var rowsRead = 0
+
+  init(source: any TableDataSource, columns: [Int], includesIDs: Bool) {
+    self.source = source
+    self.columns = columns
+    self.includesIDs = includesIDs
+  }
+
+  /// Reads the rows at these paths; returns whether they are few enough bytes.
+  mutating func read(_ paths: [IndexPath]) throws(TableError) -> Bool {
+    let plan = RunPlan(paths, joiningOver: RunPlan.readableGap)
+    (parts, size, rowsRead) = ([], 0, 0)
+    picks = Array(repeating: Pick(part: 0, row: 0), count: paths.count)
+    for run in plan.runs {
+      var members = plan.order[run.members]
+      while let member = members.first {
+        guard size <= RunReader.sizeLimit || paths.count == 1 else { return false }
+        let first = paths[member].row
+        let batch = try source.rows(
+          RowRequest(
+            section: run.section, first: first, count: run.rows.upperBound - first,
+            columns: columns, includesIDs: includesIDs))
+        guard batch.rowCount > 0 else {
+          throw .noRow(first, inSection: run.section, of: first)
+        }
+        while let next = members.first, paths[next].row < first + batch.rowCount {
+          picks[next] = Pick(
+            part: Int32(truncatingIfNeeded: parts.count),
+            row: Int32(truncatingIfNeeded: paths[next].row - first))
+          members.removeFirst()
+          rowsRead += 1
+        }
+        parts.append(batch)
+        size += batch.byteCount
+      }
+    }
+    return true
+  }
+}

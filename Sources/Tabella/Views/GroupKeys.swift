@@ -1,0 +1,314 @@
+/// A column to group rows by, and how its values are put together.
+public struct Grouping: Hashable, Sendable {
+  /// What makes values belong to one group.
+  public enum Class: String, Sendable, CaseIterable {
+    /// The same value.
+    case value
+    /// The same first letter of a text, upper-cased; what begins with none is `#`.
+    case letter
+    /// The same day of a date, in UTC.
+    case day
+    /// The same month of a date, in UTC.
+    case month
+    /// The same order of magnitude: powers of ten, or 1 KiB, 1 MiB, 1 GiB for a column of bytes.
+    case size
+  }
+
+  public var column: Int
+  public var by: Class
+
+  public init(column: Int, by: Class = .value) {
+    self.column = column
+    self.by = by
+  }
+}
+
+/// Groups of rows, in order.
+struct Groups {
+  /// Nil for the group of missing cells, which is the last.
+  var titles: [String?]
+  /// The value that all rows of a group have; missing if there is no such value.
+  var cells: [Cell]
+  /// How many rows each group has.
+  var counts: [Int]
+  /// For each row the number of its group.
+  var groupOfRow: [UInt32]
+  /// First letters of titles, each with the first group that has it; none if they are of little use.
+  var indexTitles: [(title: String, group: Int)]
+}
+
+/// Finds the groups of rows, taken out of batches.
+///
+/// Memory: 4 bytes a row, and each group's key.
+struct GroupKeys {
+  private let grouping: Grouping
+  private let column: Column
+  private var table = KeyTable()
+  private var groupOfRow: [UInt32] = []
+  private var counts: [Int] = []
+  /// The group of missing cells.
+  private var missing: UInt32?
+  private var key: [UInt8] = []
+
+  /// Throws ``TableError`` with `.invalidArgument` if the column's values cannot be put together so.
+  init(_ grouping: Grouping, in columns: [Column]) throws(TableError) {
+    column = columns[grouping.column]
+    self.grouping = grouping
+    let isPossible =
+      switch grouping.by {
+      case .value: true
+      case .letter: column.type == .text
+      case .day, .month: column.type == .date || column.type == .text
+      case .size: column.type == .integer || column.type == .real || column.type == .text
+      }
+    guard isPossible else {
+      throw TableError(
+        .invalidArgument,
+        "\(column.name) is \(column.type.name) and cannot be grouped by \(grouping.by.rawValue)",
+        column: grouping.column)
+    }
+  }
+
+  /// Takes more rows; the batch has exactly the column.
+  mutating func append(_ batch: Batch) {
+    let cells = batch.columns[0]
+    groupOfRow.reserveCapacity(groupOfRow.count + cells.count)
+    for row in 0..<cells.count {
+      let group: UInt32
+      if cells.missingCount > 0, cells.isMissing(row) {
+        group = missingGroup()
+      } else if grouping.by == .value, cells.type.isBytes {
+        group = cells.withBytes(at: row) { table.number(of: $0) }
+      } else {
+        makeKey(cells, row)
+        group = key.withUnsafeBytes { table.number(of: $0) }
+      }
+      if Int(group) == counts.count { counts.append(0) }
+      counts[Int(group)] += 1
+      groupOfRow.append(group)
+    }
+  }
+
+  private mutating func missingGroup() -> UInt32 {
+    if let missing { return missing }
+    let group = table.addAnonymous()
+    missing = group
+    return group
+  }
+
+  /// Leaves the cell's key in `key`: keys of other classes than values order as bytes.
+  private mutating func makeKey(_ cells: ColumnBatch, _ row: Int) {
+    key.removeAll(keepingCapacity: true)
+    switch grouping.by {
+    case .value:
+      var word = cells.type == .boolean ? (cells.boolean(row) ? 1 : 0) : cells.integer(row)
+      if cells.type == .real {
+        let real = cells.real(row)
+        word = Int64(bitPattern: (real.isNaN ? .nan : real == 0 ? 0 : real).bitPattern)
+      }
+      withUnsafeBytes(of: word) { key.append(contentsOf: $0) }
+    case .letter:
+      cells.withBytes(at: row) { key += Array(GroupKeys.letter(of: $0).utf8) }
+    case .day, .month:
+      let length = grouping.by == .day ? 10 : 7
+      if let date = GroupKeys.date(cells, row) {
+        date.withRFC3339 { key.append(contentsOf: $0.prefix(length)) }
+      } else {
+        key += Array("other".utf8)
+      }
+    case .size:
+      key.append(
+        SizeClass.number(
+          of: GroupKeys.magnitude(cells, row), isBytes: column.unit == .bytes))
+    }
+  }
+
+  /// The first letter, upper-cased.
+  static func letter(of text: UnsafeRawBufferPointer) -> String {
+    var decoder = UTF8()
+    var bytes = text.prefix(4).makeIterator()
+    guard case .scalarValue(let scalar) = decoder.decode(&bytes), scalar.properties.isAlphabetic
+    else { return "#" }
+    return scalar.properties.uppercaseMapping
+  }
+
+  private static func date(_ cells: ColumnBatch, _ row: Int) -> Timestamp? {
+    guard cells.type == .text else { return Timestamp(nanoseconds: cells.integer(row)) }
+    return cells.withBytes(at: row) { text in
+      // A date and time without a zone is a date all the same.
+      Timestamp(rfc3339: text)
+        ?? (text.count > 10 ? Timestamp(rfc3339: UnsafeRawBufferPointer(rebasing: text[..<10])) : nil)
+    }
+  }
+
+  private static func magnitude(_ cells: ColumnBatch, _ row: Int) -> Double? {
+    switch cells.type {
+    case .integer: Double(cells.integer(row))
+    case .real: cells.real(row)
+    default: cells.withBytes(at: row) { number(in: $0) }
+    }
+  }
+
+  /// The groups of all rows taken.
+  mutating func finish() -> Groups {
+    let order = sortedGroups()
+    var numbers = [UInt32](repeating: 0, count: order.count)
+    for (number, group) in order.enumerated() {
+      numbers[Int(group)] = UInt32(truncatingIfNeeded: number)
+    }
+    for row in groupOfRow.indices { groupOfRow[row] = numbers[Int(groupOfRow[row])] }
+    let titles = order.map { title(ofGroup: $0) }
+    return Groups(
+      titles: titles, cells: order.map { cell(ofGroup: $0) },
+      counts: order.map { counts[Int($0)] }, groupOfRow: groupOfRow,
+      indexTitles: GroupKeys.indexTitles(titles))
+  }
+
+  /// The groups in the order of their values, the missing one last.
+  private func sortedGroups() -> [UInt32] {
+    let isValue = grouping.by == .value
+    let builder = BatchBuilder([isValue ? column.type : .binary], capacity: counts.count)
+    for group in counts.indices {
+      let group = UInt32(truncatingIfNeeded: group)
+      if group == missing {
+        builder.columns[0].appendMissing()
+      } else if isValue {
+        builder.columns[0].append(cell(ofGroup: group))
+      } else {
+        table.withKey(group) { builder.columns[0].append(bytes: $0) }
+      }
+    }
+    let key = Column(column.name, isValue ? column.type : .binary)
+    var keys = SortKeys([SortDescriptor(column: 0)], in: [key])
+    keys.append(builder.finish(rowCount: counts.count))
+    return keys.sortedRows { false } ?? []
+  }
+
+  private func cell(ofGroup group: UInt32) -> Cell {
+    guard grouping.by == .value, group != missing else { return .missing }
+    return table.withKey(group) { (key: UnsafeRawBufferPointer) -> Cell in
+      func word() -> Int64 { key.loadUnaligned(as: Int64.self) }
+      return switch column.type {
+      case .text: .text(Array(key))
+      case .binary: .binary(Array(key))
+      case .integer: .integer(word())
+      case .real: .real(Double(bitPattern: UInt64(bitPattern: word())))
+      case .boolean: .boolean(word() != 0)
+      case .date: .date(Timestamp(nanoseconds: word()))
+      }
+    }
+  }
+
+  private func title(ofGroup group: UInt32) -> String? {
+    if group == missing { return nil }
+    if grouping.by == .value { return cell(ofGroup: group).description }
+    return table.withKey(group) { (key: UnsafeRawBufferPointer) -> String in
+      return grouping.by == .size
+        ? SizeClass.title(of: key[0], isBytes: column.unit == .bytes)
+        : String(decoding: key, as: UTF8.self)
+    }
+  }
+
+  private static func indexTitles(_ titles: [String?]) -> [(title: String, group: Int)] {
+    guard titles.count >= 5 else { return [] }
+    var index: [(title: String, group: Int)] = []
+    var seen: Set<String> = []
+    for (group, title) in titles.enumerated() {
+      guard var title else { continue }
+      let letter = title.withUTF8 { GroupKeys.letter(of: UnsafeRawBufferPointer($0)) }
+      if seen.insert(letter).inserted { index.append((letter, group)) }
+    }
+    return index.count >= 2 ? index : []
+  }
+}
+
+/// Orders of magnitude, numbered in their order.
+private enum SizeClass {
+  private static let bytes = ["under 1 KiB", "1 KiB to 1 MiB", "1 MiB to 1 GiB", "1 GiB and more"]
+  private static let other: UInt8 = 255
+
+  static func number(of value: Double?, isBytes: Bool) -> UInt8 {
+    guard let value, !value.isNaN else { return other }
+    if value < 0 { return 0 }
+    if value == 0 { return 1 }
+    if isBytes {
+      let limits: [Double] = [1024, 1_048_576, 1_073_741_824]
+      return UInt8(2 + limits.count { value >= $0 })
+    }
+    if value < 1 { return 2 }
+    var number: UInt8 = 3
+    var limit = 10.0
+    while value >= limit, number < 250 {
+      limit *= 10
+      number += 1
+    }
+    return number
+  }
+
+  static func title(of number: UInt8, isBytes: Bool) -> String {
+    switch number {
+    case 0: return "below 0"
+    case 1: return "0"
+    case other: return "other"
+    case _ where isBytes: return bytes[Int(number) - 2]
+    case 2: return "below 1"
+    default: return "from 1" + String(repeating: "0", count: Int(number) - 3)
+    }
+  }
+}
+
+/// Numbers byte strings in the order in which they first appear.
+private struct KeyTable {
+  private var bytes: [UInt8] = []
+  private var ends: [Int] = []
+  private var hashes: [UInt64] = []
+  /// Open addressing: the number of the key at a slot, or `.max`.
+  private var slots = [UInt32](repeating: .max, count: 1 << 10)
+
+  /// The number of a key, new or known.
+  /// - Complexity: O(bytes)
+  mutating func number(of key: UnsafeRawBufferPointer) -> UInt32 {
+    let hash = digest64(key)
+    var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+    while slots[slot] != .max {
+      let number = slots[slot]
+      if hashes[Int(number)] == hash, isKey(number, key) { return number }
+      slot = (slot + 1) & (slots.count - 1)
+    }
+    let number = UInt32(truncatingIfNeeded: ends.count)
+    slots[slot] = number
+    bytes.append(contentsOf: key)
+    ends.append(bytes.count)
+    hashes.append(hash)
+    if ends.count * 2 > slots.count { grow() }
+    return number
+  }
+
+  /// A number that no key has.
+  mutating func addAnonymous() -> UInt32 {
+    ends.append(bytes.count)
+    hashes.append(0)
+    return UInt32(truncatingIfNeeded: ends.count - 1)
+  }
+
+  func withKey<R>(_ number: UInt32, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    bytes.withUnsafeBytes { bytes in
+      let start = number == 0 ? 0 : ends[Int(number) - 1]
+      return body(UnsafeRawBufferPointer(rebasing: bytes[start..<ends[Int(number)]]))
+    }
+  }
+
+  private func isKey(_ number: UInt32, _ key: UnsafeRawBufferPointer) -> Bool {
+    withKey(number) { $0.count == key.count && $0.elementsEqual(key) }
+  }
+
+  private mutating func grow() {
+    let old = slots
+    slots = [UInt32](repeating: .max, count: old.count * 2)
+    for number in old where number != .max {
+      var slot = Int(truncatingIfNeeded: hashes[Int(number)]) & (slots.count - 1)
+      while slots[slot] != .max { slot = (slot + 1) & (slots.count - 1) }
+      slots[slot] = number
+    }
+  }
+}

@@ -1,0 +1,229 @@
+/// A view with one section for each group of rows that have the same value, or value of a kind, in a
+/// column.
+///
+/// The base's own sections are gone; within a group rows stand in the base's order. The first
+/// question about sections makes it read the column to its end; it remembers each row's group, and,
+/// once rows are asked for, the groups' rows: 8 bytes a row together.
+public final class GroupedSource: MappedSource {
+  fileprivate final class Index {
+    let groups: Groups
+    /// How many rows stand in the base before each of its sections, and in all.
+    let baseStarts: [Int]
+    /// How many rows stand in the view before each group, and in all.
+    let starts: [Int]
+    /// The rows of the base, counted through its sections, group by group; made when it is first
+    /// needed.
+    lazy var rows = groupedRows()
+
+    init(groups: Groups, baseStarts: [Int]) {
+      self.groups = groups
+      self.baseStarts = baseStarts
+      starts = groups.counts.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1) }
+    }
+
+    private func groupedRows() -> [UInt32] {
+      var next = starts
+      var rows = [UInt32](repeating: 0, count: groups.groupOfRow.count)
+      for (number, group) in groups.groupOfRow.enumerated() {
+        rows[next[Int(group)]] = UInt32(truncatingIfNeeded: number)
+        next[Int(group)] += 1
+      }
+      return rows
+    }
+
+    /// Where the base has its row of this number.
+    func basePath(_ number: Int) -> IndexPath {
+      if baseStarts.count == 2 { return IndexPath(section: 0, row: number) }
+      // The last section that begins at or before it; those before it may be empty.
+      let section = baseStarts.partitioningIndex { $0 > number } - 1
+      return IndexPath(section: section, row: number - baseStarts[section])
+    }
+  }
+
+  private let grouping: Grouping
+  private var index: Index?
+
+  /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped so.
+  init(_ base: any TableDataSource, by grouping: Grouping) throws(TableError) {
+    self.grouping = grouping
+    super.init(base, description: "grouped by \(grouping)")
+    _ = try makeKeys()
+  }
+
+  private func makeKeys() throws(TableError) -> GroupKeys {
+    guard base.columns.indices.contains(grouping.column) else {
+      throw TableError(
+        .invalidArgument,
+        "there is no column \(grouping.column) to group by; there are \(base.columns.count)",
+        column: grouping.column)
+    }
+    return try GroupKeys(grouping, in: base.columns)
+  }
+
+  override var hasBaseSections: Bool { false }
+
+  override func forget() {
+    super.forget()
+    index = nil
+  }
+
+  override func isMapped(_ section: Int) -> Bool { index != nil }
+
+  override func count(
+    inSection section: Int, knowing minimum: Int
+  ) throws(TableError) -> Count {
+    let counts = try grouped().groups.counts
+    guard counts.indices.contains(section) else { throw .noSection(section) }
+    return .exact(counts[section])
+  }
+
+  override func basePath(of path: IndexPath) throws(TableError) -> IndexPath {
+    let count = try count(inSection: path.section, knowing: 0).value
+    guard 0..<count ~= path.row else {
+      throw .noRow(path.row, inSection: path.section, of: count)
+    }
+    let index = try grouped()
+    return index.basePath(Int(index.rows[index.starts[path.section] + path.row]))
+  }
+
+  override func basePaths(
+    of rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [IndexPath] {
+    let index = try grouped()
+    let start = index.starts[section]
+    let shown = index.rows
+    return rows.map { index.basePath(Int(shown[start + $0])) }
+  }
+
+  override func path(ofBase path: IndexPath) throws(TableError) -> IndexPath? {
+    let index = try grouped()
+    guard index.baseStarts.indices.contains(path.section + 1) else { return nil }
+    let number = index.baseStarts[path.section] + path.row
+    guard number < index.baseStarts[path.section + 1] else { return nil }
+    let group = Int(index.groups.groupOfRow[number])
+    // A group's rows ascend.
+    let rows = index.rows[index.starts[group]..<index.starts[group + 1]]
+    let place = rows.partitioningIndex { $0 >= UInt32(truncatingIfNeeded: number) }
+    return IndexPath(section: group, row: place - rows.startIndex)
+  }
+
+  /// At the end of the base's last section.
+  override func baseTargets(
+    of targets: [IndexPath], taking gone: [IndexPath]
+  ) throws(TableError) -> [IndexPath] {
+    let sections = try grouped().baseStarts.count - 1
+    guard sections > 0 else {
+      throw TableError(.constraint, "the table has no section for a new row")
+    }
+    return try appended(targets, taking: gone) { _ in sections - 1 }
+  }
+
+  /// With the group's value in the column, unless it has one there already.
+  override func baseCells(
+    _ cells: [Int: Cell], insertedAt target: IndexPath
+  ) throws(TableError) -> [Int: Cell] {
+    let groups = try grouped().groups
+    guard groups.cells.indices.contains(target.section) else { throw .noSection(target.section) }
+    if cells[grouping.column] != nil { return cells }
+    let value = groups.cells[target.section]
+    guard value != .missing || groups.titles[target.section] == nil else {
+      throw TableError(
+        .constraint,
+        "a row of \"\(groups.titles[target.section] ?? "")\" needs a value for "
+          + base.columns[grouping.column].name, column: grouping.column)
+    }
+    var cells = cells
+    cells[grouping.column] = value
+    return cells
+  }
+
+  // Sections
+
+  public override var sections: (any TableSections)? { self }
+
+  /// Offered where groups are named by text: the first letters of their titles, if there are enough.
+  public override var sectionIndex: (any TableSectionIndex)? {
+    let isText =
+      base.columns.indices.contains(grouping.column)
+      && base.columns[grouping.column].type == .text
+    return isText && (grouping.by == .value || grouping.by == .letter) ? self : nil
+  }
+
+  public override func sectionIndexTitles() throws(TableError) -> [String] {
+    flag.begin()
+    return try grouped().groups.indexTitles.map(\.title)
+  }
+
+  public override func indexPath(
+    forIndexTitle title: String, at index: Int
+  ) throws(TableError) -> IndexPath {
+    flag.begin()
+    let titles = try grouped().groups.indexTitles
+    guard titles.indices.contains(index), titles[index].title == title else {
+      throw TableError(.notFound, "there is no index title \(title) at \(index)")
+    }
+    return .section(titles[index].group)
+  }
+
+  // The index
+
+  /// The groups, read when they are first asked for.
+  private func grouped() throws(TableError) -> Index {
+    if let index { return index }
+    let made = try mapping { () throws(TableError) in try readGroups() }
+    index = made
+    return made
+  }
+
+  private func readGroups() throws(TableError) -> Index {
+    var keys = try makeKeys()
+    var baseStarts = [0]
+    while try base.numberOfSections(knowing: baseStarts.count).value >= baseStarts.count {
+      let section = baseStarts.count - 1
+      let count = try readBase(
+        section: section, columns: [grouping.column], done: baseStarts[section]
+      ) { keys.append($0) }
+      baseStarts.append(baseStarts[section] + count)
+    }
+    return Index(groups: keys.finish(), baseStarts: baseStarts)
+  }
+}
+
+extension GroupedSource: TableSections {
+  /// Before the rows were grouped, not to know is all that can be said at once.
+  public func numberOfSections(knowing minimum: Int) throws(TableError) -> Count {
+    flag.begin()
+    if minimum == 0, index == nil { return .atLeast(0) }
+    return .exact(try grouped().groups.counts.count)
+  }
+
+  public func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
+    flag.begin()
+    let titles = try grouped().groups.titles
+    guard titles.indices.contains(section) else { throw .noSection(section) }
+    return place == .header ? titles[section] : nil
+  }
+}
+
+extension RandomAccessCollection {
+  /// The index of the first element for which the condition holds, if it holds for all behind it.
+  /// - Complexity: O(log n)
+  func partitioningIndex(where holds: (Element) -> Bool) -> Index {
+    var (low, high) = (startIndex, endIndex)
+    while low < high {
+      let middle = index(low, offsetBy: distance(from: low, to: high) / 2)
+      if holds(self[middle]) { high = middle } else { low = index(after: middle) }
+    }
+    return low
+  }
+}
+
+extension TableDataSource {
+  /// A view with one section for each group of rows, in the order of the groups' values, missing ones
+  /// last.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped so.
+  public func grouped(by grouping: Grouping) throws(TableError) -> GroupedSource {
+    try GroupedSource(self, by: grouping)
+  }
+}

@@ -1,0 +1,282 @@
+/// A regular expression as a program for a machine that is in several places at once (Thompson).
+struct RegexProgram {
+  enum Step {
+    /// A byte in a range, then the step with the number.
+    case byte(ClosedRange<UInt8>, Int)
+    case split(Int, Int)
+    case check(Check, Int)
+    case jump(Int)
+    case found
+  }
+
+  /// What must hold between two bytes.
+  enum Check { case start, end, wordBorder, noWordBorder }
+
+  private(set) var steps: [Step] = []
+  private(set) var checksWords = false
+  private(set) var hasChecks = false
+
+  private static let largest = 50_000
+
+  /// Throws ``TableError`` with `.invalidArgument` if the program would be too large.
+  init(_ tree: RegexTree) throws(TableError) {
+    try add(tree)
+    steps.append(.found)
+  }
+
+  private mutating func add(_ tree: RegexTree) throws(TableError) {
+    guard steps.count < RegexProgram.largest else {
+      throw TableError(.invalidArgument, "the pattern is too large: it repeats too much")
+    }
+    switch tree {
+    case .byte(let byte): steps.append(.byte(byte...byte, steps.count + 1))
+    case .characters(let ranges): addChoice(ranges.flatMap { utf8Ranges($0) })
+    case .start: add(check: .start)
+    case .end: add(check: .end)
+    case .wordBorder: add(check: .wordBorder)
+    case .noWordBorder: add(check: .noWordBorder)
+    case .sequence(let parts): for part in parts { try add(part) }
+    case .choice(let parts):
+      try addChoice(parts.count) { program, number throws(TableError) in
+        try program.add(parts[number])
+      }
+    case .repetition(let part, let least, let most):
+      for _ in 0..<least { try add(part) }
+      guard let most else { return try addLoop(part) }
+      var splits: [Int] = []
+      for _ in least..<max(least, most) {
+        splits.append(steps.count)
+        steps.append(.split(steps.count + 1, 0))
+        try add(part)
+      }
+      for split in splits { steps[split] = .split(split + 1, steps.count) }
+    }
+  }
+
+  private mutating func add(check: Check) {
+    hasChecks = true
+    if check == .wordBorder || check == .noWordBorder { checksWords = true }
+    steps.append(.check(check, steps.count + 1))
+  }
+
+  private mutating func addLoop(_ part: RegexTree) throws(TableError) {
+    let start = steps.count
+    steps.append(.split(start + 1, 0))
+    try add(part)
+    steps.append(.jump(start))
+    steps[start] = .split(start + 1, steps.count)
+  }
+
+  /// One of some sequences of bytes; nothing matches if there are none.
+  private mutating func addChoice(_ sequences: [[ClosedRange<UInt8>]]) {
+    guard !sequences.isEmpty else {
+      // A step that leads only to itself.
+      steps.append(.jump(steps.count))
+      return
+    }
+    addChoice(sequences.count) { program, number in
+      for range in sequences[number] {
+        program.steps.append(.byte(range, program.steps.count + 1))
+      }
+    }
+  }
+
+  private mutating func addChoice<E: Error>(
+    _ count: Int, _ add: (inout RegexProgram, Int) throws(E) -> Void
+  ) throws(E) {
+    var jumps: [Int] = []
+    for number in 0..<count {
+      let split = steps.count
+      if number < count - 1 { steps.append(.split(split + 1, 0)) }
+      try add(&self, number)
+      guard number < count - 1 else { break }
+      jumps.append(steps.count)
+      steps.append(.jump(0))
+      steps[split] = .split(split + 1, steps.count)
+    }
+    for jump in jumps { steps[jump] = .jump(steps.count) }
+  }
+}
+
+/// The sequences of byte ranges that are the UTF-8 of a range of characters.
+private func utf8Ranges(_ range: ClosedRange<UInt32>) -> [[ClosedRange<UInt8>]] {
+  // Surrogates are no characters; lengths differ from part to part.
+  let parts: [ClosedRange<UInt32>] = [
+    0...0x7F, 0x80...0x7FF, 0x800...0xD7FF, 0xE000...0xFFFF, 0x10000...0x10FFFF,
+  ]
+  return parts.filter { $0.overlaps(range) }.flatMap { part -> [[ClosedRange<UInt8>]] in
+    let some = range.clamped(to: part)
+    return split(utf8(some.lowerBound), utf8(some.upperBound))
+  }
+}
+
+private func utf8(_ value: UInt32) -> [UInt8] {
+  Unicode.Scalar(value).map { Array(String(Character($0)).utf8) } ?? []
+}
+
+/// Ranges between two sequences of the same length, the rest of each full.
+private func split(_ low: [UInt8], _ high: [UInt8]) -> [[ClosedRange<UInt8>]] {
+  guard low.count > 1 else { return [[low[0]...high[0]]] }
+  let (lowRest, highRest) = (Array(low.dropFirst()), Array(high.dropFirst()))
+  if low[0] == high[0] { return split(lowRest, highRest).map { [low[0]...low[0]] + $0 } }
+  let least = [UInt8](repeating: 0x80, count: low.count - 1)
+  let most = [UInt8](repeating: 0xBF, count: low.count - 1)
+  var result: [[ClosedRange<UInt8>]] = []
+  var (first, last) = (low[0], high[0])
+  if lowRest != least {
+    result += split(lowRest, most).map { [first...first] + $0 }
+    first += 1
+  }
+  if highRest != most { last -= 1 }
+  if first <= last {
+    result.append([first...last] + zip(least, most).map { $0...$1 })
+  }
+  if highRest != most { result += split(least, highRest).map { [high[0]...high[0]] + $0 } }
+  return result
+}
+
+/// Runs a program, and remembers for each set of places and each byte where that leads (a lazy
+/// automaton). When too many sets are remembered it forgets them all and goes on.
+struct RegexMachine {
+  /// A set of places between two bytes: steps not yet followed, and what stood before.
+  private struct State: Hashable {
+    var places: [Int32]
+    var before: Before
+  }
+
+  /// What stands before a place, as far as a check may ask.
+  private enum Before: Hashable { case start, word, other }
+
+  private static let unknown: Int32 = -1
+  private static let found: Int32 = -2
+  private static let notFound: Int32 = -3
+
+  private let program: RegexProgram
+  private let stateLimit: Int
+  /// The class of each byte: bytes of a class lead to the same places everywhere.
+  private var classes = [UInt8](repeating: 0, count: 256)
+  /// How many classes there are; the end of the text is one more.
+  private var classCount = 0
+  /// One byte of each class.
+  private var examples: [UInt8] = []
+  /// How often all was forgotten.
+  private var forgotten = 0
+  private var states: [State] = []
+  private var numbers: [State: Int32] = [:]
+  /// For each state and class the next state, or what is known.
+  private var next: [Int32] = []
+
+  init(_ program: RegexProgram, stateLimit: Int = 2000) {
+    self.program = program
+    self.stateLimit = stateLimit
+    makeClasses()
+  }
+
+  private mutating func makeClasses() {
+    var isBorder = [Bool](repeating: false, count: 257)
+    for case .byte(let range, _) in program.steps {
+      isBorder[Int(range.lowerBound)] = true
+      isBorder[Int(range.upperBound) + 1] = true
+    }
+    if program.checksWords {
+      for byte in 1..<256 where RegexMachine.isWord(UInt8(byte)) != RegexMachine.isWord(UInt8(byte - 1)) {
+        isBorder[byte] = true
+      }
+    }
+    for byte in 0..<256 {
+      if byte == 0 || isBorder[byte] { examples.append(UInt8(byte)) }
+      classes[byte] = UInt8(truncatingIfNeeded: examples.count - 1)
+    }
+    classCount = examples.count
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    byte == 95 || byte &- 48 < 10 || (byte | 0x20) &- 97 < 26
+  }
+
+  mutating func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+    var state = number(of: State(places: [0], before: program.hasChecks ? .start : .other))
+    for byte in text {
+      let kind = Int(classes[Int(byte)])
+      var follower = next[Int(state) * (classCount + 1) + kind]
+      if follower == RegexMachine.unknown { follower = learn(state, kind) }
+      if follower == RegexMachine.found { return true }
+      state = follower
+    }
+    var last = next[Int(state) * (classCount + 1) + classCount]
+    if last == RegexMachine.unknown { last = learn(state, classCount) }
+    return last == RegexMachine.found
+  }
+
+  /// The number of a state, which is remembered.
+  private mutating func number(of state: State) -> Int32 {
+    if let number = numbers[state] { return number }
+    if states.count >= stateLimit {
+      forgotten += 1
+      states.removeAll()
+      numbers.removeAll()
+      next.removeAll(keepingCapacity: true)
+    }
+    let number = Int32(truncatingIfNeeded: states.count)
+    states.append(state)
+    numbers[state] = number
+    next += repeatElement(RegexMachine.unknown, count: classCount + 1)
+    return number
+  }
+
+  /// Finds out where a class of bytes, or the end, leads from a state.
+  private mutating func learn(_ from: Int32, _ kind: Int) -> Int32 {
+    let state = states[Int(from)]
+    let byte = kind < classCount ? examples[kind] : nil
+    var places: Set<Int> = []
+    guard !follow(state, next: byte, into: &places) else {
+      next[Int(from) * (classCount + 1) + kind] = RegexMachine.found
+      return RegexMachine.found
+    }
+    guard let byte else {
+      next[Int(from) * (classCount + 1) + kind] = RegexMachine.notFound
+      return RegexMachine.notFound
+    }
+    // A match may begin behind every byte.
+    var followers: Set<Int32> = [0]
+    for case .byte(let range, let target) in places.map({ program.steps[$0] })
+    where range.contains(byte) {
+      followers.insert(Int32(truncatingIfNeeded: target))
+    }
+    let context: Before = program.checksWords && RegexMachine.isWord(byte) ? .word : .other
+    let before = forgotten
+    let to = number(of: State(places: followers.sorted(), before: context))
+    // If all was forgotten, the state is gone that this would be remembered for.
+    if forgotten == before { next[Int(from) * (classCount + 1) + kind] = to }
+    return to
+  }
+
+  /// Collects the steps that the places lead to without a byte; returns whether one is the end.
+  private func follow(_ state: State, next byte: UInt8?, into places: inout Set<Int>) -> Bool {
+    var open = state.places.map { Int($0) }
+    while let place = open.popLast() {
+      guard places.insert(place).inserted else { continue }
+      switch program.steps[place] {
+      case .byte: break
+      case .found: return true
+      case .jump(let target): open.append(target)
+      case .split(let first, let second):
+        open.append(first)
+        open.append(second)
+      case .check(let check, let target):
+        if holds(check, state.before, byte) { open.append(target) }
+      }
+    }
+    return false
+  }
+
+  private func holds(_ check: RegexProgram.Check, _ before: Before, _ byte: UInt8?) -> Bool {
+    let isBorder = (before == .word) != (byte.map { RegexMachine.isWord($0) } ?? false)
+    return switch check {
+    case .start: before == .start
+    case .end: byte == nil
+    case .wordBorder: isBorder
+    case .noWordBorder: !isBorder
+    }
+  }
+}

@@ -1,0 +1,201 @@
+/// Finds the rows that pass all of some conditions and have a text somewhere.
+struct RowFilter {
+  /// The columns it must see, by number in the table, none twice: for a search all.
+  let columns: [Int]
+  private var tests: [Test]
+  private var search: TextFinder?
+  private var rows: [Int32] = []
+  private var scratch = [UInt8](repeating: 0, count: ColumnBatch.longestText)
+
+  private struct Test {
+    /// The place of its column in a batch.
+    var index: Int
+    var comparison: Condition.Comparison
+    var value: ConditionValue
+  }
+
+  /// A filter for a table with these columns. An empty search lets all rows pass.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist, a value that is
+  /// none of its type, and a pattern that is none.
+  init(
+    _ conditions: [Condition], search: [UInt8]?, in columns: [Column]
+  ) throws(TableError) {
+    var wanted: [Int] = search.map { _ in Array(columns.indices) } ?? []
+    tests = []
+    for condition in conditions {
+      guard columns.indices.contains(condition.column) else {
+        throw TableError(
+          .invalidArgument,
+          "there is no column \(condition.column) to filter by; there are \(columns.count)",
+          column: condition.column)
+      }
+      if !wanted.contains(condition.column) { wanted.append(condition.column) }
+      tests.append(
+        Test(
+          index: wanted.firstIndex(of: condition.column) ?? 0, comparison: condition.comparison,
+          value: try ConditionValue(condition, columns[condition.column])))
+    }
+    self.columns = wanted
+    self.search = search.map { TextFinder($0) }
+  }
+
+  /// Calls `body` with each row that passes, ascending. The batch has exactly ``columns``.
+  mutating func passing(_ batch: Batch, _ body: (Int) -> Void) {
+    rows.removeAll(keepingCapacity: true)
+    for row in 0..<batch.rowCount { rows.append(Int32(truncatingIfNeeded: row)) }
+    for index in tests.indices { apply(index, to: batch) }
+    if search != nil { applySearch(to: batch) }
+    for row in rows { body(Int(row)) }
+  }
+
+  private mutating func apply(_ index: Int, to batch: Batch) {
+    let test = tests[index]
+    let column = batch.columns[test.index]
+    let comparison = test.comparison
+    switch test.value {
+    case .integers(let below, let upTo):
+      keep(column, comparison) { row in
+        let value = column.integer(row)
+        return comparison.holds(value < below ? -1 : value > upTo ? 1 : 0)
+      }
+    case .real(let wanted):
+      keep(column, comparison) { row in
+        let value = column.type == .integer ? Double(column.integer(row)) : column.real(row)
+        if value.isNaN || wanted.isNaN { return comparison == .notEqual }
+        return comparison.holds(value < wanted ? -1 : value > wanted ? 1 : 0)
+      }
+    case .boolean(let wanted):
+      keep(column, comparison) { row in
+        comparison.holds((column.boolean(row) ? 1 : 0) - (wanted ? 1 : 0))
+      }
+    case .text(let wanted, let number):
+      wanted.withUnsafeBytes { wanted in
+        keep(column, comparison) { row in
+          column.withBytes(at: row) { RowFilter.holds(comparison, $0, wanted, number) }
+        }
+      }
+    case .binary(let wanted):
+      wanted.withUnsafeBytes { wanted in
+        keep(column, comparison) { row in
+          comparison.holds(column.withBytes(at: row) { NaturalOrder.compareBytes($0, wanted) })
+        }
+      }
+    case .pattern(var pattern):
+      // The machine learns as it goes, so it goes back.
+      keepMatching(column, comparison) { pattern.isFound(in: $0) }
+      tests[index].value = .pattern(pattern)
+    }
+  }
+
+  /// Keeps the rows whose cell passes; a missing one passes what is negated.
+  private mutating func keep(
+    _ column: ColumnBatch, _ comparison: Condition.Comparison, _ passes: (Int) -> Bool
+  ) {
+    let mayMiss = column.missingCount > 0
+    rows.removeAll { row in
+      mayMiss && column.isMissing(Int(row)) ? !comparison.isNegated : !passes(Int(row))
+    }
+  }
+
+  private static func holds(
+    _ comparison: Condition.Comparison, _ cell: UnsafeRawBufferPointer,
+    _ wanted: UnsafeRawBufferPointer, _ wantedNumber: Double?
+  ) -> Bool {
+    let isEquality = comparison == .equal || comparison == .notEqual
+    if isEquality, cell.count == wanted.count, cell.elementsEqual(wanted) {
+      return comparison == .equal
+    }
+    guard let wantedNumber else {
+      if isEquality { return comparison == .notEqual }
+      return number(in: cell) == nil && comparison.holds(NaturalOrder.compare(cell, wanted))
+    }
+    guard let value = number(in: cell) else { return comparison == .notEqual }
+    return comparison.holds(value < wantedNumber ? -1 : value > wantedNumber ? 1 : 0)
+  }
+
+  private mutating func keepMatching(
+    _ column: ColumnBatch, _ comparison: Condition.Comparison,
+    _ isFound: (UnsafeRawBufferPointer) -> Bool
+  ) {
+    var scratch = scratch
+    keep(column, comparison) { row in
+      RowFilter.withText(of: column, row, &scratch, isFound) != comparison.isNegated
+    }
+  }
+
+  private mutating func applySearch(to batch: Batch) {
+    guard let search else { return }
+    var scratch = scratch
+    rows.removeAll { row in
+      !batch.columns.contains { column in
+        !column.isMissing(Int(row))
+          && RowFilter.withText(of: column, Int(row), &scratch) { search.isFound(in: $0) }
+      }
+    }
+  }
+
+  /// Calls `body` with a cell's exact text: its bytes, or what ``Cell/description`` says.
+  private static func withText(
+    of column: ColumnBatch, _ row: Int, _ scratch: inout [UInt8],
+    _ body: (UnsafeRawBufferPointer) -> Bool
+  ) -> Bool {
+    switch column.type {
+    case .text: return column.withBytes(at: row, body)
+    case .binary:
+      let text = Array(column[row].description.utf8)
+      return text.withUnsafeBytes { body($0) }
+    default:
+      return scratch.withUnsafeMutableBytes { place in
+        let count = column.writeText(of: row, to: place.baseAddress!)
+        return body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(place)[..<count]))
+      }
+    }
+  }
+}
+
+/// Looks for a text in others: as it is if it has an upper-case letter, else whatever the case, of ASCII.
+struct TextFinder {
+  private let wanted: [UInt8]
+  private let isFolding: Bool
+  /// For each byte how far a mismatch with it as the last one lets the search go on (Horspool).
+  private let steps: [Int]
+
+  init(_ wanted: [UInt8]) {
+    self.init(wanted, isFolding: !wanted.contains { $0 &- 65 < 26 })
+  }
+
+  init(_ text: [UInt8], isFolding: Bool) {
+    self.isFolding = isFolding
+    wanted = isFolding ? text.map { NaturalOrder.folded($0) } : text
+    var steps = [Int](repeating: max(1, wanted.count), count: 256)
+    for (index, byte) in wanted.dropLast().enumerated() {
+      steps[Int(byte)] = wanted.count - 1 - index
+      if isFolding, byte &- 97 < 26 { steps[Int(byte & 0xDF)] = wanted.count - 1 - index }
+    }
+    self.steps = steps
+  }
+
+  /// - Complexity: O(bytes × wanted) at worst, O(bytes / wanted) mostly.
+  func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+    let count = wanted.count
+    guard count > 0 else { return true }
+    return wanted.withUnsafeBufferPointer { wanted in
+      steps.withUnsafeBufferPointer { steps in
+        var end = count - 1
+        while end < text.count {
+          var back = 0
+          while back < count {
+            let byte = text[end - back]
+            let folded = isFolding ? NaturalOrder.folded(byte) : byte
+            if folded != wanted[count - 1 - back] { break }
+            back += 1
+          }
+          if back == count { return true }
+          end += steps[Int(text[end])]
+        }
+        return false
+      }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import CTabella
+import Tabella
+
+nonisolated(unsafe) let gatheringTable = immortal(
+  tabella_gathering(rows: { source, request, out, error in
+    answer(source, error) { box throws(TableError) in
+      guard let gathering = box.gathering else { throw TableError(.notSupported, "no gathering") }
+      let asked = request.pointee
+      guard (0...Int64(Int32.max)).contains(asked.path_count),
+        asked.path_count == 0 || asked.paths != nil
+      else { throw TableError(.invalidArgument, "asked for \(asked.path_count) rows") }
+      let paths = UnsafeBufferPointer(start: asked.paths, count: Int(asked.path_count))
+      let batch = try gathering.rows(
+        at: paths.map { IndexPath($0) },
+        columns: try columnNumbers(asked.columns, asked.column_count),
+        includesIDs: asked.flags & TABELLA_ROWS_IDS != 0)
+      exportBatch(batch, to: out)
+    }
+  }))
+
+func importGathering(_ foreign: ForeignSource) throws(TableError) -> tabella_gathering? {
+  try foreign.ability(TABELLA_GATHERING_ID, tabella_gathering.self) { [("rows", $0.rows != nil)] }
+}
+
+// The source has this ability itself: its columns and ids decide what may be asked.
+extension ImportedSource: TableGathering {
+  func rows(at paths: [IndexPath], columns: [Int], includesIDs: Bool) throws(TableError) -> Batch {
+    // What no source could answer is refused here, so that the answer can be checked.
+    try check(gathering: paths, columns: columns, includesIDs: includesIDs)
+    var raw = tabella_batch()
+    let rawPaths = paths.map(\.raw)
+    let columnNumbers = columns.map { Int64($0) }
+    try foreign.call("gathering.rows") { error in
+      rawPaths.withUnsafeBufferPointer { paths in
+        columnNumbers.withUnsafeBufferPointer { numbers in
+          var asked = tabella_gather_request(
+            paths: paths.baseAddress, path_count: Int64(paths.count),
+            columns: numbers.baseAddress, column_count: Int64(numbers.count),
+            flags: includesIDs ? TABELLA_ROWS_IDS : 0, reserved: 0)
+          return gatherer!.rows!(foreign.source, &asked, &raw, error)
+        }
+      }
+    }
+    return try foreign.checking("gathering.rows") { () throws(TableError) in
+      let request = RowRequest(gathering: paths, columns: columns, includesIDs: includesIDs)
+      let batch = try importBatch(raw, answering: request, of: self.columns, foreign.witness)
+      guard batch.rowCount > 0 || paths.isEmpty else {
+        throw TableError(.misbehaved, "gave none of \(paths.count) rows")
+      }
+      return batch
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import Tabella
+
+/// Cells as JSON: text is a string, missing is null, what is no UTF-8 is `{"base64": …}`.
+enum JSONCells {
+  static func append(_ column: ColumnBatch, _ row: Int, to text: inout [UInt8]) {
+    if column.isMissing(row) {
+      text += Array("null".utf8)
+      return
+    }
+    switch column.type {
+    case .text:
+      column.withBytes(at: row) { bytes in
+        if bytes.isUTF8 {
+          JSONValue.append(string: bytes, to: &text)
+        } else {
+          text += Array("{\"base64\":\"\(base64(bytes))\"}".utf8)
+        }
+      }
+    case .binary:
+      text += Array("{\"base64\":\"\(column.withBytes(at: row) { base64($0) })\"}".utf8)
+    case .date:
+      text.append(UInt8(ascii: "\""))
+      appendText(column, row, to: &text)
+      text.append(UInt8(ascii: "\""))
+    case .real where !column.real(row).isFinite:
+      // JSON has no NaN and no infinity.
+      text += Array("null".utf8)
+    case .real, .integer, .boolean: appendText(column, row, to: &text)
+    }
+  }
+
+  private static func appendText(_ column: ColumnBatch, _ row: Int, to text: inout [UInt8]) {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: ColumnBatch.longestText) { place in
+      let count = column.writeText(of: row, to: place.baseAddress!)
+      text += place[..<count]
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Tabella
+
+/// One JSON object a row and line, keyed by the names of the columns.
+struct JSONLinesFormat: Format {
+  private let output: Output
+  /// What stands before each cell: a brace or comma, the name, a colon.
+  private var keys: [[UInt8]] = []
+  private var text: [UInt8] = []
+
+  init(_ output: Output) { self.output = output }
+
+  mutating func begin(_ table: ShownTable) {
+    for (number, name) in uniqueNames(table.columns.map(\.name)).enumerated() {
+      var key: [UInt8] = [number == 0 ? UInt8(ascii: "{") : UInt8(ascii: ",")]
+      JSONValue.append(string: name, to: &key)
+      keys.append(key + [UInt8(ascii: ":")])
+    }
+  }
+
+  mutating func beginSection(_ section: ShownSection) {}
+  mutating func endSection(_ section: ShownSection) {}
+  mutating func end(failure: Failure?) {}
+
+  mutating func write(_ rows: ShownRows) throws(Failure) {
+    for row in 0..<rows.batch.rowCount {
+      text.removeAll(keepingCapacity: true)
+      for (key, column) in zip(keys, rows.batch.columns) {
+        text += key
+        JSONCells.append(column, row, to: &text)
+      }
+      text += Array((keys.isEmpty ? "{}\n" : "}\n").utf8)
+      try output.write(text)
+    }
+  }
+}

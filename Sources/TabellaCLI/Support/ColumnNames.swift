@@ -1,0 +1,77 @@
+import Tabella
+
+/// The names by which the command line knows the columns of a table.
+///
+/// A name may hold anything, also what separates names on the command line: the longest one that fits
+/// is meant.
+struct ColumnNames {
+  /// A repeated name has ` 2`, ` 3` behind it.
+  let names: [String]
+  private let byLength: [Int]
+
+  init(_ columns: [Column]) {
+    let names = uniqueNames(columns.map(\.name))
+    self.names = names
+    byLength = names.indices.sorted { names[$0].utf8.count > names[$1].utf8.count }
+  }
+
+  /// The number of the column with this name.
+  func number(_ name: String) throws(Failure) -> Int {
+    guard let number = names.firstIndex(of: name) else { throw unknown(name) }
+    return number
+  }
+
+  func unknown(_ name: String) -> Failure {
+    .usage("there is no column \(name); there are \(names.joined(separator: ", "))")
+  }
+
+  /// Takes a column's name off the front of a text, if `follows` accepts what is left of it.
+  func take(
+    from text: inout Substring, where follows: (Substring) -> Bool
+  ) -> Int? {
+    for number in byLength where text.hasPrefix(names[number]) {
+      let rest = text.dropFirst(names[number].count)
+      if follows(rest) {
+        text = rest
+        return number
+      }
+    }
+    return nil
+  }
+
+  /// The items of a list `A,B,…`, each a column's name and one of `suffixes` or nothing.
+  func list(
+    _ text: String, suffixes: [String] = []
+  ) throws(Failure) -> [(column: Int, suffix: String?)] {
+    var items: [(column: Int, suffix: String?)] = []
+    var rest = text[...]
+    while true {
+      let column = take(from: &rest) { rest in
+        let ends = [""] + suffixes
+        return ends.contains { rest == $0 || rest.hasPrefix($0 + ",") }
+      }
+      guard let column else {
+        throw unknown(String(rest.prefix { $0 != "," && (suffixes.isEmpty || $0 != ":") }))
+      }
+      let suffix = suffixes.first { rest.hasPrefix($0) }
+      rest = rest.dropFirst(suffix?.count ?? 0)
+      items.append((column, suffix))
+      guard rest.popFirst() != nil else { return items }
+    }
+  }
+}
+
+/// Names made unique: a repeated one gets ` 2`, ` 3` and so on.
+func uniqueNames(_ names: [String]) -> [String] {
+  var seen: Set<String> = []
+  var next: [String: Int] = [:]
+  return names.map { name in
+    var unique = name
+    while !seen.insert(unique).inserted {
+      let number = next[name, default: 2]
+      unique = "\(name) \(number)"
+      next[name] = number + 1
+    }
+    return unique
+  }
+}

@@ -1,0 +1,207 @@
+import Tabella
+import TabellaHost
+
+/// The locations of a command line as one table, in the shape that its options ask for.
+struct ShapedTable {
+  let source: any TableDataSource
+  /// The locations joined, in order; one if nothing is joined.
+  let tables: [OpenedTable]
+  /// The locations that the sections come from, if they are still the locations' own.
+  private let joined: JoinedSource?
+  /// The columns shown, by number.
+  let columns: [Int]
+  /// The only section shown; nil if all are.
+  let section: Int?
+  /// Where showing starts.
+  let start: IndexPath
+
+  /// What messages are about: the location, or all of them.
+  var subject: String { tables.map(\.location.description).joined(separator: " ") }
+
+  /// The provider, or `joined`.
+  var provider: String { tables.count == 1 ? tables[0].manifest.id : "joined" }
+
+  /// The table that a section comes from, if several are joined and it comes from one.
+  func table(ofSection section: Int) throws(TableError) -> OpenedTable? {
+    try joined.map { joined throws(TableError) in tables[try joined.sourceNumber(ofSection: section)] }
+  }
+
+  /// A table of ours, all of it.
+  init(_ source: any TableDataSource) {
+    self.source = source
+    tables = []
+    joined = nil
+    columns = Array(source.columns.indices)
+    section = nil
+    start = IndexPath(section: 0, row: 0)
+  }
+
+  /// Opens the locations of a command and shapes them, in the order that the help gives.
+  init(_ invocation: Invocation, command: String) throws(Failure) {
+    guard !invocation.operands.isEmpty else {
+      throw .usage("a location is missing", command: command)
+    }
+    let host = Host()
+    let tables = try invocation.operands.map { operand throws(Failure) in
+      try openTable(operand, invocation, host)
+    }
+    self.tables = tables
+    let subject = tables.map(\.location.description).joined(separator: " ")
+    do throws(Failure) {
+      let shape = try Shape(tables, invocation, subject: subject)
+      source = shape.source
+      joined = invocation.sectionBy == nil ? shape.joined : nil
+      columns = try invocation.columns.map { text throws(Failure) in
+        try shape.names.list(text).map(\.column)
+      } ?? Array(shape.source.columns.indices)
+      guard Set(columns).count == columns.count else {
+        throw .usage("--columns names a column twice")
+      }
+      section = try invocation.section.map { text throws(Failure) in
+        try Failure.about(subject) { () throws(TableError) in
+          try shape.source.section(named: text)
+        }
+      }
+      start = try invocation.atIndex.map { title throws(Failure) in
+        try Failure.about(subject) { () throws(TableError) in
+          try shape.source.indexPath(forTitle: title)
+        }
+      } ?? IndexPath(section: 0, row: 0)
+    } catch {
+      throw error.status == .usage && error.subject == nil ? error.about(command: command) : error
+    }
+  }
+
+  /// The views over the locations.
+  private struct Shape {
+    var source: any TableDataSource
+    var joined: JoinedSource?
+    let names: ColumnNames
+
+    init(
+      _ tables: [OpenedTable], _ invocation: Invocation, subject: String
+    ) throws(Failure) {
+      if tables.count == 1 {
+        source = tables[0].source
+      } else {
+        let joined = Tabella.joined(tables.map { ($0.location.description, $0.source) })
+        source = joined
+        self.joined = joined
+      }
+      names = ColumnNames(source.columns)
+      let conditions = try invocation.filters.map { filter throws(Failure) in
+        try Shape.condition(filter, names)
+      }
+      let grouping = try invocation.sectionBy.map { text throws(Failure) in
+        try Shape.grouping(text, names)
+      }
+      let order = try invocation.sort.map { text throws(Failure) in
+        try Shape.order(text, names)
+      }
+      try Failure.about(nil) { () throws(TableError) in
+        if !conditions.isEmpty || invocation.search != nil {
+          source = try source.filtered(by: conditions, search: invocation.search)
+        }
+        if let grouping { source = try source.grouped(by: grouping) }
+        if let order { source = try source.sorted(by: order) }
+      }
+    }
+
+    /// `COLUMN OP VALUE`.
+    private static func condition(
+      _ argument: Argument, _ names: ColumnNames
+    ) throws(Failure) -> Condition {
+      var rest = argument.text[...]
+      // Longer ones first: `<=` is not `<` with a value that begins with `=`.
+      let operators = Condition.Comparison.allCases.sorted { $0.rawValue.count > $1.rawValue.count }
+      func comparison(_ rest: Substring) -> Condition.Comparison? {
+        let rest = rest.drop { $0 == " " }
+        return operators.first { rest.hasPrefix($0.rawValue) }
+      }
+      guard let column = names.take(from: &rest, where: { comparison($0) != nil }),
+        let comparison = comparison(rest)
+      else {
+        let signs = Condition.Comparison.allCases.map(\.rawValue).joined(separator: " ")
+        throw .usage(
+          "--filter \(argument.text): must be COLUMN OP VALUE, with a column of \(names.names.joined(separator: ", ")) and one of \(signs)"
+        )
+      }
+      // The value is the argument's own bytes, which need not be UTF-8.
+      var value = argument.bytes[...]
+      if argument.text.utf8.elementsEqual(argument.bytes) {
+        value = Array(rest.utf8)[...].drop { $0 == 32 }.dropFirst(comparison.rawValue.utf8.count)
+      } else if let sign = value.firstIndex(of: comparison.rawValue.utf8.first ?? 0) {
+        value = value[(sign + comparison.rawValue.utf8.count)...]
+      }
+      value = value.drop { $0 == 32 }
+      while value.last == 32 { value.removeLast() }
+      if value.count >= 2, value.first == value.last,
+        value.first == UInt8(ascii: "\"") || value.first == UInt8(ascii: "'")
+      {
+        value = value.dropFirst().dropLast()
+      }
+      return Condition(column: column, comparison: comparison, value: Array(value))
+    }
+
+    /// `COLUMN[:CLASS]`.
+    private static func grouping(
+      _ text: String, _ names: ColumnNames
+    ) throws(Failure) -> Grouping {
+      let classes = Grouping.Class.allCases.map { ":\($0.rawValue)" }
+      let items = try names.list(text, suffixes: classes)
+      guard items.count == 1, let item = items.first else {
+        throw .usage("--section-by \(text): must be one column")
+      }
+      let kind = item.suffix.flatMap { Grouping.Class(rawValue: String($0.dropFirst())) }
+      return Grouping(column: item.column, by: kind ?? .value)
+    }
+
+    /// `COLUMN[:desc][,…]`.
+    private static func order(
+      _ text: String, _ names: ColumnNames
+    ) throws(Failure) -> [SortDescriptor] {
+      try names.list(text, suffixes: [":desc", ":asc"]).map {
+        SortDescriptor(column: $0.column, isDescending: $0.suffix == ":desc")
+      }
+    }
+  }
+}
+
+/// Opens a location as the options say.
+func openTable(
+  _ operand: Argument, _ invocation: Invocation, _ host: Host
+) throws(Failure) -> OpenedTable {
+  try Failure.about(operand.text) { () throws(TableError) in
+    try host.open(
+      Location(operand.bytes), provider: invocation.provider, options: invocation.options)
+  }
+}
+
+extension TableDataSource {
+  /// The section that `TITLE`, `INDEX` or `title:TITLE` names.
+  fileprivate func section(named text: String) throws(TableError) -> Int {
+    if let index = Int(text), index >= 0, text.utf8.allSatisfy({ 48...57 ~= $0 }) {
+      guard try numberOfSections(knowing: index + 1).value > index else { throw .noSection(index) }
+      return index
+    }
+    let title = text.hasPrefix("title:") ? String(text.dropFirst(6)) : text
+    var section = 0
+    while try numberOfSections(knowing: section + 1).value > section {
+      if try sections?.title(.header, ofSection: section) == title { return section }
+      section += 1
+    }
+    throw TableError(.notFound, "there is no section titled \(title); there are \(section) sections")
+  }
+
+  /// Where a title of the index leads.
+  fileprivate func indexPath(forTitle title: String) throws(TableError) -> IndexPath {
+    guard let sectionIndex else { throw TableError(.notSupported, "the table has no index") }
+    let titles = try sectionIndex.sectionIndexTitles()
+    guard let index = titles.firstIndex(of: title) else {
+      let some = titles.prefix(50).joined(separator: ", ")
+      throw TableError(.notFound, "there is no index title \(title); there are \(some)")
+    }
+    let path = try sectionIndex.indexPath(forIndexTitle: title, at: index)
+    return IndexPath(section: path.section, row: max(0, path.row))
+  }
+}

@@ -1,0 +1,84 @@
+import Tabella
+import TabellaBridge
+import Testing
+
+/// Gathering through the C contract: the same checks as for runs of rows.
+@Suite struct GatheringTests {
+  private func paths(_ rows: Int...) -> [IndexPath] { rows.map { IndexPath(section: 0, row: $0) } }
+
+  @Test func itCrosses() throws {
+    let base = Recording(Tables.everything())
+    base.gathers = true
+    let imported = try importSource(exportSource(base), provider: "test")
+    let gathering = try #require(imported.gathering)
+    let wanted = paths(5, 3, 69, 3) + [IndexPath(section: 2, row: 4)]
+    let batch = try gathering.rows(at: wanted, columns: [1, 0], includesIDs: true)
+    #expect(base.gathered == [wanted])
+    #expect(
+      (0..<5).map { batch.row($0)[0] } == [4995, 2995, 68995, 2995, 73995])
+    #expect((0..<5).map { batch.id($0) } == ["r6", "r4", "r70", "r4", "r75"])
+    #expect(try gathering.rows(at: [], columns: [0], includesIDs: false).rowCount == 0)
+    #expect(try gathering.rows(at: paths(1, 2), columns: [], includesIDs: false).rowCount == 2)
+    base.batchLimit = 2
+    #expect(try gathering.rows(at: wanted, columns: [1], includesIDs: false).rowCount == 2)
+    base.gathers = false
+    #expect(try importSource(exportSource(base), provider: "test").gathering == nil)
+  }
+
+  /// Answers anything.
+  private final class Liar: TableDataSource, TableGathering {
+    let columns = [Column("a"), Column("n", .integer)]
+    var gathering: (any TableGathering)? { self }
+    var answer = Batch.empty([.text])
+    var calls = 0
+
+    func numberOfRows(inSection section: Int, knowing minimum: Int) -> Count { .exact(9) }
+    func rows(_ request: RowRequest) -> Batch { .empty([.text]) }
+    func rows(at paths: [IndexPath], columns: [Int], includesIDs: Bool) -> Batch {
+      calls += 1
+      return answer
+    }
+  }
+
+  @Test func liesAreFoundOut() throws {
+    let liar = Liar()
+    let imported = try importSource(exportSource(liar), provider: "liar")
+    let gathering = try #require(imported.gathering)
+    func batch(_ rows: [[Cell]], _ types: [ColumnType], ids: Bool = false) -> Batch {
+      let builder = BatchBuilder(types, ids: ids)
+      for row in rows {
+        for (column, cell) in zip(builder.columns, row) { column.append(cell) }
+        builder.ids?.append("id")
+      }
+      return builder.finish(rowCount: rows.count)
+    }
+    let lies = [
+      batch([], [.text]), batch([["a"], ["b"], ["c"]], [.text]), batch([[1]], [.integer]),
+      batch([["a", 1]], [.text, .integer]), batch([["a"]], [.text], ids: true),
+    ]
+    for lie in lies {
+      liar.answer = lie
+      do throws(TableError) {
+        _ = try gathering.rows(at: paths(0, 1), columns: [0], includesIDs: false)
+        Issue.record("\(lie) was believed")
+      } catch {
+        #expect(error.code == .misbehaved)
+        #expect(error.message.contains("provider liar broke the contract in gathering.rows"))
+      }
+    }
+    // What no source could answer is not asked.
+    let calls = liar.calls
+    let refused: [([IndexPath], [Int], Bool, TableError.Code)] = [
+      (paths(-1), [0], false, .invalidArgument), ([.section(0)], [0], false, .invalidArgument),
+      (paths(0), [2], false, .invalidArgument), (paths(0), [-1], false, .invalidArgument),
+      (paths(0), [0], true, .notSupported),
+    ]
+    for (paths, columns, ids, code) in refused {
+      do throws(TableError) {
+        _ = try gathering.rows(at: paths, columns: columns, includesIDs: ids)
+        Issue.record("\(paths), \(columns) was asked")
+      } catch { #expect(error.code == code) }
+    }
+    #expect(liar.calls == calls)
+  }
+}

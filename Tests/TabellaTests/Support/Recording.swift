@@ -1,0 +1,78 @@
+import Tabella
+
+/// A table in memory that notes what it is asked, gives only so much at once, and does as it is told
+/// in between.
+final class Recording: TableDataSource, TableGathering, TableDisplay, TablePrefetching, TableChanges
+{
+  let base: InMemorySource
+  var gathers = false
+  var batchLimit = Int.max
+  var countsAtLeast = false
+  /// Called before rows are given.
+  var onRows: ((RowRequest) throws(TableError) -> Void)?
+  /// What a pull answers; the edits behind it are made on ``base``.
+  var pulled: ChangeBatch?
+  private var known: [Int: Int] = [:]
+  private(set) var requests: [RowRequest] = []
+  private(set) var gathered: [[IndexPath]] = []
+  private(set) var log: [String] = []
+
+  init(_ base: InMemorySource) { self.base = base }
+
+  var columns: [Column] { base.columns }
+  var sections: (any TableSections)? { base.sections }
+  var sectionIndex: (any TableSectionIndex)? { base.sectionIndex }
+  var identity: (any TableIdentity)? { base.identity }
+  var gathering: (any TableGathering)? { gathers ? self : nil }
+  var changes: (any TableChanges)? { self }
+  var editing: (any TableEditing)? { base.editing }
+  var moving: (any TableMoving)? { base.moving }
+  var undoing: (any TableUndoing)? { base.undoing }
+  var supplementary: (any TableSupplementary)? { base.supplementary }
+  var accessories: (any TableAccessories)? { base.accessories }
+  var display: (any TableDisplay)? { self }
+  var prefetching: (any TablePrefetching)? { self }
+  var diagnostics: (any TableDiagnostics)? { base.diagnostics }
+
+  func version() -> Version? { base.version() }
+
+  func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+    let count = try base.numberOfRows(inSection: section, knowing: minimum)
+    let known = max(known[section] ?? 0, minimum)
+    self.known[section] = known
+    return countsAtLeast && known < count.value ? .atLeast(known) : count
+  }
+
+  func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    requests.append(request)
+    try onRows?(request)
+    var request = request
+    request.count = min(request.count, batchLimit)
+    return try base.rows(request)
+  }
+
+  func rows(at paths: [IndexPath], columns: [Int], includesIDs: Bool) throws(TableError) -> Batch {
+    gathered.append(paths)
+    return try base.rows(
+      at: Array(paths.prefix(batchLimit)), columns: columns, includesIDs: includesIDs)
+  }
+
+  func willDisplay(rows: Range<Int>, inSection section: Int) {
+    log.append("will \(section) \(rows)")
+  }
+  func didEndDisplaying(rows: Range<Int>, inSection section: Int) {
+    log.append("did \(section) \(rows)")
+  }
+  func prefetch(rows: Range<Int>, inSection section: Int) {
+    log.append("fetch \(section) \(rows)")
+  }
+  func cancelPrefetching(rows: Range<Int>, inSection section: Int) {
+    log.append("cancel \(section) \(rows)")
+  }
+
+  func listen(_ notify: (@Sendable () -> Void)?) {}
+
+  func pull() -> ChangeBatch {
+    pulled ?? ChangeBatch(from: base.version(), to: base.version(), changes: [])
+  }
+}

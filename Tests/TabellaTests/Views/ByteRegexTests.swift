@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+
+@testable import Tabella
+
+@Suite struct ByteRegexTests {
+  private func isFound(_ pattern: String, _ text: [UInt8]) throws -> Bool {
+    var regex = try ByteRegex(Array(pattern.utf8))
+    return text.withUnsafeBytes { regex.isFound(in: $0) }
+  }
+
+  private func isFound(_ pattern: String, _ text: String) throws -> Bool {
+    try isFound(pattern, Array(text.utf8))
+  }
+
+  @Test(arguments: [
+    ("a", "cat", true), ("^a", "cat", false), ("t$", "cat", true), ("^$", "", true),
+    ("^$", "a", false), ("c.t", "cät", true), ("^.$", "é", true), ("^..$", "é", false),
+    ("[^a]", "aé", true), ("[é-ü]", "ö", true), ("a{2,3}b", "aab", true), ("^a{2}$", "aaa", false),
+    ("(?i)CAT", "cAt", true), ("CAT", "cat", false), ("[Aa]b", "Ab", true), ("[Aa]b", "ab", true),
+    ("[Aa]b", "AB", false), ("\\bat\\b", "cat at", true), ("\\bat\\b", "cats", false),
+    ("\\Bat", "cat", true), ("a|b|", "x", true), ("(a|b)+c", "xabac", true), ("(?:ab)?c$", "abc", true),
+    ("\\.swift$", "a.swift", true), ("\\.swift$", "aswift", false), ("a.b", "a\nb", false),
+    ("a\\sb", "a\nb", true), ("\\u{e9}", "é", true), ("[]a]", "]", true), ("[a-]", "-", true),
+    ("x*", "", true), ("(a*)*b", "aaab", true), ("(?i)é", "É", false), ("(?i)[k-m]", "L", true),
+    ("\\d{4}-\\d\\d", "on 2024-05", true), ("a??b", "b", true), ("\\/", "/", true), ("}", "}", true),
+    ("$a", "a", false), ("(^a|b)c", "xbc", true), ("(^a|b)c", "xac", false),
+  ])
+  func finds(_ pattern: String, _ text: String, _ wanted: Bool) throws {
+    #expect(try isFound(pattern, text) == wanted)
+  }
+
+  /// A byte that is no character is no `.`, but itself.
+  @Test func bytesThatAreNoCharacters() throws {
+    #expect(try !isFound("^.$", [0xFF]))
+    #expect(try isFound("\\xff", [0x61, 0xFF]))
+    #expect(try !isFound("\\xe9", "é"))
+    #expect(try isFound("^a", [0x61, 0xC3]))
+  }
+
+  @Test(arguments: [
+    "(", ")", "[", "a**b(", "*", "+a", "{2}", "a{2", "a{3,2}", "a{1001}", "\\", "\\1", "\\q", "(?=a)", "(?<n>a)",
+    "[z-a]", "[a-\\d]", "\\xg1", "\\u{110000}", "\\u41", "a++", "((a{1000}){1000}){1000}",
+  ])
+  func badPatternsAreRefused(_ pattern: String) {
+    #expect(throws: TableError.self) { try ByteRegex(Array(pattern.utf8)) }
+  }
+
+  /// These would take longer than the universe has, were they tried one way after the other.
+  @Test func timeIsLinear() throws {
+    let text = [UInt8](repeating: 97, count: 200_000)
+    for pattern in ["(a*)*b", "(a|aa)*$b", "(a+)+\\d", "(.*)(.*)(.*)(.*)x", "a{500}a{500}b"] {
+      #expect(try !isFound(pattern, text))
+    }
+  }
+
+  static func randomPattern(_ generator: inout SeededGenerator, depth: Int = 0) -> String {
+    let atoms = ["a", "b", "c", ".", "[ab]", "[^a]", "\\w", "\\d", "é", "\\b", "^", "$", "1", "-"]
+    var pattern = ""
+    for _ in 0..<Int.random(in: 1...4, using: &generator) {
+      var atom = atoms.randomElement(using: &generator)!
+      if depth < 2, Int.random(in: 0..<4, using: &generator) == 0 {
+        let parts = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+          randomPattern(&generator, depth: depth + 1)
+        }
+        atom = "(\(parts.joined(separator: "|")))"
+      }
+      let isBorder = ["\\b", "^", "$"].contains(atom)
+      let suffixes = ["", "", "", "*", "+", "?", "{2}", "{1,3}", "{0,1}", "*?"]
+      pattern += atom + (isBorder ? "" : suffixes.randomElement(using: &generator)!)
+    }
+    return pattern
+  }
+
+  /// Generated patterns on generated texts find what Python's `re` finds; with few states too, which
+  /// are forgotten again and again.
+  @Test func agreesWithPython() throws {
+    var generator = SeededGenerator(seed: 11)
+    let letters = ["a", "b", "c", "1", "-", "é", " ", "_"]
+    var cases: [(pattern: String, texts: [String])] = []
+    for _ in 0..<600 {
+      let texts = (0..<12).map { _ in
+        (0..<Int.random(in: 0...10, using: &generator)).map { _ in
+          letters.randomElement(using: &generator)!
+        }.joined()
+      }
+      cases.append((Self.randomPattern(&generator), texts))
+    }
+    guard let python = findProgram("python3") else { throw MissingTool("python3") }
+    let script = """
+      import json, re, sys
+      out = []
+      for pattern, texts in json.load(open(sys.argv[1], encoding="utf-8")):
+          # Python's $ also matches before a last line feed; these texts have none.
+          compiled = re.compile(pattern, re.ASCII)
+          out.append([compiled.search(text) is not None for text in texts])
+      print(json.dumps(out))
+      """
+    let folder = try TemporaryFolder()
+    let input = try JSONSerialization.data(
+      withJSONObject: cases.map { [$0.pattern, $0.texts] as [Any] })
+    let file = try folder.write("cases.json", [UInt8](input))
+    let result = try run(python, ["-c", script, file])
+    #expect(result.status == 0, "\(result.errors)")
+    let wanted = try #require(
+      try JSONSerialization.jsonObject(with: result.output) as? [[Bool]])
+    #expect(wanted.count == cases.count)
+    for (one, answers) in zip(cases, wanted) {
+      var regex = try ByteRegex(Array(one.pattern.utf8))
+      var forgetful = try ByteRegex(Array(one.pattern.utf8), stateLimit: 1)
+      for (text, answer) in zip(one.texts, answers) {
+        Array(text.utf8).withUnsafeBytes { bytes in
+          #expect(regex.isFound(in: bytes) == answer, "\(one.pattern) in \(text)")
+          #expect(forgetful.isFound(in: bytes) == answer, "\(one.pattern) in \(text), forgetful")
+        }
+      }
+    }
+  }
+}

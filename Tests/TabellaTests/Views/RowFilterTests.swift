@@ -1,0 +1,180 @@
+import Testing
+
+@testable import Tabella
+
+@Suite struct RowFilterTests {
+  private func passing(
+    _ cells: [Cell], _ column: Column, _ comparison: Condition.Comparison, _ value: String
+  ) throws -> [Cell] {
+    var filter = try RowFilter(
+      [Condition(column: 0, comparison: comparison, value: Array(value.utf8))], search: nil,
+      in: [column])
+    var rows: [Int] = []
+    filter.passing(AwkwardCells.batch([cells], [column.type])) { rows.append($0) }
+    return rows.map { cells[$0] }
+  }
+
+  /// Comparing with a value agrees with the order of sorting, among values of the same kind.
+  @Test(arguments: 0..<80)
+  func comparisonsAgreeWithTheOrder(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let type = [ColumnType.integer, .real, .boolean, .date, .text, .binary].randomElement(
+      using: &generator)!
+    let cells = (0..<60).map { _ in AwkwardCells.cell(type, &generator) }
+    var value = Cell.missing
+    while value == .missing || value == .real(.nan) || "\(value)" == "nan" {
+      value = AwkwardCells.cell(type, &generator)
+    }
+    if case .date(let date) = value, date.nanoseconds == .max { return }
+    // Infinity cannot be written as a number.
+    if case .real(let real) = value, real.isInfinite { return }
+    var bytes = Array(value.description.utf8)
+    if case .text(let text) = value { bytes = text }
+    if case .binary(let text) = value { bytes = text }
+    func isNumber(_ cell: Cell) -> Bool {
+      guard case .text(let text) = cell else { return true }
+      return NaiveOrder.number(text) != nil
+    }
+    for comparison in Condition.Comparison.allCases.prefix(6) {
+      var filter = try RowFilter(
+        [Condition(column: 0, comparison: comparison, value: bytes)], search: nil,
+        in: [Column("c", type)])
+      var found: Set<Int> = []
+      filter.passing(AwkwardCells.batch([cells], [type])) { found.insert($0) }
+      for (row, cell) in cells.enumerated() {
+        let order = NaiveOrder.compare(cell, value)
+        let isNaN = if case .real(let real) = cell { real.isNaN } else { false }
+        let isComparable = cell != .missing && isNumber(cell) == isNumber(value) && !isNaN
+        let isEqual = isComparable && order == 0
+        let wanted =
+          switch comparison {
+          case .equal: isEqual
+          case .notEqual: !isEqual
+          default: isComparable && comparison.holds(order)
+          }
+        #expect(found.contains(row) == wanted, "\(cell) \(comparison.rawValue) \(value)")
+      }
+    }
+  }
+
+  @Test func numbersWithUnits() throws {
+    let sizes = Column("size", .integer, unit: .bytes)
+    let cells: [Cell] = [1023, 1024, 1536, 1_048_576, .missing]
+    #expect(try passing(cells, sizes, .equal, "1K") == [1024])
+    #expect(try passing(cells, sizes, .equal, "1.5 KiB") == [1536])
+    #expect(try passing(cells, sizes, .greaterOrEqual, "1m") == [1_048_576])
+    #expect(try passing(cells, sizes, .less, "1024B") == [1023])
+    #expect(try passing(cells, sizes, .notEqual, "1024") == [1023, 1536, 1_048_576, .missing])
+    #expect(
+      try passing([.real(5), .real(6)], Column("cpu", .real, unit: .percent), .greater, "5%")
+        == [.real(6)])
+    for value in ["x", "", "1X", "0x10", "1K2"] {
+      #expect(throws: TableError.self) { try passing(cells, sizes, .equal, value) }
+    }
+  }
+
+  /// Integers and numbers between or beyond them, exactly.
+  @Test func integersAreExact() throws {
+    let column = Column("n", .integer)
+    let cells: [Cell] = [.integer(.min), 2, 3, .integer(.max - 1), .integer(.max)]
+    #expect(try passing(cells, column, .less, "2.5") == [.integer(.min), 2])
+    #expect(try passing(cells, column, .equal, "2.5") == [])
+    #expect(try passing(cells, column, .greaterOrEqual, "9223372036854775807") == [.integer(.max)])
+    #expect(try passing(cells, column, .greater, "1e30") == [])
+    #expect(try passing(cells, column, .greater, "-1e30") == cells)
+    #expect(try passing(cells, column, .equal, "-1e30") == [])
+    #expect(try passing(cells, column, .equal, "3.0") == [3])
+  }
+
+  @Test func datesAreIntervals() throws {
+    let column = Column("d", .date)
+    func date(_ text: String) -> Cell {
+      .date(Array(text.utf8).withUnsafeBytes { Timestamp(rfc3339: $0)! })
+    }
+    let cells = [
+      date("2023-12-31T23:59:59.999Z"), date("2024-01-01"), date("2024-12-31T23:59:59Z"),
+      date("2025-01-01"),
+    ]
+    #expect(try passing(cells, column, .equal, "2024") == Array(cells[1...2]))
+    #expect(try passing(cells, column, .equal, "2024-12") == [cells[2]])
+    #expect(try passing(cells, column, .lessOrEqual, "2024") == Array(cells[...2]))
+    #expect(try passing(cells, column, .greater, "2024") == [cells[3]])
+    #expect(try passing(cells, column, .less, "2024-01-01") == [cells[0]])
+    #expect(try passing(cells, column, .equal, "2024-12-31 23:59") == [cells[2]])
+    #expect(try passing(cells, column, .equal, "2024-12-31T23:59:59Z") == [cells[2]])
+    #expect(try passing(cells, column, .equal, "2024-12-31T23") == [cells[2]])
+    for value in ["2024-13", "yesterday", "", "24", "2024-1"] {
+      #expect(throws: TableError.self) { try passing(cells, column, .equal, value) }
+    }
+  }
+
+  @Test func textNumbers() throws {
+    let column = Column("t")
+    let cells: [Cell] = ["10", "10.0", "9", "n/a", "", "x10", .missing]
+    #expect(try passing(cells, column, .equal, "10") == ["10", "10.0"])
+    #expect(try passing(cells, column, .less, "10") == ["9"])
+    #expect(try passing(cells, column, .greater, "m") == ["n/a", "x10"])
+    #expect(try passing(cells, column, .equal, "") == [""])
+    #expect(try passing(cells, column, .notEqual, "10") == ["9", "n/a", "", "x10", .missing])
+    #expect(try passing(cells, column, .matches, "^\\d+$") == ["10", "9"])
+    #expect(try passing(cells, column, .doesNotMatch, "\\d") == ["n/a", "", .missing])
+  }
+
+  @Test func patternsSeeTheExactText() throws {
+    #expect(
+      try passing(
+        [.date(Timestamp(nanoseconds: 0)), .missing], Column("d", .date), .matches, "^1970-01")
+        == [.date(Timestamp(nanoseconds: 0))])
+    #expect(try passing([12, 21], Column("n", .integer), .matches, "1$") == [21])
+    #expect(throws: TableError.self) { try passing(["a"], Column("t"), .matches, "(") }
+  }
+
+  /// A search looks into all columns; upper-case letters make it exact.
+  @Test(arguments: 0..<40)
+  func searchesAreNaiveSearches(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let types: [ColumnType] = [.text, .integer, .date, .text]
+    let cells = types.map { type in (0..<50).map { _ in AwkwardCells.cell(type, &generator) } }
+    for needle in ["a", "A", "1", "9b", "é", "", "70-01", "ab\n", "file10B"] {
+      var filter = try RowFilter(
+        [], search: Array(needle.utf8), in: types.map { Column("c", $0) })
+      var found: [Int] = []
+      filter.passing(AwkwardCells.batch(cells, types)) { found.append($0) }
+      func fold(_ text: [UInt8]) -> [UInt8] {
+        needle.contains { $0.isUppercase && $0.isASCII }
+          ? text : text.map { 65...90 ~= $0 ? $0 + 32 : $0 }
+      }
+      let wanted = (0..<50).filter { row in
+        cells.contains { column in
+          let bytes: [UInt8]
+          switch column[row] {
+          case .missing: return false
+          case .text(let text): bytes = text
+          default: bytes = Array(column[row].description.utf8)
+          }
+          let (text, part) = (fold(bytes), fold(Array(needle.utf8)))
+          return part.isEmpty
+            || (0...max(0, text.count - part.count)).contains { text[$0...].starts(with: part) }
+        }
+      }
+      #expect(found == wanted, "\(needle)")
+    }
+  }
+
+  @Test func conditionsAreJoinedByAnd() throws {
+    var filter = try RowFilter(
+      [
+        Condition(column: 1, comparison: .greater, value: Array("1".utf8)),
+        Condition(column: 0, comparison: .matches, value: Array("b".utf8)),
+      ], search: Array("x".utf8), in: [Column("a"), Column("n", .integer)])
+    #expect(filter.columns == [0, 1])
+    var found: [Int] = []
+    filter.passing(AwkwardCells.batch([["xb", "xb", "b", "x"], [1, 2, 3, 4]], [.text, .integer])) {
+      found.append($0)
+    }
+    #expect(found == [1])
+    #expect(throws: TableError.self) {
+      try RowFilter([Condition(column: 2, comparison: .equal, value: [])], search: nil, in: [])
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import Testing
+
+@testable import Tabella
+
+/// Cells of any kind that make trouble: missing, mixed, not UTF-8.
+enum AwkwardCells {
+  static let texts: [[UInt8]] =
+    [
+      "", "a", "A", "b", "a1", "a01", "a001", "a10", "a9", "a 9", "10", "9", "-1", "1e1", "10.0", "+5",
+      " 7 ", "07", "1.", ".5", "Éa", "é", "ab\n", "a\u{0}", "99999999999999999999999", "file10b2",
+      "file9b20", "2024-02-29", "2024-02-29T10:00:00Z", "2024-02-29 10:00", "-0", "0", "true", "~", "#x",
+    ].map { Array($0.utf8) } + [[0xFF], [0xFF, 0x31], [0xC3], [0x61, 0xFE]]
+
+  static func cell(_ type: ColumnType, _ generator: inout SeededGenerator) -> Cell {
+    if Int.random(in: 0..<6, using: &generator) == 0 { return .missing }
+    switch type {
+    case .text: return .text(texts.randomElement(using: &generator)!)
+    case .binary: return .binary(texts.randomElement(using: &generator)!)
+    case .boolean: return .boolean(.random(using: &generator))
+    case .integer:
+      return .integer(
+        ([.min, .max, 0] + (-3...12).map { Int64($0) }).randomElement(using: &generator)!)
+    case .real:
+      return .real(
+        [0, -0.0, 1.5, -2, .nan, .infinity, -.infinity, 1e300, 2, 9.99, 0.5].randomElement(
+          using: &generator)!)
+    case .date:
+      return .date(
+        Timestamp(
+          nanoseconds: [.min, .max, 0, -1, 1_709_164_800_000_000_000, 1_709_200_000_000_000_001]
+            .randomElement(using: &generator)!))
+    }
+  }
+
+  static func batch(_ columns: [[Cell]], _ types: [ColumnType]) -> Batch {
+    let builder = BatchBuilder(types)
+    for (column, cells) in zip(builder.columns, columns) { for cell in cells { column.append(cell) } }
+    return builder.finish(rowCount: columns.first?.count ?? 0)
+  }
+}
+
+/// The order of cells, written down the long way.
+enum NaiveOrder {
+  static func number(_ text: [UInt8]) -> Double? {
+    let string = String(decoding: text, as: UTF8.self).drop { $0 == " " }
+    var trimmed = string
+    while trimmed.last == " " { trimmed.removeLast() }
+    guard
+      trimmed.wholeMatch(of: /[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil
+    else { return nil }
+    return Double(trimmed.first == "+" ? trimmed.dropFirst() : trimmed)
+  }
+
+  /// Pieces that compare one after the other: runs of digits, and single bytes.
+  private static func pieces(_ text: [UInt8]) -> [[UInt8]] {
+    var pieces: [[UInt8]] = []
+    for byte in text {
+      let isDigit = 48...57 ~= byte
+      if isDigit, let last = pieces.last?.last, 48...57 ~= last {
+        pieces[pieces.count - 1].append(byte)
+      } else {
+        pieces.append([byte])
+      }
+    }
+    return pieces
+  }
+
+  static func natural(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    var zeros = 0
+    let (first, second) = (pieces(left), pieces(right))
+    for (a, b) in zip(first, second) {
+      if 48...57 ~= a[0], 48...57 ~= b[0] {
+        func value(_ digits: [UInt8]) -> [UInt8] { Array(digits.drop { $0 == 48 }) }
+        let (x, y) = (value(a), value(b))
+        if x.count != y.count { return x.count - y.count }
+        if x != y { return x.lexicographicallyPrecedes(y) ? -1 : 1 }
+        if zeros == 0 { zeros = a.count - b.count }
+      } else {
+        func fold(_ byte: UInt8) -> UInt8 { 65...90 ~= byte ? byte + 32 : byte }
+        if fold(a[0]) != fold(b[0]) { return Int(fold(a[0])) - Int(fold(b[0])) }
+      }
+    }
+    if first.count != second.count { return first.count - second.count }
+    if zeros != 0 { return zeros }
+    return left == right ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
+  }
+
+  /// The rank of a cell, and its value if it is a number.
+  private static func rank(_ cell: Cell) -> (Int, Double) {
+    switch cell {
+    case .missing: (2, 0)
+    case .text(let text): number(text).map { (0, $0) } ?? (1, 0)
+    case .binary: (1, 0)
+    case .real(let value): value.isNaN ? (0, .nan) : (0, value)
+    case .boolean(let value): (0, value ? 1 : 0)
+    case .integer, .date: (0, 0)
+    }
+  }
+
+  static func compare(_ left: Cell, _ right: Cell, isDescending: Bool = false) -> Int {
+    let (a, b) = (rank(left), rank(right))
+    if a.0 != b.0 { return a.0 - b.0 }
+    let order: Int
+    switch (left, right) {
+    case (.integer(let x), .integer(let y)): order = x < y ? -1 : x > y ? 1 : 0
+    case (.date(let x), .date(let y)): order = x < y ? -1 : x > y ? 1 : 0
+    case (.text(let x), .text(let y)) where a.0 == 1: order = natural(x, y)
+    case (.binary(let x), .binary(let y)):
+      order = x == y ? 0 : x.lexicographicallyPrecedes(y) ? -1 : 1
+    default:
+      let (x, y) = (a.1, b.1)
+      order =
+        x.isNaN || y.isNaN ? (x.isNaN ? 1 : 0) - (y.isNaN ? 1 : 0) : x < y ? -1 : x > y ? 1 : 0
+    }
+    return isDescending ? -order : order
+  }
+}
+
+@Suite struct SortKeysTests {
+  /// Sorted rows are those of a stable sort of the cells themselves.
+  @Test(arguments: 0..<150)
+  func rowsAreSortedAsCellsAre(_ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let types = (0..<3).map { _ in ColumnType.allCases.randomElement(using: &generator)! }
+    let count = Int.random(in: 0...80, using: &generator)
+    let cells = types.map { type in
+      (0..<count).map { _ in AwkwardCells.cell(type, &generator) }
+    }
+    let descriptors = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+      SortDescriptor(
+        column: Int.random(in: 0..<3, using: &generator),
+        isDescending: .random(using: &generator))
+    }
+    var keys = SortKeys(descriptors, in: types.map { Column("c", $0) })
+    let wanted = keys.columns
+    let cut = Int.random(in: 0...count, using: &generator)
+    for part in [0..<cut, cut..<count] {
+      keys.append(
+        AwkwardCells.batch(wanted.map { Array(cells[$0][part]) }, wanted.map { types[$0] }))
+    }
+    let naive = (0..<count).sorted { left, right in
+      for descriptor in descriptors {
+        let order = NaiveOrder.compare(
+          cells[descriptor.column][left], cells[descriptor.column][right],
+          isDescending: descriptor.isDescending)
+        if order != 0 { return order < 0 }
+      }
+      return left < right
+    }
+    #expect(keys.sortedRows { false }?.map { Int($0) } == naive)
+    #expect(keys.sortedRows { true } == nil)
+  }
+
+  /// The natural order is a total order, and its prefix never contradicts it.
+  @Test func naturalOrderIsTotal() {
+    for left in AwkwardCells.texts {
+      for right in AwkwardCells.texts {
+        left.withUnsafeBytes { a in
+          right.withUnsafeBytes { b in
+            let order = NaturalOrder.compare(a, b).signum()
+            #expect(order == NaiveOrder.natural(left, right).signum(), "\(left) \(right)")
+            #expect(order == -NaturalOrder.compare(b, a).signum())
+            #expect((order == 0) == (left == right))
+            let (x, y) = (NaturalOrder.prefix(a), NaturalOrder.prefix(b))
+            #expect(x == y || (x < y) == (order < 0), "\(left) \(right)")
+          }
+        }
+      }
+    }
+  }
+
+  /// Numbers are read as the standard library reads them.
+  @Test(arguments: 0..<20)
+  func numbersAreTheLibrarys(_ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let alphabet = Array("0123456789999..eE+-- ".utf8)
+    var texts = AwkwardCells.texts
+    for _ in 0..<2000 {
+      texts.append(
+        (0..<Int.random(in: 0...24, using: &generator)).map { _ in
+          alphabet.randomElement(using: &generator)!
+        })
+      texts.append(Array("\(Double(bitPattern: generator.next()))".utf8))
+    }
+    for text in texts {
+      let found = text.withUnsafeBytes { number(in: $0) }
+      #expect(found == NaiveOrder.number(text), "\(String(decoding: text, as: UTF8.self))")
+    }
+  }
+}

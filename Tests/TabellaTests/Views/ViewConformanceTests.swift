@@ -1,0 +1,68 @@
+import Tabella
+import TabellaBridge
+import TabellaConformance
+import Testing
+
+/// The suite over every view, every view of every view, and both through the C contract.
+@Suite struct ViewConformanceTests {
+  static let names = Views.all.map(\.name)
+
+  private func wrap(
+    _ name: String, _ base: any TableDataSource
+  ) throws(TableError) -> any TableDataSource {
+    guard let view = Views.all.first(where: { $0.name == name }) else {
+      throw TableError(.internal, "there is no view \(name)")
+    }
+    return try view.wrap(base)
+  }
+
+  @Test(arguments: names)
+  func ofEveryTable(_ name: String) {
+    for table in ConformanceTests.tables {
+      for seed in 1...2 as ClosedRange<UInt64> {
+        expectConformance(seed: seed) { () throws(TableError) in try wrap(name, table.make()) }
+      }
+      expectConformance { () throws(TableError) in
+        try importSource(exportSource(wrap(name, table.make())), provider: "test")
+      }
+      expectConformance { () throws(TableError) in
+        try wrap(name, importSource(exportSource(table.make()), provider: "test"))
+      }
+    }
+  }
+
+  @Test(arguments: names, names)
+  func ofEveryView(_ outer: String, _ inner: String) {
+    for table in ConformanceTests.tables {
+      expectConformance { () throws(TableError) in try wrap(outer, wrap(inner, table.make())) }
+    }
+    expectConformance { () throws(TableError) in
+      try importSource(
+        exportSource(wrap(outer, wrap(inner, Tables.everything()))), provider: "test")
+    }
+  }
+
+  /// Over a source that cannot gather, counts at least, and gives few rows at once.
+  @Test(arguments: names)
+  func ofAMeagreSource(_ name: String) {
+    for limit in [1, 3, 50] {
+      expectConformance { () throws(TableError) in
+        let base = Recording(Tables.everything())
+        base.batchLimit = limit
+        base.countsAtLeast = true
+        return try wrap(name, base)
+      }
+    }
+  }
+
+  /// Judged alone in a process of its own, because it watches the heap.
+  @Test func memoryReturns() async {
+    await #expect(processExitsWith: .success) {
+      for view in Views.all {
+        expectConformance(laws: ConformanceSuite.laws.filter(\.needsQuiet)) {
+          () throws(TableError) in try view.wrap(Tables.everything())
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,321 @@
+import TabellaBridge
+import Testing
+
+@testable import Tabella
+
+/// Edits through views reach the right rows of the base.
+@Suite struct ViewEditingTests {
+  static let columns = [Column("n", .integer), Column("kind"), Column("note")]
+
+  /// Rows numbered through the sections, of kinds a, b and c, or none.
+  static func table(_ generator: inout SeededGenerator) -> InMemorySource {
+    var number: Int64 = 0
+    return InMemorySource(
+      columns,
+      sections: (0..<3).map { section in
+        (
+          "s\(section)", nil, nil,
+          (0..<Int.random(in: 0..<12, using: &generator)).map { _ in
+            number += 1
+            return [
+              .integer(number), ["a", "b", "c", .missing].randomElement(using: &generator)!, "old",
+            ]
+          }
+        )
+      })
+  }
+
+  /// The first column of everything, by section.
+  static func numbers(_ source: any TableDataSource) throws -> [[Cell]] {
+    try Naive(reading: source).sections.map { $0.rows.map { $0[0] } }
+  }
+
+  static let isA = [Condition(column: 1, comparison: .equal, value: Array("a".utf8))]
+  static let down = [SortDescriptor(column: 0, isDescending: true)]
+
+  enum Kind: CaseIterable {
+    case filtered, sorted, grouped, joined, filteredGrouped, sortedFiltered, imported
+
+    func view(of base: any TableDataSource) throws -> any TableDataSource {
+      switch self {
+      case .filtered: try base.filtered(by: isA)
+      case .sorted: try base.sorted(by: down)
+      case .grouped: try base.grouped(by: Grouping(column: 1, by: .value))
+      case .joined:
+        Tabella.joined([("x", InMemorySource(columns, rows: [[0, "x", "x"]])), ("base", base)])
+      case .filteredGrouped:
+        try base.grouped(by: Grouping(column: 1, by: .value)).filtered(by: isA)
+      case .sortedFiltered: try base.filtered(by: isA).sorted(by: down)
+      case .imported:
+        try importSource(exportSource(base.filtered(by: isA).sorted(by: down)), provider: "test")
+      }
+    }
+  }
+
+  /// Rows are set and deleted by path and by id: exactly those of the base that the view showed.
+  @Test(arguments: Kind.allCases)
+  func setAndDeleteReachTheRow(_ kind: Kind) throws {
+    for seed in 0..<60 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let base = Self.table(&generator)
+      let view = try kind.view(of: base)
+      let editing = try #require(view.editing)
+      for _ in 0..<4 {
+        let before = try Naive(reading: base)
+        let shown = try Naive(reading: view)
+        var paths = shown.sections.enumerated().flatMap { section, content in
+          content.rows.indices.map { IndexPath(section: section, row: $0) }
+        }
+        if kind == .joined { paths.removeAll { $0.section == 0 } }
+        let chosen = paths.shuffled(using: &generator).prefix(
+          Int.random(in: 1..<5, using: &generator))
+        var (set, deleted): (Set<Cell>, Set<Cell>) = ([], [])
+        var edits: [EditBatch.Edit] = []
+        for path in chosen {
+          let number = shown.sections[path.section].rows[path.row][0]
+          let batch = try view.rows(
+            RowRequest(
+              section: path.section, first: path.row, count: 1, columns: [0], includesIDs: true))
+          let reference: RowReference =
+            Bool.random(using: &generator) ? .path(path) : .id(try #require(batch.id(0)))
+          if Bool.random(using: &generator) {
+            deleted.insert(number)
+            edits.append(.delete(reference))
+          } else {
+            set.insert(number)
+            edits.append(.set(reference, cells: [2: .text("new \(number)")]))
+          }
+        }
+        let version = try view.version()
+        let dry = try editing.commit(EditBatch(edits, version: version, isDryRun: true))
+        #expect(dry.outcomes.count == edits.count)
+        #expect(try view.version() == version)
+        let result = try editing.commit(EditBatch(edits, version: version))
+        #expect(result.outcomes.count == edits.count)
+        if !edits.isEmpty {
+          #expect(result.changes.from == version)
+          #expect(try result.changes.to == view.version())
+          #expect(result.changes.changes == nil)
+          #expect(try view.version() != version)
+        }
+        var expected = before
+        for section in expected.sections.indices {
+          expected.sections[section].rows.removeAll { deleted.contains($0[0]) }
+          for row in expected.sections[section].rows.indices {
+            let number = expected.sections[section].rows[row][0]
+            if set.contains(number) {
+              expected.sections[section].rows[row][2] = .text("new \(number)")
+            }
+          }
+        }
+        let after = try Naive(reading: base)
+        #expect(after.sections.map(\.rows) == expected.sections.map(\.rows))
+        // The view maps anew.
+        let fresh = try Naive(reading: kind.view(of: base))
+        #expect(try Naive(reading: view).sections.map(\.rows) == fresh.sections.map(\.rows))
+        if let receipt = result.receipt, seed % 2 == 0 {
+          _ = try view.undoing?.undo(receipt, isDryRun: false)
+          #expect(try Naive(reading: base).sections.map(\.rows) == before.sections.map(\.rows))
+          #expect(try Naive(reading: view).sections.map(\.rows) == shown.sections.map(\.rows))
+        }
+      }
+    }
+  }
+
+  /// What is done to a filtered view is what would be done to a table of its rows, and the rows that
+  /// are not shown keep their order.
+  @Test func aFilteredViewIsEditedLikeATable() throws {
+    for seed in 0..<300 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let base = Self.table(&generator)
+      let view = try base.filtered(by: Self.isA)
+      let twin = try Naive(reading: view).source
+      let hidden = try Self.hidden(base)
+      let edits = Self.edits(of: twin, &generator)
+      let version = seed % 2 == 0 ? try view.version() : nil
+      _ = try view.editing?.commit(EditBatch(edits, version: version))
+      _ = try twin.commit(EditBatch(edits))
+      let (left, right) = (try Naive(reading: view), try Naive(reading: twin))
+      #expect(left.sections.map(\.rows) == right.sections.map(\.rows), "seed \(seed), \(edits)")
+      #expect(try Self.hidden(base) == hidden)
+    }
+  }
+
+  private static func hidden(_ base: InMemorySource) throws -> [[Cell]] {
+    try Naive(reading: base).sections.map { $0.rows.filter { $0[1] != "a" }.map { $0[0] } }
+  }
+
+  /// A batch that is right by UIKit's rule: every target is a place of its own in what comes out.
+  private static func edits(
+    of twin: InMemorySource, _ generator: inout SeededGenerator
+  ) -> [EditBatch.Edit] {
+    let counts = (0..<3).map { (try? twin.exactNumberOfRows(inSection: $0)) ?? 0 }
+    var paths = counts.enumerated().flatMap { section, count in
+      (0..<count).map { IndexPath(section: section, row: $0) }
+    }.shuffled(using: &generator)
+    var edits: [EditBatch.Edit] = []
+    var remaining = counts
+    var arrivals = [0, 0, 0]
+    var moved: [IndexPath] = []
+    for _ in 0..<Int.random(in: 0..<3, using: &generator) {
+      guard let path = paths.popLast() else { break }
+      edits.append(.delete(.path(path)))
+      remaining[path.section] -= 1
+    }
+    for _ in 0..<Int.random(in: 0..<3, using: &generator) {
+      guard let path = paths.popLast() else { break }
+      moved.append(path)
+      remaining[path.section] -= 1
+      arrivals[Int.random(in: 0..<3, using: &generator)] += 1
+    }
+    for _ in 0..<Int.random(in: 0..<3, using: &generator) {
+      arrivals[Int.random(in: 0..<3, using: &generator)] += 1
+    }
+    var targets = (0..<3).flatMap { section in
+      (0..<remaining[section] + arrivals[section]).shuffled(using: &generator)
+        .prefix(arrivals[section]).map { IndexPath(section: section, row: $0) }
+    }.shuffled(using: &generator)
+    for path in moved { edits.append(.move(.path(path), to: targets.removeLast())) }
+    for (number, target) in targets.enumerated() {
+      edits.append(.insert(at: target, cells: [0: .integer(Int64(900 + number)), 1: "a"]))
+    }
+    return edits.shuffled(using: &generator)
+  }
+
+  @Test func insertsIntoASortedViewAreAppended() throws {
+    for seed in 0..<60 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let base = Self.table(&generator)
+      let before = try Self.numbers(base)
+      let view = try base.sorted(by: Self.down)
+      var edits: [EditBatch.Edit] = [
+        .insert(at: IndexPath(section: 1, row: 0), cells: [0: 901]),
+        .insert(at: IndexPath(section: 2, row: 0), cells: [0: 902]),
+      ]
+      var expected = before
+      if let last = before[1].indices.last {
+        // The view's first row is the base's last.
+        edits.append(.delete(.path(IndexPath(section: 1, row: 0))))
+        expected[1].remove(at: last)
+      }
+      expected[1].append(901)
+      expected[2].append(902)
+      _ = try view.editing?.commit(EditBatch(edits, version: view.version()))
+      #expect(try Self.numbers(base) == expected)
+      #expect(try Self.numbers(view)[1].first == 901)
+    }
+  }
+
+  @Test func insertsIntoAGroupTakeItsValue() throws {
+    for seed in 0..<60 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let base = Self.table(&generator)
+      let view = try base.grouped(by: Grouping(column: 1, by: .value))
+      for group in 0..<(try view.numberOfSections(knowing: .max).value) {
+        let before = try Naive(reading: base)
+        let title = try view.title(.header, ofSection: group)
+        _ = try view.editing?.commit(
+          EditBatch([.insert(at: IndexPath(section: group, row: 0), cells: [0: 900])]))
+        var expected = before.sections.map(\.rows)
+        expected[2].append([900, title.map { .text($0) } ?? .missing, .missing])
+        #expect(try Naive(reading: base).sections.map(\.rows) == expected)
+        #expect(try Naive(reading: view).sections[group].rows.last?[0] == 900)
+      }
+    }
+    let base = InMemorySource(Self.columns, rows: [[1, "apple", nil], [2, "bee", nil]])
+    let letters = try base.grouped(by: Grouping(column: 1, by: .letter))
+    let target = IndexPath(section: 1, row: 0)
+    #expect(throws: TableError.self) {
+      try letters.editing?.commit(EditBatch([.insert(at: target, cells: [0: 3])]))
+    }
+    _ = try letters.editing?.commit(EditBatch([.insert(at: target, cells: [0: 3, 1: "bat"])]))
+    #expect(try Self.numbers(base) == [[1, 2, 3]])
+    #expect(try Self.numbers(letters) == [[1], [2, 3]])
+  }
+
+  @Test func refusals() throws {
+    let base = InMemorySource(Self.columns, rows: [[1, "a", nil], [2, "b", nil], [3, "a", nil]])
+    let first = IndexPath(section: 0, row: 0)
+    let other = IndexPath(section: 1, row: 0)
+    let grouped = try base.grouped(by: Grouping(column: 1, by: .value))
+    let filtered = try base.filtered(by: Self.isA)
+    let sorted = try base.sorted(by: Self.down)
+    let pair = joined([
+      ("left", base), ("right", InMemorySource(Self.columns, rows: [[9, "z", nil]])),
+    ])
+    let cases: [(any TableDataSource, [EditBatch.Edit], TableError.Code)] = [
+      (sorted, [.move(.path(first), to: first)], .notSupported),
+      (grouped, [.move(.path(first), to: first)], .notSupported),
+      (grouped, [.delete(.path(.section(0)))], .notSupported),
+      (filtered, [.delete(.path(.section(0))), .insert(at: first, cells: [:])], .notSupported),
+      (filtered, [.delete(.path(IndexPath(section: 0, row: 2)))], .notFound),
+      (filtered, [.delete(.id("r2"))], .notFound),
+      (filtered, [.insert(at: IndexPath(section: 0, row: 3), cells: [:])], .notFound),
+      (sorted, [.delete(.path(IndexPath(section: 0, row: 3)))], .notFound),
+      (grouped, [.insert(at: IndexPath(section: 2, row: 0), cells: [:])], .notFound),
+      (pair, [.delete(.path(first)), .delete(.path(other))], .notSupported),
+      (pair, [.move(.path(first), to: other)], .constraint),
+      (pair, [.delete(.id("2~r1"))], .notFound), (pair, [.delete(.id("00~r1"))], .notFound),
+      (pair, [.set(.path(first), cells: [9: 1])], .invalidArgument),
+    ]
+    for (view, edits, code) in cases {
+      for isDryRun in [true, false] {
+        do throws(TableError) {
+          _ = try view.editing?.commit(EditBatch(edits, isDryRun: isDryRun))
+          Issue.record("\(edits) was accepted")
+        } catch { #expect(error.code == code, "\(edits): \(error)") }
+      }
+    }
+    for view in [filtered, sorted, grouped, pair] as [any TableDataSource] {
+      do throws(TableError) {
+        _ = try view.editing?.commit(EditBatch([], version: base.version()))
+        Issue.record("a version of the base passed for one of the view")
+      } catch { #expect(error.code == .conflict) }
+    }
+    #expect(sorted.moving == nil && grouped.moving == nil && filtered.moving != nil)
+    #expect(try Self.numbers(base) == [[1, 2, 3]])
+    #expect(base.version() == Version("m0"))
+  }
+
+  @Test func unitedColumnsAreSetAsTheirTablesHaveThem() throws {
+    let left = InMemorySource([Column("v", .integer)], rows: [[1]])
+    let right = InMemorySource([Column("v", .date), Column("w")], rows: [[nil, "x"]])
+    let view = joined([("left", left), ("right", right)])
+    _ = try view.commit(
+      EditBatch([.set(.path(IndexPath(section: 0, row: 0)), cells: [0: "-7"])]))
+    _ = try view.commit(
+      EditBatch([.set(.path(IndexPath(section: 1, row: 0)), cells: [0: "2024-05-01T00:00:00Z"])]))
+    #expect(
+      try Naive(reading: view).sections.map(\.rows)
+        == [[["-7", nil]], [["2024-05-01T00:00:00Z", "x"]]])
+    for cells in [[0: "many"], [1: "w"]] as [[Int: Cell]] {
+      do throws(TableError) {
+        _ = try view.commit(EditBatch([.set(.path(IndexPath(section: 0, row: 0)), cells: cells)]))
+        Issue.record("\(cells) was accepted")
+      } catch { #expect(error.code == .constraint) }
+    }
+  }
+
+  @Test func textReadsBackAsTheValue() throws {
+    var generator = SeededGenerator(seed: 1)
+    for type in ColumnType.allCases where type != .real {
+      for _ in 0..<200 {
+        let bits = Int64.random(in: .min ... .max, using: &generator)
+        let cell: Cell =
+          switch type {
+          case .integer: .integer(bits)
+          case .boolean: .boolean(bits > 0)
+          case .date: .date(Timestamp(nanoseconds: bits))
+          case .binary: .binary(withUnsafeBytes(of: bits) { Array($0.prefix(Int(bits & 7))) })
+          default: .text("\(bits)")
+          }
+        let builder = BatchBuilder([type])
+        builder.columns[0].append(cell)
+        let text = builder.finish().columns[0].asText()
+        #expect(text[0] == .text(cell.description))
+        guard case .text(let bytes) = text[0] else { continue }
+        #expect(Cell(bytes, as: type) == cell)
+      }
+    }
+  }
+}

@@ -1,0 +1,424 @@
+import TabellaBridge
+import Testing
+
+@testable import Tabella
+
+/// A table as arrays of values: what views are compared with.
+struct Naive {
+  struct Section {
+    var header: String?
+    var footer: String?
+    var rows: [[Cell]]
+  }
+
+  var columns: [Column]
+  var sections: [Section]
+
+  /// A few sections, some empty, of rows with cells of all types: equal and missing ones, numbers in
+  /// text, text that is not UTF-8. The first column numbers the rows.
+  static func random(_ generator: inout SeededGenerator) -> Naive {
+    var number = 0
+    func cell(_ type: ColumnType, _ generator: inout SeededGenerator) -> Cell {
+      let value = Int.random(in: 0..<6, using: &generator)
+      if Int.random(in: 0..<6, using: &generator) == 0 { return .missing }
+      switch type {
+      case .text:
+        return [
+          .text([0xFF, 0x41]), "", "10", .text("b\(value)"), .text("B\(value)"), .text("é\(value)"),
+        ].randomElement(using: &generator)!
+      case .integer: return .integer(Int64(value - 2))
+      case .real: return .real(value == 5 ? .nan : Double(value) / 4)
+      case .boolean: return .boolean(value % 2 == 0)
+      case .date: return .date(Timestamp(nanoseconds: Int64(value) * 86_400_000_000_000))
+      case .binary: return .binary([UInt8(value), 0xFF])
+      }
+    }
+    let columns =
+      [Column("number", .integer)]
+      + ColumnType.allCases.map { Column($0.name, $0, unit: $0 == .integer ? .bytes : nil) }
+    let sections = (0..<Int.random(in: 1..<5, using: &generator)).map { section in
+      let count = [0, 1, 7, 40].randomElement(using: &generator)!
+      return Section(
+        header: section % 2 == 0 ? "section \(section)" : nil,
+        footer: section % 3 == 1 ? "\(count) rows" : nil,
+        rows: (0..<count).map { _ in
+          number += 1
+          return [.integer(Int64(number))]
+            + columns.dropFirst().map { cell($0.type, &generator) }
+        })
+    }
+    return Naive(columns: columns, sections: sections)
+  }
+
+  init(columns: [Column], sections: [Section]) {
+    self.columns = columns
+    self.sections = sections
+  }
+
+  /// Everything in a source.
+  init(reading source: any TableDataSource) throws {
+    columns = source.columns
+    sections = []
+    for section in 0..<(try source.numberOfSections(knowing: .max).value) {
+      var rows: [[Cell]] = []
+      while true {
+        let batch = try source.rows(
+          RowRequest(
+            section: section, first: rows.count, count: 1000, columns: Array(columns.indices)))
+        if batch.rowCount == 0 { break }
+        rows += (0..<batch.rowCount).map { batch.row($0) }
+      }
+      sections.append(
+        Section(
+          header: try source.sections?.title(.header, ofSection: section),
+          footer: try source.sections?.title(.footer, ofSection: section), rows: rows))
+    }
+  }
+
+  var source: InMemorySource {
+    InMemorySource(columns, sections: sections.map { ($0.header, $0.footer, nil, $0.rows) })
+  }
+
+  // The views, naively: the rules for values are those of the types that the views use too; they have
+  // tests of their own.
+
+  func filtered(by conditions: [Condition], search: [UInt8]? = nil) throws -> Naive {
+    var filter = try RowFilter(conditions, search: search, in: columns)
+    var result = self
+    for section in sections.indices {
+      result.sections[section].rows = sections[section].rows.filter { row in
+        var passes = false
+        filter.passing(batch([row], filter.columns)) { _ in passes = true }
+        return passes
+      }
+    }
+    return result
+  }
+
+  func sorted(by descriptors: [SortDescriptor]) -> Naive {
+    var result = self
+    for section in sections.indices {
+      let rows = sections[section].rows
+      var keys = SortKeys(descriptors, in: columns)
+      for row in rows { keys.append(batch([row], keys.columns)) }
+      result.sections[section].rows = keys.sortedRows { false }!.map { rows[Int($0)] }
+    }
+    return result
+  }
+
+  func grouped(by grouping: Grouping) throws -> Naive {
+    var keys = try GroupKeys(grouping, in: columns)
+    let rows = sections.flatMap(\.rows)
+    for row in rows { keys.append(batch([row], [grouping.column])) }
+    let groups = keys.finish()
+    return Naive(
+      columns: columns,
+      sections: groups.titles.enumerated().map { group, title in
+        Section(
+          header: title, footer: nil,
+          rows: rows.indices.filter { groups.groupOfRow[$0] == group }.map { rows[$0] })
+      })
+  }
+
+  private func batch(_ rows: [[Cell]], _ numbers: [Int]) -> Batch {
+    let builder = BatchBuilder(numbers.map { columns[$0].type })
+    for row in rows {
+      for (column, number) in zip(builder.columns, numbers) { column.append(row[number]) }
+    }
+    return builder.finish(rowCount: rows.count)
+  }
+
+  /// Tables one after the other, by what Joined promises.
+  static func joined(_ parts: [(name: String, table: Naive)]) -> Naive {
+    var columns: [Column] = []
+    for part in parts {
+      for column in part.table.columns {
+        if let at = columns.firstIndex(where: { $0.name == column.name }) {
+          if columns[at].type != column.type { columns[at].type = .text }
+          if columns[at].unit != column.unit { columns[at].unit = nil }
+        } else {
+          columns.append(column)
+        }
+      }
+    }
+    let sections = parts.flatMap { name, table in
+      table.sections.map { section in
+        Section(
+          header: section.header.map { "\(name): \($0)" } ?? name, footer: section.footer,
+          rows: section.rows.map { row in
+            columns.map { column in
+              guard let own = table.columns.firstIndex(where: { $0.name == column.name }) else {
+                return .missing
+              }
+              let cell = row[own]
+              return cell.type == nil || cell.type == column.type
+                ? cell : .text(cell.description)
+            }
+          })
+      }
+    }
+    return Naive(columns: columns, sections: sections)
+  }
+}
+
+/// Cells as text that tells all of them apart, NaN from NaN excepted.
+private func spelled(_ table: Naive) -> [String] {
+  table.sections.flatMap { section in
+    ["# \(section.header ?? "-") \(section.footer ?? "-")"] + section.rows.map { "\($0)" }
+  }
+}
+
+/// Checks that a source shows what a naive table holds: as a whole, in cuts, in choices of columns, and
+/// gathered.
+private func expectSame(
+  _ source: any TableDataSource, _ twin: Naive, _ generator: inout SeededGenerator,
+  sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  #expect(source.columns == twin.columns, sourceLocation: sourceLocation)
+  #expect(spelled(try Naive(reading: source)) == spelled(twin), sourceLocation: sourceLocation)
+  let paths = twin.sections.enumerated().flatMap { section, content in
+    content.rows.indices.map { IndexPath(section: section, row: $0) }
+  }
+  for section in twin.sections.indices {
+    #expect(
+      try source.exactNumberOfRows(inSection: section) == twin.sections[section].rows.count,
+      sourceLocation: sourceLocation)
+  }
+  for _ in 0..<6 where !paths.isEmpty {
+    let columns = twin.columns.indices.filter { _ in Bool.random(using: &generator) }.shuffled(
+      using: &generator)
+    let path = paths.randomElement(using: &generator)!
+    let count = Int.random(in: 1..<50, using: &generator)
+    let batch = try source.rows(
+      RowRequest(section: path.section, first: path.row, count: count, columns: columns))
+    let rows = twin.sections[path.section].rows[path.row...].prefix(batch.rowCount)
+    #expect(batch.rowCount > 0, sourceLocation: sourceLocation)
+    #expect(
+      (0..<batch.rowCount).map { "\(batch.row($0))" }
+        == rows.map { row in "\(columns.map { row[$0] })" }, sourceLocation: sourceLocation)
+    let wanted = (0..<count).map { _ in paths.randomElement(using: &generator)! }
+    let gathered = try source.gather(wanted, columns: columns, includesIDs: false)
+    #expect(gathered.rowCount > 0, sourceLocation: sourceLocation)
+    #expect(
+      (0..<gathered.rowCount).map { "\(gathered.row($0))" }
+        == wanted.prefix(gathered.rowCount).map { path in
+          "\(columns.map { twin.sections[path.section].rows[path.row][$0] })"
+        }, sourceLocation: sourceLocation)
+  }
+}
+
+@Suite struct ViewTests {
+  /// How a view is made of a source, and naively.
+  enum Kind: CaseIterable {
+    case filtered, searched, sorted, grouped
+
+    func view(
+      of source: any TableDataSource, _ generator: inout SeededGenerator
+    ) throws -> (any TableDataSource, (Naive) throws -> Naive) {
+      let column = Int.random(in: 1..<source.columns.count, using: &generator)
+      let other = Int.random(in: 1..<source.columns.count, using: &generator)
+      switch self {
+      case .filtered:
+        let conditions = [
+          Condition(
+            column: 2, comparison: [.equal, .notEqual, .less].randomElement(using: &generator)!,
+            value: Array("1".utf8)),
+          Condition(column: 1, comparison: .notEqual, value: Array("10".utf8)),
+        ]
+        return (
+          try source.filtered(by: conditions), { try $0.filtered(by: conditions) }
+        )
+      case .searched:
+        let search = Array("1".utf8)
+        return (
+          try source.filtered(by: [], search: search), { try $0.filtered(by: [], search: search) }
+        )
+      case .sorted:
+        let descriptors = [
+          SortDescriptor(column: column, isDescending: Bool.random(using: &generator)),
+          SortDescriptor(column: other, isDescending: Bool.random(using: &generator)),
+        ]
+        return (try source.sorted(by: descriptors), { $0.sorted(by: descriptors) })
+      case .grouped:
+        let grouping = Grouping(
+          column: column,
+          by: source.columns[column].type == .text
+            && Bool.random(using: &generator) ? .letter : .value)
+        return (try source.grouped(by: grouping), { try $0.grouped(by: grouping) })
+      }
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func equalsItsNaiveTwin(_ kind: Kind) throws {
+    for seed in 0..<80 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let table = Naive.random(&generator)
+      let base = Recording(table.source)
+      base.gathers = seed % 2 == 0
+      base.countsAtLeast = seed % 3 == 0
+      base.batchLimit = [Int.max, 1, 5].randomElement(using: &generator)!
+      let (view, twin) = try kind.view(of: base, &generator)
+      try expectSame(view, twin(table), &generator)
+    }
+  }
+
+  @Test(arguments: Kind.allCases, Kind.allCases)
+  func viewsOfViewsEqualTheirNaiveTwins(_ inner: Kind, _ outer: Kind) throws {
+    for seed in 0..<20 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let table = Naive.random(&generator)
+      let (first, firstTwin) = try inner.view(of: table.source, &generator)
+      let (second, secondTwin) = try outer.view(of: first, &generator)
+      let imported = try importSource(exportSource(second), provider: "test")
+      try expectSame(
+        seed % 2 == 0 ? imported : second, secondTwin(firstTwin(table)), &generator)
+    }
+  }
+
+  @Test func joinedEqualsItsNaiveTwin() throws {
+    for seed in 0..<60 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let parts = (0..<Int.random(in: 0..<4, using: &generator)).map { number in
+        var table = Naive.random(&generator)
+        // Some columns have other names, other types under the same name, or are not there.
+        for column in table.columns.indices.reversed() {
+          switch Int.random(in: 0..<5, using: &generator) {
+          case 0: table.columns[column].name = "only \(number)"
+          case 1: table.columns[column].name = "shared"
+          case 2:
+            table.columns.remove(at: column)
+            for section in table.sections.indices {
+              for row in table.sections[section].rows.indices {
+                table.sections[section].rows[row].remove(at: column)
+              }
+            }
+          default: break
+          }
+          let names = table.columns.map(\.name)
+          for (at, name) in names.enumerated() where names[..<at].contains(name) {
+            table.columns[at].name += " \(at)"
+          }
+        }
+        return (name: "table \(number)", table: table)
+      }
+      let view = joined(
+        parts.map { name, table in
+          let base = Recording(table.source)
+          base.gathers = seed % 2 == 0
+          base.batchLimit = seed % 3 == 0 ? 4 : .max
+          return (name, base)
+        })
+      try expectSame(view, .joined(parts), &generator)
+    }
+  }
+
+  @Test func repeatedColumnsAreJoinedByRepetition() throws {
+    let left = InMemorySource([Column("a"), Column("a", .integer)], rows: [["x", 1]])
+    let right = InMemorySource(
+      [Column("b", .integer), Column("a"), Column("a", .integer), Column("a")],
+      rows: [[2, "y", 3, "z"]])
+    let view = joined([("l", left), ("r", right)])
+    #expect(view.columns.map(\.name) == ["a", "a", "b", "a"])
+    #expect(view.columns.map(\.type) == [.text, .integer, .integer, .text])
+    let table = try Naive(reading: view)
+    #expect(table.sections.map(\.rows) == [[["x", 1, nil, nil]], [["y", 3, 2, "z"]]])
+  }
+
+  @Test func idsLeadThereAndBack() throws {
+    for seed in 0..<40 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let table = Naive.random(&generator)
+      for kind in Kind.allCases {
+        let (view, _) = try kind.view(of: table.source, &generator)
+        try expectIDs(view, column: 0) { "r\($0)" }
+        try expectIDs(joined([("a", Tables.plain()), ("b", view)]), column: 2) { "1~r\($0)" }
+      }
+    }
+  }
+
+  /// Every row has the id of its number and is found by it; rows that are not shown are not found.
+  private func expectIDs(
+    _ view: any TableDataSource, column: Int, _ id: (Int64) -> String
+  ) throws {
+    var shown: Set<String> = []
+    let identity = try #require(view.identity)
+    for section in 0..<(try view.numberOfSections(knowing: .max).value) {
+      let count = try view.exactNumberOfRows(inSection: section)
+      guard count > 0 else { continue }
+      let batch = try view.gather(
+        (0..<count).map { IndexPath(section: section, row: $0) }, columns: [column],
+        includesIDs: true)
+      for row in 0..<batch.rowCount {
+        guard case .integer(let number) = batch.columns[0][row] else { continue }
+        #expect(batch.id(row) == id(number))
+        #expect(try identity.indexPath(forID: id(number)) == IndexPath(section: section, row: row))
+        shown.insert(id(number))
+      }
+    }
+    for number in 1..<200 as Range<Int64> where !shown.contains(id(number)) {
+      #expect(throws: TableError.self) { try identity.indexPath(forID: id(number)) }
+    }
+  }
+
+  @Test func largeRowsAreGivenInPieces() throws {
+    let large = [UInt8](repeating: 65, count: 1 << 20)
+    let base = Recording(
+      InMemorySource(
+        [Column("n", .integer), Column("text")],
+        rows: (0..<200).map { [.integer(-$0), .text(large + [UInt8($0)])] }))
+    let view = try base.sorted(by: [SortDescriptor(column: 0, isDescending: false)])
+    var first = 0
+    var read = 0
+    while first < 200 {
+      base.onRows = { read += $0.count }
+      let batch = try view.rows(RowRequest(first: first, count: 200, columns: [0, 1]))
+      #expect((0..<batch.rowCount).allSatisfy { batch.columns[0].integer($0) == first + $0 - 199 })
+      guard batch.rowCount > 0 else { break }
+      first += batch.rowCount
+    }
+    #expect(first == 200)
+    // The keys, then every row a few times at most.
+    #expect(read < 8192 * 2 + 200 * 8)
+  }
+
+  @Test func rowNumbersMayBeLarge() {
+    var numbers = RowNumbers()
+    let rows = [0, 5, 1 << 32 - 1, 1 << 32, 1 << 40]
+    for row in rows { numbers.append(row) }
+    #expect((0..<numbers.count).map { numbers[$0] } == rows)
+    for (index, row) in rows.enumerated() {
+      #expect(numbers.firstIndex(from: row) == index)
+      #expect(numbers.firstIndex(from: row + 1) == index + 1)
+    }
+  }
+
+  /// A filter reads no further than it must, and rows that were just read are not read again.
+  @Test func aFilterIsLazy() throws {
+    let base = Recording(
+      InMemorySource(
+        [Column("n", .integer), Column("text")],
+        rows: (0..<50_000).map { [.integer($0), .text("row \($0)")] }))
+    let view = try base.filtered(by: [
+      Condition(column: 0, comparison: .notEqual, value: Array("3".utf8))
+    ])
+    let batch = try view.rows(RowRequest(first: 0, count: 20, columns: [1]))
+    #expect(
+      (0..<20).map { batch.columns[0][$0].string }
+        == (0..<21).filter { $0 != 3 }.map { "row \($0)" })
+    #expect(base.requests.count == 1)
+    #expect(try view.numberOfRows(inSection: 0, knowing: 0) == .atLeast(8191))
+    #expect(try view.numberOfRows(inSection: 0, knowing: .max) == .exact(49_999))
+    #expect(base.requests.count == 8)
+  }
+
+  /// Where a base's rows already stand in the order that is wanted, its batches pass untouched.
+  @Test func runsPassUntouched() throws {
+    let base = Recording(Tables.everything())
+    let view = try base.sorted(by: [])
+    let batch = try view.rows(RowRequest(first: 3, count: 20, columns: [1, 0]))
+    #expect(batch.rowCount == 20)
+    #expect(base.requests.last == RowRequest(first: 3, count: 20, columns: [1, 0]))
+    #expect(base.gathered.isEmpty)
+  }
+}
