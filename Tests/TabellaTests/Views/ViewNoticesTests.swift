@@ -106,11 +106,10 @@ import Testing
     let base = Tables.everything()
     var versions: Set<Version> = [base.version()!]
     let views: [any TableDataSource] = [
-      try base.filtered(by: Self.isA), try base.filtered(by: []),
-      try base.filtered(by: [], search: []),
-      try base.sorted(by: []),
       try base.filtered(by: [Condition(column: 1, comparison: .equal, value: [49])]),
-      try base.filtered(by: []),
+      try base.filtered(by: []), try base.filtered(by: [], search: []),
+      try base.sorted(by: []),
+      try base.sorted(by: [SortDescriptor(column: 0, isDescending: false)]),
       try base.sorted(by: [SortDescriptor(column: 0, isDescending: true)]),
       try base.grouped(by: Grouping(column: 0, by: .value)),
       try base.grouped(by: Grouping(column: 0, by: .letter)), joined([("a", base)]),
