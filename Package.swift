@@ -17,7 +17,8 @@ struct Plugin {
 
   var logic: Target {
     .target(
-      name: "Tabella\(name)", dependencies: ["Tabella", "TabellaSDK", "TabellaFiles"],
+      name: "Tabella\(name)",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaSDK", "TabellaFiles"],
       path: "Plugins/\(name)/Sources", swiftSettings: strict)
   }
 
@@ -43,6 +44,7 @@ struct Plugin {
 
 let plugins = [
   Plugin(name: "CSV", library: "tabella-csv"),
+  Plugin(name: "Directory", library: "tabella-directory"),
   Plugin(name: "Processes", library: "tabella-processes"),
   Plugin(name: "Text", library: "tabella-text"),
 ]

@@ -1,8 +1,13 @@
 #define _GNU_SOURCE
 #include "tabella_system.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 void *tabella_system_load(const char *path) {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -16,4 +21,31 @@ const char *tabella_system_library_of(const void *address) {
 uint64_t tabella_system_heap_in_use(void) {
   struct mallinfo2 info = mallinfo2();
   return (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
+}
+
+int64_t tabella_system_entries(int directory, void *buffer, size_t size) {
+  ssize_t got = getdents64(directory, buffer, size);
+  return got < 0 ? -errno : got;
+}
+
+int tabella_system_status(int directory, const char *name, tabella_status *out) {
+  struct statx status;
+  int flags = AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+  if (statx(directory, name, flags, STATX_BASIC_STATS, &status) != 0) { return -errno; }
+  out->size = status.stx_size;
+  out->inode = status.stx_ino;
+  out->device = makedev(status.stx_dev_major, status.stx_dev_minor);
+  out->modified = status.stx_mtime.tv_sec;
+  out->modified_rest = status.stx_mtime.tv_nsec;
+  out->mode = status.stx_mode;
+  out->owner = status.stx_uid;
+  out->group = status.stx_gid;
+  out->links = status.stx_nlink;
+  return 0;
+}
+
+int tabella_system_open_directory(int directory, const char *name, int follow) {
+  int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  int descriptor = openat(directory, name, follow ? flags : flags | O_NOFOLLOW);
+  return descriptor < 0 ? -errno : descriptor;
 }

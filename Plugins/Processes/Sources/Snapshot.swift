@@ -1,5 +1,6 @@
 import Glibc
 import Tabella
+import TabellaFiles
 
 /// What has been read of each process; kept, so that a row once shown never changes.
 final class Snapshot {
@@ -52,7 +53,7 @@ final class Snapshot {
   /// A process that is missing ended before it was read first.
   private var processes: [Later<Process>]
   private var text: [UInt8] = []
-  private var users = UserNames()
+  private var users = AccountNames(.user)
 
   private var bootDigits: [UInt8]?
   private var bootSecond = Later<Int64>.unread

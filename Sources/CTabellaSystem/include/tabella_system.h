@@ -5,6 +5,7 @@
 #ifndef TABELLA_SYSTEM_H
 #define TABELLA_SYSTEM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE): the last flag is not imported. */
@@ -16,5 +17,30 @@ const char *_Nullable tabella_system_library_of(const void *_Nonnull address);
 
 /* The bytes that malloc has handed out in all arenas: mallinfo2 is not imported. */
 uint64_t tabella_system_heap_in_use(void);
+
+/* Reads entries of an open directory into a buffer, as getdents64(2) lays them out; returns how many
+ * bytes that was, 0 at the end, or -errno: not imported. */
+int64_t tabella_system_entries(int directory, void *_Nonnull buffer, size_t size);
+
+/* What statx(2) says of a file; its type and flags are not imported. */
+typedef struct {
+  uint64_t size;
+  uint64_t inode;
+  uint64_t device;
+  int64_t modified;      /* seconds */
+  uint32_t modified_rest; /* nanoseconds */
+  uint32_t mode;
+  uint32_t owner;
+  uint32_t group;
+  uint32_t links;
+} tabella_status;
+
+/* Examines a name in an open directory, without following it and without waiting for a server;
+ * returns 0 or -errno. */
+int tabella_system_status(int directory, const char *_Nonnull name, tabella_status *_Nonnull out);
+
+/* Opens a directory to read it, by its name in another, without following a symbolic link unless
+ * `follow` is set; returns a descriptor or -errno. */
+int tabella_system_open_directory(int directory, const char *_Nonnull name, int follow);
 
 #endif

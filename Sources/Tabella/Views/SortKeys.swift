@@ -136,63 +136,12 @@ private struct KeyColumn {
     rows = sorted
   }
 
-  /// A radix sort from the lowest digit up, over the bits in which keys differ.
   private func sortNumbers(
     _ rows: inout [UInt32], isDescending: Bool, _ isCancelled: () -> Bool
   ) {
-    guard let first = rows.first else { return }
     let turn: UInt64 = isDescending ? .max : 0
-    var differing: UInt64 = 0
-    for row in rows { differing |= words[Int(row)] ^ words[Int(first)] }
-    if differing == 0 { return }
     var keys = rows.map { words[Int($0)] ^ turn }
-    var otherKeys = [UInt64](unsafeUninitializedCapacity: rows.count) { $1 = rows.count }
-    var otherRows = [UInt32](unsafeUninitializedCapacity: rows.count) { $1 = rows.count }
-    var shift = UInt64(differing.trailingZeroBitCount)
-    while shift < 64, differing >> shift != 0, !isCancelled() {
-      KeyColumn.pass(keys, rows, &otherKeys, &otherRows, shift)
-      swap(&keys, &otherKeys)
-      swap(&rows, &otherRows)
-      shift += KeyColumn.digitBits
-      // Bits that are the same everywhere need no pass.
-      if shift < 64 {
-        shift += UInt64(min(64 - Int(shift), (differing >> shift).trailingZeroBitCount))
-      }
-    }
-  }
-
-  private static let digitBits: UInt64 = 11
-
-  /// Moves keys and rows to where one digit of the keys puts them.
-  private static func pass(
-    _ keys: [UInt64], _ rows: [UInt32], _ newKeys: inout [UInt64], _ newRows: inout [UInt32],
-    _ shift: UInt64
-  ) {
-    let mask: UInt64 = 1 << digitBits - 1
-    keys.withUnsafeBufferPointer { keys in
-      rows.withUnsafeBufferPointer { rows in
-        newKeys.withUnsafeMutableBufferPointer { newKeys in
-          newRows.withUnsafeMutableBufferPointer { newRows in
-            withUnsafeTemporaryAllocation(of: Int.self, capacity: 1 << Int(digitBits)) { places in
-              places.initialize(repeating: 0)
-              for key in keys { places[Int(key >> shift & mask)] += 1 }
-              var place = 0
-              for digit in places.indices {
-                let count = places[digit]
-                places[digit] = place
-                place += count
-              }
-              for index in keys.indices {
-                let digit = Int(keys[index] >> shift & mask)
-                newKeys[places[digit]] = keys[index]
-                newRows[places[digit]] = rows[index]
-                places[digit] += 1
-              }
-            }
-          }
-        }
-      }
-    }
+    radixSort(&keys, &rows, isCancelled: isCancelled)
   }
 
   private struct TextKey {

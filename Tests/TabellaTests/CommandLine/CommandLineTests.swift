@@ -409,7 +409,7 @@ import Testing
   @Test func providersAndDescribe() throws {
     let providers = try json(tabella("providers", "--json"))
     let ids = (providers["providers"] as? [[String: Any]])?.map { $0["id"] as? String }
-    #expect(ids == ["csv", "processes", "text"])
+    #expect(ids == ["csv", "directory", "processes", "text"])
   }
 
   @Test func describesEverything() throws {
@@ -453,7 +453,8 @@ import Testing
   /// The built files still work when they are copied elsewhere together.
   @Test func aCopyWorks() throws {
     for file in [
-      "tabella", "libtabella-csv.so", "libtabella-processes.so", "libtabella-text.so",
+      "tabella", "libtabella-csv.so", "libtabella-directory.so", "libtabella-processes.so",
+      "libtabella-text.so",
     ] {
       try FileManager.default.copyItem(
         atPath: "\(buildFolder)/\(file)", toPath: "\(folder.path)/\(file)")
@@ -466,7 +467,7 @@ import Testing
   }
 
   /// Only the entry is visible in a shipped library.
-  @Test(arguments: ["csv", "processes", "text"])
+  @Test(arguments: ["csv", "directory", "processes", "text"])
   func exportsTheEntryAlone(_ name: String) throws {
     let nm = try #require(findProgram("nm", "llvm-nm"))
     let result = try run(nm, ["-D", "--defined-only", "\(buildFolder)/libtabella-\(name).so"])

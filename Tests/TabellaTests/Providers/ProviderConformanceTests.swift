@@ -2,6 +2,7 @@ import Tabella
 import TabellaBridge
 import TabellaCSV
 import TabellaConformance
+import TabellaDirectory
 import TabellaHost
 import TabellaProcesses
 import TabellaSDK
@@ -44,6 +45,13 @@ import Testing
       provider: TextProvider.self, location: "\(packageFolder)/LICENSE",
       options: ["sections": "paragraphs"]),
     Subject(provider: TextProvider.self, location: "/bin/true"),
+    Subject(provider: DirectoryProvider.self, location: "\(packageFolder)/Sources"),
+    Subject(
+      provider: DirectoryProvider.self, location: "\(packageFolder)/Sources",
+      options: ["recursive": "true", "hidden": "true"]),
+    Subject(
+      provider: DirectoryProvider.self, location: "\(packageFolder)/Sources",
+      options: ["recursive": "true", "sections": "folder"]),
   ]
 
   @Test(arguments: subjects)

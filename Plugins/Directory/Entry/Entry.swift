@@ -1,0 +1,9 @@
+import TabellaDirectory
+import TabellaSDK
+
+// The contract names it.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+@c @implementation
+public func tabella_provider_entry(_ entry: UnsafeMutablePointer<tabella_entry>) -> Int32 {
+  DirectoryProvider.export(to: entry)
+}

@@ -1,0 +1,73 @@
+import Glibc
+import Tabella
+
+/// The columns, in their order.
+enum DirectoryColumn: Int, CaseIterable {
+  case name, kind, size, modified, mode, owner, group, links, target
+
+  static let declarations = allCases.map(\.declaration)
+
+  private var declaration: Column {
+    switch self {
+    case .size: Column("size", .integer, unit: .bytes)
+    case .modified: Column("modified", .date)
+    case .links: Column("links", .integer)
+    default: Column("\(self)")
+    }
+  }
+
+  /// Whether the entry must be examined for it; the listing tells the others.
+  var needsStatus: Bool {
+    switch self {
+    case .name, .kind, .target: false
+    default: true
+    }
+  }
+}
+
+/// What an entry is.
+enum EntryKind: UInt8 {
+  // The numbers are those of d_type, and of the type in a mode.
+  case unknown = 0
+  case fifo = 1
+  case character = 2
+  case directory = 4
+  case block = 6
+  case file = 8
+  case link = 10
+  case socket = 12
+
+  init(type: UInt8) { self = EntryKind(rawValue: type) ?? .unknown }
+  init(mode: UInt32) { self.init(type: UInt8(truncatingIfNeeded: (mode & S_IFMT) >> 12)) }
+
+  var name: StaticString {
+    switch self {
+    case .unknown: "unknown"
+    case .fifo: "fifo"
+    case .character: "character"
+    case .directory: "directory"
+    case .block: "block"
+    case .file: "file"
+    case .link: "link"
+    case .socket: "socket"
+    }
+  }
+}
+
+/// The permissions of a mode as `ls -l` shows them: `rwxr-xr-x`.
+func permissions(_ mode: UInt32) -> InlineArray<9, UInt8> {
+  var text = InlineArray<9, UInt8>(repeating: UInt8(ascii: "-"))
+  let letters: StaticString = "rwx"
+  for index in 0..<9 where mode >> UInt32(8 - index) & 1 != 0 {
+    text[index] = letters.utf8Start[index % 3]
+  }
+  let special: [(bit: UInt32, index: Int, set: UInt8, alone: UInt8)] = [
+    (S_ISUID, 2, UInt8(ascii: "s"), UInt8(ascii: "S")),
+    (S_ISGID, 5, UInt8(ascii: "s"), UInt8(ascii: "S")),
+    (S_ISVTX, 8, UInt8(ascii: "t"), UInt8(ascii: "T")),
+  ]
+  for (bit, index, set, alone) in special where mode & bit != 0 {
+    text[index] = text[index] == UInt8(ascii: "x") ? set : alone
+  }
+  return text
+}

@@ -1,0 +1,35 @@
+import Tabella
+import TabellaSDK
+
+/// Shows the entries of a folder or of a tree: docs/providers/directory.md.
+public struct DirectoryProvider: Provider {
+  public static let id = "directory"
+  public static let version = "0.1.0"
+  public static let options: [OptionDeclaration] = [
+    OptionDeclaration(
+      "hidden", .boolean, default: "false", summary: "show names that begin with a dot too"),
+    OptionDeclaration(
+      "recursive", .boolean, default: "false", summary: "the whole tree; links are not followed"),
+    OptionDeclaration(
+      "sections", default: "none", choices: ["none", "folder"],
+      summary: "a section for each folder"),
+  ]
+
+  public init() {}
+
+  public func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
+    for (name, value) in request.options {
+      guard let option = DirectoryProvider.options.first(where: { $0.name == name }) else {
+        throw TableError(.invalidArgument, "there is no option \(name)")
+      }
+      try option.check(value)
+    }
+    func isOn(_ name: String) -> Bool {
+      request.options[name].flatMap(OptionDeclaration.boolean) ?? false
+    }
+    return try DirectorySource(
+      path: request.location.isEmpty ? [UInt8(ascii: ".")] : request.location,
+      showsHidden: isOn("hidden"), isRecursive: isOn("recursive"),
+      hasSections: request.options["sections"] == "folder")
+  }
+}

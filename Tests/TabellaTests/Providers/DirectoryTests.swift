@@ -1,0 +1,309 @@
+import Foundation
+import Tabella
+import TabellaSDK
+import Testing
+
+@testable import TabellaDirectory
+
+/// The directory provider against readdir and lstat, on trees that have what file systems allow.
+@Suite struct DirectoryTests {
+  let folder = try! TemporaryFolder()
+
+  private func open(
+    _ path: String? = nil, _ options: [String: String] = [:]
+  ) throws -> any TableDataSource {
+    try DirectoryProvider().open(OpenRequest(path: path ?? folder.path, options: options))
+  }
+
+  private static func withPath<R>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> R) -> R {
+    (path + [0]).withUnsafeBufferPointer {
+      $0.withMemoryRebound(to: CChar.self) { body($0.baseAddress!) }
+    }
+  }
+
+  private func make(_ name: [UInt8], isFolder: Bool = false) {
+    let result = Self.withPath(Array(folder.path.utf8) + [47] + name) { path in
+      if isFolder { return mkdir(path, 0o755) }
+      let descriptor = Glibc.open(path, O_CREAT | O_WRONLY, 0o644)
+      if descriptor >= 0 { close(descriptor) }
+      return descriptor >= 0 ? 0 : -1
+    }
+    #expect(result == 0, "\(name)")
+  }
+
+  private func names(_ source: any TableDataSource, section: Int = 0) throws -> [[UInt8]] {
+    try readAll(source, section: section).map { row in
+      guard case .text(let name) = row[0] else { return [] }
+      return name
+    }
+  }
+
+  /// Entries by readdir, sorted as bytes, a folder before what is in it.
+  private static func naive(_ path: [UInt8], hidden: Bool, below prefix: [UInt8] = []) -> [[UInt8]] {
+    guard let stream = withPath(path, { opendir($0) }) else { return [] }
+    defer { closedir(stream) }
+    var names: [[UInt8]] = []
+    while let entry = readdir(stream) {
+      let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
+      let name = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: UInt8.self)
+      names.append(Array(UnsafeBufferPointer(start: name, count: strlen(UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self)))))
+    }
+    names.removeAll { $0 == [46] || $0 == [46, 46] || (!hidden && $0.first == 46) }
+    names.sort { $0.lexicographicallyPrecedes($1) }
+    return names.flatMap { name -> [[UInt8]] in
+      var status = stat()
+      let own = path + [47] + name
+      let isFolder = withPath(own) { lstat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFDIR
+      return [prefix + name]
+        + (isFolder ? naive(own, hidden: hidden, below: prefix + name + [47]) : [])
+    }
+  }
+
+  /// Every single byte, the longest names, bytes that are no UTF-8, both forms of an accent.
+  @Test func anyName() throws {
+    var wanted: [[UInt8]] = (1...255).filter { $0 != 46 && $0 != 47 }.map { [UInt8($0)] }
+    wanted += [
+      [UInt8](repeating: 0xFF, count: 255), Array(repeating: 97, count: 255), Array("e\u{301}".utf8),
+      Array("é".utf8), Array("a\nb".utf8), Array("\u{1B}[31m".utf8), Array("-n".utf8),
+      Array("x:y".utf8), [0xED, 0xA0, 0x80], Array(" ".utf8) + [0x7F],
+    ]
+    for name in wanted { make(name) }
+    make([46, 104])
+    wanted.sort { $0.lexicographicallyPrecedes($1) }
+    let source = try open()
+    #expect(try names(source) == wanted)
+    #expect(try names(open(nil, ["hidden": "true"])) == ([[46, 104]] + wanted).sorted { $0.lexicographicallyPrecedes($1) })
+    #expect(try source.numberOfRows(inSection: 0, knowing: .max) == .exact(wanted.count))
+    let found = try source.filtered(by: [
+      Condition(column: 0, comparison: .equal, value: Array("a\nb".utf8))
+    ])
+    #expect(try found.numberOfRows(inSection: 0, knowing: .max) == .exact(1))
+    // Each leads to its own file, and its id back to it.
+    for row in wanted.indices {
+      let location = try #require(
+        try source.accessories?.location(forRowAt: IndexPath(section: 0, row: row)))
+      #expect(Self.withPath(location) { access($0, F_OK) } == 0)
+      let id = try #require(
+        try source.rows(RowRequest(first: row, count: 1, columns: [], includesIDs: true)).id(0))
+      #expect(try source.identity?.indexPath(forID: id) == IndexPath(section: 0, row: row))
+    }
+  }
+
+  /// Generated trees are listed as the naive way lists them, flat, whole and by folder.
+  @Test(arguments: 0..<25)
+  func treesAreTheNaiveTrees(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    var folders: [[UInt8]] = [[]]
+    let letters = Array("abc.Z ~".utf8) + [0xFF, 10]
+    for _ in 0..<Int.random(in: 0...80, using: &generator) {
+      let parent = folders.randomElement(using: &generator)!
+      var name: [UInt8] = []
+      for _ in 0..<Int.random(in: 1...12, using: &generator) {
+        name.append(letters.randomElement(using: &generator)!)
+      }
+      let path = parent + name
+      let isTaken =
+        Self.withPath(Array(folder.path.utf8) + [47] + path) { access($0, F_OK) } == 0
+      if isTaken || name == [46] || name == [46, 46] { continue }
+      let isFolder = Bool.random(using: &generator)
+      make(path, isFolder: isFolder)
+      if isFolder { folders.append(path + [47]) }
+    }
+    for hidden in [false, true] {
+      let options = ["hidden": "\(hidden)"]
+      let whole = Self.naive(Array(folder.path.utf8), hidden: hidden)
+      #expect(try names(open(nil, options)) == whole.filter { !$0.contains(47) })
+      let tree = try open(nil, options.merging(["recursive": "true"]) { $1 })
+      #expect(try names(tree) == whole)
+
+      // By folder: the rows of a section are those whose path is the title and the name.
+      let bySection = try open(
+        nil, options.merging(["recursive": "true", "sections": "folder"]) { $1 })
+      var found: [[UInt8]] = []
+      for section in 0..<(try bySection.numberOfSections(knowing: .max).value) {
+        let title = try bySection.sections?.title(.header, ofSection: section) ?? ""
+        let rows = try names(bySection, section: section)
+        #expect(!rows.isEmpty)
+        // Titles are repaired text, so only those that are UTF-8 can be compared.
+        let prefix = section == 0 ? [] : Array(title.utf8) + [47]
+        found += rows.map { prefix + $0 }
+      }
+      #expect(found.count == whole.count)
+      let isText = whole.allSatisfy { String(validating: $0, as: UTF8.self) != nil }
+      if isText { #expect(Set(found) == Set(whole)) }
+    }
+  }
+
+  /// Every column is what lstat says.
+  @Test func columnsAreTheStatus() throws {
+    make(Array("file".utf8))
+    make(Array("sub".utf8), isFolder: true)
+    let path = folder.path
+    try Data(repeating: 1, count: 1234).write(to: URL(fileURLWithPath: path + "/big"))
+    #expect(symlink("no\u{e9}where", path + "/link") == 0 && mkfifo(path + "/fifo", 0o600) == 0)
+    #expect(chmod(path + "/file", 0o4751) == 0 && chmod(path + "/sub", 0o1776) == 0)
+    #expect(chmod(path + "/big", 0o2640) == 0)
+    let source = try open()
+    let names = ["big", "fifo", "file", "link", "sub"]
+    let rows = try readAll(source)
+    #expect(rows.map { $0[0] } == names.map { .text($0) })
+    #expect(rows.map { $0[1] } == ["file", "fifo", "file", "link", "directory"])
+    #expect(
+      rows.map { $0[4] } == ["rw-r-S---", "rw-------", "rwsr-x--x", "rwxrwxrwx", "rwxrwxrwT"])
+    #expect(rows.map { $0[8] } == [nil, nil, nil, .text("no\u{e9}where"), nil])
+    for (name, row) in zip(names, rows) {
+      var status = stat()
+      #expect(lstat("\(path)/\(name)", &status) == 0)
+      #expect(row[2] == .integer(Int64(status.st_size)))
+      #expect(
+        row[3]
+          == .date(
+            Timestamp(
+              seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))!))
+      #expect(row[5] == .text(String(cString: getpwuid(status.st_uid).pointee.pw_name)))
+      #expect(row[6] == .text(String(cString: getgrgid(status.st_gid).pointee.gr_name)))
+      #expect(row[7] == .integer(Int64(status.st_nlink)))
+    }
+  }
+
+  private func badge(_ source: any TableDataSource, _ name: String) throws -> String? {
+    let row = try #require(try names(source).firstIndex(of: Array(name.utf8)))
+    guard
+      case .text(let text)? = try source.supplementary?.supplementaryElement(
+        ofKind: "badge", at: IndexPath(section: 0, row: row))
+    else { return nil }
+    return String(decoding: text.bytes, as: UTF8.self)
+  }
+
+  @Test func badges() throws {
+    for name in ["empty", "one", "many"] { make(Array(name.utf8), isFolder: true) }
+    for name in ["one/a", "many/a", "many/b", "many/.c", "file"] { make(Array(name.utf8)) }
+    #expect(symlink("loop", folder.path + "/loop") == 0)
+    #expect(symlink("gone", folder.path + "/broken") == 0)
+    #expect(symlink("file", folder.path + "/good") == 0)
+    let source = try open()
+    #expect(try badge(source, "empty") == "0 entries")
+    #expect(try badge(source, "one") == "1 entry")
+    #expect(try badge(source, "many") == "2 entries")
+    #expect(try badge(source, "file") == nil)
+    #expect(try badge(source, "good") == nil)
+    #expect(try badge(source, "loop") == "a loop of links")
+    #expect(try badge(source, "broken") == "leads nowhere")
+  }
+
+  /// What vanishes after it was listed stays a row, with what was known and a reason.
+  @Test func vanishedEntriesAreRows() throws {
+    make(Array("a".utf8))
+    make(Array("b".utf8))
+    make(Array("sub".utf8), isFolder: true)
+    make(Array("sub/c".utf8))
+    let source = try open()
+    unlink(folder.path + "/a")
+    let rows = try readAll(source)
+    #expect(rows.map { $0[0] } == ["a", "b", "sub"])
+    #expect(rows[0][1] == "file" && rows[0][2...].allSatisfy { $0 == .missing })
+    #expect(try badge(source, "a") == "has vanished")
+    #expect(
+      source.diagnostics?.nextDiagnostic()?.message
+        == "2 entries could not be examined; the first: a: has vanished")
+    #expect(source.diagnostics?.nextDiagnostic() == nil)
+
+    let tree = try open(nil, ["recursive": "true"])
+    try FileManager.default.removeItem(atPath: folder.path + "/sub")
+    #expect(try names(tree).map { String(decoding: $0, as: UTF8.self) } == ["b", "sub"])
+    let message = tree.diagnostics?.nextDiagnostic()?.message
+    #expect(message?.hasPrefix("1 folder could not be read: sub: ") == true)
+  }
+
+  /// A folder that may not be read is a row like any other. Root may read all, so somebody else looks.
+  @Test func unreadableFoldersAreRows() async throws {
+    make(Array("closed".utf8), isFolder: true)
+    make(Array("closed/secret".utf8))
+    make(Array("open".utf8))
+    #expect(chmod(folder.path, 0o755) == 0 && chmod(folder.path + "/closed", 0) == 0)
+    let path = folder.path
+    setenv("TABELLA_TEST_FOLDER", path, 1)
+    await #expect(processExitsWith: .success) {
+      let path = String(cString: getenv("TABELLA_TEST_FOLDER"))
+      if geteuid() == 0 { #expect(setuid(65534) == 0) }
+      let source = try DirectoryProvider().open(
+        OpenRequest(path: path, options: ["recursive": "true"]))
+      let rows = try source.rows(RowRequest(first: 0, count: 10, columns: [0, 1, 2]))
+      #expect(rows.rowCount == 2)
+      #expect(rows.row(0)[1] == "directory" && rows.row(0)[2] != .missing)
+      #expect(
+        source.diagnostics?.nextDiagnostic()?.message
+          == "1 folder could not be read: closed: cannot be opened: Permission denied")
+      guard
+        case .text(let badge)? = try source.supplementary?.supplementaryElement(
+          ofKind: "badge", at: IndexPath(section: 0, row: 0))
+      else {
+        Issue.record("there is no badge")
+        return
+      }
+      #expect(
+        String(decoding: badge.bytes, as: UTF8.self)
+          == "unreadable: cannot be opened: Permission denied")
+      #expect(throws: TableError.self) {
+        try DirectoryProvider().open(OpenRequest(path: path + "/closed"))
+      }
+    }
+    chmod(path + "/closed", 0o755)
+  }
+
+  /// Deeper than a path may be long: folders are opened step by step.
+  @Test func deepTrees() throws {
+    var descriptor = Glibc.open(folder.path, O_RDONLY | O_DIRECTORY)
+    let name = String(repeating: "d", count: 20)
+    let depth = 600
+    for _ in 0..<depth {
+      #expect(mkdirat(descriptor, name, 0o755) == 0)
+      let next = openat(descriptor, name, O_RDONLY | O_DIRECTORY)
+      close(descriptor)
+      descriptor = next
+    }
+    close(openat(descriptor, "leaf", O_CREAT | O_WRONLY, 0o644))
+    close(descriptor)
+    let source = try open(nil, ["recursive": "true"])
+    #expect(try source.numberOfRows(inSection: 0, knowing: .max) == .exact(depth + 1))
+    let last = try source.rows(RowRequest(first: depth, count: 1, columns: [0, 2]))
+    #expect(last.row(0)[1] == 0)
+    #expect(last.columns[0].withBytes(at: 0) { $0.count } == depth * 21 + 4)
+    // Foundation cannot remove what is so deep.
+    #expect(try run("/bin/rm", ["-rf", folder.path + "/" + name]).status == 0)
+  }
+
+  @Test func locations() throws {
+    make(Array("a".utf8))
+    func location(_ path: String) throws -> String? {
+      try open(path).accessories?.location(forRowAt: IndexPath(section: 0, row: 0)).map {
+        String(decoding: $0, as: UTF8.self)
+      }
+    }
+    #expect(try location(folder.path) == folder.path + "/a")
+    #expect(try location(folder.path + "/") == folder.path + "/a")
+    #expect(mkfifo(folder.path + "/0", 0o600) == 0)
+    #expect(try location(folder.path) == nil)
+  }
+
+  @Test func refusals() throws {
+    make(Array("file".utf8))
+    #expect(throws: TableError(.invalidArgument, "is a file, not a directory")) {
+      try open(folder.path + "/file")
+    }
+    #expect(throws: TableError.self) { try open(folder.path + "/nowhere") }
+    #expect(throws: TableError.self) { try open(nil, ["sections": "tree"]) }
+    #expect(throws: TableError.self) { try open(nil, ["recursive": "perhaps"]) }
+    #expect(throws: TableError.self) { try open(nil, ["depth": "1"]) }
+  }
+
+  /// The version names the listing: the same while nothing comes or goes.
+  @Test func versionsNameTheListing() throws {
+    make(Array("a".utf8))
+    let before = try open().version()
+    #expect(try open().version() == before)
+    make(Array("b".utf8))
+    #expect(try open().version() != before)
+    #expect(try open().hasVolatileOrder)
+  }
+}
