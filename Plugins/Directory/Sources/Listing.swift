@@ -109,20 +109,26 @@ final class Listing {
   }
 
   private func append(_ fresh: FreshEntries) {
-    inodes.reserveCapacity(count + fresh.count)
-    types.reserveCapacity(count + fresh.count)
-    nameEnds.reserveCapacity(count + fresh.count)
-    names.reserveCapacity(names.count + fresh.names.count)
+    inodes.reserveCapacity(count + fresh.entries.count)
+    types.reserveCapacity(count + fresh.entries.count)
+    nameEnds.reserveCapacity(count + fresh.entries.count)
     let order = fresh.sorted()
-    fresh.names.withUnsafeBufferPointer { text in
-      for index in order {
-        let index = Int(index)
-        inodes.append(fresh.inodes[index])
-        types.append(fresh.types[index])
-        let start = fresh.starts[index]
-        names.append(
-          contentsOf: UnsafeBufferPointer(rebasing: text[start..<fresh.starts[index + 1]]))
-        nameEnds.append(names.count)
+    // In the new order names lie anywhere in memory: copying must not wait for each.
+    let start = names.count
+    names.append(contentsOf: repeatElement(0, count: fresh.names.count))
+    names.withUnsafeMutableBytes { names in
+      fresh.names.withUnsafeBytes { text in
+        var end = start
+        for index in order {
+          let entry = fresh.entries[Int(index)]
+          let length = Int(entry.length) + 1
+          (names.baseAddress! + end).copyMemory(
+            from: text.baseAddress! + entry.start, byteCount: length)
+          end += length
+          inodes.append(entry.inode)
+          types.append(entry.type)
+          nameEnds.append(end)
+        }
       }
     }
   }
@@ -130,13 +136,17 @@ final class Listing {
 
 /// Entries as the kernel gives them, in no order.
 private struct FreshEntries {
-  private(set) var inodes: [UInt64] = []
-  private(set) var types: [UInt8] = []
-  /// The names, each with a NUL behind it, and where they begin; one more is the end.
-  private(set) var names: [UInt8] = []
-  private(set) var starts: [Int] = [0]
+  struct Entry {
+    var inode: UInt64
+    /// Where the name begins.
+    var start: Int
+    var length: UInt16
+    var type: UInt8
+  }
 
-  var count: Int { types.count }
+  private(set) var entries: [Entry] = []
+  /// The names, each with a NUL behind it.
+  private(set) var names: [UInt8] = []
 
   /// Takes the entries of a buffer that getdents64(2) filled; `.` and `..` apart.
   mutating func add(_ buffer: UnsafeRawBufferPointer, hidden: Bool) {
@@ -150,20 +160,21 @@ private struct FreshEntries {
         let isSelf = count == 1 || (count == 2 && name[1] == UInt8(ascii: "."))
         if isSelf || !hidden { continue }
       }
-      inodes.append(buffer.loadUnaligned(fromByteOffset: at, as: UInt64.self))
-      types.append(buffer[at + 18])
+      entries.append(
+        Entry(
+          inode: buffer.loadUnaligned(fromByteOffset: at, as: UInt64.self), start: names.count,
+          length: UInt16(truncatingIfNeeded: count), type: buffer[at + 18]))
       names.append(contentsOf: UnsafeRawBufferPointer(rebasing: name[...count]))
-      starts.append(names.count)
     }
   }
 
   /// The entries in order of the bytes of their names.
   func sorted() -> [UInt32] {
-    var order = (0..<UInt32(truncatingIfNeeded: count)).map { $0 }
-    guard count > 1 else { return order }
+    var order = (0..<UInt32(truncatingIfNeeded: entries.count)).map { $0 }
+    guard entries.count > 1 else { return order }
     names.withUnsafeBufferPointer { names in
       let prefix = commonPrefix(names)
-      var keys = order.map { key(names, Int($0), prefix) }
+      var keys = entries.map { key(names, $0, prefix) }
       radixSort(&keys, &order)
       // Names that are the same so far are put in order one by one.
       var first = 0
@@ -171,7 +182,7 @@ private struct FreshEntries {
         var last = first + 1
         while last < order.count, keys[last] == keys[first] { last += 1 }
         if last - first > 1 {
-          order[first..<last].sort { compare(names, Int($0), Int($1)) < 0 }
+          order[first..<last].sort { compare(names, entries[Int($0)], entries[Int($1)]) < 0 }
         }
         first = last
       }
@@ -180,30 +191,34 @@ private struct FreshEntries {
   }
 
   private func commonPrefix(_ names: UnsafeBufferPointer<UInt8>) -> Int {
-    var prefix = starts[1] - 1
-    for index in 1..<count where prefix > 0 {
-      let start = starts[index]
-      let limit = min(prefix, starts[index + 1] - start - 1)
+    var prefix = Int(entries[0].length)
+    for entry in entries where prefix > 0 {
+      let limit = min(prefix, Int(entry.length))
       var same = 0
-      while same < limit, names[start + same] == names[same] { same += 1 }
+      while same < limit, names[entry.start + same] == names[same] { same += 1 }
       prefix = same
     }
     return prefix
   }
 
   /// The eight bytes behind the common prefix, as a number.
-  private func key(_ names: UnsafeBufferPointer<UInt8>, _ index: Int, _ prefix: Int) -> UInt64 {
-    let start = starts[index] + prefix
-    let count = min(8, starts[index + 1] - 1 - start)
+  private func key(
+    _ names: UnsafeBufferPointer<UInt8>, _ entry: Entry, _ prefix: Int
+  ) -> UInt64 {
+    let start = entry.start + prefix
     var key: UInt64 = 0
-    for offset in 0..<count { key |= UInt64(names[start + offset]) << UInt64(56 - 8 * offset) }
+    for offset in 0..<min(8, Int(entry.length) - prefix) {
+      key |= UInt64(names[start + offset]) << UInt64(56 - 8 * offset)
+    }
     return key
   }
 
-  private func compare(_ names: UnsafeBufferPointer<UInt8>, _ left: Int, _ right: Int) -> Int32 {
+  private func compare(
+    _ names: UnsafeBufferPointer<UInt8>, _ left: Entry, _ right: Entry
+  ) -> Int32 {
     // The NUL behind a name is below all of its bytes.
-    let count = min(starts[left + 1] - starts[left], starts[right + 1] - starts[right])
-    return memcmp(
-      names.baseAddress! + starts[left], names.baseAddress! + starts[right], count)
+    memcmp(
+      names.baseAddress! + left.start, names.baseAddress! + right.start,
+      Int(min(left.length, right.length)) + 1)
   }
 }
