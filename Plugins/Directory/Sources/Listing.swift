@@ -109,9 +109,6 @@ final class Listing {
   }
 
   private func append(_ fresh: FreshEntries) {
-    inodes.reserveCapacity(count + fresh.entries.count)
-    types.reserveCapacity(count + fresh.entries.count)
-    nameEnds.reserveCapacity(count + fresh.entries.count)
     let order = fresh.sorted()
     // In the new order names lie anywhere in memory: copying must not wait for each.
     let start = names.count

@@ -4,45 +4,25 @@ extension ColumnBatch {
     let builder = BatchBuilder([.text], capacity: count)
     let column = builder.columns[0]
     var bytes: [UInt8] = []
-    for row in 0..<count {
-      if isMissing(row) {
-        column.appendMissing()
-        continue
-      }
-      switch type {
-      case .text: withBytes(at: row) { column.append(bytes: $0) }
-      case .integer: column.append(decimal: integer(row))
-      case .real: column.append(Cell.real(real(row)).description)
-      case .boolean: column.append(boolean(row) ? "true" : "false")
-      case .date:
-        Timestamp(nanoseconds: integer(row)).withRFC3339 { column.append(bytes: $0) }
-      case .binary:
-        bytes.removeAll(keepingCapacity: true)
-        withBytes(at: row) { for byte in $0 { bytes.append(hexadecimal: byte) } }
-        bytes.withUnsafeBytes { column.append(bytes: $0) }
+    withUnsafeTemporaryAllocation(byteCount: ColumnBatch.longestText, alignment: 1) { place in
+      for row in 0..<count {
+        if isMissing(row) {
+          column.appendMissing()
+          continue
+        }
+        switch type {
+        case .text: withBytes(at: row) { column.append(bytes: $0) }
+        case .binary:
+          bytes.removeAll(keepingCapacity: true)
+          withBytes(at: row) { for byte in $0 { bytes.append(hexadecimal: byte) } }
+          bytes.withUnsafeBytes { column.append(bytes: $0) }
+        default:
+          let length = writeText(of: row, to: place.baseAddress!)
+          column.append(bytes: UnsafeRawBufferPointer(rebasing: place[..<length]))
+        }
       }
     }
     return builder.finish().columns[0]
-  }
-}
-
-extension ColumnBuilder {
-  /// Appends a number as text.
-  fileprivate func append(decimal value: Int64) {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { buffer in
-      var first = 20
-      var rest = value.magnitude
-      repeat {
-        first -= 1
-        buffer[first] = UInt8(truncatingIfNeeded: 48 + rest % 10)
-        rest /= 10
-      } while rest > 0
-      if value < 0 {
-        first -= 1
-        buffer[first] = UInt8(ascii: "-")
-      }
-      append(bytes: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[first...]))
-    }
   }
 }
 

@@ -32,7 +32,9 @@ public final class FilteredSource: MappedSource {
     self.conditions = conditions
     self.search = search
     filter = try RowFilter(conditions, search: search, in: base.columns)
-    super.init(base, description: "filtered by \(conditions), \(search ?? []), \(search != nil)")
+    let described = conditions.map { "\($0.column) \($0.comparison.rawValue) \($0.value)" }
+    super.init(
+      base, description: "filtered by \(described), search \(search.map { "\($0)" } ?? "none")")
   }
 
   override var showsEveryRow: Bool { false }
@@ -44,7 +46,9 @@ public final class FilteredSource: MappedSource {
     known = [:]
   }
 
-  override func isMapped(_ section: Int) -> Bool { known[section] != nil }
+  override func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool {
+    rows.upperBound <= known[section]?.passing.count ?? 0
+  }
 
   override func count(
     inSection section: Int, knowing minimum: Int

@@ -72,7 +72,6 @@ struct GroupKeys {
   /// Takes more rows; the batch has exactly the column.
   mutating func append(_ batch: Batch) {
     let cells = batch.columns[0]
-    groupOfRow.reserveCapacity(groupOfRow.count + cells.count)
     for row in 0..<cells.count {
       let group: UInt32
       if cells.missingCount > 0, cells.isMissing(row) {

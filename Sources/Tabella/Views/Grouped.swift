@@ -46,7 +46,7 @@ public final class GroupedSource: MappedSource {
   /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped so.
   init(_ base: any TableDataSource, by grouping: Grouping) throws(TableError) {
     self.grouping = grouping
-    super.init(base, description: "grouped by \(grouping)")
+    super.init(base, description: "grouped by \(grouping.column) \(grouping.by.rawValue)")
     _ = try makeKeys()
   }
 
@@ -67,7 +67,7 @@ public final class GroupedSource: MappedSource {
     index = nil
   }
 
-  override func isMapped(_ section: Int) -> Bool { index != nil }
+  override func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool { index != nil }
 
   override func count(
     inSection section: Int, knowing minimum: Int

@@ -6,7 +6,7 @@
 /// table's id.
 public final class JoinedSource: TableDataSource {
   /// A table and how its columns are united with the others'.
-  private struct Part {
+  struct Part {
     let name: String
     let source: any TableDataSource
     /// For each column of the whole the table's own, if it has it.
@@ -14,7 +14,7 @@ public final class JoinedSource: TableDataSource {
   }
 
   /// A row or section of one of the tables.
-  private struct Place {
+  struct Place {
     var part: Int
     var path: IndexPath
   }
@@ -23,12 +23,12 @@ public final class JoinedSource: TableDataSource {
   private static let convertedLimit = 1 << 16
 
   public private(set) var columns: [Column] = []
-  private var parts: [Part]
+  private(set) var parts: [Part]
   /// How many sections stand before each table, as far as the tables before it are counted.
   private var starts = [0]
   private var shown = ShownRuns<Place>()
   /// Whether a table moved on and nobody was told yet.
-  private var owesReload = false
+  var owesReload = false
 
   /// The tables joined; to be edited and moved on through the whole only.
   public init(_ sources: [(name: String, source: any TableDataSource)]) {
@@ -70,7 +70,7 @@ public final class JoinedSource: TableDataSource {
   }
 
   /// Forgets what was counted, because a table shows another version now.
-  private func forget() {
+  func forget() {
     starts = [0]
     unite()
   }
@@ -78,7 +78,7 @@ public final class JoinedSource: TableDataSource {
   // Places
 
   /// Where a path of the whole is; asks no more tables for their sections than it must.
-  private func place(_ path: IndexPath) throws(TableError) -> Place {
+  func place(_ path: IndexPath) throws(TableError) -> Place {
     guard path.section >= 0 else { throw .noSection(path.section) }
     while path.section >= starts[starts.count - 1] {
       let part = starts.count - 1
@@ -100,7 +100,7 @@ public final class JoinedSource: TableDataSource {
     try place(.section(section)).part
   }
 
-  private func path(_ place: Place) throws(TableError) -> IndexPath {
+  func path(_ place: Place) throws(TableError) -> IndexPath {
     while starts.count <= place.part {
       let part = starts.count - 1
       let count = try parts[part].source.numberOfSections(knowing: .max)
@@ -109,7 +109,7 @@ public final class JoinedSource: TableDataSource {
     return IndexPath(section: starts[place.part] + place.path.section, row: place.path.row)
   }
 
-  private func source(_ place: Place) -> any TableDataSource { parts[place.part].source }
+  func source(_ place: Place) -> any TableDataSource { parts[place.part].source }
 
   // The data source
 
@@ -199,18 +199,18 @@ public final class JoinedSource: TableDataSource {
   /// A digest of the versions of all tables; nil if one has none.
   public func version() throws(TableError) -> Version? { token(try versions()) }
 
-  private func versions() throws(TableError) -> [Version?] {
+  func versions() throws(TableError) -> [Version?] {
     try parts.map { part throws(TableError) in try part.source.version() }
   }
 
-  private func token(_ versions: [Version?]) -> Version? {
-    var text: [UInt8] = Array("joined".utf8)
+  func token(_ versions: [Version?]) -> Version? {
+    var text = "joined"
     for version in versions {
       guard let version else { return nil }
       // A space is in no token.
-      text += [UInt8(ascii: " ")] + version.token.utf8
+      text += " \(version.token)"
     }
-    return Version(hexadecimal(fingerprint(text), digits: 16))
+    return Version(fingerprint(text, digits: 16))
   }
 
   public var hasVolatileOrder: Bool { parts.contains { $0.source.hasVolatileOrder } }
@@ -305,7 +305,7 @@ extension JoinedSource: TableIdentity, TableGathering {
   }
 
   /// A table and its own id, from an id of the whole.
-  private func split(_ id: String) throws(TableError) -> (part: Int, own: String) {
+  func split(_ id: String) throws(TableError) -> (part: Int, own: String) {
     guard let end = id.utf8.firstIndex(of: UInt8(ascii: "~")), let part = Int(id[..<end]),
       parts.indices.contains(part), String(part) == id[..<end]
     else { throw TableError(.notFound, "there is no row with the id \(id)") }
@@ -353,220 +353,6 @@ extension JoinedSource: TableIdentity, TableGathering {
       if let united = try united(batch, part, columns) { return united }
       paths = Array(paths.prefix(max(batch.rowCount / 2, 1)))
     }
-  }
-}
-
-extension JoinedSource: TableEditing, TableMoving {
-  public func editability(
-    ofRows rows: Range<Int>, inSection section: Int
-  ) throws(TableError) -> [RowEditability] {
-    let place = try place(.section(section))
-    guard let editing = source(place).editing else {
-      return try none([], rows, place)
-    }
-    return try editing.editability(ofRows: rows, inSection: place.path.section)
-  }
-
-  public func movability(
-    ofRows rows: Range<Int>, inSection section: Int
-  ) throws(TableError) -> [Bool] {
-    let place = try place(.section(section))
-    guard let moving = source(place).moving else {
-      return try none(false, rows, place)
-    }
-    return try moving.movability(ofRows: rows, inSection: place.path.section)
-  }
-
-  /// The same answer for all rows of a table that has not the ability, if they are there.
-  private func none<Answer>(
-    _ answer: Answer, _ rows: Range<Int>, _ place: Place
-  ) throws(TableError) -> [Answer] {
-    let count = try source(place).numberOfRows(
-      inSection: place.path.section, knowing: rows.upperBound
-    ).value
-    guard rows.lowerBound >= 0, rows.upperBound <= count else {
-      throw .noRow(rows.upperBound - 1, inSection: place.path.section, of: count)
-    }
-    return Array(repeating: answer, count: rows.count)
-  }
-
-  /// A column may be edited if some table has it and lets it.
-  public func editableColumns() throws(TableError) -> [Bool]? {
-    var answers = columns.map { _ in false }
-    for part in parts {
-      guard let editing = part.source.editing else { continue }
-      let own = try editing.editableColumns()
-      for (number, ownNumber) in part.ownColumns.enumerated() {
-        if let ownNumber, own.map({ $0[ownNumber] }) ?? true { answers[number] = true }
-      }
-    }
-    return answers
-  }
-
-  public func target(
-    ofMoveFrom source: IndexPath, to proposed: IndexPath
-  ) throws(TableError) -> IndexPath {
-    let (from, to) = (try place(source), try place(proposed))
-    try requireSame(from.part, to.part)
-    guard let moving = self.source(from).moving else {
-      throw TableError(.constraint, "the rows of \(parts[from.part].name) cannot be moved")
-    }
-    return try path(
-      Place(part: from.part, path: moving.target(ofMoveFrom: from.path, to: to.path)))
-  }
-
-  private func requireSame(_ from: Int, _ to: Int) throws(TableError) {
-    guard from == to else {
-      throw TableError(
-        .constraint, "a row cannot move from \(parts[from].name) to \(parts[to].name)")
-    }
-  }
-
-  public func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
-    let versions = try versions()
-    if let wanted = batch.version, wanted != token(versions) {
-      throw TableError(
-        .conflict,
-        "the tables are at version \(token(versions)?.token ?? "none"), not \(wanted)")
-    }
-    var touched: Int?
-    var own = batch
-    own.edits = try batch.edits.map { edit throws(TableError) in
-      let (part, edit) = try ownEdit(edit)
-      if let other = touched, other != part {
-        throw TableError(
-          .notSupported,
-          "one batch cannot edit both \(parts[other].name) and \(parts[part].name); commit one each"
-        )
-      }
-      touched = part
-      return edit
-    }
-    guard let part = touched else {
-      let version = token(versions)
-      return EditResult(
-        outcomes: [], changes: ChangeBatch(from: version, to: version, changes: []))
-    }
-    guard let editing = parts[part].source.editing else {
-      throw TableError(.readOnly, "\(parts[part].name) is read-only")
-    }
-    if batch.version != nil { own.version = versions[part] }
-    return followed(
-      try editing.commit(own), part, versions, isDryRun: batch.isDryRun)
-  }
-
-  /// The edit as its table knows it.
-  private func ownEdit(
-    _ edit: EditBatch.Edit
-  ) throws(TableError) -> (part: Int, edit: EditBatch.Edit) {
-    switch edit {
-    case .delete(let reference):
-      let (part, reference) = try ownReference(reference)
-      return (part, .delete(reference))
-    case .set(let reference, let cells):
-      let (part, reference) = try ownReference(reference)
-      return (part, .set(reference, cells: try ownCells(cells, part)))
-    case .insert(let target, let cells):
-      let target = try place(target)
-      return (target.part, .insert(at: target.path, cells: try ownCells(cells, target.part)))
-    case .move(let reference, let target):
-      let (part, reference) = try ownReference(reference)
-      let target = try place(target)
-      try requireSame(part, target.part)
-      return (part, .move(reference, to: target.path))
-    }
-  }
-
-  private func ownReference(
-    _ reference: RowReference
-  ) throws(TableError) -> (part: Int, reference: RowReference) {
-    switch reference {
-    case .path(let path):
-      let place = try place(path)
-      return (place.part, .path(place.path))
-    case .id(let id):
-      let (part, own) = try split(id)
-      return (part, .id(own))
-    }
-  }
-
-  private func ownCells(_ cells: [Int: Cell], _ part: Int) throws(TableError) -> [Int: Cell] {
-    var own: [Int: Cell] = [:]
-    for (number, cell) in cells {
-      guard columns.indices.contains(number) else {
-        throw TableError(.invalidArgument, "there is no column \(number)", column: number)
-      }
-      guard let ownNumber = parts[part].ownColumns[number] else {
-        throw TableError(
-          .constraint, "\(parts[part].name) has no column \(columns[number].name)",
-          column: number)
-      }
-      own[ownNumber] = try ownCell(cell, number, parts[part].source.columns[ownNumber])
-    }
-    return own
-  }
-
-  /// A cell of a column whose type was united, as its table has it.
-  private func ownCell(
-    _ cell: Cell, _ number: Int, _ column: Column
-  ) throws(TableError) -> Cell {
-    guard case .text(let text) = cell, column.type != .text, columns[number].type == .text
-    else { return cell }
-    guard let converted = Cell(text, as: column.type) else {
-      throw TableError(
-        .constraint, "\(column.name) must be \(column.type.name), not \(cell)", column: number)
-    }
-    return converted
-  }
-
-  /// A table's result as the whole's: everything must be read again.
-  private func followed(
-    _ result: EditResult, _ part: Int, _ versions: [Version?], isDryRun: Bool
-  ) -> EditResult {
-    if !isDryRun { forget() }
-    var (before, after) = (versions, versions)
-    before[part] = result.changes.from
-    after[part] = result.changes.to
-    var result = result
-    for index in result.outcomes.indices {
-      result.outcomes[index].id = result.outcomes[index].id.map { "\(part)~\($0)" }
-    }
-    result.receipt = result.receipt.map { Array("\(part)~".utf8) + $0 }
-    result.changes = ChangeBatch(from: token(before), to: token(after), changes: nil)
-    return result
-  }
-}
-
-extension JoinedSource: TableUndoing, TableChanges {
-  public func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
-    let split = receipt.split(
-      separator: UInt8(ascii: "~"), maxSplits: 1, omittingEmptySubsequences: false)
-    guard split.count == 2, let part = Int(String(decoding: split[0], as: UTF8.self)),
-      parts.indices.contains(part), let undoing = parts[part].source.undoing
-    else { throw TableError(.conflict, "the receipt is not one of these tables'") }
-    let versions = try versions()
-    return followed(
-      try undoing.undo(Array(split[1]), isDryRun: isDryRun), part, versions, isDryRun: isDryRun)
-  }
-
-  public func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
-    for part in parts { try part.source.changes?.listen(notify) }
-  }
-
-  public func pull() throws(TableError) -> ChangeBatch {
-    var (before, after) = (try versions(), [Version?]())
-    for (number, part) in parts.enumerated() {
-      after.append(before[number])
-      guard let change = try part.source.changes?.pull() else { continue }
-      (before[number], after[number]) = (change.from, change.to)
-      if change.changes != [] || change.from != change.to {
-        // Remembered, should another table fail.
-        owesReload = true
-        forget()
-      }
-    }
-    defer { owesReload = false }
-    return ChangeBatch(from: token(before), to: token(after), changes: owesReload ? nil : [])
   }
 }
 

@@ -74,7 +74,6 @@ private struct KeyColumn {
   private var textEnds: [Int] = []
 
   mutating func append(_ column: ColumnBatch) {
-    words.reserveCapacity(words.count + column.count)
     for row in 0..<column.count {
       if column.missingCount > 0, column.isMissing(row) {
         append(0, .missing)

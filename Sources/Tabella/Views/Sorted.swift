@@ -17,7 +17,8 @@ public final class SortedSource: MappedSource {
   /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist.
   init(_ base: any TableDataSource, by descriptors: [SortDescriptor]) throws(TableError) {
     self.descriptors = descriptors
-    super.init(base, description: "sorted by \(descriptors)")
+    let described = descriptors.map { "\($0.column) \($0.isDescending ? "down" : "up")" }
+    super.init(base, description: "sorted by \(described)")
     try checkColumns()
   }
 
@@ -36,7 +37,9 @@ public final class SortedSource: MappedSource {
   }
 
   override func prepare(section: Int) throws(TableError) { _ = try order(of: section) }
-  override func isMapped(_ section: Int) -> Bool { orders[section] != nil }
+  override func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool {
+    orders[section] != nil
+  }
 
   override func count(
     inSection section: Int, knowing minimum: Int

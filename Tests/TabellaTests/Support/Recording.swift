@@ -2,7 +2,9 @@ import Tabella
 
 /// A table in memory that notes what it is asked, gives only so much at once, and does as it is told
 /// in between.
-final class Recording: TableDataSource, TableGathering, TableDisplay, TablePrefetching, TableChanges
+final class Recording: TableDataSource, TableGathering, TableDisplay, TablePrefetching,
+  TableChanges,
+  TableMoving
 {
   let base: InMemorySource
   var gathers = false
@@ -12,6 +14,8 @@ final class Recording: TableDataSource, TableGathering, TableDisplay, TablePrefe
   var onRows: ((RowRequest) throws(TableError) -> Void)?
   /// What a pull answers; the edits behind it are made on ``base``.
   var pulled: ChangeBatch?
+  /// Where moves really end; nil if as proposed.
+  var redirection: IndexPath?
   private var known: [Int: Int] = [:]
   private(set) var requests: [RowRequest] = []
   private(set) var gathered: [[IndexPath]] = []
@@ -26,7 +30,7 @@ final class Recording: TableDataSource, TableGathering, TableDisplay, TablePrefe
   var gathering: (any TableGathering)? { gathers ? self : nil }
   var changes: (any TableChanges)? { self }
   var editing: (any TableEditing)? { base.editing }
-  var moving: (any TableMoving)? { base.moving }
+  var moving: (any TableMoving)? { self }
   var undoing: (any TableUndoing)? { base.undoing }
   var supplementary: (any TableSupplementary)? { base.supplementary }
   var accessories: (any TableAccessories)? { base.accessories }
@@ -68,6 +72,14 @@ final class Recording: TableDataSource, TableGathering, TableDisplay, TablePrefe
   }
   func cancelPrefetching(rows: Range<Int>, inSection section: Int) {
     log.append("cancel \(section) \(rows)")
+  }
+
+  func movability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError) -> [Bool] {
+    try base.movability(ofRows: rows, inSection: section)
+  }
+
+  func target(ofMoveFrom source: IndexPath, to proposed: IndexPath) -> IndexPath {
+    redirection ?? proposed
   }
 
   func listen(_ notify: (@Sendable () -> Void)?) {}

@@ -40,6 +40,15 @@ enum Views {
         return try base.grouped(by: .init(column: text, by: .letter))
       }
     ),
+    (
+      "grouped by size",
+      { base throws(TableError) in
+        guard let number = base.columns.firstIndex(where: { $0.type == .integer }) else {
+          return base
+        }
+        return try base.grouped(by: .init(column: number, by: .size))
+      }
+    ),
     ("joined alone", { base throws(TableError) in joined([("alone", base)]) }),
     (
       "joined",

@@ -131,6 +131,7 @@ import Testing
       let view = try base.filtered(by: Self.isA)
       let twin = try Naive(reading: view).source
       let hidden = try Self.hidden(base)
+      let shown = try Self.numbers(view)
       let edits = Self.edits(of: twin, &generator)
       let version = seed % 2 == 0 ? try view.version() : nil
       _ = try view.editing?.commit(EditBatch(edits, version: version))
@@ -138,6 +139,28 @@ import Testing
       let (left, right) = (try Naive(reading: view), try Naive(reading: twin))
       #expect(left.sections.map(\.rows) == right.sections.map(\.rows), "seed \(seed), \(edits)")
       #expect(try Self.hidden(base) == hidden)
+      let arrived = try Self.arrivals(edits, shown)
+      for (shown, all) in zip(try Self.numbers(view), try Self.numbers(base)) {
+        for (row, number) in shown.enumerated() where arrived.contains(number) {
+          let place = try #require(all.firstIndex(of: number))
+          #expect(
+            shown.dropFirst(row + 1).first == all.dropFirst(place + 1).first,
+            "what is put before a row stands directly before it in the base")
+        }
+      }
+    }
+  }
+
+  /// The numbers of the rows that are inserted or moved.
+  private static func arrivals(
+    _ edits: [EditBatch.Edit], _ shown: [[Cell]]
+  ) throws -> [Cell] {
+    edits.compactMap { edit in
+      switch edit {
+      case .insert(_, let cells): cells[0]
+      case .move(.path(let path), _): shown[path.section][path.row]
+      default: nil
+      }
     }
   }
 
@@ -180,6 +203,40 @@ import Testing
       edits.append(.insert(at: target, cells: [0: .integer(Int64(900 + number)), 1: "a"]))
     }
     return edits.shuffled(using: &generator)
+  }
+
+  /// Where the base says that a move ends, mapped to the view, is where the row then stands.
+  @Test func targetsOfMovesAreMapped() throws {
+    for seed in 0..<300 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let base = Recording(Self.table(&generator))
+      let view = try base.filtered(by: Self.isA)
+      let shown = try Self.numbers(view)
+      let paths = shown.enumerated().flatMap { section, rows in
+        rows.indices.map { IndexPath(section: section, row: $0) }
+      }
+      guard let source = paths.randomElement(using: &generator) else { continue }
+      let number = shown[source.section][source.row]
+      let moving = try #require(view.moving)
+      #expect(try moving.movability(ofRows: 0..<1, inSection: source.section) == [true])
+      #expect(try moving.target(ofMoveFrom: source, to: source) == source)
+      let section = Int.random(in: 0..<3, using: &generator)
+      let count = try Naive(reading: base).sections[section].rows.count
+      let end = IndexPath(
+        section: section,
+        row: Int.random(
+          in: 0..<count + (section == source.section ? 0 : 1), using: &generator))
+      base.redirection = end
+      let target = try moving.target(ofMoveFrom: source, to: source)
+      let from = try #require(
+        try Self.numbers(base)[source.section].firstIndex(of: number))
+      let move = EditBatch.Edit.move(
+        .path(IndexPath(section: source.section, row: from)), to: end)
+      _ = try base.base.commit(EditBatch([move]))
+      let after = try Self.numbers(base.filtered(by: Self.isA))
+      #expect(target.section == section)
+      #expect(after[section].firstIndex(of: number) == target.row, "seed \(seed)")
+    }
   }
 
   @Test func insertsIntoASortedViewAreAppended() throws {

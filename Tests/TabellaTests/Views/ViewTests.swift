@@ -240,10 +240,10 @@ private func expectSame(
         ]
         return (try source.sorted(by: descriptors), { $0.sorted(by: descriptors) })
       case .grouped:
-        let grouping = Grouping(
-          column: column,
-          by: source.columns[column].type == .text
-            && Bool.random(using: &generator) ? .letter : .value)
+        let possible = Grouping.Class.allCases.map { Grouping(column: column, by: $0) }.filter {
+          (try? GroupKeys($0, in: source.columns)) != nil
+        }
+        let grouping = possible.randomElement(using: &generator)!
         return (try source.grouped(by: grouping), { try $0.grouped(by: grouping) })
       }
     }

@@ -1,0 +1,72 @@
+// Elements, leads and notices of a view, as those of its base's rows.
+
+extension MappedSource: TableSupplementary, TableAccessories {
+  public func supplementaryKinds() throws(TableError) -> [String] {
+    try base.supplementary?.supplementaryKinds() ?? []
+  }
+
+  public func supplementaryElement(
+    ofKind kind: String, at path: IndexPath
+  ) throws(TableError) -> SupplementaryElement? {
+    flag.begin()
+    if path.isSection, !hasBaseSections { return nil }
+    return try base.supplementary?.supplementaryElement(
+      ofKind: kind, at: path.isSection ? path : basePath(of: path))
+  }
+
+  public func location(forRowAt path: IndexPath) throws(TableError) -> [UInt8]? {
+    flag.begin()
+    return try base.accessories?.location(forRowAt: basePath(of: path))
+  }
+}
+
+extension MappedSource: TableDisplay, TablePrefetching {
+  public func willDisplay(rows: Range<Int>, inSection section: Int) {
+    guard let display = base.display else { return }
+    flag.begin()
+    // The end is told of these runs, wherever the rows are by then.
+    let runs = baseRuns(of: rows, section)
+    shown.begin(rows, section, runs)
+    for run in runs { display.willDisplay(rows: run.rows, inSection: run.section) }
+  }
+
+  public func didEndDisplaying(rows: Range<Int>, inSection section: Int) {
+    if let runs = shown.end(rows, section) { tellEnd(runs) }
+  }
+
+  func tellEnd(_ runs: [RunPlan.Run]) {
+    for run in runs { base.display?.didEndDisplaying(rows: run.rows, inSection: run.section) }
+  }
+
+  public func prefetch(rows: Range<Int>, inSection section: Int) {
+    guard let prefetching = base.prefetching, isMapped(rows, inSection: section) else { return }
+    flag.begin()
+    for run in baseRuns(of: rows, section) {
+      prefetching.prefetch(rows: run.rows, inSection: run.section)
+    }
+  }
+
+  public func cancelPrefetching(rows: Range<Int>, inSection section: Int) {
+    guard let prefetching = base.prefetching, isMapped(rows, inSection: section) else { return }
+    flag.begin()
+    for run in baseRuns(of: rows, section) {
+      prefetching.cancelPrefetching(rows: run.rows, inSection: run.section)
+    }
+  }
+
+  /// The runs of the base that these rows are; none for rows that are not there, since notices cannot
+  /// fail.
+  private func baseRuns(of rows: Range<Int>, _ section: Int) -> [RunPlan.Run] {
+    var runs: [RunPlan.Run] = []
+    do throws(TableError) {
+      try checkRows(rows, section)
+      for chunk in rows.chunks {
+        let paths = try basePaths(of: chunk, inSection: section)
+        runs += RunPlan(paths, joiningOver: 0).runs
+      }
+    } catch {
+      return []
+    }
+    return runs
+  }
+}
