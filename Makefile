@@ -6,7 +6,7 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint fuzz examples bench install environment
+.PHONY: build test check format lint fuzz examples bench bench-peers install environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -28,8 +28,18 @@ fuzz:             ## CASES generated CSV files against Python's csv module, from
 examples: build   ## builds and runs the examples and compares their output
 	Examples/run
 
-bench: build      ## times tabella beside coreutils and procps on SIZE rows
-	python3 Tests/Bench/bench.py --rows $(SIZE)
+VENV = .build/bench-venv
+
+# WRITE=1 writes docs/benchmarks.md.
+bench: build      ## times tabella, its floors and its peers on SIZE rows: all cases or CASE
+	.build/release/tabella-bench --size $(SIZE) $(if $(CASE),--case $(CASE)) \
+	  $(if $(WRITE),--write) $(if $(wildcard $(VENV)/bin/python),--python $(VENV)/bin/python)
+
+bench-peers:      ## duckdb and polars from PyPI, for `make bench`; names the packages of the rest
+	test -x $(VENV)/bin/python || python3 -m venv $(VENV)
+	$(VENV)/bin/python -c 'import duckdb, polars' 2>/dev/null || \
+	  $(VENV)/bin/pip install --quiet duckdb polars
+	@echo "the other peers: apt-get install coreutils sed mawk findutils procps miller sqlite3 fd-find"
 
 install: build    ## copies tabella, its libraries and the headers under PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/tabella/providers \

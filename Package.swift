@@ -93,12 +93,14 @@ let package = Package(
       dependencies: ["CTabellaScan", "Tabella", "TabellaBridge", "TabellaHost", "TabellaTerminal"],
       swiftSettings: strict),
     // Tests
+    .executableTarget(
+      name: "tabella-bench", path: "Tests/Bench", exclude: ["Floors", "Helpers"],
+      swiftSettings: strict),
     .testTarget(
       name: "TabellaTests",
       dependencies: [
         "CTabella", "CTabellaScan", "Tabella", "TabellaBridge", "TabellaConformance",
-        "TabellaFiles",
-        "TabellaHost", "TabellaSDK", "TabellaTerminal",
+        "TabellaFiles", "TabellaHost", "TabellaSDK", "TabellaTerminal", "tabella-bench",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] },

@@ -68,6 +68,9 @@ public final class RecordIndex {
     try grow { known >= minimum }
   }
 
+  /// About how many bytes a record has, of those known; at least 1.
+  var averageSize: Int { max(1, (frontier - offsets[0]) / max(1, known)) }
+
   /// Makes ``known`` count every record that begins at `offset` or before.
   func know(recordsUpTo offset: Int) throws(TableError) {
     try grow { frontier > offset }

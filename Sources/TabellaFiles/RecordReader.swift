@@ -207,6 +207,13 @@ public struct RecordPage {
   let escape: UInt8?
   /// Whether the last record ends within quotes, with the text.
   public let isUnclosed: Bool
+  /// Where the records come from, if they were gathered: then ``numbers`` count from 0.
+  var origin: Origin?
+
+  struct Origin {
+    let numbers: UnsafePointer<Int>
+    let offsets: UnsafePointer<Int>
+  }
 
   /// Where the text goes on behind the last record.
   public var end: Int {
@@ -248,7 +255,12 @@ public struct RecordPage {
   public func end(of number: Int) -> Int { end(ofLastField: fields(of: number).upperBound - 1) }
 
   /// Where a record begins in the text.
-  public func offset(of number: Int) -> Int { offset + start(of: number) }
+  public func offset(of number: Int) -> Int {
+    origin.map { $0.offsets[number] } ?? offset + start(of: number)
+  }
+
+  /// The number that a record has in the text.
+  public func textNumber(of number: Int) -> Int { origin.map { $0.numbers[number] } ?? number }
 
   /// A record's bytes, without its line end.
   public func bytes(of number: Int) -> UnsafeRawBufferPointer {
@@ -273,7 +285,7 @@ public struct RecordPage {
 }
 
 /// Room for the places of separators, with one before the first: what a field follows.
-private struct SeparatorPlaces {
+struct SeparatorPlaces {
   private(set) var room: Int
   private var memory: UnsafeMutablePointer<UInt32>
   private(set) var ends: UnsafeMutablePointer<UInt32>

@@ -3,9 +3,11 @@ import TabellaFiles
 import TabellaSDK
 
 /// A delimited text as a table of one section.
-final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
+final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagnostics {
   /// After how many bytes of records a batch ends early.
   private static let batchSize = 1 << 20
+  /// How much memory the offsets of cells may take when rows are gathered.
+  private static let gatherSize = 64 << 20
 
   private(set) var columns: [Column]
   private let file: any ByteSource
@@ -94,7 +96,7 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
       let bytes = page.end(of: records.upperBound - 1) - page.start(of: first)
       // What does not fit any more begins the next batch.
       if count > 0, size + bytes > Int(Int32.max) { break }
-      append(page, records, bytes, to: builder, request)
+      append(page, records, bytes, to: builder, request.columns)
       count += records.count
       size += bytes + records.count * rowSize
     }
@@ -106,11 +108,29 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
     return builder.finish(rowCount: count)
   }
 
+  func rows(
+    at paths: [IndexPath], columns numbers: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    try check(gathering: paths, columns: numbers, includesIDs: includesIDs)
+    if let path = paths.first(where: { $0.section != 0 }) { throw .noSection(path.section) }
+    cancel.begin()
+    let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
+    let limit = CSVSource.gatherSize / max(1, numbers.count * 8) + 1
+    let count = try reader.gather(paths.prefix(limit).map(\.row)) {
+      page, records throws(TableError) in
+      let bytes = page.end(of: records.upperBound - 1) - page.start(of: records.lowerBound)
+      append(page, records, bytes, to: builder, numbers)
+    }
+    try file.checkUnchanged()
+    noteUnconverted()
+    return builder.finish(rowCount: count)
+  }
+
   private func append(
     _ page: RecordPage, _ records: Range<Int>, _ bytes: Int, to builder: BatchBuilder,
-    _ request: RowRequest
+    _ numbers: [Int]
   ) {
-    for (builder, column) in zip(builder.columns, request.columns) {
+    for (builder, column) in zip(builder.columns, numbers) {
       if column == columns.count - 1 {
         appendLast(page, records, bytes, to: builder)
       } else if builder.type == .text {
@@ -240,7 +260,7 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
     let count = page.fields(of: record).count
     remarks.add(
       "surplus",
-      "row \(record) (byte \(page.offset(of: record))) has more cells than the table has columns: \(count), not \(columns.count); the surplus stays in the last cell (-o columns=\(count) widens the table)"
+      "row \(page.textNumber(of: record)) (byte \(page.offset(of: record))) has more cells than the table has columns: \(count), not \(columns.count); the surplus stays in the last cell (-o columns=\(count) widens the table)"
     )
   }
 
@@ -249,7 +269,7 @@ final class CSVSource: ProviderSource, TableIdentity, TableDiagnostics {
     let quote = page.start(ofField: page.fields(of: record).upperBound - 1)
     remarks.add(
       "quote",
-      "row \(record): the quote at byte \(page.offset + quote) is never closed; the cell goes to the end of the file"
+      "row \(page.textNumber(of: record)): the quote at byte \(page.offset + quote) is never closed; the cell goes to the end of the file"
     )
   }
 

@@ -5,8 +5,8 @@ import TabellaSDK
 
 /// The entries of a folder or of a tree, as they were when they were listed; what is more than a name is
 /// read when it is asked for.
-final class DirectorySource: ProviderSource, TableSections, TableIdentity, TableSupplementary,
-  TableAccessories, TableDiagnostics
+final class DirectorySource: ProviderSource, TableSections, TableGathering, TableIdentity,
+  TableSupplementary, TableAccessories, TableDiagnostics
 {
   /// How many rows a batch has at most.
   private static let batchRows = 1 << 14
@@ -86,6 +86,12 @@ final class DirectorySource: ProviderSource, TableSections, TableIdentity, Table
     return traversal.folders[section]
   }
 
+  private func entries(ofSection section: Int) throws(TableError) -> Range<Int> {
+    // The listing grows while the folder is looked for.
+    let folder = try folder(ofSection: section)
+    return listing.folders[folder].entries
+  }
+
   private func go(until isEnough: (Traversal) -> Bool) throws(TableError) {
     try traversal.go(cancel, until: isEnough)
   }
@@ -93,7 +99,7 @@ final class DirectorySource: ProviderSource, TableSections, TableIdentity, Table
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
     cancel.begin()
     if hasSections {
-      return .exact(listing.folders[try folder(ofSection: section)].entries.count)
+      return .exact(try entries(ofSection: section).count)
     }
     guard section == 0 else { throw .noSection(section) }
     try go { $0.order.count >= minimum }
@@ -106,7 +112,7 @@ final class DirectorySource: ProviderSource, TableSections, TableIdentity, Table
     _ first: Int, _ count: Int, ofSection section: Int
   ) throws(TableError) -> [Int] {
     if hasSections {
-      let entries = listing.folders[try folder(ofSection: section)].entries
+      let entries = try entries(ofSection: section)
       guard first <= entries.count else {
         throw .noRow(first, inSection: section, of: entries.count)
       }
@@ -127,6 +133,17 @@ final class DirectorySource: ProviderSource, TableSections, TableIdentity, Table
     let entries = try entries(
       request.first, min(request.count, DirectorySource.batchRows), ofSection: request.section)
     return try batch(entries, request.columns, includesIDs: request.includesIDs)
+  }
+
+  func rows(
+    at paths: [IndexPath], columns numbers: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    try check(gathering: paths, columns: numbers, includesIDs: includesIDs)
+    cancel.begin()
+    let entries = try paths.prefix(DirectorySource.batchRows).map { path throws(TableError) in
+      try entry(at: path)
+    }
+    return try batch(entries, numbers, includesIDs: includesIDs)
   }
 
   private func batch(
@@ -355,6 +372,10 @@ final class DirectorySource: ProviderSource, TableSections, TableIdentity, Table
   }
 
   private func entry(at path: IndexPath) throws(TableError) -> Int {
+    // Nearly always it is listed already.
+    if !hasSections, path.section == 0, traversal.order.indices.contains(path.row) {
+      return Int(traversal.order[path.row])
+    }
     guard path.row >= 0, let entry = try entries(path.row, 1, ofSection: path.section).first else {
       throw .noRow(path.row, inSection: path.section, of: path.row)
     }

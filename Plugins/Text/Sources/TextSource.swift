@@ -3,7 +3,8 @@ import TabellaFiles
 import TabellaSDK
 
 /// The lines of a text, in one section or in those that it has.
-final class TextSource: ProviderSource, TableSections, TableIdentity, TableSupplementary,
+final class TextSource: ProviderSource, TableSections, TableGathering, TableIdentity,
+  TableSupplementary,
   TableDiagnostics
 {
   /// After how many bytes of lines a batch ends early.
@@ -130,20 +131,52 @@ final class TextSource: ProviderSource, TableSections, TableIdentity, TableSuppl
       let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: next)
       // What does not fit any more begins the next batch.
       if next > lines.lowerBound, size + bytes > Int(Int32.max) { break }
-      for column in builder.columns {
-        column.append(numbers.count, room: bytes) { number, place in
-          let line = page.bytes(of: numbers.lowerBound + number)
-          memcpy(place, line.baseAddress!, line.count)
-          return line.count
-        }
-      }
-      if let ids = builder.ids { for number in numbers { ids.append(page.id(of: number)) } }
+      append(page, numbers, to: builder)
       size += bytes + numbers.count * 8
       next = numbers.upperBound
     }
     try file.checkUnchanged()
     if let remark = decoded.remark { remarks.add("encoding", remark) }
     return builder.finish(rowCount: next - lines.lowerBound)
+  }
+
+  private func append(_ page: RecordPage, _ numbers: Range<Int>, to builder: BatchBuilder) {
+    let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: numbers.lowerBound)
+    for column in builder.columns {
+      column.append(numbers.count, room: bytes) { number, place in
+        let line = page.bytes(of: numbers.lowerBound + number)
+        memcpy(place, line.baseAddress!, line.count)
+        return line.count
+      }
+    }
+    if let ids = builder.ids { for number in numbers { ids.append(page.id(of: number)) } }
+  }
+
+  func rows(
+    at paths: [IndexPath], columns numbers: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    try check(gathering: paths, columns: numbers, includesIDs: includesIDs)
+    cancel.begin()
+    let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
+    let count = try reader.gather(try paths.map { path throws(TableError) in try line(at: path) }) {
+      page, records throws(TableError) in append(page, records, to: builder)
+    }
+    try file.checkUnchanged()
+    if let remark = decoded.remark { remarks.add("encoding", remark) }
+    return builder.finish(rowCount: count)
+  }
+
+  /// The line of a row.
+  private func line(at path: IndexPath) throws(TableError) -> Int {
+    guard sectioning != .none else {
+      guard path.section == 0 else { throw .noSection(path.section) }
+      return path.row
+    }
+    let lines = try lines(ofSection: path.section, knowing: path.row + 1)
+    guard path.row < lines.count else {
+      throw .noRow(path.row, inSection: path.section, of: lines.count)
+    }
+    return lines.lowerBound + path.row
   }
 
   func indexPath(forID id: String) throws(TableError) -> IndexPath {

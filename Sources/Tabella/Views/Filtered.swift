@@ -142,7 +142,7 @@ public final class FilteredSource: MappedSource {
     guard request.first <= passing.count else {
       throw .noRow(request.first, inSection: request.section, of: passing.count)
     }
-    let count = min(request.count, MappedSource.batchSize, passing.count - request.first)
+    let count = min(request.count, MappedSource.gatherSize, passing.count - request.first)
     let rows = request.first..<request.first + count
     if let batch = pickFromWindow(request, rows, passing) { return batch }
     let paths = rows.map { IndexPath(section: request.section, row: passing[$0]) }

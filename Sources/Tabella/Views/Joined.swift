@@ -316,7 +316,7 @@ extension JoinedSource: TableIdentity, TableGathering {
     at paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch {
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
-    let places = try paths.prefix(MappedSource.batchSize).map { path throws(TableError) in
+    let places = try paths.prefix(MappedSource.gatherSize).map { path throws(TableError) in
       try place(path)
     }
     var batches: [Batch] = []

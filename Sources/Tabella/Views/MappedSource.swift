@@ -16,6 +16,9 @@ public class MappedSource: TableDataSource {
 
   /// At most this many rows are mapped and given at once.
   static let batchSize = 8192
+  /// At most this many rows are looked up at once for an answer: many, because a base reads rows from
+  /// everywhere the faster the more it is asked for.
+  static let gatherSize = 1 << 19
 
   let flag = CancelFlag()
   private let digest: String
@@ -101,7 +104,7 @@ public class MappedSource: TableDataSource {
   /// What ``rows(_:)`` answers to a request that passed ``check(_:)``.
   func read(_ request: RowRequest) throws(TableError) -> Batch {
     try prepare(section: request.section)
-    let end = request.first.advancedUp(by: min(request.count, MappedSource.batchSize))
+    let end = request.first.advancedUp(by: min(request.count, MappedSource.gatherSize))
     let count = try count(inSection: request.section, knowing: end).value
     guard request.first <= count else {
       throw .noRow(request.first, inSection: request.section, of: count)
@@ -242,7 +245,7 @@ extension MappedSource: TableGathering {
     flag.begin()
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
     var basePaths: [IndexPath] = []
-    for path in paths.prefix(MappedSource.batchSize) { basePaths.append(try basePath(of: path)) }
+    for path in paths.prefix(MappedSource.gatherSize) { basePaths.append(try basePath(of: path)) }
     return try base.gather(basePaths, columns: columns, includesIDs: includesIDs)
   }
 }

@@ -1,0 +1,125 @@
+import Foundation
+
+/// The folder where generated data and compiled floors lie.
+///
+/// Files stay for the next run with the same size and seed, those of one size and seed at a time.
+/// The folder of many files never stays: it is slow to make, but slower to come upon unawares.
+struct Cache {
+  let folder: URL
+  let seed: UInt64
+  let sizes: Sizes
+
+  /// To be raised when the generator's output changes.
+  private static let version = 1
+
+  /// Where the data lies unless told otherwise.
+  static var defaultFolder: URL {
+    FileManager.default.temporaryDirectory.appendingPathComponent("tabella-bench")
+  }
+
+  /// Makes the folder, and removes data of another size or seed.
+  func create() throws {
+    let files = FileManager.default
+    try files.createDirectory(at: data, withIntermediateDirectories: true)
+    for name in try files.contentsOfDirectory(atPath: folder.path)
+    where name.hasPrefix("data-") && name != data.lastPathComponent {
+      try files.removeItem(atPath: path(name))
+    }
+  }
+
+  /// The path of what does not depend on the size.
+  func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+  /// Where the generated files lie.
+  var data: URL {
+    folder.appendingPathComponent("data-\(sizes.plain)-\(seed)-\(Self.version)")
+  }
+
+  func path(of kind: DataKind) -> String { data("\(kind).\(kind == .text ? "txt" : "csv")") }
+
+  var smallFile: String { data("three-rows.csv") }
+  var kilobyteFile: String { data("kilobyte.csv") }
+  var manyFiles: String { data("folder") }
+
+  private func data(_ name: String) -> String { data.appendingPathComponent(name).path }
+
+  // MARK: Files
+
+  /// Makes the file unless it is there, and brings it into memory.
+  func prepare(_ kind: DataKind) throws {
+    let path = path(of: kind)
+    if !FileManager.default.fileExists(atPath: path) {
+      try write(kind, rows: sizes.rows(of: kind), to: path)
+    }
+    try settle(path)
+  }
+
+  func prepareSmallFiles() throws {
+    try Data("name,born\nAda,1815\nGrace,1906\nBarbara,1939\n".utf8)
+      .write(to: URL(fileURLWithPath: smallFile))
+    try write(.plain, rows: 9, to: kilobyteFile)
+  }
+
+  private func write(_ kind: DataKind, rows: Int, to path: String) throws {
+    // Under another name until it is whole: a run that is broken off leaves nothing to reuse.
+    let partial = path + ".part"
+    try Data().write(to: URL(fileURLWithPath: partial))
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: partial))
+    var generator = DataGenerator(kind, seed: seed)
+    var bytes: [UInt8] = []
+    generator.appendHeader(to: &bytes)
+    for _ in 0..<rows {
+      generator.appendRow(to: &bytes)
+      guard bytes.count >= 1 << 20 else { continue }
+      try file.write(contentsOf: bytes)
+      bytes.removeAll(keepingCapacity: true)
+    }
+    try file.write(contentsOf: bytes)
+    try file.close()
+    guard rename(partial, path) == 0 else { throw BenchError("cannot write \(path)") }
+  }
+
+  /// Drops the file from memory and reads it again: bytes that were read lie there in larger pages
+  /// than bytes that were just written, and every run should find the same.
+  private func settle(_ path: String) throws {
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    defer { try? file.close() }
+    try file.synchronize()
+    posix_fadvise(file.fileDescriptor, 0, 0, POSIX_FADV_DONTNEED)
+    while let bytes = try file.read(upToCount: 1 << 20), !bytes.isEmpty {}
+  }
+
+  // MARK: Folder
+
+  /// Makes the folder of many files: empty but for a hole that gives each its own size, so that
+  /// there is one order by size. One that is there is taken as it is.
+  func prepareFolder() throws {
+    guard !FileManager.default.fileExists(atPath: manyFiles) else { return }
+    try FileManager.default.createDirectory(atPath: manyFiles, withIntermediateDirectories: true)
+    // A prime that does not divide the number: each size comes once.
+    let step = sizes.files % 7919 == 0 ? 7907 : 7919
+    for index in 0..<sizes.files {
+      let descriptor = open("\(manyFiles)/entry-\(index)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw BenchError("cannot write into \(manyFiles)") }
+      ftruncate(descriptor, off_t(index * step % sizes.files))
+      close(descriptor)
+    }
+  }
+
+  func removeFolder() throws { try remove(manyFiles) }
+
+  /// Removes the cache and all that lies in it.
+  func clean() throws { try remove(folder.path) }
+
+  private func remove(_ path: String) throws {
+    guard FileManager.default.fileExists(atPath: path) else { return }
+    try FileManager.default.removeItem(atPath: path)
+  }
+}
+
+/// Why the bench cannot go on.
+struct BenchError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

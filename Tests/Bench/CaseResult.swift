@@ -1,0 +1,83 @@
+/// What came of one command.
+struct Entry {
+  enum Outcome: Equatable {
+    /// Its output is as it must be.
+    case right
+    /// There was nothing to compare.
+    case unchecked
+    case wrong(String)
+    case failed(status: Int, String)
+  }
+
+  let command: Command
+  var outcome = Outcome.unchecked
+  /// One a round.
+  var runs: [Run] = []
+
+  /// Whether it is worth the time: a wrong answer is, to see where it went; none is not.
+  var isMeasured: Bool {
+    if case .failed = outcome { return false }
+    return true
+  }
+
+  /// Whether this tabella does not have the command, the option or the provider.
+  var isUnavailable: Bool {
+    guard case .failed(let status, let complaint) = outcome, command.tool == nil else {
+      return false
+    }
+    return status == 2 || status == 3 && complaint.contains("no provider")
+  }
+
+  func figures(_ quantity: Aim.Quantity) -> [Double] {
+    switch quantity {
+    case .cpu: runs.map(\.cpu)
+    case .wall: runs.map(\.wall)
+    case .peak: runs.map(\.peak)
+    }
+  }
+}
+
+/// What came of one case.
+struct CaseResult {
+  let `case`: Case
+  let entries: [Entry]
+
+  func entry(_ label: String) -> Entry? { entries.first { $0.command.label == label } }
+
+  /// The ratio of a command's figures to the floor's; nil where either was not measured.
+  func ratio(of entry: Entry, _ quantity: Aim.Quantity, to label: String = "floor") -> Double? {
+    guard let base = self.entry(label) else { return nil }
+    return pairedRatio(entry.figures(quantity), to: base.figures(quantity))
+  }
+
+  /// Whether something came out other than it must; with `strict`, also if tabella cannot do it.
+  func isWrong(strict: Bool) -> Bool {
+    entries.contains { entry in
+      switch entry.outcome {
+      case .right, .unchecked: false
+      case .wrong: true
+      // What a peer cannot do is its own affair.
+      case .failed: entry.command.tool == nil && (strict || !entry.isUnavailable)
+      }
+    }
+  }
+
+  /// How an aim stands; nil where it is about another command. A wrong answer reaches nothing.
+  func standing(of aim: Aim, for entry: Entry) -> Standing? {
+    guard aim.command == entry.command.label else { return nil }
+    if case .wrong = entry.outcome { return Standing(aim: aim, reached: nil) }
+    guard let other = aim.other else {
+      return Standing(aim: aim, reached: entry.figures(aim.quantity).max())
+    }
+    return Standing(aim: aim, reached: ratio(of: entry, aim.quantity, to: other))
+  }
+}
+
+/// An aim and how far it was reached.
+struct Standing {
+  let aim: Aim
+  /// A ratio or bytes; nil if not measured.
+  let reached: Double?
+
+  var isMet: Bool? { reached.map { $0 <= aim.most } }
+}

@@ -1,0 +1,415 @@
+/// The list of what is measured. To add a case is to add an entry here.
+struct Cases {
+  let tabella: String
+  let tools: Tools
+  let cache: Cache
+  let floors: Floors
+
+  var all: [Case] {
+    [
+      startup, showSmall, firstRows, countPlain, countQuoted, nthRows, selectPlain, selectQuoted,
+      group, sortFirst, sortAll, textCount, textLine, folderNames, folderStat, folderSort,
+      processes,
+    ]
+  }
+
+  private var sizes: Sizes { cache.sizes }
+  private var plain: String { cache.path(of: .plain) }
+  private var quoted: String { cache.path(of: .quoted) }
+  private var text: String { cache.path(of: .text) }
+
+  // MARK: Start
+
+  private var startup: Case {
+    Case(
+      name: "startup", about: "a start and nothing else",
+      commands: [
+        floor("empty"),
+        tabella("--version"),
+        peer("true"), peer("ls", "--version"), peer("sqlite3", "--version"),
+        peer("mlr", "--version"), peer("fdfind", "--version"),
+      ],
+      aims: [.cpu(1.5, of: "floor")])
+  }
+
+  private var showSmall: Case {
+    let file = cache.smallFile
+    return Case(
+      name: "show-small", about: "a CSV file of three rows",
+      commands: [
+        floor("empty"),
+        tabella("show", file),
+        peer("cat", file), peer("ls", "-l", file),
+        peer("mlr", "--icsv", "--opprint", "cat", file),
+        peer("sqlite3", ":memory:", ".mode column", ".import --csv \(file) t", "select * from t"),
+      ],
+      aims: [.cpu(2.5, of: "floor")])
+  }
+
+  private var firstRows: Case {
+    let same = Reduction(measure: .order)
+    return Case(
+      name: "first-rows", about: "the first 20 rows of a large CSV file",
+      needs: [.file(.plain)],
+      commands: [
+        floor("empty"),
+        tabella("show", plain, "-n", "20", "--format", "csv", check: same),
+        tabella(
+          "show", cache.kilobyteFile, "-n", "20", "--format", "csv", label: "tabella, 1 KB"),
+        peer("head", "-n", "21", plain, check: same),
+        peer("sed", "21q", plain, check: same),
+        peer("mlr", "--csv", "head", "-n", "20", plain, check: same),
+        duckdb("copy (from \(varchars(plain)) limit 20) to '/dev/stdout' (header)", check: same),
+        polars("q(F).head(20).collect().write_csv(sys.stdout.buffer)", plain, check: same),
+      ],
+      reference: "head", aims: [.cpu(3, of: "floor"), .cpu(1.1, of: "tabella, 1 KB")])
+  }
+
+  // MARK: Rows
+
+  private var countPlain: Case { count(.plain, name: "count-plain", wallOf: "cat") }
+  private var countQuoted: Case { count(.quoted, name: "count-quoted", wallOf: nil) }
+
+  private func count(_ kind: DataKind, name: String, wallOf: String?) -> Case {
+    let file = cache.path(of: kind)
+    let number = Reduction(measure: .number)
+    var aims: [Aim] = [.cpu(1.2, of: "floor"), .peak(mebibytes: 24)]
+    if let wallOf { aims.append(.wall(1, of: wallOf)) }
+    aims.append(.cpu(1.1, of: "tabella", command: "tabella --isolate"))
+    return Case(
+      name: name, about: "rows of a CSV file, with regard to quotes", needs: [.file(kind)],
+      commands: [
+        floor("records", file, check: number),
+        tabella("count", file, check: number),
+        tabella("count", file, "--isolate", label: "tabella --isolate", check: number),
+        peer("cat", file), peer("wc", "-l", file),
+        duckdb(
+          "copy (select count(*) from \(inferred(file))) to '/dev/stdout' (header false)",
+          speed: .slow, check: number),
+        polars("print(q(F).select(pl.len()).collect().item())", file, check: number),
+        peer(
+          "sqlite3", ":memory:", ".import --csv \(file) t", "select count(*) from t", speed: .far,
+          check: number),
+        peer("mlr", "--icsv", "--ojson", "count", file, speed: .far, check: number),
+      ],
+      aims: aims)
+  }
+
+  private var nthRows: Case {
+    let first = sizes.plain * 9 / 10
+    let rows = Reduction(measure: .order)
+    let named = Reduction(measure: .order, skipping: 1)
+    return Case(
+      name: "nth-rows", about: "51 rows from nine tenths of the way", needs: [.file(.plain)],
+      commands: [
+        floor("rows", plain, "\(first)", "51", check: rows),
+        tabella(
+          "show", plain, "--rows", "\(first)..\(first + 50)", "--format", "csv", check: named),
+        pipe(["tail", "-n", "+\(first + 2)", plain], ["head", "-n", "51"], check: rows),
+        peer("sed", "-n", "\(first + 2),\(first + 52)p;\(first + 52)q", plain, check: rows),
+        peer("awk", "NR>\(first + 1){print} NR==\(first + 52){exit}", plain, check: rows),
+        duckdb(
+          "copy (from \(varchars(plain)) limit 51 offset \(first)) to '/dev/stdout' (header)",
+          speed: .slow, check: named.measuring(.lines)),
+        polars(
+          "q(F).slice(\(first),51).collect().write_csv(sys.stdout.buffer)", plain, check: named),
+        peer(
+          "mlr", "--csv", "filter", "NR>\(first) && NR<=\(first + 51)", plain, speed: .far,
+          check: named),
+      ],
+      aims: [.cpu(1.2, of: "floor"), .peak(mebibytes: 24)])
+  }
+
+  // MARK: Columns
+
+  private var selectPlain: Case {
+    select(.plain, name: "select-plain", columns: ["city", "amount"], numbers: [2, 4])
+  }
+
+  private var selectQuoted: Case {
+    select(.quoted, name: "select-quoted", columns: ["title", "price"], numbers: [1, 4])
+  }
+
+  private func select(
+    _ kind: DataKind, name: String, columns: [String], numbers: [Int]
+  ) -> Case {
+    let file = cache.path(of: kind)
+    let names = columns.joined(separator: ",")
+    let body = Reduction(measure: .order, skipping: 1)
+    var commands = [
+      floor("select", file, "\(numbers[0])", "\(numbers[1])", check: body),
+      tabella("export", file, "--columns", names, "--format", "csv", check: body),
+      tabella(
+        "export", file, "--columns", names, "--format", "csv", "--isolate",
+        label: "tabella --isolate", check: body),
+      duckdb(
+        "copy (select \(names) from \(varchars(file))) to '/dev/stdout' (header)", speed: .slow,
+        check: body.measuring(.lines)),
+      polars("q(F).select(\(columns)).sink_csv(sys.stdout.buffer)", file, check: body),
+      peer("mlr", "--csv", "cut", "-o", "-f", names, file, speed: .far, check: body),
+      peer(
+        "sqlite3", ":memory:", "-csv", "-header", ".import --csv \(file) t",
+        "select \(names) from t", speed: .far, check: body.measuring(.lines)),
+    ]
+    if kind == .plain {
+      // These know nothing of quotes.
+      let fields = numbers.map { "\($0 + 1)" }
+      commands += [
+        peer("cut", "-d,", "-f" + fields.joined(separator: ","), file, check: body),
+        peer("awk", "-F,", "-vOFS=,", "{print $\(fields[0]),$\(fields[1])}", file, check: body),
+      ]
+    }
+    return Case(
+      name: name, about: "two columns of a CSV file, as CSV", needs: [.file(kind)],
+      commands: commands,
+      aims: [
+        .cpu(1.5, of: "floor"), .peak(mebibytes: 24),
+        .cpu(1.1, of: "tabella", command: "tabella --isolate"),
+      ])
+  }
+
+  // MARK: Groups and order
+
+  private var group: Case {
+    let groups = Reduction(measure: .set)
+    return Case(
+      name: "group", about: "rows of each city", needs: [.file(.plain)],
+      commands: [
+        floor("group", plain, "2", check: groups),
+        tabella("count", plain, "--section-by", "city", check: groups),
+        peer(
+          "awk", "-F,", "NR>1{n[$3]++} END{for(c in n) print c \"\\t\" n[c]}", plain, speed: .slow,
+          check: groups),
+        duckdb(
+          "copy (select city, count(*) from \(varchars(plain)) group by city) "
+            + "to '/dev/stdout' (header false, delimiter '\\t')",
+          speed: .slow, check: groups),
+        polars(
+          "q(F).group_by('city').len().collect()"
+            + ".write_csv(sys.stdout.buffer,separator='\\t',include_header=False)",
+          plain, check: groups),
+        peer(
+          "sqlite3", ":memory:", "-tabs", ".import --csv \(plain) t",
+          "select city, count(*) from t group by city", speed: .far, check: groups),
+        peer(
+          "mlr", "--icsv", "--onidx", "--ofs", "tab", "count", "-g", "city", plain, speed: .far,
+          check: groups),
+      ],
+      aims: [.cpu(1.5, of: "floor"), .cpu(1, of: "duckdb"), .cpu(1, of: "polars")])
+  }
+
+  private var sortFirst: Case {
+    let body = Reduction(measure: .order)
+    let named = Reduction(measure: .order, skipping: 1)
+    return Case(
+      name: "sort-first", about: "the 20 rows with the least amounts", needs: [.file(.plain)],
+      commands: [
+        floor("sort", plain, "4", "20", check: body),
+        tabella("show", plain, "--sort", "amount", "-n", "20", "--format", "csv", check: named),
+        pipe(
+          ["tail", "-n", "+2", plain], ["sort", "-t,", "-k5,5n", "-s"], ["head", "-n", "20"],
+          speed: .slow, check: body),
+        duckdb(
+          "copy (from \(inferred(plain)) order by amount limit 20) to '/dev/stdout' (header)",
+          speed: .slow, check: named.measuring(.lines)),
+        polars(
+          "i(F).sort('amount').head(20).collect().write_csv(sys.stdout.buffer)", plain,
+          check: named.measuring(.lines)),
+        peer(
+          "mlr", "--csv", "top", "-n", "20", "-f", "amount", "--min", "-a", plain, speed: .far,
+          check: named.measuring(.lines)),
+        peer(
+          "sqlite3", ":memory:", "-csv", "-header", ".import --csv \(plain) t",
+          "select * from t order by cast(amount as real) limit 20", speed: .far,
+          check: named.measuring(.lines)),
+      ],
+      aims: sortAims(1.5))
+  }
+
+  private var sortAll: Case {
+    let body = Reduction(measure: .order)
+    let named = Reduction(measure: .order, skipping: 1)
+    return Case(
+      name: "sort-all", about: "all rows by amount, as CSV", needs: [.file(.plain)],
+      commands: [
+        floor("sort", plain, "4", check: body),
+        tabella("export", plain, "--sort", "amount", "--format", "csv", check: named),
+        pipe(
+          ["tail", "-n", "+2", plain], ["sort", "-t,", "-k5,5n", "-s"], speed: .slow, check: body),
+        duckdb(
+          "copy (from \(inferred(plain)) order by amount) to '/dev/stdout' (header)", speed: .slow,
+          check: named.measuring(.lines)),
+        polars(
+          "i(F).sort('amount').collect().write_csv(sys.stdout.buffer)", plain, speed: .slow,
+          check: named.measuring(.lines)),
+      ],
+      aims: sortAims(2))
+  }
+
+  private func sortAims(_ cpu: Double) -> [Aim] {
+    [
+      .cpu(cpu, of: "floor"), .cpu(1, of: "duckdb"), .cpu(1, of: "polars"),
+      .peak(mebibytes: 24 + Double(16 * sizes.plain) / 1_048_576),
+    ]
+  }
+
+  // MARK: Text
+
+  private var textCount: Case {
+    let number = Reduction(measure: .number)
+    return Case(
+      name: "text-count", about: "lines of a text file", needs: [.file(.text)],
+      commands: [
+        floor("lines", text, check: number),
+        tabella("count", "text:\(text)", check: number),
+        peer("wc", "-l", text, check: number),
+        peer("sed", "-n", "$=", text, check: number),
+        peer("awk", "END{print NR}", text, check: number),
+      ],
+      aims: [.cpu(1.1, of: "wc"), .peak(mebibytes: 24)])
+  }
+
+  private var textLine: Case {
+    let line = max(sizes.text * 9 / 10, 2)
+    let same = Reduction(measure: .order)
+    return Case(
+      name: "text-line", about: "one line from nine tenths of the way", needs: [.file(.text)],
+      commands: [
+        floor("lines", text, "\(line)", check: same),
+        tabella(
+          "show", "text:\(text)", "--rows", "\(line - 1)..\(line - 1)", "--format", "csv",
+          "--no-header", check: same),
+        pipe(["tail", "-n", "+\(line)", text], ["head", "-n", "1"], check: same),
+        peer("sed", "-n", "\(line){p;q}", text, check: same),
+        peer("awk", "NR==\(line){print; exit}", text, check: same),
+      ],
+      aims: [.cpu(1.2, of: "tail | head"), .peak(mebibytes: 24)])
+  }
+
+  // MARK: Folders
+
+  private var folderNames: Case {
+    let folder = cache.manyFiles
+    let names = Reduction(measure: .set)
+    return Case(
+      name: "dir-names", about: "the names in a folder", needs: [.manyFiles],
+      commands: [
+        floor("folder", "names", folder, check: names),
+        tabella(
+          "show", folder, "--columns", "name", "--format", "csv",
+          check: Reduction(measure: .set, skipping: 1)),
+        peer("ls", "-U", folder, check: names),
+        peer("ls", folder, label: "ls, sorted", check: names),
+        peer("find", folder, "-mindepth", "1", "-printf", "%f\\n", check: names),
+        peer("fdfind", "-HIu", "-d1", ".", folder, check: names.measuring(.lines)),
+      ],
+      aims: [.cpu(1.3, of: "floor")])
+  }
+
+  private var folderStat: Case {
+    let folder = cache.manyFiles
+    let names = Reduction(measure: .set, upTo: comma)
+    return Case(
+      name: "dir-stat", about: "a folder with everything about each file", needs: [.manyFiles],
+      commands: [
+        floor("folder", "stat", folder, check: names),
+        tabella(
+          "show", folder, "--format", "csv",
+          check: Reduction(measure: .set, skipping: 1, upTo: comma)),
+        peer("ls", "-lU", folder, check: Reduction(measure: .lines, skipping: 1)),
+        peer(
+          "find", folder, "-mindepth", "1", "-printf", "%f,%y,%s,%t,%m,%u,%g,%n\\n", check: names),
+        peer("fdfind", "-HIu", "-d1", "-l", ".", folder, check: Reduction(measure: .lines)),
+      ],
+      aims: [.wall(0.75, of: "floor")])
+  }
+
+  private var folderSort: Case {
+    let folder = cache.manyFiles
+    let names = Reduction(measure: .order, upTo: comma)
+    return Case(
+      name: "dir-sort", about: "a folder, the largest file first", needs: [.manyFiles],
+      commands: [
+        floor("folder", "sort", folder, check: names),
+        tabella(
+          "show", folder, "--sort", "size:desc", "--format", "csv",
+          check: Reduction(measure: .order, skipping: 1, upTo: comma)),
+        peer("ls", "-lS", folder, check: Reduction(measure: .lines, skipping: 1)),
+        peer("ls", "-S", folder, label: "ls, names", check: names),
+        pipe(
+          ["find", folder, "-mindepth", "1", "-printf", "%s %f\\n"], ["sort", "-rn"],
+          check: names.measuring(.lines)),
+      ],
+      aims: [.cpu(1.3, of: "floor")])
+  }
+
+  // MARK: Processes
+
+  private var processes: Case {
+    // Others come and go: only the herd is counted.
+    let herd = Reduction(measure: .lines, containing: "tabella-herd")
+    return Case(
+      name: "processes", about: "all processes with all columns", needs: [.herd],
+      commands: [
+        floor("processes", check: herd),
+        tabella("show", "processes:", "--format", "csv", check: herd),
+        peer("ps", "-eo", "pid,ppid,user,stat,ni,pcpu,rss,lstart,comm,args", check: herd),
+      ],
+      aims: [.cpu(0.65, of: "ps")])
+  }
+
+  // MARK: Words
+
+  private let comma = UInt8(ascii: ",")
+
+  private func floor(_ program: String, _ words: String..., check: Reduction? = nil) -> Command {
+    Command(label: "floor", pipeline: [[floors(program)] + words], check: check)
+  }
+
+  private func tabella(
+    _ words: String..., label: String = "tabella", check: Reduction? = nil
+  ) -> Command {
+    Command(label: label, pipeline: [[tabella] + words], check: check)
+  }
+
+  private func peer(
+    _ words: String..., label: String? = nil, speed: Command.Speed = .near,
+    check: Reduction? = nil
+  ) -> Command {
+    Command(
+      label: label ?? words[0], pipeline: [words], tool: words[0], speed: speed, check: check)
+  }
+
+  private func pipe(
+    _ pipeline: [String]..., speed: Command.Speed = .near, check: Reduction? = nil
+  ) -> Command {
+    Command(
+      label: pipeline.map { $0[0] }.joined(separator: " | "), pipeline: pipeline,
+      tool: pipeline[0][0], speed: speed, check: check)
+  }
+
+  private func duckdb(
+    _ query: String, speed: Command.Speed = .near, check: Reduction? = nil
+  ) -> Command {
+    let program = "import duckdb,sys; duckdb.connect().execute(sys.argv[1])"
+    return Command(
+      label: "duckdb", pipeline: [[tools.python ?? "python3", "-c", program, query]],
+      tool: "duckdb", speed: speed, check: check)
+  }
+
+  /// `q` reads every column as text, `i` infers types; `F` is the file.
+  private func polars(
+    _ expression: String, _ file: String, speed: Command.Speed = .near, check: Reduction? = nil
+  ) -> Command {
+    let program = """
+      import polars as pl,sys; F=sys.argv[1]; i=pl.scan_csv; \
+      q=lambda f: i(f,infer_schema=False); \(expression)
+      """
+    return Command(
+      label: "polars", pipeline: [[tools.python ?? "python3", "-c", program, file]],
+      tool: "polars", speed: speed, check: check)
+  }
+
+  private func varchars(_ file: String) -> String { "read_csv('\(file)', all_varchar=true)" }
+  private func inferred(_ file: String) -> String { "read_csv('\(file)')" }
+}

@@ -1,0 +1,1 @@
+// The floor of a start: a Swift program that does nothing.

@@ -1,0 +1,89 @@
+import Foundation
+
+/// What the command line asks for.
+struct Options {
+  var size = 1_000_000
+  var seed: UInt64 = 1
+  var rounds = 7
+  /// Names of cases; all if empty.
+  var cases: [String] = []
+  var cache = Cache.defaultFolder
+  var tabella = ".build/release/tabella"
+  var python: String?
+  var strict = false
+  var write = false
+  var clean = false
+  var list = false
+  var help = false
+
+  static let usage = """
+    Usage: tabella-bench [OPTION…]
+
+    Times tabella beside the machine's floor and the programs that others use.
+
+    Options:
+      --size ROWS       rows of the plain CSV file; all else follows from it (1000000)
+      --case NAME,…     these cases only; may be repeated
+      --rounds N        how often each command is run (7)
+      --seed N          for the generated data (1)
+      --cache FOLDER    where data and floors lie ($TMPDIR/tabella-bench)
+      --tabella FILE    the program to measure (.build/release/tabella)
+      --python FILE     a Python that may have duckdb and polars (python3)
+      --strict          fail also where tabella does not have a command yet
+      --write           write docs/benchmarks.md
+      --list            list the cases
+      --clean           remove the cache folder
+      --help            this
+
+    Exit status: 0 done, 1 an output was wrong or the bench could not run, 2 usage.
+    """
+
+  init(_ words: [String]) throws(UsageError) {
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      switch word {
+      case "--strict": strict = true
+      case "--write": write = true
+      case "--clean": clean = true
+      case "--list": list = true
+      case "--help", "-h": help = true
+      case "--size": size = try Self.number(after: word, &rest)
+      case "--rounds": rounds = try Self.number(after: word, &rest)
+      case "--seed": seed = UInt64(try Self.number(after: word, &rest))
+      case "--case":
+        cases += try Self.text(after: word, &rest).split(separator: ",").map(String.init)
+      case "--cache": cache = URL(fileURLWithPath: try Self.text(after: word, &rest))
+      case "--tabella": tabella = try Self.text(after: word, &rest)
+      case "--python": python = try Self.text(after: word, &rest)
+      default: throw UsageError("there is no option \(word)")
+      }
+    }
+    guard size >= 1000 else { throw UsageError("--size: at least 1000") }
+    // A part of the figures would overwrite all of them.
+    guard !write || cases.isEmpty else { throw UsageError("--write needs all cases") }
+  }
+
+  private static func text(
+    after option: String, _ rest: inout ArraySlice<String>
+  ) throws(UsageError) -> String {
+    guard let word = rest.popFirst() else { throw UsageError("\(option) needs a value") }
+    return word
+  }
+
+  private static func number(
+    after option: String, _ rest: inout ArraySlice<String>
+  ) throws(UsageError) -> Int {
+    let word = try text(after: option, &rest)
+    guard let number = Int(word), number > 0 else {
+      throw UsageError("\(option) needs a number above 0, not \(word)")
+    }
+    return number
+  }
+}
+
+/// A command line that cannot be followed.
+struct UsageError: Error {
+  let message: String
+
+  init(_ message: String) { self.message = message }
+}

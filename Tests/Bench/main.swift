@@ -1,0 +1,78 @@
+import Foundation
+
+// The same order of letters for everyone.
+setenv("LC_ALL", "C", 1)
+
+do {
+  exit(try run(Options(Array(CommandLine.arguments.dropFirst()))))
+} catch let error as UsageError {
+  note("\(error.message) (see --help)")
+  exit(2)
+} catch {
+  note("\(error)")
+  exit(1)
+}
+
+private func run(_ options: Options) throws -> Int32 {
+  if options.help {
+    print(Options.usage)
+    return 0
+  }
+  let cache = Cache(
+    folder: options.cache, seed: options.seed, sizes: Sizes(plain: options.size))
+  if options.clean {
+    try cache.clean()
+    return 0
+  }
+  guard let tabella = Tools.find(URL(fileURLWithPath: options.tabella).path) else {
+    throw BenchError("there is no \(options.tabella): build it first, or say --tabella FILE")
+  }
+  let tools = Tools(python: options.python)
+  let floors = Floors(cache: cache)
+  let list = Cases(tabella: tabella, tools: tools, cache: cache, floors: floors).all
+  if options.list {
+    print(list.map { "\($0.name): \($0.about)" }.joined(separator: "\n"))
+    return 0
+  }
+  let chosen = try options.cases.isEmpty ? list : options.cases.map { try named($0, in: list) }
+  try cache.create()
+  try floors.build()
+  let bench = Bench(cache: cache, floors: floors, tools: tools, rounds: options.rounds)
+  return try report(measure(chosen, bench), bench, tabella: tabella, options)
+}
+
+private func named(_ name: String, in list: [Case]) throws(UsageError) -> Case {
+  guard let found = list.first(where: { $0.name == name }) else {
+    throw UsageError(
+      "there is no case \(name); there are \(list.map(\.name).joined(separator: " "))")
+  }
+  return found
+}
+
+private func measure(_ cases: [Case], _ bench: Bench) throws -> [CaseResult] {
+  try bench.cache.prepareSmallFiles()
+  // One of a run that was broken off, and our own.
+  try bench.cache.removeFolder()
+  defer { try? bench.cache.removeFolder() }
+  return try cases.map { each in
+    note(each.name)
+    return try bench.run(each)
+  }
+}
+
+private func report(
+  _ results: [CaseResult], _ bench: Bench, tabella: String, _ options: Options
+) throws -> Int32 {
+  print(Report.table(results, hiding: bench.cache), terminator: "")
+  let absent = bench.absentTools(results.map(\.case))
+  if !absent.isEmpty { print("\nAbsent: \(absent.joined(separator: ", "))") }
+  if options.write { try Page(results: results, bench: bench, tabella: tabella).write() }
+  let wrong = results.filter { $0.isWrong(strict: options.strict) }.map(\.case.name)
+  guard !wrong.isEmpty else { return 0 }
+  note("wrong: \(wrong.joined(separator: ", "))")
+  return 1
+}
+
+private func note(_ text: String) {
+  FileHandle.standardError.write(Data("tabella-bench: \(text)\n".utf8))
+}
