@@ -1,0 +1,118 @@
+import Foundation
+import Tabella
+import TabellaBridge
+import TabellaCSV
+import TabellaConformance
+import TabellaDirectory
+import TabellaHost
+import TabellaProcesses
+import TabellaSDK
+import TabellaText
+import Testing
+
+/// The suite over every view, and every view of every view, of every provider, on every road.
+@Suite struct ProviderViewsTests {
+  /// How a provider's table comes to be seen.
+  enum Road: CaseIterable {
+    /// The provider's own source, wrapped.
+    case inProcess
+    /// The view of it, through the C contract and back.
+    case throughTheContract
+    /// The source out of a library, wrapped.
+    case throughALibrary
+  }
+
+  static let names = Views.all.map(\.name)
+
+  static let subjects: [ProviderConformanceTests.Subject] = [
+    .init(
+      provider: CSVProvider.self,
+      location: "\(packageFolder)/Tests/TabellaTests/Providers/Corpus/csv/short-rows.csv"),
+    .init(
+      provider: CSVProvider.self, location: "\(packageFolder)/Examples/expected/people.csv",
+      options: ["types": "infer"]),
+    .init(
+      provider: TextProvider.self, location: "\(packageFolder)/CONTRIBUTING.md",
+      options: ["sections": "headings"]),
+    .init(
+      provider: DirectoryProvider.self, location: "\(packageFolder)/Plugins",
+      options: ["recursive": "true", "sections": "folder"]),
+    .init(provider: ProcessesProvider.self, location: "", scheme: "processes"),
+  ]
+
+  private static func wrap(
+    _ name: String, _ base: any TableDataSource
+  ) throws(TableError) -> any TableDataSource {
+    guard let view = Views.all.first(where: { $0.name == name }) else {
+      throw TableError(.internal, "there is no view \(name)")
+    }
+    return try view.wrap(base)
+  }
+
+  private static func open(
+    _ subject: ProviderConformanceTests.Subject, by road: Road, _ host: TabellaHost.Host, _ views: [String]
+  ) throws(TableError) -> any TableDataSource {
+    var source: any TableDataSource
+    if road == .throughALibrary {
+      let scheme = subject.scheme.map { "\($0):" } ?? ""
+      source = try host.open(
+        Location(scheme + subject.location), provider: subject.provider.id,
+        options: subject.options
+      ).source
+    } else {
+      source = try subject.open()
+    }
+    for view in views { source = try wrap(view, source) }
+    return road == .throughTheContract
+      ? try importSource(exportSource(source), provider: "view") : source
+  }
+
+  @Test(arguments: subjects, names)
+  func ofEveryProvider(_ subject: ProviderConformanceTests.Subject, _ view: String) {
+    let host = TabellaHost.Host()
+    for road in Road.allCases {
+      expectConformance { () throws(TableError) in
+        try Self.open(subject, by: road, host, [view])
+      }
+    }
+  }
+
+  /// Pairs take the roads in turn; with TABELLA_ALL_ROADS each pair takes all.
+  @Test(arguments: subjects, names)
+  func ofViewsOfEveryProvider(_ subject: ProviderConformanceTests.Subject, _ inner: String) {
+    let host = TabellaHost.Host()
+    let takesAll = ProcessInfo.processInfo.environment["TABELLA_ALL_ROADS"] != nil
+    for (number, outer) in Self.names.enumerated() {
+      let turn = number + (Self.names.firstIndex(of: inner) ?? 0)
+      let roads = takesAll ? Road.allCases : [Road.allCases[turn % Road.allCases.count]]
+      for road in roads {
+        expectConformance { () throws(TableError) in
+          try Self.open(subject, by: road, host, [inner, outer])
+        }
+      }
+    }
+  }
+
+  /// A provider in C that nobody here knows.
+  @Test func ofTheProviderInC() throws {
+    let folder = try TemporaryFolder()
+    let example = packageFolder + "/Examples/provider-c/planets"
+    _ = try compileLibrary(example + ".c", into: folder, name: "planets.so")
+    try folder.write(
+      "planets.tabella.json", String(contentsOfFile: example + ".tabella.json", encoding: .utf8))
+    let host = TabellaHost.Host(searchPath: SearchPath([folder.path]))
+    for outer in Self.names {
+      for inner in Self.names {
+        expectConformance { () throws(TableError) in
+          try Self.wrap(outer, Self.wrap(inner, host.open("planets:").source))
+        }
+        expectConformance(laws: [ConformanceSuite.laws[0], ConformanceSuite.laws[3]]) {
+          () throws(TableError) in
+          try importSource(
+            exportSource(Self.wrap(outer, Self.wrap(inner, host.open("planets:").source))),
+            provider: "view")
+        }
+      }
+    }
+  }
+}
