@@ -21,7 +21,8 @@ extension RecordReader {
     guard largest < index.known else { throw .noRow(largest, inSection: 0, of: index.known) }
     var count = min(numbers.count, max(1, RecordReader.gatherLimit / index.averageSize))
     while true {
-      let gathered = try GatheredRecords(Array(numbers[..<count]), self, limit: RecordReader.gatherLimit)
+      let gathered = try GatheredRecords(
+        Array(numbers[..<count]), self, limit: RecordReader.gatherLimit)
       // Records that are larger than the others: fewer of them.
       if gathered.isComplete || count == 1 {
         return try give(gathered, body)

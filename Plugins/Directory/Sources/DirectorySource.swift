@@ -197,7 +197,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
         kind = EntryKind(mode: examined[index].status.mode)
       }
       cells.append(
-        bytes: UnsafeRawBufferPointer(start: kind.name.utf8Start, count: kind.name.utf8CodeUnitCount))
+        bytes: UnsafeRawBufferPointer(
+          start: kind.name.utf8Start, count: kind.name.utf8CodeUnitCount))
     }
   }
 
@@ -350,7 +351,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
         var status = tabella_status()
         let error = -tabella_system_status(directory, name, &status)
         return (
-          Examined(status: status, error: error), fstatat(directory, name, &followed, 0) == 0 ? 0 : errno
+          Examined(status: status, error: error),
+          fstatat(directory, name, &followed, 0) == 0 ? 0 : errno
         )
       }
       guard examined.isGood else { return warning(reason(examined.error)) }

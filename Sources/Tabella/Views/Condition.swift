@@ -76,7 +76,8 @@ enum ConditionValue {
     }
     switch column.type {
     case .text:
-      self = .text(condition.value, number: condition.value.withUnsafeBytes { Tabella.number(in: $0) })
+      self = .text(
+        condition.value, number: condition.value.withUnsafeBytes { Tabella.number(in: $0) })
     case .binary: self = .binary(condition.value)
     case .boolean:
       guard let value = OptionDeclaration.boolean(text.lowercased()) else {
@@ -122,7 +123,8 @@ enum ConditionValue {
       let upper = text.map { $0 &- 97 < 26 ? $0 & 0xDF : $0 }
       let units = Array("KMGTPE".utf8)
       for (power, letter) in units.enumerated() {
-        for suffix in ["IB", "B", ""] where upper.suffix(suffix.utf8.count + 1) == ([letter] + Array(suffix.utf8))[...] {
+        for suffix in ["IB", "B", ""]
+        where upper.suffix(suffix.utf8.count + 1) == ([letter] + Array(suffix.utf8))[...] {
           for _ in 0...power { scale *= 1024 }
           text = text.dropLast(suffix.utf8.count + 1)
           return number(text).map { $0 * scale }

@@ -136,7 +136,8 @@ struct GroupKeys {
     return cells.withBytes(at: row) { text in
       // A date and time without a zone is a date all the same.
       Timestamp(rfc3339: text)
-        ?? (text.count > 10 ? Timestamp(rfc3339: UnsafeRawBufferPointer(rebasing: text[..<10])) : nil)
+        ?? (text.count > 10
+          ? Timestamp(rfc3339: UnsafeRawBufferPointer(rebasing: text[..<10])) : nil)
     }
   }
 

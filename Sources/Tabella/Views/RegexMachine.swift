@@ -179,7 +179,8 @@ struct RegexMachine {
       isBorder[Int(range.upperBound) + 1] = true
     }
     if program.checksWords {
-      for byte in 1..<256 where RegexMachine.isWord(UInt8(byte)) != RegexMachine.isWord(UInt8(byte - 1)) {
+      for byte in 1..<256
+      where RegexMachine.isWord(UInt8(byte)) != RegexMachine.isWord(UInt8(byte - 1)) {
         isBorder[byte] = true
       }
     }

@@ -96,7 +96,9 @@ struct RegexParser {
       }
       if byte != UInt8(ascii: "{") { at += 1 }
       // To be lazy makes no difference to whether something is found.
-      if next == UInt8(ascii: "+") { throw wrong("possessive repetition cannot be done in linear time") }
+      if next == UInt8(ascii: "+") {
+        throw wrong("possessive repetition cannot be done in linear time")
+      }
       _ = take("?")
       tree = .repetition(tree, least: bounds.0, most: bounds.1)
     }
@@ -106,12 +108,16 @@ struct RegexParser {
   /// `{n}`, `{n,}` or `{n,m}`.
   private mutating func counts() throws(TableError) -> (Int, Int?) {
     at += 1
-    guard let least = number() else { throw wrong("{ must be followed by a number; \\{ is a brace") }
+    guard let least = number() else {
+      throw wrong("{ must be followed by a number; \\{ is a brace")
+    }
     var most: Int? = least
     if take(",") { most = number() }
     guard take("}") else { throw wrong("} is missing") }
     guard least <= 1000, (most ?? 0) <= 1000 else { throw wrong("a count is above 1000") }
-    guard most.map({ $0 >= least }) ?? true else { throw wrong("the counts are the wrong way round") }
+    guard most.map({ $0 >= least }) ?? true else {
+      throw wrong("the counts are the wrong way round")
+    }
     return (least, most)
   }
 

@@ -10,7 +10,9 @@ extension Command {
     examples: [
       ("tabella show data.csv", "a file, by the provider that fits its name"),
       ("tabella show processes: --columns pid,user,command -n 20", "20 processes, three columns"),
-      ("tabella show processes: --section-by user --sort memory:desc", "by user, the largest first"),
+      (
+        "tabella show processes: --section-by user --sort memory:desc", "by user, the largest first"
+      ),
       ("tabella show src/ --filter 'size > 1M' --filter 'name ~ \\.swift$'", "large Swift files"),
       ("tabella show README.md -o sections=headings --at-index Install", "from a heading on"),
       ("tabella show a.csv b.csv", "two files as one table"),

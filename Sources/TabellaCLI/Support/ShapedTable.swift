@@ -23,7 +23,9 @@ struct ShapedTable {
 
   /// The table that a section comes from, if several are joined and it comes from one.
   func table(ofSection section: Int) throws(TableError) -> OpenedTable? {
-    try joined.map { joined throws(TableError) in tables[try joined.sourceNumber(ofSection: section)] }
+    try joined.map { joined throws(TableError) in
+      tables[try joined.sourceNumber(ofSection: section)]
+    }
   }
 
   /// A table of ours, all of it.
@@ -41,19 +43,17 @@ struct ShapedTable {
     guard !invocation.operands.isEmpty else {
       throw .usage("a location is missing", command: command)
     }
-    let host = Host()
-    let tables = try invocation.operands.map { operand throws(Failure) in
-      try openTable(operand, invocation, host)
-    }
+    let tables = try ShapedTable.open(invocation)
     self.tables = tables
     let subject = tables.map(\.location.description).joined(separator: " ")
     do throws(Failure) {
       let shape = try Shape(tables, invocation, subject: subject)
       source = shape.source
       joined = invocation.sectionBy == nil ? shape.joined : nil
-      columns = try invocation.columns.map { text throws(Failure) in
-        try shape.names.list(text).map(\.column)
-      } ?? Array(shape.source.columns.indices)
+      columns =
+        try invocation.columns.map { text throws(Failure) in
+          try shape.names.list(text).map(\.column)
+        } ?? Array(shape.source.columns.indices)
       guard Set(columns).count == columns.count else {
         throw .usage("--columns names a column twice")
       }
@@ -62,13 +62,38 @@ struct ShapedTable {
           try shape.source.section(named: text)
         }
       }
-      start = try invocation.atIndex.map { title throws(Failure) in
-        try Failure.about(subject) { () throws(TableError) in
-          try shape.source.indexPath(forTitle: title)
-        }
-      } ?? IndexPath(section: 0, row: 0)
+      start =
+        try invocation.atIndex.map { title throws(Failure) in
+          try Failure.about(subject) { () throws(TableError) in
+            try shape.source.indexPath(forTitle: title)
+          }
+        } ?? IndexPath(section: 0, row: 0)
     } catch {
       throw error.status == .usage && error.subject == nil ? error.about(command: command) : error
+    }
+  }
+
+  /// Opens all locations. Of several each gets the options that its provider has; one that none has
+  /// is refused by the first.
+  private static func open(_ invocation: Invocation) throws(Failure) -> [OpenedTable] {
+    let host = Host()
+    guard invocation.operands.count > 1 else {
+      return [try openTable(invocation.operands[0], invocation, host)]
+    }
+    let declared = try invocation.operands.map { operand throws(Failure) in
+      try Failure.about(operand.text) { () throws(TableError) in
+        Set(
+          try host.manifest(for: Location(operand.bytes), provider: invocation.provider).options
+            .map(\.name))
+      }
+    }
+    let known = declared.reduce(into: Set<String>()) { $0.formUnion($1) }
+    return try zip(invocation.operands, declared).map { pair throws(Failure) in
+      var own = invocation
+      own.options = invocation.options.filter {
+        pair.1.contains($0.key) || !known.contains($0.key)
+      }
+      return try openTable(pair.0, own, host)
     }
   }
 
@@ -190,7 +215,8 @@ extension TableDataSource {
       if try sections?.title(.header, ofSection: section) == title { return section }
       section += 1
     }
-    throw TableError(.notFound, "there is no section titled \(title); there are \(section) sections")
+    throw TableError(
+      .notFound, "there is no section titled \(title); there are \(section) sections")
   }
 
   /// Where a title of the index leads.

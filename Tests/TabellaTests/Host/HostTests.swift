@@ -209,7 +209,9 @@ import Testing
   @Test func shippedProvidersAreFoundBesideTheExecutable() {
     let catalogue = Host(searchPath: SearchPath([buildFolder])).catalogue
     #expect(
-      catalogue.entries.filter(\.isShipped).map(\.manifest.id) == ["csv", "directory", "processes", "text"])
+      catalogue.entries.filter(\.isShipped).map(\.manifest.id) == [
+        "csv", "directory", "processes", "text",
+      ])
   }
 
   @Test func choosesBySchemePatternAndMagic() throws {

@@ -39,14 +39,19 @@ import Testing
   }
 
   /// Entries by readdir, sorted as bytes, a folder before what is in it.
-  private static func naive(_ path: [UInt8], hidden: Bool, below prefix: [UInt8] = []) -> [[UInt8]] {
+  private static func naive(_ path: [UInt8], hidden: Bool, below prefix: [UInt8] = []) -> [[UInt8]]
+  {
     guard let stream = withPath(path, { opendir($0) }) else { return [] }
     defer { closedir(stream) }
     var names: [[UInt8]] = []
     while let entry = readdir(stream) {
       let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
       let name = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: UInt8.self)
-      names.append(Array(UnsafeBufferPointer(start: name, count: strlen(UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self)))))
+      names.append(
+        Array(
+          UnsafeBufferPointer(
+            start: name, count: strlen(UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))))
+      )
     }
     names.removeAll { $0 == [46] || $0 == [46, 46] || (!hidden && $0.first == 46) }
     names.sort { $0.lexicographicallyPrecedes($1) }
@@ -63,7 +68,8 @@ import Testing
   @Test func anyName() throws {
     var wanted: [[UInt8]] = (1...255).filter { $0 != 46 && $0 != 47 }.map { [UInt8($0)] }
     wanted += [
-      [UInt8](repeating: 0xFF, count: 255), Array(repeating: 97, count: 255), Array("e\u{301}".utf8),
+      [UInt8](repeating: 0xFF, count: 255), Array(repeating: 97, count: 255),
+      Array("e\u{301}".utf8),
       Array("é".utf8), Array("a\nb".utf8), Array("\u{1B}[31m".utf8), Array("-n".utf8),
       Array("x:y".utf8), [0xED, 0xA0, 0x80], Array(" ".utf8) + [0x7F],
     ]
@@ -72,7 +78,9 @@ import Testing
     wanted.sort { $0.lexicographicallyPrecedes($1) }
     let source = try open()
     #expect(try names(source) == wanted)
-    #expect(try names(open(nil, ["hidden": "true"])) == ([[46, 104]] + wanted).sorted { $0.lexicographicallyPrecedes($1) })
+    #expect(
+      try names(open(nil, ["hidden": "true"]))
+        == ([[46, 104]] + wanted).sorted { $0.lexicographicallyPrecedes($1) })
     #expect(try source.numberOfRows(inSection: 0, knowing: .max) == .exact(wanted.count))
     let found = try source.filtered(by: [
       Condition(column: 0, comparison: .equal, value: Array("a\nb".utf8))

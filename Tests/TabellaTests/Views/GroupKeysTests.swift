@@ -83,7 +83,8 @@ import Testing
 
   @Test func whatCannotBeGrouped() {
     for (type, by) in [
-      (ColumnType.integer, Grouping.Class.letter), (.boolean, .day), (.date, .size), (.binary, .size),
+      (ColumnType.integer, Grouping.Class.letter), (.boolean, .day), (.date, .size),
+      (.binary, .size),
     ] {
       #expect(throws: TableError.self) { try groups([], type, by) }
     }

@@ -50,7 +50,8 @@ import Testing
   }
 
   private static func open(
-    _ subject: ProviderConformanceTests.Subject, by road: Road, _ host: TabellaHost.Host, _ views: [String]
+    _ subject: ProviderConformanceTests.Subject, by road: Road, _ host: TabellaHost.Host,
+    _ views: [String]
   ) throws(TableError) -> any TableDataSource {
     var source: any TableDataSource
     if road == .throughALibrary {

@@ -169,7 +169,9 @@ import Testing
       ], search: Array("x".utf8), in: [Column("a"), Column("n", .integer)])
     #expect(filter.columns == [0, 1])
     var found: [Int] = []
-    filter.passing(AwkwardCells.batch([["xb", "xb", "b", "x"], [1, 2, 3, 4]], [.text, .integer])) {
+    filter.passing(
+      AwkwardCells.batch([["xb", "xb", "b", "x"], [1, 2, 3, 4]], [.text, .integer])
+    ) {
       found.append($0)
     }
     #expect(found == [1])

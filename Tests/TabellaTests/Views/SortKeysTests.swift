@@ -6,9 +6,11 @@ import Testing
 enum AwkwardCells {
   static let texts: [[UInt8]] =
     [
-      "", "a", "A", "b", "a1", "a01", "a001", "a10", "a9", "a 9", "10", "9", "-1", "1e1", "10.0", "+5",
+      "", "a", "A", "b", "a1", "a01", "a001", "a10", "a9", "a 9", "10", "9", "-1", "1e1", "10.0",
+      "+5",
       " 7 ", "07", "1.", ".5", "Éa", "é", "ab\n", "a\u{0}", "99999999999999999999999", "file10b2",
-      "file9b20", "2024-02-29", "2024-02-29T10:00:00Z", "2024-02-29 10:00", "-0", "0", "true", "~", "#x",
+      "file9b20", "2024-02-29", "2024-02-29T10:00:00Z", "2024-02-29 10:00", "-0", "0", "true", "~",
+      "#x",
     ].map { Array($0.utf8) } + [[0xFF], [0xFF, 0x31], [0xC3], [0x61, 0xFE]]
 
   static func cell(_ type: ColumnType, _ generator: inout SeededGenerator) -> Cell {
@@ -34,7 +36,9 @@ enum AwkwardCells {
 
   static func batch(_ columns: [[Cell]], _ types: [ColumnType]) -> Batch {
     let builder = BatchBuilder(types)
-    for (column, cells) in zip(builder.columns, columns) { for cell in cells { column.append(cell) } }
+    for (column, cells) in zip(builder.columns, columns) {
+      for cell in cells { column.append(cell) }
+    }
     return builder.finish(rowCount: columns.first?.count ?? 0)
   }
 }
