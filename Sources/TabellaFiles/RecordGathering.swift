@@ -43,6 +43,8 @@ extension RecordReader {
       text.removeAll(keepingCapacity: true)
       while given < gathered.count, text.count < RecordReader.pageSize, !gathered.isLast(given) {
         gathered.withBytes(of: given) { text.append(contentsOf: $0) }
+        // A CR at the end of a record is its own, unless another one ends the line.
+        if text.last == 13 { text.append(13) }
         text.append(10)
         given += 1
       }

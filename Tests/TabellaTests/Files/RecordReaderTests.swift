@@ -213,6 +213,44 @@ import Testing
     }
   }
 
+  /// Records gathered in any order, some twice, are the naive records, with their numbers and places.
+  @Test(arguments: 0..<60)
+  func gatheredRecordsAreTheNaiveRecords(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.randomText(&generator, Int.random(in: 1...900, using: &generator))
+    for rules in Self.rules {
+      let naive = naiveRecords(text, rules)
+      let index = RecordIndex(MemoryBytes(text), from: 0, rules: rules, cuts: Self.cuts())
+      let reader = RecordReader(MemoryBytes(text), index, rules: rules)
+      let numbers = (0..<30).map { _ in Int.random(in: naive.indices, using: &generator) }
+      var cells: [[[UInt8]]] = []
+      var offsets: [Int] = []
+      var textNumbers: [Int] = []
+      let count = try reader.gather(numbers) { page, records throws(TableError) in
+        for record in records {
+          let fields = page.fields(of: record)
+          cells.append(
+            fields.map { field in
+              let start = page.start(ofField: field)
+              let end =
+                field + 1 == fields.upperBound
+                ? page.end(ofLastField: field) : page.end(ofField: field)
+              let bytes = UnsafeRawBufferPointer(start: page.bytes + start, count: end - start)
+              return naiveCell(Array(bytes), rules)
+            })
+          offsets.append(page.offset(of: record))
+          textNumbers.append(page.textNumber(of: record))
+        }
+      }
+      #expect(count == numbers.count && textNumbers == numbers)
+      #expect(offsets == numbers.map { naive[$0].start })
+      let wanted = numbers.map { naive[$0].fields.map { naiveCell(Array(text[$0]), rules) } }
+      let isSame = cells == wanted
+      #expect(isSame, "\(rules) \(text)")
+      #expect(throws: TableError.self) { try reader.gather([0, naive.count]) { _, _ in } }
+    }
+  }
+
   /// A quote that stands inside an unquoted cell is plain, also where it spoils a guess: the text of
   /// each segment reads better from within quotes, but it is not.
   @Test func wrongGuessesAreMended() throws {

@@ -1,0 +1,171 @@
+import Foundation
+import Testing
+
+/// What the options make of a table, as a user sees it, against what other programs make of the same.
+@Suite struct ShapingTests {
+  let folder = try! TemporaryFolder()
+
+  private func tabella(_ arguments: String...) throws -> ProgramResult {
+    try run("\(buildFolder)/tabella", arguments, environment: ["LC_ALL": "C.UTF-8"])
+  }
+
+  private func text(_ arguments: String...) throws -> String {
+    let result = try run("\(buildFolder)/tabella", arguments, environment: ["LC_ALL": "C.UTF-8"])
+    #expect(result.status == 0 && result.errors.isEmpty, "\(arguments): \(result.errors)")
+    return result.text
+  }
+
+  /// A file of numbered rows with a city, an amount and a note, and its rows.
+  private func cities() throws -> (path: String, rows: [[String]]) {
+    var generator = SeededGenerator(seed: 5)
+    let names = ["Oslo", "Bern", "rome", "Paris", "Lima", "Åland"]
+    let rows = (0..<500).map { number in
+      [
+        "\(number)", names.randomElement(using: &generator)!,
+        "\(Int.random(in: -50...50, using: &generator)).\(Int.random(in: 0...9, using: &generator))",
+        "n\(Int.random(in: 1...30, using: &generator))",
+      ]
+    }
+    let lines = [["id", "city", "amount", "note"]] + rows
+    let path = try folder.write(
+      "cities.csv", lines.map { $0.joined(separator: ",") }.joined(separator: "\n") + "\n")
+    return (path, rows)
+  }
+
+  private func csv(_ rows: [[String]]) -> String {
+    rows.map { $0.joined(separator: ",") + "\n" }.joined()
+  }
+
+  @Test func filters() throws {
+    let (path, rows) = try cities()
+    let found = try text(
+      "export", path, "--no-header", "--filter", "city=Oslo", "--filter", "amount >= 0")
+    #expect(found == csv(rows.filter { $0[1] == "Oslo" && Double($0[2])! >= 0 }))
+    #expect(
+      try text("count", path, "--filter", "note ~ ^n1\\d$")
+        == "\(rows.count { $0[3].count == 3 && $0[3].hasPrefix("n1") })\n")
+    #expect(
+      try text("count", path, "--search", "oSLO", "--filter", "city != x") == "0\n")
+    #expect(
+      try text("count", path, "--search", "oslo") == "\(rows.count { $0[1] == "Oslo" })\n")
+  }
+
+  @Test func sorts() throws {
+    let (path, rows) = try cities()
+    let byAmount = rows.enumerated().sorted {
+      (Double($0.element[2])!, $0.offset) < (Double($1.element[2])!, $1.offset)
+    }.map(\.element)
+    #expect(try text("export", path, "--no-header", "--sort", "amount") == csv(byAmount))
+    let byNote = rows.enumerated().sorted {
+      (-Int($0.element[3].dropFirst())!, $0.offset) < (-Int($1.element[3].dropFirst())!, $1.offset)
+    }.map(\.element)
+    #expect(try text("export", path, "--no-header", "--sort", "note:desc") == csv(byNote))
+    let both = byNote.enumerated().sorted {
+      ($0.element[1].lowercased(), $0.offset) < ($1.element[1].lowercased(), $1.offset)
+    }.map(\.element)
+    #expect(try text("export", path, "--no-header", "--sort", "city,note:desc") == csv(both))
+  }
+
+  @Test func sections() throws {
+    let (path, rows) = try cities()
+    let titles = ["Bern", "Lima", "Oslo", "Paris", "rome", "Åland"]
+    #expect(
+      try text("count", path, "--section-by", "city")
+        == titles.map { title in "\(title)\t\(rows.count { $0[1] == title })\n" }.joined())
+    let oslo = rows.filter { $0[1] == "Oslo" }
+    #expect(
+      try text("export", path, "--no-header", "--section-by", "city", "--section", "Oslo")
+        == csv(oslo))
+    #expect(
+      try text("export", path, "--no-header", "--section-by", "city", "--section", "2") == csv(oslo))
+    #expect(
+      try text(
+        "export", path, "--no-header", "--section-by", "city", "--section", "2", "--rows", "3..4")
+        == csv(Array(oslo[3...4])))
+    // Through the sections, from where a title of the index leads.
+    let grouped = titles.flatMap { title in rows.filter { $0[1] == title } }
+    let start = try #require(grouped.firstIndex { $0[1] == "Paris" })
+    #expect(
+      try text(
+        "export", path, "--no-header", "--section-by", "city", "--at-index", "P", "-n", "200")
+        == csv(Array(grouped[start...].prefix(200))))
+    #expect(try tabella("show", path, "--section-by", "city", "--section", "Rome").status == 1)
+    #expect(try tabella("show", path, "--section-by", "city", "--at-index", "Q").status == 1)
+    #expect(try tabella("show", path, "--at-index", "Q").status == 4)
+    #expect(try tabella("show", path, "--section", "1").status == 1)
+  }
+
+  /// Names that hold what separates names.
+  @Test func awkwardColumnNames() throws {
+    let path = try folder.write("odd.csv", "\"a,b\",a,a:desc,x=y,a\n1,2,3,4,5\n6,7,8,9,0\n")
+    #expect(try text("export", path, "--columns", "a,b,a 2,x=y") == "\"a,b\",a,x=y\n1,5,4\n6,0,9\n")
+    #expect(try text("export", path, "--no-header", "--columns", "a", "--filter", "x=y=9") == "7\n")
+    #expect(
+      try text("export", path, "--no-header", "--columns", "a", "--sort", "a:desc:desc") == "7\n2\n")
+    #expect(try text("export", path, "--no-header", "--columns", "a", "--sort", "a,b:desc") == "7\n2\n")
+    for bad in [
+      ["--filter", "z = 1"], ["--filter", "a"], ["--sort", "z"], ["--sort", "a:down"],
+      ["--section-by", "a,a"], ["--section-by", "z"], ["--columns", "a,a"], ["--columns", "z"],
+      ["--filter", "a ~ ("], ["--section-by", "a:year"],
+    ] {
+      let result = try run("\(buildFolder)/tabella", ["show", path] + bad)
+      #expect(result.status == 2 && result.errors.contains("tabella"), "\(bad): \(result.errors)")
+      #expect(result.errors.split(separator: "\n").count == 1)
+    }
+  }
+
+  @Test func severalLocations() throws {
+    let first = try folder.write("first.csv", "id,x\n1,a\n2,b\n")
+    let second = try folder.write("second.csv", "x,y\nc,9\n")
+    let result = try tabella("show", first, second, "--json")
+    let document = try #require(
+      try JSONSerialization.jsonObject(with: result.output) as? [String: Any])
+    #expect(document["provider"] as? String == "joined")
+    #expect(document["location"] as? [String] == [first, second])
+    let sections = try #require(document["sections"] as? [[String: Any]])
+    #expect(sections.map { $0["location"] as? String } == [first, second])
+    #expect(sections.map { $0["title"] as? String } == [first, second])
+    #expect(sections.map { $0["provider"] as? String } == ["csv", "csv"])
+    #expect(
+      try text("export", first, second, "--sort", "x:desc", "--section-by", "y")
+        == "id,x,y\n,c,9\n2,b,\n1,a,\n")
+    #expect(try text("count", first, second, "--filter", "x > a") == "2\n")
+    // An option goes to the providers that have it.
+    let notes = try folder.write("a.md", "# One\nline\n")
+    #expect(
+      try text("count", notes, first, "-o", "sections=headings", "-o", "header=false") == "4\n")
+    #expect(try tabella("count", notes, first, "-o", "bogus=1").status == 2)
+  }
+
+  /// Each line of jsonl is an object that holds what the row holds.
+  @Test func linesOfJSON() throws {
+    let path = try folder.write(
+      "a.csv", Array("a,a,b\n1,\"x\ny\",\n\"é\"\"\",2\n".utf8) + [0xFF, 0x2C, 0x0A])
+    let lines = try text("export", path, "--format", "jsonl").split(separator: "\n")
+    let rows = try lines.map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    #expect(rows.count == 3)
+    #expect(rows.map { $0["a 2"] as? String } == ["x\ny", "2", ""])
+    #expect(rows[1]["a"] as? String == "é\"" && rows[1]["b"] is NSNull)
+    #expect((rows[2]["a"] as? [String: String])?["base64"] == "/w==")
+  }
+
+  /// Trees agree with find, folders with ls, texts with wc.
+  @Test func agreesWithOthers() throws {
+    let tree = packageFolder + "/Plugins"
+    #expect(
+      try text("export", tree, "--columns", "name", "--no-header")
+        == run("/bin/ls", [tree], environment: ["LC_ALL": "C"]).text)
+    let found = try run("/usr/bin/find", [tree, "-mindepth", "1", "-type", "f", "-printf", "%s %P\n"])
+    let listed = try text(
+      "export", tree, "-o", "recursive=true", "-o", "hidden=true", "--filter", "kind=file",
+      "--columns", "size,name", "--no-header")
+    #expect(
+      Set(listed.split(separator: "\n").map { $0.replacingOccurrences(of: ",", with: " ") })
+        == Set(found.lines))
+    let license = packageFolder + "/LICENSE"
+    let lines = try run("/usr/bin/wc", ["-l", license]).text.split(separator: " ")[0]
+    #expect(try text("count", license) == "\(lines)\n")
+  }
+}
