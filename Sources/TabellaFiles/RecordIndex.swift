@@ -249,7 +249,6 @@ public final class RecordIndex {
       let block = UnsafeMutableRawBufferPointer.allocate(
         byteCount: min(index.cuts.block, max(2, limit - start)), alignment: 64)
       defer { block.deallocate() }
-      var limit = limit
       while end < limit, !reachedEnd {
         try index.cancel.check()
         let wanted = min(block.count, limit - end)
@@ -258,8 +257,8 @@ public final class RecordIndex {
           UnsafeMutableRawBufferPointer(rebasing: block[..<wanted]), at: end)
         reachedEnd = got < wanted || end + got == index.source.size
         scan(UnsafeRawBufferPointer(rebasing: block[..<got]), index)
-        // A CR alone waits for what follows it.
-        if end == start { limit += 1 }
+        // A CR alone waits for what follows it, in the next scan.
+        if end == start { break }
       }
     }
 

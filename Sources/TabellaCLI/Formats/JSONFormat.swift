@@ -76,6 +76,11 @@ struct JSONFormat: Format {
       }
       let canEdit = rows.editable.map { !$0[row].isDisjoint(with: [.editable, .delete]) } ?? false
       text += Array("],\"editable\":\(canEdit),\"movable\":\(rows.movable?[row] ?? false)}".utf8)
+      // A batch may be large.
+      if text.count >= 1 << 16 {
+        try output.write(text)
+        text.removeAll(keepingCapacity: true)
+      }
     }
     try output.write(text)
   }

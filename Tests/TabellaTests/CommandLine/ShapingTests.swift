@@ -77,7 +77,8 @@ import Testing
       try text("export", path, "--no-header", "--section-by", "city", "--section", "Oslo")
         == csv(oslo))
     #expect(
-      try text("export", path, "--no-header", "--section-by", "city", "--section", "2") == csv(oslo))
+      try text("export", path, "--no-header", "--section-by", "city", "--section", "2") == csv(oslo)
+    )
     #expect(
       try text(
         "export", path, "--no-header", "--section-by", "city", "--section", "2", "--rows", "3..4")
@@ -101,8 +102,10 @@ import Testing
     #expect(try text("export", path, "--columns", "a,b,a 2,x=y") == "\"a,b\",a,x=y\n1,5,4\n6,0,9\n")
     #expect(try text("export", path, "--no-header", "--columns", "a", "--filter", "x=y=9") == "7\n")
     #expect(
-      try text("export", path, "--no-header", "--columns", "a", "--sort", "a:desc:desc") == "7\n2\n")
-    #expect(try text("export", path, "--no-header", "--columns", "a", "--sort", "a,b:desc") == "7\n2\n")
+      try text("export", path, "--no-header", "--columns", "a", "--sort", "a:desc:desc") == "7\n2\n"
+    )
+    #expect(
+      try text("export", path, "--no-header", "--columns", "a", "--sort", "a,b:desc") == "7\n2\n")
     for bad in [
       ["--filter", "z = 1"], ["--filter", "a"], ["--sort", "z"], ["--sort", "a:down"],
       ["--section-by", "a,a"], ["--section-by", "z"], ["--columns", "a,a"], ["--columns", "z"],
@@ -157,7 +160,8 @@ import Testing
     #expect(
       try text("export", tree, "--columns", "name", "--no-header")
         == run("/bin/ls", [tree], environment: ["LC_ALL": "C"]).text)
-    let found = try run("/usr/bin/find", [tree, "-mindepth", "1", "-type", "f", "-printf", "%s %P\n"])
+    let found = try run(
+      "/usr/bin/find", [tree, "-mindepth", "1", "-type", "f", "-printf", "%s %P\n"])
     let listed = try text(
       "export", tree, "-o", "recursive=true", "-o", "hidden=true", "--filter", "kind=file",
       "--columns", "size,name", "--no-header")

@@ -263,6 +263,29 @@ import Testing
     #expect(try Self.read(MemoryBytes(text), rules) == naiveRecords(text, rules))
   }
 
+  /// A text of CRs alone was scanned a byte at a time, from the end of its first block on.
+  @Test func aTextIsReadOnce() throws {
+    final class Counting: ByteSource {
+      let bytes: MemoryBytes
+      var reads = 0
+      init(_ bytes: [UInt8]) { self.bytes = MemoryBytes(bytes) }
+      var version: Version? { nil }
+      var size: Int? { bytes.size }
+      func checkUnchanged() {}
+      func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        reads += 1
+        return bytes.read(at: offset, into: buffer)
+      }
+    }
+    for byte in [13, 10, 34, 44] as [UInt8] {
+      let source = Counting([UInt8](repeating: byte, count: 10_000))
+      let index = RecordIndex(
+        source, from: 0, rules: Self.rules[0], cuts: Self.cuts(block: 100, threads: 1))
+      try index.know(.max)
+      #expect(source.reads <= 210)
+    }
+  }
+
   /// The first rows of a huge text need no full scan, and what is kept stays small.
   @Test func firstRowsReadLittle() throws {
     final class Endless: ByteSource {
