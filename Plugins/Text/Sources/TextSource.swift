@@ -255,15 +255,17 @@ extension TextSource: TableSectionIndex {
 
   func indexPath(forIndexTitle title: String, at index: Int) throws(TableError) -> IndexPath {
     cancel.begin()
-    let titled = try titledSections()
-    guard titled.indices.contains(index),
-      try self.title(.header, ofSection: titled[index]) == title
-    else { throw TableError(.notFound, "there is no index title \(title) at \(index)") }
-    return .section(titled[index])
+    let section = try titledSections().dropFirst(max(0, index)).first
+    guard index >= 0, let section, try self.title(.header, ofSection: section) == title else {
+      throw TableError(.notFound, "there is no index title \(title) at \(index)")
+    }
+    return .section(section)
   }
 
-  private func titledSections() throws(TableError) -> [Int] {
+  /// The sections with a heading; all but the first one, which may have none.
+  private func titledSections() throws(TableError) -> Range<Int> {
     try find { _ in false }
-    return finder.sections.indices.filter { finder.sections[$0].heading != nil }
+    let isFirstTitled = finder.sections.first?.heading != nil
+    return (isFirstTitled ? 0 : min(1, finder.sections.count))..<finder.sections.count
   }
 }

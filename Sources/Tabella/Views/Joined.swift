@@ -19,11 +19,20 @@ public final class JoinedSource: TableDataSource {
     var path: IndexPath
   }
 
+  /// A title of the index, and where its table has it; a table's own name has no number there.
+  private struct IndexEntry {
+    var title: String
+    var part: Int
+    var number: Int?
+  }
+
   /// At most this many rows are converted to text at once.
   private static let convertedLimit = 1 << 16
 
   public private(set) var columns: [Column] = []
   private(set) var parts: [Part]
+  /// The index, once it was asked for.
+  private var indexed: [IndexEntry]?
   /// How many sections stand before each table, as far as the tables before it are counted.
   private var starts = [0]
   private var shown = ShownRuns<Place>()
@@ -72,6 +81,7 @@ public final class JoinedSource: TableDataSource {
   /// Forgets what was counted, because a table shows another version now.
   func forget() {
     starts = [0]
+    indexed = nil
     unite()
   }
 
@@ -280,17 +290,19 @@ extension JoinedSource: TableSections, TableSectionIndex {
       Place(part: entry.part, path: own.indexPath(forIndexTitle: title, at: number)))
   }
 
-  private func indexEntries() throws(TableError) -> [(title: String, part: Int, number: Int?)] {
-    var entries: [(title: String, part: Int, number: Int?)] = []
+  private func indexEntries() throws(TableError) -> [IndexEntry] {
+    if let indexed { return indexed }
+    var entries: [IndexEntry] = []
     let hasIndex = parts.contains { $0.source.sectionIndex != nil }
     for (number, part) in parts.enumerated() {
       if hasIndex {
         let titles = try part.source.sectionIndex?.sectionIndexTitles() ?? []
-        entries += titles.enumerated().map { ($1, number, $0) }
+        entries += titles.enumerated().map { IndexEntry(title: $1, part: number, number: $0) }
       } else if try part.source.numberOfSections(knowing: 1).value > 0 {
-        entries.append((part.name, number, nil))
+        entries.append(IndexEntry(title: part.name, part: number, number: nil))
       }
     }
+    indexed = entries
     return entries
   }
 }
