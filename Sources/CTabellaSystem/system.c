@@ -41,6 +41,7 @@ int tabella_system_status(int directory, const char *name, tabella_status *out) 
   out->owner = status.stx_uid;
   out->group = status.stx_gid;
   out->links = status.stx_nlink;
+  out->is_mounted = (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
   return 0;
 }
 

@@ -37,6 +37,9 @@ enum EntryKind: UInt8 {
   case link = 10
   case socket = 12
 
+  /// The bytes of the longest name.
+  static let longestName = 9
+
   init(type: UInt8) { self = EntryKind(rawValue: type) ?? .unknown }
   init(mode: UInt32) { self.init(type: UInt8(truncatingIfNeeded: (mode & S_IFMT) >> 12)) }
 
@@ -54,9 +57,11 @@ enum EntryKind: UInt8 {
   }
 }
 
+typealias Permissions = InlineArray<9, UInt8>
+
 /// The permissions of a mode as `ls -l` shows them: `rwxr-xr-x`.
-func permissions(_ mode: UInt32) -> InlineArray<9, UInt8> {
-  var text = InlineArray<9, UInt8>(repeating: UInt8(ascii: "-"))
+func permissions(_ mode: UInt32) -> Permissions {
+  var text = Permissions(repeating: UInt8(ascii: "-"))
   let letters: StaticString = "rwx"
   for index in 0..<9 where mode >> UInt32(8 - index) & 1 != 0 {
     text[index] = letters.utf8Start[index % 3]

@@ -8,8 +8,10 @@ import TabellaSDK
 final class DirectorySource: ProviderSource, TableSections, TableGathering, TableIdentity,
   TableSupplementary, TableAccessories, TableDiagnostics
 {
-  /// How many rows a batch has at most.
-  private static let batchRows = 1 << 14
+  /// How many rows a batch has at most: what is found out about them should stay in a core's cache.
+  private static let batchRows = 1 << 12
+  /// After how many bytes of names a batch ends early: paths in a deep tree may be long.
+  private static let batchBytes = 4 << 20
 
   let columns = DirectoryColumn.declarations
   let hasVolatileOrder = true
@@ -23,10 +25,10 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   private let cancel = CancelFlag()
   private var users = AccountNames(.user)
   private var groups = AccountNames(.group)
-  /// Entries that could not be examined: how many, and the first with the reason.
-  private var unexamined: (count: Int, first: (path: [UInt8], reason: String)?) = (0, nil)
-  /// The folder whose path was made last.
-  private var folderPath: (folder: Int, path: [UInt8]) = (0, [])
+  /// Entries that could not be examined.
+  private var troubles = Troubles()
+  /// The path that was made last, the entries of its folder, and how long the folder's path is.
+  private var made: (path: [UInt8], entries: Range<Int>, prefix: Int) = ([], 0..<0, 0)
 
   init(
     path: [UInt8], showsHidden: Bool, isRecursive: Bool, hasSections: Bool
@@ -46,11 +48,11 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
         ? TableError(.invalidArgument, "is a file, not a directory")
         : .system(-root, "cannot be opened")
     }
-    do throws(TableError) {
+    do throws(Failure) {
       _ = try listing.add(root, parent: nil, entry: nil)
     } catch {
       close(root)
-      throw error
+      throw error.error("cannot be read")
     }
     traversal = Traversal(listing, root: root, isRecursive: isRecursive)
   }
@@ -92,7 +94,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return listing.folders[folder].entries
   }
 
-  private func go(until isEnough: (Traversal) -> Bool) throws(TableError) {
+  private func go(until isEnough: (borrowing Traversal) -> Bool) throws(TableError) {
     try traversal.go(cancel, until: isEnough)
   }
 
@@ -132,7 +134,18 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     cancel.begin()
     let entries = try entries(
       request.first, min(request.count, DirectorySource.batchRows), ofSection: request.section)
-    return try batch(entries, request.columns, includesIDs: request.includesIDs)
+    return try batch(fitting(entries), request.columns, includesIDs: request.includesIDs)
+  }
+
+  /// Those of some entries that make a batch, at least one of them.
+  private func fitting(_ entries: [Int]) -> [Int] {
+    guard showsPaths else { return entries }
+    var bytes = 0
+    let end = entries.firstIndex { entry in
+      defer { bytes += withPath(of: entry) { $0.count } }
+      return bytes >= DirectorySource.batchBytes
+    }
+    return Array(entries[..<(end ?? entries.count)])
   }
 
   func rows(
@@ -143,7 +156,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     let entries = try paths.prefix(DirectorySource.batchRows).map { path throws(TableError) in
       try entry(at: path)
     }
-    return try batch(entries, numbers, includesIDs: includesIDs)
+    return try batch(fitting(entries), numbers, includesIDs: includesIDs)
   }
 
   private func batch(
@@ -152,61 +165,101 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     let wanted = numbers.compactMap(DirectoryColumn.init)
     let builder = BatchBuilder(
       numbers.map { columns[$0].type }, ids: includesIDs, capacity: entries.count)
-    let needsStatus =
-      wanted.contains { $0.needsStatus }
-      || (wanted.contains(.kind) && entries.contains { listing.kind($0) == .unknown })
-    let examined = needsStatus ? Examiner(root: root, listing: listing).examine(entries) : []
-    noteErrors(examined, entries)
+    let examined = try examine(entries, for: wanted)
     for (cells, column) in zip(builder.columns, wanted) {
       switch column {
       case .name: appendNames(entries, to: cells)
       case .kind: appendKinds(entries, examined, to: cells)
-      case .target: appendTargets(entries, to: cells)
-      default: for one in examined { append(column, of: one, to: cells) }
+      case .target: try appendTargets(entries, examined, to: cells)
+      default: append(column, of: examined, to: cells)
       }
     }
     if let ids = builder.ids { for entry in entries { ids.append(id(of: entry)) } }
     return builder.finish(rowCount: entries.count)
   }
 
-  private func appendNames(_ entries: [Int], to cells: ColumnBuilder) {
-    guard isRecursive, !hasSections else {
-      for entry in entries { listing.withName(entry) { cells.append(bytes: $0) } }
-      return
+  /// Examines what the columns need; empty if that is nothing.
+  private func examine(
+    _ entries: [Int], for wanted: [DirectoryColumn]
+  ) throws(TableError) -> [Examined] {
+    let needsAll = wanted.contains { $0.needsStatus }
+    let needsKinds = wanted.contains(.kind)
+    let needsLinks = wanted.contains(.target)
+    func isWanted(_ kind: EntryKind) -> Bool {
+      needsAll || (kind == .unknown && (needsKinds || needsLinks)) || (kind == .link && needsLinks)
     }
-    for entry in entries {
-      let path = relativePath(of: entry)
-      path.withUnsafeBytes { cells.append(bytes: $0) }
+    guard needsAll || entries.contains(where: { isWanted(listing.kind($0)) }) else { return [] }
+    let examined = try examine(entries, where: isWanted)
+    for (entry, one) in zip(entries, examined) where !one.isGood {
+      troubles.note(.unexaminedEntry, entry, Failure(one.error), in: listing)
+    }
+    return examined
+  }
+
+  private func examine(
+    _ entries: [Int], where isWanted: (EntryKind) -> Bool
+  ) throws(TableError) -> [Examined] {
+    do throws(Failure) {
+      return try Examiner(root: root, listing: listing, cancel: cancel)
+        .examine(entries, where: isWanted)
+    } catch {
+      throw error.error("entries cannot be examined")
     }
   }
 
-  /// The path of an entry below the root.
-  private func relativePath(of entry: Int) -> [UInt8] {
-    guard isRecursive else { return listing.name(entry) }
-    if !listing.folders[folderPath.folder].entries.contains(entry) {
-      let folder = listing.folder(of: entry)
-      folderPath = (folder, listing.path(ofFolder: folder))
+  private func appendNames(_ entries: [Int], to cells: ColumnBuilder) {
+    if showsPaths {
+      for entry in entries { withPath(of: entry) { cells.append(bytes: $0) } }
+    } else {
+      let room = entries.reduce(0) { $0 + listing.withName($1) { $0.count } }
+      cells.append(entries.count, room: room) { number, place in
+        listing.withName(entries[number]) {
+          place.copyMemory(from: $0.baseAddress!, byteCount: $0.count)
+          return $0.count
+        }
+      }
     }
-    return folderPath.path + listing.name(entry)
+  }
+
+  /// Whether a row's name is its path below the root.
+  private var showsPaths: Bool { isRecursive && !hasSections }
+
+  /// Calls `body` with the path of an entry below the root.
+  private func withPath<R>(of entry: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    guard isRecursive else { return listing.withName(entry, body) }
+    if made.entries.contains(entry) {
+      made.path.removeLast(made.path.count - made.prefix)
+    } else {
+      let folder = listing.folder(of: entry)
+      made.path = listing.path(ofFolder: folder)
+      made.entries = listing.folders[folder].entries
+      made.prefix = made.path.count
+    }
+    listing.withName(entry) { made.path.append(contentsOf: $0) }
+    return made.path.withUnsafeBytes(body)
   }
 
   private func appendKinds(_ entries: [Int], _ examined: [Examined], to cells: ColumnBuilder) {
-    for (index, entry) in entries.enumerated() {
-      var kind = listing.kind(entry)
-      if kind == .unknown, index < examined.count, examined[index].isGood {
-        kind = EntryKind(mode: examined[index].status.mode)
-      }
-      cells.append(
-        bytes: UnsafeRawBufferPointer(
-          start: kind.name.utf8Start, count: kind.name.utf8CodeUnitCount))
+    cells.append(entries.count, room: entries.count * EntryKind.longestName) { number, place in
+      let name = kind(entries[number], examined, number).name
+      place.copyMemory(from: name.utf8Start, byteCount: name.utf8CodeUnitCount)
+      return name.utf8CodeUnitCount
     }
   }
 
-  private func appendTargets(_ entries: [Int], to cells: ColumnBuilder) {
+  /// What an entry is: as far as the listing says, or as it was found to be.
+  private func kind(_ entry: Int, _ examined: [Examined], _ index: Int) -> EntryKind {
+    examined.isEmpty ? listing.kind(entry) : examined[index].kind
+  }
+
+  private func appendTargets(
+    _ entries: [Int], _ examined: [Examined], to cells: ColumnBuilder
+  ) throws(TableError) {
     let opener = FolderOpener(root: root, listing)
-    for entry in entries {
-      let kind = listing.kind(entry)
-      guard kind == .link || kind == .unknown, let target = target(of: entry, opener) else {
+    for (index, entry) in entries.enumerated() {
+      guard kind(entry, examined, index) == .link, examined[index].isGood,
+        let target = try target(of: entry, opener)
+      else {
         cells.appendMissing()
         continue
       }
@@ -214,15 +267,15 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
   }
 
-  private func target(of entry: Int, _ opener: FolderOpener) -> [UInt8]? {
-    guard let directory = try? opener.descriptor(listing.folder(of: entry)) else { return nil }
-    return listing.withName(entry) { name in
+  private func target(of entry: Int, _ opener: FolderOpener) throws(TableError) -> [UInt8]? {
+    guard let directory = try folder(of: entry, opener) else { return nil }
+    return listing.withCName(entry) { name in
       var size = 256
       while true {
         var count = 0
         let target = [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
           count = readlinkat(
-            directory, name.baseAddress!.assumingMemoryBound(to: CChar.self),
+            directory, name,
             UnsafeMutableRawPointer(buffer.baseAddress!).assumingMemoryBound(to: CChar.self), size)
           filled = max(0, count)
         }
@@ -234,48 +287,76 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
   }
 
+  /// The open folder that an entry is in; nil if it cannot be opened.
+  private func folder(of entry: Int, _ opener: FolderOpener) throws(TableError) -> Int32? {
+    do throws(Failure) {
+      return try opener.descriptor(listing.folder(of: entry))
+    } catch {
+      if error.isOfCall { throw error.error("a folder cannot be opened") }
+      return nil
+    }
+  }
+
   private func append(
-    _ column: DirectoryColumn, of examined: Examined, to cells: ColumnBuilder
+    _ column: DirectoryColumn, of examined: [Examined], to cells: ColumnBuilder
   ) {
-    guard examined.isGood else { return cells.appendMissing() }
-    let status = examined.status
+    func each(_ append: (tabella_status) -> Void) {
+      for one in examined { if one.isGood { append(one.status) } else { cells.appendMissing() } }
+    }
     switch column {
-    case .size: cells.append(Int64(clamping: status.size))
+    case .size: each { cells.append(Int64(clamping: $0.size)) }
     case .modified:
-      if let moment = Timestamp(
-        seconds: status.modified, nanoseconds: Int64(status.modified_rest))
-      {
-        cells.append(moment)
-      } else {
-        cells.appendMissing()
+      each {
+        let moment = Timestamp(seconds: $0.modified, nanoseconds: Int64($0.modified_rest))
+        if let moment { cells.append(moment) } else { cells.appendMissing() }
       }
-    case .mode: withUnsafeBytes(of: permissions(status.mode)) { cells.append(bytes: $0) }
-    case .owner: users[status.owner].withUnsafeBytes { cells.append(bytes: $0) }
-    case .group: groups[status.group].withUnsafeBytes { cells.append(bytes: $0) }
-    case .links: cells.append(Int64(status.links))
+    case .mode: appendModes(examined, to: cells)
+    case .owner: append(&users, of: examined, to: cells) { $0.owner }
+    case .group: append(&groups, of: examined, to: cells) { $0.group }
+    case .links: each { cells.append(Int64($0.links)) }
     case .name, .kind, .target: break
     }
   }
 
-  private func noteErrors(_ examined: [Examined], _ entries: [Int]) {
-    for (index, one) in examined.enumerated() where !one.isGood {
-      unexamined.count += 1
-      if unexamined.first == nil {
-        unexamined.first = (listing.path(of: entries[index]), reason(one.error))
-      }
+  private func appendModes(_ examined: [Examined], to cells: ColumnBuilder) {
+    let length = MemoryLayout<Permissions>.size
+    cells.append(examined.count, room: examined.count * length) { number, place in
+      guard examined[number].isGood else { return -1 }
+      place.storeBytes(of: permissions(examined[number].status.mode), as: Permissions.self)
+      return length
     }
   }
 
-  private func reason(_ error: Int32) -> String {
-    error == ENOENT ? "has vanished" : String(cString: strerror(error))
+  private func append(
+    _ names: inout AccountNames, of examined: [Examined], to cells: ColumnBuilder,
+    _ account: (tabella_status) -> UInt32
+  ) {
+    // Neighbours mostly belong to the same account.
+    var runs: [(end: Int, name: [UInt8])] = []
+    var last: UInt32?
+    for (index, one) in examined.enumerated() where one.isGood {
+      let number = account(one.status)
+      if number != last { runs.append((index, names[number])) }
+      runs[runs.count - 1].end = index + 1
+      last = number
+    }
+    let longest = runs.reduce(0) { max($0, $1.name.count) }
+    var run = 0
+    cells.append(examined.count, room: examined.count * longest) { number, place in
+      guard examined[number].isGood else { return -1 }
+      while runs[run].end <= number { run += 1 }
+      runs[run].name.withUnsafeBytes {
+        place.copyMemory(from: $0.baseAddress!, byteCount: $0.count)
+      }
+      return runs[run].name.count
+    }
   }
 
   // Ids and version
 
   private func id(of entry: Int) -> String {
-    let path = relativePath(of: entry)
-    let digest = path.withUnsafeBytes { digest64($0) }
-    return "\(String(listing.inodes[entry], radix: 16)).\(String(digest, radix: 16))"
+    let digest = withPath(of: entry) { digest64($0) }
+    return "\(String(listing.inode(entry), radix: 16)).\(String(digest, radix: 16))"
   }
 
   func indexPath(forID id: String) throws(TableError) -> IndexPath {
@@ -287,7 +368,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     try go { traversal in
       for row in checked..<traversal.order.count {
         let entry = Int(traversal.order[row])
-        isFound = listing.inodes[entry] == inode && self.id(of: entry) == id
+        isFound = listing.inode(entry) == inode && self.id(of: entry) == id
         if isFound { return true }
         checked = row + 1
       }
@@ -295,7 +376,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
     while !isFound, checked < traversal.order.count {
       let entry = Int(traversal.order[checked])
-      isFound = listing.inodes[entry] == inode && self.id(of: entry) == id
+      isFound = listing.inode(entry) == inode && self.id(of: entry) == id
       if !isFound { checked += 1 }
     }
     guard isFound else {
@@ -320,7 +401,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       for entry in listing.folders[folder].entries {
         listing.withName(entry) { bytes += $0 }
         bytes.append(0)
-        withUnsafeBytes(of: listing.inodes[entry]) { bytes += $0 }
+        withUnsafeBytes(of: listing.inode(entry)) { bytes += $0 }
       }
       withUnsafeBytes(of: digest) { bytes += $0 }
       digest = bytes.withUnsafeBytes { digest64($0) }
@@ -339,38 +420,46 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     guard kind == "badge", !path.isSection else { return nil }
     cancel.begin()
     let entry = try entry(at: path)
+    let examined = try examine([entry], where: { _ in true })[0]
+    guard examined.isGood else { return warning(Failure(examined.error).reason) }
+    switch examined.kind {
+    case .directory: return try badge(ofFolder: entry)
+    case .link:
+      switch try follow(entry).error {
+      case 0: return nil
+      case ELOOP: return warning("a loop of links")
+      case ENOENT: return warning("leads nowhere")
+      case let error: return warning(Failure(error).reason)
+      }
+    default: return nil
+    }
+  }
+
+  private func warning(_ text: String) -> SupplementaryElement {
+    .text(StyledText(text, spans: [.init(0..<text.utf8.count, .warning)]))
+  }
+
+  private func badge(ofFolder entry: Int) throws(TableError) -> SupplementaryElement {
     let opener = FolderOpener(root: root, listing)
-    func warning(_ text: String) -> SupplementaryElement {
-      .text(StyledText(text, spans: [.init(0..<text.utf8.count, .warning)]))
-    }
-    do throws(TableError) {
-      let directory = try opener.descriptor(listing.folder(of: entry))
-      var followed = stat()
-      let (examined, result) = listing.withName(entry) { name in
-        let name = name.baseAddress!.assumingMemoryBound(to: CChar.self)
-        var status = tabella_status()
-        let error = -tabella_system_status(directory, name, &status)
-        return (
-          Examined(status: status, error: error),
-          fstatat(directory, name, &followed, 0) == 0 ? 0 : errno
-        )
-      }
-      guard examined.isGood else { return warning(reason(examined.error)) }
-      switch EntryKind(mode: examined.status.mode) {
-      case .directory:
-        let descriptor = try opener.open(entry, in: directory)
-        defer { close(descriptor) }
-        let own = Listing(showsHidden: showsHidden)
-        _ = try own.add(descriptor, parent: nil, entry: nil)
-        return .text(StyledText(own.count == 1 ? "1 entry" : "\(own.count) entries"))
-      case .link where result == ELOOP: return warning("a loop of links")
-      case .link where result == ENOENT: return warning("leads nowhere")
-      case .link where result != 0: return warning(reason(result))
-      default: return nil
-      }
+    do throws(Failure) {
+      let descriptor = try opener.open(entry, in: opener.descriptor(listing.folder(of: entry)))
+      defer { close(descriptor) }
+      let own = Listing(showsHidden: showsHidden)
+      _ = try own.add(descriptor, parent: nil, entry: nil, cancel)
+      return .text(StyledText(own.count == 1 ? "1 entry" : "\(own.count) entries"))
     } catch {
-      return warning("unreadable: \(error.message)")
+      if error.isOfCall { throw error.error("a folder cannot be read") }
+      return warning("unreadable: \(error.reason)")
     }
+  }
+
+  /// The mode of what an entry leads to, or the error's number.
+  private func follow(_ entry: Int) throws(TableError) -> (mode: mode_t, error: Int32) {
+    let opener = FolderOpener(root: root, listing)
+    guard let directory = try folder(of: entry, opener) else { return (0, ENOENT) }
+    var status = stat()
+    let result = listing.withCName(entry) { fstatat(directory, $0, &status, 0) == 0 ? 0 : errno }
+    return (status.st_mode, result)
   }
 
   private func entry(at path: IndexPath) throws(TableError) -> Int {
@@ -388,13 +477,9 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   func location(forRowAt path: IndexPath) throws(TableError) -> [UInt8]? {
     cancel.begin()
     let entry = try entry(at: path)
-    let opener = FolderOpener(root: root, listing)
-    guard let directory = try? opener.descriptor(listing.folder(of: entry)) else { return nil }
-    var status = stat()
-    let result = listing.withName(entry) {
-      fstatat(directory, $0.baseAddress!.assumingMemoryBound(to: CChar.self), &status, 0)
-    }
-    guard result == 0, [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) else { return nil }
+    guard try examine([entry], where: { _ in true })[0].isGood else { return nil }
+    let (mode, error) = try follow(entry)
+    guard error == 0, [S_IFREG, S_IFDIR].contains(mode & S_IFMT) else { return nil }
     var location = self.path
     // A path must not be taken for SCHEME:REST, nor for an option.
     let first = location.prefix { $0 != UInt8(ascii: "/") }
@@ -402,29 +487,10 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       location = Array("./".utf8) + location
     }
     if location.last != UInt8(ascii: "/") { location.append(UInt8(ascii: "/")) }
-    return location + relativePath(of: entry)
+    return withPath(of: entry) { location + $0 }
   }
 
   // Remarks
 
-  func nextDiagnostic() -> Diagnostic? {
-    if let first = traversal.takeUnreadable() {
-      return remark(first.count, "folder", "be read", first.path, first.reason)
-    }
-    guard let first = unexamined.first else { return nil }
-    defer { unexamined = (0, nil) }
-    return remark(unexamined.count, "entry", "be examined", first.path, first.reason)
-  }
-
-  private func remark(
-    _ count: Int, _ noun: String, _ what: String, _ path: [UInt8], _ reason: String
-  ) -> Diagnostic {
-    let many = noun == "entry" ? "entries" : "\(noun)s"
-    let name = String(decoding: path, as: UTF8.self)
-    return Diagnostic(
-      .warning,
-      count == 1
-        ? "1 \(noun) could not \(what): \(name): \(reason)"
-        : "\(count) \(many) could not \(what); the first: \(name): \(reason)")
-  }
+  func nextDiagnostic() -> Diagnostic? { traversal.troubles.next() ?? troubles.next() }
 }

@@ -1,7 +1,5 @@
 import CTabellaSystem
 import Glibc
-import Tabella
-import TabellaFiles
 
 /// Opens folders of a listing, step by step from the root, so that no path is too long; some stay open.
 ///
@@ -23,8 +21,8 @@ final class FolderOpener {
 
   deinit { for (_, descriptor) in open { close(descriptor) } }
 
-  /// The descriptor of a folder; valid until the next call.
-  func descriptor(_ folder: Int) throws(TableError) -> Int32 {
+  /// The descriptor of a folder; valid until the next call. Fails if another folder is there now.
+  func descriptor(_ folder: Int) throws(Failure) -> Int32 {
     // Down from the nearest one that is open.
     var way: [Int] = []
     var next = folder
@@ -41,19 +39,28 @@ final class FolderOpener {
     }
     for folder in way.reversed() {
       guard let entry = listing.folders[folder].entry else { continue }
-      descriptor = try open(entry, in: descriptor)
-      keep(folder, descriptor)
+      let opened = try open(entry, in: descriptor)
+      guard isListed(opened, folder) else {
+        close(opened)
+        throw .vanished
+      }
+      keep(folder, opened)
+      descriptor = opened
     }
     return descriptor
   }
 
+  private func isListed(_ descriptor: Int32, _ folder: Int) -> Bool {
+    var status = stat()
+    let folder = listing.folders[folder]
+    return fstat(descriptor, &status) == 0 && UInt64(status.st_ino) == folder.inode
+      && UInt64(status.st_dev) == folder.device
+  }
+
   /// Opens a folder that is an entry of an open one. The descriptor is the caller's.
-  func open(_ entry: Int, in directory: Int32) throws(TableError) -> Int32 {
-    let descriptor = listing.withName(entry) {
-      tabella_system_open_directory(
-        directory, $0.baseAddress!.assumingMemoryBound(to: CChar.self), 0)
-    }
-    guard descriptor >= 0 else { throw .system(-descriptor, "cannot be opened") }
+  func open(_ entry: Int, in directory: Int32) throws(Failure) -> Int32 {
+    let descriptor = listing.withCName(entry) { tabella_system_open_directory(directory, $0, 0) }
+    guard descriptor >= 0 else { throw Failure(-descriptor) }
     return descriptor
   }
 

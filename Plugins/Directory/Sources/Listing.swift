@@ -1,11 +1,11 @@
 import CTabellaSystem
 import Glibc
 import Tabella
-import TabellaFiles
 
-/// The entries of folders, as they were when each folder was read: names in order of their bytes.
+/// The entries of folders, as they were when each folder was read: in order of the bytes of their
+/// names.
 ///
-/// Entries are numbered as they come; those of a folder follow each other. Memory: some 20 bytes an
+/// Entries are numbered as they come; those of a folder follow each other. Memory: some 30 bytes an
 /// entry and its name.
 final class Listing {
   struct Folder {
@@ -15,36 +15,54 @@ final class Listing {
     let entry: Int?
     /// Its entries.
     var entries: Range<Int>
+    /// How many bytes its path below the root has, with a slash behind it.
+    let pathLength: Int
     let device: UInt64
     let inode: UInt64
+    /// Whether entries are listed with the inodes that they have: FUSE and overlays may number them
+    /// in one way here and in another there.
+    var tellsInodes = false
   }
 
   private(set) var folders: [Folder] = []
-  private(set) var inodes: [UInt64] = []
-  private var types: [UInt8] = []
-  /// The names, each with a NUL behind it.
-  private var names: [UInt8] = []
-  private var nameEnds: [Int] = []
   private let showsHidden: Bool
-  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+  // Read for each cell, from several threads while nothing is added.
+  /// The entries as the kernel gave them, in no order.
+  @exclusivity(unchecked) private var records = Records()
+  /// Where the record of each entry is, in words of 8 bytes.
+  @exclusivity(unchecked) private var places: [UInt32] = []
 
   init(showsHidden: Bool) { self.showsHidden = showsHidden }
 
-  deinit { buffer.deallocate() }
+  // Entries
 
-  var count: Int { nameEnds.count }
+  var count: Int { places.count }
 
-  func kind(_ entry: Int) -> EntryKind { EntryKind(type: types[entry]) }
+  func kind(_ entry: Int) -> EntryKind { EntryKind(type: records.type(places[entry])) }
+
+  func inode(_ entry: Int) -> UInt64 { records.inode(places[entry]) }
 
   /// Calls `body` with an entry's name, which has a NUL behind it.
-  func withName<R>(_ entry: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
-    let start = entry == 0 ? 0 : nameEnds[entry - 1]
-    return names.withUnsafeBytes {
-      body(UnsafeRawBufferPointer(rebasing: $0[start..<nameEnds[entry] - 1]))
-    }
+  func withName<R>(_ entry: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    let name = records.name(places[entry])
+    return try body(UnsafeRawBufferPointer(start: name, count: strlen(name)))
   }
 
-  func name(_ entry: Int) -> [UInt8] { withName(entry) { Array($0) } }
+  /// The result of a system call that is given an entry's name.
+  func withCName<R>(_ entry: Int, _ body: (UnsafePointer<CChar>) -> R) -> R {
+    body(records.name(places[entry]))
+  }
+
+  /// Whether what was found under an entry's name is what was listed there.
+  func isListed(_ entry: Int, in folder: Folder, _ status: tabella_status) -> Bool {
+    let kind = kind(entry)
+    guard kind == .unknown || kind == EntryKind(mode: status.mode) else { return false }
+    if status.inode == inode(entry) { return true }
+    // What is mounted on an entry is listed with the inode of what is below.
+    return !folder.tellsInodes || status.is_mounted || status.device != folder.device
+  }
+
+  // Paths
 
   /// The folder that an entry is in.
   /// - Complexity: O(log folders)
@@ -60,162 +78,82 @@ final class Listing {
 
   /// The path of a folder below the root, with a slash behind it; empty for the root.
   func path(ofFolder folder: Int) -> [UInt8] {
-    var parts: [[UInt8]] = []
-    var folder = folder
-    while let entry = folders[folder].entry {
-      parts.append(name(entry))
-      folder = folders[folder].parent
+    let length = folders[folder].pathLength
+    return [UInt8](unsafeUninitializedCapacity: length) { path, count in
+      var end = length
+      var folder = folder
+      while let entry = folders[folder].entry {
+        folder = folders[folder].parent
+        let start = folders[folder].pathLength
+        path[end - 1] = UInt8(ascii: "/")
+        withName(entry) { UnsafeMutableRawBufferPointer(path).copy($0, at: start) }
+        end = start
+      }
+      count = length
     }
-    return parts.reversed().flatMap { $0 + [UInt8(ascii: "/")] }
   }
 
   /// The path of an entry below the root.
-  func path(of entry: Int) -> [UInt8] { path(ofFolder: folder(of: entry)) + name(entry) }
+  func path(of entry: Int) -> [UInt8] {
+    path(ofFolder: folder(of: entry)) + withName(entry) { Array($0) }
+  }
 
-  /// Reads an open folder and adds it with its entries. Throws ``TableError`` if it cannot be read,
-  /// or is one of the folders that it is in.
-  func add(_ descriptor: Int32, parent: Int?, entry: Int?) throws(TableError) -> Int {
+  // Reading
+
+  /// Reads an open folder and adds it with its entries; if that fails, nothing is added.
+  ///
+  /// It fails as well for a folder that is one of those it is in, as mounts can make it.
+  func add(
+    _ descriptor: Int32, parent: Int?, entry: Int?, _ cancel: CancelFlag? = nil
+  ) throws(Failure) -> Int {
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw .system(errno, "cannot be examined") }
+    guard fstat(descriptor, &status) == 0 else { throw Failure(errno) }
     let number = folders.count
-    let folder = Folder(
-      parent: parent ?? number, entry: entry, entries: count..<count, device: UInt64(status.st_dev),
-      inode: UInt64(status.st_ino))
+    var folder = Folder(
+      parent: parent ?? number, entry: entry, entries: count..<count,
+      pathLength: parent.map { folders[$0].pathLength + withName(entry!) { $0.count } + 1 } ?? 0,
+      device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     try checkLoop(folder, parent)
-    var fresh = FreshEntries()
-    while true {
-      let got = tabella_system_entries(descriptor, buffer.baseAddress!, buffer.count)
-      guard got >= 0 else { throw .system(Int32(-got), "cannot be read") }
-      if got == 0 { break }
-      fresh.add(UnsafeRawBufferPointer(rebasing: buffer[..<Int(got)]), hidden: showsHidden)
+    let start = records.count
+    var fresh: [UInt32] = []
+    do throws(Failure) {
+      while try records.read(descriptor) {
+        if cancel?.isSet == true { throw .cancelled }
+      }
+    } catch {
+      records.count = start
+      throw error
     }
+    records.forEach(from: start) { place, name in
+      if name[0] == CChar(UInt8(ascii: ".")) {
+        if name[1] == 0 {
+          folder.tellsInodes = records.inode(place) == folder.inode
+          return
+        }
+        if (name[1] == name[0] && name[2] == 0) || !showsHidden { return }
+      }
+      fresh.append(place)
+    }
+    records.sort(&fresh)
+    places += fresh
+    folder.entries = folder.entries.lowerBound..<count
     folders.append(folder)
-    append(fresh)
-    folders[number].entries = folder.entries.lowerBound..<count
     return number
   }
 
-  /// Mounts can make a folder one of its own ancestors.
-  private func checkLoop(_ folder: Folder, _ parent: Int?) throws(TableError) {
+  private func checkLoop(_ folder: Folder, _ parent: Int?) throws(Failure) {
     guard var ancestor = parent else { return }
     while true {
       let other = folders[ancestor]
-      if other.inode == folder.inode, other.device == folder.device {
-        throw TableError(.io, "leads back to a folder that it is in")
-      }
+      if other.inode == folder.inode, other.device == folder.device { throw .loop }
       if other.entry == nil { return }
       ancestor = other.parent
     }
   }
-
-  private func append(_ fresh: FreshEntries) {
-    let order = fresh.sorted()
-    // In the new order names lie anywhere in memory: copying must not wait for each.
-    let start = names.count
-    names.append(contentsOf: repeatElement(0, count: fresh.names.count))
-    names.withUnsafeMutableBytes { names in
-      fresh.names.withUnsafeBytes { text in
-        var end = start
-        for index in order {
-          let entry = fresh.entries[Int(index)]
-          let length = Int(entry.length) + 1
-          (names.baseAddress! + end).copyMemory(
-            from: text.baseAddress! + entry.start, byteCount: length)
-          end += length
-          inodes.append(entry.inode)
-          types.append(entry.type)
-          nameEnds.append(end)
-        }
-      }
-    }
-  }
 }
 
-/// Entries as the kernel gives them, in no order.
-private struct FreshEntries {
-  struct Entry {
-    var inode: UInt64
-    /// Where the name begins.
-    var start: Int
-    var length: UInt16
-    var type: UInt8
-  }
-
-  private(set) var entries: [Entry] = []
-  /// The names, each with a NUL behind it.
-  private(set) var names: [UInt8] = []
-
-  /// Takes the entries of a buffer that getdents64(2) filled; `.` and `..` apart.
-  mutating func add(_ buffer: UnsafeRawBufferPointer, hidden: Bool) {
-    var at = 0
-    while at < buffer.count {
-      let length = Int(buffer.loadUnaligned(fromByteOffset: at + 16, as: UInt16.self))
-      let name = UnsafeRawBufferPointer(rebasing: buffer[(at + 19)..<(at + length)])
-      let count = strlen(name.baseAddress!.assumingMemoryBound(to: CChar.self))
-      defer { at += length }
-      if name[0] == UInt8(ascii: ".") {
-        let isSelf = count == 1 || (count == 2 && name[1] == UInt8(ascii: "."))
-        if isSelf || !hidden { continue }
-      }
-      entries.append(
-        Entry(
-          inode: buffer.loadUnaligned(fromByteOffset: at, as: UInt64.self), start: names.count,
-          length: UInt16(truncatingIfNeeded: count), type: buffer[at + 18]))
-      names.append(contentsOf: UnsafeRawBufferPointer(rebasing: name[...count]))
-    }
-  }
-
-  /// The entries in order of the bytes of their names.
-  func sorted() -> [UInt32] {
-    var order = (0..<UInt32(truncatingIfNeeded: entries.count)).map { $0 }
-    guard entries.count > 1 else { return order }
-    names.withUnsafeBufferPointer { names in
-      let prefix = commonPrefix(names)
-      var keys = entries.map { key(names, $0, prefix) }
-      radixSort(&keys, &order)
-      // Names that are the same so far are put in order one by one.
-      var first = 0
-      while first < order.count {
-        var last = first + 1
-        while last < order.count, keys[last] == keys[first] { last += 1 }
-        if last - first > 1 {
-          order[first..<last].sort { compare(names, entries[Int($0)], entries[Int($1)]) < 0 }
-        }
-        first = last
-      }
-    }
-    return order
-  }
-
-  private func commonPrefix(_ names: UnsafeBufferPointer<UInt8>) -> Int {
-    var prefix = Int(entries[0].length)
-    for entry in entries where prefix > 0 {
-      let limit = min(prefix, Int(entry.length))
-      var same = 0
-      while same < limit, names[entry.start + same] == names[same] { same += 1 }
-      prefix = same
-    }
-    return prefix
-  }
-
-  /// The eight bytes behind the common prefix, as a number.
-  private func key(
-    _ names: UnsafeBufferPointer<UInt8>, _ entry: Entry, _ prefix: Int
-  ) -> UInt64 {
-    let start = entry.start + prefix
-    var key: UInt64 = 0
-    for offset in 0..<min(8, Int(entry.length) - prefix) {
-      key |= UInt64(names[start + offset]) << UInt64(56 - 8 * offset)
-    }
-    return key
-  }
-
-  private func compare(
-    _ names: UnsafeBufferPointer<UInt8>, _ left: Entry, _ right: Entry
-  ) -> Int32 {
-    // The NUL behind a name is below all of its bytes.
-    memcmp(
-      names.baseAddress! + left.start, names.baseAddress! + right.start,
-      Int(min(left.length, right.length)) + 1)
+extension UnsafeMutableRawBufferPointer {
+  fileprivate func copy(_ bytes: UnsafeRawBufferPointer, at start: Int) {
+    UnsafeMutableRawBufferPointer(rebasing: self[start...]).copyMemory(from: bytes)
   }
 }

@@ -1,6 +1,5 @@
 import Glibc
 import Tabella
-import TabellaFiles
 
 /// Goes through a tree, depth first and a folder before its entries, as far as is needed.
 struct Traversal {
@@ -9,19 +8,17 @@ struct Traversal {
   /// The folders that have entries, in the same order.
   private(set) var folders: [Int] = []
   private(set) var isComplete = false
-  /// Folders that could not be read: how many, and the first with the reason.
-  private var unreadable: (count: Int, path: [UInt8], reason: String)?
+  /// The folders that could not be read.
+  var troubles = Troubles()
 
   private let listing: Listing
   private let opener: FolderOpener
-  private let isRecursive: Bool
   /// The entries that come next, of each folder on the way down.
   private var stack: [(folder: Int, rest: Range<Int>)]
 
   /// Begins at a root that is listed already.
   init(_ listing: Listing, root: Int32, isRecursive: Bool) {
     self.listing = listing
-    self.isRecursive = isRecursive
     opener = FolderOpener(root: root, listing)
     stack = [(0, listing.folders[0].entries)]
     if !listing.folders[0].entries.isEmpty { folders.append(0) }
@@ -30,61 +27,66 @@ struct Traversal {
     isComplete = true
   }
 
-  /// Tells of the folders that could not be read, once.
-  mutating func takeUnreadable() -> (count: Int, path: [UInt8], reason: String)? {
-    defer { unreadable = nil }
-    return unreadable
-  }
-
-  /// Goes on until `isEnough` or all is listed.
+  /// Goes on until `isEnough` or all is listed; where it throws, it can go on later.
   mutating func go(
-    _ cancel: CancelFlag, until isEnough: (Traversal) -> Bool
+    _ cancel: CancelFlag, until isEnough: (borrowing Traversal) -> Bool
   ) throws(TableError) {
     while !isComplete, !isEnough(self) {
-      try cancel.check()
-      try step()
+      do throws(Failure) {
+        try step(cancel)
+      } catch {
+        throw error.error("a folder cannot be read")
+      }
     }
   }
 
   /// Takes the entries up to the next folder, and lists that.
-  private mutating func step() throws(TableError) {
-    guard let (folder, entries) = stack.popLast() else {
+  private mutating func step(_ cancel: CancelFlag) throws(Failure) {
+    guard let (folder, entries) = stack.last else {
       isComplete = true
       return
     }
-    var rest = entries
-    while let entry = rest.popFirst() {
-      order.append(UInt32(truncatingIfNeeded: entry))
+    for entry in entries {
       let kind = listing.kind(entry)
-      guard kind == .directory || kind == .unknown else { continue }
-      stack.append((folder, rest))
-      try descend(entry, folder)
+      guard kind == .directory || kind == .unknown else {
+        order.append(UInt32(truncatingIfNeeded: entry))
+        continue
+      }
+      let top = stack.count - 1
+      stack[top].rest = entry..<entries.upperBound
+      let child = try list(entry, in: folder, cancel)
+      order.append(UInt32(truncatingIfNeeded: entry))
+      stack[top].rest = (entry + 1)..<entries.upperBound
+      if let child {
+        folders.append(child)
+        stack.append((child, listing.folders[child].entries))
+      }
       return
     }
+    stack.removeLast()
   }
 
-  private mutating func descend(_ entry: Int, _ folder: Int) throws(TableError) {
-    do throws(TableError) {
-      let parent = try opener.descriptor(folder)
-      let descriptor = try opener.open(entry, in: parent)
+  /// Lists the folder that an entry is; returns nil if it has no entries.
+  private mutating func list(
+    _ entry: Int, in folder: Int, _ cancel: CancelFlag
+  ) throws(Failure) -> Int? {
+    do throws(Failure) {
+      let descriptor = try opener.open(entry, in: opener.descriptor(folder))
       let child: Int
-      do throws(TableError) {
-        child = try listing.add(descriptor, parent: folder, entry: entry)
+      do throws(Failure) {
+        child = try listing.add(descriptor, parent: folder, entry: entry, cancel)
       } catch {
         close(descriptor)
         throw error
       }
       opener.keep(child, descriptor)
-      let entries = listing.folders[child].entries
-      if !entries.isEmpty {
-        folders.append(child)
-        stack.append((child, entries))
-      }
+      return listing.folders[child].entries.isEmpty ? nil : child
     } catch {
+      if error.isOfCall { throw error }
       // What may be a folder, and is none, is no trouble.
-      if listing.kind(entry) == .unknown { return }
-      if unreadable == nil { unreadable = (0, listing.path(of: entry), error.message) }
-      unreadable?.count += 1
+      if listing.kind(entry) == .unknown, error.number == ENOTDIR { return nil }
+      troubles.note(.unreadFolder, entry, error, in: listing)
+      return nil
     }
   }
 }

@@ -6,6 +6,7 @@
 #define TABELLA_SYSTEM_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE): the last flag is not imported. */
@@ -33,6 +34,7 @@ typedef struct {
   uint32_t owner;
   uint32_t group;
   uint32_t links;
+  bool is_mounted;       /* whether something is mounted there */
 } tabella_status;
 
 /* Examines a name in an open directory, without following it and without waiting for a server;

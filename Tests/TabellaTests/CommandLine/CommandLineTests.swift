@@ -134,6 +134,20 @@ import Testing
     #expect(try cells(result).map { $0.compactMap { $0 as? String } } == expected)
   }
 
+  @Test func agreesWithLs() throws {
+    for name in ["b", "a", ".hidden", "é"] { try folder.write(name, "12345") }
+    func shell(_ command: String) throws -> String {
+      try run("/bin/sh", ["-c", "LC_ALL=C \(command)"], directory: folder.path).text
+    }
+    for location in [folder.path, folder.path + "/", "directory:" + folder.path] {
+      #expect(
+        try tabella("show", location, "--columns", "name", "--format", "csv", "--no-header").text
+          == shell("ls"))
+    }
+    #expect(
+      try tabella("count", folder.path, "-o", "hidden=true").text == shell("ls -A | wc -l"))
+  }
+
   @Test func agreesWithWcSedAndCut() throws {
     var text = "id,city,amount\n"
     for index in 0..<5000 { text += "\(index),city \(index % 37),\(index * 7 % 1000)\n" }

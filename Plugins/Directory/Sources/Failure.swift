@@ -1,0 +1,88 @@
+import Glibc
+import Tabella
+import TabellaFiles
+
+/// Why a folder or an entry is not known: the number of a system call's error.
+struct Failure: Error, Hashable {
+  let number: Int32
+
+  init(_ number: Int32) { self.number = number }
+
+  static let vanished = Failure(ENOENT)
+  static let loop = Failure(ELOOP)
+  static let cancelled = Failure(ECANCELED)
+
+  /// Whether it says nothing about the folder or entry, so that the whole call must fail.
+  var isOfCall: Bool { [EMFILE, ENFILE, ENOMEM, ECANCELED].contains(number) }
+
+  /// For people, about a folder or entry that was listed before.
+  var reason: String {
+    switch number {
+    case ENOENT, ENOTDIR: "has vanished"
+    case ELOOP: "leads back to a folder that it is in"
+    default: String(cString: strerror(number))
+    }
+  }
+
+  func error(_ what: String) -> TableError {
+    if self == .cancelled { return TableError(.cancelled, "cancelled") }
+    var error = TableError.system(number, what)
+    error.isRetryable = isOfCall
+    return error
+  }
+}
+
+/// What went wrong with entries that are rows all the same: one remark for each reason.
+struct Troubles {
+  private struct Kind: Hashable {
+    /// "1 folder could not be read", but for the number.
+    var what: What
+    var reason: String
+  }
+
+  enum What {
+    case unreadFolder, unexaminedEntry
+
+    func text(_ count: Int) -> String {
+      switch self {
+      case .unreadFolder:
+        count == 1 ? "1 folder could not be read" : "\(count) folders could not be read"
+      case .unexaminedEntry:
+        count == 1 ? "1 entry could not be examined" : "\(count) entries could not be examined"
+      }
+    }
+  }
+
+  private static let longestPath = 200
+
+  private var counts: [Kind: Int] = [:]
+  /// The kinds in the order in which they came, with the path of the first entry.
+  private var firsts: [(kind: Kind, path: [UInt8])] = []
+  /// The entries that were counted as not examined, since rows may be asked for again.
+  private var seen: Set<UInt32> = []
+
+  /// Notes what happened to an entry, unless that is known already.
+  mutating func note(_ what: What, _ entry: Int, _ failure: Failure, in listing: Listing) {
+    if what == .unexaminedEntry, !seen.insert(UInt32(truncatingIfNeeded: entry)).inserted { return }
+    let kind = Kind(what: what, reason: failure.reason)
+    if counts[kind] == nil { firsts.append((kind, listing.path(of: entry))) }
+    counts[kind, default: 0] += 1
+  }
+
+  /// Takes the oldest.
+  mutating func next() -> Diagnostic? {
+    if firsts.isEmpty { return nil }
+    let (kind, path) = firsts.removeFirst()
+    guard let count = counts.removeValue(forKey: kind) else { return nil }
+    let name = Troubles.line(path)
+    let rest = count == 1 ? name : "; the first: \(name)"
+    return Diagnostic(
+      .warning, kind.what.text(count) + (count == 1 ? ": " : "") + "\(rest): \(kind.reason)")
+  }
+
+  /// A path as part of one line: its end, if it is long, without control characters.
+  private static func line(_ path: [UInt8]) -> String {
+    let end = path.suffix(longestPath).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
+    return (path.count > end.count ? "…" : "") + String(decoding: end, as: UTF8.self)
+  }
+}
