@@ -50,13 +50,14 @@ struct CaseResult {
     return pairedRatio(entry.figures(quantity), to: base.figures(quantity))
   }
 
-  /// Whether something came out other than it must; with `strict`, also if tabella cannot do it.
+  /// Whether tabella's or a floor's output is other than it must be; with `strict`, also if tabella
+  /// cannot do it.
   func isWrong(strict: Bool) -> Bool {
     entries.contains { entry in
       switch entry.outcome {
       case .right, .unchecked: false
-      case .wrong: true
-      // What a peer cannot do is its own affair.
+      // What a peer does otherwise, or cannot do, is its own affair.
+      case .wrong: entry.command.tool == nil
       case .failed: entry.command.tool == nil && (strict || !entry.isUnavailable)
       }
     }

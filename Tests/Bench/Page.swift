@@ -34,7 +34,7 @@ struct Page {
   private static let introduction = """
     `make bench-peers && make bench WRITE=1` writes this page; do not edit it. `Tests/Bench` is what
     runs: a program in Swift that makes its data, compiles its floors and takes no figure from
-    anywhere else.
+    anywhere else. What stands in the way of an aim is in [performance.md](performance.md).
 
     **Floors.** Each case begins with a small program in C (`Tests/Bench/Floors`) that does this one
     thing to this one format, with the widest vectors of the processor, and checks nothing. It is
@@ -55,7 +55,7 @@ struct Page {
 
     **What is compared.** An extra run, not measured, writes to a file, and what must agree with the
     reference is compared: counts, rows, the same lines in order or in any order. A case where
-    something differs is marked WRONG, and `make bench` fails.
+    tabella differs is marked WRONG, and `make bench` fails; a peer that differs says so.
 
     **State.** Before each case its file is dropped from memory and read back, so that every command
     finds it in the page cache, laid out alike. The files of a folder have just been made: their

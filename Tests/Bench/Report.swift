@@ -60,7 +60,8 @@ enum Report {
     case .right, .unchecked:
       return result.case.aims.compactMap { result.standing(of: $0, for: entry) }.map(text)
         .joined(separator: "; ")
-    case .wrong(let what): return "WRONG: \(escaped(what))"
+    case .wrong(let what):
+      return "\(entry.command.tool == nil ? "WRONG" : "differs"): \(escaped(what))"
     case .failed where entry.isUnavailable: return "not available"
     case .failed(let status, let complaint):
       return "failed, status \(status): \(escaped(complaint))"

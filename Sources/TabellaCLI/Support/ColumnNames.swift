@@ -22,7 +22,10 @@ struct ColumnNames {
   }
 
   func unknown(_ name: String) -> Failure {
-    .usage("there is no column \(name); there are \(names.joined(separator: ", "))")
+    .usage(
+      names.isEmpty
+        ? "there is no column \(name); the table has none"
+        : "there is no column \(name); there are \(names.joined(separator: ", "))")
   }
 
   /// Takes a column's name off the front of a text, if `follows` accepts what is left of it.

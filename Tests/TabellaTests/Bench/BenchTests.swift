@@ -105,6 +105,7 @@ import Testing
   @Test func aDifferingOutputMakesACaseWrong() {
     #expect(!result(.right).isWrong(strict: true))
     #expect(result(.wrong("1, not 2")).isWrong(strict: false))
+    #expect(!result(.wrong("1, not 2"), tool: "peer").isWrong(strict: true))
     #expect(result(.failed(status: 1, "broken")).isWrong(strict: false))
     let unavailable = result(.failed(status: 2, "no such command"))
     #expect(!unavailable.isWrong(strict: false))
