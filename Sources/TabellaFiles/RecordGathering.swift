@@ -41,7 +41,7 @@ extension RecordReader {
     while given < gathered.count {
       let first = given
       text.removeAll(keepingCapacity: true)
-      while given < gathered.count, text.count < RecordReader.pageSize, !gathered.isLast(given) {
+      while given < gathered.count, text.count < RecordReader.pageSize, !staysAlone(gathered, given) {
         gathered.withBytes(of: given) { text.append(contentsOf: $0) }
         // A CR at the end of a record is its own, unless another one ends the line.
         if text.last == 13 { text.append(13) }
@@ -51,7 +51,6 @@ extension RecordReader {
       if given > first {
         try givePage(&text, gathered, first..<given, body)
       } else {
-        // The last record of the text may lack its end, or the end of a quote, and so stays alone.
         let number = gathered.numbers[given]
         guard let page = try page(with: number) else { break }
         try body(page, number..<number + 1)
@@ -59,6 +58,12 @@ extension RecordReader {
       }
     }
     return given
+  }
+
+  /// The last record of the text may lack its end, or the end of a quote; a large one needs no page
+  /// beside its own.
+  private func staysAlone(_ gathered: GatheredRecords, _ place: Int) -> Bool {
+    gathered.isLast(place) || gathered.size(of: place) >= RecordReader.pageSize
   }
 
   private func givePage(
@@ -138,6 +143,8 @@ private struct GatheredRecords {
   }
 
   var count: Int { numbers.count }
+
+  func size(of place: Int) -> Int { places[place].count }
 
   func isLast(_ place: Int) -> Bool { numbers[place] == last }
 
