@@ -41,7 +41,8 @@ extension RecordReader {
     while given < gathered.count {
       let first = given
       text.removeAll(keepingCapacity: true)
-      while given < gathered.count, text.count < RecordReader.pageSize, !staysAlone(gathered, given) {
+      while given < gathered.count, text.count < RecordReader.pageSize, !staysAlone(gathered, given)
+      {
         gathered.withBytes(of: given) { text.append(contentsOf: $0) }
         // A CR at the end of a record is its own, unless another one ends the line.
         if text.last == 13 { text.append(13) }
