@@ -107,8 +107,7 @@ import Testing
         expectConformance { () throws(TableError) in
           try Self.wrap(outer, Self.wrap(inner, host.open("planets:").source))
         }
-        expectConformance(laws: [ConformanceSuite.laws[0], ConformanceSuite.laws[3]]) {
-          () throws(TableError) in
+        expectConformance { () throws(TableError) in
           try importSource(
             exportSource(Self.wrap(outer, Self.wrap(inner, host.open("planets:").source))),
             provider: "view")
