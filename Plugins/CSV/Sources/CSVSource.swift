@@ -145,21 +145,38 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
     if page.isUnclosed, records.contains(page.numbers.upperBound - 1) { noteUnclosed(page) }
   }
 
-  /// Appends a column of text that is not the last: a field's end is its separator, or the record's.
+  /// Appends a column of text that is not the last.
   private func append(
     _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ bytes: Int,
     to builder: ColumnBuilder
   ) {
     let cells = cells
-    builder.append(records.count, room: bytes) { number, place in
-      let fields = page.fields(of: records.lowerBound + number)
-      let field = fields.lowerBound + column
-      guard field < fields.upperBound else { return -1 }
-      let start = page.start(ofField: field)
-      let isLast = field + 1 == fields.upperBound
-      let end = isLast ? page.end(ofLastField: field) : page.end(ofField: field)
-      return cells.write(page.bytes + start, end - start, to: place)
+    let room = room(for: column, page, records, bytes)
+    builder.append(records.count, room: room) { number, place in
+      guard let field = bounds(column, page, records.lowerBound + number) else { return -1 }
+      return cells.write(page.bytes + field.lowerBound, field.count, to: place)
     }
+  }
+
+  /// The most that the cells of one column take. Among few columns any may take it all; room for that
+  /// in each of many would be memory that nothing ever uses.
+  private func room(
+    for column: Int, _ page: RecordPage, _ records: Range<Int>, _ bytes: Int
+  ) -> Int {
+    if columns.count <= 64 { return bytes }
+    return records.reduce(0) { $0 + (bounds(column, page, $1)?.count ?? 0) }
+  }
+
+  /// Where the field of a column that is not the last begins, and where it ends: at its separator or
+  /// with the record. Nil if the record has none.
+  @inline(__always)
+  private func bounds(_ column: Int, _ page: RecordPage, _ record: Int) -> Range<Int>? {
+    let fields = page.fields(of: record)
+    let field = fields.lowerBound + column
+    guard field < fields.upperBound else { return nil }
+    let isLast = field + 1 == fields.upperBound
+    let end = isLast ? page.end(ofLastField: field) : page.end(ofField: field)
+    return Range(uncheckedBounds: (page.start(ofField: field), end))
   }
 
   /// Appends the last column, which keeps the surplus of rows that are too long as it stands.
