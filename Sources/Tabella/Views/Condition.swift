@@ -6,9 +6,10 @@
 /// - a boolean: `true` or `false`;
 /// - a date: RFC 3339 or the front of one, in UTC: `2024-05` is all of that month, so that `=` holds
 ///   within it, `<` before it, `<=` up to its end, `>` after it and `>=` from its start;
-/// - for text that is a number, text cells that are numbers compare as such (10 = 10.0), others do not
-///   compare but for `=` and `!=`, by bytes; for other text `=` and `!=` are by bytes, and the others by
-///   the order that ``SortDescriptor`` has, among cells that are no numbers;
+/// - for text that is a number, text cells that are numbers compare as such (10 = 10.0); for text that is
+///   a date or the front of one, text cells that are dates, without a zone in UTC; cells that are neither
+///   do not compare but for `=` and `!=`, by bytes. For other text `=` and `!=` are by bytes, and the
+///   others by the order that ``SortDescriptor`` has, among cells that are no numbers;
 /// - binary: by bytes.
 ///
 /// A regular expression (``ByteRegex``) is looked for anywhere in the cell's exact text.
@@ -58,7 +59,7 @@ enum ConditionValue {
   case integers(below: Int64, upTo: Int64)
   case real(Double)
   case boolean(Bool)
-  case text([UInt8], number: Double?)
+  case text([UInt8], number: Double?, dates: ClosedRange<Int64>?)
   case binary([UInt8])
   case pattern(ByteRegex)
 
@@ -77,7 +78,8 @@ enum ConditionValue {
     switch column.type {
     case .text:
       self = .text(
-        condition.value, number: condition.value.withUnsafeBytes { Tabella.number(in: $0) })
+        condition.value, number: condition.value.withUnsafeBytes { Tabella.number(in: $0) },
+        dates: Timestamp.range(prefix: condition.value))
     case .binary: self = .binary(condition.value)
     case .boolean:
       guard let value = OptionDeclaration.boolean(text.lowercased()) else {
@@ -141,6 +143,23 @@ enum ConditionValue {
 }
 
 extension Timestamp {
+  /// The moment that a text names: an RFC 3339 date, or a date and time as far as it goes and in UTC if
+  /// it has no zone (`2024-05-01 12:30`); nil if it is none.
+  init?(text: UnsafeRawBufferPointer) {
+    guard text.count >= 10, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-") else {
+      return nil
+    }
+    if let moment = Timestamp(rfc3339: text) {
+      self = moment
+    } else if let moment = Timestamp.moment(Array(text) + [UInt8(ascii: "Z")]) {
+      self = moment
+    } else if let start = Timestamp.range(prefix: Array(text))?.lowerBound {
+      self.init(nanoseconds: start)
+    } else {
+      return nil
+    }
+  }
+
   /// The nanoseconds from the first to the last that a date begins with: a year, a month, a day, an
   /// hour, a minute, a second, or a moment; nil if it is none of these.
   static func range(prefix: [UInt8]) -> ClosedRange<Int64>? {

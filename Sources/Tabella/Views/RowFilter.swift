@@ -69,10 +69,10 @@ struct RowFilter {
       keep(column, comparison) { row in
         comparison.holds((column.boolean(row) ? 1 : 0) - (wanted ? 1 : 0))
       }
-    case .text(let wanted, let number):
+    case .text(let wanted, let number, let dates):
       wanted.withUnsafeBytes { wanted in
         keep(column, comparison) { row in
-          column.withBytes(at: row) { RowFilter.holds(comparison, $0, wanted, number) }
+          column.withBytes(at: row) { RowFilter.holds(comparison, $0, wanted, number, dates) }
         }
       }
     case .binary(let wanted):
@@ -100,18 +100,24 @@ struct RowFilter {
 
   private static func holds(
     _ comparison: Condition.Comparison, _ cell: UnsafeRawBufferPointer,
-    _ wanted: UnsafeRawBufferPointer, _ wantedNumber: Double?
+    _ wanted: UnsafeRawBufferPointer, _ wantedNumber: Double?, _ wantedDates: ClosedRange<Int64>?
   ) -> Bool {
     let isEquality = comparison == .equal || comparison == .notEqual
     if isEquality, cell.count == wanted.count, cell.elementsEqual(wanted) {
       return comparison == .equal
     }
-    guard let wantedNumber else {
-      if isEquality { return comparison == .notEqual }
-      return number(in: cell) == nil && comparison.holds(NaturalOrder.compare(cell, wanted))
+    if let wantedNumber, let value = number(in: cell) {
+      return comparison.holds(value < wantedNumber ? -1 : value > wantedNumber ? 1 : 0)
     }
-    guard let value = number(in: cell) else { return comparison == .notEqual }
-    return comparison.holds(value < wantedNumber ? -1 : value > wantedNumber ? 1 : 0)
+    if let wantedDates, let date = Timestamp(text: cell)?.nanoseconds {
+      return comparison.holds(
+        date < wantedDates.lowerBound ? -1 : date > wantedDates.upperBound ? 1 : 0)
+    }
+    // A cell of another kind than the value equals nothing and has no place before or behind it.
+    if isEquality || wantedNumber != nil || wantedDates != nil || number(in: cell) != nil {
+      return comparison == .notEqual
+    }
+    return comparison.holds(NaturalOrder.compare(cell, wanted))
   }
 
   private mutating func keepMatching(

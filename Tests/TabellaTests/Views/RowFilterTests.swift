@@ -35,6 +35,14 @@ import Testing
       guard case .text(let text) = cell else { return true }
       return NaiveOrder.number(text) != nil
     }
+    // Text that is a date compares with a value that is one, or a year.
+    let dates = type == .text ? Timestamp.range(prefix: bytes) : nil
+    func dateOrder(_ cell: Cell) -> Int? {
+      guard let dates, case .text(let text) = cell,
+        let date = text.withUnsafeBytes({ Timestamp(text: $0) })?.nanoseconds
+      else { return nil }
+      return date < dates.lowerBound ? -1 : date > dates.upperBound ? 1 : 0
+    }
     for comparison in Condition.Comparison.allCases.prefix(6) {
       var filter = try RowFilter(
         [Condition(column: 0, comparison: comparison, value: bytes)], search: nil,
@@ -42,10 +50,14 @@ import Testing
       var found: Set<Int> = []
       filter.passing(AwkwardCells.batch([cells], [type])) { found.insert($0) }
       for (row, cell) in cells.enumerated() {
-        let order = NaiveOrder.compare(cell, value)
+        let dateOrder = dateOrder(cell)
+        let order = dateOrder ?? NaiveOrder.compare(cell, value)
         let isNaN = if case .real(let real) = cell { real.isNaN } else { false }
-        let isComparable = cell != .missing && isNumber(cell) == isNumber(value) && !isNaN
-        let isEqual = isComparable && order == 0
+        let isSameKind =
+          dateOrder != nil
+          || isNumber(cell) == isNumber(value) && (dates == nil || isNumber(value))
+        let isComparable = cell != .missing && isSameKind && !isNaN
+        let isEqual = cell == value || isComparable && order == 0
         let wanted =
           switch comparison {
           case .equal: isEqual
@@ -106,6 +118,24 @@ import Testing
     for value in ["2024-13", "yesterday", "", "24", "2024-1"] {
       #expect(throws: TableError.self) { try passing(cells, column, .equal, value) }
     }
+  }
+
+  /// `day < 2025` found nothing, and `day <= 2024-04` lost all of April, where dates are text.
+  @Test func textDatesAreDates() throws {
+    let column = Column("day")
+    let cells: [Cell] = [
+      "2024-03-31", "2024-04-01 08:30", "2024-04-30T23:30:00-01:00", "2025-01-01", "2024-04-31",
+      "soon", "", "3000", .missing,
+    ]
+    #expect(try passing(cells, column, .less, "2025") == Array(cells[...2]))
+    #expect(try passing(cells, column, .lessOrEqual, "2024-04") == Array(cells[...1]))
+    #expect(try passing(cells, column, .equal, "2024-05-01") == [cells[2]])
+    #expect(try passing(cells, column, .greaterOrEqual, "2024-04-01 08:30") == Array(cells[1...3]))
+    #expect(try passing(cells, column, .greater, "2024") == [cells[3], cells[7]])
+    #expect(try passing(cells, column, .equal, "2024-04-31") == [cells[4]])
+    #expect(
+      try passing(cells, column, .notEqual, "2024") == Array(cells[3...]))
+    #expect(try passing(cells, column, .less, "2024-04-01T08") == [cells[0]])
   }
 
   @Test func textNumbers() throws {
