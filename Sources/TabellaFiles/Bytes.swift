@@ -52,8 +52,8 @@ extension ByteSource {
 
 /// A file at the end of a path, opened for reading.
 ///
-/// Never blocks in opening (a FIFO without a writer reads as empty) and never becomes a terminal's
-/// owner. The descriptor is closed with the object.
+/// Never blocks in opening (a FIFO waits for its writer when it is first read) and never becomes a
+/// terminal's owner. The descriptor is closed with the object.
 public final class OpenFile {
   public let descriptor: Int32
   public let fingerprint: Fingerprint
@@ -85,11 +85,20 @@ public final class OpenFile {
   public func bytes() -> any ByteSource {
     if fingerprint.kind == S_IFREG, fingerprint.size > 0 { return FileBytes(self) }
     // A pipe, a device, or a file of /proc, whose size is said to be 0.
+    var awaitsWriter = fingerprint.kind == S_IFIFO
     return SpooledBytes { [self] buffer throws(TableError) in
-      try readRetrying("cannot be read") {
+      if awaitsWriter { awaitWriter() }
+      awaitsWriter = false
+      return try readRetrying("cannot be read") {
         Glibc.read(descriptor, buffer.baseAddress, buffer.count)
       }
     }
+  }
+
+  /// Waits until a FIFO has been opened by a writer; read before that, it would seem to be empty.
+  private func awaitWriter() {
+    var pipe = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    while poll(&pipe, 1, -1) < 0, errno == EINTR {}
   }
 }
 

@@ -10,7 +10,9 @@ public struct ProcessesProvider: Provider {
 
   public func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
     guard request.location.isEmpty else {
-      throw TableError(.invalidArgument, "takes no path; write processes: alone")
+      throw TableError(
+        .invalidArgument,
+        "the provider processes opens no path, only processes: with nothing behind it")
     }
     return try ProcessesSource()
   }

@@ -97,14 +97,14 @@ final class ProcessesSource: ProviderSource, TableIdentity {
       throw TableError(
         .notFound, "that is no id of a process; one is like 1234.567890.3f2a9c10deadbeef")
     }
-    guard let row = snapshot.row(ofPID: pid) else { throw ended(pid) }
+    guard let row = snapshot.row(ofPID: pid) else { throw ended(id) }
     try makeID(of: snapshot.process(row, .process), row)
-    guard self.id.elementsEqual(id.utf8) else { throw ended(pid) }
+    guard self.id.elementsEqual(id.utf8) else { throw ended(id) }
     return IndexPath(section: 0, row: row)
   }
 
-  private func ended(_ pid: Int32) -> TableError {
-    TableError(.notFound, "process \(pid) has ended")
+  private func ended(_ id: String) -> TableError {
+    TableError(.notFound, "the process \(id) has ended, or never was")
   }
 
   func version() throws(TableError) -> Version? {

@@ -68,8 +68,8 @@ enum ConditionValue {
     func wrong(_ what: String) -> TableError {
       TableError(
         .invalidArgument,
-        "\(column.name) \(condition.comparison.rawValue) \(text): \(text.isEmpty ? "nothing" : text) is no \(what)",
-        column: condition.column)
+        "\(column.name) \(condition.comparison.rawValue) \(text): \(text.isEmpty ? "nothing" : text) is no \(what)"
+      )
     }
     if condition.comparison == .matches || condition.comparison == .doesNotMatch {
       self = .pattern(try ByteRegex(condition.value))

@@ -55,7 +55,8 @@ extension Command {
       let (end, overflow) = position.addingReportingOverflow(rows)
       guard !overflow else { throw TableError(.misbehaved, "there are more than 2^63 rows") }
       let title = try table.source.sections?.title(.header, ofSection: section)
-      counts.append((title, range.clamped(to: position..<end).count))
+      let shown = range.clamped(to: position..<end).count
+      if shown > 0 || rows == 0 { counts.append((title, shown)) }
       position = end
       if section == table.section { break }
       section += 1

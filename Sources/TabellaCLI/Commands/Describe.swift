@@ -33,7 +33,8 @@ extension Command {
       description = try describeTable(invocation, operand, host)
     }
     try output.write(
-      invocation.isJSON ? description.text + "\n" : outline(description, indent: ""))
+      invocation.isJSON
+        ? description.text + "\n" : Outline(missing: output.missing).text(of: description))
     return .done
   }
 
@@ -42,10 +43,10 @@ extension Command {
   ) throws(Failure) -> JSONValue {
     let table = try openTable(operand, invocation, host)
     return try Failure.about(operand.text) { () throws(TableError) in
-      let sections = try table.source.numberOfSections()
-      let rows: JSONValue =
+      let sections = try table.source.numberOfSections(knowing: countedUpTo)
+      let rows =
         sections.value > 0
-        ? .string(try table.source.numberOfRows(inSection: 0, knowing: 0).description) : .null
+        ? try table.source.numberOfRows(inSection: 0, knowing: countedUpTo) : nil
       return .object([
         "location": .string(table.location.description), "provider": .string(table.manifest.id),
         "version": try table.source.version().map { .string($0.token) } ?? .null,
@@ -53,9 +54,16 @@ extension Command {
         "capabilities": .array(capabilities(of: table.source).map { .string($0) }),
         "columns": .array(table.source.columns.map { columnJSON($0) }),
         "options": .array(table.manifest.options.map { optionJSON($0) }),
-        "sections": .string(sections.description), "rows known in section 0": rows,
+        "sections": countJSON(sections), "rows in section 0": rows.map { countJSON($0) } ?? .null,
       ])
     }
+  }
+
+  /// How far it is worth counting to say how large a table is; `count` goes to the end.
+  private static let countedUpTo = 10_000
+
+  private static func countJSON(_ count: Count) -> JSONValue {
+    .object(["count": .number("\(count.value)"), "exact": .boolean(count.isExact)])
   }
 
   private static func describeRow(
@@ -88,6 +96,9 @@ extension Command {
         }
       }
       if !elements.isEmpty { members["supplementary"] = .object(elements) }
+      if let location = try source.accessories?.location(forRowAt: path) {
+        members["accessory"] = cellJSON(.text(location))
+      }
       return .object(members)
     }
   }

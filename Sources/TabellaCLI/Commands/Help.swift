@@ -35,7 +35,8 @@ private var overview: String {
     \(commands.joined())
     A LOCATION is a path (data.csv), SCHEME:REST (processes:, csv:odd.name), or - for standard
     input, with --provider. Several locations are one table.
-    `tabella help COMMAND` tells more; `tabella providers` lists what can be opened.
+    `tabella help COMMAND` tells more; `tabella providers` lists what can be opened;
+    `tabella --version` says which one this is.
 
     """
 }

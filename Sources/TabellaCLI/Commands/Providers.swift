@@ -41,7 +41,12 @@ extension Command {
 
 /// What a provider claims, in a few words.
 func claims(_ manifest: Manifest) -> String {
-  (manifest.schemes.map { "\($0):" } + manifest.patterns).joined(separator: " ")
+  let paths = manifest.patterns.map { pattern in
+    guard pattern == "*" else { return pattern }
+    return manifest.accepts.map { $0 == .file ? "any file" : "any folder" }.sorted()
+      .joined(separator: ", ")
+  }
+  return (manifest.schemes.map { "\($0):" } + paths).joined(separator: " ")
 }
 
 /// A provider as JSON, as its manifest describes it.
@@ -53,6 +58,7 @@ func providerJSON(_ entry: Catalogue.Entry) -> JSONValue {
     "contract": .string(manifest.contract), "library": .string(entry.library),
     "shipped": .boolean(entry.isShipped), "summary": .string(manifest.summary),
     "schemes": texts(manifest.schemes), "patterns": texts(manifest.patterns),
+    "accepts": texts(manifest.accepts.map(\.rawValue).sorted()),
     "capabilities": texts(manifest.capabilities),
     "options": .array(manifest.options.map { optionJSON($0) }),
     "columns": manifest.columns.map { .array($0.map { columnJSON($0) }) } ?? .null,

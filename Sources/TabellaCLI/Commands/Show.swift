@@ -41,7 +41,9 @@ extension Command {
     _ invocation: Invocation, _ output: Output, command: String, defaultFormat: String
   ) throws(Failure) -> ExitStatus {
     let table = try ShapedTable(invocation, command: command)
-    let shown = ShownTable(table, hasHeader: invocation.hasHeader)
+    let shown = ShownTable(
+      table, hasHeader: invocation.hasHeader,
+      hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil)
     var format = Formats.make(invocation.format ?? defaultFormat, output)
     let failure = try write(shown, invocation, &format)
     try format.end(failure: failure)

@@ -24,9 +24,12 @@ struct ShownTable {
   /// The columns shown.
   let columns: [Column]
   let hasHeader: Bool
+  /// Whether a section without rows is not worth a line: where rows are searched for.
+  let hidesEmptySections: Bool
 
-  init(_ table: ShapedTable, hasHeader: Bool) {
+  init(_ table: ShapedTable, hasHeader: Bool, hidesEmptySections: Bool = false) {
     self.table = table
+    self.hidesEmptySections = hidesEmptySections
     columns = table.columns.map { table.source.columns[$0] }
     self.hasHeader = hasHeader
   }

@@ -17,6 +17,8 @@ struct TableFormat: Format {
   private var held: [Line] = []
   private var heldRows = 0
   private var hasSection = false
+  /// The section that has begun, until its title is put.
+  private var begun: ShownSection?
 
   /// A line that is not laid out yet.
   private enum Line {
@@ -30,6 +32,14 @@ struct TableFormat: Format {
   mutating func begin(_ table: ShownTable) { self.table = table }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
+    begun = section
+    if table?.hidesEmptySections == false { try putTitle() }
+  }
+
+  /// Puts the title of the section that has begun, once.
+  private mutating func putTitle() throws(Failure) {
+    guard let section = begun else { return }
+    begun = nil
     if hasSection { try put(.blank) }
     hasSection = true
     if let title = section.header { try put(.title(SafeText(title))) }
@@ -38,6 +48,7 @@ struct TableFormat: Format {
   mutating func write(_ rows: ShownRows) throws(Failure) {
     guard let table else { return }
     let batch = rows.batch
+    if batch.rowCount > 0 { try putTitle() }
     for row in 0..<batch.rowCount {
       let cells = zip(batch.columns, table.columns).map { cell($0, $1, row) }
       heldRows += 1
@@ -46,7 +57,7 @@ struct TableFormat: Format {
   }
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
-    if let footer = section.footer { try put(.title(SafeText(footer))) }
+    if begun == nil, let footer = section.footer { try put(.title(SafeText(footer))) }
   }
 
   mutating func end(failure: Failure?) throws(Failure) {

@@ -73,7 +73,7 @@ struct Invocation {
       } catch {
         throw Failure(
           status: error.status, subject: command, code: error.code,
-          message: "\(name) \(value.text): \(error.message)")
+          message: "\(name) \(value.text): \(error.about(command: command).message)")
       }
     }
   }

@@ -22,7 +22,8 @@ extension OptionSpec {
   ) { invocation, value throws(Failure) in invocation.filters.append(value) }
 
   static let search = OptionSpec(
-    names: ["--search"], argument: "TEXT", summary: "only rows with this text in some column"
+    names: ["--search"], argument: "TEXT",
+    summary: "only rows with this text in some column; whatever the case, if it has no capital"
   ) { invocation, value throws(Failure) in invocation.search = value.bytes }
 
   static let sectionBy = OptionSpec(
@@ -31,7 +32,8 @@ extension OptionSpec {
   ) { invocation, value throws(Failure) in invocation.sectionBy = value.text }
 
   static let sort = OptionSpec(
-    names: ["--sort"], argument: "COLUMN[:desc],…", summary: "sort within sections"
+    names: ["--sort"], argument: "COLUMN[:desc],…",
+    summary: "sort within sections, upwards or down"
   ) { invocation, value throws(Failure) in invocation.sort = value.text }
 
   static let section = OptionSpec(
@@ -49,10 +51,12 @@ extension OptionSpec {
 
   static let rows = OptionSpec(
     names: ["--rows"], argument: "A..B",
-    summary: "rows A to B only, counted from 0 through the sections, both included"
+    summary: "rows A to B only, counted from 0 through the sections, both included; A.. to the end"
   ) { invocation, value throws(Failure) in
     let text = value.text
-    guard let dots = text.range(of: "..") else { throw .usage("must be A..B, as in 0..9") }
+    guard let dots = text.range(of: "..") else {
+      throw .usage("must be A..B, A.. or ..B, as in 0..9")
+    }
     let (first, last) = (text[..<dots.lowerBound], text[dots.upperBound...])
     guard let lower = first.isEmpty ? 0 : number(first),
       let upper = last.isEmpty ? Int.max : number(last), lower <= upper

@@ -28,6 +28,17 @@ struct ColumnNames {
         : "there is no column \(name); there are \(names.joined(separator: ", "))")
   }
 
+  /// What is wrong with an item of a list.
+  private func unknown(item: Substring, _ suffixes: [String]) -> Failure {
+    if item.isEmpty { return .usage("the name of a column is missing") }
+    var rest = item
+    if !suffixes.isEmpty, take(from: &rest, where: { $0.hasPrefix(":") }) != nil {
+      return .usage(
+        "\(item): there is no \(rest); there are \(suffixes.joined(separator: ", "))")
+    }
+    return unknown(String(item))
+  }
+
   /// Takes a column's name off the front of a text, if `follows` accepts what is left of it.
   func take(
     from text: inout Substring, where follows: (Substring) -> Bool
@@ -53,9 +64,7 @@ struct ColumnNames {
         let ends = [""] + suffixes
         return ends.contains { rest == $0 || rest.hasPrefix($0 + ",") }
       }
-      guard let column else {
-        throw unknown(String(rest.prefix { $0 != "," && (suffixes.isEmpty || $0 != ":") }))
-      }
+      guard let column else { throw unknown(item: rest.prefix { $0 != "," }, suffixes) }
       let suffix = suffixes.first { rest.hasPrefix($0) }
       rest = rest.dropFirst(suffix?.count ?? 0)
       items.append((column, suffix))

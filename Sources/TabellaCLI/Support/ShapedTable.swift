@@ -43,6 +43,9 @@ struct ShapedTable {
     guard !invocation.operands.isEmpty else {
       throw .usage("a location is missing", command: command)
     }
+    guard invocation.operands.count(where: { $0.text == "-" }) < 2 else {
+      throw .usage("standard input (-) can be read only once", command: command)
+    }
     let tables = try ShapedTable.open(invocation)
     self.tables = tables
     let subject = tables.map(\.location.description).joined(separator: " ")
@@ -73,8 +76,7 @@ struct ShapedTable {
     }
   }
 
-  /// Opens all locations. Of several each gets the options that its provider has; one that none has
-  /// is refused by the first.
+  /// Opens all locations. Of several each gets the options that its provider has.
   private static func open(_ invocation: Invocation) throws(Failure) -> [OpenedTable] {
     let host = Host()
     guard invocation.operands.count > 1 else {
@@ -88,11 +90,14 @@ struct ShapedTable {
       }
     }
     let known = declared.reduce(into: Set<String>()) { $0.formUnion($1) }
+    if let name = invocation.options.keys.sorted().first(where: { !known.contains($0) }) {
+      throw .usage(
+        "no provider of these locations has the option \(name); they have \(known.sorted().joined(separator: ", "))"
+      )
+    }
     return try zip(invocation.operands, declared).map { pair throws(Failure) in
       var own = invocation
-      own.options = invocation.options.filter {
-        pair.1.contains($0.key) || !known.contains($0.key)
-      }
+      own.options = invocation.options.filter { pair.1.contains($0.key) }
       return try openTable(pair.0, own, host)
     }
   }
@@ -158,6 +163,13 @@ struct ShapedTable {
       } else if let sign = value.firstIndex(of: comparison.rawValue.utf8.first ?? 0) {
         value = value[(sign + comparison.rawValue.utf8.count)...]
       }
+      // `==` and `<>` are no operators here, and a value like that would be found nowhere.
+      if let sign = value.first, "=<>~!".utf8.contains(sign) {
+        let signs = String(decoding: value.prefix { "=<>~!".utf8.contains($0) }, as: UTF8.self)
+        throw .usage(
+          "--filter \(argument.text): there is no operator \(comparison.rawValue)\(signs); put a blank before a value that begins with \(signs)"
+        )
+      }
       value = value.drop { $0 == 32 }
       while value.last == 32 { value.removeLast() }
       if value.count >= 2, value.first == value.last,
@@ -206,23 +218,39 @@ extension TableDataSource {
   /// The section that `TITLE`, `INDEX` or `title:TITLE` names.
   fileprivate func section(named text: String) throws(TableError) -> Int {
     if let index = Int(text), index >= 0, text.utf8.allSatisfy({ 48...57 ~= $0 }) {
-      guard try numberOfSections(knowing: index + 1).value > index else { throw .noSection(index) }
+      let count = try numberOfSections(knowing: index + 1).value
+      guard count > index else {
+        throw TableError(
+          .notFound,
+          "there is no section number \(index), counted from 0; there are \(count) (title:\(text) is a title)"
+        )
+      }
       return index
     }
     let title = text.hasPrefix("title:") ? String(text.dropFirst(6)) : text
     var section = 0
+    var titles: [String] = []
     while try numberOfSections(knowing: section + 1).value > section {
-      if try sections?.title(.header, ofSection: section) == title { return section }
+      let found = try sections?.title(.header, ofSection: section)
+      if found == title { return section }
+      if let found, titles.count < 50 { titles.append(found) }
       section += 1
     }
     throw TableError(
-      .notFound, "there is no section titled \(title); there are \(section) sections")
+      .notFound,
+      titles.isEmpty
+        ? "there is no section titled \(title); sections have no titles here"
+        : "there is no section titled \(title); there are \(titles.joined(separator: ", "))\(section > titles.count ? ", and others" : "")"
+    )
   }
 
   /// Where a title of the index leads.
   fileprivate func indexPath(forTitle title: String) throws(TableError) -> IndexPath {
-    guard let sectionIndex else { throw TableError(.notSupported, "the table has no index") }
-    let titles = try sectionIndex.sectionIndexTitles()
+    let titles = try sectionIndex?.sectionIndexTitles() ?? []
+    guard let sectionIndex, !titles.isEmpty else {
+      throw TableError(
+        .notFound, "the table has no index; --section TITLE shows the section with a title")
+    }
     guard let index = titles.firstIndex(of: title) else {
       let some = titles.prefix(50).joined(separator: ", ")
       throw TableError(.notFound, "there is no index title \(title); there are \(some)")

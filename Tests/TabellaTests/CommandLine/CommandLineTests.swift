@@ -368,6 +368,17 @@ import Testing
     #expect(result.status == 0 && result.text.contains("a  text"), "\(result.errors)")
   }
 
+  /// A FIFO that nobody had opened for writing yet counted as empty.
+  @Test func waitsForTheWriterOfAPipe() throws {
+    let result = try run(
+      "/bin/sh",
+      [
+        "-c",
+        "mkfifo p && { sleep 0.3; seq 3 > p; } & sleep 0.1; '\(buildFolder)/tabella' count text:p",
+      ], directory: folder.path)
+    #expect(result.status == 0 && result.text == "3\n", "\(result.errors)")
+  }
+
   @Test func readsStandardInput() throws {
     let result = try run(
       "/bin/sh", ["-c", "printf 'a\\n1\\n' | '\(buildFolder)/tabella' count - --provider csv"])
@@ -430,7 +441,15 @@ import Testing
     let table = try json(tabella("describe", people, "--json"))
     #expect(table["provider"] as? String == "csv" && table["order"] as? String == "stable")
     let row = try tabella("describe", people, "1")
-    #expect(row.text.contains("Grace") && row.text.contains("none"))
+    #expect(row.text.contains("Grace") && row.text.contains("∅"))
+    #expect(try tabella("describe", people).text.contains("\nrows in section 0: 3\n"))
+    try folder.write("notes.txt", "one\ntwo\n")
+    #expect(
+      try tabella("describe", folder.path, "0", "-o", "hidden=false").text
+        .contains("accessory: "))
+    #expect(
+      try tabella("describe", folder.path + "/notes.txt", "0").text.contains(
+        "  preview:\n    one\n    two\n"))
     let byID = try #require(try json(tabella("describe", people, "2", "--json"))["id"] as? String)
     #expect(try tabella("describe", people, "id:\(byID)").text.contains("Linus"))
     #expect(try tabella("describe", "processes").text.contains("pid"))

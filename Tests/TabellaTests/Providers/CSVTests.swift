@@ -170,8 +170,6 @@ import Testing
     }
     #expect(code(folder.path + "/absent.csv") == .notFound)
     #expect(code(folder.path) == .invalidArgument)
-    mkfifo(folder.path + "/pipe.csv", 0o600)
-    #expect(code(folder.path + "/pipe.csv") == nil)
   }
 
   @Test func filesOfProcHaveContent() throws {
