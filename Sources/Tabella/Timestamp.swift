@@ -80,6 +80,13 @@ extension Timestamp: CustomStringConvertible {
   /// Parses an RFC 3339 date (`2024-02-29`) or date and time with a zone
   /// (`2024-02-29T12:00:00.5+01:00`; a space may stand for the T); nil for anything else.
   public init?(rfc3339 text: UnsafeRawBufferPointer) {
+    guard let nanoseconds = Timestamp.nanoseconds(rfc3339: text).flatMap({ Int64(exactly: $0) })
+    else { return nil }
+    self.nanoseconds = nanoseconds
+  }
+
+  /// The same for the years 0 to 9999, in nanoseconds since 1970.
+  static func nanoseconds(rfc3339 text: UnsafeRawBufferPointer) -> Int128? {
     var at = 0
     func digits(_ count: Int) -> Int64? {
       guard at + count <= text.count else { return nil }
@@ -131,17 +138,17 @@ extension Timestamp: CustomStringConvertible {
       }
       guard at == text.count else { return nil }
     }
-    self.init(seconds: second, nanoseconds: fraction)
+    return Int128(second) * 1_000_000_000 + Int128(fraction)
   }
 }
 
-private func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
+func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
   let quotient = value / divisor
   return value % divisor < 0 ? quotient - 1 : quotient
 }
 
 // Days to dates and back: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
-private func civilDate(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+func civilDate(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
   let shifted = days + 719_468
   let era = floorDivide(shifted, 146_097)
   let dayOfEra = shifted - era * 146_097

@@ -56,10 +56,10 @@ public struct Condition: Hashable, Sendable {
 /// A value of a condition, as its column's type wants it.
 enum ConditionValue {
   /// Whole numbers within a range are equal to it; an empty range lies between two numbers.
-  case integers(below: Int64, upTo: Int64)
+  case integers(below: Int128, upTo: Int128)
   case real(Double)
   case boolean(Bool)
-  case text([UInt8], number: Double?, dates: ClosedRange<Int64>?)
+  case text([UInt8], number: NumberText?, dates: ClosedRange<Int128>?)
   case binary([UInt8])
   case pattern(ByteRegex)
 
@@ -78,7 +78,7 @@ enum ConditionValue {
     switch column.type {
     case .text:
       self = .text(
-        condition.value, number: condition.value.withUnsafeBytes { Tabella.number(in: $0) },
+        condition.value, number: condition.value.withUnsafeBytes { NumberText($0) },
         dates: Timestamp.range(prefix: condition.value))
     case .binary: self = .binary(condition.value)
     case .boolean:
@@ -97,23 +97,15 @@ enum ConditionValue {
       }
       self = .real(value)
     case .integer:
-      if let value = Int64(text) {
-        self = .integers(below: value, upTo: value)
-      } else if let value = ConditionValue.number(condition.value, column.unit) {
-        self = ConditionValue.integers(at: value)
-      } else {
+      guard let value = ConditionValue.number(condition.value, column.unit) else {
         throw wrong("number")
       }
+      let isPlain = condition.value.withUnsafeBytes { NumberText($0) } != nil
+      // A number with a unit is as exact as a double, any other one as it is written.
+      let exact = isPlain ? condition.value : Array(value.description.utf8)
+      let bounds = exact.withUnsafeBytes { DecimalText($0) }.bounds
+      self = .integers(below: bounds.above, upTo: bounds.below)
     }
-  }
-
-  /// The integers that equal a number: one, or none, with the place where it would be.
-  private static func integers(at value: Double) -> ConditionValue {
-    let (lower, upper) = (value.rounded(.down), value.rounded(.up))
-    guard lower >= -0x1p63, upper < 0x1p63 else { return .real(value) }
-    return lower == upper
-      ? .integers(below: Int64(value), upTo: Int64(value))
-      : .integers(below: Int64(upper), upTo: Int64(lower))
   }
 
   /// A number with a unit that fits the column.
@@ -143,74 +135,44 @@ enum ConditionValue {
 }
 
 extension Timestamp {
-  /// The moment that a text names: an RFC 3339 date, or a date and time as far as it goes and in UTC if
-  /// it has no zone (`2024-05-01 12:30`); nil if it is none.
-  init?(text: UnsafeRawBufferPointer) {
+  /// The nanoseconds since 1970 of the moment that a text names: an RFC 3339 date, or a date and time
+  /// as far as it goes and in UTC if it has no zone (`2024-05-01 12:30`); nil if it is none.
+  static func nanoseconds(text: UnsafeRawBufferPointer) -> Int128? {
     guard text.count >= 10, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-") else {
       return nil
     }
-    if let moment = Timestamp(rfc3339: text) {
-      self = moment
-    } else if let moment = Timestamp.moment(Array(text) + [UInt8(ascii: "Z")]) {
-      self = moment
-    } else if let start = Timestamp.range(prefix: Array(text))?.lowerBound {
-      self.init(nanoseconds: start)
-    } else {
-      return nil
-    }
+    return nanoseconds(rfc3339: text) ?? moment(Array(text) + [UInt8(ascii: "Z")])
+      ?? range(prefix: Array(text))?.lowerBound
   }
 
   /// The nanoseconds from the first to the last that a date begins with: a year, a month, a day, an
   /// hour, a minute, a second, or a moment; nil if it is none of these.
-  static func range(prefix: [UInt8]) -> ClosedRange<Int64>? {
+  static func range(prefix: [UInt8]) -> ClosedRange<Int128>? {
     let text = prefix.map { $0 == 32 ? UInt8(ascii: "T") : $0 }
     // A date as such is all of its day.
-    if text.count != 10, let moment = text.withUnsafeBytes({ Timestamp(rfc3339: $0) }) {
-      return moment.nanoseconds...moment.nanoseconds
-    }
+    if text.count != 10, let moment = moment(text) { return moment...moment }
     let whole = Array("0000-01-01T00:00:00Z".utf8)
     guard [4, 7, 10, 13, 16, 19].contains(text.count),
       let start = moment(text + whole[text.count...])
     else { return nil }
-    let end: Timestamp?
+    let second: Int128 = 1_000_000_000
     switch text.count {
-    case 4: end = moment(next(text, 0..<4) + whole[4...])
+    case 4: return start...(start + daysInYear(text) * 86_400 * second - 1)
     case 7:
-      let isLast = text[5...].elementsEqual("12".utf8)
-      end =
-        isLast
-        ? moment(next(text, 0..<4)[..<4] + whole[4...]) : moment(next(text, 5..<7) + whole[7...])
-    case 10: end = Timestamp(nanoseconds: start.nanoseconds.advancedUp(by: 86_400_000_000_000))
-    case 13: end = Timestamp(nanoseconds: start.nanoseconds.advancedUp(by: 3_600_000_000_000))
-    case 16: end = Timestamp(nanoseconds: start.nanoseconds.advancedUp(by: 60_000_000_000))
-    default: end = Timestamp(nanoseconds: start.nanoseconds.advancedUp(by: 1_000_000_000))
+      let days = (28...31).last { moment(text + Array("-\($0)".utf8)) != nil } ?? 31
+      return start...(start + Int128(days) * 86_400 * second - 1)
+    case 10: return start...(start + 86_400 * second - 1)
+    case 13: return start...(start + 3_600 * second - 1)
+    case 16: return start...(start + 60 * second - 1)
+    default: return start...(start + second - 1)
     }
-    return start.nanoseconds...((end?.nanoseconds ?? .max) - 1)
   }
 
-  private static func moment(_ text: some Collection<UInt8>) -> Timestamp? {
-    Array(text).withUnsafeBytes { Timestamp(rfc3339: $0) }
+  private static func moment(_ text: some Collection<UInt8>) -> Int128? {
+    Array(text).withUnsafeBytes { nanoseconds(rfc3339: $0) }
   }
 
-  /// The text with the number in a range of it one higher.
-  private static func next(_ text: [UInt8], _ range: Range<Int>) -> [UInt8] {
-    var text = text
-    for index in range.reversed() {
-      if text[index] == UInt8(ascii: "9") {
-        text[index] = UInt8(ascii: "0")
-      } else {
-        text[index] += 1
-        break
-      }
-    }
-    return text
-  }
-}
-
-extension Int64 {
-  /// The sum, or the largest number there is.
-  fileprivate func advancedUp(by other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? .max : sum
+  private static func daysInYear(_ year: [UInt8]) -> Int128 {
+    moment(year + Array("-02-29".utf8)) == nil ? 365 : 366
   }
 }

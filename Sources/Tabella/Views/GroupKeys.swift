@@ -110,11 +110,7 @@ struct GroupKeys {
       cells.withBytes(at: row) { key += Array(GroupKeys.letter(of: $0).utf8) }
     case .day, .month:
       let length = grouping.by == .day ? 10 : 7
-      if let date = GroupKeys.date(cells, row) {
-        date.withRFC3339 { key.append(contentsOf: $0.prefix(length)) }
-      } else {
-        key += Array("other".utf8)
-      }
+      if !appendDate(cells, row, length) { key += Array("other".utf8) }
     case .size:
       key.append(
         SizeClass.number(
@@ -131,13 +127,36 @@ struct GroupKeys {
     return scalar.properties.uppercaseMapping
   }
 
-  private static func date(_ cells: ColumnBatch, _ row: Int) -> Timestamp? {
-    guard cells.type == .text else { return Timestamp(nanoseconds: cells.integer(row)) }
+  /// Appends the first characters of a date in UTC; false if the cell is none of the years 0 to 9999.
+  private mutating func appendDate(_ cells: ColumnBatch, _ row: Int, _ length: Int) -> Bool {
+    guard let day = GroupKeys.day(cells, row) else { return false }
+    let date = civilDate(day)
+    guard 0...9999 ~= date.year else { return false }
+    for (value, divisor) in [(date.year, 1000 as Int64), (date.month, 10), (date.day, 10)] {
+      if divisor == 10 { key.append(UInt8(ascii: "-")) }
+      var divisor = divisor
+      while divisor > 0 {
+        key.append(UInt8(truncatingIfNeeded: 48 + value / divisor % 10))
+        divisor /= 10
+      }
+    }
+    key.removeLast(10 - length)
+    return true
+  }
+
+  /// The day of a date, counted from 1970.
+  private static func day(_ cells: ColumnBatch, _ row: Int) -> Int64? {
+    let length: Int64 = 86_400_000_000_000
+    if cells.type == .date { return floorDivide(cells.integer(row), length) }
     return cells.withBytes(at: row) { text in
       // A date and time without a zone is a date all the same.
-      Timestamp(rfc3339: text)
+      let moment =
+        Timestamp.nanoseconds(rfc3339: text)
         ?? (text.count > 10
-          ? Timestamp(rfc3339: UnsafeRawBufferPointer(rebasing: text[..<10])) : nil)
+          ? Timestamp.nanoseconds(rfc3339: UnsafeRawBufferPointer(rebasing: text[..<10])) : nil)
+      return moment.map {
+        Int64((($0 % Int128(length)) < 0 ? $0 - Int128(length) : $0) / Int128(length))
+      }
     }
   }
 

@@ -1,10 +1,97 @@
 /// The number that a text is, if it is one: JSON's syntax, a `+` allowed, blanks around allowed.
 ///
-/// The nearest double, so that equal texts and equal numbers compare equal.
-/// - Complexity: O(bytes). Up to 19 digits and small exponents take no memory.
-func number(in text: UnsafeRawBufferPointer) -> Double? {
-  var reader = NumberReader(text: text)
-  return reader.read()
+/// - Complexity: O(bytes). Up to 15 digits and small exponents take no memory.
+struct NumberText {
+  /// The nearest double.
+  let value: Double
+  /// Whether no other number of this kind has the same double: 15 digits are exact in both directions.
+  let isShort: Bool
+
+  init?(_ text: UnsafeRawBufferPointer) {
+    var reader = NumberReader(text: text)
+    guard let value = reader.read() else { return nil }
+    self.value = value
+    isShort = reader.isShort
+  }
+
+  /// Orders numbers exactly, however many digits they have: below 0, 0 or above.
+  static func compare(
+    _ left: NumberText, _ leftText: UnsafeRawBufferPointer,
+    _ right: NumberText, _ rightText: UnsafeRawBufferPointer
+  ) -> Int {
+    if left.value != right.value { return left.value < right.value ? -1 : 1 }
+    if left.isShort && right.isShort { return 0 }
+    return DecimalText.compare(DecimalText(leftText), DecimalText(rightText))
+  }
+}
+
+/// The nearest double of the number that a text is, if it is one; see ``NumberText``.
+func number(in text: UnsafeRawBufferPointer) -> Double? { NumberText(text)?.value }
+
+/// A number of any length, digit by digit: 0.d₁d₂d₃… × 10^point.
+struct DecimalText {
+  private(set) var isNegative = false
+  /// From the first that is not 0 to the last that is not; none for zero.
+  private(set) var digits: [UInt8] = []
+  private(set) var point = 0
+
+  /// The number that a text is; it must be one by ``NumberText``.
+  init(_ text: UnsafeRawBufferPointer) {
+    var fraction = 0
+    var isFraction = false
+    var exponent: (value: Int, isNegative: Bool)?
+    for byte in text {
+      switch byte {
+      case 48...57:
+        if let (value, isNegative) = exponent {
+          // No text is long enough to tell what lies beyond.
+          exponent = (min(value * 10 + Int(byte - 48), 1 << 53), isNegative)
+        } else {
+          if !digits.isEmpty || byte != 48 { digits.append(byte - 48) }
+          if isFraction { fraction += 1 }
+        }
+      case UInt8(ascii: "."): isFraction = true
+      case UInt8(ascii: "e"), UInt8(ascii: "E"): exponent = (0, false)
+      case UInt8(ascii: "-"):
+        if exponent == nil { isNegative = true } else { exponent = (0, true) }
+      default: break
+      }
+    }
+    point = digits.count - fraction
+    if let (value, isNegative) = exponent { point += isNegative ? -value : value }
+    while digits.last == 0 { digits.removeLast() }
+    if digits.isEmpty { (isNegative, point) = (false, 0) }
+  }
+
+  /// The number that a double of at most 15 digits was made of.
+  init(_ value: Double) {
+    self = Array(value.description.utf8).withUnsafeBytes { DecimalText($0) }
+  }
+
+  static func compare(_ left: DecimalText, _ right: DecimalText) -> Int {
+    if left.sign != right.sign { return left.sign < right.sign ? -1 : 1 }
+    let order =
+      left.point != right.point
+      ? left.point < right.point ? -1 : 1
+      : left.digits == right.digits
+        ? 0 : left.digits.lexicographicallyPrecedes(right.digits) ? -1 : 1
+    return left.isNegative ? -order : order
+  }
+
+  private var sign: Int { digits.isEmpty ? 0 : isNegative ? -1 : 1 }
+
+  /// The next whole numbers below and above, or twice itself if it is whole; of what is far beyond 64
+  /// bits something else that is.
+  var bounds: (below: Int128, above: Int128) {
+    guard point <= 30 else { return isNegative ? (.min, .min) : (.max, .max) }
+    var whole: Int128 = 0
+    for index in 0..<max(0, point) {
+      whole = whole * 10 + Int128(index < digits.count ? digits[index] : 0)
+    }
+    if isNegative { whole = -whole }
+    if digits.count <= max(0, point) { return (whole, whole) }
+    return isNegative ? (whole - 1, whole) : (whole, whole + 1)
+  }
 }
 
 private struct NumberReader {
@@ -15,6 +102,8 @@ private struct NumberReader {
   var exponent = 0
   /// Whether digits were left out of the mantissa.
   var isLong = false
+  /// Whether the double has no other text, but for zeros.
+  var isShort: Bool { !isLong && mantissa < 1_000_000_000_000_000 && -22...22 ~= exponent }
 
   /// Powers of ten that a double holds exactly.
   private static let powers: [Double] = [

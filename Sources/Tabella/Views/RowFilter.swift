@@ -56,12 +56,12 @@ struct RowFilter {
     switch test.value {
     case .integers(let below, let upTo):
       keep(column, comparison) { row in
-        let value = column.integer(row)
+        let value = Int128(column.integer(row))
         return comparison.holds(value < below ? -1 : value > upTo ? 1 : 0)
       }
     case .real(let wanted):
       keep(column, comparison) { row in
-        let value = column.type == .integer ? Double(column.integer(row)) : column.real(row)
+        let value = column.real(row)
         if value.isNaN || wanted.isNaN { return comparison == .notEqual }
         return comparison.holds(value < wanted ? -1 : value > wanted ? 1 : 0)
       }
@@ -100,16 +100,17 @@ struct RowFilter {
 
   private static func holds(
     _ comparison: Condition.Comparison, _ cell: UnsafeRawBufferPointer,
-    _ wanted: UnsafeRawBufferPointer, _ wantedNumber: Double?, _ wantedDates: ClosedRange<Int64>?
+    _ wanted: UnsafeRawBufferPointer, _ wantedNumber: NumberText?,
+    _ wantedDates: ClosedRange<Int128>?
   ) -> Bool {
     let isEquality = comparison == .equal || comparison == .notEqual
     if isEquality, cell.count == wanted.count, cell.elementsEqual(wanted) {
       return comparison == .equal
     }
-    if let wantedNumber, let value = number(in: cell) {
-      return comparison.holds(value < wantedNumber ? -1 : value > wantedNumber ? 1 : 0)
+    if let wantedNumber, let number = NumberText(cell) {
+      return comparison.holds(NumberText.compare(number, cell, wantedNumber, wanted))
     }
-    if let wantedDates, let date = Timestamp(text: cell)?.nanoseconds {
+    if let wantedDates, let date = Timestamp.nanoseconds(text: cell) {
       return comparison.holds(
         date < wantedDates.lowerBound ? -1 : date > wantedDates.upperBound ? 1 : 0)
     }

@@ -16,8 +16,8 @@ public struct SortDescriptor: Hashable, Sendable {
 
 /// The keys of rows that are to be sorted, taken out of batches.
 ///
-/// Memory: 8 bytes a row and key, and the bytes of texts that are no numbers; while it sorts 24 bytes a
-/// row in all for one key of numbers.
+/// Memory: 8 bytes a row and key, and the bytes of texts that are no numbers, or of more than 15 digits;
+/// while it sorts 24 bytes a row in all for one key of numbers.
 struct SortKeys {
   /// The columns to read, none twice; a batch has exactly these.
   let columns: [Int]
@@ -73,6 +73,10 @@ private struct KeyColumn {
   /// Where each text ends.
   private var textEnds: [Int] = []
 
+  /// The rows whose number has more digits than its double, ascending, and where their texts are.
+  private var longRows: [UInt32] = []
+  private var longTexts: [Int] = []
+
   mutating func append(_ column: ColumnBatch) {
     for row in 0..<column.count {
       if column.missingCount > 0, column.isMissing(row) {
@@ -86,8 +90,9 @@ private struct KeyColumn {
       case .binary: column.withBytes(at: row) { append(text: $0) }
       case .text:
         column.withBytes(at: row) { text in
-          if let number = number(in: text) {
-            append(number.orderedBits, .number)
+          if let number = NumberText(text) {
+            if !number.isShort { keepLong(text) }
+            append(number.value.orderedBits, .number)
           } else {
             append(text: text)
           }
@@ -112,8 +117,24 @@ private struct KeyColumn {
 
   private mutating func append(text: UnsafeRawBufferPointer) {
     append(UInt64(textEnds.count), .text)
+    keep(text)
+  }
+
+  /// Keeps the text of the number that is appended next.
+  private mutating func keepLong(_ text: UnsafeRawBufferPointer) {
+    longRows.append(UInt32(truncatingIfNeeded: words.count))
+    longTexts.append(textEnds.count)
+    keep(text)
+  }
+
+  private mutating func keep(_ text: UnsafeRawBufferPointer) {
     texts.append(contentsOf: text)
     textEnds.append(texts.count)
+  }
+
+  /// A text that was kept, by its number.
+  private func text(_ number: Int) -> ArraySlice<UInt8> {
+    texts[(number == 0 ? 0 : textEnds[number - 1])..<textEnds[number]]
   }
 
   /// Sorts rows by their keys; equal ones keep their order.
@@ -141,6 +162,44 @@ private struct KeyColumn {
     let turn: UInt64 = isDescending ? .max : 0
     var keys = rows.map { words[Int($0)] ^ turn }
     radixSort(&keys, &rows, isCancelled: isCancelled)
+    if !longRows.isEmpty { sortLong(&rows, keys, isDescending: isDescending, isCancelled) }
+  }
+
+  /// Puts rows that have the same double in the order of all their digits.
+  private func sortLong(
+    _ rows: inout [UInt32], _ keys: [UInt64], isDescending: Bool, _ isCancelled: () -> Bool
+  ) {
+    var start = 0
+    while start < rows.count, !isCancelled() {
+      let end = keys[start...].firstIndex { $0 != keys[start] } ?? keys.count
+      defer { start = end }
+      if end - start == 1 { continue }
+      let numbers = rows[start..<end].map { row in
+        longText(ofRow: row).map { text in text.withUnsafeBytes { DecimalText($0) } }
+          ?? DecimalText(double(ofRow: row))
+      }
+      let order = numbers.indices.sorted { left, right in
+        let order = DecimalText.compare(numbers[left], numbers[right])
+        return order == 0 ? left < right : (order < 0) != isDescending
+      }
+      let old = Array(rows[start..<end])
+      for (place, index) in order.enumerated() { rows[start + place] = old[index] }
+    }
+  }
+
+  private func longText(ofRow row: UInt32) -> ArraySlice<UInt8>? {
+    var low = 0
+    var high = longRows.count
+    while low < high {
+      let middle = (low + high) / 2
+      if longRows[middle] < row { low = middle + 1 } else { high = middle }
+    }
+    return low < longRows.count && longRows[low] == row ? text(longTexts[low]) : nil
+  }
+
+  private func double(ofRow row: UInt32) -> Double {
+    let bits = words[Int(row)]
+    return Double(bitPattern: bits >> 63 == 1 ? bits & ~(1 << 63) : ~bits)
   }
 
   private struct TextKey {

@@ -39,7 +39,7 @@ import Testing
     let dates = type == .text ? Timestamp.range(prefix: bytes) : nil
     func dateOrder(_ cell: Cell) -> Int? {
       guard let dates, case .text(let text) = cell,
-        let date = text.withUnsafeBytes({ Timestamp(text: $0) })?.nanoseconds
+        let date = text.withUnsafeBytes({ Timestamp.nanoseconds(text: $0) })
       else { return nil }
       return date < dates.lowerBound ? -1 : date > dates.upperBound ? 1 : 0
     }
@@ -96,6 +96,42 @@ import Testing
     #expect(try passing(cells, column, .greater, "-1e30") == cells)
     #expect(try passing(cells, column, .equal, "-1e30") == [])
     #expect(try passing(cells, column, .equal, "3.0") == [3])
+  }
+
+  /// A whole number and one with a fraction were compared as doubles.
+  @Test func integersAndFractionsAreExact() throws {
+    let column = Column("n", .integer)
+    let cells: [Cell] = [1, .integer(.max)]
+    #expect(try passing(cells, column, .less, "9223372036854775807.5") == cells)
+    #expect(try passing(cells, column, .greater, "9223372036854775800.0") == [.integer(.max)])
+    #expect(try passing(cells, column, .equal, "9223372036854775807.0") == [.integer(.max)])
+    #expect(try passing(cells, column, .greater, "9223372036854775806.99") == [.integer(.max)])
+    #expect(try passing(cells, column, .less, "1e99999999999999999999") == cells)
+    #expect(try passing([-1, 0], column, .greater, "-0.5") == [0])
+    #expect(try passing([-1, 0], column, .equal, "-1e0") == [-1])
+  }
+
+  /// Ids of 17 digits and more were equal to their neighbours.
+  @Test func longNumbersInTextAreExact() throws {
+    let column = Column("id")
+    let cells: [Cell] = ["9007199254740993", "9007199254740992", "9007199254740992.000000000001"]
+    #expect(try passing(cells, column, .equal, "9007199254740993") == [cells[0]])
+    #expect(try passing(cells, column, .greater, "9007199254740992") == [cells[0], cells[2]])
+    #expect(try passing(["1e400", "1e9999"], column, .less, "1e401") == ["1e400"])
+    #expect(try passing(["1e-400", "0", "-1e-400"], column, .greater, "0") == ["1e-400"])
+    #expect(try passing(["0.1"], column, .less, "0.10000000000000000001") == ["0.1"])
+  }
+
+  /// Dates that no timestamp holds are bounds all the same.
+  @Test func farDatesAreBounds() throws {
+    let column = Column("d", .date)
+    let cells: [Cell] = [.date(Timestamp(nanoseconds: .min)), .date(Timestamp(nanoseconds: 0))]
+    #expect(try passing(cells, column, .less, "9999-12-31") == cells)
+    #expect(try passing(cells, column, .greaterOrEqual, "1678") == [cells[1]])
+    #expect(try passing(cells, column, .greater, "0001") == cells)
+    #expect(
+      try passing(["9999-12-31", "3000-01-01"], Column("t"), .greater, "3000")
+        == ["9999-12-31"])
   }
 
   @Test func datesAreIntervals() throws {

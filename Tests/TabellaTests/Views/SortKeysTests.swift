@@ -173,6 +173,35 @@ enum NaiveOrder {
     }
   }
 
+  /// Numbers of any length are in the order of all their digits, and equal ones keep theirs.
+  @Test(arguments: 0..<40)
+  func longNumbersAreExact(_ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    // Whole numbers around one that a double has, written in several ways.
+    let numbers = (0..<60).map { _ in Int.random(in: -9...9, using: &generator) }
+    let cells = numbers.map { number -> Cell in
+      let value = number < 0 ? -9_007_199_254_740_993 - number : 9_007_199_254_740_993 + number
+      let text = [
+        "\(value)", "\(value).0", "\(value)000e-3", "\(value).000000000000", " \(value)",
+      ].randomElement(using: &generator)!
+      return .text(Array(text.utf8))
+    }
+    func value(_ row: UInt32) -> Int {
+      let number = numbers[Int(row)]
+      return number < 0 ? -9_007_199_254_740_993 - number : 9_007_199_254_740_993 + number
+    }
+    for isDescending in [false, true] {
+      var keys = SortKeys(
+        [SortDescriptor(column: 0, isDescending: isDescending)], in: [Column("t")])
+      keys.append(AwkwardCells.batch([cells], [.text]))
+      let wanted = (0..<UInt32(cells.count)).sorted {
+        value($0) == value($1)
+          ? $0 < $1 : (value($0) < value($1)) != isDescending
+      }
+      #expect(keys.sortedRows { false } == wanted)
+    }
+  }
+
   /// Numbers are read as the standard library reads them.
   @Test(arguments: 0..<20)
   func numbersAreTheLibrarys(_ seed: Int) {
