@@ -17,7 +17,7 @@ extension RecordReader {
     _ numbers: [Int], _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
   ) throws(TableError) -> Int {
     guard let largest = numbers.max() else { return 0 }
-    try index.know(largest + 1)
+    try index.know(past: largest)
     guard largest < index.known else { throw .noRow(largest, inSection: 0, of: index.known) }
     var count = min(numbers.count, max(1, RecordReader.gatherLimit / index.averageSize))
     while true {

@@ -68,6 +68,11 @@ public final class RecordIndex {
     try grow { known >= minimum }
   }
 
+  /// Makes ``known`` count the record with a number, or all.
+  func know(past number: Int) throws(TableError) {
+    try know(number == .max ? .max : number + 1)
+  }
+
   /// About how many bytes a record has, of those known; at least 1.
   var averageSize: Int { max(1, (frontier - offsets[0]) / max(1, known)) }
 

@@ -50,7 +50,7 @@ public final class RecordReader {
     if let page, page.numbers.upperBound == number {
       return try load(number, at: page.end, sizes.next)
     }
-    if number >= index.known { try index.know(number + 1) }
+    if number >= index.known { try index.know(past: number) }
     guard number < index.known else { return nil }
     var position = index.position(before: number)
     // Going on is better than going back.
@@ -181,7 +181,8 @@ public final class RecordReader {
     guard filled < Int(Int32.max) else {
       throw TableError(
         .constraint,
-        "the row at byte \(offset) is larger than 2 GiB (is a quote never closed? see -o quote)",
+        "the row at byte \(offset) is larger than 2 GiB"
+          + (rules.quote == nil ? "" : " (is a quote never closed? see -o quote)"),
         section: 0, row: number)
     }
   }

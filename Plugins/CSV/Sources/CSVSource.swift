@@ -43,13 +43,22 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
     var start = sniffer.start
     if let header, options.hasHeader {
       let fields = header.fields(of: 0)
+      guard fields.count <= CSVSource.mostColumns else {
+        throw TableError(
+          .constraint,
+          "the header has \(fields.count) cells; a table has at most \(CSVSource.mostColumns) columns (is the delimiter right? see -o delimiter, -o header=false)"
+        )
+      }
       names = fields.map { cells.name(header, $0, isLast: $0 == fields.last) }
       start = header.numbers.count > 1 ? header.offset(of: 1) : header.end
       if header.isUnclosed, header.numbers.count == 1 {
         remarks.add("quote", "the header: a quote is never closed")
       }
     }
-    let width = max(header?.fields(of: 0).count ?? 0, try sniffer.width(rules), options.columns)
+    // Without a header the surplus of a row that is wider still stays in its last cell.
+    let width = min(
+      CSVSource.mostColumns,
+      max(header?.fields(of: 0).count ?? 0, try sniffer.width(rules), options.columns))
     columns = (0..<width).map { index in
       Column(
         index < names.count && !names[index].isEmpty ? names[index] : "column \(index + 1)")
@@ -59,6 +68,9 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
     if options.infersTypes { try inferTypes() }
     try file.checkUnchanged()
   }
+
+  /// Each column has a name, and memory in every batch.
+  private static let mostColumns = 1_000_000
 
   deinit { cell.deallocate() }
 

@@ -113,8 +113,10 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     }
     let batch = try batch(
       lines.dropFirst(request.first).prefix(request.count), request)
-    if batch.rowCount == 0, sectioning == .none, request.first > reader.index.known {
-      throw .noRow(request.first, inSection: 0, of: reader.index.known)
+    if batch.rowCount == 0, sectioning == .none {
+      try reader.index.know(request.first)
+      let count = reader.index.known
+      if request.first > count { throw .noRow(request.first, inSection: 0, of: count) }
     }
     return batch
   }
@@ -172,7 +174,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       guard path.section == 0 else { throw .noSection(path.section) }
       return path.row
     }
-    let lines = try lines(ofSection: path.section, knowing: path.row + 1)
+    let lines = try lines(ofSection: path.section, knowing: min(path.row, .max - 1) + 1)
     guard path.row < lines.count else {
       throw .noRow(path.row, inSection: path.section, of: lines.count)
     }
@@ -204,7 +206,8 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     cancel.begin()
     let last =
       path.isSection
-      ? TextSource.previewLines.section : path.row + TextSource.previewLines.around + 1
+      ? TextSource.previewLines.section
+      : min(path.row, .max / 2) + TextSource.previewLines.around + 1
     let lines: Range<Int>
     if sectioning == .none {
       guard path.section == 0 else { throw .noSection(path.section) }

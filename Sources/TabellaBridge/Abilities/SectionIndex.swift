@@ -65,7 +65,7 @@ private final class ImportedSectionIndex: TableSectionIndex {
 func importStrings(
   _ list: UnsafePointer<tabella_string>?, _ count: Int64
 ) throws(TableError) -> [String] {
-  guard (0...1_000_000).contains(count), count == 0 || list != nil else {
+  guard (0...Int64(Int32.max)).contains(count), count == 0 || list != nil else {
     throw TableError(.misbehaved, "gave a list of \(count) strings")
   }
   var strings: [String] = []

@@ -25,7 +25,14 @@ struct ColumnNames {
     .usage(
       names.isEmpty
         ? "there is no column \(name); the table has none"
-        : "there is no column \(name); there are \(names.joined(separator: ", "))")
+        : "there is no column \(name); there are \(list)")
+  }
+
+  /// The names, or as many as one wants to read.
+  var list: String {
+    let most = 50
+    return names.prefix(most).joined(separator: ", ")
+      + (names.count > most ? " and \(names.count - most) others" : "")
   }
 
   /// What is wrong with an item of a list.

@@ -153,7 +153,7 @@ struct ShapedTable {
       else {
         let signs = Condition.Comparison.allCases.map(\.rawValue).joined(separator: " ")
         throw .usage(
-          "--filter \(argument.text): must be COLUMN OP VALUE, with a column of \(names.names.joined(separator: ", ")) and one of \(signs)"
+          "--filter \(argument.text): must be COLUMN OP VALUE, with a column of \(names.list) and one of \(signs)"
         )
       }
       // The value is the argument's own bytes, which need not be UTF-8.

@@ -10,9 +10,11 @@ extension Trial {
     for section in try sections(source) {
       guard case .exact(let count) = try source.numberOfRows(inSection: section, knowing: 1 << 16)
       else { continue }
-      let path = IndexPath(section: section, row: count)
-      try expectRefusal("gathering row \(path)", [.notFound]) {
-        _ = try gathering.rows(at: [path], columns: columns, includesIDs: false)
+      for row in [count, .max] {
+        let path = IndexPath(section: section, row: row)
+        try expectRefusal("gathering row \(path)", [.notFound]) {
+          _ = try gathering.rows(at: [path], columns: columns, includesIDs: false)
+        }
       }
     }
     try expectRefusal("gathering a section", [.notFound, .invalidArgument]) {

@@ -216,7 +216,7 @@ extension Law {
     for section in try trial.sections(source) {
       guard case .exact(let count) = try source.numberOfRows(inSection: section, knowing: 1 << 16)
       else { continue }
-      for first in [count + 1, count + 1000, Int(Int32.max), Int.max / 2] where first > count {
+      for first in [count + 1, count + 1000, Int(Int32.max), .max / 2, .max] where first > count {
         try trial.expectRefusal("row \(first) of \(count)", [.notFound]) {
           _ = try source.rows(
             RowRequest(section: section, first: first, count: 1, columns: columns))

@@ -130,6 +130,8 @@ import Testing
       let result = try run("\(buildFolder)/tabella", ["show", path] + options)
       #expect(result.status == 2 && result.errors.contains(message), "\(result.errors)")
     }
+    let wide = try folder.write("wide.csv", (0..<5000).map { "c\($0)" }.joined(separator: ","))
+    #expect(try tabella("show", wide, "--columns", "x").errors.utf8.count < 500)
     #expect(try text("count", path, "--filter", "name = =b") == "1\n")
     let twice = try tabella("show", "-", "-", "--provider", "csv")
     #expect(twice.status == 2 && twice.errors.contains("only once"))

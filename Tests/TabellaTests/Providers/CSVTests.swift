@@ -172,6 +172,19 @@ import Testing
     #expect(code(folder.path) == .invalidArgument)
   }
 
+  /// Fifty million columns were a crash, and each row of a hundred thousand had room for all in each.
+  @Test func columnsAreLimited() throws {
+    let path = try folder.write("wide.csv", String(repeating: "x,", count: 1_000_000) + "\n1\n")
+    #expect(throws: TableError.self) {
+      try CSVSource(path: Array(path.utf8), options: Options([:]))
+    }
+    let source = try CSVSource(path: Array(path.utf8), options: Options(["header": "false"]))
+    #expect(source.columns.count == 1_000_000)
+    #expect(
+      try source.rows(RowRequest(first: 0, count: 1, columns: [0, 999_999])).row(0) == ["x", ","])
+    #expect(try source.exactNumberOfRows(inSection: 0) == 2)
+  }
+
   @Test func filesOfProcHaveContent() throws {
     let source = try CSVSource(
       path: Array("/proc/self/status".utf8),
