@@ -29,6 +29,12 @@ public struct Batch {
   /// The cells of one row. Makes values; for a few rows.
   public func row(_ row: Int) -> [Cell] { columns.map { $0[row] } }
 
+  /// The rows in a range; the memory is shared.
+  public subscript(rows: Range<Int>) -> Batch {
+    Batch(
+      rowCount: rows.count, columns: columns.map { $0[rows] }, ids: ids?[rows], isUTF8: isUTF8)
+  }
+
   /// The id of one row, if ids were asked for.
   public func id(_ row: Int) -> String? {
     ids?.withBytes(at: row) { String(decoding: $0, as: UTF8.self) }
@@ -78,6 +84,17 @@ public struct ColumnBatch {
     self.missingCount = missingCount
     self.layout = layout
     self.owner = owner
+  }
+
+  /// The cells in a range of rows; the memory is shared.
+  /// - Complexity: O(1), or O(rows) if cells are missing.
+  public subscript(rows: Range<Int>) -> ColumnBatch {
+    precondition(rows.lowerBound >= 0 && rows.upperBound <= count, "the rows are in the batch")
+    var layout = layout
+    layout.start += rows.lowerBound
+    return ColumnBatch(
+      unsafeLayout: layout, type: type, count: rows.count,
+      missingCount: missingCount == 0 ? 0 : rows.count { isMissing($0) }, owner: owner)
   }
 
   /// Calls `body` with the memory layout, which is valid inside it only.

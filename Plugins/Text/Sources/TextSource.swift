@@ -79,6 +79,8 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   }
 
   private func find(until isEnough: (SectionFinder) -> Bool) throws(TableError) {
+    // What is known already was true of the version that is shown.
+    if finder.isComplete || isEnough(finder) { return }
     try finder.read(reader, cancel, until: isEnough)
     try file.checkUnchanged()
   }
@@ -90,7 +92,9 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     }
     _ = try lines(ofSection: section, knowing: 0)
     guard place == .header, let heading = finder.sections[section].heading else { return nil }
-    return try title(ofLine: heading)
+    let title = try title(ofLine: heading)
+    try file.checkUnchanged()
+    return title
   }
 
   private func title(ofLine number: Int) throws(TableError) -> String? {

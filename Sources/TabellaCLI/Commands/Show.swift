@@ -60,7 +60,7 @@ extension Command {
   ) throws(Failure) -> Failure? {
     try format.begin(shown)
     let source = shown.table.source
-    let reader = TableReader(
+    var reader = TableReader(
       source: source, columns: shown.table.columns,
       includesIDs: invocation.isJSON && source.identity != nil, section: shown.table.section,
       start: shown.table.start)

@@ -96,6 +96,27 @@ import Testing
     #expect(try tabella("show", path, "--section", "1").status == 1)
   }
 
+  /// Small sections are read together, and each has its own rows: any part of 500 in many groups.
+  @Test func smallSectionsKeepTheirRows() throws {
+    let (path, rows) = try cities()
+    let ids = rows.sorted {
+      (Int($0[3].dropFirst())!, Int($0[0])!) < (Int($1[3].dropFirst())!, Int($1[0])!)
+    }.map { $0[0] }
+    for range in [0..<500, 3..<40, 17..<18, 100..<101, 120..<499] {
+      #expect(
+        try text(
+          "export", path, "--no-header", "--columns", "id", "--section-by", "note", "--rows",
+          "\(range.lowerBound)..\(range.upperBound - 1)")
+          == ids[range].map { $0 + "\n" }.joined(), "\(range)")
+    }
+    // More rows than the first batch has, with sections of one row and of none.
+    let lines = (0..<3000).map { $0 % 3 == 0 ? "# h\($0)" : "l\($0)" }
+    let markdown = try folder.write("m.md", lines.joined(separator: "\n# empty\n") + "\n")
+    #expect(
+      try text("export", markdown, "--no-header", "-o", "sections=headings")
+        == lines.filter { $0.hasPrefix("l") }.map { $0 + "\n" }.joined())
+  }
+
   /// Names that hold what separates names.
   @Test func awkwardColumnNames() throws {
     let path = try folder.write("odd.csv", "\"a,b\",a,a:desc,x=y,a\n1,2,3,4,5\n6,7,8,9,0\n")

@@ -1,6 +1,26 @@
 import Tabella
 import Testing
 
+/// A part of a batch has the cells that the whole has there.
+@Test(arguments: 0..<20)
+func partsHaveTheCellsOfTheWhole(_ seed: Int) {
+  var generator = SeededGenerator(seed: UInt64(seed))
+  let count = Int.random(in: 0...40, using: &generator)
+  let cells = ColumnType.allCases.map { type in
+    (0..<count).map { _ in AwkwardCells.cell(type, &generator) }
+  }
+  let batch = AwkwardCells.batch(cells, ColumnType.allCases)
+  let first = Int.random(in: 0...count, using: &generator)
+  let part = batch[first..<Int.random(in: first...count, using: &generator)]
+  for row in 0..<part.rowCount {
+    for (index, column) in part.columns.enumerated() {
+      #expect("\(column[row])" == "\(cells[index][first + row])")
+      #expect(
+        column.missingCount == cells[index][first..<first + part.rowCount].count { $0 == .missing })
+    }
+  }
+}
+
 @Suite struct BatchTests {
   /// What is appended is what is read, for every type and any pattern of missing cells.
   @Test(arguments: 0..<50)

@@ -181,7 +181,7 @@ import Testing
     let source = try CSVSource(path: Array(path.utf8), options: Options(["header": "false"]))
     #expect(source.columns.count == 1_000_000)
     #expect(
-      try source.rows(RowRequest(first: 0, count: 1, columns: [0, 999_999])).row(0) == ["x", ","])
+      try source.rows(RowRequest(first: 0, count: 1, columns: [0, 999_999])).row(0) == ["x", "x,"])
     #expect(try source.exactNumberOfRows(inSection: 0) == 2)
   }
 
