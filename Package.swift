@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The layers, bottom up; each target imports only what stands above it here. docs/architecture.md
-// says what each is for.
+// The layers, bottom up; each target imports only what stands above it here, but for
+// ShippedManifests, which is data. docs/architecture.md says what each is for.
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let strictC: [CSetting] = [

@@ -2,7 +2,7 @@ import Tabella
 
 /// Values as people read them in a table; JSON and CSV have the exact ones.
 public enum Readable {
-  /// A number of bytes: `512`, `4.0K`, `12M`, as `ls -h` writes it (powers of 1024).
+  /// A number of bytes: `512`, `4.0K`, `12M`, in powers of 1024, to the nearest.
   public static func bytes(_ count: Int64) -> String {
     if count.magnitude < 1024 { return "\(count)" }
     var value = Double(count)

@@ -63,13 +63,15 @@ struct CaseResult {
     }
   }
 
-  /// How an aim stands; nil where it is about another command. A wrong answer reaches nothing.
+  /// How an aim stands; nil where it is about another command. A wrong answer reaches nothing, and is
+  /// nothing to be measured by.
   func standing(of aim: Aim, for entry: Entry) -> Standing? {
     guard aim.command == entry.command.label else { return nil }
     if case .wrong = entry.outcome { return Standing(aim: aim, reached: nil) }
     guard let other = aim.other else {
       return Standing(aim: aim, reached: entry.figures(aim.quantity).max())
     }
+    if case .wrong = self.entry(other)?.outcome { return Standing(aim: aim, reached: nil) }
     return Standing(aim: aim, reached: ratio(of: entry, aim.quantity, to: other))
   }
 }

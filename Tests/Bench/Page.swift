@@ -32,9 +32,9 @@ struct Page {
   }
 
   private static let introduction = """
-    `make bench-peers && make bench WRITE=1` writes this page; do not edit it. `Tests/Bench` is what
-    runs: a program in Swift that makes its data, compiles its floors and takes no figure from
-    anywhere else. What stands in the way of an aim is in [performance.md](performance.md).
+    `make bench-peers && make bench WRITE=1 SIZE=10000000` writes this page; do not edit it.
+    `Tests/Bench` is what runs: a program in Swift that makes its data, compiles its floors and takes
+    no figure from anywhere else. What stands in the way of an aim is in [performance.md](performance.md).
 
     **Floors.** Each case begins with a small program in C (`Tests/Bench/Floors`) that does this one
     thing to this one format, with the widest vectors of the processor, and checks nothing. It is

@@ -25,7 +25,9 @@ import Testing
     let request = OpenRequest(location: Array("/proc".utf8), scheme: "processes")
     let error = #expect(throws: TableError.self) { try ProcessesProvider().open(request) }
     #expect(error?.code == .invalidArgument)
-    #expect(error?.message == "takes no path; write processes: alone")
+    #expect(
+      error?.message
+        == "the provider processes opens no path, only processes: with nothing behind it")
   }
 
   @Test func rootMustBeProcfs() {
@@ -273,7 +275,7 @@ import Testing
     let source = try procfs.open()
     let error = #expect(throws: TableError.self) { try source.indexPath(forID: id) }
     #expect(error?.code == .notFound)
-    #expect(error?.message.hasSuffix(" has ended") == true)
+    #expect(error?.message.hasSuffix(" has ended, or never was") == true)
   }
 
   @Test(arguments: ["", ".", "..", "20", "20.140", "x.1.2", "1.2.3.4", "99999999999.1.2", "\n\n"])
@@ -371,7 +373,7 @@ import Testing
     #expect(try source.indexPath(forID: id).row == number)
     let later = try ProcessesSource()
     let error = #expect(throws: TableError.self) { try later.indexPath(forID: id) }
-    #expect(error?.message == "process \(child) has ended")
+    #expect(error?.message == "the process \(id) has ended, or never was")
   }
 }
 
