@@ -28,10 +28,7 @@ func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>
     child.initialize(
       to: ArrowSchema(
         format: cString(column.format.description, arena),
-        // A name crosses as a C string: what it would cut off is replaced.
-        name: cString(
-          column.name.split(separator: "\0", omittingEmptySubsequences: false)
-            .joined(separator: "\u{FFFD}"), arena),
+        name: cString(withoutNUL(column.name), arena),
         metadata: metadata(pairs, arena), flags: Int64(ARROW_FLAG_NULLABLE), n_children: 0,
         children: nil, dictionary: nil, release: { $0.pointee.release = nil },
         private_data: nil))
@@ -50,6 +47,13 @@ func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>
       Arena.release(schema.pointee.private_data)
       schema.pointee.release = nil
     }, private_data: arena.retained())
+}
+
+/// A name crosses as a C string: what would cut it off is replaced.
+private func withoutNUL(_ name: String) -> String {
+  guard name.utf8.contains(0) else { return name }
+  return name.split(separator: "\0", omittingEmptySubsequences: false)
+    .joined(separator: "\u{FFFD}")
 }
 
 private func cString(_ text: String, _ arena: Arena) -> UnsafePointer<CChar> {
