@@ -87,24 +87,19 @@ extension Timestamp: CustomStringConvertible {
 
   /// The same for the years 0 to 9999, in nanoseconds since 1970.
   static func nanoseconds(rfc3339 text: UnsafeRawBufferPointer) -> Int128? {
-    var at = 0
-    func digits(_ count: Int) -> Int64? {
-      guard at + count <= text.count else { return nil }
-      var value: Int64 = 0
-      for index in at..<at + count {
-        guard case 48...57 = text[index] else { return nil }
-        value = value * 10 + Int64(text[index] - 48)
-      }
-      at += count
-      return value
-    }
-    func take(_ character: Unicode.Scalar) -> Bool {
-      guard at < text.count, text[at] == UInt8(truncatingIfNeeded: character.value) else {
-        return false
-      }
-      at += 1
-      return true
-    }
+    var reader = RFC3339Reader(text: text)
+    return reader.nanoseconds()
+  }
+}
+
+/// Reads a moment, character by character.
+private struct RFC3339Reader {
+  let text: UnsafeRawBufferPointer
+  private var at = 0
+
+  init(text: UnsafeRawBufferPointer) { self.text = text }
+
+  mutating func nanoseconds() -> Int128? {
     guard let year = digits(4), take("-"), let month = digits(2), take("-"), let day = digits(2),
       1...12 ~= month, day >= 1, day <= daysInMonth(year, month)
     else { return nil }
@@ -117,28 +112,57 @@ extension Timestamp: CustomStringConvertible {
       else { return nil }
       second += hour * 3600 + minute * 60 + seconds
       if take(".") {
-        var scale: Int64 = 100_000_000
-        var any = false
-        while at < text.count, case 48...57 = text[at] {
-          // What cannot be kept is not read.
-          guard scale > 0 else { return nil }
-          fraction += Int64(text[at] - 48) * scale
-          scale /= 10
-          at += 1
-          any = true
-        }
-        guard any else { return nil }
+        guard let read = readFraction() else { return nil }
+        fraction = read
       }
-      if !(take("Z") || take("z")) {
-        let isEast = take("+")
-        guard isEast || take("-"), let hours = digits(2), take(":"), let minutes = digits(2),
-          hours < 24, minutes < 60
-        else { return nil }
-        second += (isEast ? -1 : 1) * (hours * 3600 + minutes * 60)
-      }
-      guard at == text.count else { return nil }
+      guard let offset = readZone(), at == text.count else { return nil }
+      second -= offset
     }
     return Int128(second) * 1_000_000_000 + Int128(fraction)
+  }
+
+  private mutating func digits(_ count: Int) -> Int64? {
+    guard at + count <= text.count else { return nil }
+    var value: Int64 = 0
+    for index in at..<at + count {
+      guard case 48...57 = text[index] else { return nil }
+      value = value * 10 + Int64(text[index] - 48)
+    }
+    at += count
+    return value
+  }
+
+  private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    guard at < text.count, text[at] == UInt8(truncatingIfNeeded: character.value) else {
+      return false
+    }
+    at += 1
+    return true
+  }
+
+  /// The nanoseconds of what stands behind the point.
+  private mutating func readFraction() -> Int64? {
+    let start = at
+    var fraction: Int64 = 0
+    var scale: Int64 = 100_000_000
+    while at < text.count, case 48...57 = text[at] {
+      // What cannot be kept is not read.
+      guard scale > 0 else { return nil }
+      fraction += Int64(text[at] - 48) * scale
+      scale /= 10
+      at += 1
+    }
+    return at > start ? fraction : nil
+  }
+
+  /// The seconds that the zone is ahead of UTC.
+  private mutating func readZone() -> Int64? {
+    if take("Z") || take("z") { return 0 }
+    let isEast = take("+")
+    guard isEast || take("-"), let hours = digits(2), take(":"), let minutes = digits(2),
+      hours < 24, minutes < 60
+    else { return nil }
+    return (isEast ? 1 : -1) * (hours * 3600 + minutes * 60)
   }
 }
 
