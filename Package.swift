@@ -90,7 +90,10 @@ let package = Package(
     // Faces
     .executableTarget(
       name: "TabellaCLI",
-      dependencies: ["CTabellaScan", "Tabella", "TabellaBridge", "TabellaHost", "TabellaTerminal"],
+      dependencies: [
+        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaHost",
+        "TabellaTerminal",
+      ],
       swiftSettings: strict),
     // Tests
     .executableTarget(

@@ -1,3 +1,4 @@
+import CTabellaSystem
 import Glibc
 
 // Descriptors 0 to 2 must be taken, lest a data file become standard output. What stands in for a closed
@@ -5,6 +6,8 @@ import Glibc
 for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
   _ = open("/dev/null", O_RDONLY)
 }
+
+tabella_system_end_cleanly()
 
 // Arguments as bytes: a file's name need not be UTF-8.
 let arguments = CommandLine.unsafeArgv.advanced(by: 1)

@@ -19,6 +19,9 @@ public struct Location: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     return Manifest.isName(scheme) ? (scheme, Array(bytes[(colon + 1)...])) : nil
   }
 
+  /// Whether it cannot be meant as `SCHEME:REST`.
+  public var isPath: Bool { schemeAndRest == nil }
+
   /// The last component of the path.
   var fileName: ArraySlice<UInt8> {
     bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes[($0 + 1)...] } ?? bytes[...]

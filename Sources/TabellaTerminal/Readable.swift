@@ -22,6 +22,16 @@ public enum Readable {
       ? "\(decimal(value, 1))\(suffix)" : "\(decimal(value, 0))\(suffix)"
   }
 
+  /// A large number to two places: `950`, `3.2M`, in powers of 1000.
+  public static func count(_ value: Double) -> String {
+    var value = value
+    for unit in ["", "k", "M", "G"] {
+      if value < 999.5 { return "\(decimal(value, unit.isEmpty || value >= 9.95 ? 0 : 1))\(unit)" }
+      value /= 1000
+    }
+    return "\(decimal(value, 0))T"
+  }
+
   /// A percentage with one digit behind the point.
   public static func percent(_ value: Double) -> String { decimal(value, 1) }
 

@@ -45,9 +45,15 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
     width = displayWidth(of: safe)
   }
 
-  private init(string: String, width: Int) {
+  /// Text of our own making, which is shown as it is.
+  init(trusted string: String, width: Int) {
     self.string = string
     self.width = width
+  }
+
+  public mutating func append(_ other: SafeText) {
+    string += other.string
+    width += other.width
   }
 
   private static func append(_ scalar: Unicode.Scalar, to text: inout String) {
@@ -66,10 +72,10 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The text cut to at most `limit` columns, with an ellipsis where something was cut.
-  public func fitted(to limit: Int, ellipsis: String = "…") -> SafeText {
+  public func fitted(to limit: Int, ellipsis: SafeText = "…") -> SafeText {
     if width <= limit { return self }
-    let room = limit - displayWidth(of: ellipsis)
-    guard room >= 0 else { return SafeText(string: "", width: 0) }
+    let room = limit - ellipsis.width
+    guard room >= 0 else { return SafeText() }
     var cut = ""
     var used = 0
     for character in string {
@@ -78,13 +84,14 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
       cut.append(character)
       used += next
     }
-    return SafeText(string: cut + ellipsis, width: used + limit - room)
+    return SafeText(trusted: cut, width: used) + ellipsis
   }
 
   /// The text with spaces before or behind it, to take `columns` columns.
-  public func padded(to columns: Int, alignedRight: Bool) -> String {
-    let space = String(repeating: " ", count: max(0, columns - width))
-    return alignedRight ? space + string : string + space
+  public func padded(to columns: Int, alignedRight: Bool = false) -> SafeText {
+    if width >= columns { return self }
+    let space = SafeText.spaces(columns - width)
+    return alignedRight ? space + self : self + space
   }
 }
 

@@ -2,64 +2,69 @@ import Tabella
 
 /// How wide the columns of a printed table are.
 public struct TableLayout: Hashable, Sendable {
-  /// Columns between columns.
-  public static let gap = 2
-  /// No column that is cut gets narrower than this.
-  static let minimum = 4
+  /// What columns are not cut below: the first, which tells rows apart, others, and their names.
+  static let minimum = (first: 16, cells: 8, name: 12)
+
+  /// The columns of the terminal between two columns.
+  public let gap: Int
+  /// How narrow each column may get.
+  private let least: [Int]
 
   /// The columns shown, by number, with their widths.
   public private(set) var columns: [(index: Int, width: Int)]
   /// The columns left out because the width did not suffice.
   public private(set) var dropped: [Int] = []
 
-  /// Fits columns of these natural widths into `width` columns of a terminal; nil means no limit.
+  /// Fits columns whose widest cells and names take so many columns into `width` columns of a terminal;
+  /// nil means no limit.
   ///
   /// The rightmost columns are left out if all cannot fit even when they are cut; then the widest that
-  /// may be cut shrink, together.
-  public init(natural: [Int], canShrink: [Bool], width: Int?) {
-    columns = natural.enumerated().map { (index: $0.offset, width: $0.element) }
+  /// may be cut shrink, together. Names may always be cut.
+  public init(cells: [Int], names: [Int], canShrink: [Bool], gap: Int = 2, width: Int?) {
+    self.gap = gap
+    let minimum = TableLayout.minimum
+    columns = zip(cells, names).enumerated().map { ($0.offset, max($0.element.0, $0.element.1)) }
+    least = cells.indices.map { index in
+      let name = min(names[index], minimum.name)
+      let least = index == 0 ? minimum.first : minimum.cells
+      let cell = canShrink[index] ? min(cells[index], least) : cells[index]
+      return max(name, cell)
+    }
     guard let width else { return }
-    var least = columns.reduce(-TableLayout.gap) { sum, column in
-      sum + TableLayout.gap + leastWidth(column.index)
-    }
-    func leastWidth(_ index: Int) -> Int {
-      canShrink[index] ? min(natural[index], TableLayout.minimum) : natural[index]
-    }
-    while least > width, columns.count > 1 {
+    var sum = least.reduce(0) { $0 + gap + $1 } - gap
+    while sum > width, columns.count > 1 {
       let last = columns.removeLast().index
       dropped.append(last)
-      least -= leastWidth(last) + TableLayout.gap
+      sum -= least[last] + gap
     }
     dropped.reverse()
-    var excess = TableLayout.total(columns) - width
+    var excess = total - width
     while excess > 0 {
-      let shrinkable = columns.indices.filter {
-        canShrink[columns[$0].index] && columns[$0].width > TableLayout.minimum
-      }
+      let shrinkable = columns.indices.filter { columns[$0].width > least[columns[$0].index] }
       guard let widest = shrinkable.map({ columns[$0].width }).max() else {
         // One column is left, and wider than the terminal.
         if let first = columns.first { columns[0].width = max(1, first.width - excess) }
         return
       }
       lower(shrinkable.filter { columns[$0].width == widest }, among: shrinkable, to: width)
-      excess = TableLayout.total(columns) - width
+      excess = total - width
     }
+  }
+
+  /// The columns of the terminal that a line takes.
+  public var total: Int {
+    columns.reduce(0) { $0 + $1.width } + gap * max(0, columns.count - 1)
   }
 
   /// Narrows the widest columns together: to what is needed, but at most to the next widest.
   private mutating func lower(_ widest: [Int], among shrinkable: [Int], to width: Int) {
     let level = columns[widest[0]].width
-    let next = shrinkable.map { columns[$0].width }.filter { $0 < level }.max()
-    let floor = max(next ?? TableLayout.minimum, TableLayout.minimum)
-    let excess = TableLayout.total(columns) - width
+    let next = shrinkable.map { columns[$0].width }.filter { $0 < level }.max() ?? 0
+    let excess = total - width
     for (number, column) in widest.enumerated() {
       let share = excess / widest.count + (number < excess % widest.count ? 1 : 0)
-      columns[column].width = max(floor, level - share)
+      columns[column].width = max(next, least[columns[column].index], level - share)
     }
-  }
-
-  private static func total(_ columns: [(index: Int, width: Int)]) -> Int {
-    columns.reduce(0) { $0 + $1.width } + gap * max(0, columns.count - 1)
   }
 
   public static func == (left: TableLayout, right: TableLayout) -> Bool {

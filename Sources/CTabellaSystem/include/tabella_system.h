@@ -45,4 +45,14 @@ int tabella_system_status(int directory, const char *_Nonnull name, tabella_stat
  * `follow` is set; returns a descriptor or -errno. */
 int tabella_system_open_directory(int directory, const char *_Nonnull name, int follow);
 
+/* From now on SIGINT, SIGTERM and SIGHUP end the program as ever, but first wipe the line of progress
+ * and wait for the pager: a signal handler must not be Swift. */
+void tabella_system_end_cleanly(void);
+
+/* Whether a line of progress stands on standard error. */
+void tabella_system_has_progress_line(bool there_is);
+
+/* The pager's process and the descriptor that feeds it; 0 and -1 when there is none. */
+void tabella_system_has_pager(int process, int input);
+
 #endif

@@ -267,7 +267,7 @@ extension MappedSource: TableIdentity, TableSectionIndex {
 
 extension Int {
   /// The sum, or the largest number there is.
-  func advancedUp(by count: Int) -> Int {
+  public func advancedUp(by count: Int) -> Int {
     let (sum, overflow) = addingReportingOverflow(count)
     return overflow ? .max : sum
   }

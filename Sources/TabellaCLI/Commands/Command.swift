@@ -1,5 +1,6 @@
 import Tabella
 import TabellaHost
+import TabellaTerminal
 
 /// A command of `tabella`: everything that help, and later the manual, say of it.
 struct Command: Sendable {
@@ -30,10 +31,12 @@ enum CommandTable {
     let output = Output()
     do throws(Failure) {
       let status = try dispatch(arguments, output)
-      try output.flush()
+      Progress.end()
+      try output.finish()
       return status
     } catch {
-      try? output.flush()
+      Progress.end()
+      try? output.finish()
       Messages.write(error, asJSON: asJSON)
       return error.status
     }
@@ -55,10 +58,11 @@ enum CommandTable {
     }
     let rest = Array(arguments.dropFirst())
     if rest.prefix(while: { $0.text != "--" }).contains(where: { $0.text == "--help" }) {
-      try output.write(helpText(command))
+      try output.write(SafeText(lines: helpText(command)))
       return .done
     }
     let invocation = try Invocation(rest, specs: command.options, command: name)
+    output.adopt(invocation.display)
     return try command.run(invocation, output)
   }
 }

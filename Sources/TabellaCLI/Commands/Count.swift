@@ -27,17 +27,17 @@ extension Command {
         }
         document["sections"] = .array(sections)
       }
-      try output.write(JSONValue.object(document).text + "\n")
+      try output.write(json: .object(document))
     } else if invocation.sectionBy != nil {
       for count in counts {
         // A title is data; a line end or a tab in it would make two of a line.
-        let title = count.title.map { SafeText($0) } ?? SafeText(output.missing)
+        let title = count.title.map { SafeText($0) } ?? output.screen.missing
         try output.write("\(title)\t\(count.rows)\n")
       }
     } else {
       try output.write("\(total)\n")
     }
-    try output.flush()
+    try output.finish()
     Messages.writeDiagnostics(of: table.source, location: table.subject)
     return .done
   }

@@ -2,6 +2,7 @@ import Glibc
 import Tabella
 import TabellaBridge
 import TabellaHost
+import TabellaTerminal
 
 extension Command {
   static let describe = Command(
@@ -32,9 +33,12 @@ extension Command {
     } else {
       description = try describeTable(invocation, operand, host)
     }
-    try output.write(
-      invocation.isJSON
-        ? description.text + "\n" : Outline(missing: output.missing).text(of: description))
+    if invocation.isJSON {
+      try output.write(json: description)
+    } else {
+      let outline = Outline(missing: output.screen.missing.string)
+      try output.write(SafeText(lines: outline.text(of: description)))
+    }
     return .done
   }
 

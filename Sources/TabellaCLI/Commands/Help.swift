@@ -10,13 +10,13 @@ extension Command {
       throw .usage("\(invocation.operands[1].text) is not expected", command: "help")
     }
     guard let name = invocation.operands.first?.text else {
-      try output.write(overview)
+      try output.write(SafeText(lines: overview))
       return .done
     }
     guard let command = CommandTable.commands.first(where: { $0.name == name }) else {
       throw .usage("there is no command \(name)")
     }
-    try output.write(helpText(command))
+    try output.write(SafeText(lines: helpText(command)))
     return .done
   }
 }
@@ -24,7 +24,7 @@ extension Command {
 private var overview: String {
   let width = CommandTable.commands.map(\.name.count).max() ?? 0
   let commands = CommandTable.commands.map { command in
-    "  \(SafeText(command.name).padded(to: width, alignedRight: false))  \(command.summary)\n"
+    "  \(SafeText(command.name).padded(to: width))  \(command.summary)\n"
   }
   return """
     tabella shows tables from any source that a provider opens.
@@ -53,7 +53,7 @@ func helpText(_ command: Command) -> String {
     let width = names.map { displayWidth(of: $0) }.max() ?? 0
     text += "\nOptions:\n"
     for (name, spec) in zip(names, command.options) {
-      text += "  \(SafeText(name).padded(to: width, alignedRight: false))  \(spec.summary)\n"
+      text += "  \(SafeText(name).padded(to: width))  \(spec.summary)\n"
     }
   }
   text += "\nExamples:\n"

@@ -21,7 +21,7 @@ extension Command {
         "providers": .array(catalogue.entries.map { providerJSON($0) }),
         "refused": .array(refused),
       ])
-      try output.write(document.text + "\n")
+      try output.write(json: document)
       return .done
     }
     let rows = catalogue.entries.map { entry in
@@ -32,7 +32,7 @@ extension Command {
     }
     try writeTable(["id", "version", "origin", "opens", "summary"], rows, output)
     for refusal in catalogue.refusals {
-      try output.flush()
+      try output.finish()
       Messages.write("\(refusal.path): \(refusal.reason)", about: "refused")
     }
     return .done
@@ -87,13 +87,12 @@ func writeTable(
 ) throws(Failure) {
   let source = InMemorySource(
     names.map { Column($0) }, rows: rows.map { row in row.map { Cell.text($0) } })
-  var format = TableFormat(output)
-  format.begin(
-    ShownTable(ShapedTable(source), hasHeader: true))
+  var format = TableFormat(output, isGrouped: false, mayTurn: true)
+  try format.begin(ShownTable(ShapedTable(source), hasHeader: true))
   let batch = try Failure.about(nil) { () throws(TableError) in
     try source.rows(
       RowRequest(first: 0, count: max(rows.count, 1), columns: Array(names.indices)))
   }
-  try format.write(ShownRows(batch: batch))
+  try format.write(ShownRows(batch: batch, first: IndexPath(section: 0, row: 0)))
   try format.end(failure: nil)
 }

@@ -5,24 +5,48 @@ import TabellaHost
 protocol Format {
   /// Writes what stands before everything.
   mutating func begin(_ table: ShownTable) throws(Failure)
+  /// How many of the columns it shows, from the first on; nil means all. Asked after ``begin(_:)``.
+  var columnLimit: Int? { get }
+  /// What it wants to know of sections and rows beside titles and cells.
+  var wishes: Wishes { get }
   mutating func beginSection(_ section: ShownSection) throws(Failure)
-  /// Whether it says of rows what may be done with them.
-  var wantsPermissions: Bool { get }
   mutating func write(_ rows: ShownRows) throws(Failure)
   mutating func endSection(_ section: ShownSection) throws(Failure)
   /// Writes what stands behind everything; `failure` is why the rows ended early.
   mutating func end(failure: Failure?) throws(Failure)
+  /// What was left out, to be said when all is written.
+  var notes: [String] { get }
 }
 
 extension Format {
-  var wantsPermissions: Bool { false }
+  var columnLimit: Int? { nil }
+  var wishes: Wishes { [] }
+  var notes: [String] { [] }
+  mutating func beginSection(_ section: ShownSection) throws(Failure) {}
+  mutating func endSection(_ section: ShownSection) throws(Failure) {}
+  mutating func end(failure: Failure?) throws(Failure) {}
+}
+
+/// What a format may want to know beside titles and cells; nothing else is asked of a source.
+struct Wishes: OptionSet {
+  let rawValue: Int
+
+  /// The ids of rows.
+  static let ids = Wishes(rawValue: 1)
+  /// What may be done with rows.
+  static let permissions = Wishes(rawValue: 2)
+  static let indexTitles = Wishes(rawValue: 4)
+  /// Header and footer elements, badges.
+  static let elements = Wishes(rawValue: 8)
+  /// Where rows lead.
+  static let links = Wishes(rawValue: 16)
 }
 
 /// What a format knows of the table that it writes.
 struct ShownTable {
   let table: ShapedTable
   /// The columns shown.
-  let columns: [Column]
+  var columns: [Column]
   let hasHeader: Bool
   /// Whether a section without rows is not worth a line: where rows are searched for.
   let hidesEmptySections: Bool
@@ -35,17 +59,27 @@ struct ShownTable {
   }
 }
 
-/// Rows as they come, with what may be done with them, if the format wants that.
+/// Rows as they come, with what the format wished to know of them.
 struct ShownRows {
-  let batch: Batch
+  var batch: Batch
+  /// Where the first of them is.
+  var first: IndexPath
   var editable: [RowEditability]?
   var movable: [Bool]?
+  var badges: [StyledText?]?
+  /// The addresses that rows lead to, percent-encoded.
+  var links: [String?]?
 }
 
 struct ShownSection {
   let number: Int
+  /// How many rows it has, as far as that was learned.
+  var count: Count
   var header: String?
   var footer: String?
+  /// What stands in place of the titles.
+  var headerElement: SupplementaryElement?
+  var footerElement: SupplementaryElement?
   var indexTitle: String?
   /// The table that it comes from, if several are joined.
   var table: OpenedTable?
@@ -53,16 +87,33 @@ struct ShownSection {
 
 /// The formats there are. A new one is an entry here and a file beside this one.
 enum Formats {
-  static let names = ["table", "csv", "json", "jsonl"]
+  static let names = [
+    "table", "plain", "csv", "tsv", "json", "jsonl", "markdown", "vertical",
+  ]
   /// Those that are written as the rows come, without what goes with a section.
-  static let exportNames = ["csv", "jsonl"]
+  static let exportNames = ["csv", "tsv", "jsonl", "plain"]
+  /// Those that may have the section as a column.
+  static let sectionColumnNames = exportNames
 
-  static func make(_ name: String, _ output: Output) -> any Format {
+  static func make(_ name: String, _ output: Output, _ display: DisplayOptions) -> any Format {
     switch name {
-    case "csv": CSVFormat(output)
+    case "csv": SeparatedFormat(.csv, output)
+    case "tsv": SeparatedFormat(.tsv, output)
+    case "plain": SeparatedFormat(.plain, output)
     case "json": JSONFormat(output)
     case "jsonl": JSONLinesFormat(output)
-    default: TableFormat(output)
+    case "markdown": MarkdownFormat(output)
+    case "vertical": VerticalFormat(output)
+    default: table(output, display)
+    }
+  }
+
+  private static func table(_ output: Output, _ display: DisplayOptions) -> any Format {
+    switch (display.style, display.vertical) {
+    case (.collection, _): CollectionFormat(output)
+    case (_, .always): VerticalFormat(output)
+    default:
+      TableFormat(output, isGrouped: display.style == .grouped, mayTurn: display.vertical == .auto)
     }
   }
 }

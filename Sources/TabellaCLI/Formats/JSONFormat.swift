@@ -37,7 +37,7 @@ struct JSONFormat: Format {
       text.append(UInt8(ascii: "}"))
     }
     text += Array("],\n \"sections\":[".utf8)
-    try output.write(text)
+    try output.write(json: text)
   }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
@@ -53,13 +53,13 @@ struct JSONFormat: Format {
     text += Array(",\"indexTitle\":".utf8)
     append(section.indexTitle, to: &text)
     text += Array(",\"rows\":[".utf8)
-    try output.write(text)
+    try output.write(json: text)
     isFirstSection = false
     isFirstRow = true
     isInSection = true
   }
 
-  var wantsPermissions: Bool { true }
+  var wishes: Wishes { [.ids, .permissions, .indexTitles] }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
     let batch = rows.batch
@@ -78,18 +78,18 @@ struct JSONFormat: Format {
       text += Array("],\"editable\":\(canEdit),\"movable\":\(rows.movable?[row] ?? false)}".utf8)
       // A batch may be large.
       if text.count >= 1 << 16 {
-        try output.write(text)
+        try output.write(json: text)
         text.removeAll(keepingCapacity: true)
       }
     }
-    try output.write(text)
+    try output.write(json: text)
   }
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
     var text = Array("],\"footer\":".utf8)
     append(section.footer, to: &text)
     text.append(UInt8(ascii: "}"))
-    try output.write(text)
+    try output.write(json: text)
     isInSection = false
   }
 
@@ -103,7 +103,7 @@ struct JSONFormat: Format {
       failure.json.append(to: &text)
     }
     text += Array("}\n".utf8)
-    try output.write(text)
+    try output.write(json: text)
   }
 
   private func append(_ string: String?, to text: inout [UInt8]) {

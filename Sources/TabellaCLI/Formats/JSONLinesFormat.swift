@@ -17,10 +17,6 @@ struct JSONLinesFormat: Format {
     }
   }
 
-  mutating func beginSection(_ section: ShownSection) {}
-  mutating func endSection(_ section: ShownSection) {}
-  mutating func end(failure: Failure?) {}
-
   mutating func write(_ rows: ShownRows) throws(Failure) {
     for row in 0..<rows.batch.rowCount {
       text.removeAll(keepingCapacity: true)
@@ -29,7 +25,7 @@ struct JSONLinesFormat: Format {
         JSONCells.append(column, row, to: &text)
       }
       text += Array((keys.isEmpty ? "{}\n" : "}\n").utf8)
-      try output.write(text)
+      try output.write(json: text)
     }
   }
 }

@@ -3,33 +3,63 @@ import TabellaTerminal
 
 /// An aligned table for people: on a terminal it fits the width, elsewhere nothing is cut.
 ///
-/// Widths come from the first rows, which are held back until they are measured, and then stay. A wider
+/// Widths come from the first screenful, which is held back until it is measured, and then stay. A wider
 /// cell that comes later is shown whole while its line fits, and only shifts that line.
 struct TableFormat: Format {
-  /// How many rows decide the widths.
-  private static let sample = 500
+  /// How many rows decide the widths where there is no screen, and how many cells are measured at most.
+  private static let sample = (rows: 500, cells: 1 << 20)
   /// Where nothing is cut, a column is not padded beyond this because of one long cell.
   private static let widestPadding = 200
 
   private let output: Output
+  private let frame: Frame
+  /// It becomes records where less than one column in so many fits.
+  private static let turning = 3
+  /// Whether it may.
+  private let mayTurn: Bool
+  private let cells: ReadableCells
+  private let lines: SectionLines
   private var table: ShownTable?
+  /// The columns that could be shown, from the first on.
+  private(set) var columnLimit: Int?
   private var layout: TableLayout?
-  private var held: [Line] = []
+  /// The records that it has become.
+  private var records: VerticalFormat?
+  private var held: [Piece] = []
   private var heldRows = 0
   private var hasSection = false
   /// The section that has begun, until its title is put.
   private var begun: ShownSection?
+  /// Whether the frame of a section is open.
+  private var isOpen = false
 
-  /// A line that is not laid out yet.
-  private enum Line {
-    case title(SafeText)
-    case blank
-    case cells([SafeText])
+  /// What is not laid out yet.
+  private enum Piece {
+    case title(ShownSection)
+    case rows(ShownRows)
+    case end(ShownSection)
   }
 
-  init(_ output: Output) { self.output = output }
+  init(_ output: Output, isGrouped: Bool, mayTurn: Bool) {
+    self.output = output
+    self.mayTurn = mayTurn
+    frame = Frame(isGrouped: isGrouped, isUnicode: output.screen.isUnicode)
+    cells = ReadableCells(output.screen, limit: output.screen.width)
+    lines = SectionLines(screen: output.screen)
+  }
 
-  mutating func begin(_ table: ShownTable) { self.table = table }
+  private var screen: Screen { output.screen }
+
+  var wishes: Wishes { [.elements, .links] }
+
+  mutating func begin(_ table: ShownTable) throws(Failure) {
+    self.table = table
+    guard let width = frame.room(screen.width) else { return }
+    // Each column takes one column of the screen at least.
+    let most = (width + frame.gap) / (1 + frame.gap) + 1
+    if mayTurn, table.columns.count > TableFormat.turning * most { return try turn() }
+    columnLimit = most
+  }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
     begun = section
@@ -40,108 +70,277 @@ struct TableFormat: Format {
   private mutating func putTitle() throws(Failure) {
     guard let section = begun else { return }
     begun = nil
-    if hasSection { try put(.blank) }
-    hasSection = true
-    if let title = section.header { try put(.title(SafeText(title))) }
+    try put(.title(section))
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
-    guard let table else { return }
-    let batch = rows.batch
-    if batch.rowCount > 0 { try putTitle() }
-    for row in 0..<batch.rowCount {
-      let cells = zip(batch.columns, table.columns).map { cell($0, $1, row) }
-      heldRows += 1
-      try put(.cells(cells))
-    }
+    if rows.batch.rowCount == 0 { return }
+    try putTitle()
+    try put(.rows(rows))
   }
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
-    if begun == nil, let footer = section.footer { try put(.title(SafeText(footer))) }
+    if begun == nil { try put(.end(section)) }
   }
 
   mutating func end(failure: Failure?) throws(Failure) {
     try layOut()
-    if let table, let dropped = layout?.dropped, !dropped.isEmpty {
-      let names = dropped.map { table.columns[$0].name }.joined(separator: ", ")
-      try output.flush()
-      Messages.write("columns that did not fit: \(names)", about: table.table.subject)
+    if records != nil {
+      try records?.end(failure: failure)
+      return
+    }
+    try closeFrame()
+    // Who has read to the end of a long table does not see the names at its top.
+    if !frame.isGrouped, output.hasScrolled, table?.hasHeader == true {
+      try writeRule(frame.middle)
+      try writeNames()
     }
   }
 
-  private func cell(_ column: ColumnBatch, _ declared: Column, _ row: Int) -> SafeText {
-    if column.isMissing(row) { return SafeText(output.missing) }
-    switch (column.type, declared.unit) {
-    case (.text, _): return column.withBytes(at: row) { SafeText(bytes: $0) }
-    case (.binary, _): return SafeText(column.withBytes(at: row) { base64($0) })
-    case (.integer, .bytes): return SafeText(Readable.bytes(column.integer(row)))
-    case (.real, .percent): return SafeText(Readable.percent(column.real(row)))
-    case (.date, _):
-      return SafeText(Readable.date(Timestamp(nanoseconds: column.integer(row))))
-    default: return SafeText(column[row].description)
-    }
+  var notes: [String] {
+    guard let table, let layout else { return records?.notes ?? [] }
+    let shown = layout.columns.count
+    let names = table.columns[shown...].prefix(50).map(\.name).joined(separator: ", ")
+    let rest = table.columns.count - shown - 50
+    if shown == table.columns.count { return [] }
+    return ["columns that did not fit: \(names)\(rest > 0 ? " and \(rest) others" : "")"]
   }
 
-  private mutating func put(_ line: Line) throws(Failure) {
-    if layout != nil { return try write(line) }
-    held.append(line)
-    if heldRows >= TableFormat.sample { try layOut() }
+  private mutating func put(_ piece: Piece) throws(Failure) {
+    if layout != nil || records != nil { return try write(piece) }
+    held.append(piece)
+    switch piece {
+    case .rows(let rows): heldRows += rows.batch.rowCount
+    case .title, .end: heldRows += 1
+    }
+    if heldRows >= screen.height ?? TableFormat.sample.rows { try layOut() }
   }
 
   /// Measures what is held, writes the header and then it.
   private mutating func layOut() throws(Failure) {
-    guard layout == nil, let table else { return }
-    let names = table.columns.map { SafeText($0.name) }
-    var widths = names.map { table.hasHeader ? $0.width : 0 }
-    for case .cells(let cells) in held {
-      for (index, cell) in cells.enumerated() { widths[index] = max(widths[index], cell.width) }
+    guard layout == nil, records == nil, let table else { return }
+    let columns = Array(table.columns.prefix(columnLimit ?? .max))
+    var widths = columns.map { _ in 0 }
+    measure(columns, &widths)
+    if screen.width == nil { widths = widths.map { min($0, TableFormat.widestPadding) } }
+    let names = columns.map { table.hasHeader ? SafeText($0.name).width : 0 }
+    let layout = TableLayout(
+      cells: widths, names: names, canShrink: columns.map { ReadableCells.canShrink($0) },
+      gap: frame.gap, width: frame.room(screen.width))
+    if mayTurn, layout.columns.count * TableFormat.turning < table.columns.count {
+      return try turn()
     }
-    if output.width == nil { widths = widths.map { min($0, TableFormat.widestPadding) } }
-    layout = TableLayout(
-      natural: widths, canShrink: table.columns.map { $0.type == .text || $0.type == .binary },
-      width: output.width)
-    if table.hasHeader, !names.isEmpty {
-      try write(.cells(names))
-      let rule = output.isUnicode ? "─" : "-"
-      let rules = (layout?.columns ?? []).map { String(repeating: rule, count: $0.width) }
-      try output.write(rules.joined(separator: "  ") + "\n")
-    }
-    for line in held { try write(line) }
+    self.layout = layout
+    if !frame.isGrouped { try writeHeader() }
+    let pieces = held
     held = []
+    for piece in pieces { try write(piece) }
   }
 
-  private func write(_ line: Line) throws(Failure) {
-    switch line {
-    case .blank: try output.write("\n")
-    case .title(let text):
-      try output.write(output.width.map { text.fitted(to: $0, ellipsis: ellipsis) } ?? text)
-      try output.write("\n")
-    case .cells(let cells): try write(cells)
+  private func measure(_ columns: [Column], _ widths: inout [Int]) {
+    var rest = max(1, TableFormat.sample.cells / max(1, columns.count))
+    for case .rows(let rows) in held {
+      for row in 0..<min(rest, rows.batch.rowCount) {
+        for (index, column) in columns.enumerated() {
+          widths[index] = max(widths[index], text(rows, index, column, row).width)
+        }
+      }
+      rest = max(0, rest - rows.batch.rowCount)
     }
   }
 
-  private var ellipsis: String { output.isUnicode ? "…" : "..." }
+  /// Becomes records, from what is held on.
+  private mutating func turn() throws(Failure) {
+    guard let table else { return }
+    columnLimit = nil
+    records = VerticalFormat(output)
+    records?.begin(table)
+    let pieces = held
+    held = []
+    for piece in pieces { try write(piece) }
+  }
 
-  private func write(_ cells: [SafeText]) throws(Failure) {
+  private mutating func write(_ piece: Piece) throws(Failure) {
+    switch piece {
+    case .title(let section):
+      if records != nil { return try records!.beginSection(section) }
+      try writeTitle(section)
+    case .rows(let rows):
+      if records != nil { return try records!.write(rows) }
+      try openFrame()
+      for row in 0..<rows.batch.rowCount { try write(rows, row) }
+    case .end(let section):
+      if records != nil { return try records!.endSection(section) }
+      try closeFrame()
+      let footer = try Failure.about(table?.table.subject) { () throws(TableError) in
+        try lines.footer(section, columns: screen.width.map { max(1, $0 - 2) })
+      }
+      for line in footer { try output.write("\(frame.indent)\(line)\n") }
+    }
+  }
+
+  // Titles, rules and names
+
+  private mutating func writeTitle(_ section: ShownSection) throws(Failure) {
+    let isFirst = !hasSection
+    hasSection = true
+    if frame.isGrouped, !isFirst { try output.write("\n") }
+    let before: SafeText = frame.isGrouped ? frame.indent : screen.rule(2) + " "
+    let room = screen.width.map { max(1, $0 - before.width) }
+    let table = try Failure.about(table?.table.subject) { () throws(TableError) in
+      try lines.headerTable(section)
+    }
+    for line in table { try output.write("\(frame.indent)\(line)\n") }
+    guard let title = lines.title(section, columns: room) else {
+      // A section without a title is told from the last one all the same.
+      if !frame.isGrouped, !isFirst, table.isEmpty { try output.write("\n") }
+      return
+    }
+    let line: SafeText
+    if frame.isGrouped {
+      line = before + title
+    } else {
+      let width = min(layout?.total ?? 0, screen.width ?? TableFormat.widestPadding)
+      let rest = width - before.width - title.width - 1
+      line =
+        screen.paint(screen.rule(2), .faint) + " " + title
+        + (rest > 0 ? " " + screen.paint(screen.rule(rest), .faint) : SafeText())
+    }
+    try output.write("\(line)\n")
+  }
+
+  private func writeHeader() throws(Failure) {
+    guard let table, table.hasHeader, let layout, !layout.columns.isEmpty else { return }
+    try writeNames()
+    try writeRule(frame.middle)
+  }
+
+  private func writeNames() throws(Failure) {
+    guard let table, let layout else { return }
+    let names = layout.columns.map { index, width in
+      let name = SafeText(table.columns[index].name).fitted(to: width, ellipsis: screen.ellipsis)
+      return Shown(text: screen.paint(screen.isolated(name), .heading), width: width)
+    }
+    try write(names)
+  }
+
+  private func writeRule(_ corners: Frame.Rule) throws(Failure) {
+    guard let layout, !layout.columns.isEmpty else { return }
+    let parts = layout.columns.map { screen.rule($0.width) }
+    let rule = corners.left + SafeText.joined(parts, separator: corners.middle) + corners.right
+    try output.write(screen.paint(rule, .faint) + "\n")
+  }
+
+  private mutating func openFrame() throws(Failure) {
+    guard frame.isGrouped, !isOpen else { return }
+    isOpen = true
+    try writeRule(frame.top)
+    try writeHeader()
+  }
+
+  private mutating func closeFrame() throws(Failure) {
+    guard frame.isGrouped, isOpen else { return }
+    isOpen = false
+    try writeRule(frame.bottom)
+  }
+
+  // Rows
+
+  /// A cell with its badge.
+  private func text(_ rows: ShownRows, _ index: Int, _ column: Column, _ row: Int) -> SafeText {
+    let text = cells.text(rows.batch.columns[index], column, row)
+    guard index == 0, let badge = rows.badge(row, screen) else { return text }
+    return text + " " + badge
+  }
+
+  private func write(_ rows: ShownRows, _ row: Int) throws(Failure) {
     guard let table, let layout else { return }
     // A cell that is wider than those measured is shown whole as long as its line fits.
-    var spare =
-      output.width.map { width in
-        width - layout.columns.reduce(0) { $0 + $1.width }
-          - TableLayout.gap * max(0, layout.columns.count - 1)
-      } ?? .max
-    var line = ""
-    for (index, width) in layout.columns {
-      if index != layout.columns.first?.index { line += "  " }
-      let type = table.columns[index].type
-      let isRight = type == .integer || type == .real
-      let excess = max(0, cells[index].width - width)
+    var spare = frame.room(screen.width).map { $0 - layout.total } ?? .max
+    let shown = layout.columns.map { index, width in
+      let column = table.columns[index]
+      let batch = rows.batch.columns[index]
+      let text = cells.text(batch, column, row)
+      let excess = max(0, text.width - width)
       let room = excess <= spare ? width + excess : width
       spare -= room - width
-      let cell = cells[index].fitted(to: room, ellipsis: ellipsis)
-      let isLast = index == layout.columns.last?.index
-      line += isLast && !isRight ? cell.string : cell.padded(to: width, alignedRight: isRight)
+      var dressed = cells.dressed(text, isMissing: batch.isMissing(row), columns: room)
+      if index == 0 {
+        if let address = rows.links?[row] { dressed = dressed.linked(to: address) }
+        // A badge gives way to the cell.
+        if let badge = rows.badge(row, screen), dressed.width + 1 + badge.width <= room {
+          dressed.append(" " + badge)
+        }
+      }
+      return Shown(text: dressed, width: width, isRight: ReadableCells.isRight(column))
     }
-    try output.write(line + "\n")
+    try write(shown)
   }
+
+  /// A cell that is ready to be put into a line.
+  private struct Shown {
+    let text: SafeText
+    let width: Int
+    var isRight = false
+  }
+
+  private func write(_ shown: [Shown]) throws(Failure) {
+    var line = frame.left
+    for (number, cell) in shown.enumerated() {
+      if number > 0 { line.append(frame.separator) }
+      // Nothing stands behind the last cell of an open table.
+      let isLast = number == shown.count - 1 && !frame.isGrouped
+      line.append(
+        isLast && !cell.isRight
+          ? cell.text : cell.text.padded(to: cell.width, alignedRight: cell.isRight))
+    }
+    line.append(frame.right)
+    line.append("\n")
+    try output.write(line)
+  }
+}
+
+/// What stands around and between the columns: nothing but space, or lines.
+private struct Frame {
+  struct Rule {
+    let left: SafeText
+    let middle: SafeText
+    let right: SafeText
+  }
+
+  let isGrouped: Bool
+  let left: SafeText
+  let separator: SafeText
+  let right: SafeText
+  let top: Rule
+  let middle: Rule
+  let bottom: Rule
+  /// What stands before titles and footers.
+  let indent: SafeText
+
+  init(isGrouped: Bool, isUnicode: Bool) {
+    self.isGrouped = isGrouped
+    guard isGrouped else {
+      (left, separator, right, indent) = ("", "  ", "", "")
+      middle = Rule(left: "", middle: "  ", right: "")
+      (top, bottom) = (middle, middle)
+      return
+    }
+    indent = "  "
+    if isUnicode {
+      (left, separator, right) = ("│ ", " │ ", " │")
+      top = Rule(left: "╭─", middle: "─┬─", right: "─╮")
+      middle = Rule(left: "├─", middle: "─┼─", right: "─┤")
+      bottom = Rule(left: "╰─", middle: "─┴─", right: "─╯")
+    } else {
+      (left, separator, right) = ("| ", " | ", " |")
+      top = Rule(left: "+-", middle: "-+-", right: "-+")
+      (middle, bottom) = (top, top)
+    }
+  }
+
+  var gap: Int { separator.width }
+
+  /// What is left of a width for columns and gaps.
+  func room(_ width: Int?) -> Int? { width.map { max(1, $0 - left.width - right.width) } }
 }

@@ -30,6 +30,8 @@ struct Invocation {
   var limit: Int?
   var format: String?
   var hasHeader = true
+  var hasSectionColumn = false
+  var display = DisplayOptions()
   var loads = false
 
   var isJSON: Bool { format == "json" }

@@ -101,6 +101,12 @@ extension OptionSpec {
     names: ["--no-header"], argument: nil, summary: "leave the names of the columns out"
   ) { invocation, _ throws(Failure) in invocation.hasHeader = false }
 
+  static let withSection = OptionSpec(
+    names: ["--with-section"], argument: nil,
+    summary:
+      "the section's title as a first column (\(Formats.sectionColumnNames.joined(separator: ", ")))"
+  ) { invocation, _ throws(Failure) in invocation.hasSectionColumn = true }
+
   static let load = OptionSpec(
     names: ["--load"], argument: nil, summary: "load the library and run its code to ask it"
   ) { invocation, _ throws(Failure) in invocation.loads = true }

@@ -2,86 +2,147 @@ import Glibc
 import Tabella
 import TabellaTerminal
 
-/// Standard output, buffered.
+/// Standard output, buffered; what does not fit on a terminal's screen goes to the pager.
 final class Output {
-  /// Whether it is a terminal: then every format is made safe to look at.
-  let isTerminal = isatty(1) == 1
-  /// The terminal's width in columns; nil if it is none.
-  let width: Int?
+  private(set) var screen = Screen()
   private static let capacity = 1 << 17
   private let buffer = UnsafeMutableRawBufferPointer.allocate(
     byteCount: Output.capacity, alignment: 64)
   private var filled = 0
+  /// The pager to start as soon as the screen is full; until then everything is held back.
+  private var pendingPager: String?
+  private var pager: Pager?
+  /// How many lines a terminal has been given, as it breaks them, and how far the last one goes.
+  private var lines = 0
+  private var lineLength = 0
 
-  init() {
-    var size = winsize()
-    let columns =
-      isTerminal && ioctl(1, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-      ? Int(size.ws_col) : 80
-    width = isTerminal ? columns : nil
-  }
+  init() {}
 
   deinit { buffer.deallocate() }
 
-  /// Whether characters beyond ASCII can be shown, by the locale's name.
-  let isUnicode: Bool = {
-    for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
-      guard let value = getenv(name).map({ String(cString: $0) }), !value.isEmpty else { continue }
-      let upper = value.uppercased()
-      return upper.contains("UTF-8") || upper.contains("UTF8")
+  /// Does as the options say, from here on.
+  func adopt(_ display: DisplayOptions) {
+    screen.adopt(display)
+    if display.pages, screen.canPage { pendingPager = Pager.preferred }
+  }
+
+  /// Whether it is a terminal: then every format is made safe to look at.
+  var isTerminal: Bool { screen.isTerminal }
+
+  /// Whether more was written than the screen holds, and no pager has it.
+  var hasScrolled: Bool {
+    guard pager == nil, let height = screen.height else { return false }
+    return lines >= height
+  }
+
+  /// Writes text that is safe to print.
+  func write(_ text: SafeText) throws(Failure) {
+    var string = text.string
+    try string.withUTF8Bytes { bytes throws(Failure) in try put(bytes) }
+  }
+
+  /// Writes JSON, which has escapes of its own for what is unsafe to print.
+  func write(json: [UInt8]) throws(Failure) {
+    try json.withRawBytes { bytes throws(Failure) in try put(bytes) }
+  }
+
+  func write(json: JSONValue) throws(Failure) {
+    var text: [UInt8] = []
+    json.append(to: &text)
+    try write(json: text + [10])
+  }
+
+  /// Writes bytes as they are; on a terminal they are made safe, and are one line.
+  func write(line bytes: UnsafeRawBufferPointer) throws(Failure) {
+    if isTerminal {
+      try write(SafeText(bytes: bytes))
+    } else {
+      try put(bytes)
     }
-    return false
-  }()
+    try write("\n")
+  }
 
-  /// What stands for a missing value where people read.
-  var missing: String { isUnicode ? "∅" : "null" }
+  /// Writes bytes as they are, to what is no terminal.
+  func write(data bytes: UnsafeRawBufferPointer) throws(Failure) {
+    precondition(!isTerminal, "bytes as they are never reach a terminal")
+    try put(bytes)
+  }
 
-  /// Writes bytes of our own making, or in a pipe those of the data.
-  func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
-    if bytes.count > Output.capacity - filled { try flush() }
+  private func put(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
+    if isTerminal { count(bytes) }
+    if bytes.count > Output.capacity - filled { try send() }
     if bytes.count > Output.capacity { return try send(bytes) }
     UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyMemory(from: bytes)
     filled += bytes.count
+    if pendingPager != nil, lines >= screen.height ?? .max { try send() }
   }
-
-  func write(_ bytes: [UInt8]) throws(Failure) {
-    let result = bytes.withUnsafeBytes { bytes in
-      Result { () throws(Failure) in try write(bytes) }
-    }
-    try result.get()
-  }
-
-  func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
-
-  func write(_ text: SafeText) throws(Failure) { try write(text.string) }
 
   /// The most that one call of ``write(room:_:)`` may ask for.
   static let room = capacity
 
-  /// Lets `body` write in place: it is given room for as many bytes and returns how many it wrote.
+  /// Lets `body` write in place, to what is no terminal: it is given room for as many bytes and returns
+  /// how many it wrote.
   func write(
     room: Int, _ body: (UnsafeMutableRawPointer) -> Int
   ) throws(Failure) {
-    if room > Output.capacity - filled { try flush() }
+    precondition(!isTerminal, "bytes as they are never reach a terminal")
+    if room > Output.capacity - filled { try send() }
     filled += body(buffer.baseAddress! + filled)
   }
 
-  /// Sends out what is buffered.
+  /// Shows what was written, unless it waits for the screen to be full.
   func flush() throws(Failure) {
+    if pendingPager == nil { try send() }
+  }
+
+  /// Sends out everything, and waits until the pager is left. Nothing may be written after it.
+  func finish() throws(Failure) {
+    pendingPager = nil
+    try send()
+    guard let pager else { return }
+    self.pager = nil
+    let status = pager.wait()
+    guard status != 126, status != 127 else {
+      throw Failure(
+        status: .failed, subject: "pager", code: "io",
+        message: "\(pager.command) could not be run; --no-pager does without")
+    }
+  }
+
+  /// Counts lines as a terminal breaks them; a few too many where characters take no column.
+  private func count(_ bytes: UnsafeRawBufferPointer) {
+    let width = screen.width ?? 80
+    var rest = bytes[...]
+    while let end = rest.firstIndex(of: 10) {
+      lines += 1 + max(0, lineLength + end - rest.startIndex - 1) / width
+      lineLength = 0
+      rest = rest[(end + 1)...]
+    }
+    lineLength += rest.count
+  }
+
+  /// Sends out what is buffered; more than a screen of it starts the pager.
+  private func send() throws(Failure) {
+    if let command = pendingPager {
+      pendingPager = nil
+      Progress.end()
+      pager = Pager(command)
+    }
     let count = filled
     filled = 0
     try send(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
   }
 
-  /// A reader that went away ends the program quietly, as SIGPIPE does.
   private func send(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
+    if isTerminal, !bytes.isEmpty { Progress.end() }
     var sent = 0
     while sent < bytes.count {
-      let result = Glibc.write(1, bytes.baseAddress! + sent, bytes.count - sent)
+      let result = Glibc.write(
+        pager?.input ?? 1, bytes.baseAddress! + sent, bytes.count - sent)
       if result >= 0 {
         sent += result
       } else if errno == EPIPE {
-        exit(ExitStatus.brokenPipe.code)
+        endQuietly()
       } else if errno != EINTR {
         throw Failure(
           status: .failed, subject: "standard output", code: "io",
@@ -89,46 +150,40 @@ final class Output {
       }
     }
   }
+
+  /// The reader has seen enough. One who leaves the pager has done nothing unusual; without one this is
+  /// what SIGPIPE says.
+  private func endQuietly() -> Never {
+    guard let pager else { exit(ExitStatus.brokenPipe.code) }
+    self.pager = nil
+    let status = pager.wait()
+    if status == 126 || status == 127 {
+      Messages.write("\(pager.command) could not be run; --no-pager does without", about: "pager")
+      exit(ExitStatus.failed.code)
+    }
+    exit(ExitStatus.done.code)
+  }
 }
 
-/// Standard error, line by line; everything on it is made safe to print.
-enum Messages {
-  /// How many remarks on one table are worth reading.
-  private static let remarkLimit = 1000
-
-  static func write(_ line: String) { put(SafeText(line).string) }
-
-  /// Writes a line about a location, a command or the program as such.
-  static func write(_ message: String, about subject: String?) {
-    // `processes:` ends with a colon of its own.
-    let subject = subject.map { $0.hasSuffix(":") ? "\($0) " : "\($0): " } ?? ""
-    write("tabella: \(subject)\(message)")
-  }
-
-  private static func put(_ safe: String) {
-    let bytes = Array((safe + "\n").utf8)
-    _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
-  }
-
-  static func write(_ failure: Failure, asJSON: Bool) {
-    if asJSON {
-      // JSON has escapes of its own for what is unsafe to print.
-      put(JSONValue.object(["error": failure.json]).text)
-    } else {
-      write(failure.message, about: failure.subject)
+extension String {
+  /// Calls `body` with the UTF-8 of the string.
+  fileprivate mutating func withUTF8Bytes(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    let result = withUTF8 { utf8 in
+      Result { () throws(Failure) in try body(UnsafeRawBufferPointer(utf8)) }
     }
+    try result.get()
   }
+}
 
-  /// Writes the remarks that a source has on its data.
-  static func writeDiagnostics(of source: any TableDataSource, location: String) {
-    var count = 0
-    while let diagnostic = source.diagnostics?.nextDiagnostic() {
-      count += 1
-      if count > remarkLimit {
-        return write("note: there are more remarks than \(remarkLimit)", about: location)
-      }
-      let kind = diagnostic.severity == .note ? "note" : "warning"
-      write("\(kind): \(diagnostic.message)", about: location)
+extension [UInt8] {
+  fileprivate func withRawBytes(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    let result = withUnsafeBytes { bytes in
+      Result { () throws(Failure) in try body(bytes) }
     }
+    try result.get()
   }
 }

@@ -10,6 +10,8 @@ struct ShapedTable {
   private let joined: JoinedSource?
   /// The columns shown, by number.
   let columns: [Int]
+  /// Whether the columns were chosen, rather than all.
+  let hasChosenColumns: Bool
   /// The only section shown; nil if all are.
   let section: Int?
   /// Where showing starts.
@@ -34,6 +36,7 @@ struct ShapedTable {
     tables = []
     joined = nil
     columns = Array(source.columns.indices)
+    hasChosenColumns = false
     section = nil
     start = IndexPath(section: 0, row: 0)
   }
@@ -48,6 +51,8 @@ struct ShapedTable {
     }
     let tables = try ShapedTable.open(invocation)
     self.tables = tables
+    hasChosenColumns = invocation.columns != nil
+    Progress.begin(tables)
     let subject = tables.map(\.location.description).joined(separator: " ")
     do throws(Failure) {
       let shape = try Shape(tables, invocation, subject: subject)
@@ -130,11 +135,17 @@ struct ShapedTable {
       }
       try Failure.about(nil) { () throws(TableError) in
         if !conditions.isEmpty || invocation.search != nil {
-          source = try source.filtered(by: conditions, search: invocation.search)
+          source = watched(try source.filtered(by: conditions, search: invocation.search))
         }
-        if let grouping { source = try source.grouped(by: grouping) }
-        if let order { source = try source.sorted(by: order) }
+        if let grouping { source = watched(try source.grouped(by: grouping)) }
+        if let order { source = watched(try source.sorted(by: order)) }
       }
+    }
+
+    /// A view that tells how far it is.
+    private func watched(_ view: MappedSource) -> MappedSource {
+      view.onProgress = { Progress.arranged($0) }
+      return view
     }
 
     /// `COLUMN OP VALUE`.

@@ -1,23 +1,29 @@
 import Tabella
 
-/// Walks through the sections and rows of a table, in order, and never further than asked.
+/// Walks through the sections and rows of a table as UIKit asks a data source, and never further than
+/// what is shown: the number of sections, then for each that comes on show the number of its rows (as
+/// far as they are shown), its titles, its cells; a notice before and after each run of rows is on show;
+/// and advice on the run that comes next while one is shown.
 ///
 /// Small sections are read together where the source can gather their rows.
 struct TableReader {
-  /// Rows of the first batch, which should come at once, and of the largest.
-  private static let batchSizes = (first: 1024, largest: 1 << 19)
+  /// Rows of the first batch, which should come at once, and of the largest; and cells at most.
+  private static let batchSizes = (first: 1024, largest: 1 << 19, cells: 1 << 23)
 
   let source: any TableDataSource
   let columns: [Int]
-  var includesIDs = false
+  let includesIDs: Bool
   /// The only section to walk through; nil means all.
-  var section: Int?
+  let section: Int?
   /// Where the walk starts.
-  var start = IndexPath(section: 0, row: 0)
+  let start: IndexPath
 
   /// How many rows are asked for next: few, then more and more.
-  private var size = TableReader.batchSizes.first
+  private var size: Int
+  private let largest: Int
   private var ahead = ReadAhead()
+  /// The rows that the source was advised of, and that were not read yet.
+  private var advised: (section: Int, rows: Range<Int>)?
 
   init(
     source: any TableDataSource, columns: [Int], includesIDs: Bool = false, section: Int? = nil,
@@ -28,18 +34,23 @@ struct TableReader {
     self.includesIDs = includesIDs
     self.section = section
     self.start = start
+    let most = max(1, TableReader.batchSizes.cells / max(1, columns.count))
+    largest = min(most, TableReader.batchSizes.largest)
+    size = min(most, TableReader.batchSizes.first)
   }
 
-  /// Calls `section` when a section comes on show, then `rows` with its batches and the number in the
-  /// section of each batch's first row, then `end`.
+  /// Calls `section` when a section comes on show, with the number of its rows as far as it is known,
+  /// then `rows` with its batches and where the first row of each is, then `end`, when the number may be
+  /// known better.
   ///
   /// `range` counts rows through the sections walked, from the start. A section without rows is shown
   /// if the range reaches it. What `rows` throws ends the walk.
   mutating func walk(
     _ range: Range<Int>,
-    section: (Int) throws -> Void, rows: (Batch, Int, Int) throws -> Void,
-    end: (Int) throws -> Void
+    section: (Int, Count) throws -> Void, rows: (Batch, IndexPath) throws -> Void,
+    end: (Int, Count) throws -> Void
   ) throws {
+    defer { cancelAdvice() }
     if range.isEmpty { return }
     var position = 0
     for number in (self.section ?? start.section)... {
@@ -47,49 +58,82 @@ struct TableReader {
       // The last section that the range reaches is the one that its last row stands in.
       if position >= range.upperBound { return }
       let skipped = number == start.section ? start.row : 0
-      var first = skipped
-      var isReached = true
-      if position < range.lowerBound {
-        let wanted = range.lowerBound - position + skipped
-        let count = try source.numberOfRows(inSection: number, knowing: wanted + 1)
-        isReached = count.value > wanted
-        position += isReached ? wanted - skipped : max(0, count.value - skipped)
-        first = wanted
-      }
+      let left = range.upperBound - max(position, range.lowerBound)
+      let first = skipped + max(0, range.lowerBound - position)
+      // One more than is shown says whether that is all.
+      let shown = first.advancedUp(by: min(size, left)).advancedUp(by: 1)
+      let count = try source.numberOfRows(inSection: number, knowing: shown)
+      let isReached = position >= range.lowerBound || count.value > first
       if isReached {
-        try section(number)
-        position += try walk(number, from: first, limit: range.upperBound - position, rows)
-        try end(number)
+        try section(number, count)
+        let next = try walk(number, from: first, limit: left, count, rows, position: position)
+        position += next.row - skipped
+        try end(number, next.isEnd ? .exact(next.row) : count)
+      } else {
+        position += max(0, count.value - skipped)
       }
       if number == self.section { return }
     }
   }
 
-  /// The rows of one section; returns how many were given.
+  /// The rows of one section; returns the row behind the last one given, and whether the section ends
+  /// there.
   private mutating func walk(
-    _ section: Int, from first: Int, limit: Int, _ rows: (Batch, Int, Int) throws -> Void
-  ) throws -> Int {
+    _ section: Int, from first: Int, limit: Int, _ count: Count,
+    _ rows: (Batch, IndexPath) throws -> Void, position: Int
+  ) throws -> (row: Int, isEnd: Bool) {
     var next = first
     while next - first < limit {
+      if count.isExact, next >= count.value { return (max(next, count.value), true) }
       let path = IndexPath(section: section, row: next)
-      let (batch, endsSection) = try read(at: path, limit: limit - (next - first))
+      let (batch, endsSection) = try read(
+        at: path, limit: limit - (next - first), end: count.isExact ? count.value : .max)
       if batch.rowCount == 0 {
         try checkEnd(section, next)
-        break
+        return (next, true)
       }
-      try rows(batch, section, next)
-      next += batch.rowCount
-      if endsSection { break }
+      let shown = next..<next + batch.rowCount
+      next = shown.upperBound
+      if !endsSection { try advise(section, from: next, limit: limit - (next - first), count) }
+      source.display?.willDisplay(rows: shown, inSection: section)
+      defer { source.display?.didEndDisplaying(rows: shown, inSection: section) }
+      try rows(batch, path)
+      Progress.written(
+        position + next - first, of: self.section != nil || count.isExact ? count.value : nil)
+      if endsSection { return (next, true) }
     }
-    return next - first
+    return (next, count.isExact && next == count.value)
   }
 
-  /// Rows of one section from `path` on, `limit` at most, and whether they are known to be its last.
+  /// Tells the source which rows of a section will be asked for next.
+  private mutating func advise(
+    _ section: Int, from next: Int, limit: Int, _ count: Count
+  ) throws {
+    guard let prefetching = source.prefetching, limit > 0 else { return }
+    let end = next.advancedUp(by: min(size, limit))
+    let known =
+      count.isExact ? count : try source.numberOfRows(inSection: section, knowing: end)
+    guard known.value > next else { return }
+    let rows = next..<min(end, known.value)
+    advised = (section, rows)
+    prefetching.prefetch(rows: rows, inSection: section)
+  }
+
+  /// Takes back the advice that did not come true.
+  private mutating func cancelAdvice() {
+    guard let (section, rows) = advised else { return }
+    advised = nil
+    source.prefetching?.cancelPrefetching(rows: rows, inSection: section)
+  }
+
+  /// Rows of one section from `path` on, `limit` at most, and whether they are known to be its last;
+  /// it ends before the row `end`.
   private mutating func read(
-    at path: IndexPath, limit: Int
+    at path: IndexPath, limit: Int, end: Int
   ) throws -> (Batch, endsSection: Bool) {
+    advised = nil
     if let read = ahead.take(at: path) { return read }
-    defer { size = min(size * 2, TableReader.batchSizes.largest) }
+    defer { size = min(size * 2, largest) }
     let wanted = min(size, limit)
     if let gathering = source.gathering, let runs = try runs(from: path, limit: wanted) {
       let paths = runs.flatMap { run in
@@ -98,15 +142,15 @@ struct TableReader {
       let batch = try gathering.rows(at: paths, columns: columns, includesIDs: includesIDs)
       // As many as the source likes to give are not asked for in vain again.
       if batch.rowCount < paths.count {
-        size = max(TableReader.batchSizes.first, batch.rowCount / 2)
+        size = min(largest, max(TableReader.batchSizes.first, batch.rowCount / 2))
       }
       ahead = ReadAhead(batch, runs)
       if let read = ahead.take(at: path) { return read }
     }
     let batch = try source.rows(
       RowRequest(
-        section: path.section, first: path.row, count: wanted, columns: columns,
-        includesIDs: includesIDs))
+        section: path.section, first: path.row, count: min(wanted, end - path.row),
+        columns: columns, includesIDs: includesIDs))
     return (batch, false)
   }
 

@@ -210,7 +210,7 @@ import Testing
     Trouble(arguments: ["show", "x", "--rows", "a..b"], status: 2, says: ["--rows"]),
     Trouble(arguments: ["show", "x", "-n", "-3"], status: 2, says: ["-n"]),
     Trouble(arguments: ["show", "x", "-n"], status: 2, says: ["-n"]),
-    Trouble(arguments: ["show", "x", "--format", "xml"], status: 2, says: ["csv, json"]),
+    Trouble(arguments: ["show", "x", "--format", "xml"], status: 2, says: ["csv, tsv, json"]),
     Trouble(arguments: ["show", "x", "-o", "novalue"], status: 2, says: ["KEY=VALUE"]),
     Trouble(
       arguments: ["show", "csv:/etc/passwd", "-o", "colour=1"], status: 2,

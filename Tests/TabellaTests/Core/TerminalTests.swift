@@ -60,13 +60,23 @@ import Testing
         Int.random(in: 0...60, using: &generator)
       }
       let canShrink = natural.map { _ in Bool.random(using: &generator) }
-      let layout = TableLayout(natural: natural, canShrink: canShrink, width: width)
-      let total =
-        layout.columns.reduce(0) { $0 + $1.width } + TableLayout.gap * (layout.columns.count - 1)
-      #expect(total <= width)
+      let names = natural.map { _ in Int.random(in: 0...20, using: &generator) }
+      let gap = Int.random(in: 1...3, using: &generator)
+      let layout = TableLayout(
+        cells: natural, names: names, canShrink: canShrink, gap: gap, width: width)
+      #expect(layout.total <= width)
       #expect(layout.columns.map(\.index) + layout.dropped == Array(natural.indices))
-      for column in layout.columns where column.width < natural[column.index] {
-        #expect(canShrink[column.index] || layout.columns.count == 1)
+      for column in layout.columns where layout.columns.count > 1 {
+        // Numbers are whole or not there; text and names are left readable.
+        let cells = natural[column.index]
+        #expect(column.width >= (canShrink[column.index] ? min(cells, 8) : cells))
+        #expect(column.width >= min(names[column.index], 12))
+        #expect(column.width <= max(cells, names[column.index]))
+      }
+      // Nothing is cut or left out without need.
+      let whole = zip(natural, names).map { max($0, $1) }
+      if whole.reduce(0, +) + gap * (whole.count - 1) <= width {
+        #expect(layout.columns.map(\.width) == whole)
       }
     }
   }

@@ -1,0 +1,137 @@
+import Tabella
+import TabellaTerminal
+
+/// Rows as items of a grid, section by section, read down its columns as `ls` has it. An item is the
+/// first cell of its row, or all that were chosen.
+struct CollectionFormat: Format {
+  /// How many items are laid out together.
+  private static let most = 1000
+
+  private let output: Output
+  private let cells: ReadableCells
+  private let lines: SectionLines
+  private var table: ShownTable?
+  private var begun: ShownSection?
+  private var hasSection = false
+  private var items: [SafeText] = []
+
+  init(_ output: Output) {
+    self.output = output
+    cells = ReadableCells(output.screen, limit: output.screen.width)
+    lines = SectionLines(screen: output.screen)
+  }
+
+  private var screen: Screen { output.screen }
+
+  var wishes: Wishes { [.elements, .links] }
+
+  /// Without a choice the first column stands for its row.
+  var columnLimit: Int? { table?.table.hasChosenColumns == true ? nil : 1 }
+
+  mutating func begin(_ table: ShownTable) { self.table = table }
+
+  mutating func beginSection(_ section: ShownSection) throws(Failure) {
+    begun = section
+    if table?.hidesEmptySections == false { try putTitle() }
+  }
+
+  private mutating func putTitle() throws(Failure) {
+    guard let section = begun else { return }
+    begun = nil
+    let above = try Failure.about(table?.table.subject) { () throws(TableError) in
+      try lines.headerTable(section)
+    }
+    if hasSection { try output.write("\n") }
+    hasSection = true
+    for line in above { try output.write(line + "\n") }
+    if let title = lines.title(section, columns: screen.width) { try output.write(title + "\n") }
+  }
+
+  mutating func write(_ rows: ShownRows) throws(Failure) {
+    guard rows.batch.rowCount > 0 else { return }
+    try putTitle()
+    for row in 0..<rows.batch.rowCount {
+      items.append(item(rows, row))
+      if items.count == CollectionFormat.most { try writeItems() }
+    }
+  }
+
+  private func item(_ rows: ShownRows, _ row: Int) -> SafeText {
+    guard let table else { return SafeText() }
+    let texts = zip(rows.batch.columns, table.columns).map { batch, column in
+      cells.dressed(
+        cells.text(batch, column, row), isMissing: batch.isMissing(row), columns: screen.width)
+    }
+    let text = SafeText.joined(texts, separator: " ")
+    // Styles are not cut: what is too wide comes without them.
+    var item = text.width <= screen.width ?? .max ? text : plain(rows, row, table)
+    if let address = rows.links?[row] { item = item.linked(to: address) }
+    return rows.badge(row, screen).map { item + " " + $0 } ?? item
+  }
+
+  private func plain(_ rows: ShownRows, _ row: Int, _ table: ShownTable) -> SafeText {
+    let texts = zip(rows.batch.columns, table.columns).map { cells.text($0, $1, row) }
+    return screen.fitted(SafeText.joined(texts, separator: " "))
+  }
+
+  /// Writes the items that were gathered, in as few lines as they fit into.
+  private mutating func writeItems() throws(Failure) {
+    guard !items.isEmpty else { return }
+    let grid = Grid(items.map(\.width), width: screen.width)
+    for line in 0..<grid.height {
+      var text = SafeText()
+      for (column, width) in grid.widths.enumerated() {
+        let number = column * grid.height + line
+        guard number < items.count else { break }
+        let isLast = number + grid.height >= items.count
+        text.append(isLast ? items[number] : items[number].padded(to: width + Grid.gap))
+      }
+      try output.write(text + "\n")
+    }
+    items = []
+  }
+
+  mutating func endSection(_ section: ShownSection) throws(Failure) {
+    guard begun == nil else { return }
+    try writeItems()
+    let below = try Failure.about(table?.table.subject) { () throws(TableError) in
+      try lines.footer(section, columns: screen.width)
+    }
+    for line in below { try output.write(line + "\n") }
+  }
+
+  mutating func end(failure: Failure?) throws(Failure) { try writeItems() }
+}
+
+/// Items of these widths in as few lines as they fit into, read down the columns.
+struct Grid {
+  static let gap = 2
+  let height: Int
+  /// Of its columns.
+  let widths: [Int]
+
+  /// - Complexity: O(items × columns that could fit).
+  init(_ items: [Int], width: Int?) {
+    let narrowest = max(1, items.min() ?? 1)
+    var columns = width.map { max(1, ($0 + Grid.gap) / (narrowest + Grid.gap)) } ?? 1
+    columns = min(columns, items.count)
+    while columns > 1 {
+      let height = (items.count + columns - 1) / columns
+      let widths = Grid.widths(items, height)
+      if widths.reduce(0, +) + Grid.gap * (widths.count - 1) <= width ?? 0 {
+        self.height = height
+        self.widths = widths
+        return
+      }
+      columns -= 1
+    }
+    height = items.count
+    widths = [items.max() ?? 0]
+  }
+
+  private static func widths(_ items: [Int], _ height: Int) -> [Int] {
+    stride(from: 0, to: items.count, by: height).map { first in
+      items[first..<min(first + height, items.count)].max() ?? 0
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import Tabella
+import TabellaTerminal
+
+/// Tables as GitHub Flavored Markdown has them (section 4.10), one for each section, written as the rows
+/// come. What Markdown or HTML would read as its own is escaped, so that it renders as it is.
+struct MarkdownFormat: Format {
+  private let output: Output
+  private let cells: ReadableCells
+  private var table: ShownTable?
+  private var begun: ShownSection?
+  private var hasSection = false
+
+  init(_ output: Output) {
+    self.output = output
+    cells = ReadableCells(output.screen, limit: nil)
+  }
+
+  mutating func begin(_ table: ShownTable) { self.table = table }
+
+  mutating func beginSection(_ section: ShownSection) throws(Failure) {
+    begun = section
+    if table?.hidesEmptySections == false { try putTitle() }
+  }
+
+  private mutating func putTitle() throws(Failure) {
+    guard let section = begun, let table else { return }
+    begun = nil
+    if hasSection { try output.write("\n") }
+    hasSection = true
+    if let title = section.header { try output.write("## \(Self.escaped(SafeText(title)))\n\n") }
+    guard !table.columns.isEmpty else { return }
+    // A table has a header: without one it is empty.
+    try write(table.columns.map { table.hasHeader ? SafeText($0.name) : SafeText() })
+    let rules = table.columns.map { column -> SafeText in
+      ReadableCells.isRight(column) ? "---:" : "---"
+    }
+    try output.write("| \(SafeText.joined(rules, separator: " | ")) |\n")
+  }
+
+  mutating func write(_ rows: ShownRows) throws(Failure) {
+    guard rows.batch.rowCount > 0, let table else { return }
+    try putTitle()
+    for row in 0..<rows.batch.rowCount {
+      try write(
+        zip(rows.batch.columns, table.columns).map { batch, column in
+          batch.isMissing(row) ? SafeText() : cells.text(batch, column, row)
+        })
+    }
+  }
+
+  private func write(_ texts: [SafeText]) throws(Failure) {
+    let line = SafeText.joined(texts.map { Self.escaped($0) }, separator: " | ")
+    try output.write("| \(line) |\n")
+  }
+
+  mutating func endSection(_ section: ShownSection) throws(Failure) {
+    guard begun == nil, let footer = section.footer else { return }
+    try output.write("\n\(Self.escaped(SafeText(footer), isParagraph: true))\n")
+  }
+
+  /// The text with a backslash before what would be read as markup; any ASCII punctuation may have one
+  /// (CommonMark 2.4).
+  private static func escaped(_ text: SafeText, isParagraph: Bool = false) -> SafeText {
+    let markup = isParagraph ? self.markup.union(paragraphMarkup) : self.markup
+    guard text.string.utf8.contains(where: { markup.contains($0) }) else { return text }
+    var escaped: [UInt8] = []
+    for byte in text.string.utf8 {
+      if markup.contains(byte) { escaped.append(UInt8(ascii: "\\")) }
+      escaped.append(byte)
+    }
+    return SafeText(String(decoding: escaped, as: UTF8.self))
+  }
+
+  private static let markup = Set("\\`*_{}[]<>#|~&!".utf8)
+  /// What could begin a list or underline a heading.
+  private static let paragraphMarkup = Set("+-=.)".utf8)
+}

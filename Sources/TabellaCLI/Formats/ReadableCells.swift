@@ -1,0 +1,64 @@
+import Tabella
+import TabellaTerminal
+
+/// Cells as people read them, in tables, records and grids; JSON and CSV have the exact ones.
+struct ReadableCells {
+  let screen: Screen
+  /// How much of a cell can be shown at all, in columns of the screen; nil means all of it.
+  private let limit: Int?
+
+  init(_ screen: Screen, limit: Int?) {
+    self.screen = screen
+    self.limit = limit
+  }
+
+  /// A cell, not yet cut to its column's width.
+  func text(_ cells: ColumnBatch, _ column: Column, _ row: Int) -> SafeText {
+    if cells.isMissing(row) { return screen.missing }
+    switch (cells.type, column.unit) {
+    case (.text, _):
+      return cells.withBytes(at: row) { bytes in
+        limit.map { SafeText(bytes: bytes, columns: $0) } ?? SafeText(bytes: bytes)
+      }
+    case (.binary, _):
+      return SafeText(cells.withBytes(at: row) { base64(start(of: $0)) })
+    case (.integer, .bytes): return SafeText(Readable.bytes(cells.integer(row)))
+    case (.real, .percent): return SafeText(Readable.percent(cells.real(row)))
+    case (.date, _): return SafeText(Readable.date(Timestamp(nanoseconds: cells.integer(row))))
+    default: return SafeText(cells[row].description)
+    }
+  }
+
+  /// The bytes whose base64 can be seen.
+  private func start(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    guard let limit, bytes.count > limit else { return bytes }
+    return UnsafeRawBufferPointer(rebasing: bytes[..<limit])
+  }
+
+  /// The cell cut to `columns` columns and dressed: what is missing is faint, text that runs from right
+  /// to left is kept apart.
+  func dressed(_ text: SafeText, isMissing: Bool, columns: Int?) -> SafeText {
+    let fitted = columns.map { text.fitted(to: $0, ellipsis: screen.ellipsis) } ?? text
+    return isMissing ? screen.paint(fitted, .faint) : screen.isolated(fitted)
+  }
+
+  /// Whether a column's cells stand at the right.
+  static func isRight(_ column: Column) -> Bool {
+    column.type == .integer || column.type == .real
+  }
+
+  /// Whether a column's cells may be cut.
+  static func canShrink(_ column: Column) -> Bool {
+    column.type == .text || column.type == .binary
+  }
+}
+
+extension ShownRows {
+  /// What stands behind the first cell of a row: its badge.
+  func badge(_ row: Int, _ screen: Screen) -> SafeText? {
+    guard let badge = badges?[row] else { return nil }
+    let text = screen.palette.paint(badge, columns: 20, ellipsis: screen.ellipsis)
+    guard text.width > 0 else { return nil }
+    return screen.paint("[", .faint) + screen.paint(text, .faint) + screen.paint("]", .faint)
+  }
+}

@@ -1,0 +1,36 @@
+import Tabella
+
+/// A format that is given the title of each row's section as a first column.
+struct SectionColumn: Format {
+  static let column = Column("section")
+
+  private var base: any Format
+  private var title: String?
+
+  init(_ base: any Format) { self.base = base }
+
+  mutating func begin(_ table: ShownTable) throws(Failure) { try base.begin(table) }
+
+  mutating func beginSection(_ section: ShownSection) throws(Failure) {
+    title = section.header
+    try base.beginSection(section)
+  }
+
+  mutating func write(_ rows: ShownRows) throws(Failure) {
+    var rows = rows
+    let builder = BatchBuilder([.text], capacity: rows.batch.rowCount)
+    for _ in 0..<rows.batch.rowCount {
+      if let title { builder.columns[0].append(title) } else { builder.columns[0].appendMissing() }
+    }
+    rows.batch = Batch(
+      rowCount: rows.batch.rowCount, columns: builder.finish().columns + rows.batch.columns,
+      ids: rows.batch.ids)
+    try base.write(rows)
+  }
+
+  mutating func endSection(_ section: ShownSection) throws(Failure) {
+    try base.endSection(section)
+  }
+
+  mutating func end(failure: Failure?) throws(Failure) { try base.end(failure: failure) }
+}

@@ -1,0 +1,79 @@
+import Tabella
+import TabellaTerminal
+
+/// The lines above and below the rows of a section: its titles, or the elements that a provider has in
+/// place of them, and how many rows it has.
+struct SectionLines {
+  let screen: Screen
+
+  /// The title and, if it is known, the number of rows: `Fruit · 3 rows`. Nil if there is nothing above
+  /// the section.
+  func title(_ section: ShownSection, columns: Int?) -> SafeText? {
+    let count: SafeText? = section.count.isExact ? SectionLines.count(section.count.value) : nil
+    let separator: SafeText = screen.isUnicode ? " · " : " - "
+    let behind = count.map { screen.paint(separator + $0, .faint) } ?? SafeText()
+    let room = columns.map { max(1, $0 - behind.width) }
+    switch section.headerElement {
+    case .text(let text)?:
+      return screen.palette.paint(text, columns: room, ellipsis: screen.ellipsis) + behind
+    case .table?: return nil
+    case nil:
+      guard let header = section.header else { return nil }
+      let title = SafeText(header)
+      let fitted = room.map { title.fitted(to: $0, ellipsis: screen.ellipsis) } ?? title
+      return screen.paint(screen.isolated(fitted), .title) + behind
+    }
+  }
+
+  /// The lines of a header element that is a table.
+  func headerTable(_ section: ShownSection) throws(TableError) -> [SafeText] {
+    guard case .table(let table)? = section.headerElement else { return [] }
+    return try SmallTable(screen).lines(of: table)
+  }
+
+  /// The lines below the rows.
+  func footer(_ section: ShownSection, columns: Int?) throws(TableError) -> [SafeText] {
+    switch section.footerElement {
+    case .table(let table)?: return try SmallTable(screen).lines(of: table)
+    case .text(let text)?:
+      return [screen.palette.paint(text, columns: columns, ellipsis: screen.ellipsis)]
+    case nil:
+      guard let footer = section.footer else { return [] }
+      let text = SafeText(footer)
+      let fitted = columns.map { text.fitted(to: $0, ellipsis: screen.ellipsis) } ?? text
+      return [screen.paint(screen.isolated(fitted), .faint)]
+    }
+  }
+
+  /// `1 row`, `12 rows`.
+  static func count(_ rows: Int) -> SafeText { rows == 1 ? "1 row" : "\(rows) rows" }
+}
+
+/// A small table inside another: a supplementary element. Two columns are read as names and values.
+struct SmallTable {
+  /// How many rows and columns are worth showing there.
+  static let limit = (rows: 1000, columns: 20)
+  private let screen: Screen
+
+  init(_ screen: Screen) { self.screen = screen }
+
+  /// The cells aligned, a row on each line.
+  func lines(of source: any TableDataSource) throws(TableError) -> [SafeText] {
+    let columns = Array(source.columns.prefix(SmallTable.limit.columns))
+    let batch = try source.rows(
+      RowRequest(
+        section: 0, first: 0, count: SmallTable.limit.rows, columns: Array(columns.indices)))
+    let cells = ReadableCells(screen, limit: screen.width)
+    let table = (0..<batch.rowCount).map { row in
+      zip(batch.columns, columns).map { cells.text($0, $1, row) }
+    }
+    let widths = columns.indices.map { column in table.map { $0[column].width }.max() ?? 0 }
+    return table.map { row in
+      let line = zip(zip(row, widths), columns).enumerated().map { number, cell in
+        number == columns.count - 1
+          ? cell.0.0 : cell.0.0.padded(to: cell.0.1, alignedRight: ReadableCells.isRight(cell.1))
+      }
+      return screen.fitted(SafeText.joined(line, separator: "  "))
+    }
+  }
+}

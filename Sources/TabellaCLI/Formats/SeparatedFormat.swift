@@ -1,0 +1,310 @@
+import CTabellaScan
+import Tabella
+import TabellaTerminal
+
+/// A row a line, something between the cells: CSV, TSV and plain text for other programs.
+struct SeparatedFormat: Format {
+  private let dialect: Dialect
+  private let output: Output
+
+  /// What stands between cells, and how a cell that holds it is written.
+  enum Dialect {
+    /// As RFC 4180 has it, but with LF: cells are quoted only where they must be, and their bytes are
+    /// written as they are.
+    case csv
+    /// Tabs; a tab, a line end and a backslash in a cell as `\t`, `\n`, `\r`, `\\`, all other bytes as
+    /// they are. What is missing is empty.
+    case tsv
+    /// As PostgreSQL's COPY has it in its text format, which is made for scripts: tabs, no header,
+    /// `\N` for what is missing, and C's escapes for a backslash and all that is unsafe to print.
+    case plain
+
+    fileprivate var separator: UInt8 { self == .csv ? UInt8(ascii: ",") : UInt8(ascii: "\t") }
+    fileprivate var hasHeader: Bool { self != .plain }
+  }
+
+  init(_ dialect: Dialect, _ output: Output) {
+    self.dialect = dialect
+    self.output = output
+  }
+
+  mutating func begin(_ table: ShownTable) throws(Failure) {
+    guard dialect.hasHeader, table.hasHeader, !table.columns.isEmpty else { return }
+    let builder = BatchBuilder(table.columns.map { _ in .text })
+    for (cells, column) in zip(builder.columns, table.columns) { cells.append(column.name) }
+    try write(builder.finish())
+  }
+
+  mutating func write(_ rows: ShownRows) throws(Failure) { try write(rows.batch) }
+
+  /// Writes the rows some at a time, in the place that they are sent from.
+  private func write(_ batch: Batch) throws(Failure) {
+    let columns = batch.columns.map {
+      SeparatedColumn($0, dialect, isOnly: batch.columns.count == 1)
+    }
+    var first = 0
+    while first < batch.rowCount {
+      var rows = first..<min(first + 64, batch.rowCount)
+      while rows.count > 1, room(columns, rows) > Output.room {
+        rows = first..<first + rows.count / 2
+      }
+      let room = room(columns, rows)
+      if output.isTerminal || room > Output.room {
+        try withExtendedLifetime(batch) { () throws(Failure) in
+          try writeApart(columns, first, room: room)
+        }
+        first += 1
+      } else {
+        try output.write(room: room) { place in
+          withExtendedLifetime(batch) { write(columns, rows, to: place) }
+        }
+        first = rows.upperBound
+      }
+    }
+  }
+
+  /// Writes one row that does not fit into the buffer, or must be made safe to look at.
+  private func writeApart(_ columns: [SeparatedColumn], _ row: Int, room: Int) throws(Failure) {
+    let line = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 16)
+    defer { line.deallocate() }
+    let count = write(columns, row..<row + 1, to: line.baseAddress!)
+    try output.write(line: UnsafeRawBufferPointer(rebasing: line[..<(count - 1)]))
+  }
+
+  private func room(_ columns: [SeparatedColumn], _ rows: Range<Int>) -> Int {
+    // A line end a row, for tables without a column too.
+    columns.reduce(rows.count) { $0 + $1.room(for: rows) }
+  }
+
+  /// Writes rows to a place that has room for them, and returns how many bytes that took.
+  private func write(
+    _ columns: [SeparatedColumn], _ rows: Range<Int>, to place: UnsafeMutableRawPointer
+  ) -> Int {
+    let separator = dialect.separator
+    return columns.withUnsafeBufferPointer { columns in
+      var at = place
+      for row in rows {
+        for index in 0..<columns.count {
+          at = columns[index].write(row, to: at)
+          at.storeBytes(of: separator, as: UInt8.self)
+          at += 1
+        }
+        // The last separator becomes the end of the line.
+        if columns.isEmpty { at += 1 }
+        (at - 1).storeBytes(of: 10, as: UInt8.self)
+      }
+      return at - place
+    }
+  }
+}
+
+/// A column of a batch, made ready to be written: pointers only, so that to use it costs no counting of
+/// references. The batch must live longer.
+private struct SeparatedColumn {
+  private let dialect: SeparatedFormat.Dialect
+  private let type: ColumnType
+  private let count: Int
+  private let missingCount: Int
+  private let layout: ColumnBatch.Layout
+  private let offsets: UnsafePointer<Int32>?
+  /// Where the bytes of the text end.
+  private let end: Int
+  /// Whether every cell is written as it is.
+  private let isPlain: Bool
+  /// Whether an empty cell is quoted: in CSV an empty line is no row to many readers.
+  private let isOnly: Bool
+
+  init(_ column: ColumnBatch, _ dialect: SeparatedFormat.Dialect, isOnly: Bool) {
+    self.dialect = dialect
+    type = column.type
+    count = column.count
+    missingCount = column.missingCount
+    layout = column.withUnsafeLayout { $0 }
+    self.isOnly = isOnly && dialect == .csv
+    guard column.type.isBytes, column.count > 0 else {
+      (offsets, end, isPlain) = (nil, 0, true)
+      return
+    }
+    let offsets = layout.offsets! + layout.start
+    self.offsets = offsets
+    let (start, end) = (Int(offsets[0]), Int(offsets[column.count]))
+    self.end = end
+    isPlain = layout.values.map { !Self.needsCare($0 + start, end - start, dialect) } ?? true
+  }
+
+  /// The column, for what is not done often.
+  private var column: ColumnBatch {
+    ColumnBatch(
+      unsafeLayout: layout, type: type, count: count, missingCount: missingCount, owner: nil)
+  }
+
+  /// Whether a cell, or some together, hold what may not be written as it is.
+  private static func needsCare(
+    _ bytes: UnsafeRawPointer, _ count: Int, _ dialect: SeparatedFormat.Dialect
+  ) -> Bool {
+    let start = bytes.assumingMemoryBound(to: UInt8.self)
+    switch dialect {
+    case .csv:
+      return tabella_scan_has(start, count, UInt8(ascii: ","), UInt8(ascii: "\""), 10, 13) != 0
+    case .tsv:
+      return tabella_scan_has(start, count, UInt8(ascii: "\t"), UInt8(ascii: "\\"), 10, 13) != 0
+    case .plain:
+      let bytes = UnsafeBufferPointer(start: start, count: count)
+      // All of them, without a way out, which the compiler makes wide.
+      var needs = false
+      for byte in bytes {
+        needs = needs || byte &- 0x20 >= 0x5F || byte == UInt8(ascii: "\\")
+      }
+      return needs
+    }
+  }
+
+  /// How many bytes the cells of some rows and a separator for each may take at most.
+  func room(for rows: Range<Int>) -> Int {
+    guard let offsets else { return rows.count * (ColumnBatch.longestText + 1) }
+    let text = Int(offsets[rows.upperBound] - offsets[rows.lowerBound])
+    if type == .binary { return (text + 2 * rows.count) / 3 * 4 + rows.count * 3 }
+    // Two quotes and a separator, every quote doubled or byte escaped, and what a move of fixed size
+    // overwrites.
+    let longest = isPlain ? 1 : dialect == .plain ? 4 : 2
+    return longest * text + rows.count * 3 + 32
+  }
+
+  /// Writes a cell and returns the place behind it.
+  @inline(__always)
+  func write(_ row: Int, to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    if missingCount > 0, column.isMissing(row) { return writeMissing(to: place) }
+    guard type == .text, let offsets, let bytes = layout.values else {
+      return writeOther(row, to: place)
+    }
+    let start = Int(offsets[row])
+    let count = Int(offsets[row + 1]) - start
+    if isOnly, count == 0 { return writeEmpty(to: place) }
+    guard isPlain else { return writeText(bytes + start, count, to: place) }
+    if count <= 32, start + 32 <= end {
+      place.storeBytes(
+        of: (bytes + start).loadUnaligned(as: SIMD32<UInt8>.self), as: SIMD32<UInt8>.self)
+    } else {
+      place.copyMemory(from: bytes + start, byteCount: count)
+    }
+    return place + count
+  }
+
+  private func writeMissing(to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    guard dialect == .plain else { return isOnly ? writeEmpty(to: place) : place }
+    place.storeBytes(of: UInt8(ascii: "\\"), as: UInt8.self)
+    (place + 1).storeBytes(of: UInt8(ascii: "N"), as: UInt8.self)
+    return place + 2
+  }
+
+  private func writeEmpty(to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    place.storeBytes(of: 0x2222, as: UInt16.self)
+    return place + 2
+  }
+
+  private func writeOther(
+    _ row: Int, to place: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    switch type {
+    case .text: return isOnly ? writeEmpty(to: place) : place
+    case .binary:
+      let text = Array(column.withBytes(at: row) { base64($0) }.utf8)
+      if text.isEmpty, isOnly { return writeEmpty(to: place) }
+      UnsafeMutableRawBufferPointer(start: place, count: text.count).copyBytes(from: text)
+      return place + text.count
+    default: return place + column.writeText(of: row, to: place)
+    }
+  }
+
+  private func writeText(
+    _ cell: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    guard Self.needsCare(cell, count, dialect) else {
+      place.copyMemory(from: cell, byteCount: count)
+      return place + count
+    }
+    let bytes = UnsafeRawBufferPointer(start: cell, count: count)
+    var writer = Writer(at: place)
+    switch dialect {
+    case .csv: writer.putQuoted(bytes)
+    case .tsv: for byte in bytes { writer.putEscaped(byte) }
+    case .plain: writer.putSafe(bytes)
+    }
+    return writer.at
+  }
+}
+
+/// Puts bytes one after the other into a place that has room for them.
+private struct Writer {
+  var at: UnsafeMutableRawPointer
+
+  init(at place: UnsafeMutableRawPointer) { at = place }
+
+  private mutating func put(_ byte: UInt8) {
+    at.storeBytes(of: byte, as: UInt8.self)
+    at += 1
+  }
+
+  /// In quotes, and those in it twice (RFC 4180, 2.7).
+  mutating func putQuoted(_ bytes: UnsafeRawBufferPointer) {
+    let quote = UInt8(ascii: "\"")
+    put(quote)
+    for byte in bytes {
+      if byte == quote { put(byte) }
+      put(byte)
+    }
+    put(quote)
+  }
+
+  mutating func putEscaped(_ byte: UInt8) {
+    let letter: UInt8? =
+      switch byte {
+      case 9: UInt8(ascii: "t")
+      case 10: UInt8(ascii: "n")
+      case 13: UInt8(ascii: "r")
+      case UInt8(ascii: "\\"): byte
+      default: nil
+      }
+    if letter != nil { put(UInt8(ascii: "\\")) }
+    put(letter ?? byte)
+  }
+
+  /// What is safe to print as it is, the bytes of all else as `\xff`.
+  mutating func putSafe(_ bytes: UnsafeRawBufferPointer) {
+    var rest = bytes[...]
+    while let first = rest.first {
+      if first < 0x80 {
+        if 0x20...0x7E ~= first || 9...13 ~= first && first != 11 && first != 12 {
+          putEscaped(first)
+        } else {
+          putCode(first)
+        }
+        rest = rest.dropFirst()
+        continue
+      }
+      let (scalar, count) = firstScalar(of: rest)
+      for byte in rest.prefix(count) {
+        if let scalar, !scalar.isUnsafeToPrint { put(byte) } else { putCode(byte) }
+      }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  private mutating func putCode(_ byte: UInt8) {
+    put(UInt8(ascii: "\\"))
+    put(UInt8(ascii: "x"))
+    for half in [byte >> 4, byte & 15] {
+      put(half < 10 ? half + UInt8(ascii: "0") : half - 10 + UInt8(ascii: "a"))
+    }
+  }
+
+  /// The scalar at the start, if there is one, and how many bytes that or what is none takes.
+  private func firstScalar(
+    of bytes: Slice<UnsafeRawBufferPointer>
+  ) -> (scalar: Unicode.Scalar?, count: Int) {
+    var decoder = UTF8()
+    var iterator = bytes.makeIterator()
+    guard case .scalarValue(let scalar) = decoder.decode(&iterator) else { return (nil, 1) }
+    return (scalar, UTF8.width(scalar))
+  }
+}

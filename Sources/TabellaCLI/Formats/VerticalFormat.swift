@@ -1,0 +1,125 @@
+import Tabella
+import TabellaTerminal
+
+/// Rows as records: a line for each cell, its column's name before it. Nothing is left out; on a
+/// terminal long text goes on in further lines.
+struct VerticalFormat: Format {
+  /// How many bytes of a cell are shown on a terminal.
+  private static let longest = 1 << 16
+
+  private let output: Output
+  private let cells: ReadableCells
+  private let lines: SectionLines
+  private var table: ShownTable?
+  private var names: [SafeText] = []
+  private var nameWidth = 0
+  private var begun: ShownSection?
+  private var hasSection = false
+  private var cutCells = 0
+
+  init(_ output: Output) {
+    self.output = output
+    cells = ReadableCells(output.screen, limit: nil)
+    lines = SectionLines(screen: output.screen)
+  }
+
+  private var screen: Screen { output.screen }
+
+  var wishes: Wishes { [.elements, .links] }
+
+  mutating func begin(_ table: ShownTable) {
+    self.table = table
+    let widest = screen.width.map { max(1, $0 / 3) } ?? .max
+    names = table.columns.map { SafeText($0.name).fitted(to: widest, ellipsis: screen.ellipsis) }
+    nameWidth = table.hasHeader ? names.map(\.width).max() ?? 0 : 0
+  }
+
+  mutating func beginSection(_ section: ShownSection) throws(Failure) {
+    begun = section
+    if table?.hidesEmptySections == false { try putTitle() }
+  }
+
+  private mutating func putTitle() throws(Failure) {
+    guard let section = begun else { return }
+    begun = nil
+    if hasSection { try output.write("\n") }
+    hasSection = true
+    let above = try Failure.about(table?.table.subject) { () throws(TableError) in
+      try lines.headerTable(section)
+    }
+    for line in above { try output.write(line + "\n") }
+    if let title = lines.title(section, columns: screen.width) { try output.write(title + "\n") }
+  }
+
+  mutating func write(_ rows: ShownRows) throws(Failure) {
+    guard rows.batch.rowCount > 0 else { return }
+    try putTitle()
+    for row in 0..<rows.batch.rowCount { try write(rows, row) }
+  }
+
+  private mutating func write(_ rows: ShownRows, _ row: Int) throws(Failure) {
+    guard let table else { return }
+    let path = IndexPath(section: rows.first.section, row: rows.first.row + row)
+    let badge = rows.badge(row, screen).map { " " + $0 } ?? SafeText()
+    let title: SafeText = "\(screen.rule(2)) \(path.description)\(badge) "
+    let rest = min(screen.width ?? 40, 40) - title.width
+    try output.write(screen.paint(title + screen.rule(rest), .faint) + "\n")
+    for (index, column) in table.columns.enumerated() {
+      try write(rows, row, index, column, hasHeader: table.hasHeader)
+    }
+  }
+
+  private mutating func write(
+    _ rows: ShownRows, _ row: Int, _ index: Int, _ column: Column, hasHeader: Bool
+  ) throws(Failure) {
+    let batch = rows.batch.columns[index]
+    let name = names[index].padded(to: nameWidth)
+    let room = screen.width.map { max(8, $0 - nameWidth - 2) }
+    var isFirst = true
+    for text in value(batch, column, row) {
+      for line in room.map({ text.wrapped(to: $0) }) ?? [text] {
+        var shown = cells.dressed(line, isMissing: batch.isMissing(row), columns: nil)
+        if index == 0, let address = rows.links?[row] {
+          shown = shown.linked(to: address)
+        }
+        if hasHeader {
+          let before = isFirst ? screen.paint(name, .heading) : SafeText.spaces(nameWidth)
+          shown = shown.width > 0 ? before + "  " + shown : before
+        }
+        try output.write(shown + "\n")
+        isFirst = false
+      }
+    }
+  }
+
+  /// A cell's lines.
+  private mutating func value(_ batch: ColumnBatch, _ column: Column, _ row: Int) -> [SafeText] {
+    guard batch.type == .text, !batch.isMissing(row) else {
+      return [cells.text(batch, column, row)]
+    }
+    return batch.withBytes(at: row) { bytes in
+      var bytes = bytes
+      if screen.isTerminal, bytes.count > VerticalFormat.longest {
+        cutCells += 1
+        bytes = UnsafeRawBufferPointer(rebasing: bytes[..<VerticalFormat.longest])
+      }
+      return bytes.split(separator: 10, omittingEmptySubsequences: false).map {
+        SafeText(bytes: UnsafeRawBufferPointer(rebasing: $0))
+      }
+    }
+  }
+
+  mutating func endSection(_ section: ShownSection) throws(Failure) {
+    guard begun == nil else { return }
+    let below = try Failure.about(table?.table.subject) { () throws(TableError) in
+      try lines.footer(section, columns: screen.width)
+    }
+    for line in below { try output.write(line + "\n") }
+  }
+
+  var notes: [String] {
+    cutCells == 0
+      ? []
+      : ["cells of which only the first \(VerticalFormat.longest) bytes are shown: \(cutCells)"]
+  }
+}

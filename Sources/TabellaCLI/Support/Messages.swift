@@ -1,0 +1,46 @@
+import Glibc
+import Tabella
+import TabellaTerminal
+
+/// Standard error, line by line; everything on it is made safe to print.
+enum Messages {
+  /// How many remarks on one table are worth reading.
+  private static let remarkLimit = 1000
+
+  /// Writes a line about a location, a command or the program as such.
+  static func write(_ message: String, about subject: String?) {
+    // `processes:` ends with a colon of its own.
+    let subject = subject.map { $0.hasSuffix(":") ? "\($0) " : "\($0): " } ?? ""
+    put("tabella: \(subject)\(message)\n")
+  }
+
+  private static func put(_ text: SafeText) {
+    Progress.end()
+    send(text)
+  }
+
+  /// Sends text out as it is.
+  static func send(_ text: SafeText) {
+    let bytes = Array(text.string.utf8)
+    _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
+  }
+
+  static func write(_ failure: Failure, asJSON: Bool) {
+    guard asJSON else { return write(failure.message, about: failure.subject) }
+    // JSON is safe to print, so that nothing is escaped twice.
+    put("\(JSONValue.object(["error": failure.json]).text)\n")
+  }
+
+  /// Writes the remarks that a source has on its data.
+  static func writeDiagnostics(of source: any TableDataSource, location: String) {
+    var count = 0
+    while let diagnostic = source.diagnostics?.nextDiagnostic() {
+      count += 1
+      if count > remarkLimit {
+        return write("note: there are more remarks than \(remarkLimit)", about: location)
+      }
+      let kind = diagnostic.severity == .note ? "note" : "warning"
+      write("\(kind): \(diagnostic.message)", about: location)
+    }
+  }
+}

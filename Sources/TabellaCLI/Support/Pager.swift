@@ -1,0 +1,68 @@
+import CTabellaSystem
+import Glibc
+
+/// The program that pages what does not fit on the screen, started as git starts it.
+struct Pager {
+  /// What it is, for messages.
+  let command: String
+  /// What is written here it shows.
+  let input: Int32
+  private let process: pid_t
+
+  /// The command to use: TABELLA_PAGER, PAGER, or less; nil if there is to be none.
+  static var preferred: String? {
+    for name in ["TABELLA_PAGER", "PAGER"] {
+      if let value = getenv(name).map({ String(cString: $0) }) {
+        return value.isEmpty || value == "cat" ? nil : value
+      }
+    }
+    return "less"
+  }
+
+  /// Starts a pager; nil if that cannot be.
+  init?(_ command: String) {
+    // Go away if it fits after all, show styles but no other escapes, leave the text on the screen.
+    setenv("LESS", "FRX", 0)
+    setenv("LV", "-c", 0)
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { return nil }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
+    // A closed pager is learned from the failing write; the pager itself has the ordinary signals.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    signal(SIGPIPE, SIG_IGN)
+    let words: [String] = ["/bin/sh", "-c", command]
+    let arguments = words.map { strdup($0) } + [nil]
+    defer { for argument in arguments { free(argument) } }
+    var process: pid_t = 0
+    let result = posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, environ)
+    close(ends[0])
+    guard result == 0 else {
+      close(ends[1])
+      return nil
+    }
+    self.command = command
+    self.process = process
+    input = ends[1]
+    tabella_system_has_pager(process, ends[1])
+  }
+
+  /// Tells it that nothing follows, and waits until it is left; returns its exit status.
+  func wait() -> Int32 {
+    tabella_system_has_pager(0, -1)
+    close(input)
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+  }
+}

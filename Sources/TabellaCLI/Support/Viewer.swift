@@ -1,0 +1,172 @@
+import Glibc
+import Tabella
+import TabellaHost
+
+/// Shows rows of a table in a format: asks the source for what the format wishes to know, in UIKit's
+/// order.
+struct Viewer {
+  private let shown: ShownTable
+  private let range: Range<Int>
+  private let output: Output
+
+  init(_ shown: ShownTable, _ range: Range<Int>, _ output: Output) {
+    self.shown = shown
+    self.range = range
+    self.output = output
+  }
+
+  private var source: any TableDataSource { shown.table.source }
+
+  /// Writes the rows; returns why they ended early, if they did. Only trouble with the output itself
+  /// is thrown.
+  func show(in format: inout any Format) throws(Failure) -> Failure? {
+    let table = shown.table
+    let wishes = format.wishes
+    var reader = TableReader(
+      source: source, columns: Array(table.columns.prefix(format.columnLimit ?? .max)),
+      includesIDs: wishes.contains(.ids) && source.identity != nil, section: table.section,
+      start: table.start)
+    do {
+      let elements = try Elements(wishes.contains(.elements) ? source.supplementary : nil)
+      let links = wishes.contains(.links) && output.screen.hasLinks ? Links(table) : nil
+      let indexTitles = wishes.contains(.indexTitles) ? try sectionIndexTitles() : [:]
+      var current = ShownSection(number: 0, count: .atLeast(0))
+      try reader.walk(
+        range,
+        section: { number, count in
+          current = ShownSection(
+            number: number, count: count,
+            header: try source.sections?.title(.header, ofSection: number),
+            headerElement: try elements.element("header", of: number),
+            indexTitle: indexTitles[number], table: try table.table(ofSection: number))
+          try format.beginSection(current)
+        },
+        rows: { batch, first in
+          try format.write(try rows(batch, first, wishes, elements, links))
+          try output.flush()
+        },
+        end: { number, count in
+          current.count = count
+          current.footer = try source.sections?.title(.footer, ofSection: number)
+          current.footerElement = try elements.element("footer", of: number)
+          try format.endSection(current)
+        })
+      return nil
+    } catch let failure as Failure {
+      throw failure
+    } catch var error as TableError {
+      if error.code == .misbehaved, error.provider == nil {
+        error.message = "provider \(table.provider) broke the contract: \(error.message)"
+      }
+      return .of(error, subject: table.subject)
+    } catch {
+      return Failure(
+        status: .failed, subject: table.subject, code: "internal", message: "\(error)")
+    }
+  }
+
+  /// The rows of a batch with all that the format wishes to know of them.
+  private func rows(
+    _ batch: Batch, _ first: IndexPath, _ wishes: Wishes, _ elements: Elements, _ links: Links?
+  ) throws -> ShownRows {
+    var rows = ShownRows(batch: batch, first: first)
+    let range = first.row..<first.row + batch.rowCount
+    if wishes.contains(.permissions) {
+      rows.editable = try source.editing?.editability(ofRows: range, inSection: first.section)
+      rows.movable = try source.moving?.movability(ofRows: range, inSection: first.section)
+    }
+    if elements.hasBadges {
+      rows.badges = try range.map { try elements.badge(IndexPath(section: first.section, row: $0)) }
+    }
+    if let links {
+      rows.links = try range.map { try links.address(IndexPath(section: first.section, row: $0)) }
+    }
+    return rows
+  }
+
+  /// The first index title that leads to each section.
+  private func sectionIndexTitles() throws -> [Int: String] {
+    guard let index = source.sectionIndex else { return [:] }
+    var titles: [Int: String] = [:]
+    for (number, title) in try index.sectionIndexTitles().enumerated() {
+      let path = try index.indexPath(forIndexTitle: title, at: number)
+      if titles[path.section] == nil { titles[path.section] = title }
+    }
+    return titles
+  }
+}
+
+/// The supplementary elements that a table for people has a place for.
+private struct Elements {
+  private let supplementary: (any TableSupplementary)?
+  private let kinds: Set<String>
+
+  init(_ supplementary: (any TableSupplementary)?) throws(TableError) {
+    self.supplementary = supplementary
+    kinds = Set(try supplementary?.supplementaryKinds() ?? [])
+  }
+
+  var hasBadges: Bool { kinds.contains("badge") }
+
+  /// The element of a section as such.
+  func element(_ kind: String, of section: Int) throws(TableError) -> SupplementaryElement? {
+    guard kinds.contains(kind) else { return nil }
+    return try supplementary?.supplementaryElement(ofKind: kind, at: .section(section))
+  }
+
+  /// A row's badge, if it is text.
+  func badge(_ path: IndexPath) throws(TableError) -> StyledText? {
+    guard case .text(let text)? = try supplementary?.supplementaryElement(ofKind: "badge", at: path)
+    else { return nil }
+    return text
+  }
+}
+
+/// Where the first cells of rows lead, as addresses (RFC 8089).
+private struct Links {
+  private let accessories: any TableAccessories
+  private let host: String
+  private let folder: [UInt8]
+
+  /// Nil if rows lead nowhere, or the first column is not among those shown first.
+  init?(_ table: ShapedTable) {
+    guard let accessories = table.source.accessories, table.columns.first == 0 else { return nil }
+    self.accessories = accessories
+    var name = [CChar](repeating: 0, count: 256)
+    host = gethostname(&name, name.count - 1) == 0 ? Links.encoded(Links.bytes(name)) : ""
+    var path = [CChar](repeating: 0, count: 4096)
+    folder = getcwd(&path, path.count) != nil ? Links.bytes(path) : []
+  }
+
+  private static func bytes(_ text: [CChar]) -> [UInt8] {
+    text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+  }
+
+  /// The address of the file that a row leads to; nil if it leads to no path.
+  func address(_ path: IndexPath) throws(TableError) -> String? {
+    guard let location = try accessories.location(forRowAt: path), !location.isEmpty else {
+      return nil
+    }
+    let slash = UInt8(ascii: "/")
+    guard location[0] != slash else { return "file://\(host)\(Links.encoded(location))" }
+    // What is not absolute may be `SCHEME:REST`.
+    guard !folder.isEmpty, Location(location).isPath else { return nil }
+    return "file://\(host)\(Links.encoded(folder + [slash] + location))"
+  }
+
+  /// Percent-encoded but for what RFC 3986 leaves unreserved, and slashes.
+  private static func encoded(_ bytes: [UInt8]) -> String {
+    var text = ""
+    for byte in bytes {
+      switch byte {
+      case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"), UInt8(ascii: "/"):
+        text.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        let digits = String(byte, radix: 16, uppercase: true)
+        text += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
+      }
+    }
+    return text
+  }
+}

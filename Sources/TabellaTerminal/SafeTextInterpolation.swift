@@ -1,0 +1,103 @@
+import Tabella
+
+/// What stands in the source code is trusted; a string that is put into it is made safe.
+///
+///     output.write("\(title): \(count) rows\n")
+///
+/// So there is no way to print a string that came from elsewhere without making it safe.
+extension SafeText: ExpressibleByStringInterpolation {
+  public struct StringInterpolation: StringInterpolationProtocol {
+    fileprivate var text: SafeText
+
+    public init(literalCapacity: Int, interpolationCount: Int) { text = SafeText() }
+
+    public mutating func appendLiteral(_ literal: String) {
+      text.append(SafeText(trusted: literal, width: displayWidth(of: literal)))
+    }
+
+    public mutating func appendInterpolation(_ text: SafeText) { self.text.append(text) }
+    public mutating func appendInterpolation(_ text: String) { self.text.append(SafeText(text)) }
+    public mutating func appendInterpolation(_ number: some BinaryInteger) {
+      let digits = String(number)
+      text.append(SafeText(trusted: digits, width: digits.utf8.count))
+    }
+  }
+
+  public init(stringInterpolation: StringInterpolation) { self = stringInterpolation.text }
+
+  public init(stringLiteral value: String) {
+    self.init(trusted: value, width: displayWidth(of: value))
+  }
+
+  /// Text of several lines: all but the line ends is made safe.
+  public init(lines text: String) {
+    self = .joined(
+      text.split(separator: "\n", omittingEmptySubsequences: false).map { SafeText(String($0)) },
+      separator: "\n")
+  }
+
+  /// No text.
+  public init() { self.init(trusted: "", width: 0) }
+
+  /// A number of spaces.
+  public static func spaces(_ count: Int) -> SafeText { SafeText(repeating: " ", count: count) }
+
+  /// An ASCII character or a box-drawing one, some times.
+  public init(repeating character: Character, count: Int) {
+    self.init(trusted: String(repeating: character, count: max(0, count)), width: max(0, count))
+  }
+
+  public static func + (left: SafeText, right: SafeText) -> SafeText {
+    var text = left
+    text.append(right)
+    return text
+  }
+
+  /// The texts one after the other.
+  public static func joined(_ texts: some Sequence<SafeText>, separator: SafeText) -> SafeText {
+    var all = SafeText()
+    for (number, text) in texts.enumerated() {
+      if number > 0 { all.append(separator) }
+      all.append(text)
+    }
+    return all
+  }
+
+  /// The text in lines of at most `columns` columns, broken between graphemes, at a blank if there is
+  /// one in the second half of the line.
+  public func wrapped(to columns: Int) -> [SafeText] {
+    guard width > columns, columns > 0 else { return [self] }
+    var lines: [SafeText] = []
+    var line = SafeText()
+    /// The line up to its last blank, and what follows it.
+    var split: (head: SafeText, tail: SafeText)?
+    for character in string {
+      let wide = displayWidth(of: character)
+      if line.width + wide > columns {
+        if let (head, tail) = split, head.width * 2 > columns {
+          lines.append(head)
+          line = tail
+        } else {
+          lines.append(line)
+          line = SafeText()
+        }
+        split = nil
+      }
+      let next = SafeText(trusted: String(character), width: wide)
+      line.append(next)
+      if character == " " {
+        split = (line, SafeText())
+      } else if split != nil {
+        split?.tail.append(next)
+      }
+    }
+    lines.append(line)
+    return lines
+  }
+}
+
+// STUBS
+extension SafeText {
+  public var isolated: SafeText { self }
+  public init(bytes: UnsafeRawBufferPointer, columns limit: Int) { self.init(bytes: bytes) }
+}

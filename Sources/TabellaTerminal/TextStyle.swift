@@ -1,0 +1,89 @@
+import Tabella
+
+/// How text is meant; a terminal shows it by colour and weight, which never say anything alone.
+public enum TextStyle: Sendable, CaseIterable {
+  /// The title of a section.
+  case title
+  /// The name of a column.
+  case heading
+  /// What is not the data: rules, counts, footers, what stands for a missing value.
+  case faint
+  case emphasis
+  case strong
+  case code
+  case warning
+  case error
+
+  /// The parameters of SGR (ECMA-48, 8.3.117): of the 16 colours that a terminal's theme has.
+  var parameters: String {
+    switch self {
+    case .title: "1;36"
+    case .heading, .strong: "1"
+    case .faint: "2"
+    case .emphasis: "3"
+    case .code: "36"
+    case .warning: "33"
+    case .error: "31"
+    }
+  }
+
+  /// What a provider's style means here; nil if it is unknown, which is plain.
+  public init?(_ style: StyledText.Style) {
+    switch style {
+    case .emphasis: self = .emphasis
+    case .strong: self = .strong
+    case .dim: self = .faint
+    case .code: self = .code
+    case .warning: self = .warning
+    case .error: self = .error
+    default: return nil
+    }
+  }
+}
+
+/// Puts styles on text, if there are to be any.
+public struct Palette: Sendable {
+  public var isColoured: Bool
+
+  public init(isColoured: Bool) { self.isColoured = isColoured }
+
+  /// The text in a style. What is styled can no longer be cut to a width: fit it first.
+  public func paint(_ text: SafeText, _ style: TextStyle?) -> SafeText {
+    guard isColoured, let style, text.width > 0 else { return text }
+    return SafeText(
+      trusted: "\u{1B}[\(style.parameters)m\(text.string)\u{1B}[0m", width: text.width)
+  }
+
+  /// A provider's styled text on one line of at most `columns` columns.
+  public func paint(_ text: StyledText, columns: Int?, ellipsis: SafeText) -> SafeText {
+    let whole = text.bytes.withUnsafeBytes { SafeText(bytes: $0) }
+    if let columns, whole.width > columns { return whole.fitted(to: columns, ellipsis: ellipsis) }
+    guard isColoured else { return whole }
+    var painted = SafeText()
+    var next = 0
+    func add(_ range: Range<Int>, _ style: TextStyle?) {
+      let part = text.bytes[range].withUnsafeBytes { SafeText(bytes: $0) }
+      painted.append(paint(part, style))
+    }
+    // Spans are a provider's: what does not lie in the text, in order, is left out.
+    for span in text.spans
+    where span.bytes.lowerBound >= next && span.bytes.upperBound <= text.bytes.count {
+      add(next..<span.bytes.lowerBound, nil)
+      add(span.bytes, TextStyle(span.style))
+      next = span.bytes.upperBound
+    }
+    add(next..<text.bytes.count, nil)
+    return painted
+  }
+}
+
+extension SafeText {
+  /// The text as a link, for terminals that know them (OSC 8).
+  ///
+  /// The address is percent-encoded: printable ASCII, or the text stays as it is.
+  public func linked(to address: String) -> SafeText {
+    guard address.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return self }
+    return SafeText(
+      trusted: "\u{1B}]8;;\(address)\u{1B}\\\(string)\u{1B}]8;;\u{1B}\\", width: width)
+  }
+}
