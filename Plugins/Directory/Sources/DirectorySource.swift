@@ -6,7 +6,7 @@ import TabellaSDK
 /// The entries of a folder or of a tree, as they were when they were listed; what is more than a name is
 /// read when it is asked for.
 final class DirectorySource: ProviderSource, TableSections, TableGathering, TableIdentity,
-  TableSupplementary, TableAccessories, TableDiagnostics
+  TableAccessories, TableDiagnostics
 {
   /// How many rows a batch has at most: what is found out about them should stay in a core's cache.
   private static let batchRows = 1 << 12
@@ -16,13 +16,13 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   let columns = DirectoryColumn.declarations
   let hasVolatileOrder = true
   private let path: [UInt8]
-  private let root: Int32
-  private let listing: Listing
+  let root: Int32
+  let listing: Listing
   private let isRecursive: Bool
   private let hasSections: Bool
-  private let showsHidden: Bool
+  let showsHidden: Bool
   private var traversal: Traversal
-  private let cancel = CancelFlag()
+  let cancel = CancelFlag()
   private var users = AccountNames(.user)
   private var groups = AccountNames(.group)
   /// Entries that could not be examined.
@@ -196,7 +196,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return examined
   }
 
-  private func examine(
+  func examine(
     _ entries: [Int], where isWanted: (EntryKind) -> Bool
   ) throws(TableError) -> [Examined] {
     do throws(Failure) {
@@ -267,7 +267,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
   }
 
-  private func target(of entry: Int, _ opener: FolderOpener) throws(TableError) -> [UInt8]? {
+  func target(of entry: Int, _ opener: FolderOpener) throws(TableError) -> [UInt8]? {
     guard let directory = try folder(of: entry, opener) else { return nil }
     return listing.withCName(entry) { name in
       var size = 256
@@ -288,7 +288,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   }
 
   /// The open folder that an entry is in; nil if it cannot be opened.
-  private func folder(of entry: Int, _ opener: FolderOpener) throws(TableError) -> Int32? {
+  func folder(of entry: Int, _ opener: FolderOpener) throws(TableError) -> Int32? {
     do throws(Failure) {
       return try opener.descriptor(listing.folder(of: entry))
     } catch {
@@ -409,52 +409,10 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return Version(String(digest, radix: 16))
   }
 
-  // Beside the rows
-
-  func supplementaryKinds() -> [String] { ["badge"] }
-
-  /// The badge of a folder says how many entries it has; that of any other, what is wrong with it.
-  func supplementaryElement(
-    ofKind kind: String, at path: IndexPath
-  ) throws(TableError) -> SupplementaryElement? {
-    guard kind == "badge", !path.isSection else { return nil }
-    cancel.begin()
-    let entry = try entry(at: path)
-    let examined = try examine([entry], where: { _ in true })[0]
-    guard examined.isGood else { return warning(Failure(examined.error).reason) }
-    switch examined.kind {
-    case .directory: return try badge(ofFolder: entry)
-    case .link:
-      switch try follow(entry).error {
-      case 0: return nil
-      case ELOOP: return warning("a loop of links")
-      case ENOENT: return warning("leads nowhere")
-      case let error: return warning(Failure(error).reason)
-      }
-    default: return nil
-    }
-  }
-
-  private func warning(_ text: String) -> SupplementaryElement {
-    .text(StyledText(text, spans: [.init(0..<text.utf8.count, .warning)]))
-  }
-
-  private func badge(ofFolder entry: Int) throws(TableError) -> SupplementaryElement {
-    let opener = FolderOpener(root: root, listing)
-    do throws(Failure) {
-      let descriptor = try opener.open(entry, in: opener.descriptor(listing.folder(of: entry)))
-      defer { close(descriptor) }
-      let own = Listing(showsHidden: showsHidden)
-      _ = try own.add(descriptor, parent: nil, entry: nil, cancel)
-      return .text(StyledText(own.count == 1 ? "1 entry" : "\(own.count) entries"))
-    } catch {
-      if error.isOfCall { throw error.error("a folder cannot be read") }
-      return warning("unreadable: \(error.reason)")
-    }
-  }
+  // Where rows are and lead
 
   /// The mode of what an entry leads to, or the error's number.
-  private func follow(_ entry: Int) throws(TableError) -> (mode: mode_t, error: Int32) {
+  func follow(_ entry: Int) throws(TableError) -> (mode: mode_t, error: Int32) {
     let opener = FolderOpener(root: root, listing)
     guard let directory = try folder(of: entry, opener) else { return (0, ENOENT) }
     var status = stat()
@@ -462,7 +420,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return (status.st_mode, result)
   }
 
-  private func entry(at path: IndexPath) throws(TableError) -> Int {
+  func entry(at path: IndexPath) throws(TableError) -> Int {
     // Nearly always it is listed already.
     if !hasSections, path.section == 0, traversal.order.indices.contains(path.row) {
       return Int(traversal.order[path.row])

@@ -64,6 +64,19 @@ final class FolderOpener {
     return descriptor
   }
 
+  /// Opens a file that is an entry of an open folder, without waiting for anything. The descriptor is the
+  /// caller's, who checks that it is the file meant.
+  func openFile(_ entry: Int, in directory: Int32) throws(Failure) -> Int32 {
+    let descriptor = listing.withCName(entry) {
+      openat(directory, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    }
+    guard descriptor >= 0 else {
+      // A link has taken the file's place: this is no loop.
+      throw errno == ELOOP ? .vanished : Failure(errno)
+    }
+    return descriptor
+  }
+
   /// Keeps a folder open that was opened on the way, instead of the one not used for longest.
   func keep(_ folder: Int, _ descriptor: Int32) {
     if open.count >= FolderOpener.limit { close(open.removeFirst().descriptor) }

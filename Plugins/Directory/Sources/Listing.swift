@@ -25,6 +25,8 @@ final class Listing {
   }
 
   private(set) var folders: [Folder] = []
+  /// Whether the folder added last was read to its end.
+  private(set) var isWhole = true
   private let showsHidden: Bool
   // Read for each cell, from several threads while nothing is added.
   /// The entries as the kernel gave them, in no order.
@@ -102,9 +104,11 @@ final class Listing {
 
   /// Reads an open folder and adds it with its entries; if that fails, nothing is added.
   ///
-  /// It fails as well for a folder that is one of those it is in, as mounts can make it.
+  /// It fails as well for a folder that is one of those it is in, as mounts can make it. With a limit, no
+  /// more is read once there are that many bytes of entries.
   func add(
-    _ descriptor: Int32, parent: Int?, entry: Int?, _ cancel: CancelFlag? = nil
+    _ descriptor: Int32, parent: Int?, entry: Int?, upTo limit: Int = .max,
+    _ cancel: CancelFlag? = nil
   ) throws(Failure) -> Int {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw Failure(errno) }
@@ -117,7 +121,12 @@ final class Listing {
     let start = records.count
     var fresh: [UInt32] = []
     do throws(Failure) {
-      while try records.read(descriptor) {
+      isWhole = false
+      while records.count - start < limit {
+        if try !records.read(descriptor) {
+          isWhole = true
+          break
+        }
         if cancel?.isSet == true { throw .cancelled }
       }
     } catch {

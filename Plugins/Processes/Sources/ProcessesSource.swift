@@ -3,7 +3,7 @@ import TabellaFiles
 import TabellaSDK
 
 /// The processes that ran when the source was made, by pid.
-final class ProcessesSource: ProviderSource, TableIdentity {
+final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
   /// After how many bytes of text a batch ends early.
   private static let batchSize = 4 << 20
 
@@ -124,5 +124,26 @@ final class ProcessesSource: ProviderSource, TableIdentity {
     id.append(contentsOf: (process.map { String($0.start) } ?? "gone").utf8)
     id.append(UInt8(ascii: "."))
     id.append(contentsOf: try snapshot.boot())
+  }
+
+  // Beside the rows
+
+  func supplementaryKinds() -> [String] { ["details"] }
+
+  /// The details of a process: a table of names and values.
+  func supplementaryElement(
+    ofKind kind: String, at path: IndexPath
+  ) throws(TableError) -> SupplementaryElement? {
+    guard kind == "details", !path.isSection else { return nil }
+    guard path.section == 0 else { throw .noSection(path.section) }
+    guard snapshot.pids.indices.contains(path.row) else {
+      throw .noRow(path.row, inSection: 0, of: snapshot.pids.count)
+    }
+    return try snapshot.details(path.row).map { details in
+      .table(
+        InMemorySource(
+          [Column("name"), Column("value")], rows: details.facts.map { [.text($0.name), $0.value] })
+      )
+    }
   }
 }

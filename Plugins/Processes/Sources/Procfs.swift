@@ -97,11 +97,16 @@ final class Procfs {
   fileprivate func withContents<R>(
     of name: String, in folder: Int32, _ body: (UnsafeRawBufferPointer) -> R?
   ) throws(TableError) -> R? {
+    guard case .read(let file) = try load(name, in: folder) else { return nil }
+    return body(file)
+  }
+
+  /// Reads a file; what it holds is valid until the next reading.
+  fileprivate func load(
+    _ name: String, in folder: Int32
+  ) throws(TableError) -> Readout<UnsafeRawBufferPointer> {
     let file = openat(folder, name, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else {
-      try throwIfShort(errno, name)
-      return nil
-    }
+    guard file >= 0 else { return try failed(errno, name) }
     defer { close(file) }
     var count = 0
     while count < Procfs.largestFile {
@@ -110,12 +115,16 @@ final class Procfs {
       if result == 0 { break }
       if result < 0 {
         if errno == EINTR { continue }
-        try throwIfShort(errno, name)
-        return nil
+        return try failed(errno, name)
       }
       count += result
     }
-    return body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    return .read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+  }
+
+  fileprivate func failed<R>(_ number: Int32, _ name: String) throws(TableError) -> Readout<R> {
+    try throwIfShort(number, name)
+    return number == EACCES || number == EPERM ? .denied : .absent
   }
 
   private func grow() {
@@ -168,6 +177,43 @@ struct ProcessFolder: ~Copyable {
     of name: String, _ body: (UnsafeRawBufferPointer) -> R?
   ) throws(TableError) -> R? {
     try procfs.withContents(of: name, in: descriptor, body)
+  }
+
+  /// What `body` makes of what a file holds, valid inside it only, or why there is nothing.
+  func read<R>(
+    _ name: String, _ body: (UnsafeRawBufferPointer) -> R?
+  ) throws(TableError) -> Readout<R> {
+    try procfs.load(name, in: descriptor).map(body)
+  }
+
+  /// What a link says; it is not followed.
+  func target(of name: String) throws(TableError) -> Readout<[UInt8]> {
+    // The kernel tells no longer ones.
+    let longest = 4096
+    var count = 0
+    let target = [UInt8](unsafeUninitializedCapacity: longest) { buffer, filled in
+      count = buffer.withMemoryRebound(to: CChar.self) {
+        readlinkat(descriptor, name, $0.baseAddress!, longest)
+      }
+      filled = max(0, count)
+    }
+    return count < 0 ? try procfs.failed(errno, name) : .read(target)
+  }
+
+  /// How many entries a folder has, counted up to a limit.
+  func count(of name: String, upTo limit: Int) throws(TableError) -> Readout<Int> {
+    let folder = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0, let list = fdopendir(folder) else {
+      let number = errno
+      if folder >= 0 { close(folder) }
+      return try procfs.failed(number, name)
+    }
+    defer { closedir(list) }
+    // With the folder itself and the one that it is in.
+    var count = -2
+    errno = 0
+    while count < limit, readdir(list) != nil { count += 1 }
+    return errno == 0 ? .read(max(0, count)) : try procfs.failed(errno, name)
   }
 }
 

@@ -121,6 +121,36 @@ final class Snapshot {
     return processes[row].value
   }
 
+  /// Returns what is told of the process of a row beyond the columns, as it is now; nil if the process
+  /// was never read, and is missing in the columns too.
+  ///
+  /// Throws ``TableError`` with `.conflict` if the process has ended since, `.io` as above.
+  func details(_ row: Int) throws(TableError) -> Details? {
+    guard let process = try process(row, .process) else { return nil }
+    let ended = TableError(.conflict, "the process \(pids[row]) has ended")
+    guard let folder = try ProcessFolder(pids[row], in: procfs) else { throw ended }
+    let details = try Details(of: folder, parent: parent(of: folder))
+    // Later than all that was read: then it was this process's.
+    let start = try folder.withContents(of: "stat") { StatLine($0)?.start }
+    guard start == process.start else { throw ended }
+    return details
+  }
+
+  /// The pid and the name of a process's parent; nil if it has none, or gets another meanwhile.
+  private func parent(
+    of folder: borrowing ProcessFolder
+  ) throws(TableError) -> (pid: Int64, name: [UInt8])? {
+    let parent = try folder.withContents(of: "stat") { StatLine($0)?.parent }
+    guard let parent, parent > 0, let pid = Int32(exactly: parent),
+      let other = try ProcessFolder(pid, in: procfs)
+    else { return nil }
+    let name = try other.withContents(of: "stat") { line in
+      StatLine(line).map { Array(line[$0.command]) }
+    }
+    let later = try folder.withContents(of: "stat") { StatLine($0)?.parent }
+    return later == parent ? name.map { (parent, $0) } : nil
+  }
+
   private func first(_ pid: Int32, _ needs: Needs) throws(TableError) -> Process? {
     guard let folder = try ProcessFolder(pid, in: procfs), let user = folder.owner else {
       return nil

@@ -4,10 +4,9 @@ import TabellaSDK
 
 /// The bytes of a file that is no text, 16 a row: where they are, in hexadecimal, and as ASCII.
 final class HexSource: ProviderSource, TableIdentity {
-  private static let width = 16
+  private static let width = Hexadecimal.width
   /// How many rows a batch has at most.
   private static let batchRows = 1 << 13
-  private static let digits = Array("0123456789abcdef".utf8)
 
   let columns = [Column("offset", .integer), Column("bytes"), Column("text")]
   private let file: any ByteSource
@@ -71,8 +70,8 @@ final class HexSource: ProviderSource, TableIdentity {
       for (cells, column) in zip(builder.columns, request.columns) {
         switch column {
         case 0: cells.append(Int64(start + at))
-        case 1: append(hexadecimal(line), to: cells)
-        default: append(line.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }, to: cells)
+        case 1: append(Hexadecimal.digits(of: line), to: cells)
+        default: append(Hexadecimal.text(of: line), to: cells)
         }
       }
       builder.ids?.append(id(of: line, at: start + at))
@@ -83,19 +82,6 @@ final class HexSource: ProviderSource, TableIdentity {
 
   private func append(_ bytes: [UInt8], to cells: ColumnBuilder) {
     bytes.withUnsafeBytes { cells.append(bytes: $0) }
-  }
-
-  /// `48 65 6c 6c 6f`, with a second blank in the middle.
-  private func hexadecimal(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-    var text: [UInt8] = []
-    text.reserveCapacity(3 * HexSource.width + 1)
-    for (index, byte) in bytes.enumerated() {
-      if index > 0 { text.append(UInt8(ascii: " ")) }
-      if index == HexSource.width / 2 { text.append(UInt8(ascii: " ")) }
-      text.append(HexSource.digits[Int(byte >> 4)])
-      text.append(HexSource.digits[Int(byte & 15)])
-    }
-    return text
   }
 
   private func id(of bytes: ArraySlice<UInt8>, at offset: Int) -> String {

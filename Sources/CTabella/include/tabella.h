@@ -582,7 +582,8 @@ typedef struct tabella_supplementary {
                                    int64_t *TABELLA_NONNULL count,
                                    tabella_error *TABELLA_NONNULL error);
   /* The element of a kind at a path (row -1: of the section). TABELLA_ELEMENT_NONE where there is
-   * none, also for a kind that it does not know. The caller owns `out`. [serial] */
+   * none, also for a kind that it does not know. TABELLA_CONFLICT if what the row stands for has
+   * changed or is gone. The caller owns `out`. [serial] */
   int32_t (*TABELLA_NULLABLE element)(void *TABELLA_NONNULL source, tabella_string kind,
                                      tabella_index_path path, tabella_element *TABELLA_NONNULL out,
                                      tabella_error *TABELLA_NONNULL error);

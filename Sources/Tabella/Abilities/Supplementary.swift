@@ -7,6 +7,9 @@ public protocol TableSupplementary: AnyObject {
   func supplementaryKinds() throws(TableError) -> [String]
 
   /// Returns the element of a kind at a path; nil if there is none, also for an unknown kind.
+  ///
+  /// Throws ``TableError`` with `.notFound` for a path that is not there (nil does as well), with
+  /// `.conflict` if what the row stands for has changed or is gone.
   func supplementaryElement(ofKind kind: String, at path: IndexPath) throws(TableError)
     -> SupplementaryElement?
 }

@@ -12,6 +12,7 @@ extension Command {
     examples: [
       ("tabella describe data.csv", "columns, options and abilities of a table"),
       ("tabella describe data.csv 12", "one row in full"),
+      ("tabella describe . 0", "an entry of a folder, with a preview"),
       ("tabella describe csv", "a provider, from its manifest"),
       ("tabella describe ./libmine.so", "a library, without running its code"),
     ]
@@ -24,8 +25,10 @@ extension Command {
     }
     let host = Host()
     let description: JSONValue
+    var troubles: [Failure] = []
     if invocation.operands.count == 2 {
-      description = try describeRow(invocation, operand, invocation.operands[1].text, host)
+      description = try describeRow(
+        invocation, operand, invocation.operands[1].text, host, &troubles)
     } else if let entry = host.catalogue.entries.first(where: { $0.manifest.id == operand.text }) {
       description = try describeProvider(entry, host, invocation)
     } else if isLibrary(operand) {
@@ -39,7 +42,10 @@ extension Command {
       let outline = Outline(missing: output.screen.missing.string)
       try output.write(SafeText(lines: outline.text(of: description)))
     }
-    return .done
+    guard let trouble = troubles.first else { return .done }
+    try output.finish()
+    for trouble in troubles { Messages.write(trouble, asJSON: invocation.isJSON) }
+    return trouble.status
   }
 
   private static func describeTable(
@@ -71,7 +77,8 @@ extension Command {
   }
 
   private static func describeRow(
-    _ invocation: Invocation, _ operand: Argument, _ row: String, _ host: Host
+    _ invocation: Invocation, _ operand: Argument, _ row: String, _ host: Host,
+    _ troubles: inout [Failure]
   ) throws(Failure) -> JSONValue {
     let table = try openTable(operand, invocation, host)
     let source = table.source
@@ -91,20 +98,71 @@ extension Command {
         "location": .string(table.location.description), "row": .string(path.description),
         "id": batch.id(0).map { .string($0) } ?? .null, "cells": .array(cells),
       ]
-      var elements: [String: JSONValue] = [:]
-      for kind in try source.supplementary?.supplementaryKinds() ?? [] {
-        if case .text(let text)? = try source.supplementary?.supplementaryElement(
-          ofKind: kind, at: path)
-        {
-          elements[kind] = .string(String(decoding: text.bytes, as: UTF8.self))
-        }
-      }
+      let elements = elements(of: source, at: path, subject: operand.text, &troubles)
       if !elements.isEmpty { members["supplementary"] = .object(elements) }
       if let location = try source.accessories?.location(forRowAt: path) {
         members["accessory"] = cellJSON(.text(location))
       }
       return .object(members)
     }
+  }
+
+  /// The supplementary elements of a row by their kinds. What cannot be had is a trouble, and no reason
+  /// not to show the rest.
+  private static func elements(
+    of source: any TableDataSource, at path: IndexPath, subject: String,
+    _ troubles: inout [Failure]
+  ) -> [String: JSONValue] {
+    var elements: [String: JSONValue] = [:]
+    func note(_ error: TableError, _ what: String) {
+      troubles.append(.of(error, subject: "\(subject): \(what)"))
+    }
+    guard let supplementary = source.supplementary else { return [:] }
+    var kinds: [String] = []
+    do throws(TableError) {
+      kinds = try supplementary.supplementaryKinds()
+    } catch {
+      note(error, "the kinds of elements")
+    }
+    for kind in kinds {
+      do throws(TableError) {
+        switch try supplementary.supplementaryElement(ofKind: kind, at: path) {
+        case nil: break
+        case .text(let text): elements[kind] = cellJSON(.text(text.bytes))
+        case .table(let table): elements[kind] = try tableJSON(table)
+        }
+      } catch {
+        note(error, "the \(kind) of row \(path)")
+      }
+    }
+    return elements
+  }
+
+  /// How many rows of an element are shown.
+  private static let longestElement = 10_000
+
+  /// A table as its columns and rows, with `truncated` if it has more rows than are shown.
+  private static func tableJSON(_ table: any TableDataSource) throws(TableError) -> JSONValue {
+    var rows: [JSONValue] = []
+    let sections = try table.numberOfSections(knowing: longestElement).value
+    for section in 0..<sections where rows.count <= longestElement {
+      var first = 0
+      while rows.count <= longestElement {
+        let batch = try table.rows(
+          RowRequest(
+            section: section, first: first, count: longestElement + 1 - rows.count,
+            columns: Array(table.columns.indices)))
+        if batch.rowCount == 0 { break }
+        for row in 0..<batch.rowCount { rows.append(.array(batch.row(row).map { cellJSON($0) })) }
+        first += batch.rowCount
+      }
+    }
+    var members: [String: JSONValue] = [
+      "columns": .array(table.columns.map { columnJSON($0) }),
+      "rows": .array(Array(rows.prefix(longestElement))),
+    ]
+    if rows.count > longestElement { members["truncated"] = .boolean(true) }
+    return .object(members)
   }
 
   private static func describeProvider(

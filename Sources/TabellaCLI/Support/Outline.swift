@@ -23,16 +23,77 @@ struct Outline {
     // A manifest without columns, or an empty list, has nothing to tell.
     case .array([]): return ""
     case .null where key.string == "columns": return ""
-    case .string(let text) where text.contains("\n"):
-      var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-      if lines.last == "" { lines.removeLast() }
-      return "\(indent)\(key):\n"
-        + lines.map { "\(indent)  \(SafeText(String($0)))\n" }.joined()
+    // Its members are named by the provider.
+    case .object where key.string == "supplementary":
+      return "\(indent)\(key):\n\(text(of: value, indent: indent + "  "))"
     default:
+      let own = indent + "  "
+      if let bytes = Outline.bytes(of: value), bytes.contains(10) {
+        return "\(indent)\(key):\n"
+          + Outline.lines(bytes).map { $0.width == 0 ? "\n" : "\(own)\($0)\n" }.joined()
+      }
+      if case .array(let rows)? = value["rows"], case .array(let columns)? = value["columns"] {
+        return "\(indent)\(key):\n"
+          + table(columns, rows, value["truncated"] != nil).map { "\(own)\($0)\n" }.joined()
+      }
       return Outline.isShort(value)
         ? "\(indent)\(key): \(short(value))\n"
         : "\(indent)\(key):\n\(text(of: value, indent: indent + "  "))"
     }
+  }
+
+  // Text and tables
+
+  /// The bytes of text; also of such that is no UTF-8, and of what is binary.
+  private static func bytes(of value: JSONValue) -> [UInt8]? {
+    switch value {
+    case .string(let text): Array(text.utf8)
+    case .object(let members): members["base64"]?.string.map { fromBase64($0) }
+    default: nil
+    }
+  }
+
+  private static func lines(_ bytes: [UInt8]) -> [SafeText] {
+    var lines = bytes.split(separator: 10, omittingEmptySubsequences: false)
+    if lines.last?.isEmpty == true { lines.removeLast() }
+    return lines.map { $0.withUnsafeBytes { SafeText(bytes: $0) } }
+  }
+
+  /// Rows as lines with aligned columns, below the columns' names; pairs of names and values have none.
+  private func table(_ columns: [JSONValue], _ rows: [JSONValue], _ isCut: Bool) -> [String] {
+    var lines = rows.map { $0.array?.map { SafeText($0 == .null ? missing : short($0)) } ?? [] }
+    let names = columns.map { SafeText($0["name"]?.string ?? "") }
+    if names.map(\.string) != ["name", "value"] { lines.insert(names, at: 0) }
+    let widths = names.indices.map { column in
+      lines.map { column < $0.count - 1 ? $0[column].width : 0 }.max() ?? 0
+    }
+    return lines.map { line in
+      zip(line, widths).map { $0.padded(to: $1).string }.joined(separator: "  ")
+    } + (isCut ? ["…"] : [])
+  }
+
+  /// The bytes that our own base64 stands for.
+  private static func fromBase64(_ text: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var (bits, count) = (UInt32(0), 0)
+    for character in text.utf8 {
+      let digit: UInt8
+      switch character {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit = character - UInt8(ascii: "A")
+      case UInt8(ascii: "a")...UInt8(ascii: "z"): digit = character - UInt8(ascii: "a") + 26
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0") + 52
+      case UInt8(ascii: "+"): digit = 62
+      case UInt8(ascii: "/"): digit = 63
+      default: continue
+      }
+      bits = bits << 6 | UInt32(digit)
+      count += 6
+      if count >= 8 {
+        count -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+      }
+    }
+    return bytes
   }
 
   /// What is best read first, in this order; the rest follows by name.
@@ -50,7 +111,7 @@ struct Outline {
   /// Whether a value fits on the line of its name.
   private static func isShort(_ value: JSONValue) -> Bool {
     switch value {
-    case .object(let members): members["exact"] != nil
+    case .object(let members): members["exact"] != nil || members["base64"] != nil
     case .array(let elements):
       elements.allSatisfy { if case .object = $0 { false } else { true } }
     default: true
@@ -65,6 +126,9 @@ struct Outline {
     case .string(let text): return SafeText(text).string
     case .array(let elements): return elements.map(short).joined(separator: " ")
     case .object(let members):
+      if let bytes = Outline.bytes(of: value) {
+        return bytes.withUnsafeBytes { SafeText(bytes: $0).string }
+      }
       if case .number(let count) = members["count"], let exact = members["exact"] {
         return exact == .boolean(true) ? count : "at least \(count)"
       }

@@ -26,6 +26,55 @@ extension Trial {
   }
 }
 
+extension Trial {
+  /// The element of a kind, if there is one, can be shown.
+  fileprivate func checkElement(
+    _ kind: String, at path: IndexPath, _ supplementary: any TableSupplementary
+  ) throws {
+    let element: SupplementaryElement?
+    do throws(TableError) {
+      element = try supplementary.supplementaryElement(ofKind: kind, at: path)
+    } catch {
+      // What the row stands for may have changed, or be gone.
+      try require(error.code == .conflict, "the \(kind) of \(path) is refused: \(error)")
+      return
+    }
+    switch element {
+    case nil: break
+    case .text(let text):
+      var end = 0
+      for span in text.spans {
+        try require(
+          span.bytes.lowerBound >= end && span.bytes.upperBound <= text.bytes.count,
+          "a span of the \(kind) of \(path), \(span.bytes), is before or beyond others' end, \(end), or the text's, \(text.bytes.count)"
+        )
+        end = span.bytes.upperBound
+      }
+    case .table(let table):
+      for section in try sections(table) {
+        _ = try read(table, section: section, rows: 0..<rowCount(table, section))
+      }
+    }
+  }
+
+  /// Where nothing is, there are no elements.
+  fileprivate func expectNoElements(
+    _ kinds: [String], at path: IndexPath, _ supplementary: any TableSupplementary
+  ) throws {
+    for kind in kinds {
+      var element: SupplementaryElement?
+      do throws(TableError) {
+        element = try supplementary.supplementaryElement(ofKind: kind, at: path)
+      } catch {
+        try require(
+          error.code == .notFound || error.code == .invalidArgument,
+          "the \(kind) at \(path), where nothing is, is refused as \(error.code.name)")
+      }
+      try require(element == nil, "there is a \(kind) at \(path), where nothing is")
+    }
+  }
+}
+
 extension Law {
   static let titlesInBounds = Law(
     "titles-in-bounds",
@@ -228,25 +277,36 @@ extension Law {
   }
 
   static let supplementsAnswer = Law(
-    "supplements-answer", "Supplementary elements are given for the kinds listed, none for others.",
-    hint: "an unknown kind has no element; it is no error"
+    "supplements-answer",
+    "Supplementary elements are whole, and given for the kinds listed at paths that are there.",
+    hint: "an unknown kind has no element and is no error; a path that is not there is not-found"
   ) { trial in
     let source = try trial.open()
     guard let supplementary = source.supplementary else {
       throw Skipped(reason: "no supplementary elements")
     }
     let kinds = try supplementary.supplementaryKinds()
+    try require(
+      try supplementary.supplementaryKinds() == kinds, "the kinds change between two looks")
+    try require(Set(kinds).count == kinds.count, "a kind is listed twice in \(kinds)")
     for section in try trial.sections(source) {
       let count = try trial.rowCount(source, section)
-      let paths =
-        [.section(section)] + (0..<min(count, 5)).map { IndexPath(section: section, row: $0) }
+      let paths = [.section(section)] + (0..<count).map { IndexPath(section: section, row: $0) }
       for path in paths {
-        for kind in kinds {
-          _ = try supplementary.supplementaryElement(ofKind: kind, at: path)
-        }
+        for kind in kinds { try trial.checkElement(kind, at: path, supplementary) }
         let stranger = try supplementary.supplementaryElement(ofKind: "no such kind", at: path)
         try require(stranger == nil, "there is an element of a kind that is not listed")
       }
+      let end = try source.numberOfRows(inSection: section, knowing: 1 << 16)
+      for row in [end.value, .max] where end.isExact {
+        try trial.expectNoElements(
+          kinds, at: IndexPath(section: section, row: row), supplementary)
+      }
+    }
+    let end = try source.numberOfSections(knowing: 1 << 16)
+    for section in [-1, end.value, .max] where section < 0 || end.isExact {
+      try trial.expectNoElements(kinds, at: IndexPath(section: section, row: 0), supplementary)
+      try trial.expectNoElements(kinds, at: .section(section), supplementary)
     }
   }
 

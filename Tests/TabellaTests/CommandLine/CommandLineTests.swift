@@ -306,6 +306,84 @@ import Testing
     }
   }
 
+  /// Elements of every form are shown; one that cannot be had is an error line beside the rest.
+  @Test func describesElements() throws {
+    _ = try compileLibrary(
+      packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c", into: folder, name: "liar.so")
+    try folder.write(
+      "liar.tabella.json",
+      "{\"id\":\"liar\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"liar.so\",\"schemes\":[\"liar\"]}"
+    )
+    let environment = ["TABELLA_PROVIDER_PATH": folder.path]
+    let good = try tabella("describe", "liar:", "2", environment: environment)
+    #expect(good.status == 0 && good.errors.isEmpty)
+    #expect(
+      good.text.hasSuffix(
+        """
+        supplementary:
+          note: a note
+          odd:
+            odd \\xff
+            text \\x1b[31m
+          table:
+            word  number
+            ant   0
+            bee   10
+            cat   20
+            dog   30
+            elk   40
+            fox   50
+            gnu   60
+            hen   70
+
+        """))
+    let elements = try #require(
+      try json(tabella("describe", "liar:", "2", "--json", environment: environment))[
+        "supplementary"] as? [String: Any])
+    #expect(elements["note"] as? String == "a note")
+    let odd = (elements["odd"] as? [String: String])?["base64"].flatMap { Data(base64Encoded: $0) }
+    #expect(odd == Data("odd ".utf8 + [0xFF] + "\ntext \u{1B}[31m".utf8))
+    let table = try #require(elements["table"] as? [String: Any])
+    #expect(
+      (table["columns"] as? [[String: Any]])?.map { $0["type"] as? String } == ["text", "integer"])
+    #expect((table["rows"] as? [[Any]])?.count == 8 && table["truncated"] == nil)
+
+    for (lie, status, kind) in [
+      ("failing-element", 1, "note"), ("span-beyond-text", 3, "note"), ("unknown-form", 3, "note"),
+      ("lying-table", 3, "table"), ("failing-kinds", 1, nil),
+    ] as [(String, Int32, String?)] {
+      let bad = try tabella("describe", "liar:\(lie)", "2", environment: environment)
+      #expect(bad.status == status, "\(lie)")
+      #expect(bad.errors.split(separator: "\n").count == 1)
+      #expect(bad.errors.hasPrefix("tabella: liar:\(lie): the \(kind ?? "kinds of elements")"))
+      #expect(bad.text.contains("  word  cat\n"))
+      if let kind { #expect(bad.text.contains("  odd:\n") && !bad.text.contains("  \(kind):")) }
+      let asJSON = try tabella("describe", "liar:\(lie)", "2", "--json", environment: environment)
+      #expect(try json(asJSON)["row"] as? String == "0:2")
+      let error = try JSONSerialization.jsonObject(with: Data(asJSON.errors.utf8)) as? [String: Any]
+      #expect((error?["error"] as? [String: Any])?["status"] as? Int == Int(status))
+    }
+  }
+
+  /// Elements as the shipped providers make them, through their libraries.
+  @Test func describesPreviewsAndDetails() throws {
+    let odd = [0xFF] + Array("odd\n".utf8)
+    try folder.write("odd.txt", odd)
+    let text = try tabella("describe", folder.path, "0")
+    #expect(text.status == 0 && text.text.hasSuffix("supplementary:\n  preview: \\xffodd\n"))
+    let elements = try json(tabella("describe", folder.path, "0", "--json"))["supplementary"]
+    let preview = (elements as? [String: [String: String]])?["preview"]?["base64"]
+    #expect(preview.flatMap { Data(base64Encoded: $0) } == Data(odd.dropLast()))
+
+    let id = try json(tabella("show", "processes:", "--filter", "pid=\(getpid())", "--json"))
+    let rows = (id["sections"] as? [[String: Any]])?.first?["rows"] as? [[String: Any]]
+    let own = try #require(rows?.first?["id"] as? String)
+    let details = try tabella("describe", "processes:", "id:\(own)")
+    #expect(details.status == 0)
+    let folder = FileManager.default.currentDirectoryPath
+    #expect(details.text.contains("\n    folder               \(folder)\n"), "\(details.text)")
+  }
+
   /// Whatever counts a provider gives, a command ends with an error line.
   @Test(arguments: ["endless-count", "endless-sections", "uncounted-length", "misaligned-offsets"])
   func absurdNumbers(_ lie: String) throws {

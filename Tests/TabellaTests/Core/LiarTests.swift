@@ -30,7 +30,8 @@ enum Lie: String, CaseIterable {
     wrongProjection, changingCells, badOffsets, badNullCount, falseUTF8, wrongType, tooManyRows,
     duplicateID, changedID, idUnasked, idLeadsElsewhere, titleOutOfBounds, indexOutOfBounds,
     outOfRangeAccepted, untypedRefusal, restlessVersion, moreBehindTheEnd, endlessRemarks,
-    noticesMatter, sortedGathering, leakedBatch
+    noticesMatter, sortedGathering, leakedBatch, elementOfNoKind, elementNowhere, spanBeyondText,
+    failingElement
 
   /// The law that must notice it.
   var law: String {
@@ -51,13 +52,14 @@ enum Lie: String, CaseIterable {
     case .noticesMatter: "notices-are-harmless"
     case .sortedGathering: "gather-agrees"
     case .leakedBatch: "memory-returns"
+    case .elementOfNoKind, .elementNowhere, .spanBeyondText, .failingElement: "supplements-answer"
     }
   }
 }
 
 /// An honest table that tells one lie.
 final class Liar: TableDataSource, TableSections, TableSectionIndex, TableIdentity, TableGathering,
-  TableDisplay, TableDiagnostics
+  TableDisplay, TableDiagnostics, TableSupplementary
 {
   let base = Tables.everything()
   let lie: Lie?
@@ -74,6 +76,7 @@ final class Liar: TableDataSource, TableSections, TableSectionIndex, TableIdenti
   var gathering: (any TableGathering)? { self }
   var display: (any TableDisplay)? { self }
   var diagnostics: (any TableDiagnostics)? { self }
+  var supplementary: (any TableSupplementary)? { self }
 
   func version() throws(TableError) -> Version? {
     calls += 1
@@ -187,6 +190,21 @@ final class Liar: TableDataSource, TableSections, TableSectionIndex, TableIdenti
 
   func willDisplay(rows: Range<Int>, inSection section: Int) { isShowing = true }
   func didEndDisplaying(rows: Range<Int>, inSection section: Int) { isShowing = false }
+
+  func supplementaryKinds() -> [String] { base.supplementaryKinds() }
+
+  func supplementaryElement(
+    ofKind kind: String, at path: IndexPath
+  ) throws(TableError) -> SupplementaryElement? {
+    switch lie {
+    case .elementOfNoKind where !supplementaryKinds().contains(kind): return .text(StyledText("?"))
+    case .elementNowhere where path.row >= 70: return .text(StyledText("?"))
+    case .spanBeyondText where kind == "badge":
+      return .text(StyledText("?", spans: [.init(0..<2, .dim)]))
+    case .failingElement where path.row == 60: throw TableError(.notFound, "there is no row 60")
+    default: return base.supplementaryElement(ofKind: kind, at: path)
+    }
+  }
 
   func nextDiagnostic() -> Diagnostic? {
     lie == .endlessRemarks ? Diagnostic(.note, "again") : base.nextDiagnostic()

@@ -62,7 +62,9 @@ import Testing
     ("negative-offset", "batches-valid"), ("missing-buffer", "batches-valid"),
     ("missing-column", "batches-valid"), ("false-utf8", "batches-valid"),
     ("too-many-rows", "batches-valid"), ("release-not-cleared", "batches-valid"),
-    ("unprintable-version", "version-holds"),
+    ("unprintable-version", "version-holds"), ("failing-kinds", "supplements-answer"),
+    ("failing-element", "supplements-answer"), ("span-beyond-text", "supplements-answer"),
+    ("unknown-form", "supplements-answer"), ("lying-table", "supplements-answer"),
   ])
   func suiteFindsOut(_ lie: String, law: String) {
     let broken = brokenLaws { () throws(TableError) in try Self.open(lie) }

@@ -300,6 +300,147 @@ import Testing
     #expect(try procfs.open().version() != reused)
   }
 
+  // Details
+
+  private static let status = """
+    Name:\tname
+    State:\tS (sleeping)
+    PPid:\t1
+    Uid:\t0\t0\t0\t0
+    Gid:\t0\t4294967294\t0\t0
+    Groups:\t4294967293 4294967294 
+    VmHWM:\t    1704 kB
+    VmSize:\t    3060 kB
+    VmSwap:\t       0 kB
+    Threads:\t1234
+    voluntary_ctxt_switches:\t1
+    nonvoluntary_ctxt_switches:\t2345
+
+    """
+
+  /// A process of which everything is told.
+  private func addWhole(_ pid: Int, terminal: Int = 34_819) throws {
+    try procfs.add(1, "parent)\n", parent: 0)
+    try procfs.add(pid, start: 77)
+    let stat = StatText(pid: pid, name: Array("a) b".utf8), start: "77").string
+    try procfs.write(
+      "\(pid)/stat",
+      Array(stat.replacingOccurrences(of: " 1 1 0 -1 ", with: " 1 1 \(terminal) -1 ").utf8))
+    try procfs.write("\(pid)/status", Array(Self.status.utf8))
+    try procfs.write("\(pid)/io", Array("rchar: 1\nread_bytes: 4096\nwrite_bytes: 1\n".utf8))
+    try procfs.write("\(pid)/oom_score", Array("666\n".utf8))
+    try procfs.write("\(pid)/cgroup", Array("5:cpu,cpuacct:/x\n4:name=a:b:/y\n0::/z:z\n".utf8))
+    try procfs.write(
+      "\(pid)/limits",
+      Array("Limit   Soft Limit   Hard Limit   Units\nMax open files   1024   20000   files\n".utf8)
+    )
+    for number in 0..<12 { try procfs.write("\(pid)/fd/\(number)", []) }
+    for (link, target) in [("exe", "/bin/a (deleted)"), ("cwd", "/home/a\nb"), ("root", "/")] {
+      try procfs.link("\(pid)/\(link)", to: target)
+    }
+  }
+
+  @Test func detailsAreWhatIsTold() throws {
+    try addWhole(42)
+    let details = try procfs.open().details(1)
+    let account = { (number: UInt32) in
+      getgrgid(number).map { String(cString: $0.pointee.gr_name) } ?? "\(number)"
+    }
+    let expected: [(String, Cell)] = [
+      ("executable", "/bin/a (deleted)"), ("folder", "/home/a\nb"), ("parent", "1 parent)\n"),
+      ("terminal", "pts/3"), ("user", .text(String(cString: getpwuid(0).pointee.pw_name))),
+      (
+        "group",
+        .text("real \(account(0)), effective \(account(.max - 1)), saved \(account(0))")
+      ), ("other groups", .text("\(account(.max - 2)), \(account(.max - 1))")),
+      ("control group", "cpu,cpuacct:/x"), ("control group", "name=a:b:/y"),
+      ("control group", "/z:z"), ("threads", "1,234"), ("open files", "12"),
+      ("most open files", "1,024"), ("virtual memory", "3,133,440 bytes"),
+      ("largest memory", "1,744,896 bytes"), ("swapped out", "0 bytes"),
+      ("read from disk", "4,096 bytes"), ("written to disk", "1 byte"), ("waited", "once"),
+      ("interrupted", "2,345 times"), ("out of memory score", "666"),
+    ]
+    #expect(details.map(\.name) == expected.map(\.0))
+    #expect(details.map(\.value) == expected.map(\.1))
+  }
+
+  @Test(arguments: [
+    (0, nil), (1025, "tty1"), (1088, "ttyS0"), (34_816, "pts/0"), (35_840, "pts/1024"),
+    (34_816 | 1 << 20, "pts/256"), (1281, "5:1"), (-1, "4095:1048575"),
+  ])
+  func terminals(number: Int, name: String?) throws {
+    try addWhole(42, terminal: number)
+    let details = try procfs.open().details(1)
+    #expect(details.first { $0.name == "terminal" }?.value == name.map { .text($0) })
+  }
+
+  /// What there is not is left out: a kernel thread has no executable, some kernels tell no `io`.
+  @Test func detailsThatAreNotThereAreLeftOut() throws {
+    try procfs.add(2, "kthreadd", parent: 0)
+    #expect(try procfs.open().details(0).isEmpty)
+  }
+
+  @Test(arguments: [
+    "", ":", "\n\n", "Uid:", "Uid:\t1", "Threads:\tx", "VmSize: 9223372036854775807 kB",
+    "Threads", "Groups:\t99999999999 -1 x", String(repeating: "a", count: 100_000),
+  ])
+  func malformedDetailsAreLeftOut(status: String) throws {
+    try procfs.add(2, parent: 0)
+    for name in ["status", "io", "limits", "cgroup", "oom_score"] {
+      try procfs.write("2/\(name)", Array(status.utf8))
+    }
+    let names = try procfs.open().details(0).map(\.name)
+    #expect(names.allSatisfy { ["control group", "out of memory score"].contains($0) }, "\(names)")
+  }
+
+  @Test func manyGroupsAreCut() throws {
+    try procfs.add(2, parent: 0)
+    let groups = (0..<60_000).map { "\($0 + 3_000_000_000)" }.joined(separator: " ")
+    try procfs.write("2/status", Array("Groups:\t\(groups)\n".utf8))
+    try procfs.write(
+      "2/cgroup", Array((0..<1000).map { "\($0):c\($0):/\n" }.joined().utf8))
+    let details = try procfs.open().details(0)
+    #expect(details.first?.value.string?.hasSuffix(", 3000000031, … 59,968 more") == true)
+    #expect(details.count == 33)
+  }
+
+  @Test func otherRootsAreTold() throws {
+    try addWhole(42)
+    try procfs.link("42/root", to: "/jail")
+    #expect(try procfs.open().details(1).first { $0.name == "root" }?.value == "/jail")
+  }
+
+  @Test func processThatEndedHasNoDetails() throws {
+    for pid in 1...3 { try procfs.add(pid, start: 100) }
+    let source = try procfs.open()
+    // The second is never read.
+    for row in [0, 2] { _ = try source.row(row) }
+    try procfs.remove(1)
+    try procfs.remove(2)
+    try procfs.add(3, "later", start: 101)
+    for (row, pid) in [(0, 1), (2, 3)] {
+      let error = #expect(throws: TableError.self) { try source.details(row) }
+      #expect(error?.code == .conflict && error?.message == "the process \(pid) has ended")
+    }
+    let path = IndexPath(section: 0, row: 1)
+    #expect(try source.supplementaryElement(ofKind: "details", at: path) == nil)
+  }
+
+  @Test func detailsAreOfRowsOnly() throws {
+    try procfs.add(1)
+    let source = try procfs.open()
+    #expect(source.supplementaryKinds() == ["details"])
+    #expect(try source.supplementaryElement(ofKind: "details", at: .section(0)) == nil)
+    let row = IndexPath(section: 0, row: 0)
+    #expect(try source.supplementaryElement(ofKind: "environment", at: row) == nil)
+    for path in [IndexPath(section: 0, row: 1), IndexPath(section: 1, row: 0)] {
+      let error = #expect(throws: TableError.self) {
+        try source.supplementaryElement(ofKind: "details", at: path)
+      }
+      #expect(error?.code == .notFound)
+    }
+  }
+
   @Test func lawsHold() throws {
     for pid in 1...150 where pid % 7 != 0 {
       try procfs.add(pid, "p\(pid)", arguments: Array("p\0\(pid)\0".utf8))
@@ -326,6 +467,50 @@ import Testing
     let age = Date().timeIntervalSince1970 - Double(started.nanoseconds) / 1e9
     #expect((-2...86400).contains(age))
     #expect(memory > 1 << 20)
+  }
+
+  @Test func tellsTheDetailsOfThisProcess() throws {
+    let source = try ProcessesSource()
+    let number = try #require(try source.cells("pid").firstIndex(of: .integer(Int64(getpid()))))
+    let details = Dictionary(
+      try source.details(number).map { ($0.name, $0.value) },
+      uniquingKeysWith: { first, _ in first })
+    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    #expect(details["executable"] == .text(program))
+    #expect(details["folder"] == .text(FileManager.default.currentDirectoryPath))
+    #expect(details["user"] == .text(userName()))
+    #expect(details["parent"]?.string?.hasPrefix("\(getppid()) ") == true)
+    for name in ["threads", "open files", "most open files", "virtual memory", "waited"] {
+      #expect(details[name]?.string?.isEmpty == false, "\(name)")
+    }
+  }
+
+  /// What may not be read is missing, not left out: a stranger asks about the parent.
+  @Test func whatMayNotBeReadIsMissing() async throws {
+    await #expect(processExitsWith: .success) {
+      let isRoot = geteuid() == 0
+      if isRoot { #expect(setuid(65534) == 0) }
+      let source = try ProcessesSource()
+      let parent = try #require(try source.cells("pid").firstIndex(of: .integer(Int64(getppid()))))
+      let details = try source.details(parent)
+      guard isRoot else { return }
+      for name in ["executable", "folder", "open files", "read from disk"] {
+        #expect(details.first { $0.name == name }?.value == .missing, "\(name)")
+      }
+      #expect(details.first { $0.name == "threads" }?.value.string != nil)
+    }
+  }
+
+  @Test func endedChildrenAreAConflict() throws {
+    let child = try spawn("/bin/sleep", "100")
+    let source = try ProcessesSource()
+    let number = try #require(try source.cells("pid").firstIndex(of: .integer(Int64(child))))
+    _ = try source.row(number)
+    #expect(try !source.details(number).isEmpty)
+    kill(child, SIGKILL)
+    reap(child)
+    let error = #expect(throws: TableError.self) { try source.details(number) }
+    #expect(error?.code == .conflict && error?.message == "the process \(child) has ended")
   }
 
   @Test func cpuIsAlwaysANumber() throws {
@@ -429,6 +614,16 @@ extension ProcessesSource {
     try row(#require(try cells("pid").firstIndex(of: .integer(Int64(pid)))))
   }
 
+  /// The facts in the details of a row.
+  fileprivate func details(_ number: Int) throws -> [(name: String, value: Cell)] {
+    let path = IndexPath(section: 0, row: number)
+    guard case .table(let table)? = try supplementaryElement(ofKind: "details", at: path) else {
+      throw MissingTool("details of row \(number)")
+    }
+    #expect(table.columns == [Column("name"), Column("value")])
+    return try readAll(table).map { ($0[0].string ?? "", $0[1]) }
+  }
+
   fileprivate func id(_ number: Int) throws -> String {
     let request = RowRequest(first: number, count: 1, columns: [], includesIDs: true)
     return try #require(try rows(request).id(0))
@@ -485,6 +680,11 @@ private struct FakeProcfs {
     try write("\(pid)/stat", stat.bytes)
     try write("\(pid)/statm", Array("765 \(pages) 200 5 0 100 0\n".utf8))
     try write("\(pid)/cmdline", arguments)
+  }
+
+  func link(_ path: String, to target: String) throws {
+    unlink("\(root)/\(path)")
+    try #require(symlink(target, "\(root)/\(path)") == 0)
   }
 
   func remove(_ pid: Int) throws { try FileManager.default.removeItem(atPath: "\(root)/\(pid)") }

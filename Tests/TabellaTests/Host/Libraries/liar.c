@@ -218,12 +218,56 @@ static const tabella_sections sections_without_count = {NULL, title};
 static const tabella_section_index section_index = {index_titles, index_path};
 static const tabella_identity identity = {find};
 
+static const tabella_source_table table;
+
+/* Of each row a note, a table, and text that is no UTF-8. */
+static int32_t kinds(void *self, const tabella_string **out, int64_t *count, tabella_error *error) {
+  static tabella_string list[3];
+  if (tells((source *)self, "failing-kinds"))
+    return tabella_fail(error, TABELLA_IO, "the kinds are gone");
+  list[0] = tabella_cstring("table");
+  list[1] = tabella_cstring("odd");
+  list[2] = tabella_cstring("note");
+  *out = list;
+  *count = 3;
+  return TABELLA_OK;
+}
+
+static int32_t element(void *self, tabella_string kind, tabella_index_path path,
+                       tabella_element *out, tabella_error *error) {
+  static const tabella_text_span outside = {3, 9, TABELLA_STYLE_DIM, 0};
+  if (path.section != 0 || path.row < 0 || path.row >= ROWS) return TABELLA_OK;
+  out->form = TABELLA_ELEMENT_TEXT;
+  if (tabella_string_equals(kind, "note")) {
+    if (tells((source *)self, "failing-element"))
+      return tabella_fail(error, TABELLA_IO, "the note is lost");
+    out->text = tabella_cstring("a note");
+    if (tells((source *)self, "span-beyond-text")) out->spans = &outside, out->span_count = 1;
+    if (tells((source *)self, "unknown-form")) out->form = 7;
+  } else if (tabella_string_equals(kind, "odd")) {
+    out->text = tabella_cstring("odd \xFF\ntext \x1B[31m");
+  } else if (tabella_string_equals(kind, "table")) {
+    source *inner = calloc(1, sizeof *inner);
+    if (inner == NULL) return tabella_fail(error, TABELLA_INTERNAL, "out of memory");
+    out->form = TABELLA_ELEMENT_TABLE;
+    out->table.table = &table;
+    out->table.source = inner;
+    if (tells((source *)self, "lying-table")) memcpy(inner->lie, "bad-offsets", 12);
+  } else {
+    out->form = TABELLA_ELEMENT_NONE;
+  }
+  return TABELLA_OK;
+}
+
+static const tabella_supplementary supplementary = {kinds, element};
+
 static const void *ability(void *self, tabella_string id) {
   source *source = self;
   if (tabella_string_equals(id, TABELLA_SECTIONS_ID))
     return tells(source, "table-without-function") ? &sections_without_count : &sections;
   if (tabella_string_equals(id, TABELLA_SECTION_INDEX_ID)) return &section_index;
   if (tabella_string_equals(id, TABELLA_IDENTITY_ID)) return &identity;
+  if (tabella_string_equals(id, TABELLA_SUPPLEMENTARY_ID)) return &supplementary;
   return NULL;
 }
 
