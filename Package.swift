@@ -103,7 +103,8 @@ let package = Package(
       name: "TabellaTests",
       dependencies: [
         "CTabella", "CTabellaScan", "Tabella", "TabellaBridge", "TabellaConformance",
-        "TabellaFiles", "TabellaHost", "TabellaSDK", "TabellaTerminal", "tabella-bench",
+        "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaSDK", "TabellaTerminal",
+        "tabella-bench",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] },
