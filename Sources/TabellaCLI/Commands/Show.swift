@@ -31,6 +31,10 @@ extension Command {
     examples: [
       ("tabella export data.csv --columns name,born", "two columns, as csv"),
       ("tabella export processes: --format jsonl", "an object a line"),
+      (
+        "tabella export data.csv --format arrow-stream > data.arrows",
+        "for Arrow, pandas and Polars"
+      ),
     ]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "export", defaultFormat: "csv")

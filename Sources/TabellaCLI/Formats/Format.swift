@@ -55,10 +55,11 @@ struct ShownSection {
 enum Formats {
   static let names = ["table", "csv", "json", "jsonl"]
   /// Those that are written as the rows come, without what goes with a section.
-  static let exportNames = ["csv", "jsonl"]
+  static let exportNames = ["csv", "jsonl", "arrow-stream"]
 
   static func make(_ name: String, _ output: Output) -> any Format {
     switch name {
+    case "arrow-stream": ArrowStreamFormat(output)
     case "csv": CSVFormat(output)
     case "json": JSONFormat(output)
     case "jsonl": JSONLinesFormat(output)
