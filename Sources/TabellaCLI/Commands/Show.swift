@@ -38,6 +38,10 @@ extension Command {
         "tabella export src/ -o recursive=true --section-by kind --with-section --format tsv",
         "the sections as a column"
       ),
+      (
+        "tabella export data.csv --format arrow-stream > data.arrows",
+        "for Arrow, pandas and Polars"
+      ),
     ]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "export", defaultFormat: "csv")

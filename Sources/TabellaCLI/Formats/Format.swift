@@ -91,12 +91,13 @@ enum Formats {
     "table", "plain", "csv", "tsv", "json", "jsonl", "markdown", "vertical",
   ]
   /// Those that are written as the rows come, without what goes with a section.
-  static let exportNames = ["csv", "tsv", "jsonl", "plain"]
+  static let exportNames = ["csv", "tsv", "jsonl", "plain", "arrow-stream"]
   /// Those that may have the section as a column.
   static let sectionColumnNames = exportNames
 
   static func make(_ name: String, _ output: Output, _ display: DisplayOptions) -> any Format {
     switch name {
+    case "arrow-stream": ArrowStreamFormat(output)
     case "csv": SeparatedFormat(.csv, output)
     case "tsv": SeparatedFormat(.tsv, output)
     case "plain": SeparatedFormat(.plain, output)

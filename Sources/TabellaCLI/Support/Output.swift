@@ -68,6 +68,10 @@ final class Output {
     try put(bytes)
   }
 
+  func write(data bytes: [UInt8]) throws(Failure) {
+    try bytes.withRawBytes { bytes throws(Failure) in try write(data: bytes) }
+  }
+
   private func put(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
     if isTerminal { count(bytes) }
     if bytes.count > Output.capacity - filled { try send() }

@@ -1,0 +1,213 @@
+import Tabella
+
+/// An Apache Arrow IPC stream: a schema, a record batch for each batch that comes, an end.
+///
+/// Batches lie as Arrow lays them out, so that most bytes are sent from where they are.
+struct ArrowStreamFormat: Format {
+  private let output: Output
+  private var table: ShownTable?
+  private var rowCount = 0
+
+  init(_ output: Output) { self.output = output }
+
+  mutating func begin(_ table: ShownTable) throws(Failure) {
+    guard !output.isTerminal else {
+      throw .usage(
+        "--format arrow-stream is binary and not for a terminal; redirect it to a file or a program",
+        command: "export")
+    }
+    self.table = table
+    try output.write(data: ArrowMessages.schema(table.columns))
+  }
+
+  mutating func end(failure: Failure?) throws(Failure) {
+    try output.write(data: ArrowMessages.endOfStream)
+  }
+
+  /// Arrow's text is UTF-8. A row with other text ends the stream, and the command.
+  mutating func write(_ rows: ShownRows) throws(Failure) {
+    let (batch, wrong) = ArrowStreamFormat.readable(rows.batch)
+    try send(batch)
+    rowCount += batch.rowCount
+    guard let wrong, let table else { return }
+    try end(failure: nil)
+    throw Failure(
+      status: .failed, subject: table.table.subject, code: "constraint",
+      message:
+        "row \(rowCount), counted from 0, has text in column \"\(table.columns[wrong].name)\" that is not UTF-8, which Arrow does not allow: only the rows before it are written; --format csv and --format jsonl carry any bytes"
+    )
+  }
+
+  /// The rows whose text is all UTF-8, and the column that is not in the row behind them, if there is
+  /// one.
+  private static func readable(_ batch: Batch) -> (Batch, wrong: Int?) {
+    var columns = batch.columns
+    var end = batch.rowCount
+    var wrong: Int?
+    for (number, column) in batch.columns.enumerated() where column.type == .text {
+      // What lies under missing cells was not promised, but readers look at it.
+      if batch.isUTF8 && column.missingCount == 0 || column.isUTF8 { continue }
+      if let row = (0..<end).first(where: { row in
+        !column.isMissing(row) && !column.withBytes(at: row, \.isUTF8)
+      }) {
+        (end, wrong) = (row, number)
+      }
+      columns[number] = column.withoutHiddenBytes
+    }
+    let readable = Batch(rowCount: batch.rowCount, columns: columns)
+    return (end == batch.rowCount ? readable : readable[0..<end], wrong)
+  }
+
+  private func send(_ batch: Batch) throws(Failure) {
+    guard batch.rowCount > 0 else { return }
+    let buffers = batch.columns.flatMap(ArrowBuffer.buffers)
+    var places: [(offset: Int, length: Int)] = []
+    var length = 0
+    for buffer in buffers {
+      places.append((length, buffer.length))
+      length += buffer.length.padded
+    }
+    try output.write(
+      data: ArrowMessages.recordBatch(
+        rowCount: batch.rowCount, nodes: batch.columns.map { ($0.count, $0.missingCount) },
+        buffers: places, bodyLength: length))
+    try withExtendedLifetime(batch) { () throws(Failure) in
+      for buffer in buffers {
+        try buffer.write(to: output)
+        try output.write(data: [UInt8](repeating: 0, count: buffer.length.padded - buffer.length))
+      }
+    }
+  }
+}
+
+extension ColumnBatch {
+  /// Whether the bytes of all cells of text are UTF-8, those of missing ones too.
+  fileprivate var isUTF8: Bool {
+    withUnsafeLayout { layout in
+      guard count > 0, let bytes = layout.values, let offsets = layout.offsets else { return true }
+      let (begin, end) = (Int(offsets[layout.start]), Int(offsets[layout.start + count]))
+      guard UnsafeRawBufferPointer(start: bytes + begin, count: end - begin).isUTF8 else {
+        return false
+      }
+      // No cell may begin inside a character.
+      return (layout.start..<layout.start + count).allSatisfy { cell in
+        let offset = Int(offsets[cell])
+        return offset == end || bytes.load(fromByteOffset: offset, as: UInt8.self) & 0xC0 != 0x80
+      }
+    }
+  }
+
+  /// A copy with nothing under missing cells.
+  fileprivate var withoutHiddenBytes: ColumnBatch {
+    let builder = BatchBuilder([type], capacity: count)
+    for row in 0..<count {
+      if isMissing(row) {
+        builder.columns[0].appendMissing()
+      } else {
+        withBytes(at: row) { builder.columns[0].append(bytes: $0) }
+      }
+    }
+    return builder.finish().columns[0]
+  }
+}
+
+/// A buffer of a record batch, in the memory of a batch, which must live longer.
+private enum ArrowBuffer {
+  case bytes(UnsafeRawBufferPointer)
+  /// `count` bits from the bit `start` on.
+  case bits(UnsafePointer<UInt8>, start: Int, count: Int)
+  /// Offsets, which are written less the first of them.
+  case offsets(UnsafeBufferPointer<Int32>)
+
+  /// The buffers of a column, in Arrow's order.
+  static func buffers(of column: ColumnBatch) -> [ArrowBuffer] {
+    column.withUnsafeLayout { layout in
+      // No bit is needed where no cell is missing.
+      var buffers: [ArrowBuffer] = [.bytes(UnsafeRawBufferPointer(start: nil, count: 0))]
+      if column.missingCount > 0, let validity = layout.validity {
+        buffers = [.bits(validity, start: layout.start, count: column.count)]
+      }
+      switch column.type {
+      case .text, .binary:
+        let offsets = UnsafeBufferPointer(
+          start: layout.offsets! + layout.start, count: column.count + 1)
+        let (begin, end) = (Int(offsets[0]), Int(offsets[column.count]))
+        buffers += [.offsets(offsets), .bytes(bytes(layout.values, begin..<end))]
+      case .boolean:
+        let bits = layout.values!.assumingMemoryBound(to: UInt8.self)
+        buffers.append(.bits(bits, start: layout.start, count: column.count))
+      case .integer, .real, .date:
+        let cells = layout.start * 8..<(layout.start + column.count) * 8
+        buffers.append(.bytes(bytes(layout.values, cells)))
+      }
+      return buffers
+    }
+  }
+
+  private static func bytes(
+    _ start: UnsafeRawPointer?, _ range: Range<Int>
+  ) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(
+      start: start.map { $0 + range.lowerBound }, count: start == nil ? 0 : range.count)
+  }
+
+  /// In bytes, without padding.
+  var length: Int {
+    switch self {
+    case .bytes(let bytes): bytes.count
+    case .bits(_, _, let count): (count + 7) / 8
+    case .offsets(let offsets): offsets.count * 4
+    }
+  }
+
+  func write(to output: Output) throws(Failure) {
+    switch self {
+    case .bytes(let bytes): try output.write(data: bytes)
+    case .bits(let bits, let start, let count):
+      try writeParts(of: length, to: output) { part, place in
+        ArrowBuffer.copy(bits, start: start, count: count, bytes: part, to: place)
+      }
+    case .offsets(let offsets):
+      let first = offsets[0]
+      guard first != 0 else { return try output.write(data: UnsafeRawBufferPointer(offsets)) }
+      try writeParts(of: length, to: output) { part, place in
+        let place = place.assumingMemoryBound(to: Int32.self)
+        let offsets = offsets[(part.lowerBound / 4)..<(part.upperBound / 4)]
+        for (index, offset) in offsets.enumerated() { place[index] = offset - first }
+      }
+    }
+  }
+
+  /// Lets `body` write some bytes at a time in place, each time a multiple of 8 but the last.
+  private func writeParts(
+    of length: Int, to output: Output, _ body: (Range<Int>, UnsafeMutableRawPointer) -> Void
+  ) throws(Failure) {
+    var first = 0
+    while first < length {
+      let part = first..<min(first + Output.room, length)
+      try output.write(room: part.count) { place in
+        body(part, place)
+        return part.count
+      }
+      first = part.upperBound
+    }
+  }
+
+  /// Copies some bytes of `count` bits from the bit `start` on; bits behind the last are 0.
+  private static func copy(
+    _ bits: UnsafePointer<UInt8>, start: Int, count: Int, bytes: Range<Int>,
+    to place: UnsafeMutableRawPointer
+  ) {
+    let source = bits + (start >> 3)
+    let shift = UInt8(start & 7)
+    // The byte that holds the last bit; what is behind it may not be read.
+    let last = ((start & 7) + count - 1) >> 3
+    for byte in bytes {
+      var value = source[byte] >> shift
+      if shift > 0, byte < last { value |= source[byte + 1] << (8 - shift) }
+      let left = count - byte * 8
+      if left < 8 { value &= (1 << UInt8(left)) - 1 }
+      place.storeBytes(of: value, toByteOffset: byte - bytes.lowerBound, as: UInt8.self)
+    }
+  }
+}
