@@ -106,7 +106,7 @@ let package = Package(
         "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaSDK", "TabellaTerminal",
         "tabella-bench",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
-      exclude: ["Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
+      exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] },
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,185 @@
+import Foundation
+import Tabella
+import TabellaTerminal
+import Testing
+
+/// Tables as a terminal shows them, against files that were looked at.
+///
+/// `TABELLA_UPDATE=1 swift test --filter GoldenTests` writes them anew; then look at the difference.
+@Suite struct GoldenTests {
+  static let folder = "\(packageFolder)/Tests/TabellaTests/CommandLine/Golden"
+  static let widths = [20, 40, 80, 200]
+
+  struct Golden: Sendable, CustomTestStringConvertible {
+    /// What it shows, the name of the file.
+    let name: String
+    let location: String
+    var options: [String] = []
+
+    var testDescription: String { name }
+  }
+
+  static let goldens = [
+    Golden(name: "csv", location: "cities.csv", options: ["--section-by", "country"]),
+    Golden(name: "text", location: "notes.md", options: ["-o", "sections=headings"]),
+    Golden(
+      name: "directory", location: "tree",
+      options: [
+        "--section-by", "kind", "--columns", "name,kind,size,modified,mode,links,target",
+      ]),
+    Golden(
+      name: "processes", location: "processes:",
+      options: [
+        "--filter", "arguments ~ ^tabella-golden", "--columns",
+        "command,state,nice,arguments",
+      ]),
+  ]
+
+  /// Makes the files that are shown.
+  private static func fill(_ folder: TemporaryFolder) throws {
+    try folder.write(
+      "cities.csv",
+      """
+      city,country,inhabitants,note
+      Bern,CH,134794,"the ""federal city"", not a capital"
+      東京,JP,13960000,首都
+      Genève,CH,203856,
+      Kraków,PL,803282,second line\\nescaped
+      القاهرة,EG,10100000,مدينة
+      Zürich,CH,427721
+      "New
+      line",XX,0,👩‍👩‍👧 🇨🇭
+
+      """)
+    try folder.write(
+      "notes.md",
+      """
+      before any heading
+
+      # First
+      A line that is rather long, so that it has to be cut on a narrow screen, but not on a wide one.
+      \ttab and \u{1B}[31mno colour
+
+      ## Second
+
+      # 第三
+      漢字
+
+      """)
+    let tree = folder.path + "/tree"
+    for path in ["", "/docs", "/docs/empty"] {
+      try FileManager.default.createDirectory(
+        atPath: tree + path, withIntermediateDirectories: true)
+    }
+    let files = [
+      ("read me.txt", 120), ("a-name-that-is-longer-than-most-columns-are-wide.tar.gz", 5_000_000),
+      ("écran.png", 2048), ("docs/inside", 1),
+    ]
+    for (name, size) in files {
+      try folder.write("tree/\(name)", [UInt8](repeating: 65, count: size))
+    }
+    try FileManager.default.createSymbolicLink(
+      atPath: tree + "/link", withDestinationPath: "read me.txt")
+    // The times and modes of all, deepest first.
+    let listed = try run("/usr/bin/env", ["find", tree, "-depth"])
+    for path in listed.lines {
+      _ = try run("/usr/bin/env", ["touch", "-h", "-d", "2026-01-02 03:04:05Z", path])
+      chmod(path, path.hasSuffix("/link") || path.hasSuffix(".txt") ? 0o640 : 0o755)
+    }
+  }
+
+  /// Two processes that stay as they are.
+  private static func startProcesses() throws -> [Process] {
+    try ["one", "two with a blank"].map { name in
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/bin/bash")
+      process.arguments = ["-c", "exec -a 'tabella-golden \(name)' sleep 1000"]
+      process.standardInput = FileHandle.nullDevice
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      return process
+    }
+  }
+
+  /// Every provider in every style at every width.
+  @Test(arguments: goldens) func terminal(_ golden: Golden) throws {
+    let folder = try TemporaryFolder()
+    try Self.fill(folder)
+    let processes = golden.name == "processes" ? try Self.startProcesses() : []
+    defer { for process in processes { process.terminate() } }
+    // They must have become what they are to be.
+    if !processes.isEmpty {
+      for _ in 0..<200 {
+        let count = try run(
+          buildFolder + "/tabella", ["count", golden.location] + golden.options.prefix(2))
+        if count.text == "2\n" { break }
+        usleep(20_000)
+      }
+    }
+    for style in ["plain", "grouped", "collection", "vertical"] {
+      var all = ""
+      for width in Self.widths {
+        let shape =
+          style == "vertical"
+          ? ["--vertical", "always"] : ["--style", style, "--vertical", "never"]
+        let shown = try runOnTerminal(
+          buildFolder + "/tabella", ["show", golden.location] + golden.options + shape,
+          width: width, directory: folder.path)
+        #expect(shown.status == 0)
+        let text = shown.text.replacingOccurrences(of: folder.path, with: "FOLDER")
+        for line in text.split(separator: "\n") where !line.hasPrefix("tabella: ") {
+          let plain = line.unicodeScalars.filter { !(0x2066...0x2069 ~= $0.value) }
+          let width = displayWidth(of: String(String.UnicodeScalarView(plain)))
+          #expect(width <= max(width, 8), "\(width) columns in \(width): \(line)")
+        }
+        all += "== \(width) columns\n\(text)"
+      }
+      try Self.compare(all, "\(golden.name)-\(style)")
+    }
+  }
+
+  /// Without UTF-8 all that we draw is ASCII.
+  @Test func ascii() throws {
+    let folder = try TemporaryFolder()
+    try Self.fill(folder)
+    var all = ""
+    for style in ["plain", "grouped", "collection"] {
+      let shown = try runOnTerminal(
+        buildFolder + "/tabella",
+        ["show", "cities.csv", "--filter", "country ~ PL|CH", "--section-by", "country"]
+          + ["--columns", "country,inhabitants,note", "--style", style],
+        width: 40, environment: ["LC_ALL": "C"], directory: folder.path)
+      #expect(shown.bytes.allSatisfy { $0 < 0x80 })
+      all += shown.text
+    }
+    try Self.compare(all, "ascii")
+  }
+
+  /// With colours: every style that there is, ended on its line.
+  @Test func colours() throws {
+    let folder = try TemporaryFolder()
+    try Self.fill(folder)
+    let shown = try runOnTerminal(
+      buildFolder + "/tabella",
+      ["show", "cities.csv", "--section-by", "country", "--rows", "0..3", "--no-pager"],
+      width: 60, environment: ["TERM": "xterm-256color"], directory: folder.path)
+    for line in shown.text.split(separator: "\n") {
+      let begun = line.components(separatedBy: "\u{1B}[").count - 1
+      let ended = line.components(separatedBy: "\u{1B}[0m").count - 1
+      #expect(begun == 2 * ended)
+    }
+    try Self.compare(
+      shown.text.replacingOccurrences(of: "\u{1B}", with: "^["), "colours")
+  }
+
+  private static func compare(_ text: String, _ name: String) throws {
+    let path = "\(folder)/\(name).txt"
+    if ProcessInfo.processInfo.environment["TABELLA_UPDATE"] != nil {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try text.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    let expected = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text == expected, "differs from Golden/\(name).txt")
+  }
+}
