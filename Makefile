@@ -6,7 +6,7 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint fuzz examples bench bench-peers install environment
+.PHONY: build test check format lint widths fuzz examples bench bench-peers install environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -21,6 +21,9 @@ format:           ## formats the Swift code in place
 
 lint:             ## checks the format
 	swift format lint --strict --recursive $(SOURCES)
+
+widths:           ## writes the table of widths again, from Debian's unicode-data
+	Sources/TabellaTerminal/Unicode/make-widths
 
 fuzz:             ## CASES generated CSV files against Python's csv module, from SEED
 	TABELLA_CASES=$(CASES) TABELLA_SEED=$(SEED) swift test --filter CSVAgainstPythonTests

@@ -70,7 +70,9 @@ let package = Package(
     .target(
       name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: strict
     ),
-    .target(name: "TabellaTerminal", dependencies: ["Tabella"], swiftSettings: strict),
+    .target(
+      name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
+      swiftSettings: strict),
     // Roles: these two never see each other.
     .target(
       name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],

@@ -217,7 +217,8 @@ extension JSONValue {
       let isSpecial =
         byte < 0x80
         ? byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
-        : mayBeUnsafe(byte) && scalar(text, index, length).isUnsafeToPrint
+        : index + 1 < text.count && Unicode.Scalar.mayBeUnsafe(byte, text[index + 1])
+          && scalar(text, index, length).isUnsafeToPrint
       if isSpecial {
         output.append(contentsOf: text[start..<index])
         appendEscape(scalar(text, index, length), to: &output)
@@ -227,11 +228,6 @@ extension JSONValue {
     }
     output.append(contentsOf: text[start...])
     output.append(UInt8(ascii: "\""))
-  }
-
-  /// Whether a character that begins with this byte may be unsafe; only few are looked at closer.
-  private static func mayBeUnsafe(_ first: UInt8) -> Bool {
-    first == 0xC2 || first == 0xD8 || first == 0xE2 || first == 0xEF || first == 0xF3
   }
 
   private static func scalar(

@@ -72,10 +72,10 @@ extension SafeText: ExpressibleByStringInterpolation {
     /// The line up to its last blank, and what follows it.
     var split: (head: SafeText, tail: SafeText)?
     for character in string {
-      let wide = displayWidth(of: character)
+      let wide = displayWidth(of: String(character))
       if line.width + wide > columns {
         if let (head, tail) = split, head.width * 2 > columns {
-          lines.append(head)
+          lines.append(SafeText(trusted: String(head.string.dropLast()), width: head.width - 1))
           line = tail
         } else {
           lines.append(line)
@@ -94,10 +94,4 @@ extension SafeText: ExpressibleByStringInterpolation {
     lines.append(line)
     return lines
   }
-}
-
-// STUBS
-extension SafeText {
-  public var isolated: SafeText { self }
-  public init(bytes: UnsafeRawBufferPointer, columns limit: Int) { self.init(bytes: bytes) }
 }

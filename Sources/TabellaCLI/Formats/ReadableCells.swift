@@ -42,6 +42,29 @@ struct ReadableCells {
     return isMissing ? screen.paint(fitted, .faint) : screen.isolated(fitted)
   }
 
+  /// Whether text reads as a number: digits, perhaps with a sign, a point, an exponent.
+  static func isNumber(_ text: UnsafeRawBufferPointer) -> Bool {
+    var rest = text[...]
+    func skipDigits() -> Bool {
+      let digits = rest.prefix { 48...57 ~= $0 }
+      rest = rest.dropFirst(digits.count)
+      return !digits.isEmpty
+    }
+    func skip(_ bytes: StaticString) -> Bool {
+      guard let first = rest.first, "\(bytes)".utf8.contains(first) else { return false }
+      rest = rest.dropFirst()
+      return true
+    }
+    _ = skip("+-")
+    guard skipDigits() else { return false }
+    if skip("."), !skipDigits() { return false }
+    if skip("eE") {
+      _ = skip("+-")
+      if !skipDigits() { return false }
+    }
+    return rest.isEmpty
+  }
+
   /// Whether a column's cells stand at the right.
   static func isRight(_ column: Column) -> Bool {
     column.type == .integer || column.type == .real

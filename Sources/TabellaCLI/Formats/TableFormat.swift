@@ -20,6 +20,8 @@ struct TableFormat: Format {
   private let cells: ReadableCells
   private let lines: SectionLines
   private var table: ShownTable?
+  /// Whether the cells of each column stand at the right: numbers, also such that are text.
+  private var isRight: [Bool] = []
   /// The columns that could be shown, from the first on.
   private(set) var columnLimit: Int?
   private var layout: TableLayout?
@@ -122,11 +124,13 @@ struct TableFormat: Format {
     let columns = Array(table.columns.prefix(columnLimit ?? .max))
     var widths = columns.map { _ in 0 }
     measure(columns, &widths)
+    // A number that is cut would read as another.
+    let canShrink = zip(columns, isRight).map { ReadableCells.canShrink($0) && !$1 }
     if screen.width == nil { widths = widths.map { min($0, TableFormat.widestPadding) } }
     let names = columns.map { table.hasHeader ? SafeText($0.name).width : 0 }
     let layout = TableLayout(
-      cells: widths, names: names, canShrink: columns.map { ReadableCells.canShrink($0) },
-      gap: frame.gap, width: frame.room(screen.width))
+      cells: widths, names: names, canShrink: canShrink, gap: frame.gap,
+      width: frame.room(screen.width))
     if mayTurn, layout.columns.count * TableFormat.turning < table.columns.count {
       return try turn()
     }
@@ -137,16 +141,27 @@ struct TableFormat: Format {
     for piece in pieces { try write(piece) }
   }
 
-  private func measure(_ columns: [Column], _ widths: inout [Int]) {
+  private mutating func measure(_ columns: [Column], _ widths: inout [Int]) {
+    isRight = columns.map { ReadableCells.isRight($0) }
+    // Which columns of text hold numbers only: nil until there is a cell.
+    var numbers = columns.map { _ in nil as Bool? }
     var rest = max(1, TableFormat.sample.cells / max(1, columns.count))
     for case .rows(let rows) in held {
       for row in 0..<min(rest, rows.batch.rowCount) {
         for (index, column) in columns.enumerated() {
           widths[index] = max(widths[index], text(rows, index, column, row).width)
+          let cells = rows.batch.columns[index]
+          guard cells.type == .text, numbers[index] != false, !cells.isMissing(row) else {
+            continue
+          }
+          cells.withBytes(at: row) { bytes in
+            if !bytes.isEmpty { numbers[index] = ReadableCells.isNumber(bytes) }
+          }
         }
       }
       rest = max(0, rest - rows.batch.rowCount)
     }
+    for (index, holds) in numbers.enumerated() where holds == true { isRight[index] = true }
   }
 
   /// Becomes records, from what is held on.
@@ -219,7 +234,8 @@ struct TableFormat: Format {
     guard let table, let layout else { return }
     let names = layout.columns.map { index, width in
       let name = SafeText(table.columns[index].name).fitted(to: width, ellipsis: screen.ellipsis)
-      return Shown(text: screen.paint(screen.isolated(name), .heading), width: width)
+      return Shown(
+        text: screen.paint(screen.isolated(name), .heading), width: width, isRight: isRight[index])
     }
     try write(names)
   }
@@ -272,7 +288,7 @@ struct TableFormat: Format {
           dressed.append(" " + badge)
         }
       }
-      return Shown(text: dressed, width: width, isRight: ReadableCells.isRight(column))
+      return Shown(text: dressed, width: width, isRight: isRight[index])
     }
     try write(shown)
   }

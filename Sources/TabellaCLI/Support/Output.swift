@@ -22,6 +22,7 @@ final class Output {
 
   /// Does as the options say, from here on.
   func adopt(_ display: DisplayOptions) {
+    WidthRules.current = WidthRules(ambiguousIsWide: display.ambiguousIsWide)
     screen.adopt(display)
     if display.pages, screen.canPage { pendingPager = Pager.preferred }
   }

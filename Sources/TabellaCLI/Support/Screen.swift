@@ -10,8 +10,8 @@ struct Screen {
   var width: Int?
   /// How many lines there are, if it is a terminal.
   let height: Int?
-  /// Whether characters beyond ASCII can be shown, by the locale's name.
-  let isUnicode: Bool
+  /// Whether what we draw may go beyond ASCII: by the locale's name, and if lines are a column wide.
+  private(set) var isUnicode: Bool
   /// Whether it knows more than text: cursor movement, colours, links.
   private let isSmart: Bool
   var palette: Palette
@@ -38,6 +38,7 @@ struct Screen {
   /// Does as the options say.
   mutating func adopt(_ display: DisplayOptions) {
     if let width = display.width { self.width = width }
+    if display.ambiguousIsWide { isUnicode = false }
     switch display.colour {
     case .auto: break
     case .always: palette.isColoured = true

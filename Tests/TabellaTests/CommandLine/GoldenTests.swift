@@ -19,6 +19,9 @@ import Testing
     var testDescription: String { name }
   }
 
+  /// Tells the processes of this run from others; always as long.
+  static let token = String(UUID().uuidString.prefix(8))
+
   static let goldens = [
     Golden(name: "csv", location: "cities.csv", options: ["--section-by", "country"]),
     Golden(name: "text", location: "notes.md", options: ["-o", "sections=headings"]),
@@ -30,7 +33,7 @@ import Testing
     Golden(
       name: "processes", location: "processes:",
       options: [
-        "--filter", "arguments ~ ^tabella-golden", "--columns",
+        "--filter", "arguments ~ ^golden-\(token)", "--columns",
         "command,state,nice,arguments",
       ]),
   ]
@@ -93,7 +96,7 @@ import Testing
     try ["one", "two with a blank"].map { name in
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/bin/bash")
-      process.arguments = ["-c", "exec -a 'tabella-golden \(name)' sleep 1000"]
+      process.arguments = ["-c", "exec -a 'golden-\(token) \(name)' sleep 1000"]
       process.standardInput = FileHandle.nullDevice
       process.standardOutput = FileHandle.nullDevice
       process.standardError = FileHandle.nullDevice
@@ -107,7 +110,7 @@ import Testing
     let folder = try TemporaryFolder()
     try Self.fill(folder)
     let processes = golden.name == "processes" ? try Self.startProcesses() : []
-    defer { for process in processes { process.terminate() } }
+    defer { for process in processes { kill(process.processIdentifier, SIGKILL) } }
     // They must have become what they are to be.
     if !processes.isEmpty {
       for _ in 0..<200 {
@@ -127,7 +130,7 @@ import Testing
           buildFolder + "/tabella", ["show", golden.location] + golden.options + shape,
           width: width, directory: folder.path)
         #expect(shown.status == 0)
-        let text = shown.text.replacingOccurrences(of: folder.path, with: "FOLDER")
+        let text = shown.text.replacingOccurrences(of: token, with: "TOKEN...")
         for line in text.split(separator: "\n") where !line.hasPrefix("tabella: ") {
           let plain = line.unicodeScalars.filter { !(0x2066...0x2069 ~= $0.value) }
           let width = displayWidth(of: String(String.UnicodeScalarView(plain)))

@@ -22,6 +22,7 @@ import Testing
   @Test(arguments: [
     ("plain", "plain"), ("a\nb", "a\\nb"), ("a\tb\r", "a\\tb\\r"), ("\u{1B}[31m", "\\x1b[31m"),
     ("\u{7F}", "\\x7f"), ("\u{9B}", "\\u{9b}"), ("\u{202E}x", "\\u{202e}x"), ("é漢", "é漢"),
+    ("\u{3164}", "\\u{3164}"), ("🏴\u{E0067}", "🏴\\u{e0067}"),
   ])
   func escapes(_ text: String, _ expected: String) { #expect(SafeText(text).string == expected) }
 
@@ -35,21 +36,131 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("", 0), ("abc", 3), ("漢字", 4), ("é", 1), ("e\u{301}", 1), ("👩‍👩‍👧", 2), ("🇩🇪", 2), ("❤️", 2),
-    ("가", 2), ("ｱ", 1), ("한", 2),
-  ])
-  func widths(_ text: String, _ width: Int) { #expect(displayWidth(of: text) == width) }
+  /// Every scalar is shown as it is or as an escape, of which JSON has one too.
+  @Test func whatIsUnsafeIsEscapedEverywhere() throws {
+    var wrong: [Unicode.Scalar] = []
+    for scalar in (0..<0x110000).compactMap({ Unicode.Scalar(UInt32($0)) }) {
+      let safe = SafeText(String(scalar))
+      guard scalar.isUnsafeToPrint else {
+        if safe.string != String(scalar) { wrong.append(scalar) }
+        continue
+      }
+      #expect(
+        safe.string.utf8.allSatisfy { 0x20..<0x7F ~= $0 } && safe.width == safe.string.utf8.count)
+      let json = JSONValue.string("é\(scalar)é").text
+      #expect(!json.unicodeScalars.contains(scalar), "\(scalar.value)")
+      #expect(try JSONValue(parsing: Array(json.utf8)) == .string("é\(scalar)é"))
+    }
+    #expect(wrong.isEmpty)
+  }
 
-  @Test func fittingNeverExceeds() {
-    for text in ["abcdefgh", "漢字漢字漢字", "a漢b字c", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧"] {
-      for limit in 0...16 {
-        let fitted = SafeText(text).fitted(to: limit)
-        #expect(fitted.width <= limit)
-        #expect(displayWidth(of: fitted.string) == fitted.width)
-        if SafeText(text).width <= limit { #expect(fitted.string == text) }
+  /// Scripts and pictures need these, though nothing of them is seen.
+  @Test func whatTextNeedsIsKept() {
+    for text in [
+      "👩\u{200D}💻", "नी\u{200C}", "❤\u{FE0F}", "葛\u{E0100}", "ក\u{200B}ខ", "a\u{AD}b", "\u{E0B0}",
+      "\u{110BD}", "\u{378}",
+    ] {
+      #expect(SafeText(text).string == text)
+    }
+  }
+
+  @Test func marksBeyondTheEighthAreOneEllipsis() {
+    let marks = String(repeating: "\u{301}", count: 8)
+    #expect(SafeText("Z\(marks)a\(marks)b").string == "Z\(marks)a\(marks)b")
+    let zalgo = SafeText("Z\(marks)\(marks)\u{302}a\u{303}")
+    #expect(Array(zalgo.string.unicodeScalars) == Array("Z\(marks)…a\u{303}".unicodeScalars))
+    #expect(zalgo.width == 3)
+    // An escape is not covered either.
+    #expect(SafeText("\u{1B}\(marks)\(marks)").string == "\\x1b\(marks)…")
+  }
+
+  @Test func theWidthIsThatOfTheString() {
+    var generator = SeededGenerator(seed: 11)
+    for rules in [WidthRules(), WidthRules(ambiguousIsWide: true)] {
+      for _ in 0..<5000 {
+        let safe = SafeText(String.nasty(&generator), by: rules)
+        #expect(displayWidth(of: safe.string, by: rules) == safe.width)
+        #expect(!safe.isCut)
       }
     }
+  }
+
+  @Test func fittingCutsBetweenGraphemesAndNeverExceeds() {
+    var generator = SeededGenerator(seed: 12)
+    let texts = ["abcdefgh", "漢字漢字漢字", "a漢b字c", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧"]
+    for text in texts + (0..<1000).map({ _ in String.nasty(&generator) }) {
+      let whole = SafeText(text)
+      for limit in 0...16 {
+        let fitted = whole.fitted(to: limit)
+        #expect(fitted.width <= limit)
+        #expect(displayWidth(of: fitted.string) == fitted.width)
+        if whole.width <= limit {
+          #expect(fitted == whole)
+        } else if limit > 0 {
+          #expect(fitted.string.unicodeScalars.last == "…")
+          let kept = fitted.string.unicodeScalars.dropLast()
+          let end = whole.string.unicodeScalars.index(
+            whole.string.startIndex, offsetBy: kept.count)
+          #expect(kept.elementsEqual(whole.string.unicodeScalars[..<end]))
+          #expect(end == whole.string.endIndex || whole.string.indices.contains(end))
+          // No more would fit.
+          let next = whole.string[end...].first.map { displayWidth(of: String($0)) } ?? 0
+          #expect(fitted.width + next > limit)
+        }
+      }
+    }
+  }
+
+  /// Reading only what is shown shows the same.
+  @Test func aLimitedTextFitsAsTheWholeDoes() {
+    var generator = SeededGenerator(seed: 13)
+    for round in 0..<2000 {
+      let text = round % 4 == 0 ? "plain text" : String.nasty(&generator)
+      let whole = SafeText(text)
+      for limit in 0...12 {
+        let limited = Array(text.utf8).withUnsafeBytes { SafeText(bytes: $0, columns: limit) }
+        #expect((limited.width > limit) == (whole.width > limit))
+        if whole.width <= limit { #expect(limited == whole) }
+        for room in 0...limit { #expect(limited.fitted(to: room) == whole.fitted(to: room)) }
+      }
+    }
+  }
+
+  /// A huge cell costs what is shown of it, also if all of it takes no column.
+  @Test(arguments: [
+    "a", "é", "漢", "\u{301}", "\u{200D}", "\u{200B}", "👩\u{200D}", "\n", "\u{202E}",
+  ])
+  func aHugeCellIsNotWalked(_ unit: String) {
+    let bytes = Array(String(repeating: unit, count: 10_000_000 / unit.utf8.count).utf8)
+    let clock = ContinuousClock()
+    let time = clock.measure {
+      for _ in 0..<100 {
+        let text = bytes.withUnsafeBytes { SafeText(bytes: $0, columns: 20) }
+        #expect(text.isCut && text.width > 20 && text.string.utf8.count < 64 * 22)
+        let fitted = text.fitted(to: 20)
+        #expect(fitted.width <= 20 && fitted.string.hasSuffix("…"))
+      }
+    }
+    #expect(time < .seconds(2))
+  }
+
+  @Test func rightToLeftIsIsolated() {
+    for text in ["שלום", "abc ع", "٣٤", "a\u{5D0}"] {
+      let safe = SafeText(text)
+      #expect(safe.isolated.string == "\u{2068}\(text)\u{2069}")
+      #expect(displayWidth(of: safe.isolated.string) == safe.isolated.width)
+      #expect(
+        safe.isolated.padded(to: 9, alignedRight: true).string
+          == String(repeating: " ", count: 9 - safe.width) + safe.isolated.string)
+    }
+    for text in ["abc", "é漢😀", "٪x", "12", ""] {
+      #expect(SafeText(text).isolated.string == text)
+    }
+    // Controls of the text are escaped, so that ours pair.
+    #expect(isolated("א\u{2069}") == "\u{2068}א\\u{2069}\u{2069}")
+    // Only what is left of it counts.
+    #expect(isolated("abcdef שלום", 5) == "abcd…")
+    #expect(isolated("שלום abcdef", 5).hasPrefix("\u{2068}"))
   }
 
   @Test(arguments: [20, 40, 80, 200])
@@ -87,4 +198,9 @@ import Testing
       (1 << 30, "1.0G"), (-2048, "-2.0K"), (5_368_709_120, "5.0G"), (10188, "9.9K"), (10189, "10K"),
     ] as [(Int64, String)])
   func readableBytes(_ count: Int64, _ text: String) { #expect(Readable.bytes(count) == text) }
+
+  /// The text made safe, cut and kept apart. (A literal would be trusted.)
+  private func isolated(_ text: String, _ columns: Int = 80) -> String {
+    SafeText(text).fitted(to: columns).isolated.string
+  }
 }
