@@ -71,7 +71,8 @@ extension OptionSpec {
 
   static let ambiguousWidth = OptionSpec(
     names: ["--ambiguous-width"], argument: "1|2",
-    summary: "the columns that a character of ambiguous width takes; the default is 1"
+    summary: "the columns that a character of ambiguous width takes; the default is 1",
+    values: .choices(["1", "2"])
   ) { invocation, value throws(Failure) in
     guard let width = Int(value.text), 1...2 ~= width else { throw .usage("must be 1 or 2") }
     invocation.display.ambiguousIsWide = width == 2
@@ -94,7 +95,7 @@ extension OptionSpec {
     let names = Value.allCases.map(\.rawValue)
     return OptionSpec(
       names: [name], argument: argument,
-      summary: "\(names.joined(separator: ", ")): \(summary)"
+      summary: "\(names.joined(separator: ", ")): \(summary)", values: .choices(names)
     ) { invocation, value throws(Failure) in
       guard let choice = Value(rawValue: value.text) else {
         throw .usage("must be one of \(names.joined(separator: ", "))")
