@@ -6,7 +6,8 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint widths fuzz examples bench bench-peers install environment
+.PHONY: build test check format lint widths fuzz examples bench bench-peers manual install \
+  environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -44,12 +45,27 @@ bench-peers:      ## duckdb and polars from PyPI, for `make bench`; names the pa
 	  $(VENV)/bin/pip install --quiet duckdb polars
 	@echo "the other peers: apt-get install coreutils sed mawk findutils procps miller sqlite3 fd-find"
 
-install: build    ## copies tabella, its libraries and the headers under PREFIX
+manual:           ## writes docs/cli.md and docs/tabella.1 from what the commands say of themselves
+	swift build --product tabella
+	.build/debug/tabella help --format markdown > docs/cli.md
+	.build/debug/tabella help --format man > docs/tabella.1
+
+SHARE = $(DESTDIR)$(PREFIX)/share
+BASH_COMPLETIONS = $(SHARE)/bash-completion/completions
+ZSH_COMPLETIONS = $(SHARE)/zsh/site-functions
+FISH_COMPLETIONS = $(SHARE)/fish/vendor_completions.d
+
+install: build    ## copies tabella, its libraries, headers, man page and completions under PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/tabella/providers \
-	  $(DESTDIR)$(PREFIX)/include/tabella
+	  $(DESTDIR)$(PREFIX)/include/tabella $(SHARE)/man/man1 \
+	  $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS)
 	install .build/release/tabella $(DESTDIR)$(PREFIX)/bin/
 	install .build/release/libtabella-*.so $(DESTDIR)$(PREFIX)/lib/tabella/providers/
 	install -m 644 Sources/CTabella/include/*.h $(DESTDIR)$(PREFIX)/include/tabella/
+	install -m 644 docs/tabella.1 $(SHARE)/man/man1/
+	.build/release/tabella completions bash > $(BASH_COMPLETIONS)/tabella
+	.build/release/tabella completions zsh > $(ZSH_COMPLETIONS)/_tabella
+	.build/release/tabella completions fish > $(FISH_COMPLETIONS)/tabella.fish
 
 environment:      ## prints what a bug report needs
 	@uname -srm; . /etc/os-release 2>/dev/null && echo "$$PRETTY_NAME" || true

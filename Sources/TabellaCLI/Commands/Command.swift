@@ -1,25 +1,44 @@
 import Tabella
 import TabellaHost
-import TabellaTerminal
 
-/// A command of `tabella`: everything that help, and later the manual, say of it.
+/// A command of `tabella`: everything that help, the manual and the completions say of it.
 struct Command: Sendable {
   let name: String
-  /// The operands, as the help writes them.
+  /// The operands, as the help writes them; the last one may be repeated if they end with `…`.
   let operands: String
+  /// What each operand is, for the shells' completions.
+  var operandValues: [Completion] = []
   let summary: String
+  /// What one must know to use it: paragraphs with an empty line between them. Lines that are
+  /// indented are kept as they are; what stands in backticks is to be typed.
+  var discussion = ""
   let options: [OptionSpec]
   /// Command lines that work, each with what it does.
   let examples: [(line: String, meaning: String)]
+  /// Other commands that one might look for.
+  var seeAlso: [String] = []
+  /// Whether it is for programs only, so that help does not mention it.
+  var isHidden = false
   /// Does the work. Throws what ends it early.
   let run: @Sendable (Invocation, Output) throws(Failure) -> ExitStatus
 }
 
 /// The commands there are. A new one is an entry here and a file beside this one.
 enum CommandTable {
-  static let commands: [Command] = [.show, .count, .export, .describe, .providers, .help]
+  static let commands: [Command] = [
+    .show, .count, .export, .describe, .providers, .help, .completions, .complete,
+  ]
 
   static let version = "0.1.0"
+
+  /// Those for people.
+  static var shown: [Command] { commands.filter { !$0.isHidden } }
+
+  /// The command with a name; throws what was probably meant if there is none.
+  static func command(_ name: String) throws(Failure) -> Command {
+    if let command = commands.first(where: { $0.name == name }) { return command }
+    throw .usage("there is no command \(name)\(Slips.hint(name, among: shown.map(\.name)))")
+  }
 
   /// Runs what the arguments ask for and reports what goes wrong.
   static func run(_ arguments: [Argument]) -> ExitStatus {
@@ -52,16 +71,14 @@ enum CommandTable {
       try output.write("tabella \(version)\n")
       return .done
     }
-    let name = first == "--help" || first == "-h" ? "help" : first
-    guard let command = commands.first(where: { $0.name == name }) else {
-      throw .usage("there is no command \(first)")
-    }
+    let command = try command(first == "--help" || first == "-h" ? "help" : first)
     let rest = Array(arguments.dropFirst())
     if rest.prefix(while: { $0.text != "--" }).contains(where: { $0.text == "--help" }) {
-      try output.write(SafeText(lines: helpText(command)))
+      output.adopt(DisplayOptions())
+      try Manual.write(Manual.page(of: command), output)
       return .done
     }
-    let invocation = try Invocation(rest, specs: command.options, command: name)
+    let invocation = try Invocation(rest, specs: command.options, command: command.name)
     output.adopt(invocation.display)
     return try command.run(invocation, output)
   }

@@ -3,13 +3,18 @@ import TabellaTerminal
 
 extension Command {
   static let count = Command(
-    name: "count", operands: "LOCATION…", summary: "prints the number of rows",
+    name: "count", operands: "LOCATION…", operandValues: [.location],
+    summary: "prints the number of rows",
+    discussion: """
+      Rows are counted after the options have chosen them, as `show` would print them. With `--section-by` \
+      there is a line for each section: its title, a tab, its rows.
+      """,
     options: OptionSpec.opening + OptionSpec.shaping + [.columns, .rows, .limit, .json],
     examples: [
       ("tabella count data.csv", "the rows of a file, its header apart"),
       ("tabella count data.csv --section-by city", "the rows of each city: TITLE, a tab, ROWS"),
       ("tabella count src/ -o recursive=true --filter 'kind = file'", "the files in a tree"),
-    ]
+    ], seeAlso: ["show"]
   ) { invocation, output throws(Failure) in
     let table = try ShapedTable(invocation, command: "count")
     let counts = try Failure.about(table.subject) { () throws(TableError) in

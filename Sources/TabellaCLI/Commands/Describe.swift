@@ -7,7 +7,16 @@ import TabellaTerminal
 extension Command {
   static let describe = Command(
     name: "describe", operands: "LOCATION|PROVIDER|LIBRARY [ROW]",
+    operandValues: [.subject, .none],
     summary: "tells what a table, one of its rows, a provider or a library is",
+    discussion: """
+      Of a table: its provider, version, columns, the options of its provider, and what can be done with it. \
+      With ROW: all cells of that row, its id, and what the provider shows beside it, such as a preview. Of a \
+      provider: its manifest. Of a library: whether it could be loaded, which runs none of its code; `--load` \
+      does run it.
+
+      A name that is both a provider and a file is the provider: write `./csv` for the file.
+      """,
     options: OptionSpec.opening + [.load, .json],
     examples: [
       ("tabella describe data.csv", "columns, options and abilities of a table"),
@@ -15,7 +24,7 @@ extension Command {
       ("tabella describe . 0", "an entry of a folder, with a preview"),
       ("tabella describe csv", "a provider, from its manifest"),
       ("tabella describe ./libmine.so", "a library, without running its code"),
-    ]
+    ], seeAlso: ["providers", "show"]
   ) { invocation, output throws(Failure) in
     guard let operand = invocation.operands.first else {
       throw .usage("a location, a provider or a library is missing", command: "describe")

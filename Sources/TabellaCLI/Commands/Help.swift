@@ -3,60 +3,45 @@ import TabellaTerminal
 
 extension Command {
   static let help = Command(
-    name: "help", operands: "[COMMAND]", summary: "tells how to use tabella, or one command",
-    options: [], examples: [("tabella help show", "all that show can do")]
+    name: "help", operands: "[COMMAND]", operandValues: [.command],
+    summary: "tells how to use tabella, or one command",
+    discussion: """
+      `tabella COMMAND --help` is the same as `tabella help COMMAND`. The whole manual is also a page \
+      for `man` and a document in Markdown; they are made from what help prints.
+      """,
+    options: [.helpFormat],
+    examples: [
+      ("tabella help", "the commands, and what holds for all of them"),
+      ("tabella help show", "all that show can do"),
+      ("tabella help --format man | man -l -", "the manual, if it is not installed"),
+    ], seeAlso: ["completions"]
   ) { invocation, output throws(Failure) in
     guard invocation.operands.count <= 1 else {
       throw .usage("\(invocation.operands[1].text) is not expected", command: "help")
     }
-    guard let name = invocation.operands.first?.text else {
-      try output.write(SafeText(lines: overview))
+    let command = try invocation.operands.first.map { operand throws(Failure) in
+      try CommandTable.command(operand.text)
+    }
+    guard let format = invocation.format else {
+      try Manual.write(command.map { Manual.page(of: $0) } ?? Manual.overview, output)
       return .done
     }
-    guard let command = CommandTable.commands.first(where: { $0.name == name }) else {
-      throw .usage("there is no command \(name)")
+    guard command == nil else {
+      throw .usage("--format \(format) is for the whole manual", command: "help")
     }
-    try output.write(SafeText(lines: helpText(command)))
+    try output.write(SafeText(lines: format == "man" ? Manual.roff : Manual.markdown))
     return .done
   }
 }
 
-private var overview: String {
-  let width = CommandTable.commands.map(\.name.count).max() ?? 0
-  let commands = CommandTable.commands.map { command in
-    "  \(SafeText(command.name).padded(to: width))  \(command.summary)\n"
-  }
-  return """
-    tabella shows tables from any source that a provider opens.
-
-    Usage: tabella COMMAND [OPTION…] [LOCATION…]
-
-    Commands:
-    \(commands.joined())
-    A LOCATION is a path (data.csv), SCHEME:REST (processes:, csv:odd.name), or - for standard
-    input, with --provider. Several locations are one table.
-    `tabella help COMMAND` tells more; `tabella providers` lists what can be opened;
-    `tabella --version` says which one this is.
-
-    """
-}
-
-func helpText(_ command: Command) -> String {
-  var text = "Usage: tabella \(command.name)"
-  if !command.options.isEmpty { text += " [OPTION…]" }
-  if !command.operands.isEmpty { text += " \(command.operands)" }
-  text += "\n\nThis \(command.summary).\n"
-  if !command.options.isEmpty {
-    let names = command.options.map { spec in
-      spec.names.joined(separator: ", ") + (spec.argument.map { " \($0)" } ?? "")
+extension OptionSpec {
+  fileprivate static let helpFormat = OptionSpec(
+    names: ["--format"], argument: "FORMAT", summary: "the whole manual: markdown, man",
+    values: .choices(["markdown", "man"])
+  ) { invocation, value throws(Failure) in
+    guard ["markdown", "man"].contains(value.text) else {
+      throw .usage("must be one of markdown, man")
     }
-    let width = names.map { displayWidth(of: $0) }.max() ?? 0
-    text += "\nOptions:\n"
-    for (name, spec) in zip(names, command.options) {
-      text += "  \(SafeText(name).padded(to: width))  \(spec.summary)\n"
-    }
+    invocation.format = value.text
   }
-  text += "\nExamples:\n"
-  for example in command.examples { text += "  \(example.line)\n      \(example.meaning)\n" }
-  return text
 }

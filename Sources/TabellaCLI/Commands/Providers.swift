@@ -5,7 +5,12 @@ extension Command {
   static let providers = Command(
     name: "providers", operands: "",
     summary: "lists the providers found, and the candidates refused with the reason",
-    options: [.json], examples: [("tabella providers", "all of them")]
+    discussion: """
+      A provider is a library with a manifest beside it, `NAME.tabella.json`. They are found without running \
+      any of their code. A candidate that cannot be used is named on standard error with the reason; that is \
+      no failure.
+      """,
+    options: [.json], examples: [("tabella providers", "all of them")], seeAlso: ["describe"]
   ) { invocation, output throws(Failure) in
     if let operand = invocation.operands.first {
       throw .usage("\(operand.text) is not expected", command: "providers")

@@ -3,7 +3,22 @@ import TabellaHost
 
 extension Command {
   static let show = Command(
-    name: "show", operands: "LOCATION…", summary: "prints a table",
+    name: "show", operands: "LOCATION…", operandValues: [.location], summary: "prints a table",
+    discussion: """
+      The provider is the one that fits the location: by its scheme, else by the name of the file, else by \
+      how the file begins. `--provider` names another, and `-o` sets its options; `tabella describe LOCATION` \
+      lists the columns and the options.
+
+      Several locations are one table: their sections one after the other, columns united by name. The \
+      options apply in this order, whatever order they are written in: locations are joined, then `--filter` \
+      and `--search`, `--section-by`, `--sort`, `--section`, `--at-index`, `--rows`, `-n`.
+
+      On a terminal a table fits its width: long text is cut, then columns at the right are left out and \
+      named on standard error, and where less than a third fit a row is a record of several lines. Text that \
+      holds numbers only stands at the right and is not cut. What is longer than the screen goes to a pager. \
+      In a pipe or a file nothing is cut. All formats but `json` come as they are read; `json` is one document, \
+      with the member `error` at its end if the rows ended early.
+      """,
     options: OptionSpec.opening + OptionSpec.shaping + [
       .columns, .rows, .limit, .format, .json, .noHeader, .withSection,
     ] + OptionSpec.display,
@@ -21,13 +36,18 @@ extension Command {
       ("tabella show csv:/etc/passwd -o delimiter=: -o header=false --json", "as JSON"),
       ("tabella show data.csv --rows 1000..1009 --format csv", "ten rows from the middle"),
       ("tabella show data.csv --rows 7..7 --vertical always", "one row, a cell on each line"),
-    ]
+    ], seeAlso: ["count", "export", "describe"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "show", defaultFormat: "table")
   }
 
   static let export = Command(
-    name: "export", operands: "LOCATION…", summary: "writes all of a table for other programs",
+    name: "export", operands: "LOCATION…", operandValues: [.location],
+    summary: "writes all of a table for other programs",
+    discussion: """
+      The same as `show` with a format that other programs read: rows are written as they come, whatever \
+      their number, and the bytes of cells as they are. Titles of sections are left out, unless `--with-section` makes them a column.
+      """,
     options: OptionSpec.opening + OptionSpec.shaping + [
       .columns, .rows, .limit, .exportFormat, .noHeader, .withSection,
     ],
@@ -42,7 +62,7 @@ extension Command {
         "tabella export data.csv --format arrow-stream > data.arrows",
         "for Arrow, pandas and Polars"
       ),
-    ]
+    ], seeAlso: ["show", "count"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "export", defaultFormat: "csv")
   }

@@ -41,9 +41,10 @@ struct DisplayOptions {
 }
 
 extension OptionSpec {
-  static let style = choice("--style", "STYLE", "how sections and rows stand together") {
-    $0.display.style = $1
-  }
+  static let style = choice(
+    "--style", "STYLE",
+    "one table, a framed table for each section, or a grid of the rows' first cells"
+  ) { $0.display.style = $1 }
 
   static let vertical = choice(
     "--vertical", "WHEN",
@@ -71,7 +72,8 @@ extension OptionSpec {
 
   static let ambiguousWidth = OptionSpec(
     names: ["--ambiguous-width"], argument: "1|2",
-    summary: "the columns that a character of ambiguous width takes; the default is 1"
+    summary: "the columns that a character of ambiguous width takes; the default is 1",
+    values: .choices(["1", "2"])
   ) { invocation, value throws(Failure) in
     guard let width = Int(value.text), 1...2 ~= width else { throw .usage("must be 1 or 2") }
     invocation.display.ambiguousIsWide = width == 2
@@ -94,7 +96,7 @@ extension OptionSpec {
     let names = Value.allCases.map(\.rawValue)
     return OptionSpec(
       names: [name], argument: argument,
-      summary: "\(names.joined(separator: ", ")): \(summary)"
+      summary: "\(names.joined(separator: ", ")): \(summary)", values: .choices(names)
     ) { invocation, value throws(Failure) in
       guard let choice = Value(rawValue: value.text) else {
         throw .usage("must be one of \(names.joined(separator: ", "))")

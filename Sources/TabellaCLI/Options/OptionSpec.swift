@@ -7,6 +7,12 @@ struct OptionSpec: Sendable {
   /// What it takes, for the help; nil if it takes nothing.
   let argument: String?
   let summary: String
+  /// More than the summary says, if one must know it.
+  var detail = ""
+  /// What its argument may be, for the shells' completions.
+  var values = Completion.none
+  /// Whether it may be given several times.
+  var repeats = false
   /// Applies the option with its argument (empty if it takes none). Throws what is wrong with it.
   let apply: @Sendable (inout Invocation, Argument) throws(Failure) -> Void
 }
@@ -33,6 +39,8 @@ struct Invocation {
   var hasSectionColumn = false
   var display = DisplayOptions()
   var loads = false
+  /// The characters at which bash ends a word, for its completions.
+  var bashBreaks: [UInt8]?
 
   var isJSON: Bool { format == "json" }
 
@@ -43,6 +51,8 @@ struct Invocation {
     guard let limit else { return lower..<upper }
     return lower..<min(upper, limit > Int.max - lower ? .max : lower + limit)
   }
+
+  init() {}
 
   /// Reads arguments by the options of a command.
   init(_ arguments: [Argument], specs: [OptionSpec], command: String) throws(Failure) {
@@ -59,7 +69,8 @@ struct Invocation {
       }
       let (name, attached) = Invocation.split(argument)
       guard let spec = specs.first(where: { $0.names.contains(name) }) else {
-        throw .usage("there is no option \(name)", command: command)
+        let hint = Slips.hint(name, among: specs.flatMap(\.names) + ["--help"])
+        throw .usage("there is no option \(name)\(hint)", command: command)
       }
       var value = Argument([])
       if spec.argument != nil {
@@ -81,7 +92,7 @@ struct Invocation {
   }
 
   /// `--rows=1..2` into its name and value, `-n5` likewise.
-  private static func split(_ argument: Argument) -> (String, Argument?) {
+  static func split(_ argument: Argument) -> (String, Argument?) {
     let bytes = argument.bytes
     if bytes.starts(with: Array("--".utf8)) {
       guard let equals = bytes.firstIndex(of: UInt8(ascii: "=")) else {

@@ -5,11 +5,13 @@ import Tabella
 
 extension OptionSpec {
   static let provider = OptionSpec(
-    names: ["--provider"], argument: "ID", summary: "use this provider"
+    names: ["--provider"], argument: "ID", summary: "use this provider",
+    values: .provider
   ) { invocation, value throws(Failure) in invocation.provider = value.text }
 
   static let option = OptionSpec(
-    names: ["-o"], argument: "KEY=VALUE", summary: "set an option of the provider; may be repeated"
+    names: ["-o"], argument: "KEY=VALUE", summary: "set an option of the provider; may be repeated",
+    values: .providerOption, repeats: true
   ) { invocation, value throws(Failure) in
     let parts = value.text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty else { throw .usage("must be KEY=VALUE") }
@@ -18,7 +20,11 @@ extension OptionSpec {
 
   static let filter = OptionSpec(
     names: ["--filter"], argument: "'COLUMN OP VALUE'",
-    summary: "only rows that pass (= != < <= > >= ~ !~); may be repeated"
+    summary: "only rows that pass (= != < <= > >= ~ !~); may be repeated",
+    detail: """
+      `~` finds a regular expression, `!~` what has none. Blanks around VALUE are left out unless \
+      quotes enclose it; numbers and dates compare as such, and `10K` counts by 1024 for bytes
+      """, values: .filter, repeats: true
   ) { invocation, value throws(Failure) in invocation.filters.append(value) }
 
   static let search = OptionSpec(
@@ -28,25 +34,35 @@ extension OptionSpec {
 
   static let sectionBy = OptionSpec(
     names: ["--section-by"], argument: "COLUMN[:CLASS]",
-    summary: "a section for each value, or each letter, day, month, size"
+    summary: "a section for each value, or each letter, day, month, size",
+    detail:
+      "These sections stand in place of the table's own; the one of missing cells is the last",
+    values: .sectionColumn
   ) { invocation, value throws(Failure) in invocation.sectionBy = value.text }
 
   static let sort = OptionSpec(
     names: ["--sort"], argument: "COLUMN[:desc],…",
-    summary: "sort within sections, upwards or down"
+    summary: "sort within sections, upwards or down",
+    detail: """
+      Numbers and dates by value, text in natural order (`a9` before `a10`), missing cells last; equal \
+      rows keep their order
+      """, values: .sortColumns
   ) { invocation, value throws(Failure) in invocation.sort = value.text }
 
   static let section = OptionSpec(
     names: ["--section"], argument: "TITLE|INDEX",
-    summary: "one section only; title:3 for a title of digits"
+    summary: "one section only; title:3 for a title of digits",
+    values: .sectionTitle
   ) { invocation, value throws(Failure) in invocation.section = value.text }
 
   static let atIndex = OptionSpec(
-    names: ["--at-index"], argument: "TITLE", summary: "start where a title of the index leads"
+    names: ["--at-index"], argument: "TITLE", summary: "start where a title of the index leads",
+    values: .indexTitle
   ) { invocation, value throws(Failure) in invocation.atIndex = value.text }
 
   static let columns = OptionSpec(
-    names: ["--columns"], argument: "A,B,…", summary: "show these columns, in this order"
+    names: ["--columns"], argument: "A,B,…", summary: "show these columns, in this order",
+    values: .columns
   ) { invocation, value throws(Failure) in invocation.columns = value.text }
 
   static let rows = OptionSpec(
@@ -73,9 +89,22 @@ extension OptionSpec {
     invocation.limit = count
   }
 
+  /// What the formats for other programs are.
+  private static let streamed = """
+    `csv` is RFC 4180 with LF, quoted only where needed, the bytes of cells as they are; what is \
+    missing is empty. `tsv` has tabs, and `\\t` `\\n` `\\r` `\\\\` in cells. `plain` is made for scripts: \
+    tabs, no header, `\\N` for what is missing, `\\n` or `\\x1b` for all that is unsafe to print. `jsonl` \
+    has an object a line, keyed by the columns' names.
+    """
+
   static let format = OptionSpec(
     names: ["--format"], argument: "FORMAT",
-    summary: "\(Formats.names.joined(separator: ", ")); the default is table"
+    summary: "\(Formats.names.joined(separator: ", ")); the default is table",
+    detail: """
+      `vertical` has a line for each cell, `markdown` is GitHub's, `json` one document (docs/json.md). \
+      \(streamed)
+      """,
+    values: .choices(Formats.names)
   ) { invocation, value throws(Failure) in
     guard Formats.names.contains(value.text) else {
       throw .usage("must be one of \(Formats.names.joined(separator: ", "))")
@@ -85,7 +114,9 @@ extension OptionSpec {
 
   static let exportFormat = OptionSpec(
     names: ["--format"], argument: "FORMAT",
-    summary: "\(Formats.exportNames.joined(separator: ", ")); the default is csv"
+    summary: "\(Formats.exportNames.joined(separator: ", ")); the default is csv",
+    detail: "\(streamed) `arrow-stream` is binary, for Arrow's readers; its text must be UTF-8",
+    values: .choices(Formats.exportNames)
   ) { invocation, value throws(Failure) in
     guard Formats.exportNames.contains(value.text) else {
       throw .usage("must be one of \(Formats.exportNames.joined(separator: ", "))")

@@ -25,7 +25,7 @@ struct ColumnNames {
     .usage(
       names.isEmpty
         ? "there is no column \(name); the table has none"
-        : "there is no column \(name); there are \(list)")
+        : "there is no column \(name); there are \(list)\(Slips.hint(name, among: names))")
   }
 
   /// The names, or as many as one wants to read.
@@ -43,7 +43,8 @@ struct ColumnNames {
       return .usage(
         "\(item): there is no \(rest); there are \(suffixes.joined(separator: ", "))")
     }
-    return unknown(String(item))
+    let suffix = suffixes.first { item.hasSuffix($0) }
+    return unknown(String(item.dropLast(suffix?.count ?? 0)))
   }
 
   /// Takes a column's name off the front of a text, if `follows` accepts what is left of it.

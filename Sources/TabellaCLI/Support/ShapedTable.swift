@@ -162,6 +162,12 @@ struct ShapedTable {
       guard let column = names.take(from: &rest, where: { comparison($0) != nil }),
         let comparison = comparison(rest)
       else {
+        let name = argument.text.prefix { !"=!<>~".contains($0) }
+        if name.utf8.count < argument.text.utf8.count,
+          let meant = Slips.nearest(to: name.trimmed, among: names.names), meant != name.trimmed
+        {
+          throw names.unknown(name.trimmed)
+        }
         let signs = Condition.Comparison.allCases.map(\.rawValue).joined(separator: " ")
         throw .usage(
           "--filter \(argument.text): must be COLUMN OP VALUE, with a column of \(names.list) and one of \(signs)"
@@ -212,6 +218,15 @@ struct ShapedTable {
         SortDescriptor(column: $0.column, isDescending: $0.suffix == ":desc")
       }
     }
+  }
+}
+
+extension Substring {
+  /// The text without blanks around it.
+  fileprivate var trimmed: String {
+    var text = drop { $0 == " " }
+    while text.last == " " { text.removeLast() }
+    return String(text)
   }
 }
 

@@ -1,0 +1,134 @@
+import Tabella
+
+/// What can be said of a table's columns in an option.
+struct ColumnCandidates {
+  private let columns: [Column]
+  private let names: ColumnNames
+
+  init(_ columns: [Column]) {
+    self.columns = columns
+    names = ColumnNames(columns)
+  }
+
+  /// Values of a kind that go on from what is typed, with what they mean.
+  func values(_ kind: Completion, _ typed: String) -> [(value: String, meaning: String)] {
+    switch kind {
+    case .columns: list(typed) { _ in [] }
+    case .sortColumns: list(typed) { _ in [":desc", ":asc"] }
+    case .sectionColumn: alone(typed) { classes(of: $0) }
+    case .filter: conditions(typed)
+    default: alone(typed) { _ in [] }
+    }
+  }
+
+  /// One column, with a suffix or without.
+  private func alone(
+    _ typed: String, _ suffixes: (Int) -> [String]
+  ) -> [(value: String, meaning: String)] {
+    items(typed[...], behind: "", without: [], suffixes).filter {
+      (try? names.list($0.value, suffixes: suffixes($0.column)))?.map(\.column) == [$0.column]
+    }.map { ($0.value, $0.meaning) }
+  }
+
+  /// A list of columns: its last item is looked for, among those that it does not have.
+  private func list(
+    _ typed: String, _ suffixes: (Int) -> [String]
+  ) -> [(value: String, meaning: String)] {
+    var rest = typed[...]
+    var used: Set<Int> = []
+    while true {
+      var ahead = rest
+      let column = names.take(from: &ahead) { rest in
+        ([""] + suffixes(0)).contains { rest.hasPrefix($0 + ",") }
+      }
+      guard let column else { break }
+      if let suffix = suffixes(column).first(where: { ahead.hasPrefix($0) }) {
+        ahead = ahead.dropFirst(suffix.count)
+      }
+      used.insert(column)
+      rest = ahead.dropFirst()
+    }
+    let start = String(typed[..<rest.startIndex])
+    // A name may hold what separates names: only what is understood as meant is offered.
+    return items(rest, behind: start, without: used, suffixes).filter { item in
+      let list = try? names.list(item.value, suffixes: suffixes(item.column))
+      return list?.last?.column == item.column
+        && Set(list?.map(\.column) ?? []) == used.union([item.column])
+    }.map { ($0.value, $0.meaning) }
+  }
+
+  /// The columns whose names go on from `typed`; suffixes too, once there is only one column left.
+  private func items(
+    _ typed: Substring, behind start: String, without used: Set<Int>, _ suffixes: (Int) -> [String]
+  ) -> [(value: String, column: Int, meaning: String)] {
+    var items: [(value: String, column: Int, meaning: String)] = []
+    for (column, name) in names.names.enumerated() where !used.contains(column) {
+      guard items.count < Candidates.limit else { break }
+      if name.hasPrefix(typed) { items.append((start + name, column, meaning(of: column))) }
+    }
+    var rest = typed
+    let whole = names.take(from: &rest) { $0.isEmpty || $0.hasPrefix(":") }
+    if let column = items.count == 1 ? items[0].column : whole, !used.contains(column) {
+      items += suffixes(column).map { (start + names.names[column] + $0, column, "") }
+    }
+    return items
+  }
+
+  /// `COLUMN OP`: columns, and operators once only one column is left or it is typed.
+  private func conditions(_ typed: String) -> [(value: String, meaning: String)] {
+    var matching: [Int] = []
+    for (column, name) in names.names.enumerated() where name.hasPrefix(typed) {
+      matching.append(column)
+      if matching.count == Candidates.limit { break }
+    }
+    var values = matching.map { (value: names.names[$0], meaning: meaning(of: $0)) }
+    if matching.count == 1 { values = conditions(matching[0], gap: " ") }
+    var rest = typed[...]
+    let typedColumn = names.take(from: &rest) { rest in
+      rest.drop { $0 == " " }.allSatisfy { "=!<>~".contains($0) }
+    }
+    if let typedColumn, matching != [typedColumn] {
+      let blanks = rest.prefix { $0 == " " }
+      values += conditions(typedColumn, gap: rest.isEmpty ? " " : String(blanks))
+    }
+    return values
+  }
+
+  private func conditions(_ column: Int, gap: String) -> [(value: String, meaning: String)] {
+    Condition.Comparison.allCases.map { comparison in
+      (names.names[column] + gap + comparison.rawValue, comparison.meaning)
+    }
+  }
+
+  private func meaning(of column: Int) -> String {
+    let column = columns[column]
+    return column.type.name + (column.unit.map { ", \($0.rawValue)" } ?? "")
+  }
+
+  /// The classes by which a column can be grouped.
+  private func classes(of column: Int) -> [String] {
+    let classes: [Grouping.Class] =
+      switch columns[column].type {
+      case .text: [.letter, .day, .month, .size]
+      case .integer, .real: [.size]
+      case .date: [.day, .month]
+      default: []
+      }
+    return classes.map { ":\($0.rawValue)" }
+  }
+}
+
+extension Condition.Comparison {
+  fileprivate var meaning: String {
+    switch self {
+    case .equal: "is"
+    case .notEqual: "is not"
+    case .less: "is less than"
+    case .lessOrEqual: "is at most"
+    case .greater: "is more than"
+    case .greaterOrEqual: "is at least"
+    case .matches: "has the regular expression"
+    case .doesNotMatch: "has not the regular expression"
+    }
+  }
+}

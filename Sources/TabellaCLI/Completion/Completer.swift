@@ -1,0 +1,194 @@
+import Glibc
+import Tabella
+import TabellaHost
+
+/// Finds what fits at the cursor of a command line that is being typed. Never fails: what cannot be
+/// known is not offered.
+struct Completer {
+  private let host = Host()
+
+  /// What fits for the last of some words; the first is the command.
+  func candidates(_ words: [Argument]) -> Candidates {
+    var found = Candidates()
+    guard let word = words.last else { return found }
+    let typed = word.text
+    guard let name = words.first?.text, words.count > 1 else {
+      for command in CommandTable.shown { found.offer(command.name, command.summary, for: typed) }
+      if typed.hasPrefix("-") {
+        found.offer("--help", "tells how to use tabella", for: typed)
+        found.offer("--version", "prints the version", for: typed)
+      }
+      return found
+    }
+    let first = name == "--help" || name == "-h" ? "help" : name
+    guard let command = CommandTable.shown.first(where: { $0.name == first }) else { return found }
+    let line = PartialLine(command, words.dropFirst().dropLast())
+    if let spec = line.pending {
+      offer(spec.values, typed, behind: "", line, &found)
+    } else if line.isPastOptions || !typed.hasPrefix("-") {
+      offer(line.operandValue, typed, behind: "", line, &found)
+    } else if case (let name, let value?) = Invocation.split(word) {
+      guard let spec = line.option(name), spec.argument != nil else { return found }
+      let start = typed.dropLast(value.text.count)
+      offer(spec.values, value.text, behind: String(start), line, &found)
+    } else {
+      offerOptions(typed, line, &found)
+    }
+    return found
+  }
+
+  private func offerOptions(_ typed: String, _ line: PartialLine, _ found: inout Candidates) {
+    for spec in line.command.options where spec.repeats || line.given.isDisjoint(with: spec.names) {
+      for name in spec.names { found.offer(name, spec.summary, for: typed) }
+    }
+    found.offer("--help", "tells how to use this command", for: typed)
+  }
+
+  /// Offers values of a kind that go on from `typed`, each behind `start`, which is the part of the word
+  /// before the value.
+  private func offer(
+    _ kind: Completion, _ typed: String, behind start: String, _ line: PartialLine,
+    _ found: inout Candidates
+  ) {
+    func offer(_ value: String, _ meaning: String = "") {
+      found.offer(start + value, meaning, for: start + typed)
+    }
+    switch kind {
+    case .none: break
+    case .choices(let choices): for choice in choices { offer(choice) }
+    case .command:
+      for command in CommandTable.shown { offer(command.name, command.summary) }
+    case .path: found.files = start.count
+    case .provider: for entry in providers { offer(entry.id, entry.summary) }
+    case .location, .subject:
+      if kind == .subject { for entry in providers { offer(entry.id, entry.summary) } }
+      for provider in providers {
+        for scheme in provider.schemes { offer("\(scheme):", provider.summary) }
+      }
+      let scheme = typed.prefix { $0 != ":" }
+      let isScheme = scheme.count < typed.count && schemes.contains(String(scheme))
+      found.files = start.count + (isScheme ? scheme.count + 1 : 0)
+      found.isOpen = true
+    case .providerOption:
+      offerProviderOptions(typed, line, offer)
+      found.isOpen = !typed.contains("=")
+    case .column, .columns, .sortColumns, .sectionColumn, .filter:
+      guard let columns = table(of: line, isShaped: false)?.source.columns else { return }
+      let candidates = ColumnCandidates(columns)
+      for (value, meaning) in candidates.values(kind, typed) { offer(value, meaning) }
+      found.isOpen = kind != .column
+    case .sectionTitle:
+      for (title, rows) in sectionTitles(of: line) { offer(title, rows) }
+    case .indexTitle:
+      for title in indexTitles(of: line) { offer(title) }
+    }
+  }
+
+  private var providers: [Manifest] { host.catalogue.entries.map(\.manifest) }
+  private var schemes: Set<String> { Set(providers.flatMap(\.schemes)) }
+
+  private func offerProviderOptions(
+    _ typed: String, _ line: PartialLine, _ offer: (String, String) -> Void
+  ) {
+    let declared = manifests(of: line).flatMap { manifest in
+      manifest.options.map { (manifest.id, $0) }
+    }
+    guard let equals = typed.firstIndex(of: "=") else {
+      for (provider, option) in declared where line.invocation.options[option.name] == nil {
+        offer("\(option.name)=", "\(provider): \(option.summary)")
+      }
+      return
+    }
+    for (_, option) in declared where option.name == typed[..<equals] {
+      let choices =
+        !option.choices.isEmpty
+        ? option.choices
+        : option.kind == .boolean
+          ? ["true", "false"] : option.defaultValue.map { [$0] } ?? []
+      for choice in choices {
+        offer("\(option.name)=\(choice)", choice == option.defaultValue ? "the default" : "")
+      }
+    }
+  }
+
+  /// The providers of the line: the one named, those of its locations, or all.
+  private func manifests(of line: PartialLine) -> [Manifest] {
+    if let id = line.invocation.provider { return providers.filter { $0.id == id } }
+    if line.locations.isEmpty { return providers }
+    var found: [Manifest] = []
+    for location in line.locations {
+      let location = Completer.path(location)
+      if let manifest = try? host.manifest(for: Location(location.bytes)), !found.contains(manifest)
+      {
+        found.append(manifest)
+      }
+    }
+    return found
+  }
+
+  /// The table that the line names, with its own rows and sections or those that the line asks for.
+  private func table(of line: PartialLine, isShaped: Bool) -> ShapedTable? {
+    var invocation = line.invocation
+    invocation.operands = line.locations.map { Completer.path($0) }
+    guard !invocation.operands.isEmpty, invocation.operands.allSatisfy(Completer.mayBeOpened) else {
+      return nil
+    }
+    // Neither the titles nor the columns depend on these.
+    (invocation.columns, invocation.sort) = (nil, nil)
+    (invocation.section, invocation.atIndex) = (nil, nil)
+    if !isShaped {
+      (invocation.filters, invocation.search, invocation.sectionBy) = ([], nil, nil)
+    }
+    return try? ShapedTable(invocation, command: line.command.name)
+  }
+
+  /// Titles of sections as `--section` takes them, with how many rows they have.
+  private func sectionTitles(of line: PartialLine) -> [(String, String)] {
+    guard let source = table(of: line, isShaped: true)?.source, let sections = source.sections
+    else {
+      return []
+    }
+    var titles: [(String, String)] = []
+    for section in 0..<Candidates.limit {
+      guard let count = try? source.numberOfSections(knowing: section + 1).value, count > section,
+        let title = try? sections.title(.header, ofSection: section)
+      else { break }
+      let isAmbiguous =
+        title.utf8.allSatisfy { 48...57 ~= $0 } || title.hasPrefix("title:")
+      let rows = try? source.numberOfRows(inSection: section, knowing: 0)
+      titles.append(
+        (
+          isAmbiguous ? "title:\(title)" : title,
+          rows.map { $0.isExact ? "\($0.value) rows" : "" } ?? ""
+        ))
+    }
+    return titles
+  }
+
+  private func indexTitles(of line: PartialLine) -> [String] {
+    let source = table(of: line, isShaped: true)?.source
+    return (try? source?.sectionIndex?.sectionIndexTitles()) ?? []
+  }
+
+  /// A location with the home directory in place of `~`, which the shell has not replaced yet.
+  private static func path(_ location: Argument) -> Argument {
+    guard location.bytes.starts(with: Array("~/".utf8)), let home = environment("HOME") else {
+      return location
+    }
+    return Argument(Array(home.utf8) + location.bytes.dropFirst())
+  }
+
+  /// Whether looking at a location reads a file or a folder at most, and costs nobody anything.
+  private static func mayBeOpened(_ location: Argument) -> Bool {
+    guard location.bytes != [UInt8(ascii: "-")] else { return false }
+    let rest = location.bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst()
+    return [location.bytes, Array(rest)].allSatisfy { path in
+      var status = stat()
+      let result = (path + [0]).withUnsafeBufferPointer { path in
+        path.withMemoryRebound(to: CChar.self) { stat($0.baseAddress!, &status) }
+      }
+      let kind = status.st_mode & S_IFMT
+      return result != 0 || kind == S_IFREG || kind == S_IFDIR
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Tabella
+
+/// A command line that is being typed, up to the cursor, read as far as it makes sense.
+struct PartialLine {
+  let command: Command
+  /// What the options before the cursor say; those with mistakes are left out.
+  private(set) var invocation = Invocation()
+  /// The names of the options before the cursor.
+  private(set) var given: Set<String> = []
+  /// The option whose argument is at the cursor.
+  private(set) var pending: OptionSpec?
+  /// Whether `--` stands before the cursor.
+  private(set) var isPastOptions = false
+
+  /// Reads the words between the command and the word at the cursor.
+  init(_ command: Command, _ words: some Sequence<Argument>) {
+    self.command = command
+    for word in words { read(word) }
+  }
+
+  private mutating func read(_ word: Argument) {
+    if let spec = pending {
+      pending = nil
+      try? spec.apply(&invocation, word)
+    } else if isPastOptions || !word.text.hasPrefix("-") || word.text == "-" {
+      invocation.operands.append(word)
+    } else if word.text == "--" {
+      isPastOptions = true
+    } else {
+      let (name, value) = Invocation.split(word)
+      guard let spec = option(name) else { return }
+      given.formUnion(spec.names)
+      guard spec.argument != nil else {
+        try? spec.apply(&invocation, Argument([]))
+        return
+      }
+      guard let value else {
+        pending = spec
+        return
+      }
+      try? spec.apply(&invocation, value)
+    }
+  }
+
+  func option(_ name: String) -> OptionSpec? {
+    command.options.first { $0.names.contains(name) }
+  }
+
+  /// What the operand at the cursor is.
+  var operandValue: Completion {
+    let number = invocation.operands.count
+    if command.operandValues.indices.contains(number) { return command.operandValues[number] }
+    return command.operands.hasSuffix("…") ? command.operandValues.last ?? .none : .none
+  }
+
+  /// The locations before the cursor.
+  var locations: [Argument] {
+    invocation.operands.enumerated().compactMap { number, operand in
+      let value =
+        command.operandValues.indices.contains(number)
+        ? command.operandValues[number] : command.operandValues.last
+      return value == .location || value == .subject ? operand : nil
+    }
+  }
+}

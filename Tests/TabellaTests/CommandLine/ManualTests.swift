@@ -1,0 +1,148 @@
+import Foundation
+import Testing
+
+/// Help, docs/cli.md and the man page, which are made from one description.
+@Suite struct ManualTests {
+  private func tabella(_ arguments: [String]) throws -> ProgramResult {
+    try run("\(buildFolder)/tabella", arguments, environment: ["LC_ALL": "C.UTF-8"])
+  }
+
+  private func text(_ arguments: String...) throws -> String {
+    let result = try tabella(arguments)
+    #expect(result.status == 0 && result.errors.isEmpty, "\(arguments): \(result.errors)")
+    return result.text
+  }
+
+  /// The names that the completions know for a place of the command line.
+  private func names(_ words: String...) throws -> [String] {
+    try tabella(["complete", "--"] + words).lines.dropFirst().map {
+      $0.components(separatedBy: "\t")[0]
+    }
+  }
+
+  private func examples() throws -> [String] {
+    try DocumentationTests.blocks("sh", in: DocumentationTests.text("docs/cli.md")).flatMap {
+      $0.components(separatedBy: "\n").filter { !$0.hasPrefix("#") }
+    }
+  }
+
+  /// The page as man shows it, its lines and blanks as one.
+  private func shownByMan() throws -> String {
+    guard let groff = findProgram("groff") else { throw MissingTool("groff") }
+    let result = try run(
+      groff, ["-man", "-Tutf8", "-ww", "-P-cbou", "\(packageFolder)/docs/tabella.1"])
+    #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+    return words(result.text)
+  }
+
+  private func words(_ text: String) -> String {
+    text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+  }
+
+  /// Both files of the manual are what the program prints; `make manual` writes them.
+  @Test(arguments: [("markdown", "docs/cli.md"), ("man", "docs/tabella.1")])
+  func isWritten(_ format: String, _ path: String) throws {
+    #expect(try text("help", "--format", format) == DocumentationTests.text(path))
+  }
+
+  @Test func hasEveryCommandAndOption() throws {
+    let commands = try names("")
+    #expect(commands.contains("show") && commands.contains("completions"))
+    #expect(!commands.contains("complete"))
+    let (overview, page) = (try text("help"), try shownByMan())
+    let markdown = try DocumentationTests.text("docs/cli.md")
+    for command in commands {
+      let help = try text("help", command)
+      #expect(overview.contains("\n  \(command) "))
+      #expect(markdown.contains("\n## tabella \(command)\n"))
+      #expect(page.contains(" tabella \(command) "))
+      #expect(try text(command, "--help") == help)
+      for option in try names(command, "-") where option != "--help" {
+        #expect(help.contains("\n  \(option)"))
+        #expect(markdown.contains("\n- `\(option)"))
+        #expect(page.contains(" \(option) "))
+      }
+    }
+    for variable in ["TABELLA_PROVIDER_PATH", "XDG_DATA_HOME", "NO_COLOR"] {
+      for text in [overview, markdown, page] { #expect(text.contains(variable)) }
+    }
+  }
+
+  /// Nothing in an example is lost on the way through roff.
+  @Test func manShowsTheExamplesAsTheyAre() throws {
+    let page = try shownByMan()
+    for example in try examples() { #expect(page.contains(words(example)), "\(example)") }
+  }
+
+  /// Help is as wide as 80 columns but for what must not be broken.
+  @Test func helpIsFilled() throws {
+    for command in try names("") {
+      for line in try text("help", command).components(separatedBy: "\n")
+      where !line.hasPrefix("  tabella ") {
+        #expect(line.count <= 80, "\(line)")
+        #expect(!line.hasSuffix(" "), "\(line)")
+      }
+    }
+  }
+
+  /// Every command line in the manual does what it says, given files of these names.
+  @Test func theExamplesWork() throws {
+    let folder = try TemporaryFolder()
+    for name in ["data.csv", "a.csv", "b.csv"] {
+      try folder.write(name, "name,born,city\nAda,1815,London\nGrace,1906,New York\n")
+    }
+    try folder.write("README.md", "# About\na\n# Install\nb\n# Use\nc\n")
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/src", withIntermediateDirectories: true)
+    try folder.write("src/main.swift", "")
+    try FileManager.default.copyItem(
+      atPath: "\(buildFolder)/libtabella-csv.so", toPath: "\(folder.path)/libmine.so")
+    let examples = try examples()
+    #expect(examples.count > 15)
+    for example in examples {
+      // What follows in a pipe is not ours.
+      let line = example.components(separatedBy: " | ")[0]
+      #expect(line.hasPrefix("tabella "))
+      let result = try run(
+        "/bin/sh", ["-c", line],
+        environment: ["PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8"],
+        directory: folder.path)
+      if line.contains("describe data.csv 12") || line.contains("--rows 1000") {
+        #expect(result.status != 2, "\(line): \(result.errors)")
+      } else {
+        #expect(result.status == 0 && !result.output.isEmpty, "\(line): \(result.errors)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    (["shwo"], "did you mean show?"), (["help", "provider"], "did you mean providers?"),
+    (["show", "x", "--filtr=a"], "did you mean --filter?"),
+    (["show", "x", "--colums", "a"], "did you mean --columns?"),
+    (["show", "FILE", "--columns", "nmae"], "did you mean name?"),
+    (["show", "FILE", "--sort", "Borm:desc"], "did you mean born?"),
+    (["show", "FILE", "--section-by", "bron:size"], "did you mean born?"),
+    (["show", "FILE", "--filter", "nam = Ada"], "did you mean name?"),
+  ])
+  func slips(_ arguments: [String], _ says: String) throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("a.csv", "name,born\n")
+    let result = try tabella(arguments.map { $0 == "FILE" ? file : $0 })
+    #expect(result.status == 2 && result.output.isEmpty)
+    #expect(result.errors.contains(says), "\(result.errors)")
+    #expect(result.errors.split(separator: "\n").count == 1)
+  }
+
+  /// Nothing is meant by a word that is far from every name.
+  @Test(arguments: [["frobnicate"], ["show", "x", "--zzz"], ["x"]])
+  func noSlips(_ arguments: [String]) throws {
+    let result = try tabella(arguments)
+    #expect(result.status == 2 && !result.errors.contains("did you mean"), "\(result.errors)")
+  }
+
+  @Test(arguments: [["help", "show", "--format", "man"], ["help", "--format", "html"]])
+  func refusals(_ arguments: [String]) throws {
+    let result = try tabella(arguments)
+    #expect(result.status == 2 && result.output.isEmpty)
+  }
+}
