@@ -82,7 +82,8 @@ final class Recording: TableDataSource, TableSections, TableGathering, TableDisp
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch {
     requests.append(request)
-    asked.append(.rows(request.section, request.first..<request.first + request.count))
+    asked.append(
+      .rows(request.section, request.first..<request.first.advancedUp(by: request.count)))
     try onRows?(request)
     var request = request
     request.count = min(request.count, batchLimit)

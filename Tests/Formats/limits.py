@@ -1,0 +1,94 @@
+"""Large tables: limits.py TABELLA [ROWS]. Memory is the program's own, at its highest."""
+
+import os
+import sys
+import tempfile
+
+TABELLA = sys.argv[1]
+ROWS = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000_000
+passed = 0
+
+
+def run(arguments, output, status=0):
+    """Runs tabella and returns the most memory that it had, in MiB."""
+    pid = os.posix_spawn(
+        TABELLA,
+        [TABELLA, *arguments],
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
+        ],
+    )
+    _, code, usage = os.wait4(pid, 0)
+    assert os.waitstatus_to_exitcode(code) == status, f"{arguments}: {os.waitstatus_to_exitcode(code)}"
+    return usage.ru_maxrss / 1024
+
+
+def check(truth, message):
+    global passed
+    assert truth, message
+    passed += 1
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    block = "".join(f"{number},Müller {number},{number * 7919 % 100000},2026-01-02\n" for number in range(10000))
+    with open("rows.csv", "w") as file:
+        file.write("id,name,amount,day\n")
+        for _ in range(ROWS // 10000):
+            file.write(block)
+    for arguments in (
+        ["export", "rows.csv"],
+        ["export", "rows.csv", "--format", "tsv"],
+        ["export", "rows.csv", "--format", "plain"],
+        ["export", "rows.csv", "--format", "jsonl"],
+        ["export", "rows.csv", "--format", "arrow-stream"],
+        ["export", "rows.csv", "--filter", "amount > 50000"],
+        ["show", "rows.csv"],
+        ["show", "rows.csv", "--format", "json"],
+    ):
+        memory = run(arguments, "/dev/null")
+        print(f"  {memory:6.1f} MiB  {' '.join(arguments)}", file=sys.stderr)
+        check(memory < 24, f"{arguments} took {memory:.1f} MiB")
+    os.remove("rows.csv")
+
+    columns = 100_000
+    with open("wide.csv", "w") as file:
+        file.write(",".join(f"c{number}" for number in range(columns)) + "\n")
+        for row in range(20):
+            file.write(",".join(str(number + row) for number in range(columns)) + "\n")
+    for arguments in (
+        ["show", "wide.csv"],
+        ["show", "wide.csv", "--width", "80"],
+        ["show", "wide.csv", "--width", "80", "--vertical", "never"],
+        ["show", "wide.csv", "--style", "collection", "--width", "80"],
+        ["show", "wide.csv", "--format", "markdown"],
+        ["show", "wide.csv", "--json"],
+        ["export", "wide.csv", "--format", "jsonl"],
+        ["export", "wide.csv", "--format", "arrow-stream"],
+    ):
+        memory = run(arguments, "out")
+        print(f"  {memory:6.1f} MiB  {' '.join(arguments)}", file=sys.stderr)
+        check(os.path.getsize("out") > 0 and memory < 1500, f"{arguments} took {memory:.0f} MiB")
+    run(["export", "wide.csv"], "out")
+    check(open("out", "rb").read() == open("wide.csv", "rb").read(), "wide.csv as it was")
+
+    with open("long.csv", "w") as file:
+        file.write("a,b\n1," + "é" * 50_000_000 + "\n2,x\n")
+    run(["export", "long.csv"], "out")
+    check(open("out", "rb").read() == open("long.csv", "rb").read(), "long.csv as it was")
+    for arguments in (
+        ["show", "long.csv"],
+        ["show", "long.csv", "--width", "80"],
+        ["show", "long.csv", "--vertical", "always"],
+        ["show", "long.csv", "--json"],
+        ["show", "long.csv", "--format", "markdown"],
+        ["export", "long.csv", "--format", "plain"],
+        ["export", "long.csv", "--format", "arrow-stream"],
+    ):
+        memory = run(arguments, "out")
+        print(f"  {memory:6.1f} MiB  {' '.join(arguments)}", file=sys.stderr)
+        check(os.path.getsize("out") > 0 and memory < 2000, f"{arguments} took {memory:.0f} MiB")
+
+print(f"{passed} passed, 0 failed")
