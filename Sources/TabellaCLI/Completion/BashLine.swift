@@ -82,8 +82,12 @@ struct BashLine {
     guard bytes.starts(with: stem) else { return nil }
     let rest = bytes.dropFirst(stem.count)
     var text: [UInt8] = []
-    for byte in rest {
+    for (at, byte) in zip(rest.indices, rest) {
+      // bash closes the quote, unless the last character is one: then it must be closed before that.
+      let isLast = at == rest.endIndex - 1
       switch quote {
+      case .single where isLast && byte == UInt8(ascii: "'"): text += Array("'\\'".utf8)
+      case .double where isLast && byte == UInt8(ascii: "\""): text += Array("\"\\\"".utf8)
       case .single where byte == UInt8(ascii: "'"): text += Array("'\\''".utf8)
       case .double where "\\\"$`".utf8.contains(byte),
         .none where " \\'\"`$&|;<>()*?[]{}!#~^".utf8.contains(byte):

@@ -34,23 +34,37 @@ struct ColumnCandidates {
   private func list(
     _ typed: String, _ suffixes: (Int) -> [String]
   ) -> [(value: String, meaning: String)] {
+    // A name may hold what separates names, so the last item may begin at any of them.
     var rest = typed[...]
     var used: Set<Int> = []
-    while true {
-      var ahead = rest
-      let column = names.take(from: &ahead) { rest in
-        ([""] + suffixes(0)).contains { rest.hasPrefix($0 + ",") }
-      }
-      guard let column else { break }
-      if let suffix = suffixes(column).first(where: { ahead.hasPrefix($0) }) {
-        ahead = ahead.dropFirst(suffix.count)
-      }
+    var found = items(after: typed[..<rest.startIndex], rest, without: used, suffixes)
+    while let column = takeItem(from: &rest, suffixes) {
       used.insert(column)
-      rest = ahead.dropFirst()
+      found += items(after: typed[..<rest.startIndex], rest, without: used, suffixes)
     }
-    let start = String(typed[..<rest.startIndex])
-    // A name may hold what separates names: only what is understood as meant is offered.
-    return items(rest, behind: start, without: used, suffixes).filter { item in
+    return found
+  }
+
+  /// Takes a column, its suffix and a comma off the front of a list.
+  private func takeItem(from list: inout Substring, _ suffixes: (Int) -> [String]) -> Int? {
+    var rest = list
+    let column = names.take(from: &rest) { rest in
+      ([""] + suffixes(0)).contains { rest.hasPrefix($0 + ",") }
+    }
+    guard let column else { return nil }
+    if let suffix = suffixes(column).first(where: { rest.hasPrefix($0) }) {
+      rest = rest.dropFirst(suffix.count)
+    }
+    list = rest.dropFirst()
+    return column
+  }
+
+  /// The items that may come next in a list; only what is understood as it is meant.
+  private func items(
+    after start: Substring, _ typed: Substring, without used: Set<Int>,
+    _ suffixes: (Int) -> [String]
+  ) -> [(value: String, meaning: String)] {
+    items(typed, behind: String(start), without: used, suffixes).filter { item in
       let list = try? names.list(item.value, suffixes: suffixes(item.column))
       return list?.last?.column == item.column
         && Set(list?.map(\.column) ?? []) == used.union([item.column])

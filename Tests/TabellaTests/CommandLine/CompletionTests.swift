@@ -11,7 +11,7 @@ import Testing
     "plain", "two words", "it's", "say \"x\"", "a,b", "a", "b", "c:desc", "c", "d:size", "$HOME",
     "`id`",
     "[x]*?", "{1,2}", "back\\slash", "-n", "~", "#", "a=b", "<>|;&()", "!x", "é日本", "x", "x 2",
-    "%s",
+    "%s", "dogs'",
   ]
 
   init() throws {
@@ -89,7 +89,7 @@ import Testing
     #expect(try values("show", people, "-o", "types=infer", "-o", "t").isEmpty)
     #expect(try values("show", people, "-o", "types=") == ["types=text", "types=infer"])
     #expect(try values("show", people, "-otypes=i") == ["-otypes=infer"])
-    #expect(try values("show", "-o", "hea", people) == ["header="])
+    #expect(try values("show", "-o", "hea") == ["header="])
     #expect(try values("show", "--provider", "directory", "-o", "hidden=t") == ["hidden=true"])
     #expect(try values("show", "processes:", "-o", "").isEmpty)
   }
@@ -144,19 +144,18 @@ import Testing
     #expect(columns == Self.oddNames)
     for column in columns {
       try accepted("--columns", column)
-      for next in try values("export", odd, "--columns", column + ",").prefix(3) {
+      if let next = try values("export", odd, "--columns", column + ",").last {
         try accepted("--columns", next)
       }
       let sorts = try values("export", odd, "--sort", column)
       #expect(sorts.contains(column + ":desc"))
-      for sort in sorts { try accepted("--sort", sort) }
-      for group in try values("export", odd, "--section-by", column) {
-        try accepted("--section-by", group)
-      }
+      try accepted("--sort", sorts.last ?? "")
+      let groups = try values("export", odd, "--section-by", column)
+      #expect(groups.contains(column))
+      try accepted("--section-by", groups.last ?? "")
       // A name that goes on as an operator does is meant by its longest form.
-      for condition in try values("export", odd, "--filter", column).suffix(8) {
-        try accepted("--filter", condition + " 1")
-      }
+      let conditions = try values("export", odd, "--filter", column)
+      try accepted("--filter", (conditions.last ?? "") + " 1")
     }
   }
 
@@ -241,7 +240,7 @@ import Testing
       seen = b""
       def read(done):
           global seen
-          end = time.time() + 60
+          end = time.time() + 30
           while not done() and time.time() < end:
               if select.select([terminal], [], [], 0.05)[0]:
                   try: seen += os.read(terminal, 65536)
@@ -259,6 +258,7 @@ import Testing
           typed(line + "\\n")
           def ended(): return os.path.exists(said) and open(said).read().endswith("END\\n")
           read(ended)
+          if not ended(): typed("\\x03")
           heard.append(open(said).read().splitlines()[:-1] if ended() else [])
           read(lambda: seen.rstrip(b"\\x1b[?2004hJK").endswith(b"@@ "))
       print(json.dumps(heard))
@@ -313,6 +313,7 @@ import Testing
       ("tabella show 'my\t", ["show", "my file.csv"]),
       ("tabella show odd.csv --columns 'it\t", ["show", "odd.csv", "--columns", "it's"]),
       ("tabella show odd.csv --columns \"say\t", ["show", "odd.csv", "--columns", "say \"x\""]),
+      ("tabella show odd.csv --columns 'dog\t", ["show", "odd.csv", "--columns", "dogs'"]),
       ("tabella show odd.csv --columns \"\\$H\t", ["show", "odd.csv", "--columns", "$HOME"]),
       ("tabella show people.csv --sort 'born:d\t", ["show", "people.csv", "--sort", "born:desc"]),
     ]

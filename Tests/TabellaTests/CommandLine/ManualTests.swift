@@ -89,7 +89,8 @@ import Testing
   @Test func theExamplesWork() throws {
     let folder = try TemporaryFolder()
     for name in ["data.csv", "a.csv", "b.csv"] {
-      try folder.write(name, "name,born,city\nAda,1815,London\nGrace,1906,New York\n")
+      let rows = String(repeating: "Ada,1815,London\nGrace,1906,New York\n", count: 600)
+      try folder.write(name, "name,born,city\n" + rows)
     }
     try folder.write("README.md", "# About\na\n# Install\nb\n# Use\nc\n")
     try FileManager.default.createDirectory(
@@ -107,11 +108,7 @@ import Testing
         "/bin/sh", ["-c", line],
         environment: ["PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8"],
         directory: folder.path)
-      if line.contains("describe data.csv 12") || line.contains("--rows 1000") {
-        #expect(result.status != 2, "\(line): \(result.errors)")
-      } else {
-        #expect(result.status == 0 && !result.output.isEmpty, "\(line): \(result.errors)")
-      }
+      #expect(result.status == 0 && !result.output.isEmpty, "\(line): \(result.errors)")
     }
   }
 
