@@ -38,19 +38,20 @@ with tempfile.TemporaryDirectory() as folder:
         file.write("id,name,amount,day\n")
         for _ in range(ROWS // 10000):
             file.write(block)
-    for arguments in (
-        ["export", "rows.csv"],
-        ["export", "rows.csv", "--format", "tsv"],
-        ["export", "rows.csv", "--format", "plain"],
-        ["export", "rows.csv", "--format", "jsonl"],
-        ["export", "rows.csv", "--format", "arrow-stream"],
-        ["export", "rows.csv", "--filter", "amount > 50000"],
-        ["show", "rows.csv"],
-        ["show", "rows.csv", "--format", "json"],
+    for arguments, most in (
+        (["export", "rows.csv"], 24),
+        (["export", "rows.csv", "--format", "tsv"], 24),
+        (["export", "rows.csv", "--format", "plain"], 24),
+        (["export", "rows.csv", "--format", "jsonl"], 24),
+        (["export", "rows.csv", "--format", "arrow-stream"], 24),
+        # A view remembers the number of each hit, four bytes.
+        (["export", "rows.csv", "--filter", "amount > 50000"], 80),
+        (["show", "rows.csv"], 24),
+        (["show", "rows.csv", "--format", "json"], 24),
     ):
         memory = run(arguments, "/dev/null")
         print(f"  {memory:6.1f} MiB  {' '.join(arguments)}", file=sys.stderr)
-        check(memory < 24, f"{arguments} took {memory:.1f} MiB")
+        check(memory < most, f"{arguments} took {memory:.1f} MiB")
     os.remove("rows.csv")
 
     columns = 100_000

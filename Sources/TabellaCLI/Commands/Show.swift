@@ -35,7 +35,7 @@ extension Command {
       ("tabella show a.csv b.csv", "two files as one table"),
       ("tabella show csv:/etc/passwd -o delimiter=: -o header=false --json", "as JSON"),
       ("tabella show data.csv --rows 1000..1009 --format csv", "ten rows from the middle"),
-      ("tabella show data.csv --rows 7..7 --vertical always", "one row, a cell on each line"),
+      ("tabella show data.csv --rows 1..1 --vertical always", "one row, a cell on each line"),
     ], seeAlso: ["count", "export", "describe"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "show", defaultFormat: "table")
