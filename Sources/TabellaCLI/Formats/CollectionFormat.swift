@@ -66,7 +66,11 @@ struct CollectionFormat: Format {
     // Styles are not cut: what is too wide comes without them.
     var item = text.width <= screen.width ?? .max ? text : plain(rows, row, table)
     if let address = rows.links?[row] { item = item.linked(to: address) }
-    return rows.badge(row, screen).map { item + " " + $0 } ?? item
+    // A badge gives way to the item.
+    if let badge = rows.badge(row, screen), item.width + 1 + badge.width <= screen.width ?? .max {
+      item.append(" " + badge)
+    }
+    return item
   }
 
   private func plain(_ rows: ShownRows, _ row: Int, _ table: ShownTable) -> SafeText {

@@ -6,8 +6,8 @@ import TabellaTerminal
 /// Widths come from the first screenful, which is held back until it is measured, and then stay. A wider
 /// cell that comes later is shown whole while its line fits, and only shifts that line.
 struct TableFormat: Format {
-  /// How many rows decide the widths where there is no screen, and how many cells are measured at most.
-  private static let sample = (rows: 500, cells: 1 << 20)
+  /// How many rows decide the widths where there is no screen, and how many cells at most.
+  private static let sample = (rows: 500, cells: 1 << 18)
   /// Where nothing is cut, a column is not padded beyond this because of one long cell.
   private static let widestPadding = 200
 
@@ -115,7 +115,12 @@ struct TableFormat: Format {
     case .rows(let rows): heldRows += rows.batch.rowCount
     case .title, .end: heldRows += 1
     }
-    if heldRows >= screen.height ?? TableFormat.sample.rows { try layOut() }
+    let columns = min(table?.columns.count ?? 0, columnLimit ?? .max)
+    if heldRows >= screen.height ?? TableFormat.sample.rows
+      || heldRows >= TableFormat.sample.cells / max(1, columns)
+    {
+      try layOut()
+    }
   }
 
   /// Measures what is held, writes the header and then it.

@@ -66,12 +66,12 @@ import Testing
 
   @Test func marksBeyondTheEighthAreOneEllipsis() {
     let marks = String(repeating: "\u{301}", count: 8)
-    #expect(SafeText("Z\(marks)a\(marks)b").string == "Z\(marks)a\(marks)b")
-    let zalgo = SafeText("Z\(marks)\(marks)\u{302}a\u{303}")
+    #expect(safe("Z\(marks)a\(marks)b").string == "Z\(marks)a\(marks)b")
+    let zalgo = safe("Z\(marks)\(marks)\u{302}a\u{303}")
     #expect(Array(zalgo.string.unicodeScalars) == Array("Z\(marks)…a\u{303}".unicodeScalars))
     #expect(zalgo.width == 3)
     // An escape is not covered either.
-    #expect(SafeText("\u{1B}\(marks)\(marks)").string == "\\x1b\(marks)…")
+    #expect(safe("\u{1B}\(marks)\(marks)").string == "\\x1b\(marks)…")
   }
 
   @Test func theWidthIsThatOfTheString() {
@@ -199,7 +199,34 @@ import Testing
     ] as [(Int64, String)])
   func readableBytes(_ count: Int64, _ text: String) { #expect(Readable.bytes(count) == text) }
 
-  /// The text made safe, cut and kept apart. (A literal would be trusted.)
+  /// What stands in the source code is as it is; what is put into it is made safe.
+  @Test func onlyLiteralsAreTrusted() {
+    let evil = "\u{1B}[31m\n"
+    let line: SafeText = "\u{1B}[1m\(evil)\u{1B}[0m \(7)\n"
+    #expect(line.string == "\u{1B}[1m\\x1b[31m\\n\u{1B}[0m 7\n")
+    #expect(SafeText(lines: "a\u{9B}b\nc").string == "a\\u{9b}b\nc")
+    let link = SafeText(evil).linked(to: "file://h/\u{1B}")
+    #expect(link.string == SafeText(evil).string)
+  }
+
+  /// Nothing is lost or too wide when text is broken into lines.
+  @Test func wrappingLosesNothing() {
+    var generator = SeededGenerator(seed: 12)
+    for _ in 0..<500 {
+      let text = SafeText(String.nasty(&generator) + " some words " + String.nasty(&generator))
+      let columns = Int.random(in: 2...30, using: &generator)
+      let lines = text.wrapped(to: columns)
+      // Only a grapheme that is wider than a line is wider.
+      #expect(lines.allSatisfy { $0.width <= columns || $0.string.count == 1 })
+      let kept = lines.map(\.string).joined().filter { $0 != " " }
+      #expect(kept == text.string.filter { $0 != " " })
+    }
+  }
+
+  /// Text made safe; a literal would be trusted.
+  private func safe(_ text: String) -> SafeText { SafeText(text) }
+
+  /// The text made safe, cut and kept apart.
   private func isolated(_ text: String, _ columns: Int = 80) -> String {
     SafeText(text).fitted(to: columns).isolated.string
   }
