@@ -6,7 +6,7 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint widths fuzz examples bench bench-peers manual install \
+.PHONY: build test check format lint widths fuzz formats examples bench bench-peers manual install \
   environment
 
 build:            ## builds tabella and the shipped providers
@@ -28,6 +28,9 @@ widths:           ## writes the table of widths again, from Debian's unicode-dat
 
 fuzz:             ## CASES generated CSV files against Python's csv module, from SEED
 	TABELLA_CASES=$(CASES) TABELLA_SEED=$(SEED) swift test --filter CSVAgainstPythonTests
+
+formats: build    ## reads what tabella writes with jq, Python, a Markdown renderer, pyarrow
+	Tests/Formats/run
 
 examples: build   ## builds and runs the examples and compares their output
 	Examples/run

@@ -3,6 +3,7 @@ import Glibc
 
 // Descriptors 0 to 2 must be taken, lest a data file become standard output. What stands in for a closed
 // output cannot be written, so that the loss is reported.
+StandardInput.isClosed = fcntl(0, F_GETFD) < 0
 for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
   _ = open("/dev/null", O_RDONLY)
 }

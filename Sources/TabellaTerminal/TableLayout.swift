@@ -51,6 +51,13 @@ public struct TableLayout: Hashable, Sendable {
     }
   }
 
+  /// Makes the first column as wide as it would like to be, as far as there is room.
+  public mutating func widenFirst(to wish: Int, within width: Int?) {
+    guard let first = columns.first, wish > first.width else { return }
+    let spare = width.map { max(0, $0 - total) } ?? .max
+    columns[0].width += min(spare, wish - first.width)
+  }
+
   /// The columns of the terminal that a line takes.
   public var total: Int {
     columns.reduce(0) { $0 + $1.width } + gap * max(0, columns.count - 1)

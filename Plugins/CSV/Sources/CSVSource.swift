@@ -51,6 +51,12 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
       }
       names = fields.map { cells.name(header, $0, isLast: $0 == fields.last) }
       start = header.numbers.count > 1 ? header.offset(of: 1) : header.end
+      if !isUTF8(header, upTo: start) {
+        remarks.add(
+          "header",
+          "the header is not UTF-8, its names are repaired; if it is Latin-1, say -o encoding=latin1"
+        )
+      }
       if header.isUnclosed, header.numbers.count == 1 {
         remarks.add("quote", "the header: a quote is never closed")
       }
@@ -305,6 +311,11 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
   private func noteUnconverted() {
     if let remark = decoded.remark { remarks.add("encoding", remark) }
   }
+}
+
+/// Whether the bytes of a page before a place of the file are UTF-8.
+private func isUTF8(_ page: RecordPage, upTo end: Int) -> Bool {
+  UnsafeRawBufferPointer(start: page.bytes, count: end - page.offset).isUTF8
 }
 
 extension Cells {

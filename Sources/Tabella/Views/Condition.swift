@@ -68,7 +68,7 @@ enum ConditionValue {
     func wrong(_ what: String) -> TableError {
       TableError(
         .invalidArgument,
-        "\(column.name) \(condition.comparison.rawValue) \(text): \(text.isEmpty ? "nothing" : text) is no \(what)"
+        "\(column.name) \(condition.comparison.rawValue) \(text): \(text.isEmpty ? "nothing" : text) is no \(what)\(text.isEmpty ? "; !~ . finds what is missing" : "")"
       )
     }
     if condition.comparison == .matches || condition.comparison == .doesNotMatch {

@@ -39,7 +39,7 @@ extension Command {
     let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
     for descriptor in [Int32(0), 2] where nothing >= 0 { dup2(nothing, descriptor) }
     signal(SIGALRM) { _ in _exit(0) }
-    alarm(3)
+    alarm(1)
   }
 }
 

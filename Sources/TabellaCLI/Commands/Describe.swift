@@ -11,13 +11,15 @@ extension Command {
     summary: "tells what a table, one of its rows, a provider or a library is",
     discussion: """
       Of a table: its provider, version, columns, the options of its provider, and what can be done with it. \
-      With ROW: all cells of that row, its id, and what the provider shows beside it, such as a preview. Of a \
+      Its sections' titles are listed, up to 100. With ROW: all cells of that row, its id, and what the provider shows beside it, such as a preview. Of a \
       provider: its manifest. Of a library: whether it could be loaded, which runs none of its code; `--load` \
       does run it.
 
       A name that is both a provider and a file is the provider: write `./csv` for the file.
       """,
-    options: OptionSpec.opening + [.load, .json],
+    options: OptionSpec.opening + OptionSpec.shaping.filter { !$0.names.contains("--section") } + [
+      .load, .json,
+    ],
     examples: [
       ("tabella describe data.csv", "columns, options and abilities of a table"),
       ("tabella describe data.csv 12", "one row in full"),
@@ -60,22 +62,50 @@ extension Command {
   private static func describeTable(
     _ invocation: Invocation, _ operand: Argument, _ host: Host
   ) throws(Failure) -> JSONValue {
-    let table = try openTable(operand, invocation, host)
+    let shaped = try shapedTable(operand, invocation)
+    let table = shaped.tables[0]
+    let source = shaped.source
     return try Failure.about(operand.text) { () throws(TableError) in
-      let sections = try table.source.numberOfSections(knowing: countedUpTo)
+      let sections = try source.numberOfSections(knowing: countedUpTo)
       let rows =
         sections.value > 0
-        ? try table.source.numberOfRows(inSection: 0, knowing: countedUpTo) : nil
+        ? try source.numberOfRows(inSection: 0, knowing: countedUpTo) : nil
+      let titles = try titles(of: source, sections.value)
       return .object([
         "location": .string(table.location.description), "provider": .string(table.manifest.id),
-        "version": try table.source.version().map { .string($0.token) } ?? .null,
-        "order": .string(table.source.hasVolatileOrder ? "volatile" : "stable"),
-        "capabilities": .array(capabilities(of: table.source).map { .string($0) }),
-        "columns": .array(table.source.columns.map { columnJSON($0) }),
+        "version": try source.version().map { .string($0.token) } ?? .null,
+        "order": .string(source.hasVolatileOrder ? "volatile" : "stable"),
+        "capabilities": .array(capabilities(of: source).map { .string($0) }),
+        "columns": .array(source.columns.map { columnJSON($0) }),
         "options": .array(table.manifest.options.map { optionJSON($0) }),
-        "sections": countJSON(sections), "rows in section 0": rows.map { countJSON($0) } ?? .null,
+        "sections": countJSON(sections), "titles": .array(titles),
+        "rows in section 0": rows.map { countJSON($0) } ?? .null,
       ])
     }
+  }
+
+  /// The table, in the shape that the options ask for: a ROW is a row of that.
+  private static func shapedTable(
+    _ operand: Argument, _ invocation: Invocation
+  ) throws(Failure) -> ShapedTable {
+    var invocation = invocation
+    invocation.operands = [operand]
+    return try ShapedTable(invocation, command: "describe")
+  }
+
+  /// How many titles are listed.
+  private static let mostTitles = 100
+
+  /// The first titles of sections, if there are any.
+  private static func titles(
+    of source: any TableDataSource, _ sections: Int
+  ) throws(TableError) -> [JSONValue] {
+    var titles: [JSONValue] = []
+    for section in 0..<min(sections, mostTitles) {
+      titles.append(
+        try source.sections?.title(.header, ofSection: section).map { .string($0) } ?? .null)
+    }
+    return titles.allSatisfy { $0 == .null } ? [] : titles
   }
 
   /// How far it is worth counting to say how large a table is; `count` goes to the end.
@@ -89,8 +119,9 @@ extension Command {
     _ invocation: Invocation, _ operand: Argument, _ row: String, _ host: Host,
     _ troubles: inout [Failure]
   ) throws(Failure) -> JSONValue {
-    let table = try openTable(operand, invocation, host)
-    let source = table.source
+    let shaped = try shapedTable(operand, invocation)
+    let table = shaped.tables[0]
+    let source = shaped.source
     let path = try rowPath(row, in: source, subject: operand.text)
     return try Failure.about(operand.text) { () throws(TableError) in
       let batch = try source.rows(

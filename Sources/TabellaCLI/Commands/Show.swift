@@ -13,6 +13,9 @@ extension Command {
       options apply in this order, whatever order they are written in: locations are joined, then `--filter` \
       and `--search`, `--section-by`, `--sort`, `--section`, `--at-index`, `--rows`, `-n`.
 
+      What stands in brackets behind a name is a badge that the provider gives (`[3 entries]`), not a part of \
+      the cell; formats for programs do not have it.
+
       On a terminal a table fits its width: long text is cut, then columns at the right are left out and \
       named on standard error, and where less than a third fit a row is a record of several lines. Text that \
       holds numbers only stands at the right and is not cut. What is longer than the screen goes to a pager. \
@@ -80,7 +83,8 @@ extension Command {
     let table = try ShapedTable(invocation, command: command)
     var shown = ShownTable(
       table, hasHeader: invocation.hasHeader,
-      hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil)
+      hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil,
+      isGrouped: invocation.sectionBy != nil)
     var format = Formats.make(name, output, invocation.display)
     if invocation.hasSectionColumn {
       shown.columns.insert(SectionColumn.column, at: 0)

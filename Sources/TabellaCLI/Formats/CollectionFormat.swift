@@ -44,7 +44,11 @@ struct CollectionFormat: Format {
     if hasSection { try output.write("\n") }
     hasSection = true
     for line in above { try output.write(line + "\n") }
-    if let title = lines.title(section, columns: screen.width) { try output.write(title + "\n") }
+    if let title = lines.title(
+      section, columns: screen.width, isGroup: table?.isGrouped == true)
+    {
+      try output.write(title + "\n")
+    }
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {

@@ -50,9 +50,14 @@ struct ShownTable {
   let hasHeader: Bool
   /// Whether a section without rows is not worth a line: where rows are searched for.
   let hidesEmptySections: Bool
+  /// Whether the sections are groups of the values of a column.
+  let isGrouped: Bool
 
-  init(_ table: ShapedTable, hasHeader: Bool, hidesEmptySections: Bool = false) {
+  init(
+    _ table: ShapedTable, hasHeader: Bool, hidesEmptySections: Bool = false, isGrouped: Bool = false
+  ) {
     self.table = table
+    self.isGrouped = isGrouped
     self.hidesEmptySections = hidesEmptySections
     columns = table.columns.map { table.source.columns[$0] }
     self.hasHeader = hasHeader

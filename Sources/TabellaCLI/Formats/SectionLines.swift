@@ -8,17 +8,23 @@ struct SectionLines {
 
   /// The title and, if it is known, the number of rows: `Fruit · 3 rows`. Nil if there is nothing above
   /// the section.
-  func title(_ section: ShownSection, columns: Int?) -> SafeText? {
+  ///
+  /// A group of what is missing or empty has a title too, which says so.
+  func title(_ section: ShownSection, columns: Int?, isGroup: Bool) -> SafeText? {
     let count: SafeText? = section.count.isExact ? SectionLines.count(section.count.value) : nil
     let separator: SafeText = screen.isUnicode ? " · " : " - "
-    let behind = count.map { screen.paint(separator + $0, .faint) } ?? SafeText()
+    var behind = count.map { screen.paint(separator + $0, .faint) } ?? SafeText()
+    if let columns, behind.width + 4 > columns { behind = SafeText() }
     let room = columns.map { max(1, $0 - behind.width) }
     switch section.headerElement {
     case .text(let text)?:
       return screen.palette.paint(text, columns: room, ellipsis: screen.ellipsis) + behind
     case .table?: return nil
     case nil:
-      guard let header = section.header else { return nil }
+      guard let header = section.header else {
+        return isGroup ? screen.paint(screen.missing, .faint) + behind : nil
+      }
+      if header.isEmpty { return screen.paint("\"\"", .faint) + behind }
       let title = SafeText(header)
       let fitted = room.map { title.fitted(to: $0, ellipsis: screen.ellipsis) } ?? title
       return screen.paint(screen.isolated(fitted), .title) + behind

@@ -32,6 +32,8 @@ struct TableFormat: Format {
   private var hasSection = false
   /// The section that has begun, until its title is put.
   private var begun: ShownSection?
+  /// Whether the section on show has a title.
+  private var isTitled = false
   /// Whether the frame of a section is open.
   private var isOpen = false
 
@@ -60,7 +62,8 @@ struct TableFormat: Format {
     // Each column takes one column of the screen at least.
     let most = (width + frame.gap) / (1 + frame.gap) + 1
     if mayTurn, table.columns.count > TableFormat.turning * most { return try turn() }
-    columnLimit = most
+    // Records have all columns.
+    if !mayTurn { columnLimit = most }
   }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
@@ -128,17 +131,19 @@ struct TableFormat: Format {
     guard layout == nil, records == nil, let table else { return }
     let columns = Array(table.columns.prefix(columnLimit ?? .max))
     var widths = columns.map { _ in 0 }
-    measure(columns, &widths)
+    let badges = measure(columns, &widths)
     // A number that is cut would read as another.
     let canShrink = zip(columns, isRight).map { ReadableCells.canShrink($0) && !$1 }
     if screen.width == nil { widths = widths.map { min($0, TableFormat.widestPadding) } }
     let names = columns.map { table.hasHeader ? SafeText($0.name).width : 0 }
-    let layout = TableLayout(
+    var layout = TableLayout(
       cells: widths, names: names, canShrink: canShrink, gap: frame.gap,
       width: frame.room(screen.width))
     if mayTurn, layout.columns.count * TableFormat.turning < table.columns.count {
       return try turn()
     }
+    // A badge has room only where nothing else wants it.
+    layout.widenFirst(to: badges, within: frame.room(screen.width))
     self.layout = layout
     if !frame.isGrouped { try writeHeader() }
     let pieces = held
@@ -146,7 +151,9 @@ struct TableFormat: Format {
     for piece in pieces { try write(piece) }
   }
 
-  private mutating func measure(_ columns: [Column], _ widths: inout [Int]) {
+  /// Measures the cells; returns the width of the first column with its badges.
+  private mutating func measure(_ columns: [Column], _ widths: inout [Int]) -> Int {
+    var badges = 0
     isRight = columns.map { ReadableCells.isRight($0) }
     // Which columns of text hold numbers only: nil until there is a cell.
     var numbers = columns.map { _ in nil as Bool? }
@@ -154,12 +161,16 @@ struct TableFormat: Format {
     for case .rows(let rows) in held {
       for row in 0..<min(rest, rows.batch.rowCount) {
         for (index, column) in columns.enumerated() {
-          widths[index] = max(widths[index], text(rows, index, column, row).width)
-          let cells = rows.batch.columns[index]
-          guard cells.type == .text, numbers[index] != false, !cells.isMissing(row) else {
+          let batch = rows.batch.columns[index]
+          let width = cells.text(batch, column, row).width
+          widths[index] = max(widths[index], width)
+          if index == 0, let badge = rows.badge(row, screen) {
+            badges = max(badges, width + 1 + badge.width)
+          }
+          guard batch.type == .text, numbers[index] != false, !batch.isMissing(row) else {
             continue
           }
-          cells.withBytes(at: row) { bytes in
+          batch.withBytes(at: row) { bytes in
             if !bytes.isEmpty { numbers[index] = ReadableCells.isNumber(bytes) }
           }
         }
@@ -167,6 +178,7 @@ struct TableFormat: Format {
       rest = max(0, rest - rows.batch.rowCount)
     }
     for (index, holds) in numbers.enumerated() where holds == true { isRight[index] = true }
+    return badges
   }
 
   /// Becomes records, from what is held on.
@@ -191,6 +203,8 @@ struct TableFormat: Format {
       for row in 0..<rows.batch.rowCount { try write(rows, row) }
     case .end(let section):
       if records != nil { return try records!.endSection(section) }
+      // A table without rows and titles has its names at least.
+      if section.count == .exact(0), !isTitled { try openFrame() }
       try closeFrame()
       let footer = try Failure.about(table?.table.subject) { () throws(TableError) in
         try lines.footer(section, columns: screen.width.map { max(1, $0 - 2) })
@@ -204,6 +218,7 @@ struct TableFormat: Format {
   private mutating func writeTitle(_ section: ShownSection) throws(Failure) {
     let isFirst = !hasSection
     hasSection = true
+    isTitled = section.header != nil || section.headerElement != nil || table?.isGrouped == true
     if frame.isGrouped, !isFirst { try output.write("\n") }
     let before: SafeText = frame.isGrouped ? frame.indent : screen.rule(2) + " "
     let room = screen.width.map { max(1, $0 - before.width) }
@@ -211,7 +226,9 @@ struct TableFormat: Format {
       try lines.headerTable(section)
     }
     for line in table { try output.write("\(frame.indent)\(line)\n") }
-    guard let title = lines.title(section, columns: room) else {
+    guard
+      let title = lines.title(section, columns: room, isGroup: self.table?.isGrouped == true)
+    else {
       // A section without a title is told from the last one all the same.
       if !frame.isGrouped, !isFirst, table.isEmpty { try output.write("\n") }
       return
@@ -267,13 +284,6 @@ struct TableFormat: Format {
 
   // Rows
 
-  /// A cell with its badge.
-  private func text(_ rows: ShownRows, _ index: Int, _ column: Column, _ row: Int) -> SafeText {
-    let text = cells.text(rows.batch.columns[index], column, row)
-    guard index == 0, let badge = rows.badge(row, screen) else { return text }
-    return text + " " + badge
-  }
-
   private func write(_ rows: ShownRows, _ row: Int) throws(Failure) {
     guard let table, let layout else { return }
     // A cell that is wider than those measured is shown whole as long as its line fits.
@@ -307,12 +317,13 @@ struct TableFormat: Format {
 
   private func write(_ shown: [Shown]) throws(Failure) {
     var line = frame.left
+    // Nothing stands behind the last cell of an open table that has something in it.
+    let last = frame.isGrouped ? nil : shown.lastIndex { $0.text.width > 0 } ?? 0
     for (number, cell) in shown.enumerated() {
+      if number > last ?? .max { break }
       if number > 0 { line.append(frame.separator) }
-      // Nothing stands behind the last cell of an open table.
-      let isLast = number == shown.count - 1 && !frame.isGrouped
       line.append(
-        isLast && !cell.isRight
+        number == last && !cell.isRight
           ? cell.text : cell.text.padded(to: cell.width, alignedRight: cell.isRight))
     }
     line.append(frame.right)

@@ -48,7 +48,11 @@ struct VerticalFormat: Format {
       try lines.headerTable(section)
     }
     for line in above { try output.write(line + "\n") }
-    if let title = lines.title(section, columns: screen.width) { try output.write(title + "\n") }
+    if let title = lines.title(
+      section, columns: screen.width, isGroup: table?.isGrouped == true)
+    {
+      try output.write(title + "\n")
+    }
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
@@ -60,10 +64,15 @@ struct VerticalFormat: Format {
   private mutating func write(_ rows: ShownRows, _ row: Int) throws(Failure) {
     guard let table else { return }
     let path = IndexPath(section: rows.first.section, row: rows.first.row + row)
-    let badge = rows.badge(row, screen).map { " " + $0 } ?? SafeText()
-    let title: SafeText = "\(screen.rule(2)) \(path.description)\(badge) "
-    let rest = min(screen.width ?? 40, 40) - title.width
-    try output.write(screen.paint(title + screen.rule(rest), .faint) + "\n")
+    var title: SafeText = "\(screen.rule(2)) \(path.description)"
+    if let badge = rows.badge(row, screen), title.width + 1 + badge.width < screen.width ?? .max {
+      title.append(" " + badge)
+    } else {
+      title = screen.fitted(title)
+    }
+    let rest = min(screen.width ?? 40, 40) - title.width - 1
+    if rest > 0 { title.append(" " + screen.rule(rest)) }
+    try output.write(screen.paint(title, .faint) + "\n")
     for (index, column) in table.columns.enumerated() {
       try write(rows, row, index, column, hasHeader: table.hasHeader)
     }
@@ -74,7 +83,7 @@ struct VerticalFormat: Format {
   ) throws(Failure) {
     let batch = rows.batch.columns[index]
     let name = names[index].padded(to: nameWidth)
-    let room = screen.width.map { max(8, $0 - nameWidth - 2) }
+    let room = screen.width.map { max(2, $0 - (hasHeader ? nameWidth + 2 : 0)) }
     var isFirst = true
     for text in value(batch, column, row) {
       for line in room.map({ text.wrapped(to: $0) }) ?? [text] {
@@ -84,7 +93,10 @@ struct VerticalFormat: Format {
         }
         if hasHeader {
           let before = isFirst ? screen.paint(name, .heading) : SafeText.spaces(nameWidth)
-          shown = shown.width > 0 ? before + "  " + shown : before
+          // Nothing stands behind the name of an empty cell.
+          shown =
+            shown.width > 0
+            ? before + "  " + shown : isFirst ? screen.paint(names[index], .heading) : SafeText()
         }
         try output.write(shown + "\n")
         isFirst = false
@@ -111,6 +123,9 @@ struct VerticalFormat: Format {
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
     guard begun == nil else { return }
+    if section.count == .exact(0), section.header == nil, table?.isGrouped != true {
+      try output.write(screen.paint(SectionLines.count(0), .faint) + "\n")
+    }
     let below = try Failure.about(table?.table.subject) { () throws(TableError) in
       try lines.footer(section, columns: screen.width)
     }

@@ -22,8 +22,10 @@ extension OptionSpec {
     names: ["--filter"], argument: "'COLUMN OP VALUE'",
     summary: "only rows that pass (= != < <= > >= ~ !~); may be repeated",
     detail: """
-      `~` finds a regular expression, `!~` what has none. Blanks around VALUE are left out unless \
-      quotes enclose it; numbers and dates compare as such, and `10K` counts by 1024 for bytes
+      A row must pass all of them. `~` finds a regular expression (`(?i)` at its start: whatever the \
+      case), `!~` what has none, so that `!~ .` finds what is missing or empty. Blanks around VALUE are \
+      left out unless quotes enclose it; numbers and dates compare as such, `2026-02` is the whole month, \
+      and `10K` counts by 1024 for bytes
       """, values: .filter, repeats: true
   ) { invocation, value throws(Failure) in invocation.filters.append(value) }
 
@@ -67,7 +69,8 @@ extension OptionSpec {
 
   static let rows = OptionSpec(
     names: ["--rows"], argument: "A..B",
-    summary: "rows A to B only, counted from 0 through the sections, both included; A.. to the end"
+    summary:
+      "rows A to B only, counted from 0 through the sections, both included; A.. to the end, ..B from the start"
   ) { invocation, value throws(Failure) in
     let text = value.text
     guard let dots = text.range(of: "..") else {

@@ -23,6 +23,10 @@ struct Outline {
     // A manifest without columns, or an empty list, has nothing to tell.
     case .array([]): return ""
     case .null where key.string == "columns": return ""
+    // A title may be several words.
+    case .array(let titles) where key.string == "titles":
+      return "\(indent)\(key):\n"
+        + titles.map { "\(indent)  \($0 == .null ? missing : short($0))\n" }.joined()
     // Its members are named by the provider.
     case .object where key.string == "supplementary":
       return "\(indent)\(key):\n\(text(of: value, indent: indent + "  "))"
@@ -99,7 +103,7 @@ struct Outline {
   /// What is best read first, in this order; the rest follows by name.
   private static let leading = [
     "location", "library", "entry", "id", "row", "provider", "version", "summary", "contract",
-    "shipped", "schemes", "patterns", "accepts", "order", "sections", "rows in section 0",
+    "shipped", "schemes", "patterns", "accepts", "order", "sections", "titles", "rows in section 0",
     "capabilities", "columns", "cells", "accessory", "options",
   ]
 

@@ -13,7 +13,8 @@ struct Pager {
   static var preferred: String? {
     for name in ["TABELLA_PAGER", "PAGER"] {
       if let value = getenv(name).map({ String(cString: $0) }) {
-        return value.isEmpty || value == "cat" ? nil : value
+        let command = value.drop { $0 == " " }
+        return command.isEmpty || command == "cat" ? nil : value
       }
     }
     return "less"

@@ -26,15 +26,17 @@ enum Progress {
   private static let state = Mutex(State())
   private static let rowsDone = Atomic(0)
   private static let rowsInAll = Atomic(0)
+  /// How many rows a view had read when it had them all in order.
+  private static let rowsArranged = Atomic(0)
   /// Nanoseconds: until the first line, and between two.
   private static let times = (patience: 500_000_000 as UInt64, pause: 100_000_000 as UInt64)
 
-  /// Begins to watch work on some tables.
-  static func begin(_ tables: [OpenedTable]) {
+  /// Begins to watch work on the tables at some locations.
+  static func begin(_ locations: [Location]) {
     guard isatty(2) == 1, environment("TERM").map({ $0 != "dumb" }) ?? false else { return }
-    let sizes = tables.map { fileSize($0.location) }
+    let sizes = locations.map { fileSize($0) }
     let number = state.withLock { state in
-      state.subject = tables.map(\.location.description).joined(separator: " ")
+      state.subject = locations.map(\.description).joined(separator: " ")
       state.began = now()
       state.files = sizes.contains(nil) ? nil : (sizes.reduce(0) { $0 + $1! }, bytesRead())
       state.isOver = false
@@ -44,16 +46,22 @@ enum Progress {
     startThread(number)
   }
 
-  /// A view has read so many rows of what it arranges.
+  /// A view that passes rows on as it reads them has read so many.
+  static func passed(_ rows: Int) {
+    if rowsInAll.load(ordering: .relaxed) == 0 { rowsDone.store(rows, ordering: .relaxed) }
+  }
+
+  /// A view that must have all rows before it shows one has read so many.
   static func arranged(_ rows: Int) {
     rowsDone.store(rows, ordering: .relaxed)
-    rowsInAll.store(0, ordering: .relaxed)
+    rowsArranged.store(rows, ordering: .relaxed)
   }
 
   /// So many rows were written, of so many if that is known.
   static func written(_ rows: Int, of total: Int?) {
     rowsDone.store(rows, ordering: .relaxed)
-    rowsInAll.store(total ?? 0, ordering: .relaxed)
+    let total = total ?? rowsArranged.load(ordering: .relaxed)
+    rowsInAll.store(rows <= total ? total : 0, ordering: .relaxed)
   }
 
   /// Wipes the line; nothing is drawn from here on.
@@ -89,7 +97,7 @@ enum Progress {
       guard !state.isOver, state.number == number else { return false }
       var size = winsize()
       let width =
-        ioctl(2, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 1 ? Int(size.ws_col) - 1 : 79
+        ioctl(2, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) - 1 : 79
       tabella_system_has_progress_line(true)
       state.isDrawn = true
       Messages.send("\r\(line(state, width: width))\u{1B}[K")
@@ -105,13 +113,17 @@ enum Progress {
     if total > 0 {
       facts = share(Double(rows) / Double(total), seconds)
       facts.append("  \(rows) of \(total) rows, \(rate(Double(rows) / seconds)) rows/s")
-    } else if let (size, before) = state.files, size > 0, bytesRead() - before <= size {
-      let read = bytesRead() - before
+    } else if let (size, before) = state.files, size > 0, bytesRead() - before <= size + size / 16 {
+      // Some of it is read twice, to find out what it is.
+      let read = min(bytesRead() - before, size)
       facts = share(Double(read) / Double(size), seconds)
       facts.append("  \(Readable.bytes(Int64(read))) of \(Readable.bytes(Int64(size)))")
       facts.append(", \(Readable.bytes(Int64(Double(read) / seconds)))/s")
-    } else {
+    } else if rows > 0, rows != rowsArranged.load(ordering: .relaxed) {
       facts = "\(rows) rows, \(rate(Double(rows) / seconds)) rows/s, \(Int(seconds)) s so far"
+    } else {
+      facts = rows > 0 ? "putting \(rows) rows in order, " : ""
+      facts.append("\(Int(seconds)) s so far")
     }
     let room = max(0, width - facts.width - 2)
     let line: SafeText = "\(SafeText(state.subject).fitted(to: room))  \(facts)"

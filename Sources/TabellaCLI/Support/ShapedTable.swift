@@ -46,13 +46,17 @@ struct ShapedTable {
     guard !invocation.operands.isEmpty else {
       throw .usage("a location is missing", command: command)
     }
-    guard invocation.operands.count(where: { $0.text == "-" }) < 2 else {
+    let inputs = invocation.operands.count { $0.text == "-" }
+    guard inputs < 2 else {
       throw .usage("standard input (-) can be read only once", command: command)
     }
+    guard inputs == 0 || !StandardInput.isClosed else {
+      throw Failure(status: .failed, subject: "-", code: "io", message: "standard input is closed")
+    }
+    Progress.begin(invocation.operands.map { Location($0.bytes) })
     let tables = try ShapedTable.open(invocation)
     self.tables = tables
     hasChosenColumns = invocation.columns != nil
-    Progress.begin(tables)
     let subject = tables.map(\.location.description).joined(separator: " ")
     do throws(Failure) {
       let shape = try Shape(tables, invocation, subject: subject)
@@ -135,15 +139,17 @@ struct ShapedTable {
       }
       try Failure.about(nil) { () throws(TableError) in
         if !conditions.isEmpty || invocation.search != nil {
-          source = watched(try source.filtered(by: conditions, search: invocation.search))
+          let view = try source.filtered(by: conditions, search: invocation.search)
+          view.onProgress = { Progress.passed($0) }
+          source = view
         }
-        if let grouping { source = watched(try source.grouped(by: grouping)) }
-        if let order { source = watched(try source.sorted(by: order)) }
+        if let grouping { source = arranged(try source.grouped(by: grouping)) }
+        if let order { source = arranged(try source.sorted(by: order)) }
       }
     }
 
     /// A view that tells how far it is.
-    private func watched(_ view: MappedSource) -> MappedSource {
+    private func arranged(_ view: MappedSource) -> MappedSource {
       view.onProgress = { Progress.arranged($0) }
       return view
     }

@@ -99,7 +99,8 @@ struct TableReader {
       defer { source.display?.didEndDisplaying(rows: shown, inSection: section) }
       try rows(batch, path)
       Progress.written(
-        position + next - first, of: self.section != nil || count.isExact ? count.value : nil)
+        position + next - first,
+        of: self.section != nil && count.isExact ? count.value - first : nil)
       if endsSection { return (next, true) }
     }
     return (next, count.isExact && next == count.value)

@@ -44,11 +44,41 @@ import Testing
         ─────  ────  ─────────────────
         Ada    1815  poet's "daughter"
         Grace  1906  ∅
-        Linus  1969  \("")
+        Linus  1969
 
         """)
     let ascii = try tabella("show", people, "-n", "2", environment: ["LC_ALL": "C"])
     #expect(ascii.text.contains("-----  ----") && ascii.text.contains("null"))
+  }
+
+  /// Groups of what is missing or empty had no title, and a table without rows showed nothing in some
+  /// styles.
+  @Test func nothingIsSeen() throws {
+    let file = try folder.write("groups.csv", "a,b\n1,\n2\n3,x\n")
+    let plain = try tabella("show", file, "--section-by", "b")
+    #expect(plain.text.contains("── \"\" · 1 row") && plain.text.contains("── ∅ · 1 row"))
+    let empty = try folder.write("empty.csv", "a,b\n")
+    #expect(try tabella("show", empty, "--style", "grouped").text.contains("│ a │ b │"))
+    #expect(try tabella("show", empty, "--vertical", "always").text == "0 rows\n")
+    #expect(try tabella("show", empty).text == "a  b\n─  ─\n")
+  }
+
+  /// The names of a header that is not UTF-8 were repaired without a word.
+  @Test func aHeaderThatIsNotUTF8IsSaid() throws {
+    let file = try folder.write("latin.csv", [0x6E, 0xEF, 0x2C, 0x62, 10, 0xE9, 0x2C, 0x31, 10])
+    let result = try tabella("export", file)
+    #expect(result.status == 0 && result.errors.contains("-o encoding=latin1"))
+    #expect(Array(result.output.suffix(4)) == [0xE9, 0x2C, 0x31, 10])
+    let converted = try tabella("export", file, "-o", "encoding=latin1")
+    #expect(converted.text == "nï,b\né,1\n" && converted.errors.isEmpty)
+  }
+
+  /// `describe` of a row meant the provider's rows where `show` had shown those of a view.
+  @Test func describesRowsOfAView() throws {
+    let row = try tabella("describe", people, "0", "--sort", "born:desc", "--json")
+    #expect(row.text.contains("Linus"))
+    let groups = try tabella("describe", people, "--section-by", "name", "--json")
+    #expect(try json(groups)["titles"] as? [String] == ["Ada", "Grace", "Linus"])
   }
 
   @Test func showsCSV() throws {

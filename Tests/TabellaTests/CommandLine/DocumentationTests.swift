@@ -16,7 +16,8 @@ import Testing
 
   /// Runs every `$ tabella …` of a document; `…` in the output shown stands for anything in a string.
   @Test(arguments: [
-    "README.md", "docs/shaping.md", "docs/providers/text.md", "docs/providers/directory.md",
+    "README.md", "docs/cookbook.md", "docs/shaping.md", "docs/providers/text.md",
+    "docs/providers/directory.md",
   ])
   func documentsShowRealOutput(_ document: String) throws {
     let sessions = Self.blocks("console", in: try Self.text(document))

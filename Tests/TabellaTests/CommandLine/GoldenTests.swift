@@ -139,6 +139,30 @@ import Testing
     }
   }
 
+  /// A table that became records on a narrow terminal trapped: its rows had only the columns that could
+  /// have been shown. Whatever the width, nothing dies and no line is wider.
+  @Test(arguments: [1, 2, 5, 9, 10, 13, 15, 20, 22, 25, 31, 40, 58, 75])
+  func everyWidth(_ width: Int) throws {
+    let folder = try TemporaryFolder()
+    try Self.fill(folder)
+    for location in ["tree", "cities.csv", "notes.md", "processes:"] {
+      for shape in [
+        [], ["--style", "grouped"], ["--style", "collection"], ["--vertical", "always"],
+        ["--vertical", "never"], ["--vertical", "never", "--style", "grouped"],
+      ] {
+        let shown = try runOnTerminal(
+          buildFolder + "/tabella", ["show", location, "-n", "7"] + shape, width: width,
+          directory: folder.path)
+        #expect(shown.status == 0, "\(location) \(shape)")
+        // A frame and one column of a screen, or a glyph of two, need some room.
+        guard width >= 10 else { continue }
+        for line in shown.text.split(separator: "\n") where !line.hasPrefix("tabella: ") {
+          #expect(displayWidth(of: String(line)) <= width, "\(location) \(shape): \(line)")
+        }
+      }
+    }
+  }
+
   /// Without UTF-8 all that we draw is ASCII.
   @Test func ascii() throws {
     let folder = try TemporaryFolder()

@@ -1,0 +1,173 @@
+import Foundation
+import Testing
+
+/// Pipes, full disks, pagers, progress, interruption: how `tabella` behaves as a part of a shell's line.
+@Suite struct StreamTests {
+  let folder: TemporaryFolder
+  static let formats = SafetyTests.formats.map { ["--format"] + $0 }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try folder.write(
+      "many.csv", "id,name\n" + (0..<20_000).map { "\($0),name \($0)\n" }.joined())
+    try folder.write("few.csv", "id,name\n1,a\n2,b\n")
+  }
+
+  /// Runs a line of shell in which `tabella` is on the path.
+  func shell(_ line: String) throws -> ProgramResult {
+    try run(
+      "/bin/bash", ["-o", "pipefail", "-c", line],
+      environment: [
+        "PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
+        "NO_COLOR": "",
+      ],
+      directory: folder.path)
+  }
+
+  /// The same with a terminal that knows colours, 60 columns and 20 lines.
+  func terminal(_ line: String, _ environment: [String: String] = [:]) throws -> Shown {
+    try runOnTerminal(
+      "/bin/bash", ["-o", "pipefail", "-c", line], width: 60, height: 20,
+      environment: [
+        "PATH": "\(buildFolder):/usr/bin:/bin", "TERM": "xterm", "NO_COLOR": "1", "LESS": "",
+      ].merging(environment) { $1 }, directory: folder.path)
+  }
+
+  // The output
+
+  @Test(arguments: formats) func aReaderThatLeavesIsNoError(_ format: [String]) throws {
+    let result = try shell(
+      "tabella show many.csv \(format.joined(separator: " ")) | head -n 1 > first")
+    #expect(result.status == 141 && result.errors.isEmpty, "\(result.errors)")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path + "/first")).count > 1)
+  }
+
+  @Test(arguments: formats) func aFullDiskIsAnError(_ format: [String]) throws {
+    for file in ["few.csv", "many.csv"] {
+      let result = try shell(
+        "tabella show \(file) \(format.joined(separator: " ")) > /dev/full")
+      #expect(result.status == 1)
+      #expect(result.errors.contains("standard output"))
+      #expect(result.errors.contains("cannot be written: No space left on device"))
+      #expect(result.errors.split(separator: "\n").count == 1)
+    }
+  }
+
+  @Test func aClosedOutputIsAnError() throws {
+    let result = try shell("tabella show few.csv >&-")
+    #expect(result.status == 1 && result.errors.contains("standard output"))
+  }
+
+  /// The tables of a pipe and of a file are the same, whole, without anything of a terminal.
+  @Test func aPipeIsNoTerminal() throws {
+    let piped = try shell("tabella show many.csv | cat")
+    #expect(piped.lines.count == 20_002 && !piped.text.contains("\u{1B}"))
+    let forced = try shell("CLICOLOR_FORCE=1 tabella show few.csv | cat")
+    #expect(forced.text.contains("\u{1B}[1mid\u{1B}[0m") && !forced.text.contains("\u{1B}]8"))
+    #expect(try !shell("NO_COLOR=1 CLICOLOR_FORCE=1 tabella show few.csv").text.contains("\u{1B}"))
+    #expect(try shell("NO_COLOR=1 tabella show few.csv --color always").text.contains("\u{1B}[1m"))
+    #expect(try !shell("FORCE_COLOR=1 tabella show few.csv --color never").text.contains("\u{1B}"))
+  }
+
+  // Standard input
+
+  @Test func standardInput() throws {
+    for line in [
+      "tabella export - --provider csv < many.csv",
+      "cat many.csv | tabella export - --provider csv",
+      "tabella export - --provider csv < <(cat many.csv)",
+      "mkfifo pipe; cat many.csv > pipe & tabella export pipe --provider csv; rm pipe",
+    ] {
+      let result = try shell("cmp many.csv <(\(line))")
+      #expect(result.status == 0 && result.errors.isEmpty, "\(line): \(result.text)")
+    }
+    #expect(try shell("tabella count - --provider text < /dev/null").text == "0\n")
+    #expect(try shell("tail -n +3 many.csv | tabella show - --provider csv -n 1").lines.count == 3)
+  }
+
+  /// A closed standard input read as an empty table.
+  @Test func aClosedInputIsAnError() throws {
+    let result = try shell("tabella count - --provider csv <&-")
+    #expect(result.status == 1 && result.errors.contains("closed") && result.output.isEmpty)
+  }
+
+  // The pager
+
+  @Test func thePagerHasWhatDoesNotFit() throws {
+    let pager = "cat > paged; echo \"LESS is $LESS\""
+    let long = try terminal("unset LESS; PAGER='\(pager)' tabella show many.csv")
+    #expect(long.status == 0 && long.text == "LESS is FRX\n")
+    let paged = try String(contentsOfFile: folder.path + "/paged", encoding: .utf8)
+    #expect(paged.split(separator: "\n").count == 20_002)
+    let own = try terminal("LESS=S PAGER='\(pager)' tabella show many.csv")
+    #expect(own.text == "LESS is S\n")
+    // What fits needs none.
+    #expect(try terminal("PAGER=false tabella show few.csv").text.contains("name"))
+    let first = "TABELLA_PAGER='head -n 1' PAGER=false tabella show many.csv"
+    let left = try terminal(first)
+    #expect(left.status == 0 && left.text.split(separator: "\n").count == 1, "\(left.text)")
+    for none in ["PAGER=", "PAGER=cat", "TABELLA_PAGER= PAGER=false"] {
+      #expect(try terminal("\(none) tabella show many.csv").text.hasSuffix("id  name\n"))
+    }
+    let off = try terminal("PAGER=false tabella show many.csv --no-pager")
+    #expect(off.status == 0 && off.text.hasSuffix("id  name\n"), "the header comes again")
+    let dumb = try terminal("PAGER=false tabella show many.csv", ["TERM": "dumb"])
+    #expect(dumb.status == 0)
+  }
+
+  @Test func aPagerThatIsNotThere() throws {
+    let result = try terminal("PAGER=there-is-no-such-pager tabella show many.csv")
+    #expect(result.status == 1 && result.text.contains("--no-pager does without"))
+  }
+
+  /// What went wrong is said when the pager is left, and counts.
+  @Test func errorsFollowThePager() throws {
+    let result = try terminal(
+      "printf 'a\\n\"b\\n' > open.csv; PAGER='cat; echo LEFT' tabella show many.csv open.csv")
+    let parts = result.text.components(separatedBy: "LEFT\n")
+    #expect(parts.count == 2 && parts[1].contains("never closed"), "\(result.text.suffix(300))")
+  }
+
+  // Progress and interruption
+
+  @Test func progressIsShownAndWiped() throws {
+    let slow = "(sleep 1.2; cat few.csv) | tabella count - --provider csv"
+    let shown = try terminal(slow)
+    #expect(
+      shown.status == 0 && shown.text.contains("\r-  ") && shown.text.contains("s so far"),
+      "\(shown.text)")
+    #expect(shown.text.hasSuffix("\r\u{1B}[K2\n"))
+    #expect(try terminal(slow, ["TERM": "dumb"]).text == "2\n")
+    #expect(try terminal("\(slow) 2> errors; cat errors").text == "2\n")
+    // Nothing is drawn over what is shown, nor for what is quick.
+    #expect(try !terminal("tabella show few.csv").text.contains("\r"))
+  }
+
+  /// The line is there while something is written to a pipe, too.
+  @Test func progressOfAnExport() throws {
+    let shown = try terminal(
+      "mkfifo pipe; (sleep 1.2; cat few.csv) > pipe & tabella export pipe --provider csv > out")
+    #expect(shown.text.contains("\rpipe  ") && shown.text.hasSuffix("\r\u{1B}[K"), "\(shown.text)")
+  }
+
+  @Test func anInterruptEndsAtOnceAndCleanly() throws {
+    for number in ["INT", "TERM", "HUP"] {
+      let line =
+        "rm -f pipe; mkfifo pipe; exec 9<>pipe; "
+        + "env --default-signal timeout -k 5 --foreground --preserve-status -s \(number) 1 "
+        + "tabella count pipe --provider csv; "
+        + "echo $?"
+      let shown = try terminal(line)
+      let status = ["INT": 130, "TERM": 143, "HUP": 129][number]!
+      #expect(shown.text.hasSuffix("\r\u{1B}[K\(status)\n"), "\(number): \(shown.text)")
+    }
+  }
+
+  /// An interrupt while the pager runs leaves the pager to its user.
+  @Test func anInterruptWaitsForThePager() throws {
+    let shown = try terminal(
+      "PAGER='trap \"\" INT; head -n 1; sleep 1; echo LEFT' env --default-signal timeout -k 5 --foreground -s INT 0.3"
+        + " tabella show many.csv; echo $?")
+    #expect(shown.text.contains("LEFT\n"), "\(shown.text)")
+  }
+}
