@@ -38,17 +38,8 @@ struct CollectionFormat: Format {
   private mutating func putTitle() throws(Failure) {
     guard let section = begun else { return }
     begun = nil
-    let above = try Failure.about(table?.table.subject) { () throws(TableError) in
-      try lines.headerTable(section)
-    }
-    if hasSection { try output.write("\n") }
+    try lines.writeAbove(section, isFirst: !hasSection, of: table, to: output)
     hasSection = true
-    for line in above { try output.write(line + "\n") }
-    if let title = lines.title(
-      section, columns: screen.width, isGroup: table?.isGrouped == true)
-    {
-      try output.write(title + "\n")
-    }
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
@@ -102,10 +93,7 @@ struct CollectionFormat: Format {
   mutating func endSection(_ section: ShownSection) throws(Failure) {
     guard begun == nil else { return }
     try writeItems()
-    let below = try Failure.about(table?.table.subject) { () throws(TableError) in
-      try lines.footer(section, columns: screen.width)
-    }
-    for line in below { try output.write(line + "\n") }
+    try lines.writeBelow(section, of: table, to: output)
   }
 
   mutating func end(failure: Failure?) throws(Failure) { try writeItems() }

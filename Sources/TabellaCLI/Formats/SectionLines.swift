@@ -38,7 +38,7 @@ struct SectionLines {
   }
 
   /// The lines below the rows.
-  func footer(_ section: ShownSection, columns: Int?) throws(TableError) -> [SafeText] {
+  private func footer(_ section: ShownSection, columns: Int?) throws(TableError) -> [SafeText] {
     switch section.footerElement {
     case .table(let table)?: return try SmallTable(screen).lines(of: table)
     case .text(let text)?:
@@ -49,6 +49,29 @@ struct SectionLines {
       let fitted = columns.map { text.fitted(to: $0, ellipsis: screen.ellipsis) } ?? text
       return [screen.paint(screen.isolated(fitted), .faint)]
     }
+  }
+
+  /// Writes what stands above the rows, behind a blank line unless it is the first section.
+  func writeAbove(
+    _ section: ShownSection, isFirst: Bool, of table: ShownTable?, to output: Output
+  ) throws(Failure) {
+    let element = try Failure.about(table?.table.subject) { () throws(TableError) in
+      try headerTable(section)
+    }
+    if !isFirst { try output.write("\n") }
+    for line in element { try output.write(line + "\n") }
+    let title = title(section, columns: screen.width, isGroup: table?.isGrouped == true)
+    if let title { try output.write(title + "\n") }
+  }
+
+  /// Writes what stands below the rows.
+  func writeBelow(
+    _ section: ShownSection, indent: SafeText = "", of table: ShownTable?, to output: Output
+  ) throws(Failure) {
+    let below = try Failure.about(table?.table.subject) { () throws(TableError) in
+      try footer(section, columns: screen.width.map { max(1, $0 - indent.width) })
+    }
+    for line in below { try output.write(indent + line + "\n") }
   }
 
   /// `1 row`, `12 rows`.

@@ -206,10 +206,7 @@ struct TableFormat: Format {
       // A table without rows and titles has its names at least.
       if section.count == .exact(0), !isTitled { try openFrame() }
       try closeFrame()
-      let footer = try Failure.about(table?.table.subject) { () throws(TableError) in
-        try lines.footer(section, columns: screen.width.map { max(1, $0 - 2) })
-      }
-      for line in footer { try output.write("\(frame.indent)\(line)\n") }
+      try lines.writeBelow(section, indent: frame.indent, of: table, to: output)
     }
   }
 

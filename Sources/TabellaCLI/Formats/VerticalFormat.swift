@@ -42,17 +42,8 @@ struct VerticalFormat: Format {
   private mutating func putTitle() throws(Failure) {
     guard let section = begun else { return }
     begun = nil
-    if hasSection { try output.write("\n") }
+    try lines.writeAbove(section, isFirst: !hasSection, of: table, to: output)
     hasSection = true
-    let above = try Failure.about(table?.table.subject) { () throws(TableError) in
-      try lines.headerTable(section)
-    }
-    for line in above { try output.write(line + "\n") }
-    if let title = lines.title(
-      section, columns: screen.width, isGroup: table?.isGrouped == true)
-    {
-      try output.write(title + "\n")
-    }
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
@@ -126,10 +117,7 @@ struct VerticalFormat: Format {
     if section.count == .exact(0), section.header == nil, table?.isGrouped != true {
       try output.write(screen.paint(SectionLines.count(0), .faint) + "\n")
     }
-    let below = try Failure.about(table?.table.subject) { () throws(TableError) in
-      try lines.footer(section, columns: screen.width)
-    }
-    for line in below { try output.write(line + "\n") }
+    try lines.writeBelow(section, of: table, to: output)
   }
 
   var notes: [String] {
