@@ -11,7 +11,6 @@ struct CollectionFormat: Format {
   private let cells: ReadableCells
   private let lines: SectionLines
   private var table: ShownTable?
-  private var begun: ShownSection?
   private var hasSection = false
   private var items: [SafeText] = []
 
@@ -31,20 +30,11 @@ struct CollectionFormat: Format {
   mutating func begin(_ table: ShownTable) { self.table = table }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
-    begun = section
-    if table?.hidesEmptySections == false { try putTitle() }
-  }
-
-  private mutating func putTitle() throws(Failure) {
-    guard let section = begun else { return }
-    begun = nil
     try lines.writeAbove(section, isFirst: !hasSection, of: table, to: output)
     hasSection = true
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
-    guard rows.batch.rowCount > 0 else { return }
-    try putTitle()
     for row in 0..<rows.batch.rowCount {
       items.append(item(rows, row))
       if items.count == CollectionFormat.most { try writeItems() }
@@ -91,7 +81,6 @@ struct CollectionFormat: Format {
   }
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
-    guard begun == nil else { return }
     try writeItems()
     try lines.writeBelow(section, of: table, to: output)
   }

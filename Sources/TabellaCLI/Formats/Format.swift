@@ -10,6 +10,7 @@ protocol Format {
   /// What it wants to know of sections and rows beside titles and cells.
   var wishes: Wishes { get }
   mutating func beginSection(_ section: ShownSection) throws(Failure)
+  /// Writes rows, one at least, of the section that has begun.
   mutating func write(_ rows: ShownRows) throws(Failure)
   mutating func endSection(_ section: ShownSection) throws(Failure)
   /// Writes what stands behind everything; `failure` is why the rows ended early.
@@ -40,6 +41,8 @@ struct Wishes: OptionSet {
   static let elements = Wishes(rawValue: 8)
   /// Where rows lead.
   static let links = Wishes(rawValue: 16)
+  /// Sections without rows, also where rows are searched for.
+  static let emptySections = Wishes(rawValue: 32)
 }
 
 /// What a format knows of the table that it writes.

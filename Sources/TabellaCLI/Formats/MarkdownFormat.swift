@@ -7,7 +7,6 @@ struct MarkdownFormat: Format {
   private let output: Output
   private let cells: ReadableCells
   private var table: ShownTable?
-  private var begun: ShownSection?
   private var hasSection = false
 
   init(_ output: Output) {
@@ -18,13 +17,7 @@ struct MarkdownFormat: Format {
   mutating func begin(_ table: ShownTable) { self.table = table }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
-    begun = section
-    if table?.hidesEmptySections == false { try putTitle() }
-  }
-
-  private mutating func putTitle() throws(Failure) {
-    guard let section = begun, let table else { return }
-    begun = nil
+    guard let table else { return }
     if hasSection { try output.write("\n") }
     hasSection = true
     if let title = section.header { try output.write("## \(Self.escaped(SafeText(title)))\n\n") }
@@ -38,8 +31,7 @@ struct MarkdownFormat: Format {
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
-    guard rows.batch.rowCount > 0, let table else { return }
-    try putTitle()
+    guard let table else { return }
     for row in 0..<rows.batch.rowCount {
       try write(
         zip(rows.batch.columns, table.columns).map { batch, column in
@@ -54,7 +46,7 @@ struct MarkdownFormat: Format {
   }
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
-    guard begun == nil, let footer = section.footer else { return }
+    guard let footer = section.footer else { return }
     try output.write("\n\(Self.escaped(SafeText(footer), isParagraph: true))\n")
   }
 

@@ -30,8 +30,6 @@ struct TableFormat: Format {
   private var held: [Piece] = []
   private var heldRows = 0
   private var hasSection = false
-  /// The section that has begun, until its title is put.
-  private var begun: ShownSection?
   /// Whether the section on show has a title.
   private var isTitled = false
   /// Whether the frame of a section is open.
@@ -67,26 +65,12 @@ struct TableFormat: Format {
   }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
-    begun = section
-    if table?.hidesEmptySections == false { try putTitle() }
-  }
-
-  /// Puts the title of the section that has begun, once.
-  private mutating func putTitle() throws(Failure) {
-    guard let section = begun else { return }
-    begun = nil
     try put(.title(section))
   }
 
-  mutating func write(_ rows: ShownRows) throws(Failure) {
-    if rows.batch.rowCount == 0 { return }
-    try putTitle()
-    try put(.rows(rows))
-  }
+  mutating func write(_ rows: ShownRows) throws(Failure) { try put(.rows(rows)) }
 
-  mutating func endSection(_ section: ShownSection) throws(Failure) {
-    if begun == nil { try put(.end(section)) }
-  }
+  mutating func endSection(_ section: ShownSection) throws(Failure) { try put(.end(section)) }
 
   mutating func end(failure: Failure?) throws(Failure) {
     try layOut()

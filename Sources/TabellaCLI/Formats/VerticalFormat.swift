@@ -13,7 +13,6 @@ struct VerticalFormat: Format {
   private var table: ShownTable?
   private var names: [SafeText] = []
   private var nameWidth = 0
-  private var begun: ShownSection?
   private var hasSection = false
   private var cutCells = 0
 
@@ -35,20 +34,11 @@ struct VerticalFormat: Format {
   }
 
   mutating func beginSection(_ section: ShownSection) throws(Failure) {
-    begun = section
-    if table?.hidesEmptySections == false { try putTitle() }
-  }
-
-  private mutating func putTitle() throws(Failure) {
-    guard let section = begun else { return }
-    begun = nil
     try lines.writeAbove(section, isFirst: !hasSection, of: table, to: output)
     hasSection = true
   }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
-    guard rows.batch.rowCount > 0 else { return }
-    try putTitle()
     for row in 0..<rows.batch.rowCount { try write(rows, row) }
   }
 
@@ -113,7 +103,6 @@ struct VerticalFormat: Format {
   }
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
-    guard begun == nil else { return }
     if section.count == .exact(0), section.header == nil, table?.isGrouped != true {
       try output.write(screen.paint(SectionLines.count(0), .faint) + "\n")
     }

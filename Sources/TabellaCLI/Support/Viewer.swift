@@ -31,6 +31,9 @@ struct Viewer {
       let links = wishes.contains(.links) && output.screen.hasLinks ? Links(table) : nil
       let indexTitles = wishes.contains(.indexTitles) ? try sectionIndexTitles() : [:]
       var current = ShownSection(number: 0, count: .atLeast(0))
+      let hidesEmpty = shown.hidesEmptySections && !wishes.contains(.emptySections)
+      // A section that may turn out to be empty begins with its first row.
+      var hasBegun = false
       try reader.walk(
         range,
         section: { number, count in
@@ -39,13 +42,17 @@ struct Viewer {
             header: try source.sections?.title(.header, ofSection: number),
             headerElement: try elements.element("header", of: number),
             indexTitle: indexTitles[number], table: try table.table(ofSection: number))
-          try format.beginSection(current)
+          hasBegun = !hidesEmpty
+          if hasBegun { try format.beginSection(current) }
         },
         rows: { batch, first in
+          if !hasBegun { try format.beginSection(current) }
+          hasBegun = true
           try format.write(try rows(batch, first, wishes, elements, links))
           try output.flush()
         },
         end: { number, count in
+          guard hasBegun else { return }
           current.count = count
           current.footer = try source.sections?.title(.footer, ofSection: number)
           current.footerElement = try elements.element("footer", of: number)
