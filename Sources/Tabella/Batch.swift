@@ -250,8 +250,23 @@ extension ColumnBatch {
     return (present, count - present)
   }
 
+  /// Whether the bytes of all cells of text or binary are UTF-8 each, those under missing cells too.
+  /// - Complexity: O(bytes + cells).
+  public var isUTF8: Bool {
+    guard count > 0, let offsets = layout.offsets, let values = layout.values else { return true }
+    let begin = Int(offsets[layout.start])
+    let end = Int(offsets[layout.start + count])
+    guard UnsafeRawBufferPointer(start: values + begin, count: end - begin).isUTF8 else {
+      return false
+    }
+    // No cell may begin inside a character.
+    return (layout.start..<layout.start + count).allSatisfy { cell in
+      let offset = Int(offsets[cell])
+      return offset == end || values.load(fromByteOffset: offset, as: UInt8.self) & 0xC0 != 0x80
+    }
+  }
+
   fileprivate func validateUTF8() throws(TableError) {
-    guard count > 0, let offsets = layout.offsets, let values = layout.values else { return }
     if missingCount > 0 {
       // What lies under missing cells was not promised.
       for row in 0..<count where !isMissing(row) {
@@ -261,18 +276,7 @@ extension ColumnBatch {
       }
       return
     }
-    let begin = Int(offsets[layout.start])
-    let end = Int(offsets[layout.start + count])
-    let whole = UnsafeRawBufferPointer(start: values + begin, count: end - begin)
-    // The buffer as a whole must be valid, and no cell may begin inside a character.
-    var isValid = whole.isUTF8
-    for row in 0..<count where isValid {
-      let offset = Int(offsets[layout.start + row])
-      if offset < end, values.load(fromByteOffset: offset, as: UInt8.self) & 0xC0 == 0x80 {
-        isValid = false
-      }
-    }
-    guard isValid else {
+    guard isUTF8 else {
       throw TableError(.misbehaved, "claims to be UTF-8 and is not")
     }
   }

@@ -1,8 +1,8 @@
 /// The scalar that begins at a byte, and how many bytes it takes; nil if what begins there is no UTF-8.
 ///
 /// The standard library's decoder does not say how many bytes it dropped.
-@inline(__always)
-func decodeScalar(
+@inlinable @inline(__always)
+public func decodeScalar(
   _ bytes: UnsafeRawBufferPointer, _ at: Int
 ) -> (scalar: Unicode.Scalar, length: Int)? {
   let first = UInt32(bytes[at])

@@ -81,22 +81,6 @@ struct ArrowStreamFormat: Format {
 }
 
 extension ColumnBatch {
-  /// Whether the bytes of all cells of text are UTF-8, those of missing ones too.
-  fileprivate var isUTF8: Bool {
-    withUnsafeLayout { layout in
-      guard count > 0, let bytes = layout.values, let offsets = layout.offsets else { return true }
-      let (begin, end) = (Int(offsets[layout.start]), Int(offsets[layout.start + count]))
-      guard UnsafeRawBufferPointer(start: bytes + begin, count: end - begin).isUTF8 else {
-        return false
-      }
-      // No cell may begin inside a character.
-      return (layout.start..<layout.start + count).allSatisfy { cell in
-        let offset = Int(offsets[cell])
-        return offset == end || bytes.load(fromByteOffset: offset, as: UInt8.self) & 0xC0 != 0x80
-      }
-    }
-  }
-
   /// A copy with nothing under missing cells.
   fileprivate var withoutHiddenBytes: ColumnBatch {
     let builder = BatchBuilder([type], capacity: count)

@@ -271,22 +271,16 @@ private struct Writer {
 
   /// What is safe to print as it is, the bytes of all else as `\xff`.
   mutating func putSafe(_ bytes: UnsafeRawBufferPointer) {
-    var rest = bytes[...]
-    while let first = rest.first {
-      if first < 0x80 {
-        if 0x20...0x7E ~= first || 9...13 ~= first && first != 11 && first != 12 {
-          putEscaped(first)
-        } else {
-          putCode(first)
-        }
-        rest = rest.dropFirst()
-        continue
+    var index = 0
+    while index < bytes.count {
+      let found = decodeScalar(bytes, index)
+      let end = index + (found?.length ?? 1)
+      let isSafe = found.map { !$0.scalar.isUnsafeToPrint } ?? false
+      for byte in bytes[index..<end] {
+        let hasLetter = byte == 9 || byte == 10 || byte == 13
+        if isSafe || hasLetter { putEscaped(byte) } else { putCode(byte) }
       }
-      let (scalar, count) = firstScalar(of: rest)
-      for byte in rest.prefix(count) {
-        if let scalar, !scalar.isUnsafeToPrint { put(byte) } else { putCode(byte) }
-      }
-      rest = rest.dropFirst(count)
+      index = end
     }
   }
 
@@ -296,15 +290,5 @@ private struct Writer {
     for half in [byte >> 4, byte & 15] {
       put(half < 10 ? half + UInt8(ascii: "0") : half - 10 + UInt8(ascii: "a"))
     }
-  }
-
-  /// The scalar at the start, if there is one, and how many bytes that or what is none takes.
-  private func firstScalar(
-    of bytes: Slice<UnsafeRawBufferPointer>
-  ) -> (scalar: Unicode.Scalar?, count: Int) {
-    var decoder = UTF8()
-    var iterator = bytes.makeIterator()
-    guard case .scalarValue(let scalar) = decoder.decode(&iterator) else { return (nil, 1) }
-    return (scalar, UTF8.width(scalar))
   }
 }
