@@ -39,13 +39,13 @@ extension Command {
     var troubles: [Failure] = []
     if invocation.operands.count == 2 {
       description = try describeRow(
-        invocation, operand, invocation.operands[1].text, host, &troubles)
+        invocation, operand, invocation.operands[1].text, &troubles)
     } else if let entry = host.catalogue.entries.first(where: { $0.manifest.id == operand.text }) {
       description = try describeProvider(entry, host, invocation)
     } else if isLibrary(operand) {
       description = try describeLibrary(operand.text, host, invocation)
     } else {
-      description = try describeTable(invocation, operand, host)
+      description = try describeTable(invocation, operand)
     }
     if invocation.isJSON {
       try output.write(json: description)
@@ -60,7 +60,7 @@ extension Command {
   }
 
   private static func describeTable(
-    _ invocation: Invocation, _ operand: Argument, _ host: Host
+    _ invocation: Invocation, _ operand: Argument
   ) throws(Failure) -> JSONValue {
     let shaped = try shapedTable(operand, invocation)
     let table = shaped.tables[0]
@@ -116,8 +116,7 @@ extension Command {
   }
 
   private static func describeRow(
-    _ invocation: Invocation, _ operand: Argument, _ row: String, _ host: Host,
-    _ troubles: inout [Failure]
+    _ invocation: Invocation, _ operand: Argument, _ row: String, _ troubles: inout [Failure]
   ) throws(Failure) -> JSONValue {
     let shaped = try shapedTable(operand, invocation)
     let table = shaped.tables[0]

@@ -5,11 +5,13 @@ extension Page {
   func text(width: Int) -> String {
     var text = ""
     for block in blocks {
-      if !text.isEmpty { text += "\n" }
-      text += Page.text(of: block, width: width)
+      let next = Page.text(of: block, width: width)
+      // Nothing stands between a heading and what it is about.
+      let isBelow = text.hasSuffix(":\n") && next.hasPrefix("  ")
+      if !text.isEmpty, !isBelow { text += "\n" }
+      text += next
     }
-    // Nothing stands between a heading and what it is about.
-    return text.replacingAll(":\n\n  ", with: ":\n  ")
+    return text
   }
 
   private static func text(of block: Block, width: Int) -> String {
@@ -69,21 +71,3 @@ func filled(_ text: String, width: Int, indent: Int = 0) -> String {
 }
 
 private func blanks(_ count: Int) -> Substring { Substring(String(repeating: " ", count: count)) }
-
-extension String {
-  /// The text with all that reads `old` made `new`.
-  func replacingAll(_ old: String, with new: String) -> String {
-    var result = ""
-    var rest = self[...]
-    while let first = rest.first {
-      if rest.hasPrefix(old) {
-        result += new
-        rest = rest.dropFirst(old.count)
-      } else {
-        result.append(first)
-        rest.removeFirst()
-      }
-    }
-    return result
-  }
-}

@@ -311,16 +311,21 @@ import Testing
     }
   }
 
-  /// A provider that lies in the middle: what it gave is shown, the document is closed, one line says
-  /// what was wrong, and the status says whose fault it was.
-  @Test func aLyingProviderIsOneErrorLine() throws {
+  /// Makes the provider that lies; returns the environment that it is found in.
+  private func liar() throws -> [String: String] {
     _ = try compileLibrary(
       packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c", into: folder, name: "liar.so")
     try folder.write(
       "liar.tabella.json",
       "{\"id\":\"liar\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"liar.so\",\"schemes\":[\"liar\"]}"
     )
-    let environment = ["TABELLA_PROVIDER_PATH": folder.path]
+    return ["TABELLA_PROVIDER_PATH": folder.path]
+  }
+
+  /// A provider that lies in the middle: what it gave is shown, the document is closed, one line says
+  /// what was wrong, and the status says whose fault it was.
+  @Test func aLyingProviderIsOneErrorLine() throws {
+    let environment = try liar()
     let good = try tabella("show", "liar:", environment: environment)
     #expect(good.status == 0 && good.text.contains("Animals") && good.text.contains("gnu"))
     let bad = try tabella("show", "liar:wrong-count", "--json", environment: environment)
@@ -338,13 +343,7 @@ import Testing
 
   /// Elements of every form are shown; one that cannot be had is an error line beside the rest.
   @Test func describesElements() throws {
-    _ = try compileLibrary(
-      packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c", into: folder, name: "liar.so")
-    try folder.write(
-      "liar.tabella.json",
-      "{\"id\":\"liar\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"liar.so\",\"schemes\":[\"liar\"]}"
-    )
-    let environment = ["TABELLA_PROVIDER_PATH": folder.path]
+    let environment = try liar()
     let good = try tabella("describe", "liar:", "2", environment: environment)
     #expect(good.status == 0 && good.errors.isEmpty)
     #expect(
@@ -417,13 +416,7 @@ import Testing
   /// Whatever counts a provider gives, a command ends with an error line.
   @Test(arguments: ["endless-count", "endless-sections", "uncounted-length", "misaligned-offsets"])
   func absurdNumbers(_ lie: String) throws {
-    _ = try compileLibrary(
-      packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c", into: folder, name: "liar.so")
-    try folder.write(
-      "liar.tabella.json",
-      "{\"id\":\"liar\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"liar.so\",\"schemes\":[\"liar\"]}"
-    )
-    let environment = ["TABELLA_PROVIDER_PATH": folder.path]
+    let environment = try liar()
     for command in ["show", "count"] {
       let result = try tabella(command, "liar:\(lie)", environment: environment)
       let isCaught = result.status == 3 && result.errors.contains("provider liar")
