@@ -45,6 +45,48 @@ int tabella_system_status(int directory, const char *_Nonnull name, tabella_stat
  * `follow` is set; returns a descriptor or -errno. */
 int tabella_system_open_directory(int directory, const char *_Nonnull name, int follow);
 
+typedef enum {
+  TABELLA_RENAME_OVER,       /* Whatever has the new name is replaced. */
+  TABELLA_RENAME_NO_REPLACE, /* -EEXIST if something has the new name. */
+  TABELLA_RENAME_EXCHANGE,   /* The two change their names. */
+} tabella_rename_kind;
+
+/* renameat2(2), whose flags are not imported: 0 or -errno. */
+int tabella_system_rename(int from, const char *_Nonnull old_name, int to,
+                          const char *_Nonnull new_name, tabella_rename_kind kind);
+
+/* Copies bytes from one file to another inside the kernel: how many, or -errno; not imported. */
+int64_t tabella_system_copy_range(int from, int64_t from_offset, int to, int64_t to_offset,
+                                  size_t count);
+
+/* Makes a file without a name in an open directory, readable and writable by its owner only; returns
+ * a descriptor or -errno (-EOPNOTSUPP where there is no such thing). O_TMPFILE is not imported. */
+int tabella_system_make_nameless(int directory);
+
+/* Gives such a file a name that nothing has; 0 or -errno. */
+int tabella_system_name(int file, int directory, const char *_Nonnull name);
+
+/* Locks an open file for this description alone; 0, -EWOULDBLOCK if another has it, or -errno. Ends
+ * when the descriptor is closed, or with the process. flock(2) is hidden by the struct of its name. */
+int tabella_system_lock(int file);
+
+/* The names of an open file's extended attributes, each with its NUL; how many bytes, or -errno. Not
+ * imported, as the next two. A size of 0 asks for the size. */
+int64_t tabella_system_list_attributes(int file, char *_Nullable names, size_t size);
+int64_t tabella_system_attribute(int file, const char *_Nonnull name, void *_Nullable value,
+                                 size_t size);
+int tabella_system_set_attribute(int file, const char *_Nonnull name, const void *_Nonnull value,
+                                 size_t size);
+
+/* A descriptor for a process, which stays this process's however pids are used again; or -errno. */
+int tabella_system_open_process(int pid);
+
+/* Sends a signal through such a descriptor; 0 or -errno (-ESRCH: it has ended). */
+int tabella_system_signal_process(int process, int number);
+
+/* The name of a signal without SIG ("TERM"), or null if there is none. */
+const char *_Nullable tabella_system_signal_name(int number);
+
 /* From now on SIGINT, SIGTERM and SIGHUP end the program as ever, but first wipe the line of progress
  * and wait for the pager: a signal handler must not be Swift. */
 void tabella_system_end_cleanly(void);
