@@ -66,7 +66,8 @@ let package = Package(
     // Shared
     .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: strict),
     .target(
-      name: "TabellaFiles", dependencies: ["CTabellaScan", "Tabella"], swiftSettings: strict),
+      name: "TabellaFiles", dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella"],
+      swiftSettings: strict),
     .target(
       name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: strict
     ),
@@ -93,8 +94,8 @@ let package = Package(
     .executableTarget(
       name: "TabellaCLI",
       dependencies: [
-        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaHost",
-        "TabellaTerminal",
+        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles",
+        "TabellaHost", "TabellaTerminal",
       ],
       swiftSettings: strict),
     // Tests
@@ -104,8 +105,8 @@ let package = Package(
     .testTarget(
       name: "TabellaTests",
       dependencies: [
-        "CTabella", "CTabellaScan", "Tabella", "TabellaBridge", "TabellaConformance",
-        "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaSDK", "TabellaTerminal",
+        "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
+        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaSDK", "TabellaTerminal",
         "tabella-bench",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
