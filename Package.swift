@@ -106,7 +106,8 @@ let package = Package(
       name: "TabellaTests",
       dependencies: [
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
-        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaSDK", "TabellaTerminal",
+        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaSDK",
+        "TabellaTerminal",
         "tabella-bench",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
