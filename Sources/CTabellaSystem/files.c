@@ -38,6 +38,8 @@ int tabella_system_name(int file, int directory, const char *name) {
 
 int tabella_system_lock(int file) { return result(flock(file, LOCK_EX | LOCK_NB)); }
 
+int tabella_system_unlock(int file) { return result(flock(file, LOCK_UN)); }
+
 int64_t tabella_system_list_attributes(int file, char *names, size_t size) {
   ssize_t got = flistxattr(file, names, size);
   return got < 0 ? -errno : got;
@@ -50,4 +52,8 @@ int64_t tabella_system_attribute(int file, const char *name, void *value, size_t
 
 int tabella_system_set_attribute(int file, const char *name, const void *value, size_t size) {
   return result(fsetxattr(file, name, value, size, 0));
+}
+
+int tabella_system_remove_attribute(int file, const char *name) {
+  return result(fremovexattr(file, name));
 }

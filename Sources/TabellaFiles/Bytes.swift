@@ -60,7 +60,7 @@ public final class OpenFile {
 
   /// Opens a path (bytes, no NUL). Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
   public init(path: [UInt8]) throws(TableError) {
-    let descriptor = path.map { CChar(bitPattern: $0) }.withCString {
+    let descriptor = path.withCString {
       open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     }
     guard descriptor >= 0 else { throw .system(errno, "cannot be opened") }
@@ -79,11 +79,24 @@ public final class OpenFile {
     self.descriptor = descriptor
   }
 
+  /// The same file once more. The offset is shared, but reading goes by place.
+  init(duplicating other: Int32) throws(TableError) {
+    let descriptor = fcntl(other, F_DUPFD_CLOEXEC, 0)
+    guard descriptor >= 0 else { throw .system(errno, "cannot be opened again") }
+    do throws(TableError) {
+      fingerprint = try Fingerprint(of: descriptor)
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    self.descriptor = descriptor
+  }
+
   deinit { close(descriptor) }
 
   /// The bytes: read in place from a file that has a size, kept as they are read from a stream.
   public func bytes() -> any ByteSource {
-    if fingerprint.kind == S_IFREG, fingerprint.size > 0 { return FileBytes(self) }
+    if isStored { return FileBytes(self) }
     // A pipe, a device, or a file of /proc, whose size is said to be 0.
     var awaitsWriter = fingerprint.kind == S_IFIFO
     return SpooledBytes { [self] buffer throws(TableError) in
@@ -95,6 +108,15 @@ public final class OpenFile {
     }
   }
 
+  /// Whether it is a regular file that has the size that is said; so may be empty, but in /proc a
+  /// file that is said to be empty is not.
+  public var isStored: Bool {
+    guard fingerprint.kind == S_IFREG else { return false }
+    if fingerprint.size > 0 { return true }
+    var byte: UInt8 = 0
+    return pread(descriptor, &byte, 1, 0) == 0
+  }
+
   /// Waits until a FIFO has been opened by a writer; read before that, it would seem to be empty.
   private func awaitWriter() {
     var pipe = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -102,9 +124,10 @@ public final class OpenFile {
   }
 }
 
-extension Array where Element == CChar {
-  fileprivate func withCString<R>(_ body: (UnsafePointer<CChar>) -> R) -> R {
-    (self + [0]).withUnsafeBufferPointer { body($0.baseAddress!) }
+extension Array where Element == UInt8 {
+  /// Calls `body` with the bytes, which have no NUL, as a C string.
+  public func withCString<R>(_ body: (UnsafePointer<CChar>) -> R) -> R {
+    (map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { body($0.baseAddress!) }
   }
 }
 

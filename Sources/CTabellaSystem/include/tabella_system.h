@@ -69,14 +69,16 @@ int tabella_system_name(int file, int directory, const char *_Nonnull name);
 /* Locks an open file for this description alone; 0, -EWOULDBLOCK if another has it, or -errno. Ends
  * when the descriptor is closed, or with the process. flock(2) is hidden by the struct of its name. */
 int tabella_system_lock(int file);
+int tabella_system_unlock(int file);
 
 /* The names of an open file's extended attributes, each with its NUL; how many bytes, or -errno. Not
- * imported, as the next two. A size of 0 asks for the size. */
+ * imported, as the next three. A size of 0 asks for the size. */
 int64_t tabella_system_list_attributes(int file, char *_Nullable names, size_t size);
 int64_t tabella_system_attribute(int file, const char *_Nonnull name, void *_Nullable value,
                                  size_t size);
 int tabella_system_set_attribute(int file, const char *_Nonnull name, const void *_Nonnull value,
                                  size_t size);
+int tabella_system_remove_attribute(int file, const char *_Nonnull name);
 
 /* A descriptor for a process, which stays this process's however pids are used again; or -errno. */
 int tabella_system_open_process(int pid);

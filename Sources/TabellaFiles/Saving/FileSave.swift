@@ -1,0 +1,132 @@
+import CTabellaSystem
+import Tabella
+
+/// The one way in which a file of a user is changed: it is wholly old or wholly new at any moment.
+///
+/// The new bytes go to a file without a name in the folder of the old one, which becomes durable
+/// before it takes the name; unless somebody changed the file meanwhile. docs/saving.md has the order
+/// of the steps and the reason of each.
+public struct FileSave {
+  /// What a save led to.
+  public struct Saved {
+    /// The file as it is now.
+    public let file: OpenFile
+    /// What ``undoing(_:)`` takes; nil if too much would have to be kept.
+    public let receipt: [UInt8]?
+    /// What is wrong though the file was saved: "was saved, but …"; nil if nothing is.
+    public let trouble: String?
+  }
+
+  /// How many bytes a receipt holds at most.
+  private static let receiptLimit = 16 << 20
+  /// How long another process's save is waited for.
+  private static let lockPatience = (attempts: 100, microseconds: UInt32(20_000))
+
+  let path: [UInt8]
+  let file: OpenFile
+  let options: SaveOptions
+  let cancel: CancelFlag
+
+  /// A save of a file that was opened by this path. Changes nothing yet.
+  public init(
+    path: [UInt8], _ file: OpenFile, _ options: SaveOptions, cancel: CancelFlag
+  ) {
+    self.path = path
+    self.file = file
+    self.options = options
+    self.cancel = cancel
+  }
+
+  /// Makes the file hold what the table says, and all of it durable.
+  ///
+  /// `edited` are places of the old file with digests of what was read there; they are read again.
+  /// `verify` reads the new bytes before they take the old ones' place, and throws if they are not
+  /// what was meant. In a dry run all is checked that can be without writing.
+  ///
+  /// Throws ``TableError`` if nothing was changed: `.conflict` if the file is not as it was opened or
+  /// another process is saving it, `.readOnly` or `.denied` if it must not be saved, `.io`.
+  /// - Complexity: O(size of the file) in time, in memory what the table holds.
+  public func save(
+    _ table: PieceTable, edited: [EditedRange], isDryRun: Bool,
+    verify: (any ByteSource) throws(TableError) -> Void
+  ) throws(TableError) -> Saved {
+    try checkUnchanged(edited)
+    let target = try SaveTarget(path: path, of: file)
+    try target.checkMayBeSaved(file, options)
+    if isDryRun || table.isIdentity(ofSize: file.fingerprint.size) {
+      return Saved(file: file, receipt: nil, trouble: nil)
+    }
+    try lock(file)
+    defer { _ = tabella_system_unlock(file.descriptor) }
+    // Whoever had the lock may have saved.
+    try target.checkHolds(file.fingerprint)
+    let inverse = try table.inverse(
+      of: file.bytes(), size: file.fingerprint.size, limit: FileSave.receiptLimit)
+    let check = { () throws(TableError) in
+      try target.checkHolds(file.fingerprint)
+      try checkUnchanged(edited)
+    }
+    var (saved, trouble): (OpenFile, String?)
+    if options.isInPlace {
+      (saved, trouble) = try InPlaceSave(target, file, cancel: cancel)
+        .save(table, check: check, verify: verify)
+    } else {
+      (saved, trouble) = try Replacement(target, file, cancel: cancel)
+        .save(table, backup: options.backupSuffix, check: check, verify: verify)
+    }
+    let receipt = inverse.map { SaveReceipt(version: saved.fingerprint.version, table: $0).bytes }
+    return Saved(file: saved, receipt: receipt, trouble: trouble)
+  }
+
+  /// The table that takes back the save that gave a receipt.
+  ///
+  /// Throws ``TableError`` with `.conflict` if the file is no longer as that save left it, with
+  /// `.invalidArgument` if it is no receipt.
+  public func undoing(_ receipt: [UInt8]) throws(TableError) -> PieceTable {
+    let receipt = try SaveReceipt(receipt, ofSize: file.fingerprint.size)
+    guard receipt.version == file.fingerprint.version else {
+      throw TableError(.conflict, "was changed since, so that cannot be taken back")
+    }
+    return receipt.table
+  }
+
+  private func checkUnchanged(_ edited: [EditedRange]) throws(TableError) {
+    let bytes = file.bytes()
+    try bytes.checkUnchanged()
+    for edited in edited where try edited.digest(of: bytes) != edited.digest {
+      throw TableError(
+        .conflict, "changed at byte \(edited.range.lowerBound) since it was read; open it again")
+    }
+    try bytes.checkUnchanged()
+  }
+
+  /// One save at a time. A file system without locks does not hinder: the fingerprint decides.
+  private func lock(_ file: OpenFile) throws(TableError) {
+    for attempt in 1...FileSave.lockPatience.attempts {
+      let result = tabella_system_lock(file.descriptor)
+      guard result == -EWOULDBLOCK || result == -EINTR else { return }
+      try cancel.check()
+      if attempt < FileSave.lockPatience.attempts { usleep(FileSave.lockPatience.microseconds) }
+    }
+    var error = TableError(
+      .conflict, "is being saved by another process; nothing was changed, try again")
+    error.isRetryable = true
+    throw error
+  }
+}
+
+/// A place of a file, with a digest of what was read there.
+public struct EditedRange: Hashable, Sendable {
+  let range: Range<Int>
+  let digest: UInt64
+
+  public init(_ range: Range<Int>, digest: UInt64) {
+    self.range = range
+    self.digest = digest
+  }
+
+  fileprivate func digest(of bytes: any ByteSource) throws(TableError) -> UInt64 {
+    let there = try bytes.bytes(at: range.lowerBound, count: range.count)
+    return there.withUnsafeBytes { digest64($0) }
+  }
+}

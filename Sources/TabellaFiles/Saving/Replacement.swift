@@ -1,0 +1,129 @@
+import CTabellaSystem
+import Tabella
+
+/// A save that makes a new file and lets it take the old one's name.
+struct Replacement {
+  private let target: SaveTarget
+  private let file: OpenFile
+  private let cancel: CancelFlag
+
+  init(_ target: SaveTarget, _ file: OpenFile, cancel: CancelFlag) {
+    self.target = target
+    self.file = file
+    self.cancel = cancel
+  }
+
+  func save(
+    _ table: PieceTable, backup: [UInt8]?, check: () throws(TableError) -> Void,
+    verify: (any ByteSource) throws(TableError) -> Void
+  ) throws(TableError) -> (OpenFile, trouble: String?) {
+    let new = try TemporaryFile(in: target.folder)
+    // Those who open it as soon as it has the name wait until it is durable there.
+    _ = tabella_system_lock(new.descriptor)
+    var writer = FileWriter(new.descriptor, cancel: cancel)
+    try writer.write(table, old: file.descriptor)
+    try FileAttributes.copy(from: file.descriptor, to: new.descriptor)
+    try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))
+    // Never again if it fails: the system would forget what it could not write.
+    guard fsync(new.descriptor) == 0 else {
+      throw .system(errno, "cannot be made durable; nothing was changed")
+    }
+    try cancel.check()
+    try new.takeName()
+    try check()
+    var trouble = try swap(new, backup)
+    if fsync(target.folder) != 0 {
+      trouble =
+        trouble
+        ?? "was saved, but its folder cannot be made durable: \(errorText(errno))"
+    }
+    let saved = try OpenFile(duplicating: new.descriptor)
+    _ = tabella_system_unlock(new.descriptor)
+    return (saved, trouble)
+  }
+
+  /// Lets the new file have the old one's name, if that is still the file that was opened.
+  ///
+  /// Exchanging the names shows what was replaced, so that it can be put back: between a check and a
+  /// rename another program could save.
+  private func swap(
+    _ new: TemporaryFile, _ backup: [UInt8]?
+  ) throws(TableError) -> String? {
+    let result = rename(new.name, target.name, TABELLA_RENAME_EXCHANGE)
+    if result == -EINVAL || result == -ENOSYS || result == -EOPNOTSUPP {
+      return try swapWithoutExchange(new, backup)
+    }
+    guard result == 0 else { throw cannotReplace(-result) }
+    guard let displaced = target.status(of: new.name), isFile(displaced) else {
+      return try swapBack(new)
+    }
+    new.nameIsAnothers()
+    if let backup { return keep(new.name, as: backup) }
+    guard unlinkat(target.folder, new.name, 0) == 0 else {
+      return
+        "was saved, but the old file cannot be removed and stays as \(new.shownName): \(errorText(errno))"
+    }
+    return nil
+  }
+
+  /// Whether what was displaced is the file that was opened. An exchange sets the time of change, so
+  /// that does not count.
+  private func isFile(_ status: stat) -> Bool {
+    let print = file.fingerprint
+    return status.st_dev == print.device && status.st_ino == print.inode
+      && status.st_size == print.size
+      && [status.st_mtim.tv_sec, status.st_mtim.tv_nsec] == print.modified
+  }
+
+  /// Another program's file was displaced: it gets its name back.
+  private func swapBack(_ new: TemporaryFile) throws(TableError) -> String? {
+    guard rename(new.name, target.name, TABELLA_RENAME_EXCHANGE) == 0 else {
+      new.nameIsAnothers()
+      return
+        "was saved, but over a change that another program made at the same moment; that is kept as \(new.shownName)"
+    }
+    throw TableError(
+      .conflict, "was changed by another program at the same moment; nothing was changed")
+  }
+
+  /// For file systems that cannot exchange: the check before is all there is.
+  private func swapWithoutExchange(
+    _ new: TemporaryFile, _ backup: [UInt8]?
+  ) throws(TableError) -> String? {
+    if let backup {
+      let spare = TemporaryFile.randomName()
+      guard linkat(target.folder, target.name, target.folder, spare, 0) == 0 else {
+        throw .system(errno, "the backup cannot be made; nothing was changed")
+      }
+      if let trouble = keep(spare, as: backup) {
+        unlinkat(target.folder, spare, 0)
+        throw TableError(.io, "\(trouble); nothing was changed")
+      }
+    }
+    let result = rename(new.name, target.name, TABELLA_RENAME_OVER)
+    guard result == 0 else { throw cannotReplace(-result) }
+    new.nameIsAnothers()
+    return nil
+  }
+
+  private func cannotReplace(_ number: Int32) -> TableError {
+    guard number == EBUSY else { return .system(number, "cannot be replaced; nothing was changed") }
+    return TableError(
+      .readOnly,
+      "is mounted by itself and cannot be replaced; --in-place (-o in-place=true) rewrites it where it is"
+    )
+  }
+
+  /// Names the old file as the backup, in place of an earlier one.
+  private func keep(_ name: [CChar], as suffix: [UInt8]) -> String? {
+    let backup = target.name.dropLast() + suffix.map { CChar(bitPattern: $0) } + [0]
+    let result = rename(name, Array(backup), TABELLA_RENAME_OVER)
+    guard result != 0 else { return nil }
+    return
+      "was saved, but the old file cannot be named as the backup and stays as \(name.shown): \(errorText(-result))"
+  }
+
+  private func rename(_ from: [CChar], _ to: [CChar], _ kind: tabella_rename_kind) -> Int32 {
+    tabella_system_rename(target.folder, from, target.folder, to, kind)
+  }
+}

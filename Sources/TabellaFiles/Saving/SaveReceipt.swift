@@ -1,0 +1,66 @@
+import Tabella
+
+/// What takes a save back: the version that it led to, and the table from there to the old bytes.
+///
+/// As bytes: a line of words, then a line for each piece, `old START COUNT` or `new COUNT` with the
+/// bytes behind it and a line feed.
+struct SaveReceipt {
+  private static let mark = "tabella-save-1"
+
+  var version: Version
+  var table: PieceTable
+
+  init(version: Version, table: PieceTable) {
+    self.version = version
+    self.table = table
+  }
+
+  var bytes: [UInt8] {
+    var bytes = Array("\(SaveReceipt.mark) \(version.token)\n".utf8)
+    for piece in table.pieces {
+      switch piece {
+      case .old(let range): bytes += "old \(range.lowerBound) \(range.count)\n".utf8
+      case .new(let new): bytes += Array("new \(new.count)\n".utf8) + new + [10]
+      }
+    }
+    return bytes
+  }
+
+  /// Reads a receipt for a file of this size. Throws `.invalidArgument` if it is damaged.
+  init(_ bytes: [UInt8], ofSize size: Int) throws(TableError) {
+    var rest = bytes[...]
+    func words() throws(TableError) -> [Substring] {
+      guard let end = rest.firstIndex(of: 10) else { throw SaveReceipt.damaged }
+      let line = String(decoding: rest[..<end], as: UTF8.self)
+      rest = rest[(end + 1)...]
+      return line.split(separator: " ", omittingEmptySubsequences: false)
+    }
+    let first = try words()
+    guard first.count == 2, first[0] == SaveReceipt.mark else { throw SaveReceipt.damaged }
+    version = Version(String(first[1]))
+    table = PieceTable()
+    while !rest.isEmpty {
+      let words = try words()
+      let numbers = words.dropFirst().compactMap { Int($0) }
+      guard numbers.count == words.count - 1, numbers.allSatisfy({ 0...Int.max / 2 ~= $0 }) else {
+        throw SaveReceipt.damaged
+      }
+      switch (words[0], numbers.count) {
+      case ("old", 2):
+        guard numbers[0] + numbers[1] <= size else {
+          throw TableError(.conflict, "is shorter than the receipt says; it was changed since")
+        }
+        table.append(old: numbers[0]..<numbers[0] + numbers[1])
+      case ("new", 1):
+        guard numbers[0] < rest.count, rest[rest.startIndex + numbers[0]] == 10 else {
+          throw SaveReceipt.damaged
+        }
+        table.append(new: rest.prefix(numbers[0]))
+        rest = rest.dropFirst(numbers[0] + 1)
+      default: throw SaveReceipt.damaged
+      }
+    }
+  }
+
+  private static let damaged = TableError(.invalidArgument, "the receipt is damaged")
+}
