@@ -9,74 +9,39 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
   /// How much memory the offsets of cells may take when rows are gathered.
   private static let gatherSize = 64 << 20
 
-  private(set) var columns: [Column]
-  private let file: any ByteSource
-  private let decoded: DecodedText
-  private let reader: RecordReader
-  private let cells: Cells
-  private let cancel = CancelFlag()
+  var columns: [Column] { text.columns }
+  /// The text as it is shown; another one after a commit.
+  private(set) var text: DelimitedText
+  let shownFile: ShownFile
+  let options: Options
+  let cancel = CancelFlag()
   private var remarks = Remarks()
+  var reader: RecordReader { text.reader }
+  var file: any ByteSource { text.file }
+  private var cells: Cells { text.cells }
   /// A cell that is read before it is appended.
   private var cell = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 10, alignment: 16)
 
   init(path: [UInt8], options: Options) throws(TableError) {
+    self.options = options
     let opened = try OpenFile(path: path)
-    file = opened.bytes()
-    decoded = try DecodedText(file, encoding: options.encoding)
-    let text = decoded.bytes
-    var sniffer = try Sniffer(text, from: decoded.start, skip: options.skip)
-    var rules = RecordRules(
-      quote: options.quote, escape: options.escape, endsAtCarriageReturn: true)
-    let separator = sniffer.takeSeparatorLine()
-    // What is found out must not be what something else already is.
-    let usable = separator.flatMap { $0 == rules.quote || $0 == rules.escape ? nil : $0 }
-    rules.delimiter = options.delimiter ?? usable
-    if rules.delimiter == nil { rules.delimiter = try sniffer.delimiter(rules) }
-    let cells = Cells(rules)
-    self.cells = cells
+    shownFile = ShownFile(path: path, opened, options.save)
+    text = try DelimitedText(opened.bytes(), options, cancel: cancel)
+    if let remark = InPlaceSave.remark(on: opened.fingerprint) { remarks.add("in place", remark) }
+    try begin()
+  }
 
-    // The header is a record like any other; the rows begin behind it.
-    let first = RecordReader(
-      text, RecordIndex(text, from: sniffer.start, rules: rules), rules: rules)
-    let header = try first.page(with: 0)
-    var names: [String] = []
-    var start = sniffer.start
-    if let header, options.hasHeader {
-      let fields = header.fields(of: 0)
-      guard fields.count <= CSVSource.mostColumns else {
-        throw TableError(
-          .constraint,
-          "the header has \(fields.count) cells; a table has at most \(CSVSource.mostColumns) columns (is the delimiter right? see -o delimiter, -o header=false)"
-        )
-      }
-      names = fields.map { cells.name(header, $0, isLast: $0 == fields.last) }
-      start = header.numbers.count > 1 ? header.offset(of: 1) : header.end
-      if !isUTF8(header, upTo: start) {
-        remarks.add(
-          "header",
-          "the header is not UTF-8, its names are repaired; if it is Latin-1, say -o encoding=latin1"
-        )
-      }
-      if header.isUnclosed, header.numbers.count == 1 {
-        remarks.add("quote", "the header: a quote is never closed")
-      }
-    }
-    // Without a header the surplus of a row that is wider still stays in its last cell.
-    let width = min(
-      CSVSource.mostColumns,
-      max(header?.fields(of: 0).count ?? 0, try sniffer.width(rules), options.columns))
-    columns = (0..<width).map { index in
-      Column(
-        index < names.count && !names[index].isEmpty ? names[index] : "column \(index + 1)")
-    }
-    let index = RecordIndex(text, from: start, rules: rules, cancel: cancel)
-    reader = RecordReader(text, index, rules: rules)
+  private func begin() throws(TableError) {
+    for (kind, remark) in text.remarks { remarks.add(kind, remark) }
     if options.infersTypes { try inferTypes() }
     try file.checkUnchanged()
   }
 
-  /// Each column has a name, and memory in every batch.
-  private static let mostColumns = 1_000_000
+  /// Shows the file as it was saved.
+  func show(_ bytes: any ByteSource) throws(TableError) {
+    text = try DelimitedText(bytes, options, cancel: cancel)
+    try begin()
+  }
 
   deinit { cell.deallocate() }
 
@@ -272,7 +237,7 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
       }
       number = page.numbers.upperBound
     }
-    for (column, type) in types.types.enumerated() { columns[column].type = type }
+    for (column, type) in types.types.enumerated() { text.columns[column].type = type }
   }
 
   // Ids
@@ -309,24 +274,6 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
   }
 
   private func noteUnconverted() {
-    if let remark = decoded.remark { remarks.add("encoding", remark) }
-  }
-}
-
-/// Whether the bytes of a page before a place of the file are UTF-8.
-private func isUTF8(_ page: RecordPage, upTo end: Int) -> Bool {
-  UnsafeRawBufferPointer(start: page.bytes, count: end - page.offset).isUTF8
-}
-
-extension Cells {
-  /// The cell as a name of a column: repaired where it is not UTF-8, without NUL.
-  fileprivate func name(_ page: RecordPage, _ field: Int, isLast: Bool) -> String {
-    let start = page.start(ofField: field)
-    let count = (isLast ? page.end(ofLastField: field) : page.end(ofField: field)) - start
-    var name = [UInt8](repeating: 0, count: count + 32)
-    let written = name.withUnsafeMutableBytes {
-      write(page.bytes + start, count, to: $0.baseAddress!)
-    }
-    return String(decoding: name[..<written].map { $0 == 0 ? 0xFF : $0 }, as: UTF8.self)
+    if let remark = text.decoded.remark { remarks.add("encoding", remark) }
   }
 }

@@ -1,4 +1,5 @@
 import Tabella
+import TabellaFiles
 
 /// The options of the provider, read from their texts.
 struct Options {
@@ -12,6 +13,7 @@ struct Options {
   var skip = 0
   var columns = 0
   var infersTypes = false
+  var save = SaveOptions()
 
   static let declarations: [OptionDeclaration] = [
     OptionDeclaration(
@@ -32,7 +34,7 @@ struct Options {
     OptionDeclaration(
       "types", default: "text", choices: ["text", "infer"],
       summary: "infer types whole columns and reads the whole file first"),
-  ]
+  ] + SaveOptions.declarations
 
   init(_ values: [String: String]) throws(TableError) {
     for (name, value) in values {
@@ -52,7 +54,8 @@ struct Options {
         encoding = value == "auto" ? nil : value
       case "skip": skip = try Options.number(name, value)
       case "columns": columns = try Options.number(name, value)
-      default: infersTypes = value == "infer"
+      case "types": infersTypes = value == "infer"
+      default: _ = try save.take(name, value)
       }
     }
     // A line end or the same character twice would leave no way to read the text.

@@ -12,25 +12,28 @@ public struct TextProvider: Provider {
       summary: "what starts a section: a blank line, or a heading (Markdown's #, INI's [section])"),
     OptionDeclaration(
       "encoding", default: "auto", summary: "how the bytes are text: auto or an iconv name"),
-  ]
+  ] + SaveOptions.declarations
 
   public init() {}
 
   public func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
+    var save = SaveOptions()
     for (name, value) in request.options {
       guard let option = TextProvider.options.first(where: { $0.name == name }) else {
         throw TableError(.invalidArgument, "there is no option \(name)")
       }
       try option.check(value)
+      _ = try save.take(name, value)
     }
     let encoding = request.options["encoding"].flatMap { $0 == "auto" ? nil : $0 }
     if encoding?.isEmpty == true {
       throw TableError(.invalidArgument, "option encoding cannot be empty: it must be a name")
     }
-    let file = try OpenFile(path: request.location).bytes()
+    let opened = try OpenFile(path: request.location)
+    let file = opened.bytes()
     if encoding == nil, !(try file.looksLikeText()) { return HexSource(file) }
     return try TextSource(
-      file, encoding: encoding,
+      ShownFile(path: request.location, opened, save), file, encoding: encoding,
       sectioning: request.options["sections"].flatMap(Sectioning.init) ?? .none,
       headings: HeadingStyle(fileName: request.location))
   }

@@ -14,22 +14,47 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   private static let longestPreviewLine = 1000
 
   let columns = [Column("line")]
-  private let file: any ByteSource
-  private let decoded: DecodedText
-  private let reader: RecordReader
-  private let sectioning: Sectioning
+  let shownFile: ShownFile
+  let encoding: String?
+  let sectioning: Sectioning
+  private let headings: HeadingStyle?
+  // The text as it is shown; another one after a commit.
+  private(set) var file: any ByteSource
+  private(set) var decoded: DecodedText
+  private(set) var reader: RecordReader
   private var finder: SectionFinder
-  private let cancel = CancelFlag()
+  let cancel = CancelFlag()
   private var remarks = Remarks()
 
   init(
-    _ file: any ByteSource, encoding: String?, sectioning: Sectioning, headings: HeadingStyle?
+    _ shownFile: ShownFile, _ file: any ByteSource, encoding: String?, sectioning: Sectioning,
+    headings: HeadingStyle?
   ) throws(TableError) {
+    self.shownFile = shownFile
     self.file = file
+    self.encoding = encoding
     self.sectioning = sectioning
+    self.headings = headings
     decoded = try DecodedText(file, encoding: encoding)
-    let index = RecordIndex(decoded.bytes, from: decoded.start, rules: .lines, cancel: cancel)
-    reader = RecordReader(decoded.bytes, index, rules: .lines)
+    reader = TextSource.reader(decoded, cancel)
+    finder = SectionFinder(sectioning, HeadingReader(headings))
+    if let remark = InPlaceSave.remark(on: shownFile.file.fingerprint) {
+      remarks.add("in place", remark)
+    }
+    try file.checkUnchanged()
+  }
+
+  private static func reader(_ text: DecodedText, _ cancel: CancelFlag) -> RecordReader {
+    RecordReader(
+      text.bytes, RecordIndex(text.bytes, from: text.start, rules: .lines, cancel: cancel),
+      rules: .lines)
+  }
+
+  /// Shows the file as it was saved.
+  func show(_ bytes: any ByteSource) throws(TableError) {
+    file = bytes
+    decoded = try DecodedText(bytes, encoding: encoding)
+    reader = TextSource.reader(decoded, cancel)
     finder = SectionFinder(sectioning, HeadingReader(headings))
     try file.checkUnchanged()
   }
@@ -66,7 +91,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   }
 
   /// The lines of a section, at least `minimum` of them if there are as many.
-  private func lines(
+  func lines(
     ofSection section: Int, knowing minimum: Int
   ) throws(TableError) -> Range<Int> {
     guard section >= 0 else { throw .noSection(section) }
@@ -173,7 +198,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   }
 
   /// The line of a row.
-  private func line(at path: IndexPath) throws(TableError) -> Int {
+  func line(at path: IndexPath) throws(TableError) -> Int {
     guard sectioning != .none else {
       guard path.section == 0 else { throw .noSection(path.section) }
       return path.row

@@ -40,6 +40,11 @@ public enum RowReference: Hashable, Sendable {
   case path(IndexPath)
   /// By id, wherever it is now.
   case id(String)
+
+  /// Whether it names a section by its path, not a row.
+  public var isSection: Bool {
+    if case .path(let path) = self { path.isSection } else { false }
+  }
 }
 
 /// Edits that are committed together.

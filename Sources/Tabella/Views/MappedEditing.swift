@@ -234,12 +234,6 @@ extension MappedSource: TableUndoing, TableChanges {
   }
 }
 
-extension RowReference {
-  var isSection: Bool {
-    if case .path(let path) = self { path.isSection } else { false }
-  }
-}
-
 extension TableError {
   fileprivate static let viewIsReadOnly = TableError(.readOnly, "the table is read-only")
   fileprivate static let viewHasOtherOrder = TableError(

@@ -18,7 +18,7 @@ public final class RecordReader {
   public let index: RecordIndex
   public let rules: RecordRules
   private let source: any ByteSource
-  private let sizes: Sizes
+  let sizes: Sizes
   private var text: UnsafeMutableRawBufferPointer
   private var filled = 0
   private var places: SeparatorPlaces
@@ -88,7 +88,7 @@ public final class RecordReader {
   }
 
   /// Makes the page whose first record has this number and begins at `offset`.
-  private func load(
+  func load(
     _ number: Int, at offset: Int, _ size: Int
   ) throws(TableError) -> RecordPage? {
     keep(from: offset)

@@ -1,0 +1,187 @@
+import Tabella
+import TabellaFiles
+
+// Edits of rows, as splices of the file.
+
+extension CSVSource: RecordEditing {
+  var editing: (any TableEditing)? { file.version != nil ? self : nil }
+  var moving: (any TableMoving)? { editing == nil ? nil : self }
+  var undoing: (any TableUndoing)? { editing == nil ? nil : self }
+
+  var recordsStart: (offset: Int, hasPrefix: Bool) { (text.start, text.hasPrefix) }
+
+  func checkEditable() throws(TableError) {
+    guard text.isAsStored else {
+      throw TableError(
+        .readOnly,
+        "is not stored as UTF-8 or a like encoding, and what is converted cannot be edited; convert the file with iconv"
+      )
+    }
+    guard !text.hasUnclosedHeader else {
+      throw TableError(.readOnly, "the header has a quote that is never closed; close it first")
+    }
+  }
+
+  func number(ofRow reference: RowReference) throws(TableError) -> Int {
+    let path: IndexPath
+    switch reference {
+    case .id(let id): path = try indexPath(forID: id)
+    case .path(let named): path = named
+    }
+    guard path.section == 0 else { throw .noSection(path.section) }
+    try reader.index.know(path.row.advancedUp(by: 1))
+    guard 0..<reader.index.known ~= path.row else {
+      throw .noRow(path.row, inSection: 0, of: reader.index.known)
+    }
+    return path.row
+  }
+
+  func places(of edits: RecordEdits) throws(TableError) -> [Int] {
+    if let path = edits.arrivals.first(where: { $0.target.section != 0 })?.target {
+      throw .noSection(path.section)
+    }
+    return RecordEdits.places(of: edits.arrivals.map(\.target.row), without: edits.gone)
+  }
+
+  // Cells into bytes
+
+  func record(of cells: [Int: Cell], before place: Int) throws(TableError) -> [UInt8] {
+    try check(cells)
+    guard let delimiter = text.rules.delimiter, !columns.isEmpty else {
+      throw TableError(.constraint, "there are no columns; the file has no header")
+    }
+    // Missing cells can only be left out at the end.
+    let last = columns.indices.last { cells[$0] != .some(.missing) } ?? 0
+    var record: [UInt8] = []
+    for column in 0...last {
+      if column > 0 { record.append(delimiter) }
+      record += try field(cells[column] ?? .text([]), column, near: [place - 1, place])
+    }
+    return record
+  }
+
+  func splices(
+    inRecord number: Int, setting cells: [Int: Cell]
+  ) throws(TableError) -> [RecordPlan.Splice] {
+    try check(cells)
+    guard let page = try reader.page(with: number), let delimiter = text.rules.delimiter else {
+      return []
+    }
+    let span = page.span(of: number)
+    let places = cells.keys.sorted().map { column in
+      (column, text.bounds(column, page, number).map { page.place($0) })
+    }
+    let count = min(page.fields(of: number).count, columns.count)
+    let isMissing = { (column: Int) in cells[column] == .some(.missing) }
+    var splices: [RecordPlan.Splice] = []
+    // What is missing at the end goes with its delimiters.
+    var end = count
+    while end > 1, isMissing(end - 1) { end -= 1 }
+    let kept = end < count ? page.offset + page.end(ofField: page.fields(of: number).lowerBound + end - 1) : 0
+    for (column, place) in places where column < end {
+      guard let place else { continue }
+      let old = try text.decoded.bytes.bytes(at: place.lowerBound, count: place.count)
+      let new = try field(
+        cells[column] ?? .missing, column, replacing: old, near: [number - 1, number + 1])
+      if new != old { splices.append(.init(place, new)) }
+    }
+    if end < count { splices.append(.init(kept..<span.content.upperBound, [])) }
+    let beyond = cells.keys.filter { $0 >= count && !isMissing($0) }.max()
+    if let beyond {
+      guard end == count else {
+        throw TableError(.constraint, "a cell before others cannot be missing; set it to empty text")
+      }
+      var added: [UInt8] = []
+      for column in count...beyond {
+        added.append(delimiter)
+        added += try field(cells[column] ?? .text([]), column, near: [number - 1, number + 1])
+      }
+      splices.append(.init(span.content.upperBound..<span.content.upperBound, added))
+    }
+    return splices
+  }
+
+  /// Throws what is wrong with cells, wherever they are to stand.
+  private func check(_ cells: [Int: Cell]) throws(TableError) {
+    for (column, cell) in cells {
+      guard columns.indices.contains(column) else {
+        throw TableError(.invalidArgument, "there is no column \(column)", column: column)
+      }
+      guard cell.type == nil || cell.type == columns[column].type else {
+        throw TableError(
+          .constraint, "\(columns[column].name) must be \(columns[column].type.name)",
+          column: column)
+      }
+    }
+  }
+
+  private func field(
+    _ cell: Cell, _ column: Int, replacing old: [UInt8]? = nil, near neighbours: [Int]
+  ) throws(TableError) -> [UInt8] {
+    let bytes: [UInt8]
+    switch cell {
+    case .text(let text): bytes = text
+    case .missing:
+      throw TableError(
+        .constraint, "a cell before others cannot be missing; set it to empty text",
+        column: column)
+    default: bytes = Array(cell.description.utf8)
+    }
+    let fields = Fields(text.rules)
+    var isQuoted = old.flatMap { $0.withUnsafeBytes { fields.isQuoted($0) } }
+    for neighbour in neighbours where isQuoted == nil && neighbour >= 0 {
+      guard let page = try reader.page(with: neighbour) else { continue }
+      isQuoted = text.bounds(column, page, neighbour).flatMap {
+        fields.isQuoted(UnsafeRawBufferPointer(start: page.bytes + $0.lowerBound, count: $0.count))
+      }
+    }
+    return try fields.field(bytes, isQuoted: isQuoted ?? false)
+  }
+
+  // Reading back
+
+  func checkReads(_ bytes: any ByteSource) throws(TableError) {
+    let new = try DelimitedText(bytes, options, cancel: cancel)
+    // A header without a line end may have got one.
+    guard new.isAsStored, new.decoded.start == text.decoded.start, new.rules == text.rules,
+      text.start...text.start + 2 ~= new.start
+    else {
+      throw TableError(
+        .constraint,
+        "the file would be read by other rules then; say which with -o delimiter, -o header, -o encoding"
+      )
+    }
+    let names = zip(new.columns, text.columns).allSatisfy { $0.name == $1.name }
+    guard names else {
+      throw TableError(.constraint, "the columns would have other names then")
+    }
+  }
+
+  func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError) {
+    for (column, cell) in cells {
+      let there = text.cell(column, page, 0)
+      let meant: [UInt8]?
+      switch cell {
+      case .missing: meant = nil
+      case .text(let bytes): meant = bytes
+      default: meant = Array(cell.description.utf8)
+      }
+      guard there == meant else {
+        throw TableError(
+          .constraint, "the cell would not read back as it was set; nothing was changed",
+          column: column)
+      }
+    }
+  }
+
+  func changes(of batch: EditBatch, _ edits: RecordEdits) -> [ChangeBatch.Change]? {
+    edits.changes(of: batch)
+  }
+}
+
+extension RecordPage {
+  /// A range of ``bytes`` as a range of the text.
+  func place(_ range: Range<Int>) -> Range<Int> {
+    offset + range.lowerBound..<offset + range.upperBound
+  }
+}

@@ -1,0 +1,127 @@
+import Tabella
+import TabellaFiles
+
+/// A delimited text as it was found to be: its rules, its columns, and where its records are.
+struct DelimitedText {
+  /// Each column has a name, and memory in every batch.
+  private static let mostColumns = 1_000_000
+
+  let file: any ByteSource
+  let decoded: DecodedText
+  let rules: RecordRules
+  let cells: Cells
+  let reader: RecordReader
+  /// Where the first row begins.
+  let start: Int
+  var columns: [Column]
+  /// Whether a quote that the header opens is never closed.
+  private(set) var hasUnclosedHeader = false
+  /// What is worth a remark, each of a kind.
+  private(set) var remarks: [(kind: String, message: String)] = []
+
+  init(_ file: any ByteSource, _ options: Options, cancel: CancelFlag) throws(TableError) {
+    self.file = file
+    decoded = try DecodedText(file, encoding: options.encoding)
+    let text = decoded.bytes
+    var sniffer = try Sniffer(text, from: decoded.start, skip: options.skip)
+    var rules = RecordRules(
+      quote: options.quote, escape: options.escape, endsAtCarriageReturn: true)
+    let separator = sniffer.takeSeparatorLine()
+    // What is found out must not be what something else already is.
+    let usable = separator.flatMap { $0 == rules.quote || $0 == rules.escape ? nil : $0 }
+    rules.delimiter = options.delimiter ?? usable
+    if rules.delimiter == nil { rules.delimiter = try sniffer.delimiter(rules) }
+    self.rules = rules
+    let cells = Cells(rules)
+    self.cells = cells
+
+    // The header is a record like any other; the rows begin behind it.
+    let first = RecordReader(
+      text, RecordIndex(text, from: sniffer.start, rules: rules), rules: rules)
+    let header = try first.page(with: 0)
+    var names: [String] = []
+    var start = sniffer.start
+    if let header, options.hasHeader {
+      let fields = header.fields(of: 0)
+      guard fields.count <= DelimitedText.mostColumns else {
+        throw TableError(
+          .constraint,
+          "the header has \(fields.count) cells; a table has at most \(DelimitedText.mostColumns) columns (is the delimiter right? see -o delimiter, -o header=false)"
+        )
+      }
+      names = fields.map { cells.name(header, $0, isLast: $0 == fields.last) }
+      start = header.numbers.count > 1 ? header.offset(of: 1) : header.end
+      if !isUTF8(header, upTo: start) {
+        remarks.append(
+          (
+            "header",
+            "the header is not UTF-8, its names are repaired; if it is Latin-1, say -o encoding=latin1"
+          ))
+      }
+      if header.isUnclosed, header.numbers.count == 1 {
+        hasUnclosedHeader = true
+        remarks.append(("quote", "the header: a quote is never closed"))
+      }
+    }
+    // Without a header the surplus of a row that is wider still stays in its last cell.
+    let width = min(
+      DelimitedText.mostColumns,
+      max(header?.fields(of: 0).count ?? 0, try sniffer.width(rules), options.columns))
+    columns = (0..<width).map { index in
+      Column(
+        index < names.count && !names[index].isEmpty ? names[index] : "column \(index + 1)")
+    }
+    self.start = start
+    let index = RecordIndex(text, from: start, rules: rules, cancel: cancel)
+    reader = RecordReader(text, index, rules: rules)
+  }
+
+  /// Whether something stands before the first row, a header for one.
+  var hasPrefix: Bool { start > decoded.start }
+
+  /// Whether the bytes are a file's, so that places in the text are places in the file.
+  var isAsStored: Bool { decoded.bytes === file && file.version != nil }
+
+  /// Where the field of a column lies in a page: at its separator or with the record it ends, and the
+  /// last column goes on to the end of the record. Nil if the record has none.
+  func bounds(_ column: Int, _ page: RecordPage, _ record: Int) -> Range<Int>? {
+    let fields = page.fields(of: record)
+    let field = fields.lowerBound + column
+    guard field < fields.upperBound else { return nil }
+    let isLast = column == columns.count - 1 || field + 1 == fields.upperBound
+    return page.start(ofField: field)..<(
+      isLast ? page.end(ofLastField: fields.upperBound - 1) : page.end(ofField: field))
+  }
+
+  /// A cell as its row shows it; nil if the record has none for the column.
+  func cell(_ column: Int, _ page: RecordPage, _ record: Int) -> [UInt8]? {
+    guard let bounds = bounds(column, page, record) else { return nil }
+    let fields = page.fields(of: record)
+    if column == columns.count - 1, fields.count > columns.count {
+      return Array(UnsafeRawBufferPointer(start: page.bytes + bounds.lowerBound, count: bounds.count))
+    }
+    var cell = [UInt8](repeating: 0, count: bounds.count + 32)
+    let count = cell.withUnsafeMutableBytes {
+      cells.write(page.bytes + bounds.lowerBound, bounds.count, to: $0.baseAddress!)
+    }
+    return Array(cell.prefix(count))
+  }
+}
+
+/// Whether the bytes of a page before a place of the file are UTF-8.
+private func isUTF8(_ page: RecordPage, upTo end: Int) -> Bool {
+  UnsafeRawBufferPointer(start: page.bytes, count: end - page.offset).isUTF8
+}
+
+extension Cells {
+  /// The cell as a name of a column: repaired where it is not UTF-8, without NUL.
+  fileprivate func name(_ page: RecordPage, _ field: Int, isLast: Bool) -> String {
+    let start = page.start(ofField: field)
+    let count = (isLast ? page.end(ofLastField: field) : page.end(ofField: field)) - start
+    var name = [UInt8](repeating: 0, count: count + 32)
+    let written = name.withUnsafeMutableBytes {
+      write(page.bytes + start, count, to: $0.baseAddress!)
+    }
+    return String(decoding: name[..<written].map { $0 == 0 ? 0xFF : $0 }, as: UTF8.self)
+  }
+}
