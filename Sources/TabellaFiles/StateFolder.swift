@@ -7,7 +7,8 @@ public func stateFolder() -> [UInt8]? {
     guard let value = getenv(variable), value[0] == CChar(UInt8(ascii: "/")) else { return nil }
     return Array(UnsafeRawBufferPointer(start: value, count: strlen(value)))
   }
-  let state = absolute("XDG_STATE_HOME") ?? absolute("HOME").map { $0 + Array("/.local/state".utf8) }
+  let state =
+    absolute("XDG_STATE_HOME") ?? absolute("HOME").map { $0 + Array("/.local/state".utf8) }
   return state.map { $0 + Array("/tabella".utf8) }
 }
 

@@ -67,29 +67,38 @@ extension CSVSource: RecordEditing {
     guard let page = try reader.page(with: number), let delimiter = text.rules.delimiter else {
       return []
     }
+    // Taken down at once: writing a field may look at another page.
     let span = page.span(of: number)
-    let places = cells.keys.sorted().map { column in
-      (column, text.bounds(column, page, number).map { page.place($0) })
+    let old = cells.keys.sorted().compactMap { column in
+      text.bounds(column, page, number).map { bounds in
+        (
+          column: column, place: page.place(bounds), cell: text.cell(column, page, number),
+          field: Array(page.part(bounds))
+        )
+      }
     }
-    let count = min(page.fields(of: number).count, columns.count)
+    let fields = page.fields(of: number)
+    let count = min(fields.count, columns.count)
     let isMissing = { (column: Int) in cells[column] == .some(.missing) }
-    var splices: [RecordPlan.Splice] = []
     // What is missing at the end goes with its delimiters.
     var end = count
     while end > 1, isMissing(end - 1) { end -= 1 }
-    let kept = end < count ? page.offset + page.end(ofField: page.fields(of: number).lowerBound + end - 1) : 0
-    for (column, place) in places where column < end {
-      guard let place else { continue }
-      let old = try text.decoded.bytes.bytes(at: place.lowerBound, count: place.count)
-      let new = try field(
-        cells[column] ?? .missing, column, replacing: old, near: [number - 1, number + 1])
-      if new != old { splices.append(.init(place, new)) }
+    let kept = end < count ? page.offset + page.end(ofField: fields.lowerBound + end - 1) : 0
+
+    var splices: [RecordPlan.Splice] = []
+    for old in old where old.column < end {
+      let new = cells[old.column] ?? .missing
+      guard old.cell != bytes(of: new) else { continue }
+      let field = try field(
+        new, old.column, replacing: old.field, near: [number - 1, number + 1])
+      splices.append(.init(old.place, field))
     }
     if end < count { splices.append(.init(kept..<span.content.upperBound, [])) }
     let beyond = cells.keys.filter { $0 >= count && !isMissing($0) }.max()
     if let beyond {
       guard end == count else {
-        throw TableError(.constraint, "a cell before others cannot be missing; set it to empty text")
+        throw TableError(
+          .constraint, "a cell before others cannot be missing; set it to empty text")
       }
       var added: [UInt8] = []
       for column in count...beyond {
@@ -115,24 +124,29 @@ extension CSVSource: RecordEditing {
     }
   }
 
+  /// A cell as the file has it, but for quotes; nil if it is missing.
+  private func bytes(of cell: Cell) -> [UInt8]? {
+    switch cell {
+    case .missing: nil
+    case .text(let text): text
+    default: Array(cell.description.utf8)
+    }
+  }
+
   private func field(
     _ cell: Cell, _ column: Int, replacing old: [UInt8]? = nil, near neighbours: [Int]
   ) throws(TableError) -> [UInt8] {
-    let bytes: [UInt8]
-    switch cell {
-    case .text(let text): bytes = text
-    case .missing:
+    guard let bytes = bytes(of: cell) else {
       throw TableError(
         .constraint, "a cell before others cannot be missing; set it to empty text",
         column: column)
-    default: bytes = Array(cell.description.utf8)
     }
     let fields = Fields(text.rules)
     var isQuoted = old.flatMap { $0.withUnsafeBytes { fields.isQuoted($0) } }
     for neighbour in neighbours where isQuoted == nil && neighbour >= 0 {
       guard let page = try reader.page(with: neighbour) else { continue }
       isQuoted = text.bounds(column, page, neighbour).flatMap {
-        fields.isQuoted(UnsafeRawBufferPointer(start: page.bytes + $0.lowerBound, count: $0.count))
+        fields.isQuoted(page.part($0))
       }
     }
     return try fields.field(bytes, isQuoted: isQuoted ?? false)
@@ -159,14 +173,7 @@ extension CSVSource: RecordEditing {
 
   func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError) {
     for (column, cell) in cells {
-      let there = text.cell(column, page, 0)
-      let meant: [UInt8]?
-      switch cell {
-      case .missing: meant = nil
-      case .text(let bytes): meant = bytes
-      default: meant = Array(cell.description.utf8)
-      }
-      guard there == meant else {
+      guard text.cell(column, page, 0) == bytes(of: cell) else {
         throw TableError(
           .constraint, "the cell would not read back as it was set; nothing was changed",
           column: column)
@@ -183,5 +190,10 @@ extension RecordPage {
   /// A range of ``bytes`` as a range of the text.
   func place(_ range: Range<Int>) -> Range<Int> {
     offset + range.lowerBound..<offset + range.upperBound
+  }
+
+  /// Some of the bytes.
+  fileprivate func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: bytes + range.lowerBound, count: range.count)
   }
 }

@@ -89,8 +89,9 @@ struct DelimitedText {
     let field = fields.lowerBound + column
     guard field < fields.upperBound else { return nil }
     let isLast = column == columns.count - 1 || field + 1 == fields.upperBound
-    return page.start(ofField: field)..<(
-      isLast ? page.end(ofLastField: fields.upperBound - 1) : page.end(ofField: field))
+    return page.start(
+      ofField: field)..<(isLast
+      ? page.end(ofLastField: fields.upperBound - 1) : page.end(ofField: field))
   }
 
   /// A cell as its row shows it; nil if the record has none for the column.
@@ -98,7 +99,8 @@ struct DelimitedText {
     guard let bounds = bounds(column, page, record) else { return nil }
     let fields = page.fields(of: record)
     if column == columns.count - 1, fields.count > columns.count {
-      return Array(UnsafeRawBufferPointer(start: page.bytes + bounds.lowerBound, count: bounds.count))
+      return Array(
+        UnsafeRawBufferPointer(start: page.bytes + bounds.lowerBound, count: bounds.count))
     }
     var cell = [UInt8](repeating: 0, count: bounds.count + 32)
     let count = cell.withUnsafeMutableBytes {

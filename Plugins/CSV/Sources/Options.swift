@@ -15,26 +15,27 @@ struct Options {
   var infersTypes = false
   var save = SaveOptions()
 
-  static let declarations: [OptionDeclaration] = [
-    OptionDeclaration(
-      "header", .boolean, default: "true", summary: "whether the first record names the columns"),
-    OptionDeclaration(
-      "delimiter", default: "auto",
-      summary: "what separates cells: a character, tab, comma, semicolon, pipe, space or auto"),
-    OptionDeclaration(
-      "quote", default: "\"", summary: "what encloses cells that hold separators, or none"),
-    OptionDeclaration(
-      "escape", default: "none", summary: "a character that makes the next one plain, or none"),
-    OptionDeclaration(
-      "encoding", default: "auto", summary: "how the bytes are text: auto or an iconv name"),
-    OptionDeclaration(
-      "skip", .integer, default: "0", summary: "lines to leave out at the start"),
-    OptionDeclaration(
-      "columns", .integer, default: "0", summary: "at least this many columns"),
-    OptionDeclaration(
-      "types", default: "text", choices: ["text", "infer"],
-      summary: "infer types whole columns and reads the whole file first"),
-  ] + SaveOptions.declarations
+  static let declarations: [OptionDeclaration] =
+    [
+      OptionDeclaration(
+        "header", .boolean, default: "true", summary: "whether the first record names the columns"),
+      OptionDeclaration(
+        "delimiter", default: "auto",
+        summary: "what separates cells: a character, tab, comma, semicolon, pipe, space or auto"),
+      OptionDeclaration(
+        "quote", default: "\"", summary: "what encloses cells that hold separators, or none"),
+      OptionDeclaration(
+        "escape", default: "none", summary: "a character that makes the next one plain, or none"),
+      OptionDeclaration(
+        "encoding", default: "auto", summary: "how the bytes are text: auto or an iconv name"),
+      OptionDeclaration(
+        "skip", .integer, default: "0", summary: "lines to leave out at the start"),
+      OptionDeclaration(
+        "columns", .integer, default: "0", summary: "at least this many columns"),
+      OptionDeclaration(
+        "types", default: "text", choices: ["text", "infer"],
+        summary: "infer types whole columns and reads the whole file first"),
+    ] + SaveOptions.declarations
 
   init(_ values: [String: String]) throws(TableError) {
     for (name, value) in values {

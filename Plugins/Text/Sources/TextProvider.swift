@@ -6,13 +6,15 @@ import TabellaSDK
 public struct TextProvider: Provider {
   public static let id = "text"
   public static let version = "0.1.0"
-  public static let options: [OptionDeclaration] = [
-    OptionDeclaration(
-      "sections", default: "none", choices: Sectioning.allCases.map(\.rawValue),
-      summary: "what starts a section: a blank line, or a heading (Markdown's #, INI's [section])"),
-    OptionDeclaration(
-      "encoding", default: "auto", summary: "how the bytes are text: auto or an iconv name"),
-  ] + SaveOptions.declarations
+  public static let options: [OptionDeclaration] =
+    [
+      OptionDeclaration(
+        "sections", default: "none", choices: Sectioning.allCases.map(\.rawValue),
+        summary: "what starts a section: a blank line, or a heading (Markdown's #, INI's [section])"
+      ),
+      OptionDeclaration(
+        "encoding", default: "auto", summary: "how the bytes are text: auto or an iconv name"),
+    ] + SaveOptions.declarations
 
   public init() {}
 

@@ -69,7 +69,7 @@ public struct RecordPlan {
       guard !span.isUnclosed else { throw RecordPlan.isUnclosed(number) }
       edited.append(EditedRange(span.content, digest: span.digest))
       guard let set = edits.sets[number] else {
-        units[number] = Unit(span, [.old(span.content)])
+        units[number] = Unit(span, span.content.isEmpty ? [] : [.old(span.content)])
         continue
       }
       var pieces = PieceTable()
@@ -145,7 +145,8 @@ public struct RecordPlan {
     if let span = try reader.span(of: number) { return span.content.lowerBound }
     guard number == reader.index.known else {
       throw TableError(
-        .notFound, "there is no place for a row behind row \(number - 1); there are \(reader.index.known)")
+        .notFound,
+        "there is no place for a row behind row \(number - 1); there are \(reader.index.known)")
     }
     guard try reader.span(of: number - 1)?.isUnclosed != true else {
       throw RecordPlan.isUnclosed(number - 1)
@@ -156,10 +157,8 @@ public struct RecordPlan {
   /// Puts a part of the old text out that no edit touches.
   private mutating func putOut(_ range: Range<Int>) throws(TableError) {
     guard !range.isEmpty else { return }
-    let isAfterReturn = try endLine() == .carriageReturn
-    if isAfterReturn, try bytes.bytes(at: range.lowerBound, count: 1) == [10] {
-      table.append(new: [10])
-    }
+    try endLine()
+    try part(from: bytes.bytes(at: range.lowerBound, count: 1).first)
     table.append(old: range)
     isArrival = false
   }
@@ -168,10 +167,7 @@ public struct RecordPlan {
     _ unit: Unit, near: Int, isArrival: Bool
   ) throws(TableError) {
     try endLine()
-    if unit.content.isEmpty, unit.lineEnd == .lineFeed, try lastByte() == 13 {
-      // Else the two line ends would be one.
-      table.append(new: [10])
-    }
+    if unit.content.isEmpty { try part(from: unit.lineEnd.bytes.first) }
     let start = table.size
     for piece in unit.content {
       switch piece {
@@ -184,26 +180,28 @@ public struct RecordPlan {
     self.isArrival = isArrival
   }
 
-  /// Ends the record that was put out last, since another comes; returns how, if that was needed.
-  @discardableResult
-  private mutating func endLine() throws(TableError) -> LineEnd? {
+  /// Keeps a CR that ended a record from becoming one line end with a LF that comes to follow it.
+  private mutating func part(from next: UInt8?) throws(TableError) {
+    guard reader.rules.endsAtCarriageReturn, next == 10 else { return }
+    if try lastByte() == 13 { table.append(new: [10]) }
+  }
+
+  /// Ends the record that was put out last, since another comes.
+  private mutating func endLine() throws(TableError) {
     if let (lineEnd, old, near) = held {
       held = nil
       guard lineEnd == .none else {
         table.append(old: old)
-        return lineEnd
+        return
       }
-      let end = try self.lineEnd(near: near)
-      table.append(new: end.bytes)
-      return end
+      table.append(new: try self.lineEnd(near: near).bytes)
+      return
     }
     // The text as it was up to its end, which may be in the middle of a line.
     guard case .old(let range) = table.pieces.last, range.upperBound == size, try isOpen() else {
-      return nil
+      return
     }
-    let end = try lineEnd(near: reader.index.known)
-    table.append(new: end.bytes)
-    return end
+    table.append(new: try lineEnd(near: reader.index.known).bytes)
   }
 
   /// Ends the text.

@@ -59,5 +59,7 @@ extension RecordReader {
   }
 
   /// The record that begins at a place, wherever others begin: for a reader of its own.
-  public func page(at offset: Int) throws(TableError) -> RecordPage? { try load(0, at: offset, sizes.first) }
+  public func page(at offset: Int) throws(TableError) -> RecordPage? {
+    try load(0, at: offset, sizes.first)
+  }
 }

@@ -41,7 +41,8 @@ enum FileAttributes {
       let result = value.withUnsafeBytes { bytes in
         var nothing: UInt8 = 0
         return withUnsafePointer(to: &nothing) {
-          tabella_system_set_attribute(new, name, bytes.baseAddress ?? UnsafeRawPointer($0), bytes.count)
+          tabella_system_set_attribute(
+            new, name, bytes.baseAddress ?? UnsafeRawPointer($0), bytes.count)
         }
       }
       guard result == 0 else { throw kept("its attribute \(name.shown)", -result) }

@@ -18,7 +18,8 @@ public struct InPlaceSave {
 
   /// What to say of a file whose last such save was interrupted; nil if none was.
   public static func remark(on fingerprint: Fingerprint) -> String? {
-    guard let path = try? KeptBytes.path(of: fingerprint), path.withCString({ access($0, F_OK) }) == 0
+    guard let path = try? KeptBytes.path(of: fingerprint),
+      path.withCString({ access($0, F_OK) }) == 0
     else { return nil }
     return
       "an in-place save was interrupted and may have left it half written; the bytes from before are in \(text(path)): copy them back or remove them, then edit"
