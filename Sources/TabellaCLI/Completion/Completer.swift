@@ -72,7 +72,7 @@ struct Completer {
     case .providerOption:
       offerProviderOptions(typed, line, offer)
       found.isOpen = !typed.contains("=")
-    case .column, .columns, .sortColumns, .sectionColumn, .filter:
+    case .column, .columns, .sortColumns, .sectionColumn, .filter, .assignment:
       guard let columns = table(of: line, isShaped: false)?.source.columns else { return }
       let candidates = ColumnCandidates(columns)
       for (value, meaning) in candidates.values(kind, typed) { offer(value, meaning) }

@@ -34,7 +34,7 @@ struct PartialLine {
         try? spec.apply(&invocation, Argument([]))
         return
       }
-      guard let value else {
+      guard let value = value ?? spec.fallback.map({ Argument(Array($0.utf8)) }) else {
         pending = spec
         return
       }

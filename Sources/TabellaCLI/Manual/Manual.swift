@@ -47,7 +47,7 @@ enum Manual {
 
   private static func term(of spec: OptionSpec) -> Term {
     Term(
-      name: spec.names.joined(separator: ", ") + (spec.argument.map { " \($0)" } ?? ""),
+      name: spec.usage,
       meaning: spec.detail.isEmpty ? spec.summary : "\(spec.summary). \(spec.detail)")
   }
 

@@ -15,6 +15,8 @@ enum Completion: Hashable, Sendable {
   /// Columns of the table that the command line names: one, a list, a list with `:desc`, one with
   /// a class of groups, one with an operator.
   case column, columns, sortColumns, sectionColumn, filter
+  /// `COLUMN=` of that table.
+  case assignment
   /// Titles of that table's sections and of its index.
   case sectionTitle, indexTitle
 }
