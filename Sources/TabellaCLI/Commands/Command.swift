@@ -26,8 +26,8 @@ struct Command: Sendable {
 /// The commands there are. A new one is an entry here and a file beside this one.
 enum CommandTable {
   static let commands: [Command] = [
-    .show, .count, .export, .describe, .set, .insert, .delete, .move, .providers, .help, .completions,
-    .complete,
+    .show, .count, .export, .describe, .set, .insert, .delete, .move, .apply, .undo, .log,
+    .providers, .help, .completions, .complete,
   ]
 
   static let version = "0.1.0"

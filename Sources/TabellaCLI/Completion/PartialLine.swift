@@ -59,7 +59,7 @@ struct PartialLine {
       let value =
         command.operandValues.indices.contains(number)
         ? command.operandValues[number] : command.operandValues.last
-      return value == .location || value == .subject ? operand : nil
+      return value == .location || value == .subject || value == .receipt ? operand : nil
     }
   }
 }

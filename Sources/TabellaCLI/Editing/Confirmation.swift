@@ -20,10 +20,10 @@ struct Confirmation {
     try show(Array(rows.prefix(shownRows)), columns, display)
     if count > shownRows { Messages.put("and \(count - shownRows) more\n") }
     let isLarge = count > mostRows
-    Messages.put(
-      isLarge ? "\(question) Type the number of rows to do it: " : "\(question) [y/N] ")
     // What was typed before the question is no answer to it.
     tcflush(0, TCIFLUSH)
+    Messages.put(
+      isLarge ? "\(question) Type the number of rows to do it: " : "\(question) [y/N] ")
     let answer = readAnswer().lowercased()
     guard isLarge ? answer == "\(count)" : answer == "y" || answer == "yes" else {
       throw Failure(

@@ -26,6 +26,8 @@ struct EditReport {
   let isDryRun: Bool
   /// Whether what was done can be taken back; for a dry run not known.
   let isUndoable: Bool
+  /// What a dry run of an undo would take back.
+  var summary: String?
 
   /// Writes it and returns the exit status; throws if something was not done.
   func write(
@@ -74,11 +76,11 @@ struct EditReport {
         status: isSame ? .of(TableError(code, "")) : .failed, subject: subject, code: code.name,
         message: "nothing \(isDryRun ? "would be" : "was") done: \(reasons)")
     }
-    let verb = isDryRun ? "would be done" : "done"
+    let (not, yes) = isDryRun ? ("would not be done", "would be done") : ("not done", "done")
     return Failure(
       status: .failed, subject: subject, code: isSame ? code.name : "partial",
       message:
-        "\(notDone.count) of \(items.count) edits not \(verb): \(reasons); \(verb): \(list(done, \.name))"
+        "\(notDone.count) of \(items.count) edits \(not): \(reasons); \(yes): \(list(done, \.name))"
     )
   }
 
@@ -86,11 +88,12 @@ struct EditReport {
 
   /// An edit of a dry run and what the provider says of it.
   private func line(_ item: Item) -> SafeText {
-    var line = item.edit.map { description(of: $0, item.before) } ?? "\(subject)"
+    var line = item.edit.map { description(of: $0, item.before) } ?? summary ?? subject
     if let message = item.outcome.message ?? item.outcome.code?.name {
       line += item.outcome.code == nil ? " (\(message))" : " (refused: \(message))"
     }
-    return "\(line)\n"
+    let safe = SafeText(line)
+    return "\(safe)\n"
   }
 
   private func description(of edit: PlannedEdit, _ before: RowCells?) -> String {

@@ -8,6 +8,8 @@ enum Completion: Hashable, Sendable {
   case location
   /// A location or a provider.
   case subject
+  /// A location or the receipt of an edit.
+  case receipt
   case command
   case provider
   /// `KEY=VALUE` of an option that a provider declared.
