@@ -12,7 +12,8 @@ let strictC: [CSetting] = [
 /// Only the entry is visible, and the library is never unmapped.
 let providerLinking: [LinkerSetting] = [
   .unsafeFlags([
-    "-use-ld=lld", "-Xlinker", "--version-script=Plugins/provider.map", "-Xlinker", "-z", "-Xlinker",
+    "-use-ld=lld", "-Xlinker", "--version-script=Plugins/provider.map", "-Xlinker", "-z",
+    "-Xlinker",
     "nodelete",
   ])
 ]

@@ -10,7 +10,7 @@ public final class DurableFile {
   private let folder: Int32
   private let file: Int32
   /// The name until it is written, if it must have one.
-  private var temporaryName: [UInt8]?
+  private var temporaryName: [CChar]?
 
   /// Makes a file without content, readable and writable by its owner only.
   ///
@@ -18,16 +18,16 @@ public final class DurableFile {
   /// with `.denied`, `.readOnly`, `.notFound` or `.io`.
   public init(in folder: [UInt8], room: Int) throws(TableError) {
     let what = "a file in \(String(decoding: folder, as: UTF8.self)) cannot be made"
-    let directory = withPath(folder) { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    let directory = folder.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard directory >= 0 else { throw .system(errno, what) }
-    var descriptor = tabella_system_make_nameless(directory)
-    var name: [UInt8]?
-    if descriptor == -EOPNOTSUPP || descriptor == -EISDIR || descriptor == -ENOENT {
-      let random = UInt64.random(in: .min ... .max)
-      let made = Array(".\(String(random, radix: 16)).tmp".utf8)
-      descriptor = withPath(made) {
-        openat(directory, $0, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-      }
+    // The way from a nameless file to a name leads through /proc.
+    var descriptor =
+      access("/proc/self/fd", X_OK) == 0 ? tabella_system_make_nameless(directory) : -EOPNOTSUPP
+    var name: [CChar]?
+    if [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(-descriptor) {
+      let made = TemporaryFile.randomName()
+      descriptor = openat(
+        directory, made, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       if descriptor < 0 { descriptor = -errno } else { name = made }
     }
     guard descriptor >= 0 else {
@@ -45,7 +45,7 @@ public final class DurableFile {
   }
 
   deinit {
-    if let temporaryName { _ = withPath(temporaryName) { unlinkat(folder, $0, 0) } }
+    if let temporaryName { unlinkat(folder, temporaryName, 0) }
     close(file)
     close(folder)
   }
@@ -68,22 +68,15 @@ public final class DurableFile {
     guard ftruncate(file, off_t(bytes.count)) == 0, fsync(file) == 0 else {
       throw .system(errno, what)
     }
-    let result = withPath(Array(name.utf8)) { name in
-      guard let temporaryName else { return tabella_system_name(file, folder, name) }
-      return withPath(temporaryName) {
+    let result =
+      temporaryName.map {
         tabella_system_rename(folder, $0, folder, name, TABELLA_RENAME_NO_REPLACE)
-      }
-    }
+      } ?? tabella_system_name(file, folder, name)
     guard result != -EEXIST else { throw TableError(.conflict, "\(name) exists") }
     guard result == 0 else { throw .system(-result, what) }
     temporaryName = nil
     guard fsync(folder) == 0 else { throw .system(errno, what) }
   }
-}
-
-/// Calls `body` with a path as C has it.
-private func withPath<R>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> R) -> R {
-  (path.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { body($0.baseAddress!) }
 }
 
 extension [UInt8] {

@@ -33,7 +33,9 @@ public struct Ledger: Provider {
 }
 
 final class LedgerSource: ProviderSource {
-  private typealias Section = (header: String?, footer: String?, indexTitle: String?, rows: [[Cell]])
+  private typealias Section = (
+    header: String?, footer: String?, indexTitle: String?, rows: [[Cell]]
+  )
 
   private(set) var columns: [Column] = []
   private let path: [UInt8]
@@ -102,7 +104,8 @@ final class LedgerSource: ProviderSource {
   }
 
   private static func digest(_ bytes: [UInt8]) -> String {
-    String(bytes.reduce(14_695_981_039_346_656_037 as UInt64) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 },
+    String(
+      bytes.reduce(14_695_981_039_346_656_037 as UInt64) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 },
       radix: 16)
   }
 
@@ -240,7 +243,8 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
         RowRequest(
           section: section, first: 0, count: 1 << 20, columns: Array(columns.indices)))
       for row in 0..<batch.rowCount {
-        text += batch.row(row).map { $0 == .missing ? "\\N" : $0.description }
+        text +=
+          batch.row(row).map { $0 == .missing ? "\\N" : $0.description }
           .joined(separator: "\t") + "\n"
       }
     }
@@ -254,7 +258,8 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
 
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
     let parts = receipt.split(separator: 10, maxSplits: 1)
-    guard parts.count == 2, String(decoding: parts[0], as: UTF8.self) == LedgerSource.digest(content)
+    guard parts.count == 2,
+      String(decoding: parts[0], as: UTF8.self) == LedgerSource.digest(content)
     else { throw TableError(.conflict, "the file is no longer as the receipt says") }
     let (before, from) = (content, version())
     if !isDryRun {

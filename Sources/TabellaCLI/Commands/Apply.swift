@@ -55,7 +55,7 @@ extension Command {
       guard !file.bytes.contains(0), !file.bytes.isEmpty else {
         throw TableError(.invalidArgument, "is no name of a file")
       }
-      let descriptor = withPath(file.bytes[...]) { open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
+      let descriptor = file.bytes.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
       guard descriptor >= 0 else { throw .system(errno, "cannot be opened") }
       defer { close(descriptor) }
       return try readAll(descriptor)

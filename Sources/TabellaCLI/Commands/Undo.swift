@@ -1,5 +1,6 @@
 import Glibc
 import Tabella
+import TabellaFiles
 import TabellaHost
 import TabellaTerminal
 
@@ -50,11 +51,14 @@ extension Command {
     }
     let isDone = result.outcomes.allSatisfy { $0.code == nil }
     let summary = "undo of \(receipt.id)\(receipt.undoes == nil ? ": \(receipt.summary)" : "")"
-    let kept = try !isDone ? nil : keeping.map { keeping throws(Failure) in
-      try keeping.keep(
-        result, by: source, provider: receipt.provider, place: receipt.place,
-        options: receipt.options, summary: summary, undoes: receipt.id)
-    }
+    let kept =
+      try !isDone
+      ? nil
+      : keeping.map { keeping throws(Failure) in
+        try keeping.keep(
+          result, by: source, provider: receipt.provider, place: receipt.place,
+          options: receipt.options, summary: summary, undoes: receipt.id)
+      }
     let report = EditReport(
       subject: subject, provider: receipt.provider, from: result.changes.from?.token,
       to: result.changes.to?.token,
@@ -104,7 +108,7 @@ extension Command {
   private static func open(
     _ receipt: Receipt, _ subject: String
   ) throws(Failure) -> any TableDataSource {
-    if let folder = receipt.place.folder, withPath(folder[...], { chdir($0) }) != 0 {
+    if let folder = receipt.place.folder, folder.withCString({ chdir($0) }) != 0 {
       throw .of(
         .system(errno, "\(String(decoding: folder, as: UTF8.self)) cannot be gone to"),
         subject: subject)

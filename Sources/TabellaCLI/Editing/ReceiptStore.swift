@@ -15,43 +15,20 @@ struct ReceiptStore {
   let folder: [UInt8]
   var path: String { String(decoding: folder, as: UTF8.self) }
 
-  /// Finds the folder, which need not be there. By the XDG specification a path that is not absolute
-  /// counts as none.
+  /// Finds the folder, which need not be there.
   init() throws(Failure) {
-    func absolute(_ name: String) -> [UInt8]? {
-      guard let value = getenv(name) else { return nil }
-      let bytes = UnsafeRawBufferPointer(start: value, count: strlen(value)).map { $0 }
-      return bytes.first == UInt8(ascii: "/") ? bytes : nil
-    }
-    guard
-      let state = absolute("XDG_STATE_HOME")
-        ?? absolute("HOME").map({ $0 + Array("/.local/state".utf8) })
-    else {
+    guard let state = stateFolder() else {
       throw Failure(
         status: .failed, subject: "receipts", code: "io",
         message: "there is no place for them: neither XDG_STATE_HOME nor HOME is an absolute path")
     }
-    folder = state + Array("/tabella/receipts".utf8)
+    folder = state + Array("/receipts".utf8)
   }
 
   /// Takes room for a receipt, before what it is for is done.
   func reserve() throws(TableError) -> DurableFile {
-    try makeFolder(folder[...])
+    try makeFolders(folder)
     return try DurableFile(in: folder, room: ReceiptStore.room)
-  }
-
-  /// Makes a folder, and those that it is in, for their owner alone.
-  private func makeFolder(_ path: ArraySlice<UInt8>) throws(TableError) {
-    if withPath(path, { mkdir($0, 0o700) }) == 0 || errno == EEXIST { return }
-    let reason = errno
-    let parent = path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)]
-    guard reason == ENOENT, !parent.isEmpty else {
-      throw .system(reason, "\(String(decoding: path, as: UTF8.self)) cannot be made")
-    }
-    try makeFolder(parent)
-    guard withPath(path, { mkdir($0, 0o700) }) == 0 || errno == EEXIST else {
-      throw .system(errno, "\(String(decoding: path, as: UTF8.self)) cannot be made")
-    }
   }
 
   /// Keeps a receipt. The oldest give way to it.
@@ -61,7 +38,7 @@ struct ReceiptStore {
     try file.write(text + [10], name: receipt.id.text + ReceiptStore.suffix)
     guard let ids = try? ids() else { return }
     for old in ids.dropFirst(ReceiptStore.limit) {
-      _ = withPath(path(of: old)[...]) { unlink($0) }
+      _ = path(of: old).withCString { unlink($0) }
     }
   }
 
@@ -71,7 +48,7 @@ struct ReceiptStore {
 
   /// The receipts that there are, the newest first.
   func ids() throws(Failure) -> [ReceiptID] {
-    guard let stream = withPath(folder[...], { opendir($0) }) else {
+    guard let stream = folder.withCString({ opendir($0) }) else {
       if errno == ENOENT { return [] }
       throw .of(.system(errno, "cannot be read"), subject: path)
     }
@@ -98,13 +75,14 @@ struct ReceiptStore {
         return try Receipt(parsing: text, id: id)
       } catch {
         throw TableError(
-          .io, "the receipt is damaged: \(error.message); it is \(path)/\(id)\(ReceiptStore.suffix)")
+          .io, "the receipt is damaged: \(error.message); it is \(path)/\(id)\(ReceiptStore.suffix)"
+        )
       }
     }
   }
 
   private func content(of id: ReceiptID) throws(TableError) -> [UInt8] {
-    let descriptor = withPath(path(of: id)[...]) {
+    let descriptor = path(of: id).withCString {
       open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     }
     guard descriptor >= 0 else {
@@ -166,11 +144,7 @@ private func workingDirectory() -> [UInt8]? {
 
 /// The path without links and dots; nil if nothing is there.
 private func realPath(_ path: ArraySlice<UInt8>) -> [UInt8]? {
-  guard let found = withPath(path, { realpath($0, nil) }) else { return nil }
+  guard let found = Array(path).withCString({ realpath($0, nil) }) else { return nil }
   defer { free(found) }
   return UnsafeRawBufferPointer(start: found, count: strlen(found)).map { $0 }
-}
-
-func withPath<R>(_ path: ArraySlice<UInt8>, _ body: (UnsafePointer<CChar>) -> R) -> R {
-  (path.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { body($0.baseAddress!) }
 }

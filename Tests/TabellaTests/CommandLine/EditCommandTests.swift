@@ -26,8 +26,12 @@ import Testing
     // In views.
     (["set", "0", "count=9", "--sort", "count:desc"], "Ada\t1\nBob\t9\nCy\t\\N\n"),
     (["set", "0", "count=9", "--filter", "name = Cy"], "Ada\t1\nBob\t2\nCy\t9\n"),
-    (["delete", "1", "--yes", "--search", "a", "--sort", "name:desc"], "Ada\t1\nBob\t2\nCy\t\\N\n"),
-    (["insert", "1:end", "name=New", "--section-by", "count"], "Ada\t1\nBob\t2\nCy\t\\N\nNew\t2\n"),
+    (
+      ["delete", "1", "--yes", "--search", "a", "--sort", "name:desc"], "Ada\t1\nBob\t2\nCy\t\\N\n"
+    ),
+    (
+      ["insert", "1:end", "name=New", "--section-by", "count"], "Ada\t1\nBob\t2\nCy\t\\N\nNew\t2\n"
+    ),
     (["set", "0", "name=B", "--section-by", "count", "--section", "1"], "Ada\t1\nB\t2\nCy\t\\N\n"),
   ])
   func edits(_ arguments: [String], _ after: String) throws {
@@ -80,7 +84,9 @@ import Testing
     (["set", "a.ledger", "0", "cuont=1"], 2, "did you mean count?"),
     (["set", "a.ledger", "0", "count=x"], 2, "count must be an integer, not x"),
     (["set", "a.ledger", "0", "count=1", "count=2"], 2, "count is given twice"),
-    (["set", "a.ledger", "0", "name=A", "--backup"], 2, "--backup: provider ledger has no such way"),
+    (
+      ["set", "a.ledger", "0", "name=A", "--backup"], 2, "--backup: provider ledger has no such way"
+    ),
     (["set", "a.ledger", "0", "name=A", "--in-place"], 2, "--in-place: provider ledger"),
     (["set", "a.ledger", "0", "name=A", "--backup="], 2, "the suffix is empty"),
     (["set", "a.ledger", "0", "name=A", "--yes=no"], 2, "--yes takes no value"),
@@ -104,14 +110,26 @@ import Testing
     (["move", "a.ledger", "0", "1", "--sort", "name"], 4, "not the table's own"),
     (["move", "a.ledger", "0", "1", "-o", "refuse=Ada"], 4, "row 0:0 cannot be moved"),
     (["set", "a.ledger", "id:Ada", "name=A", "-o", "ids=false"], 4, "rows have no ids"),
-    (["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada"], 4, "nothing was done: row 0:0: it is refused"),
-    (["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "code=5"], 5, "nothing was done"),
-    (["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "code=8"], 1, "nothing was done"),
+    (
+      ["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada"], 4,
+      "nothing was done: row 0:0: it is refused"
+    ),
+    (
+      ["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "code=5"], 5,
+      "nothing was done"
+    ),
+    (
+      ["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "code=8"], 1,
+      "nothing was done"
+    ),
     (["set", "a.ledger", "0", "name=A", "-o", "fails=5"], 5, "it fails, as it was told"),
     (["set", "a.ledger", "0", "name=A", "-o", "fails=6"], 4, "it fails, as it was told"),
     (["set", "a.ledger", "0", "name=A", "-o", "fails=8"], 1, "it fails, as it was told"),
     (["set", "a.ledger", "0", "name=A", "--if-version", "x"], 5, "nothing was done"),
-    (["set", "a.ledger", "0", "name=A", "--if-version", "x", "-o", "versions=false"], 4, "has no versions"),
+    (
+      ["set", "a.ledger", "0", "name=A", "--if-version", "x", "-o", "versions=false"], 4,
+      "has no versions"
+    ),
   ])
   func refusals(_ arguments: [String], _ status: Int32, _ says: String) throws {
     let result = try ledgers.tabella(arguments)
@@ -197,10 +215,14 @@ import Testing
     #expect(try dry("set", "a.ledger", "2", "count=5") == "set row 0:2: count null -> 5\n")
     #expect(
       try dry("delete", "a.ledger", "0", "id:Bob")
-        == "delete row 0:0: name \"Ada\", count 1\ndelete row 0:1 (id:Bob): name \"Bob\", count 2\n")
-    #expect(try dry("insert", "a.ledger", "end", "name=\u{7}") == "insert row 0:3: name \"\\u0007\"\n")
-    #expect(try dry("move", "a.ledger", "0", "end") == "move row 0:0 to 0:2: name \"Ada\", count 1\n")
-    let refused = try ledgers.tabella("delete", "a.ledger", "0", "1", "--dry-run", "-o", "refuse=Ada")
+        == "delete row 0:0: name \"Ada\", count 1\ndelete row 0:1 (id:Bob): name \"Bob\", count 2\n"
+    )
+    #expect(
+      try dry("insert", "a.ledger", "end", "name=\u{7}") == "insert row 0:3: name \"\\u0007\"\n")
+    #expect(
+      try dry("move", "a.ledger", "0", "end") == "move row 0:0 to 0:2: name \"Ada\", count 1\n")
+    let refused = try ledgers.tabella(
+      "delete", "a.ledger", "0", "1", "--dry-run", "-o", "refuse=Ada")
     #expect(refused.status == 1 && refused.text.contains("(refused: it is refused)"))
     #expect(refused.errors.contains("1 of 2 edits would not be done: row 0:0"))
     let document = try jsonObject(dry("set", "a.ledger", "0", "name=B", "--json"))
@@ -229,7 +251,8 @@ import Testing
   @Test(arguments: [
     (["set", "0", "name=A"], 4), (["delete", "0", "--yes"], 4), (["delete", "id:Bob", "--yes"], 0),
     (["set", "id:Bob", "name=A", "--yes"], 0), (["insert", "end", "name=A"], 0),
-    (["insert", "0:end", "name=A"], 0), (["insert", "0", "name=A"], 4), (["move", "id:Bob", "0"], 4),
+    (["insert", "0:end", "name=A"], 0), (["insert", "0", "name=A"], 4),
+    (["move", "id:Bob", "0"], 4),
     (["move", "id:Bob", "end"], 0), (["set", "0", "name=A", "--sort", "name", "--yes"], 4),
     (["set", "0", "name=A", "--dry-run"], 0),
   ])
@@ -242,8 +265,10 @@ import Testing
       #expect(result.errors.contains("id:ID") && result.errors.contains("--if-version"))
       #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
       let document = try jsonObject(
-        ledgers.tabella(["show", "a.ledger", "--json"] + words.filter { $0 == "--sort" || $0 == "name" })
-          .text)
+        ledgers.tabella(
+          ["show", "a.ledger", "--json"] + words.filter { $0 == "--sort" || $0 == "name" }
+        )
+        .text)
       let version = try #require(document["version"] as? String)
       #expect(try ledgers.tabella(words + ["--if-version", version]).status == 0)
     }

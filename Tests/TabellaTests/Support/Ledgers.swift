@@ -44,7 +44,8 @@ struct Ledgers {
     ].merging(more) { $1 }
   }
 
-  func tabella(_ arguments: String..., environment: [String: String] = [:]) throws -> ProgramResult {
+  func tabella(_ arguments: String..., environment: [String: String] = [:]) throws -> ProgramResult
+  {
     try tabella(arguments, environment: environment)
   }
 
