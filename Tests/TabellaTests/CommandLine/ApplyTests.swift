@@ -54,7 +54,7 @@ import Testing
     #expect(ledgers.receiptNames.isEmpty)
   }
 
-  @Test(arguments: [
+  private static let wrongLines: [(String, String)] = [
     ("{", "line 3: column 2: a key is missing"), ("7", "must be a JSON object"),
     ("{} {}", "column 4: something follows"), ("{}", "\"op\" is missing"),
     (#"{"op":"sett","row":"0","cells":{}}"#, "did you mean set?"),
@@ -77,7 +77,9 @@ import Testing
     (#"{"op":"set","row":"0","cells":{"name":1}}"#, "name must be text, not 1"),
     (#"{"op":"set","row":"0","cells":{"name":{"base64":"A"}}}"#, "name must be text"),
     (#"{"op":"set","row":"0","row":"1","cells":{}}"#, "the key \"row\" is repeated"),
-  ])
+  ]
+
+  @Test(arguments: wrongLines)
   func lines(_ line: String, _ says: String) throws {
     let good = #"{"op":"delete","row":"1"}"#
     let result = try apply("\(good)\n\n\(line)\n\(good)")
@@ -88,7 +90,7 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
   }
 
-  @Test(arguments: [
+  private static let refused: [([String], Int32, String)] = [
     (["apply"], 2, "a location is missing"), (["apply", "a.ledger"], 2, "a FILE is missing"),
     (["apply", "a.ledger", "x", "y"], 2, "y is not expected"),
     (["apply", "a.ledger", "absent"], 1, "absent: cannot be opened"),
@@ -99,7 +101,9 @@ import Testing
     (["apply", "a.ledger", "moves.jsonl", "-o", "moves=false"], 4, "cannot be moved"),
     (["apply", "a.ledger", "far.jsonl"], 1, "there is no row 9"),
     (["apply", "a.ledger", "twice.jsonl"], 2, "row 0:1 is named twice"),
-  ])
+  ]
+
+  @Test(arguments: refused)
   func refusals(_ arguments: [String], _ status: Int32, _ says: String) throws {
     try ledgers.folder.write("edits.jsonl", #"{"op":"delete","row":"1"}"#)
     try ledgers.folder.write("moves.jsonl", #"{"op":"move","row":"1","to":"end"}"#)

@@ -10,7 +10,7 @@ import Testing
 
   init() throws { ledgers = try Ledgers() }
 
-  @Test(arguments: [
+  private static let edited: [([String], String)] = [
     (["set", "1", "count=5"], "Ada\t1\nBob\t5\nCy\t\\N\n"),
     (["set", "0:1", "count=", "name="], "Ada\t1\n\t\\N\nCy\t\\N\n"),
     (["set", "id:Cy", "count=-3", "name=a=b"], "Ada\t1\nBob\t2\na=b\t-3\n"),
@@ -33,7 +33,9 @@ import Testing
       ["insert", "1:end", "name=New", "--section-by", "count"], "Ada\t1\nBob\t2\nCy\t\\N\nNew\t2\n"
     ),
     (["set", "0", "name=B", "--section-by", "count", "--section", "1"], "Ada\t1\nB\t2\nCy\t\\N\n"),
-  ])
+  ]
+
+  @Test(arguments: edited)
   func edits(_ arguments: [String], _ after: String) throws {
     var words = arguments
     words.insert("a.ledger", at: 1)
@@ -72,7 +74,7 @@ import Testing
   }
 
   /// Whatever is refused leaves the table and the receipts as they were.
-  @Test(arguments: [
+  private static let refused: [([String], Int32, String)] = [
     // The command line.
     (["set"], 2, "a location is missing"), (["set", "a.ledger"], 2, "a ROW is missing"),
     (["set", "a.ledger", "0"], 2, "a COLUMN=VALUE is missing"),
@@ -130,7 +132,9 @@ import Testing
       ["set", "a.ledger", "0", "name=A", "--if-version", "x", "-o", "versions=false"], 4,
       "has no versions"
     ),
-  ])
+  ]
+
+  @Test(arguments: refused)
   func refusals(_ arguments: [String], _ status: Int32, _ says: String) throws {
     let result = try ledgers.tabella(arguments)
     #expect(result.status == status && result.output.isEmpty, "\(arguments): \(result.errors)")
@@ -248,14 +252,16 @@ import Testing
 
   // Orders that change by themselves
 
-  @Test(arguments: [
+  private static let positions: [([String], Int32)] = [
     (["set", "0", "name=A"], 4), (["delete", "0", "--yes"], 4), (["delete", "id:Bob", "--yes"], 0),
     (["set", "id:Bob", "name=A", "--yes"], 0), (["insert", "end", "name=A"], 0),
     (["insert", "0:end", "name=A"], 0), (["insert", "0", "name=A"], 4),
     (["move", "id:Bob", "0"], 4),
     (["move", "id:Bob", "end"], 0), (["set", "0", "name=A", "--sort", "name", "--yes"], 4),
     (["set", "0", "name=A", "--dry-run"], 0),
-  ])
+  ]
+
+  @Test(arguments: positions)
   func positionsWhereTheOrderChanges(_ arguments: [String], _ status: Int32) throws {
     var words = arguments + ["-o", "volatile=true"]
     words.insert("a.ledger", at: 1)

@@ -102,7 +102,7 @@ import Testing
     #expect(ledgers.receiptNames.count == 1)
   }
 
-  @Test(arguments: [
+  private static let refused: [([String], Int32, String)] = [
     ([], 2, "a location or a receipt is missing"), (["a.ledger", "b"], 2, "b is not expected"),
     (["a.ledger"], 1, "there is no receipt of an edit of it"),
     (["b.ledger"], 1, "No such file"), (["-"], 2, "standard input cannot be edited"),
@@ -111,7 +111,9 @@ import Testing
     (["receipt:20261121T150733.000000Z-1f3a9C"], 2, "is no receipt"),
     (["receipt:20261321T150733.000000Z-1f3a9c"], 2, "is no receipt"),
     (["receipt:20261121T150733.000000Z-1f3a9c.json"], 2, "is no receipt"),
-  ])
+  ]
+
+  @Test(arguments: refused)
   func undoRefuses(_ arguments: [String], _ status: Int32, _ says: String) throws {
     let result = try ledgers.tabella(["undo"] + arguments)
     #expect(result.status == status && result.errors.contains(says), "\(result.errors)")
