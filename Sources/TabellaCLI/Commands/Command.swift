@@ -4,7 +4,7 @@ import TabellaHost
 /// A command of `tabella`: everything that help, the manual and the completions say of it.
 struct Command: Sendable {
   let name: String
-  /// The operands, as the help writes them; the last one may be repeated if they end with `…`.
+  /// The operands, as the help writes them; the last one may be repeated if they end with `…` or `…]`.
   let operands: String
   /// What each operand is, for the shells' completions.
   var operandValues: [Completion] = []

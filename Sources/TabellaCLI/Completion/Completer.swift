@@ -146,7 +146,8 @@ struct Completer {
     guard !invocation.operands.isEmpty, invocation.operands.allSatisfy(Completer.mayBeOpened) else {
       return nil
     }
-    // Neither the titles nor the columns depend on these.
+    // Neither the titles nor the columns depend on these, or on how edits are saved.
+    for name in invocation.savingOptions.keys { invocation.options[name] = nil }
     (invocation.columns, invocation.sort) = (nil, nil)
     (invocation.section, invocation.atIndex) = (nil, nil)
     if !isShaped {

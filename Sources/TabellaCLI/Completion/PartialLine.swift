@@ -50,7 +50,8 @@ struct PartialLine {
   var operandValue: Completion {
     let number = invocation.operands.count
     if command.operandValues.indices.contains(number) { return command.operandValues[number] }
-    return command.operands.hasSuffix("…") ? command.operandValues.last ?? .none : .none
+    let repeats = command.operands.hasSuffix("…") || command.operands.hasSuffix("…]")
+    return repeats ? command.operandValues.last ?? .none : .none
   }
 
   /// The locations before the cursor.

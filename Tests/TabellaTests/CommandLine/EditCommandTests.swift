@@ -186,7 +186,7 @@ import Testing
 
   @Test func valuesHaveTheTypesOfTheirColumns() throws {
     let file = try ledgers.folder.write(
-      "t.ledger", "text:text real:real open:boolean day:date raw:binary a:text a=b:text\nx\t\\N\n")
+      "t.ledger", "text:text real:real open:boolean day:date raw:binary a:text a=b:text\n")
     func cells(_ assignments: String...) throws -> [String: Any] {
       let result = try ledgers.tabella(["insert", file, "0", "--dry-run", "--json"] + assignments)
       #expect(result.status == 0, "\(result.errors)")
@@ -330,7 +330,8 @@ import Testing
   /// The rows on standard error are as safe as those on standard output.
   @Test func confirmationIsSafe() throws {
     try ledgers.folder.write("a.ledger", "na\u{1B}me:text\nA\u{1B}[31md\u{202E}a\n")
-    let shown = try ledgers.onTerminal(["delete", "a.ledger", "0"], answers: [("[y/N] ", "n")])
+    let shown = try ledgers.onTerminal(
+      ["delete", "a.ledger", "0", "-o", "ids=false"], answers: [("[y/N] ", "n")])
     #expect(shown.status == 1 && !shown.bytes.contains(0x1B))
     #expect(!shown.text.contains("\u{202E}"))
   }

@@ -242,7 +242,7 @@ import Testing
         switch Int.random(in: 0..<4, using: &random) {
         case 0: text[at] = UInt8.random(in: 0...255, using: &random)
         case 1: text.remove(at: at)
-        case 2: text.insert(contentsOf: good[..<at].suffix(9), at: at)
+        case 2: text.insert(contentsOf: good.prefix(at).suffix(9), at: at)
         default: text.swapAt(at, Int.random(in: 0..<text.count, using: &random))
         }
       }

@@ -13,7 +13,8 @@ struct Ledgers {
 
   init() throws {
     folder = try TemporaryFolder()
-    file = try folder.write("a.ledger", Ledgers.three)
+    // As the working directory says it.
+    file = try folder.write("a.ledger", Ledgers.three).replacingOccurrences(of: "//", with: "/")
     let options = [
       "volatile:boolean", "read-only:boolean", "moves:boolean", "undoes:boolean", "ids:boolean",
       "versions:boolean", "refuse:text", "code:integer", "remark:text", "lies:boolean",
