@@ -9,6 +9,15 @@ let strictC: [CSetting] = [
   .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=hidden"]),
 ]
 
+/// Only the entry is visible, and the library is never unmapped.
+let providerLinking: [LinkerSetting] = [
+  .unsafeFlags([
+    "-use-ld=lld", "-Xlinker", "--version-script=Plugins/provider.map", "-Xlinker", "-z",
+    "-Xlinker",
+    "nodelete",
+  ])
+]
+
 /// A shipped provider: its logic, which tests import, and the entry alone, which makes the library
 /// (two entries could not be linked into one test process).
 struct Plugin {
@@ -27,14 +36,7 @@ struct Plugin {
       name: "\(name)Entry",
       dependencies: ["CTabella", "TabellaSDK", .byName(name: "Tabella\(name)")],
       path: "Plugins/\(name)/Entry", swiftSettings: strict,
-      // Only the entry is visible, and the library is never unmapped.
-      linkerSettings: [
-        .unsafeFlags([
-          "-use-ld=lld", "-Xlinker", "--version-script=Plugins/provider.map", "-Xlinker", "-z",
-          "-Xlinker",
-          "nodelete",
-        ])
-      ])
+      linkerSettings: providerLinking)
   }
 
   var product: Product {
@@ -56,6 +58,8 @@ let package = Package(
     .library(name: "TabellaSDK", targets: ["TabellaSDK"]),
     .library(name: "TabellaHost", targets: ["TabellaHost"]),
     .library(name: "TabellaConformance", targets: ["TabellaConformance"]),
+    // For tests only: not installed.
+    .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
   ] + plugins.map(\.product),
   targets: [
     // Ground
@@ -99,6 +103,9 @@ let package = Package(
       ],
       swiftSettings: strict),
     // Tests
+    .target(
+      name: "Ledger", dependencies: ["CTabella", "TabellaSDK"], path: "Tests/Ledger",
+      swiftSettings: strict, linkerSettings: providerLinking),
     .executableTarget(
       name: "tabella-bench", path: "Tests/Bench", exclude: ["Floors", "Helpers"],
       swiftSettings: strict),

@@ -34,7 +34,10 @@ extension [UInt8] {
 
 extension Cell {
   /// The value of a type that text stands for, if it does: what ``description`` writes is read back.
-  init?(_ text: [UInt8], as type: ColumnType) {
+  ///
+  /// Integers and reals as Swift reads them, `true` and `false`, dates as RFC 3339 (a day alone too),
+  /// binary in hexadecimal; text is any bytes.
+  public init?(_ text: [UInt8], as type: ColumnType) {
     let string = String(decoding: text, as: UTF8.self)
     switch type {
     case .text: self = .text(text)

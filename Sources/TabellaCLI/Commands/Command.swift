@@ -4,7 +4,7 @@ import TabellaHost
 /// A command of `tabella`: everything that help, the manual and the completions say of it.
 struct Command: Sendable {
   let name: String
-  /// The operands, as the help writes them; the last one may be repeated if they end with `…`.
+  /// The operands, as the help writes them; the last one may be repeated if they end with `…` or `…]`.
   let operands: String
   /// What each operand is, for the shells' completions.
   var operandValues: [Completion] = []
@@ -26,7 +26,8 @@ struct Command: Sendable {
 /// The commands there are. A new one is an entry here and a file beside this one.
 enum CommandTable {
   static let commands: [Command] = [
-    .show, .count, .export, .describe, .providers, .help, .completions, .complete,
+    .show, .count, .export, .describe, .set, .insert, .delete, .move, .apply, .undo, .log,
+    .providers, .help, .completions, .complete,
   ]
 
   static let version = "0.1.0"

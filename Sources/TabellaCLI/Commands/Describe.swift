@@ -264,12 +264,10 @@ func rowPath(
       return try identity.indexPath(forID: String(text.dropFirst(3)))
     }
   }
-  let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
-  guard parts.count <= 2, let row = parts.last ?? nil,
-    let section = parts.count == 2 ? parts[0] : 0,
-    row >= 0, section >= 0
-  else { throw .usage("\(text) is no row; write ROW, SECTION:ROW or id:ID", command: "describe") }
-  return IndexPath(section: section, row: row)
+  guard case .place(let section, let row)? = RowArgument(text) else {
+    throw .usage("\(text) is no row; write ROW, SECTION:ROW or id:ID", command: "describe")
+  }
+  return IndexPath(section: section ?? 0, row: row)
 }
 
 /// A cell's value as JSON, exact.

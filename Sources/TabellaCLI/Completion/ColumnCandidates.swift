@@ -17,6 +17,7 @@ struct ColumnCandidates {
     case .sortColumns: list(typed) { _ in [":desc", ":asc"] }
     case .sectionColumn: alone(typed) { classes(of: $0) }
     case .filter: conditions(typed)
+    case .assignment: names.names.indices.map { ("\(names.names[$0])=", meaning(of: $0)) }
     default: alone(typed) { _ in [] }
     }
   }

@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaHost
+import TabellaTerminal
 
 /// Finds what fits at the cursor of a command line that is being typed. Never fails: what cannot be
 /// known is not offered.
@@ -60,7 +61,8 @@ struct Completer {
       for command in CommandTable.shown { offer(command.name, command.summary) }
     case .path: found.files = start.count
     case .provider: for entry in providers { offer(entry.id, entry.summary) }
-    case .location, .subject:
+    case .location, .subject, .receipt:
+      if kind == .receipt { for (id, edits) in receipts { offer("receipt:\(id)", edits) } }
       if kind == .subject { for entry in providers { offer(entry.id, entry.summary) } }
       for provider in providers {
         for scheme in provider.schemes { offer("\(scheme):", provider.summary) }
@@ -72,7 +74,7 @@ struct Completer {
     case .providerOption:
       offerProviderOptions(typed, line, offer)
       found.isOpen = !typed.contains("=")
-    case .column, .columns, .sortColumns, .sectionColumn, .filter:
+    case .column, .columns, .sortColumns, .sectionColumn, .filter, .assignment:
       guard let columns = table(of: line, isShaped: false)?.source.columns else { return }
       let candidates = ColumnCandidates(columns)
       for (value, meaning) in candidates.values(kind, typed) { offer(value, meaning) }
@@ -86,6 +88,17 @@ struct Completer {
 
   private var providers: [Manifest] { host.catalogue.entries.map(\.manifest) }
   private var schemes: Set<String> { Set(providers.flatMap(\.schemes)) }
+
+  /// The newest receipts that can be used, with what was done.
+  private var receipts: [(ReceiptID, String)] {
+    guard let store = try? ReceiptStore(), let ids = try? store.ids() else { return [] }
+    return ids.prefix(50).compactMap { id in
+      guard let receipt = try? store.receipt(id), receipt.receipt != nil else { return nil }
+      let location = String(decoding: receipt.place.location, as: UTF8.self)
+      // It names columns and a file, which may hold anything.
+      return (id, SafeText("\(receipt.summary), \(location)").string)
+    }
+  }
 
   private func offerProviderOptions(
     _ typed: String, _ line: PartialLine, _ offer: (String, String) -> Void
@@ -133,7 +146,8 @@ struct Completer {
     guard !invocation.operands.isEmpty, invocation.operands.allSatisfy(Completer.mayBeOpened) else {
       return nil
     }
-    // Neither the titles nor the columns depend on these.
+    // Neither the titles nor the columns depend on these, or on how edits are saved.
+    for name in invocation.savingOptions.keys { invocation.options[name] = nil }
     (invocation.columns, invocation.sort) = (nil, nil)
     (invocation.section, invocation.atIndex) = (nil, nil)
     if !isShaped {

@@ -34,7 +34,7 @@ struct PartialLine {
         try? spec.apply(&invocation, Argument([]))
         return
       }
-      guard let value else {
+      guard let value = value ?? spec.fallback.map({ Argument(Array($0.utf8)) }) else {
         pending = spec
         return
       }
@@ -50,7 +50,8 @@ struct PartialLine {
   var operandValue: Completion {
     let number = invocation.operands.count
     if command.operandValues.indices.contains(number) { return command.operandValues[number] }
-    return command.operands.hasSuffix("…") ? command.operandValues.last ?? .none : .none
+    let repeats = command.operands.hasSuffix("…") || command.operands.hasSuffix("…]")
+    return repeats ? command.operandValues.last ?? .none : .none
   }
 
   /// The locations before the cursor.
@@ -59,7 +60,7 @@ struct PartialLine {
       let value =
         command.operandValues.indices.contains(number)
         ? command.operandValues[number] : command.operandValues.last
-      return value == .location || value == .subject ? operand : nil
+      return value == .location || value == .subject || value == .receipt ? operand : nil
     }
   }
 }

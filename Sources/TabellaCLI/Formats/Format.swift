@@ -143,3 +143,33 @@ func base64(_ bytes: UnsafeRawBufferPointer) -> String {
   }
   return String(decoding: text, as: UTF8.self)
 }
+
+/// The bytes that base64 stands for (RFC 4648, section 4, with its padding); nil if it is none.
+func bytes(base64 text: String) -> [UInt8]? {
+  let text = Array(text.utf8)
+  guard text.count % 4 == 0 else { return nil }
+  let padding = text.reversed().prefix(2).prefix { $0 == UInt8(ascii: "=") }.count
+  var bytes: [UInt8] = []
+  bytes.reserveCapacity(text.count / 4 * 3)
+  var bits: UInt32 = 0
+  for (index, character) in text.dropLast(padding).enumerated() {
+    let digit: UInt8
+    switch character {
+    case 65...90: digit = character - 65
+    case 97...122: digit = character - 97 + 26
+    case 48...57: digit = character - 48 + 52
+    case UInt8(ascii: "+"): digit = 62
+    case UInt8(ascii: "/"): digit = 63
+    default: return nil
+    }
+    bits = bits << 6 | UInt32(digit)
+    // Each digit but the first of four completes a byte.
+    if index % 4 > 0 {
+      let rest = UInt32(6 - 2 * (index % 4))
+      bytes.append(UInt8(truncatingIfNeeded: bits >> rest))
+    }
+  }
+  // What the last digit has beyond the last byte must be nothing.
+  let rest = UInt32(2 * padding)
+  return bits & (1 << rest - 1) == 0 ? bytes : nil
+}

@@ -22,7 +22,9 @@ struct JSONFormat: Format {
     JSONValue.append(string: table.table.provider, to: &text)
     text += Array(",\"location\":".utf8)
     let locations = table.table.tables.map { JSONValue.string($0.location.description) }
-    (locations.count == 1 ? locations[0] : .array(locations)).append(to: &text)
+    // A table of ours has no location, but a name.
+    let location = locations.count > 1 ? .array(locations) : locations.first
+    (location ?? .string(table.table.subject)).append(to: &text)
     text += Array(",\"version\":".utf8)
     (version.map { JSONValue.string($0.token) } ?? .null).append(to: &text)
     text += Array(",\"capabilities\":".utf8)

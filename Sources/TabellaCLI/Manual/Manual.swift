@@ -47,7 +47,7 @@ enum Manual {
 
   private static func term(of spec: OptionSpec) -> Term {
     Term(
-      name: spec.names.joined(separator: ", ") + (spec.argument.map { " \($0)" } ?? ""),
+      name: spec.usage,
       meaning: spec.detail.isEmpty ? spec.summary : "\(spec.summary). \(spec.detail)")
   }
 
@@ -76,8 +76,9 @@ enum Manual {
     Term(
       name: "ROW",
       meaning: """
-        `SECTION:ROW`, both counted from 0; a number alone is a row of section 0; `id:ID` is the row \
-        with that id
+        `SECTION:ROW`, both counted from 0 in the table as the options show it; a number alone is a row of \
+        section 0, or of the one that `--section` chose; `id:ID` is the row with that id. Where a row is put, \
+        `SECTION:end` and `end` are behind the last one
         """),
     Term(
       name: "COLUMN",
@@ -115,6 +116,12 @@ enum Manual {
       name: "XDG_DATA_HOME",
       meaning: """
         the directory of which `tabella/providers` is looked through last; `~/.local/share` if it is \
+        not set
+        """),
+    Term(
+      name: "XDG_STATE_HOME",
+      meaning: """
+        the directory of which `tabella/receipts` keeps the receipts of edits; `~/.local/state` if it is \
         not set
         """),
     Term(

@@ -8,6 +8,8 @@ enum Completion: Hashable, Sendable {
   case location
   /// A location or a provider.
   case subject
+  /// A location or the receipt of an edit.
+  case receipt
   case command
   case provider
   /// `KEY=VALUE` of an option that a provider declared.
@@ -15,6 +17,8 @@ enum Completion: Hashable, Sendable {
   /// Columns of the table that the command line names: one, a list, a list with `:desc`, one with
   /// a class of groups, one with an operator.
   case column, columns, sortColumns, sectionColumn, filter
+  /// `COLUMN=` of that table.
+  case assignment
   /// Titles of that table's sections and of its index.
   case sectionTitle, indexTitle
 }

@@ -6,6 +6,9 @@ struct OptionSpec: Sendable {
   let names: [String]
   /// What it takes, for the help; nil if it takes nothing.
   let argument: String?
+  /// What stands for an argument that is left out; nil if it must be given. One that may be left out is
+  /// attached: `--backup=.old`.
+  var fallback: String?
   let summary: String
   /// More than the summary says, if one must know it.
   var detail = ""
@@ -15,6 +18,16 @@ struct OptionSpec: Sendable {
   var repeats = false
   /// Applies the option with its argument (empty if it takes none). Throws what is wrong with it.
   let apply: @Sendable (inout Invocation, Argument) throws(Failure) -> Void
+
+  /// Whether the next word is its argument, if none is attached.
+  var takesNextWord: Bool { argument != nil && fallback == nil }
+
+  /// Its names and what it takes, as the help writes them.
+  var usage: String {
+    let names = names.joined(separator: ", ")
+    guard let argument else { return names }
+    return fallback == nil ? "\(names) \(argument)" : "\(names)[=\(argument)]"
+  }
 }
 
 /// What a command is to do, as its options and operands say.
@@ -39,6 +52,14 @@ struct Invocation {
   var hasSectionColumn = false
   var display = DisplayOptions()
   var loads = false
+  /// Edit without asking.
+  var isConfirmed = false
+  var isDryRun = false
+  /// The version that rows were seen at.
+  var ifVersion: String?
+  /// The provider's options that say how an edit is saved, with the options of the command line that
+  /// stand for them.
+  var savingOptions: [String: String] = [:]
   /// The characters at which bash ends a word, for its completions.
   var bashBreaks: [UInt8]?
 
@@ -73,7 +94,9 @@ struct Invocation {
         throw .usage("there is no option \(name)\(hint)", command: command)
       }
       var value = Argument([])
-      if spec.argument != nil {
+      if let fallback = spec.fallback {
+        value = attached ?? Argument(Array(fallback.utf8))
+      } else if spec.argument != nil {
         guard let given = attached ?? rest.popFirst() else {
           throw .usage("\(name) wants \(spec.argument ?? "a value")", command: command)
         }

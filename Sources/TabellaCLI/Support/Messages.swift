@@ -14,7 +14,8 @@ enum Messages {
     put("tabella: \(subject)\(message)\n")
   }
 
-  private static func put(_ text: SafeText) {
+  /// Writes text as it is, without a line end of its own.
+  static func put(_ text: SafeText) {
     Progress.end()
     send(text)
   }

@@ -4,7 +4,8 @@ import TabellaTerminal
 
 /// Standard output, buffered; what does not fit on a terminal's screen goes to the pager.
 final class Output {
-  private(set) var screen = Screen()
+  private(set) var screen: Screen
+  private let descriptor: Int32
   private static let capacity = 1 << 17
   private let buffer = UnsafeMutableRawBufferPointer.allocate(
     byteCount: Output.capacity, alignment: 64)
@@ -16,7 +17,11 @@ final class Output {
   private var lines = 0
   private var lineLength = 0
 
-  init() {}
+  /// Standard output, or what another descriptor leads to.
+  init(descriptor: Int32 = 1) {
+    self.descriptor = descriptor
+    screen = Screen(descriptor: descriptor)
+  }
 
   deinit { buffer.deallocate() }
 
@@ -143,7 +148,7 @@ final class Output {
     var sent = 0
     while sent < bytes.count {
       let result = Glibc.write(
-        pager?.input ?? 1, bytes.baseAddress! + sent, bytes.count - sent)
+        pager?.input ?? descriptor, bytes.baseAddress! + sent, bytes.count - sent)
       if result >= 0 {
         sent += result
       } else if errno == EPIPE {

@@ -17,11 +17,12 @@ struct Screen {
   var palette: Palette
   var hasLinks: Bool
 
-  init() {
-    isTerminal = isatty(1) == 1
+  /// What a descriptor, standard output unless another is named, is shown on.
+  init(descriptor: Int32 = 1) {
+    isTerminal = isatty(descriptor) == 1
     var size = winsize()
     // Some pseudo-terminals have no size.
-    let isSized = isTerminal && ioctl(1, UInt(TIOCGWINSZ), &size) == 0
+    let isSized = isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
     width =
       isTerminal
       ? isSized && size.ws_col > 0 ? Int(size.ws_col) : environmentNumber("COLUMNS") ?? 80 : nil

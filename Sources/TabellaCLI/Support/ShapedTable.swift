@@ -18,10 +18,12 @@ struct ShapedTable {
   let start: IndexPath
 
   /// What messages are about: the location, or all of them.
-  var subject: String { tables.map(\.location.description).joined(separator: " ") }
+  let subject: String
 
   /// The provider, or `joined`.
-  var provider: String { tables.count == 1 ? tables[0].manifest.id : "joined" }
+  var provider: String {
+    tables.isEmpty ? "tabella" : tables.count == 1 ? tables[0].manifest.id : "joined"
+  }
 
   /// The table that a section comes from, if several are joined and it comes from one.
   func table(ofSection section: Int) throws(TableError) -> OpenedTable? {
@@ -31,8 +33,9 @@ struct ShapedTable {
   }
 
   /// A table of ours, all of it.
-  init(_ source: any TableDataSource) {
+  init(_ source: any TableDataSource, name: String = "table") {
     self.source = source
+    subject = name
     tables = []
     joined = nil
     columns = Array(source.columns.indices)
@@ -58,6 +61,7 @@ struct ShapedTable {
     self.tables = tables
     hasChosenColumns = invocation.columns != nil
     let subject = tables.map(\.location.description).joined(separator: " ")
+    self.subject = subject
     do throws(Failure) {
       let shape = try Shape(tables, invocation, subject: subject)
       source = shape.source

@@ -92,6 +92,7 @@ import Testing
       let rows = String(repeating: "Ada,1815,London\nGrace,1906,New York\n", count: 600)
       try folder.write(name, "name,born,city\n" + rows)
     }
+    try folder.write("edits.jsonl", #"{"op":"set","row":"0:5","cells":{"born":"1816"}}"#)
     try folder.write("README.md", "# About\na\n# Install\nb\n# Use\nc\n")
     try FileManager.default.createDirectory(
       atPath: folder.path + "/src", withIntermediateDirectories: true)
@@ -107,10 +108,14 @@ import Testing
       #expect(line.hasPrefix("tabella "))
       let result = try run(
         "/bin/sh", ["-c", line],
-        environment: ["PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8"],
-        directory: folder.path)
-      // An example that writes a file says nothing; `>` in quotes is a filter's.
-      let saysSomething = !result.output.isEmpty || line.contains(" > data")
+        environment: [
+          "PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8",
+          "XDG_STATE_HOME": "\(folder.path)/state",
+        ], directory: folder.path)
+      // An example that writes a file says nothing; `>` in quotes is a filter's. An edit says on
+      // standard error what it did.
+      let saysSomething =
+        !result.output.isEmpty || line.contains(" > data") || result.errors.contains(": done: ")
       #expect(result.status == 0 && saysSomething, "\(line): \(result.errors)")
     }
   }

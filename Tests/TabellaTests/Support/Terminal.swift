@@ -12,10 +12,13 @@ struct Shown: Sendable {
 
 /// Runs a program with a terminal of this size as its standard output and error, to its end.
 ///
-/// Unless the environment says otherwise, the terminal is dumb: no colours, links or pager.
+/// Unless the environment says otherwise, the terminal is dumb: no colours, links or pager. With answers it
+/// is the program's standard input too: each is typed once what it answers is on the screen, after `before`
+/// was called.
 func runOnTerminal(
   _ program: String, _ arguments: [String], width: Int, height: Int = 100,
-  environment: [String: String] = [:], directory: String? = nil
+  environment: [String: String] = [:], directory: String? = nil,
+  answers: [(question: String, answer: String)] = [], before: () throws -> Void = {}
 ) throws -> Shown {
   let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
   guard master >= 0 else { throw MissingTool("a pseudo-terminal") }
@@ -40,19 +43,30 @@ func runOnTerminal(
   let own = ["LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb"]
   process.environment = ProcessInfo.processInfo.environment.merging(own) { $1 }
     .merging(environment) { $1 }
-  process.standardInput = FileHandle.nullDevice
   let end = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
+  process.standardInput = answers.isEmpty ? FileHandle.nullDevice : end
   process.standardOutput = end
   process.standardError = end
   try process.run()
   try end.close()
   var bytes: [UInt8] = []
   var buffer = [UInt8](repeating: 0, count: 1 << 16)
+  var unanswered = answers[...]
+  var answered = 0
   while true {
     let count = read(master, &buffer, buffer.count)
     // The last one to leave the other end makes this an error.
     if count <= 0 { break }
     bytes += buffer[..<count]
+    if let (question, answer) = unanswered.first,
+      String(decoding: bytes[answered...], as: UTF8.self).contains(question)
+    {
+      try before()
+      unanswered.removeFirst()
+      answered = bytes.count
+      let line = Array("\(answer)\n".utf8)
+      guard write(master, line, line.count) == line.count else { throw MissingTool("a keyboard") }
+    }
   }
   process.waitUntilExit()
   var plain: [UInt8] = []

@@ -1,0 +1,147 @@
+import Tabella
+
+extension Command {
+  static let set = Command(
+    name: "set", operands: "LOCATION ROW COLUMN=VALUE…",
+    operandValues: [.location, .none, .assignment],
+    summary: "changes cells of a row",
+    discussion: """
+      VALUE is the bytes as they are, for a column of text; else a number, `true` or `false`, a date \
+      (`2026-02-28`, `2026-02-28T12:00:00Z`), binary in hexadecimal. Nothing behind `=` is empty text, or for \
+      other columns a missing value.
+
+      \(saving)
+      """,
+    options: OptionSpec.editing,
+    examples: [
+      ("tabella set data.csv 5 born=1816", "one cell"),
+      ("tabella set data.csv 0:5 name=Ada city='San José'", "two cells"),
+      ("tabella set data.csv 0 born=1900 --sort born --dry-run", "what would be done"),
+    ], seeAlso: ["insert", "apply", "undo"]
+  ) { invocation, output throws(Failure) in
+    let operands = try invocation.operands(from: 3, command: "set", missing: "a COLUMN=VALUE")
+    let row = try RowArgument(operands[1], command: "set")
+    return try edit(invocation, operands[0], "set", output) { run throws(Failure) in
+      [.init(kind: .set, row: row, cells: try run.cells.cells(operands[2...]))]
+    }
+  }
+
+  static let insert = Command(
+    name: "insert", operands: "LOCATION ROW [COLUMN=VALUE…]",
+    operandValues: [.location, .none, .assignment],
+    summary: "inserts a row",
+    discussion: """
+      The new row stands before ROW; `end` is behind the last row, `SECTION:end` behind the last of a \
+      section. Cells that are not given are as the provider begins a row.
+
+      With `--section-by` the row gets the value of its section. In a table that is sorted it is put behind \
+      the last row, and shown where it belongs.
+
+      \(saving)
+      """,
+    options: OptionSpec.editing,
+    examples: [
+      ("tabella insert data.csv 0 name=Ada", "a new first row"),
+      ("tabella insert data.csv end name=Ada born=1815", "a new last row"),
+    ], seeAlso: ["set", "delete", "move"]
+  ) { invocation, output throws(Failure) in
+    let operands = try invocation.operands(from: 2, command: "insert", missing: "a ROW")
+    let place = try RowArgument(operands[1], command: "insert", isPlace: true)
+    return try edit(invocation, operands[0], "insert", output) { run throws(Failure) in
+      [.init(kind: .insert, place: place, cells: try run.cells.cells(operands[2...]))]
+    }
+  }
+
+  static let delete = Command(
+    name: "delete", operands: "LOCATION ROW…", operandValues: [.location, .none],
+    summary: "deletes rows",
+    discussion: """
+      On a terminal the rows are shown, and it is asked whether they are meant; more than a hundred are \
+      confirmed by their number. Elsewhere `--yes` must say that they are.
+
+      Where the order changes by itself (folders, processes), a position may be another row's by the time \
+      that it is used. Such rows are deleted by `id:ID`, by a position with `--if-version`, or by a position \
+      that was confirmed on the terminal: what was shown is then known by its id.
+
+      \(saving)
+      """,
+    options: OptionSpec.editing,
+    examples: [
+      ("tabella delete data.csv 5 --yes", "a row"),
+      ("tabella delete data.csv 0:5 0:7 --yes", "two rows, both counted before"),
+      ("tabella delete data.csv 0 1 --filter 'born > 1900' --yes", "rows of what is shown"),
+    ], seeAlso: ["undo", "log"]
+  ) { invocation, output throws(Failure) in
+    let operands = try invocation.operands(from: 2, command: "delete", missing: "a ROW")
+    let rows = try operands.dropFirst().map { operand throws(Failure) in
+      try RowArgument(operand, command: "delete")
+    }
+    guard invocation.isConfirmed || invocation.isDryRun || Confirmation.isPossible else {
+      throw .usage("there is no terminal to ask on: say --yes", command: "delete")
+    }
+    return try edit(invocation, operands[0], "delete", output, asks: true) { _ throws(Failure) in
+      rows.map { .init(kind: .delete, row: $0) }
+    }
+  }
+
+  static let move = Command(
+    name: "move", operands: "LOCATION ROW ROW", operandValues: [.location, .none, .none],
+    summary: "moves a row",
+    discussion: """
+      The first ROW is the row, the second where it ends up, counted as if it were gone from where it was: \
+      `move data.csv 0 2` makes the first row the third. `end` is behind the last row.
+
+      Rows can be moved where the order is the table's own: not with `--sort` or `--section-by`.
+
+      \(saving)
+      """,
+    options: OptionSpec.editing,
+    examples: [
+      ("tabella move data.csv 0 2", "the first row becomes the third"),
+      ("tabella move data.csv 0:5 end", "the sixth row becomes the last"),
+    ], seeAlso: ["insert", "undo"]
+  ) { invocation, output throws(Failure) in
+    let operands = try invocation.operands(from: 3, to: 3, command: "move", missing: "a ROW")
+    let row = try RowArgument(operands[1], command: "move")
+    let place = try RowArgument(operands[2], command: "move", isPlace: true)
+    return try edit(invocation, operands[0], "move", output) { _ throws(Failure) in
+      [.init(kind: .move, row: row, place: place)]
+    }
+  }
+
+  /// What holds for all of them.
+  static let saving = """
+    It is done or it is not, and lasts when the command ends. What was done is said on standard error with \
+    the name of its receipt, which `tabella undo` takes; with `--json` on standard output. If the table has \
+    changed since it was opened, nothing is done (status 5).
+    """
+
+  private static func edit(
+    _ invocation: Invocation, _ location: Argument, _ command: String, _ output: Output,
+    asks: Bool = false, _ requests: (EditRun) throws(Failure) -> [RequestedEdit]
+  ) throws(Failure) -> ExitStatus {
+    let run = try EditRun(invocation, location, command: command, output: output)
+    do throws(Failure) {
+      return try run.run(requests(run), asks: asks)
+    } catch {
+      throw error.status == .usage && error.subject == nil ? error.about(command: command) : error
+    }
+  }
+}
+
+extension Invocation {
+  /// The operands, if there are enough of them and not too many.
+  func operands(
+    from least: Int, to most: Int = .max, command: String, missing: String
+  ) throws(Failure) -> [Argument] {
+    guard !operands.isEmpty else { throw .usage("a location is missing", command: command) }
+    guard operands.count >= 2 || least < 2 else {
+      throw .usage("a ROW is missing", command: command)
+    }
+    guard operands.count >= least else { throw .usage("\(missing) is missing", command: command) }
+    guard operands.count <= most else {
+      throw .usage("\(operands[most].text) is not expected", command: command)
+    }
+    return operands
+  }
+}

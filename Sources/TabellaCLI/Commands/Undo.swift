@@ -1,0 +1,138 @@
+import Glibc
+import Tabella
+import TabellaFiles
+import TabellaHost
+import TabellaTerminal
+
+extension Command {
+  static let undo = Command(
+    name: "undo", operands: "LOCATION|receipt:ID", operandValues: [.receipt],
+    summary: "takes back an edit",
+    discussion: """
+      Of a location it takes back the newest edit, and `receipt:ID` the one with that receipt, which `tabella \
+      log` lists. That is done only while the table still is as the edit left it (status 5), and never for \
+      what cannot be taken back, as a signal (status 4).
+
+      Taking back is an edit with a receipt of its own: to take that back is to do it again. A file that is \
+      named like a receipt is written `./receipt:ID`.
+      """,
+    options: [.provider, .yes, .dryRun, .json],
+    examples: [
+      ("tabella undo data.csv", "the newest edit"),
+      ("tabella undo data.csv --dry-run", "whether it could be taken back"),
+    ], seeAlso: ["log", "set", "delete"]
+  ) { invocation, output throws(Failure) in
+    guard let operand = invocation.operands.first else {
+      throw .usage("a location or a receipt is missing", command: "undo")
+    }
+    guard invocation.operands.count == 1 else {
+      throw .usage("\(invocation.operands[1].text) is not expected", command: "undo")
+    }
+    let receipt = try wantedReceipt(operand, invocation)
+    let subject = String(decoding: receipt.place.location, as: UTF8.self)
+    guard let bytes = receipt.receipt else {
+      throw Failure(
+        status: .refused, subject: subject, code: "not-supported",
+        message:
+          "receipt:\(receipt.id) (\(receipt.summary)) cannot be taken back: provider \(receipt.provider) knows no way back"
+      )
+    }
+    let source = try open(receipt, subject)
+    guard let undoing = source.undoing else {
+      throw Failure(
+        status: .refused, subject: subject, code: "not-supported",
+        message: "provider \(receipt.provider) takes nothing back here; nothing was done")
+    }
+    let keeping = try invocation.isDryRun ? nil : ReceiptKeeping(subject: subject)
+    let result = try aboutReceipt(receipt) { () throws(Failure) in
+      try Failure.committing(subject, isDryRun: invocation.isDryRun) { () throws(TableError) in
+        try undoing.undo(bytes, isDryRun: invocation.isDryRun)
+      }
+    }
+    let isDone = result.outcomes.allSatisfy { $0.code == nil }
+    let summary = "undo of \(receipt.id)\(receipt.undoes == nil ? ": \(receipt.summary)" : "")"
+    let kept =
+      try !isDone
+      ? nil
+      : keeping.map { keeping throws(Failure) in
+        try keeping.keep(
+          result, by: source, provider: receipt.provider, place: receipt.place,
+          options: receipt.options, summary: summary, undoes: receipt.id)
+      }
+    let report = EditReport(
+      subject: subject, provider: receipt.provider, from: result.changes.from?.token,
+      to: result.changes.to?.token,
+      items: result.outcomes.map { .init(edit: nil, outcome: $0, before: nil) },
+      columns: source.columns, receipt: kept, isDryRun: invocation.isDryRun,
+      isUndoable: kept?.receipt != nil, summary: summary)
+    return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
+  }
+
+  /// The receipt that an operand names, or the newest of a location.
+  private static func wantedReceipt(
+    _ operand: Argument, _ invocation: Invocation
+  ) throws(Failure) -> Receipt {
+    let store = try ReceiptStore()
+    if operand.text.hasPrefix("receipt:") {
+      guard let id = ReceiptID(String(operand.text.dropFirst("receipt:".count))) else {
+        throw .usage(
+          "\(operand.text) is no receipt; tabella log lists them (./\(operand.text) is a file)",
+          command: "undo")
+      }
+      return try store.receipt(id)
+    }
+    guard operand.text != "-" else {
+      throw .usage("standard input cannot be edited", command: "undo")
+    }
+    let (provider, place) = try Failure.about(operand.text) { () throws(TableError) in
+      let manifest = try Host().manifest(
+        for: Location(operand.bytes), provider: invocation.provider)
+      return (manifest.id, try Receipt.Place(operand.bytes, schemes: manifest.schemes))
+    }
+    for id in try store.ids() {
+      let receipt: Receipt
+      do throws(Failure) {
+        receipt = try store.receipt(id)
+      } catch {
+        Messages.write("warning: \(error.message)", about: error.subject)
+        continue
+      }
+      if receipt.provider == provider, receipt.place.key == place.key { return receipt }
+    }
+    throw Failure(
+      status: .failed, subject: operand.text, code: "not-found",
+      message: "there is no receipt of an edit of it; tabella log lists those there are")
+  }
+
+  /// Opens the table that a receipt is about, as it was opened for the edit.
+  private static func open(
+    _ receipt: Receipt, _ subject: String
+  ) throws(Failure) -> any TableDataSource {
+    if let folder = receipt.place.folder, folder.withCString({ chdir($0) }) != 0 {
+      throw .of(
+        .system(errno, "\(String(decoding: folder, as: UTF8.self)) cannot be gone to"),
+        subject: subject)
+    }
+    return try aboutReceipt(receipt) { () throws(Failure) in
+      try Failure.about(subject) { () throws(TableError) in
+        try Host().open(
+          Location(receipt.place.location), provider: receipt.provider, options: receipt.options
+        ).source
+      }
+    }
+  }
+
+  /// What a provider cannot make sense of is not the command line's mistake, but the receipt's.
+  private static func aboutReceipt<R>(
+    _ receipt: Receipt, _ body: () throws(Failure) -> R
+  ) throws(Failure) -> R {
+    do throws(Failure) {
+      return try body()
+    } catch {
+      guard error.status == .usage else { throw error }
+      throw Failure(
+        status: .failed, subject: error.subject, code: error.code,
+        message: "receipt:\(receipt.id) cannot be used: \(error.message)")
+    }
+  }
+}

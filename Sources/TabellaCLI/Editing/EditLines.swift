@@ -1,0 +1,110 @@
+import Tabella
+
+/// A batch of edits as text: a JSON object on each line.
+struct EditLines {
+  /// What messages are about.
+  let file: String
+  let cells: CellArguments
+
+  /// The members of each kind, those it must have first.
+  private static func members(
+    of kind: RequestedEdit.Kind
+  ) -> (needed: [String], optional: [String]) {
+    switch kind {
+    case .set: (["op", "row", "cells"], [])
+    case .insert: (["op", "at"], ["cells"])
+    case .delete: (["op", "row"], [])
+    case .move: (["op", "row", "to"], [])
+    }
+  }
+
+  /// The edits; throws what is wrong with a line, and its number.
+  func requests(_ text: [UInt8]) throws(Failure) -> [RequestedEdit] {
+    var requests: [RequestedEdit] = []
+    var number = 0
+    for line in text.split(separator: 10, omittingEmptySubsequences: false) {
+      number += 1
+      if line.allSatisfy({ $0 == 32 || $0 == 9 || $0 == 13 }) { continue }
+      guard requests.count < Int32.max else {
+        throw failure(number, "there are more than 2147483647 edits")
+      }
+      do throws(Failure) {
+        requests.append(try request(Array(line)))
+      } catch {
+        throw failure(number, error.message)
+      }
+    }
+    return requests
+  }
+
+  private func failure(_ line: Int, _ message: String) -> Failure {
+    let help = " (see: tabella help)"
+    let message = message.hasSuffix(help) ? String(message.dropLast(help.count)) : message
+    return Failure(
+      status: .usage, subject: file, code: "usage",
+      message: "line \(line): \(message); nothing was done")
+  }
+
+  private func request(_ line: [UInt8]) throws(Failure) -> RequestedEdit {
+    let json = try EditLines.parse(line)
+    guard case .object(let members) = json else { throw .usage("must be a JSON object") }
+    let kinds = RequestedEdit.Kind.allCases.map(\.rawValue)
+    guard let op = members["op"] else {
+      throw .usage("\"op\" is missing: \(kinds.joined(separator: ", "))")
+    }
+    guard let kind = op.string.flatMap({ RequestedEdit.Kind(rawValue: $0) }) else {
+      let hint = Slips.hint(op.string ?? "", among: kinds)
+      throw .usage("there is no op \(op.text); there are \(kinds.joined(separator: ", "))\(hint)")
+    }
+    let (needed, optional) = EditLines.members(of: kind)
+    let known = needed + optional
+    if let name = members.keys.sorted().first(where: { !known.contains($0) }) {
+      let hint = Slips.hint(name, among: known)
+      throw .usage(
+        "\(kind.rawValue) has no \"\(name)\"; it has \(known.joined(separator: ", "))\(hint)")
+    }
+    if let name = needed.first(where: { members[$0] == nil }) {
+      throw .usage("\(kind.rawValue) wants \"\(name)\"")
+    }
+    var request = RequestedEdit(kind: kind)
+    request.row = try members["row"].map { value throws(Failure) in
+      guard let row = value.string.flatMap({ RowArgument($0) }), !row.isEnd else {
+        throw .usage("\"row\" must be \"SECTION:ROW\", \"ROW\" or \"id:ID\", not \(value.text)")
+      }
+      return row
+    }
+    for name in ["at", "to"] {
+      guard let value = members[name] else { continue }
+      // Where a row with an id ends up is not known before the batch.
+      guard let place = value.string.flatMap({ RowArgument($0) }), !place.isID else {
+        throw .usage("\"\(name)\" must be \"SECTION:ROW\" or \"SECTION:end\", not \(value.text)")
+      }
+      request.place = place
+    }
+    if let value = members["cells"] {
+      guard case .object(let values) = value else {
+        throw .usage("\"cells\" must be an object of columns and values")
+      }
+      request.cells = try cells.cells(values)
+    }
+    return request
+  }
+
+  /// A line as JSON; an error says in which column of the line it is.
+  private static func parse(_ line: [UInt8]) throws(Failure) -> JSONValue {
+    do throws(TableError) {
+      return try JSONValue(parsing: line)
+    } catch {
+      let start = "JSON line 1, "
+      throw .usage(
+        error.message.hasPrefix(start)
+          ? String(error.message.dropFirst(start.count)) : error.message)
+    }
+  }
+}
+
+extension RowArgument {
+  fileprivate var isID: Bool {
+    if case .id = self { true } else { false }
+  }
+}

@@ -1,0 +1,172 @@
+import Tabella
+
+/// An edit as a command line or a batch asks for it.
+struct RequestedEdit {
+  enum Kind: String, CaseIterable {
+    case set
+    case insert
+    case delete
+    case move
+  }
+
+  var kind: Kind
+  /// The row that is set, deleted or moved.
+  var row: RowArgument?
+  /// Where a row is inserted or moved to.
+  var place: RowArgument?
+  var cells: [Int: Cell] = [:]
+}
+
+/// An edit whose row and place were found.
+struct PlannedEdit {
+  let kind: RequestedEdit.Kind
+  /// Where the row is that is set, deleted or moved.
+  let source: IndexPath?
+  /// Where a row ends up that is inserted or moved.
+  var target: IndexPath?
+  let cells: [Int: Cell]
+  /// The row's id, if it was named by it or is to be committed by it.
+  var id: String?
+  /// Whether the source was named by its position.
+  let namesRowByPosition: Bool
+  /// Whether a position decides where the row ends up.
+  let namesPlaceByPosition: Bool
+
+  /// The edit as the source takes it.
+  var edit: EditBatch.Edit {
+    // Each kind has what it needs: `EditPlanner` makes no others.
+    switch kind {
+    case .insert: .insert(at: target!, cells: cells)
+    case .set: .set(reference, cells: cells)
+    case .delete: .delete(reference)
+    case .move: .move(reference, to: target!)
+    }
+  }
+
+  private var reference: RowReference { id.map { .id($0) } ?? .path(source!) }
+
+  /// The row or place that messages are about: where it was, or where it is inserted.
+  var path: IndexPath { source ?? target! }
+
+  /// The same as people read it.
+  var name: String {
+    switch kind {
+    case .insert: "row \(path)"
+    default: id.map { "row \(path) (id:\($0))" } ?? "row \(path)"
+    }
+  }
+}
+
+/// Finds the rows and places that edits name, in a table as it is shown.
+struct EditPlanner {
+  let table: ShapedTable
+
+  private var source: any TableDataSource { table.source }
+
+  func plan(_ requests: [RequestedEdit]) throws(TableError) -> [PlannedEdit] {
+    var edits: [PlannedEdit] = []
+    var ends: [(edit: Int, section: Int)] = []
+    let hasOneSection = try source.numberOfSections(knowing: 2) == .exact(1)
+    for request in requests {
+      let (path, id) = try request.row.map { row throws(TableError) in try find(row) } ?? (nil, nil)
+      var target: IndexPath?
+      var isDecided = false
+      switch request.place {
+      case nil: break
+      case .end(let section)?:
+        let section = section ?? table.firstRow.section
+        ends.append((edits.count, section))
+        target = IndexPath(section: section, row: 0)
+        isDecided = !hasOneSection
+      case .place(let section, let row)?:
+        target = try place(section, row)
+        isDecided = true
+      case .id?:
+        (target, _) = try find(request.place!)
+      }
+      edits.append(
+        PlannedEdit(
+          kind: request.kind, source: path, target: target, cells: request.cells, id: id,
+          namesRowByPosition: path != nil && id == nil, namesPlaceByPosition: isDecided))
+    }
+    try placeAtEnds(ends, &edits)
+    try checkTwice(edits)
+    if let edit = edits.first, edits.count == 1 { try checkPlace(edit) }
+    return edits
+  }
+
+  /// Where a row is that exists, and its id if that names it.
+  private func find(_ row: RowArgument) throws(TableError) -> (IndexPath, String?) {
+    switch row {
+    case .id(let id):
+      guard let identity = source.identity else {
+        throw TableError(.notSupported, "rows have no ids here")
+      }
+      return (try identity.indexPath(forID: id), id)
+    case .place(let section, let row):
+      let path = try place(section, row)
+      let known = path.row == .max ? path.row : path.row + 1
+      let count = try source.numberOfRows(inSection: path.section, knowing: known)
+      guard count.value > path.row else {
+        throw .noRow(path.row, inSection: path.section, of: count.value)
+      }
+      return (path, nil)
+    case .end:
+      throw TableError(.invalidArgument, "end is no row")
+    }
+  }
+
+  /// A row alone is counted from where the table is shown from.
+  private func place(_ section: Int?, _ row: Int) throws(TableError) -> IndexPath {
+    if let section { return IndexPath(section: section, row: row) }
+    let first = table.firstRow
+    let (number, overflow) = first.row.addingReportingOverflow(row)
+    guard !overflow else { throw TableError(.notFound, "there is no row \(row)") }
+    return IndexPath(section: first.section, row: number)
+  }
+
+  /// Puts edits at the ends of sections as they will be, in order.
+  private func placeAtEnds(
+    _ ends: [(edit: Int, section: Int)], _ edits: inout [PlannedEdit]
+  ) throws(TableError) {
+    for section in Set(ends.map(\.section)) {
+      let places = ends.filter { $0.section == section }.map(\.edit)
+      var count = try source.exactNumberOfRows(inSection: section)
+      for edit in edits {
+        if edit.kind != .set, edit.source?.section == section { count -= 1 }
+        if edit.target?.section == section { count += 1 }
+      }
+      for (number, edit) in places.enumerated() {
+        edits[edit].target?.row = max(0, count - places.count + number)
+      }
+    }
+  }
+
+  /// A row can be deleted or moved once, and not both.
+  private func checkTwice(_ edits: [PlannedEdit]) throws(TableError) {
+    var gone: Set<IndexPath> = []
+    for edit in edits where edit.kind == .delete || edit.kind == .move {
+      guard let path = edit.source, !gone.insert(path).inserted else { continue }
+      throw TableError(.invalidArgument, "row \(path) is named twice")
+    }
+  }
+
+  /// The place of a single edit must be there.
+  private func checkPlace(_ edit: PlannedEdit) throws(TableError) {
+    guard let target = edit.target else { return }
+    let count = try source.numberOfRows(inSection: target.section, knowing: target.row).value
+    let isTaken = edit.kind == .move && edit.source?.section == target.section
+    guard target.row <= count - (isTaken ? 1 : 0) else {
+      throw TableError(
+        .notFound, "there is no place \(target) for a row; section \(target.section) has \(count)")
+    }
+  }
+}
+
+extension ShapedTable {
+  /// The row that 0 is when no section is named: where showing starts.
+  var firstRow: IndexPath {
+    guard let section else { return start }
+    return section == start.section ? start : IndexPath(section: section, row: 0)
+  }
+}

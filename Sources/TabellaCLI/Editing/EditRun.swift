@@ -1,0 +1,289 @@
+import Glibc
+import Tabella
+import TabellaFiles
+import TabellaHost
+import TabellaTerminal
+
+/// One run of a command that edits: finds the rows, asks if it must, commits, keeps the receipt, reports.
+struct EditRun {
+  let invocation: Invocation
+  let table: ShapedTable
+  private let command: String
+  private let output: Output
+  /// The version that rows are found at.
+  private let version: Version?
+  /// The receipt's place, found before anything is done.
+  private let place: Receipt.Place
+
+  private var source: any TableDataSource { table.source }
+  private var subject: String { table.subject }
+
+  /// Opens the table in the shape that the options ask for.
+  init(
+    _ invocation: Invocation, _ location: Argument, command: String, output: Output
+  ) throws(Failure) {
+    guard location.text != "-" else {
+      throw Failure(
+        status: .refused, subject: "-", code: "read-only",
+        message: "standard input cannot be edited; nothing was done")
+    }
+    try EditRun.checkSavingOptions(invocation, location, command)
+    self.invocation = invocation
+    self.command = command
+    self.output = output
+    var shape = invocation
+    shape.operands = [location]
+    let table = try ShapedTable(shape, command: command)
+    self.table = table
+    let opened = table.tables[0]
+    (version, place) = try Failure.about(table.subject) { () throws(TableError) in
+      guard table.source.editing != nil else {
+        throw TableError(.readOnly, "is read-only: provider \(table.provider) does not edit it")
+      }
+      let version = try table.source.version()
+      if let wanted = invocation.ifVersion {
+        guard let version else {
+          throw TableError(.notSupported, "has no versions, so that --if-version cannot be kept")
+        }
+        guard version.token == wanted else {
+          throw TableError(
+            .conflict, "is at version \(version), not \(wanted); nothing was done")
+        }
+      }
+      return (
+        version, try Receipt.Place(opened.location.bytes, schemes: opened.manifest.schemes)
+      )
+    }
+  }
+
+  /// `--in-place` and `--backup` are options of the provider, where it has them.
+  private static func checkSavingOptions(
+    _ invocation: Invocation, _ location: Argument, _ command: String
+  ) throws(Failure) {
+    guard !invocation.savingOptions.isEmpty else { return }
+    let manifest = try Failure.about(location.text) { () throws(TableError) in
+      try Host().manifest(for: Location(location.bytes), provider: invocation.provider)
+    }
+    for (name, flag) in invocation.savingOptions.sorted(by: { $0.key < $1.key })
+    where !manifest.options.contains(where: { $0.name == name }) {
+      throw .usage("\(flag): provider \(manifest.id) has no such way of saving", command: command)
+    }
+  }
+
+  /// The cells that arguments or JSON give for the table's columns.
+  var cells: CellArguments { CellArguments(source.columns) }
+
+  /// Does what is asked for. `asks` says whether a person confirms it first.
+  func run(_ requests: [RequestedEdit], asks: Bool) throws(Failure) -> ExitStatus {
+    guard !requests.isEmpty else {
+      return try report([], nil, nil, before: [])
+    }
+    var edits = try Failure.about(subject) { () throws(TableError) in
+      try plan(requests)
+    }
+    var before: [RowCells?] = []
+    if invocation.isDryRun {
+      before = try rows(edits)
+    } else {
+      try confirm(&edits, asks: asks)
+    }
+    return try commit(edits, before)
+  }
+
+  private func plan(_ requests: [RequestedEdit]) throws(TableError) -> [PlannedEdit] {
+    if requests.contains(where: { $0.kind == .move }), source.moving == nil {
+      throw TableError(
+        .notSupported,
+        invocation.sort != nil || invocation.sectionBy != nil
+          ? "rows cannot be moved where the order is not the table's own"
+          : "its rows cannot be moved: provider \(table.provider) does not reorder them")
+    }
+    var edits = try EditPlanner(table: table).plan(requests)
+    if edits.count == 1, edits[0].kind == .move { try retarget(&edits[0]) }
+    return edits
+  }
+
+  /// The source may forbid a move, or lead it elsewhere.
+  private func retarget(_ edit: inout PlannedEdit) throws(TableError) {
+    guard let moving = source.moving, let path = edit.source, let target = edit.target else {
+      return
+    }
+    let movable = try moving.movability(ofRows: path.row..<path.row + 1, inSection: path.section)
+    guard movable == [true] else { throw TableError(.readOnly, "row \(path) cannot be moved") }
+    edit.target = try moving.target(ofMoveFrom: path, to: target)
+  }
+
+  /// The rows that edits are about, as they are; nil for what is inserted.
+  private func rows(_ edits: [PlannedEdit]) throws(Failure) -> [RowCells?] {
+    let found = try Failure.about(subject) { () throws(TableError) in
+      try source.wholeRows(at: edits.compactMap(\.source))
+    }
+    var rest = found[...]
+    return edits.map { $0.source == nil ? nil : rest.popFirst() }
+  }
+
+  // Confirmation
+
+  /// Asks where one must: before rows are deleted, and where positions may name other rows by now. From
+  /// then on the rows that were shown are known by their ids.
+  private func confirm(_ edits: inout [PlannedEdit], asks: Bool) throws(Failure) {
+    let isUncertain =
+      source.hasVolatileOrder && invocation.ifVersion == nil
+      && edits.contains { $0.namesRowByPosition || $0.namesPlaceByPosition }
+    guard isUncertain || (asks && !invocation.isConfirmed) else { return }
+    guard Confirmation.isPossible else {
+      throw Failure(
+        status: .refused, subject: subject, code: "denied",
+        message:
+          "its order changes by itself, so that a position may be another row's by now: name rows by id:ID or say --if-version (show --json prints both); nothing was done"
+      )
+    }
+    let rows = try rows(edits)
+    if isUncertain {
+      for (number, row) in rows.enumerated() where edits[number].source != nil {
+        if edits[number].id == nil { edits[number].id = row?.id }
+      }
+    }
+    let shown = zip(edits, rows).compactMap { edit, row in
+      row.map { (edit.path.description, $0) }
+    }
+    try Confirmation.ask(
+      question(edits), rows: shown, of: edits.count, columns: source.columns,
+      display: invocation.display, subject: subject)
+  }
+
+  private func question(_ edits: [PlannedEdit]) -> String {
+    let kinds = Set(edits.map(\.kind))
+    let rows = edits.count == 1 ? "1 row" : "\(edits.count) rows"
+    guard kinds.count == 1, let kind = kinds.first else {
+      return "Do these \(edits.count) edits of \(subject)?"
+    }
+    return switch kind {
+    case .set: "Change \(rows) of \(subject)?"
+    case .insert: "Insert \(rows) into \(subject) at \(edits[0].path)?"
+    case .delete: "Delete \(rows) of \(subject)?"
+    case .move: "Move \(rows) of \(subject)?"
+    }
+  }
+
+  // Doing it
+
+  private func commit(_ edits: [PlannedEdit], _ before: [RowCells?]) throws(Failure) -> ExitStatus {
+    guard let editing = source.editing else { return .failed }
+    // Ids hold whatever the version; in an order that changes by itself it would rarely be the same.
+    let countsOnPlaces = edits.contains {
+      ($0.source != nil && $0.id == nil) || $0.namesPlaceByPosition
+    }
+    let isPinned = invocation.ifVersion != nil || !source.hasVolatileOrder || countsOnPlaces
+    let batch = EditBatch(
+      edits.map(\.edit), version: isPinned ? version : nil, isDryRun: invocation.isDryRun)
+    let keeping = try invocation.isDryRun ? nil : ReceiptKeeping(subject: subject)
+    let result = try Failure.committing(subject, isDryRun: invocation.isDryRun) {
+      () throws(TableError) in try editing.commit(batch)
+    }
+    guard let keeping, result.outcomes.contains(where: { $0.code == nil }) else {
+      return try report(edits, result, nil, before: before)
+    }
+    let done = zip(edits, result.outcomes).filter { $1.code == nil }.map(\.0)
+    let receipt = try keeping.keep(
+      result, by: source, provider: table.tables[0].manifest.id, place: place,
+      options: invocation.options, summary: EditRun.summary(done, source.columns), undoes: nil)
+    return try report(edits, result, receipt, before: before)
+  }
+
+  /// `change 1 row (price), delete 2 rows`.
+  static func summary(_ edits: [PlannedEdit], _ columns: [Column]) -> String {
+    RequestedEdit.Kind.allCases.compactMap { kind in
+      let some = edits.filter { $0.kind == kind }
+      guard !some.isEmpty else { return nil }
+      let rows = some.count == 1 ? "1 row" : "\(some.count) rows"
+      guard kind == .set else { return "\(kind.rawValue) \(rows)" }
+      let names = Set(some.flatMap(\.cells.keys)).sorted().map { columns[$0].name }
+      let more = names.count > 5 ? ", …" : ""
+      return "change \(rows) (\(names.prefix(5).joined(separator: ", "))\(more))"
+    }.joined(separator: ", ")
+  }
+
+  private func report(
+    _ edits: [PlannedEdit], _ result: EditResult?, _ receipt: Receipt?, before: [RowCells?]
+  ) throws(Failure) -> ExitStatus {
+    let version = version?.token
+    let report = EditReport(
+      subject: subject, provider: table.provider,
+      from: result?.changes.from?.token ?? version, to: result?.changes.to?.token ?? version,
+      items: edits.indices.map { number in
+        EditReport.Item(
+          edit: edits[number], outcome: result!.outcomes[number],
+          before: before.indices.contains(number) ? before[number] : nil)
+      }, columns: source.columns, receipt: receipt, isDryRun: invocation.isDryRun,
+      isUndoable: receipt?.receipt != nil)
+    return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
+  }
+}
+
+/// The room for a receipt, taken before the edit that it is for.
+struct ReceiptKeeping {
+  private let store: ReceiptStore
+  private let file: DurableFile
+  private let subject: String
+
+  init(subject: String) throws(Failure) {
+    self.subject = subject
+    let store = try ReceiptStore()
+    self.store = store
+    do throws(TableError) {
+      file = try store.reserve()
+    } catch {
+      throw Failure(
+        status: .failed, subject: subject, code: error.code.name,
+        message: "there is no place for the receipt, so nothing was done: \(error)")
+    }
+  }
+
+  /// Keeps the receipt of an edit that was done.
+  func keep(
+    _ result: EditResult, by source: any TableDataSource, provider: String, place: Receipt.Place,
+    options: [String: String], summary: String, undoes: ReceiptID?
+  ) throws(Failure) -> Receipt {
+    let receipt = Receipt(
+      id: ReceiptID(at: now()), provider: provider, place: place, options: options,
+      from: result.changes.from?.token, to: result.changes.to?.token, summary: summary,
+      receipt: source.undoing == nil ? nil : result.receipt, undoes: undoes)
+    do throws(TableError) {
+      try store.keep(receipt, in: file)
+    } catch {
+      throw Failure(
+        status: .failed, subject: subject, code: error.code.name,
+        message:
+          "the edit was done (\(summary)), but cannot be taken back, since its receipt cannot be kept: \(error)"
+      )
+    }
+    return receipt
+  }
+}
+
+extension Failure {
+  /// Runs a commit. A provider that broke the contract in it may have done it all the same.
+  static func committing<R>(
+    _ subject: String, isDryRun: Bool, _ body: () throws(TableError) -> R
+  ) throws(Failure) -> R {
+    do throws(TableError) {
+      return try body()
+    } catch {
+      let failure = Failure.of(error, subject: subject)
+      let isUnknown = error.code == .misbehaved || error.code == .timeout
+      guard isUnknown, !isDryRun else { throw failure }
+      throw Failure(
+        status: failure.status, subject: subject, code: failure.code,
+        message: "\(failure.message); it may have been done all the same: look at it")
+    }
+  }
+}
+
+/// The time, as far as the system knows it.
+private func now() -> Timestamp {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+    ?? Timestamp(nanoseconds: 0)
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Tabella
+import Testing
+
+/// `apply`, as a user runs it.
+@Suite struct ApplyTests {
+  let ledgers: Ledgers
+
+  init() throws { ledgers = try Ledgers() }
+
+  private func apply(_ lines: String, _ more: String...) throws -> ProgramResult {
+    try ledgers.folder.write("edits.jsonl", lines)
+    return try ledgers.tabella(["apply", "a.ledger", "edits.jsonl"] + more)
+  }
+
+  @Test func aBatch() throws {
+    let batch = """
+      {"op":"set","row":"id:Bob","cells":{"count":null,"name":"Bo"}}
+
+      {"op": "delete", "row": "0"}\r
+      {"op":"insert","at":"0:0","cells":{"name":"New","count":7}}
+      {"op":"insert","at":"end"}
+      {"op":"move","row":"0:2","to":"0:1"}
+      """
+    let result = try apply(batch, "--json")
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try ledgers.content() == "New\t7\nCy\t\\N\nBo\t\\N\n\\N\t\\N\n")
+    let outcomes = try jsonObject(result.text)["outcomes"] as? [[String: Any]]
+    #expect(outcomes?.map { $0["op"] as? String } == ["set", "delete", "insert", "insert", "move"])
+    #expect(outcomes?.map { $0["row"] as? String } == ["0:1", "0:0", "0:0", "0:3", "0:2"])
+    #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+    let log = try ledgers.tabella("log", "--format", "plain").text
+    #expect(
+      log.contains("change 1 row (name, count), insert 2 rows, delete 1 row, move 1 row"))
+  }
+
+  @Test func standardInput() throws {
+    let result = try ledgers.shell(
+      #"echo '{"op":"set","row":"0","cells":{"count":9}}' | tabella apply a.ledger -"#)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try ledgers.content().hasPrefix("Ada\t9\n"))
+    let closed = try ledgers.shell("tabella apply a.ledger - <&-")
+    #expect(closed.status == 1 && closed.errors.contains("standard input is closed"))
+  }
+
+  @Test func nothingToDo() throws {
+    for text in ["", "\n\n  \n"] {
+      let result = try apply(text)
+      #expect(result.status == 0 && result.errors.contains("nothing to do"))
+    }
+    let document = try jsonObject(apply("", "--json").text)
+    #expect(document["receipt"] is NSNull && (document["outcomes"] as? [Any])?.isEmpty == true)
+    #expect(ledgers.receiptNames.isEmpty)
+  }
+
+  private static let wrongLines: [(String, String)] = [
+    ("{", "line 3: column 2: a key is missing"), ("7", "must be a JSON object"),
+    ("{} {}", "column 4: something follows"), ("{}", "\"op\" is missing"),
+    (#"{"op":"sett","row":"0","cells":{}}"#, "did you mean set?"),
+    (#"{"op":1}"#, "there is no op 1"),
+    (#"{"op":"set","row":"0"}"#, "set wants \"cells\""),
+    (#"{"op":"set","cells":{}}"#, "set wants \"row\""),
+    (#"{"op":"set","row":"0","cells":{},"at":"0"}"#, "set has no \"at\"; it has op, row, cells"),
+    (#"{"op":"insert","att":"0"}"#, "did you mean at?"),
+    (#"{"op":"insert"}"#, "insert wants \"at\""),
+    (#"{"op":"delete","row":0}"#, "\"row\" must be"),
+    (#"{"op":"delete","row":"end"}"#, "\"row\" must be"),
+    (#"{"op":"delete","row":"0:-1"}"#, "\"row\" must be"),
+    (#"{"op":"insert","at":"id:Ada"}"#, "\"at\" must be"),
+    (#"{"op":"move","row":"0","to":"x"}"#, "\"to\" must be"),
+    (#"{"op":"set","row":"0","cells":[]}"#, "\"cells\" must be an object"),
+    (#"{"op":"set","row":"0","cells":{"cuont":1}}"#, "did you mean count?"),
+    (#"{"op":"set","row":"0","cells":{"count":"1"}}"#, "count must be an integer, not \"1\""),
+    (#"{"op":"set","row":"0","cells":{"count":1.5}}"#, "count must be an integer, not 1.5"),
+    (#"{"op":"set","row":"0","cells":{"count":99999999999999999999}}"#, "must be an integer"),
+    (#"{"op":"set","row":"0","cells":{"name":1}}"#, "name must be text, not 1"),
+    (#"{"op":"set","row":"0","cells":{"name":{"base64":"A"}}}"#, "name must be text"),
+    (#"{"op":"set","row":"0","row":"1","cells":{}}"#, "the key \"row\" is repeated"),
+  ]
+
+  @Test(arguments: wrongLines)
+  func lines(_ line: String, _ says: String) throws {
+    let good = #"{"op":"delete","row":"1"}"#
+    let result = try apply("\(good)\n\n\(line)\n\(good)")
+    #expect(result.status == 2 && result.output.isEmpty)
+    #expect(result.errors.hasPrefix("tabella: edits.jsonl: line 3: "), "\(result.errors)")
+    #expect(result.errors.contains(says), "\(result.errors)")
+    #expect(result.errors.split(separator: "\n").count == 1)
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
+  }
+
+  private static let refused: [([String], Int32, String)] = [
+    (["apply"], 2, "a location is missing"), (["apply", "a.ledger"], 2, "a FILE is missing"),
+    (["apply", "a.ledger", "x", "y"], 2, "y is not expected"),
+    (["apply", "a.ledger", "absent"], 1, "absent: cannot be opened"),
+    (["apply", "-", "edits.jsonl"], 4, "standard input cannot be edited"),
+    (["apply", "a.ledger", "edits.jsonl", "--if-version", "x"], 5, "nothing was done"),
+    (["apply", "a.ledger", "edits.jsonl", "-o", "volatile=true"], 4, "id:ID"),
+    (["apply", "a.ledger", "edits.jsonl", "-o", "read-only=true"], 4, "is read-only"),
+    (["apply", "a.ledger", "moves.jsonl", "-o", "moves=false"], 4, "cannot be moved"),
+    (["apply", "a.ledger", "far.jsonl"], 1, "there is no row 9"),
+    (["apply", "a.ledger", "twice.jsonl"], 2, "row 0:1 is named twice"),
+  ]
+
+  @Test(arguments: refused)
+  func refusals(_ arguments: [String], _ status: Int32, _ says: String) throws {
+    try ledgers.folder.write("edits.jsonl", #"{"op":"delete","row":"1"}"#)
+    try ledgers.folder.write("moves.jsonl", #"{"op":"move","row":"1","to":"end"}"#)
+    try ledgers.folder.write("far.jsonl", #"{"op":"delete","row":"9"}"#)
+    try ledgers.folder.write(
+      "twice.jsonl",
+      "{\"op\":\"delete\",\"row\":\"1\"}\n{\"op\":\"move\",\"row\":\"id:Bob\",\"to\":\"0\"}\n")
+    let result = try ledgers.tabella(arguments)
+    #expect(result.status == status && result.errors.contains(says), "\(result.errors)")
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
+  }
+
+  /// Batches do to a file what UIKit's rules do to an array, and are taken back whole.
+  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  func batchesFollowTheRules(_ seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let count = Int.random(in: 0...8, using: &random)
+    let names = (0..<count).map { "r\($0)" }
+    let before = names.map { "\($0)\t0\n" }.joined()
+    try ledgers.folder.write("a.ledger", "name:text count:integer\n" + before)
+    var lines: [String] = []
+    var cells = Dictionary(uniqueKeysWithValues: names.map { ($0, 0) })
+    var rest = names
+    var arrivals: [String] = []
+    for (number, name) in names.enumerated() {
+      let row = Bool.random(using: &random) ? "\(number)" : "id:\(name)"
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0:
+        lines.append("{\"op\":\"delete\",\"row\":\"\(row)\"}")
+        rest.removeAll { $0 == name }
+      case 1:
+        lines.append("{\"op\":\"move\",\"row\":\"\(row)\",\"to\":\"PLACE\"}")
+        rest.removeAll { $0 == name }
+        arrivals.append(name)
+      case 2:
+        let value = Int.random(in: 1...9, using: &random)
+        lines.append("{\"op\":\"set\",\"row\":\"\(row)\",\"cells\":{\"count\":\(value)}}")
+        cells[name] = value
+      default: break
+      }
+    }
+    for number in 0..<Int.random(in: 0...3, using: &random) {
+      lines.append(
+        "{\"op\":\"insert\",\"at\":\"PLACE\",\"cells\":{\"name\":\"n\(number)\",\"count\":0}}")
+      arrivals.append("n\(number)")
+      cells["n\(number)"] = 0
+    }
+    // The final places: some arrivals at the end in order, the others anywhere before.
+    let ends = Int.random(in: 0...arrivals.count, using: &random)
+    let final = rest.count + arrivals.count
+    let free = Array((0..<final - ends).shuffled(using: &random).prefix(arrivals.count - ends))
+    var places: [Int: String] = [:]
+    for (name, place) in zip(arrivals, free) { places[place] = name }
+    for (number, name) in arrivals.suffix(ends).enumerated() {
+      places[final - ends + number] = name
+    }
+    var words = free.map { "0:\($0)" } + Array(repeating: "0:end", count: ends)
+    for index in lines.indices where lines[index].contains("PLACE") {
+      lines[index] = lines[index].replacingOccurrences(of: "PLACE", with: words.removeFirst())
+    }
+    var stay = rest[...]
+    let expected = (0..<final).map { places[$0] ?? stay.removeFirst() }
+    let after = expected.map { "\($0)\t\(cells[$0]!)\n" }.joined()
+    let result = try apply(lines.joined(separator: "\n"))
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try ledgers.content() == after, "\(lines)")
+    guard !lines.isEmpty else { return }
+    #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
+    #expect(try ledgers.content() == before)
+  }
+}

@@ -1,0 +1,365 @@
+import Foundation
+import Tabella
+import Testing
+
+@testable import TabellaCLI
+
+/// `set insert delete move`, as a user runs them.
+@Suite struct EditCommandTests {
+  let ledgers: Ledgers
+
+  init() throws { ledgers = try Ledgers() }
+
+  private static let edited: [([String], String)] = [
+    (["set", "1", "count=5"], "Ada\t1\nBob\t5\nCy\t\\N\n"),
+    (["set", "0:1", "count=", "name="], "Ada\t1\n\t\\N\nCy\t\\N\n"),
+    (["set", "id:Cy", "count=-3", "name=a=b"], "Ada\t1\nBob\t2\na=b\t-3\n"),
+    (["insert", "0", "name=New"], "New\t\\N\nAda\t1\nBob\t2\nCy\t\\N\n"),
+    (["insert", "end", "count=7"], "Ada\t1\nBob\t2\nCy\t\\N\n\\N\t7\n"),
+    (["insert", "id:Bob", "name=New"], "Ada\t1\nNew\t\\N\nBob\t2\nCy\t\\N\n"),
+    (["insert", "0:3"], "Ada\t1\nBob\t2\nCy\t\\N\n\\N\t\\N\n"),
+    (["delete", "0", "2", "--yes"], "Bob\t2\n"),
+    (["delete", "id:Bob", "--yes"], "Ada\t1\nCy\t\\N\n"),
+    (["move", "0", "2"], "Bob\t2\nCy\t\\N\nAda\t1\n"),
+    (["move", "0", "end"], "Bob\t2\nCy\t\\N\nAda\t1\n"),
+    (["move", "id:Cy", "id:Ada"], "Cy\t\\N\nAda\t1\nBob\t2\n"),
+    // In views.
+    (["set", "0", "count=9", "--sort", "count:desc"], "Ada\t1\nBob\t9\nCy\t\\N\n"),
+    (["set", "0", "count=9", "--filter", "name = Cy"], "Ada\t1\nBob\t2\nCy\t9\n"),
+    (
+      ["delete", "1", "--yes", "--search", "a", "--sort", "name:desc"], "Ada\t1\nBob\t2\nCy\t\\N\n"
+    ),
+    (
+      ["insert", "1:end", "name=New", "--section-by", "count"], "Ada\t1\nBob\t2\nCy\t\\N\nNew\t2\n"
+    ),
+    (["set", "0", "name=B", "--section-by", "count", "--section", "1"], "Ada\t1\nB\t2\nCy\t\\N\n"),
+  ]
+
+  @Test(arguments: edited)
+  func edits(_ arguments: [String], _ after: String) throws {
+    var words = arguments
+    words.insert("a.ledger", at: 1)
+    let result = try ledgers.tabella(words)
+    if after == "Ada\t1\nBob\t2\nCy\t\\N\n" {
+      #expect(result.status == 1)
+    } else {
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(result.output.isEmpty)
+      let lines = result.errors.split(separator: "\n")
+      #expect(lines.count == 2 && lines[0].hasPrefix("tabella: a.ledger: done: "))
+      let id = try #require(ledgers.receiptNames.first).dropLast(5)
+      #expect(lines[1].hasSuffix("receipt: \(id) (tabella undo receipt:\(id))"))
+    }
+    #expect(try ledgers.content() == after)
+  }
+
+  @Test func sections() throws {
+    let text = "name:text\n# One\nA\nB\n# Two\nC\n"
+    func after(_ arguments: String...) throws -> String {
+      try ledgers.folder.write("s.ledger", text)
+      let result = try ledgers.tabella(arguments)
+      #expect(result.status == 0, "\(arguments): \(result.errors)")
+      return try ledgers.content(ledgers.folder.path + "/s.ledger")
+        .replacingOccurrences(of: "\n", with: " ")
+    }
+    #expect(try after("move", "s.ledger", "0:0", "1:end") == "# One B # Two C A ")
+    #expect(try after("move", "s.ledger", "1:0", "0:1") == "# One A C B # Two ")
+    #expect(try after("insert", "s.ledger", "1:end", "name=N") == "# One A B # Two C N ")
+    #expect(try after("insert", "s.ledger", "end", "name=N") == "# One A B N # Two C ")
+    #expect(try after("set", "s.ledger", "1:0", "name=N") == "# One A B # Two N ")
+    // A row alone is one of the section that was chosen.
+    #expect(try after("set", "s.ledger", "0", "name=N", "--section", "Two") == "# One A B # Two N ")
+    #expect(
+      try after("delete", "s.ledger", "0", "--yes", "--section", "title:Two") == "# One A B # Two ")
+  }
+
+  /// Whatever is refused leaves the table and the receipts as they were.
+  private static let refused: [([String], Int32, String)] = [
+    // The command line.
+    (["set"], 2, "a location is missing"), (["set", "a.ledger"], 2, "a ROW is missing"),
+    (["set", "a.ledger", "0"], 2, "a COLUMN=VALUE is missing"),
+    (["set", "a.ledger", "x", "name=A"], 2, "x is no row"),
+    (["set", "a.ledger", "-1", "name=A"], 2, "there is no option -1"),
+    (["set", "a.ledger", "0:+1", "name=A"], 2, "0:+1 is no row"),
+    (["set", "a.ledger", "end", "name=A"], 2, "end is no row"),
+    (["set", "a.ledger", "0", "name"], 2, "name: must be COLUMN=VALUE"),
+    (["set", "a.ledger", "0", "cuont=1"], 2, "did you mean count?"),
+    (["set", "a.ledger", "0", "count=x"], 2, "count must be an integer, not x"),
+    (["set", "a.ledger", "0", "count=1", "count=2"], 2, "count is given twice"),
+    (
+      ["set", "a.ledger", "0", "name=A", "--backup"], 2, "--backup: provider ledger has no such way"
+    ),
+    (["set", "a.ledger", "0", "name=A", "--in-place"], 2, "--in-place: provider ledger"),
+    (["set", "a.ledger", "0", "name=A", "--backup="], 2, "the suffix is empty"),
+    (["set", "a.ledger", "0", "name=A", "--yes=no"], 2, "--yes takes no value"),
+    (["move", "a.ledger", "0"], 2, "a ROW is missing"),
+    (["move", "a.ledger", "0", "1", "2"], 2, "2 is not expected"),
+    (["delete", "a.ledger", "0"], 2, "say --yes"),
+    (["delete", "a.ledger", "0", "id:Ada", "--yes"], 2, "row 0:0 is named twice"),
+    // What is not there.
+    (["set", "a.ledger", "3", "name=A"], 1, "there is no row 3; there are 3"),
+    (["set", "a.ledger", "9223372036854775807", "name=A"], 1, "there is no row"),
+    (["set", "a.ledger", "1:0", "name=A"], 1, "there is no section 1"),
+    (["delete", "a.ledger", "id:Zed", "--yes"], 1, "no row with the id Zed"),
+    (["insert", "a.ledger", "4"], 1, "there is no place 0:4"),
+    (["insert", "a.ledger", "1:end"], 1, "there is no section 1"),
+    (["move", "a.ledger", "0", "3"], 1, "there is no place 0:3"),
+    (["set", "b.ledger", "0", "name=A"], 1, "No such file"),
+    // What is refused.
+    (["set", "-", "0", "name=A"], 4, "standard input cannot be edited"),
+    (["set", "a.ledger", "0", "name=A", "-o", "read-only=true"], 4, "is read-only"),
+    (["move", "a.ledger", "0", "1", "-o", "moves=false"], 4, "cannot be moved"),
+    (["move", "a.ledger", "0", "1", "--sort", "name"], 4, "not the table's own"),
+    (["move", "a.ledger", "0", "1", "-o", "refuse=Ada"], 4, "row 0:0 cannot be moved"),
+    (["set", "a.ledger", "id:Ada", "name=A", "-o", "ids=false"], 4, "rows have no ids"),
+    (
+      ["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada"], 4,
+      "nothing was done: row 0:0: it is refused"
+    ),
+    (
+      ["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "code=5"], 5,
+      "nothing was done"
+    ),
+    (
+      ["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "code=8"], 1,
+      "nothing was done"
+    ),
+    (["set", "a.ledger", "0", "name=A", "-o", "fails=5"], 5, "it fails, as it was told"),
+    (["set", "a.ledger", "0", "name=A", "-o", "fails=6"], 4, "it fails, as it was told"),
+    (["set", "a.ledger", "0", "name=A", "-o", "fails=8"], 1, "it fails, as it was told"),
+    (["set", "a.ledger", "0", "name=A", "--if-version", "x"], 5, "nothing was done"),
+    (
+      ["set", "a.ledger", "0", "name=A", "--if-version", "x", "-o", "versions=false"], 4,
+      "has no versions"
+    ),
+  ]
+
+  @Test(arguments: refused)
+  func refusals(_ arguments: [String], _ status: Int32, _ says: String) throws {
+    let result = try ledgers.tabella(arguments)
+    #expect(result.status == status && result.output.isEmpty, "\(arguments): \(result.errors)")
+    #expect(result.errors.contains(says), "\(arguments): \(result.errors)")
+    #expect(result.errors.split(separator: "\n").count == 1)
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+    #expect(ledgers.receiptNames.isEmpty)
+    let asJSON = try ledgers.tabella(arguments + ["--json"])
+    #expect(asJSON.status == status)
+    let error = try jsonObject(asJSON.errors)["error"] as? [String: Any]
+    #expect(error?["status"] as? Int == Int(status))
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+  }
+
+  @Test func partOfABatch() throws {
+    let result = try ledgers.tabella(
+      "delete", "a.ledger", "0", "1", "id:Cy", "--yes", "-o", "refuse=Bob", "--json")
+    #expect(result.status == 1)
+    let document = try jsonObject(result.text)
+    let outcomes = try #require(document["outcomes"] as? [[String: Any]])
+    #expect(outcomes.map { $0["code"] as? String } == [nil, "denied", nil])
+    #expect(outcomes.map { $0["row"] as? String } == ["0:0", "0:1", "0:2"])
+    #expect(outcomes[2]["id"] as? String == "Cy")
+    #expect((document["receipt"] as? String).map { "\($0).json" } == ledgers.receiptNames.first)
+    let error = try jsonObject(result.errors)["error"] as? [String: Any]
+    let message = try #require(error?["message"] as? String)
+    #expect(message.contains("1 of 3 edits not done: row 0:1: it is refused"))
+    #expect(message.contains("done: row 0:0; row 0:2 (id:Cy)"))
+    #expect(try ledgers.content() == "Bob\t2\n")
+  }
+
+  @Test func remarksAreSaid() throws {
+    let result = try ledgers.tabella(
+      "delete", "a.ledger", "0", "--yes", "-o", "remark=sent\u{1B}[31m", "-o", "undoes=false")
+    #expect(result.status == 0)
+    #expect(result.errors.contains("row 0:0: sent\\x1b[31m"))
+    #expect(result.errors.contains("(cannot be taken back)"))
+  }
+
+  /// A provider that breaks the contract in a commit may have done it.
+  @Test func aLieIsNoProofThatNothingWasDone() throws {
+    let result = try ledgers.tabella("delete", "a.ledger", "0", "--yes", "-o", "lies=true")
+    #expect(result.status == 3 && result.errors.contains("it may have been done all the same"))
+    #expect(try ledgers.content() == "Bob\t2\nCy\t\\N\n")
+    try ledgers.reset()
+    let dry = try ledgers.tabella("delete", "a.ledger", "0", "--dry-run", "-o", "lies=true")
+    #expect(dry.status == 3 && !dry.errors.contains("may have been done"))
+  }
+
+  @Test func valuesHaveTheTypesOfTheirColumns() throws {
+    let file = try ledgers.folder.write(
+      "t.ledger", "text:text real:real open:boolean day:date raw:binary a:text a=b:text\n")
+    func cells(_ assignments: String...) throws -> [String: Any] {
+      let result = try ledgers.tabella(["insert", file, "0", "--dry-run", "--json"] + assignments)
+      #expect(result.status == 0, "\(result.errors)")
+      let outcomes = try jsonObject(result.text)["outcomes"] as? [[String: Any]]
+      return try #require(outcomes?.first?["cells"] as? [String: Any])
+    }
+    let typed = try cells("real=-1.5e3", "open=true", "day=2026-02-28", "raw=00ff", "text==é")
+    #expect(typed["real"] as? Double == -1500 && typed["open"] as? Bool == true)
+    #expect(typed["day"] as? String == "2026-02-28T00:00:00Z" && typed["text"] as? String == "=é")
+    #expect(typed["raw"] as? [String: String] == ["base64": "AP8="])
+    let empty = try cells("real=", "open=", "day=", "raw=", "text=")
+    #expect(empty.filter { $0.value is NSNull }.count == 4 && empty["text"] as? String == "")
+    // As everywhere, the longest name that fits is meant.
+    #expect(try cells("a=b=c") as? [String: String] == ["a=b": "c"])
+    for wrong in ["real=1,5", "open=maybe", "day=2026-02-30", "raw=abc"] {
+      let result = try ledgers.tabella("insert", file, "0", wrong)
+      #expect(result.status == 2 && result.errors.contains("must be"), "\(wrong)")
+    }
+    let bytes = try ledgers.shell(
+      "tabella set a.ledger 0 name=\"$(printf '\\377')\" --dry-run --json")
+    #expect(bytes.text.contains("\"cells\":{\"name\":{\"base64\":\"/w==\"}}"))
+  }
+
+  @Test func aDryRunOnlySaysWhat() throws {
+    func dry(_ arguments: String...) throws -> String {
+      let result = try ledgers.tabella(arguments + ["--dry-run"])
+      #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+      return result.text
+    }
+    #expect(try dry("set", "a.ledger", "2", "count=5") == "set row 0:2: count null -> 5\n")
+    #expect(
+      try dry("delete", "a.ledger", "0", "id:Bob")
+        == "delete row 0:0: name \"Ada\", count 1\ndelete row 0:1 (id:Bob): name \"Bob\", count 2\n"
+    )
+    #expect(
+      try dry("insert", "a.ledger", "end", "name=\u{7}") == "insert row 0:3: name \"\\u0007\"\n")
+    #expect(
+      try dry("move", "a.ledger", "0", "end") == "move row 0:0 to 0:2: name \"Ada\", count 1\n")
+    let refused = try ledgers.tabella(
+      "delete", "a.ledger", "0", "1", "--dry-run", "-o", "refuse=Ada")
+    #expect(refused.status == 1 && refused.text.contains("(refused: it is refused)"))
+    #expect(refused.errors.contains("1 of 2 edits would not be done: row 0:0"))
+    let document = try jsonObject(dry("set", "a.ledger", "0", "name=B", "--json"))
+    #expect(document["dryRun"] as? Bool == true && document["receipt"] is NSNull)
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
+  }
+
+  @Test func ifVersion() throws {
+    let document = try jsonObject(ledgers.tabella("show", "a.ledger", "--json").text)
+    let version = try #require(document["version"] as? String)
+    func set(_ count: Int) throws -> ProgramResult {
+      try ledgers.tabella(
+        "set", "a.ledger", "0", "count=\(count)", "--if-version", version, "--json")
+    }
+    let first = try set(5)
+    #expect(first.status == 0)
+    let versions = try jsonObject(first.text)["version"] as? [String: String]
+    #expect(versions?["from"] == version && versions?["to"] != version)
+    let second = try set(6)
+    #expect(second.status == 5 && second.output.isEmpty)
+    #expect(try ledgers.content().hasPrefix("Ada\t5\n"))
+  }
+
+  // Orders that change by themselves
+
+  private static let positions: [([String], Int32)] = [
+    (["set", "0", "name=A"], 4), (["delete", "0", "--yes"], 4), (["delete", "id:Bob", "--yes"], 0),
+    (["set", "id:Bob", "name=A", "--yes"], 0), (["insert", "end", "name=A"], 0),
+    (["insert", "0:end", "name=A"], 0), (["insert", "0", "name=A"], 4),
+    (["move", "id:Bob", "0"], 4),
+    (["move", "id:Bob", "end"], 0), (["set", "0", "name=A", "--sort", "name", "--yes"], 4),
+    (["set", "0", "name=A", "--dry-run"], 0),
+  ]
+
+  @Test(arguments: positions)
+  func positionsWhereTheOrderChanges(_ arguments: [String], _ status: Int32) throws {
+    var words = arguments + ["-o", "volatile=true"]
+    words.insert("a.ledger", at: 1)
+    let result = try ledgers.tabella(words)
+    #expect(result.status == status, "\(result.errors)")
+    if status == 4 {
+      #expect(result.errors.contains("id:ID") && result.errors.contains("--if-version"))
+      #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+      let document = try jsonObject(
+        ledgers.tabella(
+          ["show", "a.ledger", "--json"] + words.filter { $0 == "--sort" || $0 == "name" }
+        )
+        .text)
+      let version = try #require(document["version"] as? String)
+      #expect(try ledgers.tabella(words + ["--if-version", version]).status == 0)
+    }
+  }
+
+  // Confirmation
+
+  @Test func deletingIsConfirmed() throws {
+    let question = "Delete 2 rows of a.ledger? [y/N] "
+    for (answer, isYes) in [("n", false), ("", false), ("yes please", false), ("y", true)] {
+      let shown = try ledgers.onTerminal(
+        ["delete", "a.ledger", "0", "2"], answers: [(question, answer)])
+      #expect(shown.text.contains("row  name  count") && shown.text.contains("0:2  Cy"))
+      #expect(!shown.text.contains("Bob"))
+      #expect(shown.status == (isYes ? 0 : 1), "\(shown.text)")
+      #expect(shown.text.contains("not confirmed; nothing was done") == !isYes)
+      #expect(try ledgers.content() == (isYes ? "Bob\t2\n" : "Ada\t1\nBob\t2\nCy\t\\N\n"))
+    }
+    // Nothing is asked where nothing is to be asked.
+    #expect(try ledgers.tabella("delete", "a.ledger", "0", "--yes").status == 0)
+  }
+
+  @Test func manyRowsAreConfirmedByTheirNumber() throws {
+    let rows = (0..<150).map { "row\($0)\t\($0)\n" }.joined()
+    try ledgers.folder.write("a.ledger", "name:text count:integer\n" + rows)
+    let words = ["delete", "a.ledger"] + (0..<101).map { "\($0)" }
+    let question = "Delete 101 rows of a.ledger? Type the number of rows to do it: "
+    let no = try ledgers.onTerminal(words, answers: [(question, "y")])
+    #expect(no.status == 1 && no.text.contains("and 81 more"))
+    #expect(try ledgers.content() == rows)
+    #expect(try ledgers.onTerminal(words, answers: [(question, "101")]).status == 0)
+    #expect(try ledgers.content().hasPrefix("row101\t101\n"))
+  }
+
+  /// What was shown and confirmed is edited by its id, also with --yes.
+  @Test func whatWasShownIsEditedByItsID() throws {
+    let shown = try ledgers.onTerminal(
+      ["set", "a.ledger", "1", "count=7", "--yes", "--json", "-o", "volatile=true"],
+      answers: [("Change 1 row of a.ledger? [y/N] ", "y")])
+    #expect(shown.status == 0 && shown.text.contains("\"id\":\"Bob\""), "\(shown.text)")
+    #expect(try ledgers.content() == "Ada\t1\nBob\t7\nCy\t\\N\n")
+  }
+
+  /// A table that changed while the question stood is a conflict.
+  @Test func aChangeWhileTheQuestionStands() throws {
+    let shown = try ledgers.onTerminal(
+      ["delete", "a.ledger", "0"], answers: [("[y/N] ", "y")]
+    ) { try ledgers.folder.write("a.ledger", "name:text count:integer\nBob\t2\nAda\t1\n") }
+    #expect(shown.status == 5, "\(shown.text)")
+    #expect(try ledgers.content() == "Bob\t2\nAda\t1\n" && ledgers.receiptNames.isEmpty)
+  }
+
+  /// The rows on standard error are as safe as those on standard output.
+  @Test func confirmationIsSafe() throws {
+    try ledgers.folder.write("a.ledger", "na\u{1B}me:text\nA\u{1B}[31md\u{202E}a\n")
+    let shown = try ledgers.onTerminal(
+      ["delete", "a.ledger", "0", "-o", "ids=false"], answers: [("[y/N] ", "n")])
+    #expect(shown.status == 1 && !shown.bytes.contains(0x1B))
+    #expect(!shown.text.contains("\u{202E}"))
+  }
+
+  /// The edit was done, and the message may not say otherwise.
+  @Test func aFullDiskBehindTheReport() throws {
+    let result = try ledgers.shell("tabella set a.ledger 0 count=9 --json > /dev/full")
+    #expect(result.status == 1)
+    let error = try jsonObject(result.errors)["error"] as? [String: Any]
+    let message = try #require(error?["message"] as? String)
+    let id = try #require(ledgers.receiptNames.first).dropLast(5)
+    #expect(message.contains("was done (change 1 row (count); receipt:\(id))"))
+    #expect(try ledgers.content().hasPrefix("Ada\t9\n"))
+  }
+
+  @Test func completions() throws {
+    func complete(_ words: String...) throws -> [String] {
+      try ledgers.tabella(["complete", "--"] + words).lines.dropFirst().map {
+        $0.components(separatedBy: "\t")[0]
+      }
+    }
+    #expect(try complete("set", "a.ledger", "0", "") == ["name=", "count="])
+    #expect(try complete("insert", "a.ledger", "0", "name=A", "c") == ["count="])
+    #expect(try complete("set", "a.ledger", "").isEmpty)
+    #expect(try complete("set", "--b") == ["--backup"])
+    #expect(try complete("set", "--backup", "a.ledger", "0", "na") == ["name="])
+    _ = try ledgers.tabella("set", "a.ledger", "0", "count=2")
+    let id = try #require(ledgers.receiptNames.first).dropLast(5)
+    #expect(try complete("undo", "rec") == ["receipt:\(id)"])
+  }
+}

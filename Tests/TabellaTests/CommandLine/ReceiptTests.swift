@@ -1,0 +1,332 @@
+import Foundation
+import Tabella
+import TabellaFiles
+import Testing
+
+@testable import TabellaCLI
+
+/// Receipts, `undo` and `log`.
+@Suite struct ReceiptTests {
+  let ledgers: Ledgers
+
+  init() throws { ledgers = try Ledgers() }
+
+  /// Edits the first row and returns the receipt's id.
+  @discardableResult
+  private func edit(_ assignment: String, _ location: String = "a.ledger") throws -> String {
+    let result = try ledgers.tabella("set", location, "0", assignment, "--json")
+    return try #require(jsonObject(result.text)["receipt"] as? String, "\(result.errors)")
+  }
+
+  private func mode(_ path: String) throws -> Int? {
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    return (attributes[.posixPermissions] as? NSNumber)?.intValue
+  }
+
+  // Undo
+
+  @Test func undoAndRedo() throws {
+    try edit("count=5")
+    let changed = try ledgers.content()
+    let undo = try ledgers.tabella("undo", "a.ledger", "--json")
+    #expect(undo.status == 0 && undo.errors.isEmpty, "\(undo.errors)")
+    let document = try jsonObject(undo.text)
+    #expect(
+      document["undoable"] as? Bool == true && document["location"] as? String == ledgers.file)
+    let outcomes = document["outcomes"] as? [[String: Any]]
+    #expect(outcomes?.count == 1 && outcomes?[0]["op"] as? String == "undo")
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+    // The newest edit is now the undo.
+    let redo = try ledgers.tabella("undo", "a.ledger")
+    #expect(redo.status == 0 && redo.errors.contains("done: undo of "))
+    #expect(try ledgers.content() == changed)
+    #expect(ledgers.receiptNames.count == 3)
+  }
+
+  @Test func undoOfANamedReceipt() throws {
+    let first = try edit("count=5")
+    let other = try ledgers.folder.write("b.ledger", Ledgers.three)
+    try edit("count=6", other)
+    let dry = try ledgers.tabella("undo", "receipt:\(first)", "--dry-run")
+    #expect(dry.status == 0 && dry.text == "undo of \(first): change 1 row (count)\n")
+    #expect(ledgers.receiptNames.count == 2)
+    #expect(try ledgers.tabella("undo", "receipt:\(first)").status == 0)
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+    #expect(try ledgers.content(other).hasPrefix("Ada\t6\n"))
+    // It is no longer as that edit left it.
+    let again = try ledgers.tabella("undo", "receipt:\(first)")
+    #expect(again.status == 5 && again.errors.contains("no longer as the receipt says"))
+    #expect(try ledgers.tabella("undo", "receipt:\(first)", "--dry-run").status == 5)
+  }
+
+  /// The same table is found by every way to name it, and from every folder.
+  @Test func whereverOneStands() throws {
+    let folder = ledgers.folder.path
+    try FileManager.default.createDirectory(
+      atPath: folder + "/deep", withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      atPath: folder + "/link.ledger", withDestinationPath: ledgers.file)
+    for (location, other) in [
+      ("../a.ledger", ledgers.file), ("ledger:../a.ledger", "../link.ledger"),
+      ("../link.ledger", "ledger:../deep/../a.ledger"),
+    ] {
+      try ledgers.reset()
+      let set = try ledgers.tabella(
+        ["set", location, "0", "count=5"], directory: folder + "/deep")
+      #expect(set.status == 0, "\(set.errors)")
+      let elsewhere = try ledgers.tabella(["log", "-n", "1", "--format", "jsonl"], directory: "/")
+      let id = try #require(jsonObject(elsewhere.text)["id"] as? String)
+      let undo = try ledgers.tabella(["undo", "receipt:\(id)"], directory: "/")
+      #expect(undo.status == 0, "\(undo.errors)")
+      let redo = try ledgers.tabella(["undo", other], directory: folder + "/deep")
+      #expect(redo.status == 0, "\(other): \(redo.errors)")
+      #expect(try ledgers.content().hasPrefix("Ada\t5\n"))
+    }
+  }
+
+  @Test func optionsAreRemembered() throws {
+    let result = try ledgers.tabella(
+      "delete", "a.ledger", "1", "--yes", "-o", "refuse=Ada", "-o", "remark=gone", "--json")
+    let id = try #require(jsonObject(result.text)["receipt"] as? String)
+    let receipt = try jsonObject(
+      String(contentsOfFile: "\(ledgers.receipts)/\(id).json", encoding: .utf8))
+    #expect(receipt["options"] as? [String: String] == ["refuse": "Ada", "remark": "gone"])
+    #expect(receipt["provider"] as? String == "ledger" && receipt["undoable"] as? Bool == true)
+  }
+
+  @Test func whatCannotBeTakenBack() throws {
+    let result = try ledgers.tabella("set", "a.ledger", "0", "count=5", "-o", "undoes=false")
+    #expect(result.status == 0 && result.errors.contains("cannot be taken back"))
+    let undo = try ledgers.tabella("undo", "a.ledger")
+    #expect(undo.status == 4 && undo.errors.contains("ledger knows no way back"), "\(undo.errors)")
+    #expect(ledgers.receiptNames.count == 1)
+  }
+
+  private static let refused: [([String], Int32, String)] = [
+    ([], 2, "a location or a receipt is missing"), (["a.ledger", "b"], 2, "b is not expected"),
+    (["a.ledger"], 1, "there is no receipt of an edit of it"),
+    (["b.ledger"], 1, "No such file"), (["-"], 2, "standard input cannot be edited"),
+    (["receipt:20261121T150733.000000Z-1f3a9c"], 1, "there is no such receipt"),
+    (["receipt:"], 2, "is no receipt"), (["receipt:../../x"], 2, "is no receipt"),
+    (["receipt:20261121T150733.000000Z-1f3a9C"], 2, "is no receipt"),
+    (["receipt:20261321T150733.000000Z-1f3a9c"], 2, "is no receipt"),
+    (["receipt:20261121T150733.000000Z-1f3a9c.json"], 2, "is no receipt"),
+  ]
+
+  @Test(arguments: refused)
+  func undoRefuses(_ arguments: [String], _ status: Int32, _ says: String) throws {
+    let result = try ledgers.tabella(["undo"] + arguments)
+    #expect(result.status == status && result.errors.contains(says), "\(result.errors)")
+    #expect(result.output.isEmpty && result.errors.split(separator: "\n").count == 1)
+  }
+
+  // The folder
+
+  @Test func receiptsAreTheirOwnersAlone() throws {
+    let id = try edit("count=5")
+    #expect(try mode("\(ledgers.receipts)/\(id).json") == 0o600)
+    for folder in [ledgers.receipts, ledgers.folder.path + "/state/tabella"] {
+      #expect(try mode(folder) == 0o700)
+    }
+    #expect(ledgers.receiptNames == ["\(id).json"])
+  }
+
+  /// A relative XDG_STATE_HOME counts as none.
+  @Test func homeHasThemOtherwise() throws {
+    let home = ledgers.folder.path + "/home"
+    let result = try ledgers.tabella(
+      "set", "a.ledger", "0", "count=5", environment: ["XDG_STATE_HOME": "state", "HOME": home])
+    #expect(result.status == 0)
+    #expect(
+      try FileManager.default.contentsOfDirectory(
+        atPath: home + "/.local/state/tabella/receipts"
+      ).count == 1)
+  }
+
+  /// Where the receipt has no place, nothing is done.
+  @Test func noPlaceForTheReceipt() throws {
+    let none = try ledgers.tabella(
+      "set", "a.ledger", "0", "count=5", environment: ["XDG_STATE_HOME": "", "HOME": "here"])
+    #expect(none.status == 1 && none.errors.contains("neither XDG_STATE_HOME nor HOME"))
+    try ledgers.folder.write("state", "a file is in the way")
+    let blocked = try ledgers.tabella("set", "a.ledger", "0", "count=5")
+    #expect(blocked.status == 1 && blocked.errors.contains("so nothing was done"))
+    let proc = try ledgers.tabella(
+      "set", "a.ledger", "0", "count=5", environment: ["XDG_STATE_HOME": "/proc/self"])
+    #expect(proc.status == 1 && proc.errors.contains("so nothing was done"))
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+    // A dry run keeps none.
+    #expect(try ledgers.tabella("set", "a.ledger", "0", "count=5", "--dry-run").status == 0)
+  }
+
+  @Test func theOldestGiveWay() throws {
+    let first = try edit("count=5")
+    let text = try String(contentsOfFile: "\(ledgers.receipts)/\(first).json", encoding: .utf8)
+    for number in 0..<1000 {
+      let digits = String(1_000_000 + number).dropFirst()
+      let id = "20010101T000000.\(digits)Z-abcdef"
+      try text.replacingOccurrences(of: first, with: id).write(
+        toFile: "\(ledgers.receipts)/\(id).json", atomically: false, encoding: .utf8)
+    }
+    try ledgers.folder.write("state/tabella/receipts/notes.txt", "not ours")
+    let second = try edit("count=6")
+    let names = ledgers.receiptNames
+    #expect(names.count == 1001 && names.contains("notes.txt"))
+    #expect(names.contains("\(first).json") && names.contains("\(second).json"))
+    #expect(!names.contains("20010101T000000.000001Z-abcdef.json"))
+    #expect(names.contains("20010101T000000.000002Z-abcdef.json"))
+    #expect(try ledgers.tabella("log", "--format", "plain").lines.count == 1000)
+  }
+
+  // Damaged and hostile receipts
+
+  @Test func damagedReceipts() throws {
+    let id = try edit("count=5")
+    let path = "\(ledgers.receipts)/\(id).json"
+    let good = try String(contentsOfFile: path, encoding: .utf8)
+    func replaced(_ old: String, _ new: String) -> String {
+      good.replacingOccurrences(of: old, with: new, options: .regularExpression)
+    }
+    for (text, says) in [
+      ("", "damaged"), ("{", "damaged"), ("[]", "damaged"), (String(good.dropLast(20)), "damaged"),
+      (replaced(id, "20010101T000000.000000Z-abcdef"), "damaged: \"id\""),
+      (replaced("\"receipt\":\"", "\"receipt\":\"="), "damaged: \"receipt\""),
+      (replaced("\"receipt\":\"[^\"]*\"", "\"receipt\":7"), "damaged: \"receipt\""),
+      (replaced("\"location\":\"[^\"]*\"", "\"location\":\"\""), "damaged"),
+      (replaced("\"location\":\"", "\"location\":\"\\\\u0000"), "damaged"),
+      (replaced("\"options\":\\{\\}", "\"options\":{\"a\":1}"), "damaged: \"options\""),
+      (replaced("\"options\":\\{\\}", "\"options\":{\"a\":\"1\"}"), "has no option a"),
+      (replaced("\"provider\":\"ledger\"", "\"provider\":\"../x\""), "../x"),
+      (replaced("\"folder\":null", "\"folder\":\"/absent\""), "cannot be gone to"),
+      (replaced("\"receipt\":\"[^\"]*\"", "\"receipt\":\"AAAA\""), "no longer as"),
+    ] {
+      try text.write(toFile: path, atomically: false, encoding: .utf8)
+      let result = try ledgers.tabella("undo", "receipt:\(id)")
+      #expect([1, 3, 5].contains(result.status), "\(says): \(result.status) \(result.errors)")
+      #expect(result.errors.contains(says), "\(says): \(result.errors)")
+      #expect(try ledgers.content().hasPrefix("Ada\t5\n"))
+    }
+    // What is no plain file is not followed, read or waited for.
+    for make in ["ln -s /etc/passwd", "mkfifo", "mkdir"] {
+      let result = try ledgers.shell("rm -rf \(path); \(make) \(path)")
+      #expect(result.status == 0)
+      #expect(try ledgers.tabella("undo", "receipt:\(id)").status == 1)
+      let log = try ledgers.tabella("log")
+      #expect(log.status == 1 && log.errors.contains("receipt:\(id)"))
+    }
+    // The others are found behind it.
+    let second = try edit("count=6")
+    #expect(try ledgers.tabella("log", "--format", "plain").text.contains(second))
+    let undo = try ledgers.tabella("undo", "a.ledger")
+    #expect(undo.status == 0, "\(undo.errors)")
+  }
+
+  /// Bytes changed anywhere in a receipt are an error or another receipt, and never end the program.
+  @Test func brokenReceiptsAreErrors() throws {
+    let id = try #require(ReceiptID("20261121T150733.000000Z-1f3a9c"))
+    let receipt = Receipt(
+      id: id, provider: "csv",
+      place: .init(location: [0xFF, 47], folder: Array("/tmp".utf8), key: [0xFF]),
+      options: ["header": "no"], from: "a", to: nil, summary: "change 1 row", receipt: [1, 2, 255],
+      undoes: id)
+    var good: [UInt8] = []
+    receipt.json.append(to: &good)
+    let read = try Receipt(parsing: good, id: id)
+    #expect(read.place == receipt.place && read.receipt == receipt.receipt)
+    #expect(read.options == receipt.options && read.undoes == id && read.to == nil)
+    var random = SeededGenerator(seed: 7)
+    for _ in 0..<20_000 {
+      var text = good
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        let at = Int.random(in: 0..<text.count, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: text[at] = UInt8.random(in: 0...255, using: &random)
+        case 1: text.remove(at: at)
+        case 2: text.insert(contentsOf: good.prefix(at).suffix(9), at: at)
+        default: text.swapAt(at, Int.random(in: 0..<text.count, using: &random))
+        }
+      }
+      do throws(TableError) {
+        let other = try Receipt(parsing: text, id: id)
+        #expect(other.id == id && !other.place.location.contains(0))
+      } catch {
+        #expect(error.code == .invalidArgument)
+      }
+    }
+  }
+
+  // Ids and bytes
+
+  @Test func idsStandInTheOrderOfTime() throws {
+    var random = SeededGenerator(seed: 3)
+    for _ in 0..<10_000 {
+      let first = Timestamp(nanoseconds: .random(in: 0...(1 << 62), using: &random))
+      let later = Timestamp(
+        nanoseconds: first.nanoseconds + .random(in: 1000...1 << 50, using: &random))
+      let (a, b) = (ReceiptID(at: first), ReceiptID(at: later))
+      #expect(a < b && !(b < a))
+      #expect(ReceiptID(a.text) == a)
+      #expect(a.time?.nanoseconds == first.nanoseconds / 1000 * 1000)
+    }
+  }
+
+  @Test func base64IsReadAsItIsWritten() {
+    var random = SeededGenerator(seed: 5)
+    for count in 0..<300 {
+      let original = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+      let text = original.withUnsafeBytes { base64($0) }
+      #expect(bytes(base64: text) == original)
+      guard !text.isEmpty else { continue }
+      #expect(bytes(base64: String(text.dropLast())) == nil)
+    }
+    for wrong in ["A", "AA", "AA=", "A===", "====", "AB==", "AAB=", "A=AA", "A A=", "AAé"] {
+      #expect(bytes(base64: wrong) == nil, "\(wrong)")
+    }
+  }
+
+  @Test func durableFiles() throws {
+    let folder = try TemporaryFolder()
+    let path = Array(folder.path.utf8)
+    func names() throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    }
+    do {
+      let file = try DurableFile(in: path, room: 1 << 16)
+      #expect(try names().isEmpty)
+      try file.write(Array("abc".utf8), name: "a")
+      #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path + "/a")) == Data("abc".utf8))
+      _ = try DurableFile(in: path, room: 0)
+    }
+    // Nothing is replaced, and what is abandoned leaves nothing.
+    let second = try DurableFile(in: path, room: 1)
+    #expect(throws: TableError(.conflict, "a exists")) { try second.write([1], name: "a") }
+    #expect(try names() == ["a"])
+    #expect(throws: TableError.self) { try DurableFile(in: path + Array("/absent".utf8), room: 1) }
+  }
+
+  // Log
+
+  @Test func logLists() throws {
+    #expect(try ledgers.tabella("log", "--format", "plain").text.isEmpty)
+    let first = try edit("count=5")
+    let other = try ledgers.folder.write("b.ledger", Ledgers.three)
+    let second = try edit("count=6", other)
+    #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
+    let rows = try ledgers.tabella("log", "--format", "jsonl").lines.map(jsonObject)
+    #expect(rows.count == 3)
+    #expect(rows[1]["id"] as? String == second && rows[2]["id"] as? String == first)
+    #expect(rows[2]["location"] as? String == ledgers.file)
+    #expect(rows[2]["edits"] as? String == "change 1 row (count)")
+    #expect(rows[0]["edits"] as? String == "undo of \(first): change 1 row (count)")
+    #expect(
+      rows.allSatisfy { $0["undoable"] as? Bool == true && $0["provider"] as? String == "ledger" })
+    let own = try ledgers.tabella("log", "a.ledger", "-n", "1", "--format", "jsonl").lines
+    #expect(own.count == 1 && own[0].contains("undo of "))
+    #expect(try ledgers.tabella("log", "absent.ledger", "--format", "plain").text.isEmpty)
+    let document = try jsonObject(ledgers.tabella("log", "--json").text)
+    #expect(document["provider"] as? String == "tabella")
+    #expect((document["columns"] as? [[String: Any]])?.count == 6)
+    #expect(try ledgers.tabella("log").text.hasPrefix("id "))
+    #expect(try ledgers.tabella("log", "a", "b").status == 2)
+  }
+}
