@@ -1,0 +1,372 @@
+import CTabellaSystem
+import Foundation
+import Tabella
+import Testing
+
+@testable import TabellaFiles
+
+/// The one save: what it keeps, what it refuses, and who wins.
+@Suite struct FileSaveTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// A save of a file, as a provider makes it.
+  func save(
+    _ name: String, _ options: SaveOptions = SaveOptions(), isDryRun: Bool = false,
+    edited: [EditedRange] = [], meanwhile: () throws -> Void = {},
+    verify: (any ByteSource) throws(TableError) -> Void = { _ in }
+  ) throws -> FileSave.Saved {
+    let path = Array("\(folder.path)/\(name)".utf8)
+    let file = try OpenFile(path: path)
+    try meanwhile()
+    return try FileSave(path: path, file, options, cancel: CancelFlag())
+      .save(table(file), edited: edited, isDryRun: isDryRun, verify: verify)
+  }
+
+  /// "NEW " before all but the first byte.
+  func table(_ file: OpenFile) -> PieceTable {
+    var table = PieceTable()
+    table.append(new: Array("NEW ".utf8))
+    table.append(old: min(1, file.fingerprint.size)..<file.fingerprint.size)
+    return table
+  }
+
+  func status(_ name: String) -> stat {
+    var status = stat()
+    lstat("\(folder.path)/\(name)", &status)
+    return status
+  }
+
+  func expectRefusal(
+    _ code: TableError.Code, _ part: String, _ name: String,
+    _ options: SaveOptions = SaveOptions(), meanwhile: () throws -> Void = {}
+  ) throws {
+    do {
+      _ = try save(name, options, meanwhile: meanwhile)
+      Issue.record("\(name) was saved")
+    } catch let error as TableError {
+      #expect(error.code == code, "\(error)")
+      #expect(error.message.contains(part), "\(error)")
+    }
+  }
+
+  @Test func theRestStays() throws {
+    try folder.write("a", "hello world")
+    let saved = try save("a")
+    #expect(try folder.read("a") == Array("NEW ello world".utf8))
+    #expect(saved.trouble == nil)
+    #expect(
+      saved.file.fingerprint == (try OpenFile(path: Array("\(folder.path)/a".utf8))).fingerprint)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
+  }
+
+  @Test func aDryRunWritesNothing() throws {
+    try folder.write("a", "hello")
+    let before = status("a")
+    _ = try save("a", isDryRun: true)
+    #expect(status("a").st_ctim.tv_nsec == before.st_ctim.tv_nsec)
+    #expect(try folder.read("a") == Array("hello".utf8))
+  }
+
+  @Test func modeOwnerAndAttributesStay() throws {
+    try folder.write("a", "hello")
+    let path = "\(folder.path)/a"
+    let isRoot = getuid() == 0
+    if isRoot { chown(path, 1234, 2345) }
+    chmod(path, 0o751)
+    let value = Array("some bytes".utf8)
+    // An access list as the kernel has it: a version, then tag, rights and id of each entry; 0x02 is a
+    // named user, 0x10 the mask.
+    let list =
+      ([2] as [UInt32]).bytes
+      + [(1, 6, -1), (2, 4, 4321), (4, 4, -1), (16, 4, -1), (32, 0, -1)].flatMap {
+        (tag: Int, rights: Int, id: Int32) in
+        [UInt32(tag | rights << 16), UInt32(bitPattern: id)].bytes
+      }
+    let file = open(path, O_RDWR)
+    #expect(tabella_system_set_attribute(file, "user.note", value, value.count) == 0)
+    #expect(tabella_system_set_attribute(file, "system.posix_acl_access", list, list.count) == 0)
+    close(file)
+    let before = status("a")
+    _ = try save("a")
+    let after = status("a")
+    #expect(after.st_ino != before.st_ino)
+    #expect(after.st_mode == before.st_mode)
+    if isRoot { #expect(after.st_uid == 1234 && after.st_gid == 2345) }
+    #expect(attribute("user.note") == value)
+    #expect(attribute("system.posix_acl_access") == list)
+  }
+
+  func attribute(_ name: String) -> [UInt8] {
+    let file = open("\(folder.path)/a", O_RDONLY)
+    defer { close(file) }
+    var value = [UInt8](repeating: 0, count: 256)
+    return Array(value.prefix(max(0, Int(tabella_system_attribute(file, name, &value, 256)))))
+  }
+
+  @Test func everyModeStays() throws {
+    for mode in [0o644, 0o600, 0o755, 0o4755, 0o2644, 0o1777, 0o200, 0o666] as [mode_t] {
+      try folder.write("a", "hello")
+      chmod("\(folder.path)/a", mode)
+      if getuid() != 0, mode & 0o400 == 0 { continue }
+      _ = try save("a")
+      #expect(status("a").st_mode & 0o7777 == mode)
+      chmod("\(folder.path)/a", 0o600)
+    }
+  }
+
+  @Test func aFileBehindLinksIsSaved() throws {
+    try FileManager.default.createDirectory(
+      atPath: "\(folder.path)/real", withIntermediateDirectories: true)
+    try folder.write("real/a", "hello")
+    symlink("real/a", "\(folder.path)/one")
+    symlink("one", "\(folder.path)/two")
+    _ = try save("two")
+    #expect(try folder.read("real/a") == Array("NEW ello".utf8))
+    #expect(status("two").st_mode & S_IFMT == S_IFLNK)
+    #expect(status("one").st_mode & S_IFMT == S_IFLNK)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/real") == ["a"])
+  }
+
+  @Test func refusals() throws {
+    try folder.write("linked", "hello")
+    link("\(folder.path)/linked", "\(folder.path)/other")
+    try expectRefusal(.readOnly, "hard links", "linked")
+    try folder.write("guarded", "hello")
+    chmod("\(folder.path)/guarded", 0o444)
+    try expectRefusal(.readOnly, "chmod u+w", "guarded")
+    #expect(try folder.read("guarded") == Array("hello".utf8))
+    #expect(try folder.read("linked") == Array("hello".utf8))
+    #expect(status("linked").st_nlink == 2)
+  }
+
+  /// What another program does between opening and saving is never overwritten.
+  @Test func othersChangesAreConflicts() throws {
+    let path = "\(folder.path)/a"
+    let changes: [(String, () throws -> Void)] = [
+      (
+        "rewritten",
+        {
+          try self.folder.write("b", "other")
+          rename("\(self.folder.path)/b", path)
+        }
+      ),
+      ("in place", { try Self.write("HELLO", to: path) }),
+      ("longer", { try Self.write("hello and more", to: path) }),
+      ("shorter", { truncate(path, 2) }),
+      ("gone", { unlink(path) }),
+      (
+        "a link",
+        {
+          unlink(path)
+          symlink("elsewhere", path)
+        }
+      ),
+      (
+        "a pipe",
+        {
+          unlink(path)
+          mkfifo(path, 0o600)
+        }
+      ),
+      (
+        "a folder",
+        {
+          unlink(path)
+          mkdir(path, 0o700)
+        }
+      ),
+    ]
+    for (name, change) in changes {
+      try? FileManager.default.removeItem(atPath: path)
+      try folder.write("a", "hello")
+      do {
+        _ = try save("a", meanwhile: change)
+        Issue.record("saved although \(name)")
+      } catch let error as TableError {
+        #expect(error.code == .conflict, "\(name): \(error)")
+      }
+      // The other's change is there, and nothing of ours.
+      var status = stat()
+      if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+        #expect(!(try folder.read("a")).starts(with: Array("NEW".utf8)), "\(name)")
+      }
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      #expect(names.filter { $0 != "a" } == [], "\(name)")
+    }
+  }
+
+  /// The same between the last check and the swap: while the new bytes are looked at.
+  @Test func othersChangesWhileSavingAreConflicts() throws {
+    let path = "\(folder.path)/a"
+    for isReplaced in [true, false] {
+      try folder.write("a", "hello")
+      do {
+        _ = try save(
+          "a",
+          verify: { _ throws(TableError) in
+            do {
+              if isReplaced {
+                try folder.write("b", "other")
+                rename("\(folder.path)/b", path)
+              } else {
+                try Self.write("other", to: path)
+              }
+            } catch { Issue.record(error) }
+          })
+        Issue.record("saved")
+      } catch let error as TableError { #expect(error.code == .conflict) }
+      #expect(try folder.read("a") == Array("other".utf8))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
+    }
+  }
+
+  static func write(_ text: String, to path: String) throws {
+    let file = open(path, O_WRONLY | O_TRUNC)
+    defer { close(file) }
+    #expect(Glibc.write(file, text, text.utf8.count) == text.utf8.count)
+  }
+
+  /// Records that were read are read again, also where times are too coarse to tell.
+  @Test func editedRecordsAreReadAgain() throws {
+    try folder.write("a", "hello")
+    let wrong = EditedRange(1..<3, digest: 1)
+    #expect(throws: TableError.self) { try save("a", edited: [wrong]) }
+    let digest = Array("el".utf8).withUnsafeBytes { digest64($0) }
+    _ = try save("a", edited: [EditedRange(1..<3, digest: digest)])
+  }
+
+  @Test func whatDoesNotReadBackIsNotSaved() throws {
+    try folder.write("a", "hello")
+    #expect(throws: TableError.self) {
+      try save(
+        "a",
+        verify: { bytes throws(TableError) in
+          #expect(try bytes.bytes(at: 0, count: 99) == Array("NEW ello".utf8))
+          throw TableError(.constraint, "no")
+        })
+    }
+    #expect(try folder.read("a") == Array("hello".utf8))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
+  }
+
+  @Test func anotherSaveIsWaitedForAndThenTold() throws {
+    try folder.write("a", "hello")
+    let other = open("\(folder.path)/a", O_RDONLY)
+    #expect(tabella_system_lock(other) == 0)
+    try expectRefusal(.conflict, "being saved by another process", "a")
+    close(other)
+    _ = try save("a")
+  }
+
+  @Test func backups() throws {
+    var options = SaveOptions()
+    options.backupSuffix = Array(".bak".utf8)
+    try folder.write("a", "hello")
+    let inode = status("a").st_ino
+    _ = try save("a", options)
+    #expect(try folder.read("a.bak") == Array("hello".utf8))
+    #expect(status("a.bak").st_ino == inode)
+    _ = try save("a", options)
+    #expect(try folder.read("a.bak") == Array("NEW ello".utf8))
+    #expect(try folder.read("a") == Array("NEW EW ello".utf8))
+    #expect(
+      Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["a", "a.bak"])
+  }
+
+  @Test func inPlaceKeepsTheFile() throws {
+    setenv("XDG_STATE_HOME", "\(folder.path)/state", 1)
+    var options = SaveOptions()
+    options.isInPlace = true
+    try folder.write("a", "hello world")
+    link("\(folder.path)/a", "\(folder.path)/b")
+    let inode = status("a").st_ino
+    _ = try save("a", options)
+    #expect(status("a").st_ino == inode && status("a").st_nlink == 2)
+    #expect(try folder.read("b") == Array("NEW ello world".utf8))
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/state/tabella/in-place")
+        == [])
+    // A save that was killed left the old bytes there: nobody edits over that.
+    let print = try OpenFile(path: Array("\(folder.path)/a".utf8)).fingerprint
+    let kept = "\(String(print.device, radix: 16))-\(String(print.inode, radix: 16))"
+    try folder.write("state/tabella/in-place/\(kept)", "old")
+    try expectRefusal(.readOnly, kept, "a", options)
+    #expect(InPlaceSave.remark(on: print)?.contains(kept) == true)
+  }
+
+  @Test func receiptsTakeBackAndComplain() throws {
+    try folder.write("a", "hello world")
+    let saved = try save("a")
+    let receipt = try #require(saved.receipt)
+    let path = Array("\(folder.path)/a".utf8)
+    let later = FileSave(
+      path: path, try OpenFile(path: path), SaveOptions(), cancel: CancelFlag())
+    #expect(try later.undoing(receipt).size == 11)
+    for cut in 0..<receipt.count {
+      // Cut anywhere it is an error or leads to something else, and never a trap.
+      do throws(TableError) { _ = try later.undoing(Array(receipt.prefix(cut))) } catch {
+        #expect([.invalidArgument, .conflict].contains(error.code))
+      }
+    }
+    var generator = SeededGenerator(seed: 1)
+    for _ in 0..<2000 {
+      var damaged = receipt
+      for _ in 0..<Int.random(in: 1...3, using: &generator) {
+        damaged[Int.random(in: 0..<damaged.count, using: &generator)] =
+          UInt8.random(in: 0...255, using: &generator)
+      }
+      _ = try? later.undoing(damaged)
+    }
+    _ = try later.save(try later.undoing(receipt), edited: [], isDryRun: false) { _ in }
+    #expect(try folder.read("a") == Array("hello world".utf8))
+    let again = FileSave(
+      path: path, try OpenFile(path: path), SaveOptions(), cancel: CancelFlag())
+    #expect(throws: TableError.self) { try again.undoing(receipt) }
+  }
+
+  @Test func anInverseLeadsBack() throws {
+    for seed in 0..<2000 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let old = (0..<Int.random(in: 0..<40, using: &generator)).map { _ in
+        UInt8.random(in: 97...122, using: &generator)
+      }
+      var table = PieceTable()
+      var cuts = [0, old.count]
+      for _ in 0..<Int.random(in: 0..<5, using: &generator) {
+        cuts.append(Int.random(in: 0...old.count, using: &generator))
+      }
+      cuts.sort()
+      for (start, end) in zip(cuts, cuts.dropFirst()).shuffled(using: &generator) {
+        switch Int.random(in: 0..<3, using: &generator) {
+        case 0: table.append(old: start..<end)
+        case 1:
+          table.append(new: [UInt8](repeating: 65, count: Int.random(in: 0..<4, using: &generator)))
+        default: break
+        }
+      }
+      let new = Self.bytes(table, old)
+      #expect(new.count == table.size)
+      let inverse = try #require(
+        try table.inverse(of: MemoryBytes(old), size: old.count, limit: 1 << 20))
+      #expect(Self.bytes(inverse, new) == old)
+      #expect(
+        try table.inverse(of: MemoryBytes(old), size: old.count, limit: 0) == nil || old.isEmpty
+          || table.pieces.isEmpty)
+    }
+  }
+
+  static func bytes(_ table: PieceTable, _ old: [UInt8]) -> [UInt8] {
+    table.pieces.flatMap { piece -> [UInt8] in
+      switch piece {
+      case .old(let range): Array(old[range])
+      case .new(let bytes): bytes
+      }
+    }
+  }
+}
+
+extension Array where Element == UInt32 {
+  fileprivate var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+}
