@@ -22,6 +22,7 @@ public struct Ledger: Provider {
       .init("remark", summary: "what is said of each edit"),
       .init("lies", .boolean, summary: "commit, then answer against the contract"),
       .init("fails", .integer, summary: "the code that a commit throws"),
+      .init("trouble", summary: "what goes wrong once it is done"),
     ]
   }
 
@@ -201,6 +202,13 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
       try load()
     }
     if isOn("lies", by: false) { outcomes.append(.init()) }
+    if !batch.isDryRun, let trouble = options["trouble"] {
+      outcomes = outcomes.map { _ in .init(code: .io, message: trouble) }
+    }
+    if after == before {
+      return EditResult(
+        outcomes: outcomes, changes: ChangeBatch(from: from, to: from, changes: []))
+    }
     return EditResult(
       outcomes: outcomes, changes: ChangeBatch(from: from, to: version(), changes: nil),
       receipt: batch.isDryRun || !isOn("undoes") ? nil : receipt(before))

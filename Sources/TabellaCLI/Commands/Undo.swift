@@ -49,7 +49,6 @@ extension Command {
         try undoing.undo(bytes, isDryRun: invocation.isDryRun)
       }
     }
-    let isDone = result.outcomes.allSatisfy { $0.code == nil }
     let summary = "undo of \(receipt.id)\(receipt.undoes == nil ? ": \(receipt.summary)" : "")"
     let kept =
       try !isDone
@@ -64,7 +63,8 @@ extension Command {
       to: result.changes.to?.token,
       items: result.outcomes.map { .init(edit: nil, outcome: $0, before: nil) },
       columns: source.columns, receipt: kept, isDryRun: invocation.isDryRun,
-      isUndoable: kept?.receipt != nil, summary: summary)
+      isUndoable: kept?.receipt != nil, hasChangedSomething: result.hasChangedSomething,
+      summary: summary)
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
   }
 

@@ -26,6 +26,8 @@ struct EditReport {
   let isDryRun: Bool
   /// Whether what was done can be taken back; for a dry run not known.
   let isUndoable: Bool
+  /// Whether anything is other than before.
+  let hasChangedSomething: Bool
   /// What a dry run of an undo would take back.
   var summary: String?
 
@@ -71,6 +73,10 @@ struct EditReport {
     }
     let reasons = list(notDone) { "\($0.name): \($0.outcome.message ?? $0.outcome.code!.name)" }
     let isSame = notDone.allSatisfy { $0.outcome.code == code }
+    if done.isEmpty, hasChangedSomething, !isDryRun {
+      return Failure(
+        status: .failed, subject: subject, code: code.name, message: "done, but \(reasons)")
+    }
     if done.isEmpty {
       return Failure(
         status: isSame ? .of(TableError(code, "")) : .failed, subject: subject, code: code.name,
@@ -124,7 +130,11 @@ struct EditReport {
   /// What was done, what the provider says of each edit, and the receipt.
   private func writeLines() {
     guard let receipt else {
-      if items.isEmpty { Messages.write("nothing to do", about: subject) }
+      if items.isEmpty {
+        Messages.write("nothing to do", about: subject)
+      } else if !done.isEmpty {
+        Messages.write("done: nothing had to be changed, it is so already", about: subject)
+      }
       return
     }
     Messages.write("done: \(receipt.summary)", about: subject)

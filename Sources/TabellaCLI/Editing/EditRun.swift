@@ -109,7 +109,11 @@ struct EditRun {
       return
     }
     let movable = try moving.movability(ofRows: path.row..<path.row + 1, inSection: path.section)
-    guard movable == [true] else { throw TableError(.readOnly, "row \(path) cannot be moved") }
+    guard movable == [true] else {
+      // The source may know why.
+      _ = try source.editing?.commit(EditBatch([edit.edit], isDryRun: true))
+      throw TableError(.readOnly, "row \(path) cannot be moved")
+    }
     edit.target = try moving.target(ofMoveFrom: path, to: target)
   }
 
@@ -181,10 +185,12 @@ struct EditRun {
     let result = try Failure.committing(subject, isDryRun: invocation.isDryRun) {
       () throws(TableError) in try editing.commit(batch)
     }
-    guard let keeping, result.outcomes.contains(where: { $0.code == nil }) else {
+    guard let keeping, result.hasChangedSomething else {
       return try report(edits, result, nil, before: before)
     }
-    let done = zip(edits, result.outcomes).filter { $1.code == nil }.map(\.0)
+    var done = zip(edits, result.outcomes).filter { $1.code == nil }.map(\.0)
+    // Done, with some trouble afterwards.
+    if done.isEmpty { done = edits }
     let receipt = try keeping.keep(
       result, by: source, provider: table.tables[0].manifest.id, place: place,
       options: invocation.options, summary: EditRun.summary(done, source.columns), undoes: nil)
@@ -216,8 +222,20 @@ struct EditRun {
           edit: edits[number], outcome: result!.outcomes[number],
           before: before.indices.contains(number) ? before[number] : nil)
       }, columns: source.columns, receipt: receipt, isDryRun: invocation.isDryRun,
-      isUndoable: receipt?.receipt != nil)
+      isUndoable: receipt?.receipt != nil,
+      hasChangedSomething: result?.hasChangedSomething ?? false)
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
+  }
+}
+
+extension EditResult {
+  /// Whether anything is other than before, as far as the result tells: that edits were done to what was
+  /// so already is no change, and one that failed may have failed when it was done.
+  var hasChangedSomething: Bool {
+    if receipt != nil { return true }
+    if let from = changes.from, let to = changes.to, from != to { return true }
+    let isNothing = changes.changes == [] && changes.from != nil && changes.from == changes.to
+    return !isNothing && outcomes.contains { $0.code == nil }
   }
 }
 

@@ -174,6 +174,26 @@ import Testing
     #expect(result.errors.contains("(cannot be taken back)"))
   }
 
+  /// What failed when it was done is done, and can be taken back.
+  @Test func troubleAfterwards() throws {
+    let result = try ledgers.tabella(
+      "set", "a.ledger", "0", "count=5", "-o", "trouble=may not last")
+    #expect(result.status == 1 && !result.errors.contains("nothing was done"))
+    #expect(result.errors.contains("a.ledger: done, but row 0:0: may not last"))
+    #expect(try ledgers.content().hasPrefix("Ada\t5\n"))
+    #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
+    #expect(try ledgers.content().hasPrefix("Ada\t1\n"))
+  }
+
+  /// An edit that changes nothing is done, but nothing is there to be taken back.
+  @Test func whatIsSoAlready() throws {
+    let result = try ledgers.tabella("set", "a.ledger", "0", "count=1")
+    #expect(result.status == 0 && result.errors.contains("it is so already"))
+    #expect(ledgers.receiptNames.isEmpty)
+    let document = try jsonObject(ledgers.tabella("set", "a.ledger", "0", "count=1", "--json").text)
+    #expect(document["receipt"] is NSNull && document["undoable"] as? Bool == false)
+  }
+
   /// A provider that breaks the contract in a commit may have done it.
   @Test func aLieIsNoProofThatNothingWasDone() throws {
     let result = try ledgers.tabella("delete", "a.ledger", "0", "--yes", "-o", "lies=true")
