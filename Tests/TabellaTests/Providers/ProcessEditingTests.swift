@@ -340,7 +340,9 @@ import Testing
     await #expect(processExitsWith: .success) {
       guard geteuid() == 0 else { return }
       let victim = try Child()
-      #expect(setuid(65534) == 0)
+      // The saved user stays root, to clear up after it.
+      #expect(setreuid(65534, 0) == 0 && seteuid(65534) == 0)
+      defer { seteuid(0) }
       let source = try ProcessesSource()
       let victimID = try source.id(of: victim.pid)
       let signal = try Self.refusal(source, Self.delete(.id(victimID)))
