@@ -53,14 +53,13 @@ final class ImportedSource: TableDataSource {
       try self?.follow(change)
     }
     changes = try importChanges(foreign, moved)
-    editing = try importEditing(
-      foreign, moved, columnCount: { [weak self] in self?.columns.count ?? 0 })
+    editing = try importEditing(foreign, of: self)
     moving = try importMoving(foreign)
-    undoing = try importUndo(foreign, moved)
+    undoing = try importUndo(foreign, of: self)
   }
 
   /// Reads again what may differ in a new version.
-  private func follow(_ change: ChangeBatch) throws(TableError) {
+  func follow(_ change: ChangeBatch) throws(TableError) {
     if change.changes == nil { columns = try readColumns(foreign) }
   }
 

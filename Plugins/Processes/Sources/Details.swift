@@ -144,7 +144,7 @@ enum Readout<Value> {
 extension Readout: Equatable where Value: Equatable {}
 
 /// A file of lines like `Name: value`.
-private struct Fields {
+struct Fields {
   private var values: [String: [UInt8]] = [:]
 
   init(_ file: UnsafeRawBufferPointer) {

@@ -5,6 +5,12 @@ import TabellaSDK
 public struct ProcessesProvider: Provider {
   public static let id = "processes"
   public static let version = "0.1.0"
+  public static let options: [OptionDeclaration] = [
+    OptionDeclaration(
+      "signal", default: "TERM", summary: "what delete sends: a name or a number"),
+    OptionDeclaration(
+      "wait", .integer, default: "0", summary: "how many seconds delete waits for the end"),
+  ]
 
   public init() {}
 
@@ -14,6 +20,6 @@ public struct ProcessesProvider: Provider {
         .invalidArgument,
         "the provider processes opens no path, only processes: with nothing behind it")
     }
-    return try ProcessesSource()
+    return try ProcessesSource(sending: Sending(request.options))
   }
 }

@@ -9,13 +9,21 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
 
   let columns = ProcessColumn.declarations
   let hasVolatileOrder = true
-  private let snapshot: Snapshot
+  let procfs: Procfs
+  /// What has been listed; another one after each commit.
+  var snapshot: Snapshot
+  let sending: Sending
+  let cancel = CancelFlag()
   private var id: [UInt8] = []
 
   /// Lists the processes under `root`, which is another folder than `/proc` only in tests.
-  init(root: String = "/proc") throws(TableError) {
-    snapshot = try Snapshot(Procfs(root: root))
+  init(root: String = "/proc", sending: Sending = Sending()) throws(TableError) {
+    procfs = try Procfs(root: root)
+    snapshot = try Snapshot(procfs)
+    self.sending = sending
   }
+
+  var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
 
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
     guard section == 0 else { throw .noSection(section) }

@@ -89,6 +89,30 @@ final class Procfs {
     return digits
   }
 
+  /// The pid of this process as this procfs counts.
+  func ownPID() throws(TableError) -> Int32 {
+    let link = try target(of: "self", in: descriptor)
+    if case .read(let name) = link, let pid = decimal(name).flatMap(Int32.init(exactly:)) {
+      return pid
+    }
+    return getpid()
+  }
+
+  /// The pid, as this procfs counts, of the process that a descriptor of this process stands for;
+  /// nil once the pid may be another process's.
+  func pid(ofDescriptor number: Int32) throws(TableError) -> Int32? {
+    let pid = try withContents(of: "self/fdinfo/\(number)", in: descriptor) { file in
+      Fields(file).number("Pid")
+    }
+    guard let pid else {
+      throw TableError(
+        .notSupported,
+        "\(root)/self/fdinfo does not say which process a descriptor stands for; nothing was done")
+    }
+    // -1 for one that has ended, 0 for one that is not in this procfs at all.
+    return pid > 0 ? Int32(exactly: pid) : nil
+  }
+
   // Files
 
   /// Calls `body` with what a file holds, valid inside it only; returns nil if it cannot be read.
@@ -120,6 +144,22 @@ final class Procfs {
       count += result
     }
     return .read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+  }
+
+  /// What a link says; it is not followed.
+  fileprivate func target(
+    of name: String, in folder: Int32
+  ) throws(TableError) -> Readout<[UInt8]> {
+    // The kernel tells no longer ones.
+    let longest = 4096
+    var count = 0
+    let target = [UInt8](unsafeUninitializedCapacity: longest) { buffer, filled in
+      count = buffer.withMemoryRebound(to: CChar.self) {
+        readlinkat(folder, name, $0.baseAddress!, longest)
+      }
+      filled = max(0, count)
+    }
+    return count < 0 ? try failed(errno, name) : .read(target)
   }
 
   fileprivate func failed<R>(_ number: Int32, _ name: String) throws(TableError) -> Readout<R> {
@@ -188,16 +228,7 @@ struct ProcessFolder: ~Copyable {
 
   /// What a link says; it is not followed.
   func target(of name: String) throws(TableError) -> Readout<[UInt8]> {
-    // The kernel tells no longer ones.
-    let longest = 4096
-    var count = 0
-    let target = [UInt8](unsafeUninitializedCapacity: longest) { buffer, filled in
-      count = buffer.withMemoryRebound(to: CChar.self) {
-        readlinkat(descriptor, name, $0.baseAddress!, longest)
-      }
-      filled = max(0, count)
-    }
-    return count < 0 ? try procfs.failed(errno, name) : .read(target)
+    try procfs.target(of: name, in: descriptor)
   }
 
   /// How many entries a folder has, counted up to a limit.

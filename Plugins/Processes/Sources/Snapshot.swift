@@ -47,6 +47,8 @@ final class Snapshot {
 
   /// The processes that there were when the snapshot was made, in rising order.
   let pids: [Int32]
+  /// The tick in which the listing began: what began earlier and has a listed pid was listed.
+  let tick: Int64
   private let procfs: Procfs
   private let ticksPerSecond: Int64
   private let pageSize: Int64
@@ -60,9 +62,10 @@ final class Snapshot {
 
   init(_ procfs: Procfs) throws(TableError) {
     self.procfs = procfs
+    ticksPerSecond = max(1, Int64(sysconf(Int32(_SC_CLK_TCK))))
+    tick = currentTick(ticksPerSecond)
     pids = try procfs.pids()
     processes = Array(repeating: .unread, count: pids.count)
-    ticksPerSecond = max(1, Int64(sysconf(Int32(_SC_CLK_TCK))))
     pageSize = max(1, Int64(sysconf(Int32(_SC_PAGESIZE))))
   }
 
@@ -155,11 +158,18 @@ final class Snapshot {
     guard let folder = try ProcessFolder(pid, in: procfs), let user = folder.owner else {
       return nil
     }
+    let tick = currentTick(ticksPerSecond)
     // Later than the owner: if the process still has a `stat`, then the owner was its own.
     let process = try folder.withContents(of: "stat") { line in
       StatLine(line).map { keep($0, line, user) }
     }
     guard var process else { return nil }
+    if process.start == tick {
+      // Until the tick of its beginning is over, another might yet get both its pid and its start.
+      while currentTick(ticksPerSecond) == tick { usleep(1000) }
+      let start = try folder.withContents(of: "stat") { StatLine($0)?.start }
+      guard start == process.start else { return nil }
+    }
     try read(needs, of: &process, in: folder)
     return process
   }
@@ -226,8 +236,19 @@ final class Snapshot {
 }
 
 /// The clock that start times are told by.
-private func secondsSinceBoot() -> Double {
+private func timeSinceBoot() -> timespec {
   var time = timespec()
   clock_gettime(CLOCK_BOOTTIME, &time)
+  return time
+}
+
+private func secondsSinceBoot() -> Double {
+  let time = timeSinceBoot()
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+private func currentTick(_ ticksPerSecond: Int64) -> Int64 {
+  let time = timeSinceBoot()
+  return Int64(time.tv_sec) * ticksPerSecond
+    + Int64(time.tv_nsec) / (1_000_000_000 / ticksPerSecond)
 }

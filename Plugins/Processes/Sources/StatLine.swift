@@ -4,6 +4,7 @@ struct StatLine {
   var command: Range<Int>
   var state: UInt8
   var parent: Int64 = 0
+  private var flags: Int64 = 0
   var nice: Int64 = 0
   /// In ticks since the boot.
   var start: Int64 = 0
@@ -34,6 +35,7 @@ struct StatLine {
     guard let value = decimal(word) else { return false }
     switch field {
     case 4: parent = value
+    case 9: flags = value
     case 14, 15: used += Double(value)
     case 19: nice = value
     default: start = value
@@ -43,10 +45,13 @@ struct StatLine {
 
   private func isNeeded(_ field: Int) -> Bool {
     switch field {
-    case 4, 14, 15, 19, 22: true
+    case 4, 9, 14, 15, 19, 22: true
     default: false
     }
   }
+
+  /// Whether it is a thread of the kernel: PF_KTHREAD of linux/sched.h, as ps and others read it.
+  var isKernelThread: Bool { flags & 0x0020_0000 != 0 }
 
   /// The part of its life that the process was on a processor, in percent.
   func cpu(at second: Double, ticksPerSecond: Int64) -> Double {

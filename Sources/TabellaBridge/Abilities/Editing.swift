@@ -185,31 +185,23 @@ private func importResult(
 // Import
 
 func importEditing(
-  _ foreign: ForeignSource, _ moved: @escaping (ChangeBatch) throws(TableError) -> Void,
-  columnCount: @escaping () -> Int
+  _ foreign: ForeignSource, of owner: ImportedSource
 ) throws(TableError) -> (any TableEditing)? {
   let table = try foreign.ability(TABELLA_EDITING_ID, tabella_editing.self) {
     [("editable", $0.editable != nil), ("commit", $0.commit != nil)]
   }
-  return table.map {
-    ImportedEditing(foreign: foreign, table: $0, moved: moved, columnCount: columnCount)
-  }
+  return table.map { ImportedEditing(foreign: foreign, table: $0, owner: owner) }
 }
 
 private final class ImportedEditing: TableEditing {
   let foreign: ForeignSource
   let table: tabella_editing
-  let moved: (ChangeBatch) throws(TableError) -> Void
-  let columnCount: () -> Int
+  weak var owner: ImportedSource?
 
-  init(
-    foreign: ForeignSource, table: tabella_editing,
-    moved: @escaping (ChangeBatch) throws(TableError) -> Void, columnCount: @escaping () -> Int
-  ) {
+  init(foreign: ForeignSource, table: tabella_editing, owner: ImportedSource) {
     self.foreign = foreign
     self.table = table
-    self.moved = moved
-    self.columnCount = columnCount
+    self.owner = owner
   }
 
   func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
@@ -223,7 +215,8 @@ private final class ImportedEditing: TableEditing {
 
   func editableColumns() throws(TableError) -> [Bool]? {
     guard let function = table.editable_columns else { return nil }
-    return try importBytes(foreign, "editing.editable_columns", 0..<columnCount()) { out, error in
+    let range = 0..<(try foreign.shown(by: owner)).columns.count
+    return try importBytes(foreign, "editing.editable_columns", range) { out, error in
       function(foreign.source, out, error)
     }.map { $0 != 0 }
   }
@@ -231,16 +224,45 @@ private final class ImportedEditing: TableEditing {
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
     let arena = Arena()
     var edits = exportEdits(batch, arena)
+    let source = try foreign.shown(by: owner)
+    let check = batch.isDryRun ? nil : EditCheck(source, before: batch.edits)
     var raw = tabella_edit_result()
-    try withExtendedLifetimeThrowing(arena) { () throws(TableError) in
-      try foreign.call("editing.commit") { table.commit!(foreign.source, &edits, &raw, $0) }
+    try foreign.edit("editing.commit", check) { () throws(TableError) in
+      try withExtendedLifetimeThrowing(arena) { () throws(TableError) in
+        try foreign.call("editing.commit") { table.commit!(foreign.source, &edits, &raw, $0) }
+      }
     }
     defer { raw.release?(&raw) }
     let result = try foreign.checking("editing.commit") { () throws(TableError) in
       try importResult(raw, of: batch.edits.count)
     }
-    if !batch.isDryRun { try moved(result.changes) }
+    guard let check else { return result }
+    try source.follow(result.changes)
+    try foreign.checking("editing.commit") { () throws(TableError) in
+      try check.check(result.changes)
+      try check.checkRows(result, of: batch)
+    }
     return result
+  }
+}
+
+extension ForeignSource {
+  /// The source by which this one is shown: another, if an ability is kept longer than that.
+  fileprivate func shown(by owner: ImportedSource?) throws(TableError) -> ImportedSource {
+    if let owner { return owner }
+    return try ImportedSource(self)
+  }
+
+  /// Calls what edits; a refusal, too, is judged.
+  fileprivate func edit(
+    _ what: String, _ check: EditCheck?, _ body: () throws(TableError) -> Void
+  ) throws(TableError) {
+    do throws(TableError) {
+      try body()
+    } catch {
+      let judged = check?.judge(error) ?? error
+      try checking(what) { () throws(TableError) in throw judged }
+    }
   }
 }
 
@@ -269,45 +291,50 @@ func importBytes(
 }
 
 func importUndo(
-  _ foreign: ForeignSource, _ moved: @escaping (ChangeBatch) throws(TableError) -> Void
+  _ foreign: ForeignSource, of owner: ImportedSource
 ) throws(TableError) -> (any TableUndoing)? {
   let table = try foreign.ability(TABELLA_UNDO_ID, tabella_undo.self) {
     [("undo", $0.undo != nil)]
   }
-  return table.map { ImportedUndo(foreign: foreign, table: $0, moved: moved) }
+  return table.map { ImportedUndo(foreign: foreign, table: $0, owner: owner) }
 }
 
 private final class ImportedUndo: TableUndoing {
   let foreign: ForeignSource
   let table: tabella_undo
-  let moved: (ChangeBatch) throws(TableError) -> Void
+  weak var owner: ImportedSource?
 
-  init(
-    foreign: ForeignSource, table: tabella_undo,
-    moved: @escaping (ChangeBatch) throws(TableError) -> Void
-  ) {
+  init(foreign: ForeignSource, table: tabella_undo, owner: ImportedSource) {
     self.foreign = foreign
     self.table = table
-    self.moved = moved
+    self.owner = owner
   }
 
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
+    let source = try foreign.shown(by: owner)
+    let check = isDryRun ? nil : EditCheck(source, before: [])
     var raw = tabella_edit_result()
-    try foreign.call("undo.undo") { error in
-      receipt.withUnsafeBytes { bytes in
-        table.undo!(
-          foreign.source,
-          tabella_string(
-            bytes: bytes.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) },
-            length: Int64(bytes.count)),
-          isDryRun ? TABELLA_EDITS_DRY_RUN : 0, &raw, error)
+    try foreign.edit("undo.undo", check) { () throws(TableError) in
+      try foreign.call("undo.undo") { error in
+        receipt.withUnsafeBytes { bytes in
+          table.undo!(
+            foreign.source,
+            tabella_string(
+              bytes: bytes.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) },
+              length: Int64(bytes.count)),
+            isDryRun ? TABELLA_EDITS_DRY_RUN : 0, &raw, error)
+        }
       }
     }
     defer { raw.release?(&raw) }
     let result = try foreign.checking("undo.undo") { () throws(TableError) in
       try importResult(raw, of: 1)
     }
-    if !isDryRun { try moved(result.changes) }
+    guard let check else { return result }
+    try source.follow(result.changes)
+    try foreign.checking("undo.undo") { () throws(TableError) in
+      try check.check(result.changes)
+    }
     return result
   }
 }

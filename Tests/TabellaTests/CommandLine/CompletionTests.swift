@@ -91,7 +91,7 @@ import Testing
     #expect(try values("show", people, "-otypes=i") == ["-otypes=infer"])
     #expect(try values("show", "-o", "hea") == ["header="])
     #expect(try values("show", "--provider", "directory", "-o", "hidden=t") == ["hidden=true"])
-    #expect(try values("show", "processes:", "-o", "").isEmpty)
+    #expect(try values("show", "processes:", "-o", "") == ["signal=", "wait="])
   }
 
   @Test func columnsOfTheTable() throws {

@@ -562,34 +562,44 @@ import Testing
   }
 }
 
-private let ticksPerSecond = Int64(sysconf(Int32(_SC_CLK_TCK)))
+let ticksPerSecond = Int64(sysconf(Int32(_SC_CLK_TCK)))
 private let pageSize = Int64(sysconf(Int32(_SC_PAGESIZE)))
 
-private func ticksSinceBoot() -> Int64 {
+func ticksSinceBoot() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_BOOTTIME, &time)
   return Int64(time.tv_sec) * ticksPerSecond + Int64(time.tv_nsec) * ticksPerSecond / 1_000_000_000
 }
 
-private func userName() -> String {
+func userName() -> String {
   getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) } ?? String(geteuid())
 }
 
-private func spawn(_ words: String...) throws -> pid_t {
+func spawn(_ words: String...) throws -> pid_t { try spawn(words) }
+
+func spawn(_ words: [String]) throws -> pid_t {
   var child: pid_t = 0
+  // Threads that run tests block signals, and children would inherit that.
+  var attributes = posix_spawnattr_t()
+  posix_spawnattr_init(&attributes)
+  defer { posix_spawnattr_destroy(&attributes) }
+  var none = sigset_t()
+  sigemptyset(&none)
+  posix_spawnattr_setsigmask(&attributes, &none)
+  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
   var arguments = words.map { strdup($0) } + [nil]
   defer { for argument in arguments { free(argument) } }
-  try #require(posix_spawn(&child, words[0], nil, nil, &arguments, nil) == 0)
+  try #require(posix_spawn(&child, words[0], nil, &attributes, &arguments, nil) == 0)
   return child
 }
 
-private func reap(_ child: pid_t) {
+func reap(_ child: pid_t) {
   while waitpid(child, nil, 0) < 0, errno == EINTR {}
 }
 
 extension ProcessesSource {
   /// The cells of one column.
-  fileprivate func cells(_ name: String) throws -> [Cell] {
+  func cells(_ name: String) throws -> [Cell] {
     let column = try #require(columns.firstIndex { $0.name == name })
     let count = try exactNumberOfRows(inSection: 0)
     var cells: [Cell] = []
@@ -604,18 +614,18 @@ extension ProcessesSource {
   }
 
   /// The cells of one row, by the names of their columns.
-  fileprivate func row(_ number: Int) throws -> [String: Cell] {
+  func row(_ number: Int) throws -> [String: Cell] {
     let batch = try rows(
       RowRequest(first: number, count: 1, columns: Array(columns.indices)))
     return Dictionary(uniqueKeysWithValues: zip(columns.map(\.name), batch.row(0)))
   }
 
-  fileprivate func row(forPID pid: pid_t) throws -> [String: Cell] {
+  func row(forPID pid: pid_t) throws -> [String: Cell] {
     try row(#require(try cells("pid").firstIndex(of: .integer(Int64(pid)))))
   }
 
   /// The facts in the details of a row.
-  fileprivate func details(_ number: Int) throws -> [(name: String, value: Cell)] {
+  func details(_ number: Int) throws -> [(name: String, value: Cell)] {
     let path = IndexPath(section: 0, row: number)
     guard case .table(let table)? = try supplementaryElement(ofKind: "details", at: path) else {
       throw MissingTool("details of row \(number)")
@@ -624,14 +634,14 @@ extension ProcessesSource {
     return try readAll(table).map { ($0[0].string ?? "", $0[1]) }
   }
 
-  fileprivate func id(_ number: Int) throws -> String {
+  func id(_ number: Int) throws -> String {
     let request = RowRequest(first: number, count: 1, columns: [], includesIDs: true)
     return try #require(try rows(request).id(0))
   }
 }
 
 /// A line as in `/proc/PID/stat`.
-private struct StatText {
+struct StatText {
   var pid: Int
   var name = Array("name".utf8)
   var state = "S"
@@ -639,6 +649,7 @@ private struct StatText {
   var nice = "0"
   var used = "0"
   var start = "100"
+  var flags = "4194304"
 
   var bytes: [UInt8] {
     Array("\(pid) (".utf8) + name + Array(") \(numbers)\n".utf8)
@@ -648,14 +659,14 @@ private struct StatText {
 
   private var numbers: String {
     """
-    \(state) \(parent) 1 1 0 -1 4194304 99 0 0 0 \(used) 0 0 0 20 \(nice) 1 0 \(start) 3133440 363 \
+    \(state) \(parent) 1 1 0 -1 \(flags) 99 0 0 0 \(used) 0 0 0 20 \(nice) 1 0 \(start) 3133440 363 \
     18446744073709551615 1 1 1 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0
     """
   }
 }
 
 /// A folder that looks like procfs.
-private struct FakeProcfs {
+struct FakeProcfs {
   private let folder: TemporaryFolder
 
   var root: String { folder.path }

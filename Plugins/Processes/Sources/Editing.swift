@@ -1,0 +1,321 @@
+import Tabella
+
+extension ProcessesSource: TableEditing {
+  /// What an edit will do, once all has been checked.
+  private enum Step {
+    case nothing
+    case signal(OpenProcess)
+    case renice(OpenProcess, Int32)
+    /// The process ended before anything was done.
+    case ended(TableError)
+  }
+
+  func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
+    -> [RowEditability]
+  {
+    guard section == 0 else { throw .noSection(section) }
+    let count = snapshot.pids.count
+    guard rows.lowerBound >= 0, rows.upperBound <= count else {
+      throw .noRow(rows.upperBound - 1, inSection: 0, of: count)
+    }
+    let protection = try Protection(procfs)
+    return rows.map { row in
+      protection.reason(snapshot.pids[row]) == nil ? [.editable, .delete] : .editable
+    }
+  }
+
+  func editableColumns() -> [Bool]? { ProcessColumn.allCases.map { $0 == .nice } }
+
+  func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+    cancel.begin()
+    let old = try version()
+    if let wanted = batch.version, wanted != old {
+      throw TableError(.conflict, "other processes are running than at the version \(wanted)")
+    }
+    let steps = try plan(batch.edits)
+    let boot = try snapshot.boot()
+    if batch.isDryRun {
+      return EditResult(
+        outcomes: steps.map { foreseen($0, boot) },
+        changes: ChangeBatch(from: old, to: old, changes: []))
+    }
+    var outcomes = steps.map { step -> EditResult.Outcome in
+      if case .ended(let error) = step { .init(error) } else { .init() }
+    }
+    // What may be taken back comes first.
+    let receipt = renice(steps, &outcomes, boot)
+    signal(steps, &outcomes, besideReceipt: receipt != nil)
+    if let error = steps.isEmpty ? nil : errorIfNothingWasDone(outcomes) { throw error }
+    return EditResult(outcomes: outcomes, changes: readAgain(from: old), receipt: receipt)
+  }
+
+  // Checks
+
+  /// Opens all processes and checks what is to be done with them, before anything is.
+  private func plan(_ edits: [EditBatch.Edit]) throws(TableError) -> [Step] {
+    try checkBoot()
+    let protection = try Protection(procfs)
+    var opened: [ProcessIdentity: OpenProcess] = [:]
+    var (signalled, reniced): (Set<ProcessIdentity>, Set<ProcessIdentity>) = ([], [])
+    /// Opens what an edit names, each process once, unless it has ended.
+    func open(
+      _ reference: RowReference, unlessIn done: inout Set<ProcessIdentity>
+    ) throws(TableError) -> Result<OpenProcess, TableError> {
+      let identity: ProcessIdentity
+      switch try self.identity(of: reference) {
+      case .failure(let error): return .failure(error)
+      case .success(let found): identity = found
+      }
+      guard done.insert(identity).inserted else {
+        throw TableError(.invalidArgument, "process \(identity.pid) is named twice for the same")
+      }
+      if let process = opened[identity] { return .success(process) }
+      do throws(TableError) {
+        let process = try OpenProcess(identity, in: procfs)
+        opened[identity] = process
+        return .success(process)
+      } catch {
+        if error.code == .notFound { return .failure(error) }
+        guard error.code == .io else { throw error }
+        throw TableError(
+          .io,
+          "too many processes at once, none was touched (\(error.message)); take fewer, or raise the "
+            + "limit of open files (ulimit -n)")
+      }
+    }
+    return try edits.map { edit throws(TableError) in
+      switch edit {
+      case .insert:
+        throw TableError(.notSupported, "a process is begun by a program, not by inserting a row")
+      case .move:
+        throw TableError(.notSupported, "processes stand by pid and cannot be moved")
+      case .delete(let reference):
+        switch try open(reference, unlessIn: &signalled) {
+        case .failure(let error): return .ended(error)
+        case .success(let process):
+          try check(process, protection)
+          return .signal(process)
+        }
+      case .set(let reference, let cells):
+        let value = try nice(cells)
+        switch try open(reference, unlessIn: &reniced) {
+        case .failure(let error): return .ended(error)
+        case .success(let process): return value.map { .renice(process, $0) } ?? .nothing
+        }
+      }
+    }
+  }
+
+  /// Which process a row stands for; a failure if that has ended.
+  private func identity(
+    of reference: RowReference
+  ) throws(TableError) -> Result<ProcessIdentity, TableError> {
+    let row: Int
+    switch reference {
+    case .path(let path):
+      guard !path.isSection else {
+        throw TableError(.notSupported, "there is one section, of all processes; it stays")
+      }
+      guard path.section == 0 else { throw .noSection(path.section) }
+      guard snapshot.pids.indices.contains(path.row) else {
+        throw .noRow(path.row, inSection: 0, of: snapshot.pids.count)
+      }
+      row = path.row
+    case .id(let id):
+      do throws(TableError) {
+        row = try indexPath(forID: id).row
+      } catch {
+        guard error.code == .notFound else { throw error }
+        return .failure(error)
+      }
+    }
+    let pid = snapshot.pids[row]
+    guard let process = try snapshot.process(row, .process) else {
+      return .failure(
+        TableError(.notFound, "the process \(pid) has ended, or may not be read: it is not touched")
+      )
+    }
+    if case .path = reference, process.start >= snapshot.tick {
+      return .failure(
+        TableError(
+          .notFound,
+          "the process \(pid) may have begun after the table was made; name it by its id"))
+    }
+    return .success(ProcessIdentity(pid: pid, start: process.start))
+  }
+
+  /// A program may outlive a boot: when it is restored from a checkpoint.
+  private func checkBoot() throws(TableError) {
+    guard try procfs.bootDigits() == snapshot.boot() else {
+      throw TableError(.conflict, "the system was booted after the table was made; open it again")
+    }
+  }
+
+  private func check(_ process: OpenProcess, _ protection: Protection) throws(TableError) {
+    let pid = process.identity.pid
+    if let reason = protection.reason(pid) { throw TableError(.constraint, reason) }
+    if process.stat.isKernelThread {
+      throw TableError(
+        .constraint,
+        "process \(pid) is a thread of the kernel, without memory of its own: signals do not end it"
+      )
+    }
+    try process.send(0) { snapshot.name(of: process.owner) }
+  }
+
+  /// The nice value among cells to set; nil if there are none.
+  private func nice(_ cells: [Int: Cell]) throws(TableError) -> Int32? {
+    for number in cells.keys.sorted() where number != ProcessColumn.nice.rawValue {
+      guard columns.indices.contains(number) else {
+        throw TableError(.invalidArgument, "there is no column \(number)", column: number)
+      }
+      throw TableError(
+        .readOnly, "\(columns[number].name) of a process cannot be set, only nice can",
+        column: number)
+    }
+    guard let cell = cells[ProcessColumn.nice.rawValue] else { return nil }
+    guard case .integer(let value) = cell, niceValues.contains(value) else {
+      throw TableError(
+        .constraint, "nice is an integer from -20, most favoured, to 19, not \(cell)",
+        column: ProcessColumn.nice.rawValue)
+    }
+    return Int32(value)
+  }
+
+  // Acts
+
+  private func foreseen(_ step: Step, _ boot: [UInt8]) -> EditResult.Outcome {
+    switch step {
+    case .nothing: .init()
+    case .ended(let error): .init(error)
+    case .signal: .init(message: "would send \(sending.signal.name)")
+    case .renice(let process, _): .init(id: id(of: process, boot))
+    }
+  }
+
+  private func renice(
+    _ steps: [Step], _ outcomes: inout [EditResult.Outcome], _ boot: [UInt8]
+  ) -> [UInt8]? {
+    var receipt = NiceReceipt()
+    for (number, step) in steps.enumerated() {
+      guard case .renice(let process, let value) = step else { continue }
+      let id = id(of: process, boot)
+      do throws(TableError) {
+        try process.setNice(value) { snapshot.name(of: process.owner) }
+        outcomes[number].id = id
+        receipt.entries.append(.init(id: id, old: Int32(process.stat.nice), new: value))
+      } catch {
+        outcomes[number] = .init(error)
+      }
+    }
+    return receipt.bytes
+  }
+
+  private func id(of process: OpenProcess, _ boot: [UInt8]) -> String {
+    let (pid, start) = (process.identity.pid, process.identity.start)
+    return "\(pid).\(start).\(String(decoding: boot, as: UTF8.self))"
+  }
+
+  private func signal(
+    _ steps: [Step], _ outcomes: inout [EditResult.Outcome], besideReceipt: Bool
+  ) {
+    var sent: [(number: Int, process: OpenProcess)] = []
+    for (number, step) in steps.enumerated() {
+      guard case .signal(let process) = step else { continue }
+      do throws(TableError) {
+        try process.send(sending.signal.number) { snapshot.name(of: process.owner) }
+        sent.append((number, process))
+      } catch {
+        outcomes[number] = .init(error)
+      }
+    }
+    if sending.wait > 0 {
+      OpenProcess.wait(for: sent.map(\.process), seconds: sending.wait, cancel)
+    }
+    for (number, process) in sent {
+      outcomes[number].message =
+        "sent \(sending.signal.name)\(ending(process))"
+        + (besideReceipt ? ", which cannot be taken back" : "")
+    }
+  }
+
+  private func ending(_ process: OpenProcess) -> String {
+    if sending.wait == 0 { return "" }
+    if process.hasEnded { return ", ended" }
+    return cancel.isSet
+      ? ", still running when the wait was cancelled"
+      : ", still running after \(sending.wait) s"
+  }
+
+  private func errorIfNothingWasDone(_ outcomes: [EditResult.Outcome]) -> TableError? {
+    guard outcomes.allSatisfy({ $0.code != nil }), let first = outcomes.first, let code = first.code
+    else { return nil }
+    return TableError(code, first.message ?? "nothing was done")
+  }
+
+  /// Lists the processes anew. What was done is done: if they cannot be listed, the table stays.
+  private func readAgain(from old: Version?) -> ChangeBatch {
+    guard let fresh = try? Snapshot(procfs) else {
+      return ChangeBatch(from: old, to: old, changes: [])
+    }
+    snapshot = fresh
+    return ChangeBatch(from: old, to: try? version(), changes: nil)
+  }
+}
+
+extension ProcessesSource: TableUndoing {
+  /// Sets nice values back, where the process is the same and has what was set.
+  func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
+    try checkBoot()
+    let old = try version()
+    let entries = try NiceReceipt(receipt).entries
+    var back = NiceReceipt()
+    var processes: [OpenProcess] = []
+    for entry in entries {
+      let process = try open(entry)
+      processes.append(process)
+      back.entries.append(.init(id: entry.id, old: entry.new, new: entry.old))
+    }
+    if isDryRun {
+      return EditResult(
+        outcomes: [.init()], changes: ChangeBatch(from: old, to: old, changes: []))
+    }
+    var outcome = EditResult.Outcome()
+    for (number, process) in processes.enumerated() {
+      do throws(TableError) {
+        try process.setNice(entries[number].old) { snapshot.name(of: process.owner) }
+      } catch {
+        if number == 0 { throw error }
+        outcome = .init(error)
+        outcome.message = "\(number) of \(processes.count) were set back, then: \(error.message)"
+        back.entries.removeSubrange(number...)
+        break
+      }
+    }
+    return EditResult(outcomes: [outcome], changes: readAgain(from: old), receipt: back.bytes)
+  }
+
+  private func open(_ entry: NiceReceipt.Entry) throws(TableError) -> OpenProcess {
+    do throws(TableError) {
+      let row = try indexPath(forID: entry.id).row
+      guard let process = try snapshot.process(row, .process) else {
+        throw TableError(.notFound, "the process \(entry.id) has ended")
+      }
+      let open = try OpenProcess(
+        ProcessIdentity(pid: snapshot.pids[row], start: process.start), in: procfs)
+      guard open.stat.nice == entry.new else {
+        throw TableError(
+          .conflict,
+          "process \(open.identity.pid) has nice \(open.stat.nice) by now, not \(entry.new)")
+      }
+      return open
+    } catch {
+      guard error.code == .notFound else { throw error }
+      throw TableError(.conflict, error.message)
+    }
+  }
+}
+
+extension EditResult.Outcome {
+  fileprivate init(_ error: TableError) { self.init(code: error.code, message: error.message) }
+}

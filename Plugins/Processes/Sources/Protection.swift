@@ -1,0 +1,28 @@
+import Tabella
+
+/// The processes that a deletion never signals: the first of all, this one, and those that began it.
+struct Protection {
+  private let own: Int32
+  private let ancestors: Set<Int32>
+
+  init(_ procfs: Procfs) throws(TableError) {
+    own = try procfs.ownPID()
+    var ancestors: Set<Int32> = []
+    var pid = own
+    while let folder = try ProcessFolder(pid, in: procfs),
+      let stat = try folder.withContents(of: "stat", { StatLine($0) }),
+      let parent = Int32(exactly: stat.parent), parent > 0, ancestors.insert(parent).inserted
+    {
+      pid = parent
+    }
+    self.ancestors = ancestors
+  }
+
+  /// Why a process is not signalled; nil if it may be.
+  func reason(_ pid: Int32) -> String? {
+    if pid == 1 { return "process 1 is the first of all and is not signalled" }
+    if pid == own { return "process \(pid) is this one and is not signalled" }
+    return ancestors.contains(pid)
+      ? "process \(pid) began this one, directly or not, and is not signalled" : nil
+  }
+}

@@ -1,0 +1,66 @@
+import CTabellaSystem
+import Glibc
+import Tabella
+
+/// What a deletion sends, and how long it waits for the end.
+struct Sending {
+  static let longestWait = 3600
+
+  var signal = Signal(number: SIGTERM)
+  /// In seconds; 0 for not at all.
+  var wait = 0
+
+  init() {}
+
+  /// Reads the options; throws ``TableError`` with `.invalidArgument` that says what there is.
+  init(_ options: [String: String]) throws(TableError) {
+    for (name, value) in options {
+      switch name {
+      case "signal": signal = try Signal(value)
+      case "wait":
+        guard let seconds = Int(value), 0...Sending.longestWait ~= seconds else {
+          throw TableError(
+            .invalidArgument,
+            "option wait cannot be \"\(value)\": it must be 0 to \(Sending.longestWait) seconds")
+        }
+        wait = seconds
+      default:
+        throw TableError(.invalidArgument, "there is no option \(name), only signal and wait")
+      }
+    }
+  }
+}
+
+/// A signal, by number.
+struct Signal: Equatable {
+  /// The largest that Linux has on the machines that Swift runs on.
+  private static let largest: Int32 = 64
+
+  var number: Int32
+
+  init(number: Int32) { self.number = number }
+
+  /// Reads a name, in any case and with SIG or without, or a number.
+  init(_ text: String) throws(TableError) {
+    var name = text.uppercased()
+    if name.hasPrefix("SIG") { name.removeFirst(3) }
+    let numbers = 1...Signal.largest
+    guard
+      let number = numbers.first(where: { Signal(number: $0).name == name }) ?? Int32(text),
+      numbers.contains(number)
+    else {
+      throw TableError(
+        .invalidArgument,
+        "option signal cannot be \"\(text)\": it must be a name such as TERM, KILL, INT, HUP, STOP, "
+          + "CONT, USR1 or RTMIN+1, or a number from 1 to \(Signal.largest) (kill -l lists them)")
+    }
+    self.number = number
+  }
+
+  /// The name without SIG; the number if there is none.
+  var name: String {
+    if let name = tabella_system_signal_name(number) { return String(cString: name) }
+    let first = __libc_current_sigrtmin()
+    return number < first ? "\(number)" : number == first ? "RTMIN" : "RTMIN+\(number - first)"
+  }
+}

@@ -1,0 +1,199 @@
+import Tabella
+
+/// What a source was before an edit, to judge what its provider says was done.
+///
+/// The provider is a stranger: what it reports must fit the counts and versions that the source shows
+/// before and after, and the rows that it says it edited must read so. Nothing is counted for this
+/// that was not known, and only the rows that the edits name are read.
+struct EditCheck {
+  /// Up to how many sections all are looked at; else only those that edits name.
+  private static let fewSections = 64
+
+  private let source: ImportedSource
+  /// Nil if the source could not tell.
+  private let version: Version??
+  private let counts: KnownCounts?
+
+  init(_ source: ImportedSource, before edits: [EditBatch.Edit]) {
+    self.source = source
+    version = try? source.version()
+    var needs: [Int: Int] = [:]
+    if let sections = try? source.numberOfSections(knowing: 0), sections.isExact,
+      sections.value <= EditCheck.fewSections
+    {
+      for section in 0..<sections.value { needs[section] = 0 }
+    }
+    for edit in edits {
+      switch edit {
+      case .set(.path(let path), _), .delete(.path(let path)), .move(.path(let path), _):
+        needs.need(path)
+      case .set, .delete, .move, .insert: break
+      }
+    }
+    counts = try? KnownCounts(of: source, knowing: needs)
+  }
+
+  // The table as a whole
+
+  /// Throws ``TableError`` with `.misbehaved` if the changes and versions are not those of the source.
+  func check(_ changes: ChangeBatch) throws(TableError) {
+    if let version, changes.from != version {
+      throw lie("the edit led from version \(name(changes.from)), but it was \(name(version))")
+    }
+    if let now = try? source.version(), changes.to != now {
+      throw lie("the edit led to version \(name(changes.to)), but it is \(name(now))")
+    }
+    guard let list = changes.changes, let counts else { return }
+    let map = ChangeMap(list)
+    var needs: [Int: Int] = [:]
+    for section in counts.rows.keys {
+      if let now = map.section(section) { needs[now] = 0 }
+    }
+    for change in list {
+      switch change {
+      case .insert(let path), .move(_, let path): needs.need(path)
+      case .delete, .reload, .reconfigure: break
+      }
+    }
+    guard let after = try? KnownCounts(of: source, knowing: needs) else { return }
+    try changes.check(before: counts, after: after)
+  }
+
+  /// What a refusal is worth: the error itself, or that something was done all the same.
+  func judge(_ refusal: TableError) -> TableError {
+    guard refusal.code != .misbehaved, let version, let now = try? source.version(), now != version
+    else { return refusal }
+    return lie(
+      "nothing was done (\(refusal.message)), but the version went from \(name(version)) to "
+        + name(now))
+  }
+
+  // The edited rows
+
+  /// Throws ``TableError`` with `.misbehaved` if a row that was set or inserted does not read so, or
+  /// if one that was deleted by its id is still there. Outcomes with a remark are not judged.
+  func checkRows(_ result: EditResult, of batch: EditBatch) throws(TableError) {
+    let map = result.changes.changes.map { ChangeMap($0) }
+    let inserted = Set(
+      (result.changes.changes ?? []).compactMap { change in
+        if case .insert(let path) = change { path } else { nil }
+      })
+    var expected: [IndexPath: ExpectedRow] = [:]
+    for (edit, outcome) in zip(batch.edits, result.outcomes) where outcome.code == nil {
+      let isJudged = outcome.message == nil
+      switch edit {
+      case .set(let reference, let cells):
+        guard let path = place(of: reference, outcome, map) else { continue }
+        expected[path, default: ExpectedRow(what: "row \(reference.text) was set")]
+          .expect(cells, isJudged)
+      case .insert(let path, let cells) where inserted.contains(path) && !path.isSection:
+        expected[path, default: ExpectedRow(what: "row \(path) was inserted")]
+          .expect(cells, isJudged)
+      case .delete(.id(let id)) where isJudged: try checkGone(id, inserts: inserted.count)
+      case .insert, .delete, .move: break
+      }
+    }
+    for (path, row) in expected.sorted(by: { $0.key < $1.key }) { try check(row, at: path) }
+  }
+
+  /// Where a row is after the edits; nil if that cannot be told.
+  private func place(
+    of reference: RowReference, _ outcome: EditResult.Outcome, _ map: ChangeMap?
+  ) -> IndexPath? {
+    if let id = outcome.id ?? reference.id,
+      let path = try? source.identity?.indexPath(forID: id)
+    {
+      return path
+    }
+    guard case .path(let path) = reference, !path.isSection else { return nil }
+    return map?.path(of: path)
+  }
+
+  private func check(_ row: ExpectedRow, at path: IndexPath) throws(TableError) {
+    let columns = row.cells.keys.filter { source.columns.indices.contains($0) }.sorted()
+    guard !columns.isEmpty else { return }
+    let batch: Batch
+    do throws(TableError) {
+      batch = try source.rows(
+        RowRequest(section: path.section, first: path.row, count: 1, columns: columns))
+    } catch {
+      if error.code == .misbehaved { throw error }
+      // What cannot be read cannot be judged.
+      guard error.code == .notFound else { return }
+      throw lie("\(row.what), but there is no row \(path)")
+    }
+    guard batch.rowCount > 0 else { throw lie("\(row.what), but there is no row \(path)") }
+    for (cell, column) in zip(batch.row(0), columns) {
+      guard let wanted = row.cells[column], !isSame(cell, wanted) else { continue }
+      throw lie(
+        "\(row.what), but its \(source.columns[column].name) reads \(text(cell)), not "
+          + text(wanted))
+    }
+  }
+
+  /// An id may be another row's by now, where ids come from the content and two rows are alike: then
+  /// there are fewer rows, or, where they are not counted, at least the version is another.
+  private func checkGone(_ id: String, inserts: Int) throws(TableError) {
+    guard let path = try? source.identity?.indexPath(forID: id) else { return }
+    let now = try? source.numberOfRows(inSection: path.section, knowing: 0)
+    if case .exact(let old)? = counts?.rows[path.section], case .exact(let new)? = now {
+      if new < old + inserts { return }
+    } else if let version, let later = try? source.version(), later != version {
+      return
+    }
+    throw lie("row id:\(id) was deleted, but it is still there")
+  }
+
+  // Words
+
+  private func lie(_ what: String) -> TableError { TableError(.misbehaved, "said that \(what)") }
+
+  private func name(_ version: Version?) -> String { version.map { "\($0)" } ?? "none" }
+
+  private func text(_ cell: Cell) -> String {
+    if cell == .missing { return "nothing" }
+    let text = "\(cell)"
+    return "\"\(text.prefix(60))\(text.count > 60 ? "…" : "")\""
+  }
+
+  private func isSame(_ left: Cell, _ right: Cell) -> Bool {
+    if case .real(let left) = left, case .real(let right) = right, left.isNaN, right.isNaN {
+      return true
+    }
+    return left == right
+  }
+}
+
+/// What the cells of an edited row must be.
+private struct ExpectedRow {
+  var what: String
+  var cells: [Int: Cell] = [:]
+
+  /// Later edits of a batch replace what earlier ones set.
+  mutating func expect(_ cells: [Int: Cell], _ isJudged: Bool) {
+    for (column, cell) in cells {
+      // To assign nil would be to assign a missing cell.
+      if isJudged { self.cells[column] = cell } else { self.cells.removeValue(forKey: column) }
+    }
+  }
+}
+
+extension [Int: Int] {
+  /// The row of a path must be known, in its section.
+  fileprivate mutating func need(_ path: IndexPath) {
+    guard path.section >= 0 else { return }
+    let rows = path.row < 0 ? 0 : path.row < .max ? path.row + 1 : path.row
+    self[path.section] = Swift.max(self[path.section] ?? 0, rows)
+  }
+}
+
+extension RowReference {
+  fileprivate var id: String? { if case .id(let id) = self { id } else { nil } }
+
+  fileprivate var text: String {
+    switch self {
+    case .path(let path): "\(path)"
+    case .id(let id): "id:\(id)"
+    }
+  }
+}

@@ -1,0 +1,246 @@
+import Tabella
+import TabellaBridge
+import Testing
+
+/// What honest changes always satisfy, and what is noticed when one of them is not.
+@Suite struct ChangeCheckTests {
+  /// A table, random valid edits of rows in it, and what they make of it.
+  private struct Case {
+    let source: InMemorySource
+    let before: KnownCounts
+    let ids: [IndexPath: String]
+    let batch: EditBatch
+
+    init(_ generator: inout SeededGenerator) throws {
+      var number: Int64 = 0
+      source = InMemorySource(
+        [Column("n", .integer), Column("note")],
+        sections: (0..<Int.random(in: 1...4, using: &generator)).map { _ in
+          (
+            nil, nil, nil,
+            (0..<Int.random(in: 0...8, using: &generator)).map { _ in
+              number += 1
+              return [.integer(number), "old"]
+            }
+          )
+        })
+      before = try Case.counts(source)
+      ids = try Case.ids(source)
+      batch = try Case.edits(of: source, ids, before, &generator)
+    }
+
+    static func counts(_ source: any TableDataSource) throws -> KnownCounts {
+      let sections = try source.numberOfSections().value
+      return try KnownCounts(
+        of: source, knowing: Dictionary(uniqueKeysWithValues: (0..<sections).map { ($0, 0) }))
+    }
+
+    static func ids(_ source: any TableDataSource) throws -> [IndexPath: String] {
+      var ids: [IndexPath: String] = [:]
+      for section in 0..<(try source.numberOfSections().value) {
+        let batch = try source.rows(
+          RowRequest(section: section, first: 0, count: 100, columns: [], includesIDs: true))
+        for row in 0..<batch.rowCount {
+          ids[IndexPath(section: section, row: row)] = batch.id(row)
+        }
+      }
+      return ids
+    }
+
+    private static func edits(
+      of source: InMemorySource, _ ids: [IndexPath: String], _ counts: KnownCounts,
+      _ generator: inout SeededGenerator
+    ) throws -> EditBatch {
+      var edits: [EditBatch.Edit] = []
+      var staying = counts.rows.mapValues(\.value)
+      var arriving: [(section: Int, make: (IndexPath) -> EditBatch.Edit)] = []
+      let sections = counts.sections.value
+      for (path, id) in ids.sorted(by: { $0.key < $1.key }) {
+        let reference: RowReference =
+          Bool.random(using: &generator) ? .path(path) : .id(id)
+        switch Int.random(in: 0..<8, using: &generator) {
+        case 0:
+          edits.append(.delete(reference))
+          staying[path.section]! -= 1
+        case 1:
+          staying[path.section]! -= 1
+          arriving.append(
+            (.random(in: 0..<sections, using: &generator), { .move(reference, to: $0) }))
+        case 2, 3:
+          edits.append(
+            .set(reference, cells: [1: .text("new \(Int.random(in: 0..<9, using: &generator))")]))
+        default: break
+        }
+      }
+      for number in 0..<Int.random(in: 0...3, using: &generator) {
+        arriving.append(
+          (
+            .random(in: 0..<sections, using: &generator),
+            { .insert(at: $0, cells: number == 0 ? [:] : [0: .integer(Int64(-number)), 1: "in"]) }
+          ))
+      }
+      for section in 0..<sections {
+        let these = arriving.filter { $0.section == section }
+        let places = Array(0..<staying[section]! + these.count).shuffled(using: &generator)
+        for (arrival, row) in zip(these, places) {
+          edits.append(arrival.make(IndexPath(section: section, row: row)))
+        }
+      }
+      return EditBatch(edits.shuffled(using: &generator), version: source.version())
+    }
+  }
+
+  /// The host believes an honest source, and a row is where the map says.
+  @Test func honestChangesPass() throws {
+    for seed in 0..<1000 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let one = try Case(&generator)
+      let imported = try importSource(exportSource(one.source), provider: "honest")
+      let result = try #require(imported.editing).commit(one.batch)
+      let changes = try #require(result.changes.changes)
+      let after = try Case.counts(one.source)
+      try result.changes.check(before: one.before, after: after)
+      let map = ChangeMap(changes)
+      let ids = try Case.ids(one.source)
+      for (path, id) in one.ids {
+        if let now = map.path(of: path) {
+          #expect(ids[now] == id, "seed \(seed): \(path) is not at \(now)")
+        } else {
+          #expect(!ids.values.contains(id), "seed \(seed): \(path) is not gone")
+        }
+      }
+      if let receipt = result.receipt {
+        _ = try #require(imported.undoing).undo(receipt, isDryRun: false)
+      }
+    }
+  }
+
+  /// A change that is left out, doubled, or moved out of bounds is noticed.
+  @Test func tamperedChangesAreNoticed() throws {
+    var tampered = 0
+    for seed in 0..<500 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let one = try Case(&generator)
+      let result = try one.source.commit(one.batch)
+      let changes = try #require(result.changes.changes)
+      let after = try Case.counts(one.source)
+      for (number, change) in changes.enumerated() {
+        var variants: [[ChangeBatch.Change]] = []
+        func replace(_ new: ChangeBatch.Change...) {
+          variants.append(Array(changes[..<number]) + new + Array(changes[(number + 1)...]))
+        }
+        switch change {
+        case .insert(let path):
+          replace()
+          replace(change, change)
+          replace(.insert(IndexPath(section: path.section, row: 1000)))
+          replace(.insert(IndexPath(section: 1000, row: 0)))
+        case .delete(let path):
+          replace()
+          replace(change, change)
+          replace(.delete(IndexPath(section: path.section, row: 1000)))
+          replace(change, .reload(path))
+        case .move(let from, let to):
+          replace(change, change)
+          replace(.move(from: from, to: IndexPath(section: to.section, row: 1000)))
+          replace(.move(from: IndexPath(section: 1000, row: 0), to: to))
+          replace(.move(from: .section(from.section), to: to))
+          if from.section != to.section { replace() }
+        case .reconfigure(let path):
+          replace(.reconfigure(IndexPath(section: path.section, row: 1000)))
+        case .reload: break
+        }
+        for variant in variants {
+          tampered += 1
+          let error = #expect(throws: TableError.self, "seed \(seed): \(variant)") {
+            try ChangeBatch(from: nil, to: nil, changes: variant)
+              .check(before: one.before, after: after)
+          }
+          #expect(error?.code == .misbehaved)
+        }
+      }
+    }
+    #expect(tampered > 1000)
+  }
+
+  private static func path(_ section: Int, _ row: Int) -> IndexPath {
+    IndexPath(section: section, row: row)
+  }
+
+  private static func counts(_ rows: Int...) -> KnownCounts {
+    KnownCounts(
+      sections: .exact(rows.count),
+      rows: Dictionary(uniqueKeysWithValues: rows.enumerated().map { ($0, .exact($1)) }))
+  }
+
+  /// Sections: those that stay keep their order, and their rows are counted where they end up.
+  @Test func sectionsAreCounted() throws {
+    let good: [([ChangeBatch.Change], KnownCounts, KnownCounts)] = [
+      ([.delete(.section(1))], Self.counts(1, 2, 3), Self.counts(1, 3)),
+      ([.insert(.section(0))], Self.counts(1, 2), Self.counts(9, 1, 2)),
+      ([.move(from: .section(0), to: .section(2))], Self.counts(1, 2, 3), Self.counts(2, 3, 1)),
+      (
+        [
+          .delete(.section(0)), .insert(.section(1)), .move(from: .section(3), to: .section(0)),
+          .delete(Self.path(3, 0)), .insert(Self.path(0, 4)), .insert(Self.path(0, 5)),
+          .move(from: Self.path(1, 1), to: Self.path(3, 0)),
+        ], Self.counts(1, 2, 3, 5), Self.counts(6, 7, 1, 4)
+      ), ([.reload(.section(0))], Self.counts(1, 2), Self.counts(7, 2)),
+    ]
+    for (changes, before, after) in good {
+      try ChangeBatch(from: nil, to: nil, changes: changes).check(before: before, after: after)
+    }
+    let bad: [([ChangeBatch.Change], KnownCounts, KnownCounts, String)] = [
+      ([], Self.counts(1), Self.counts(1, 0), "1 sections plus 0 minus 0 make 1, but there are 2"),
+      ([], Self.counts(1), Self.counts(2), "1 rows plus 0 minus 0 make 1 in section 0"),
+      (
+        [.delete(.section(1))], Self.counts(1, 2, 3), Self.counts(1, 2),
+        "section 1, but there are 2"
+      ),
+      (
+        [.delete(.section(1)), .delete(Self.path(1, 0))], Self.counts(1, 2), Self.counts(1),
+        "row 1:0 changes, though its section is deleted"
+      ),
+      (
+        [.insert(.section(0)), .insert(Self.path(0, 0))], Self.counts(1), Self.counts(1, 1),
+        "row 0:0 is inserted or moved to, though its section is inserted"
+      ),
+      (
+        [.move(from: .section(0), to: .section(1)), .delete(Self.path(0, 0))], Self.counts(5, 5),
+        Self.counts(4, 5), "5 rows plus 0 minus 1 make 4 in section 1"
+      ), ([.delete(.section(1))], Self.counts(1), Self.counts(), "1 changes, which was not there"),
+      (
+        [.delete(.section(0)), .delete(.section(0))], Self.counts(1, 1), Self.counts(),
+        "0 is deleted, reloaded or moved away twice"
+      ),
+    ]
+    for (changes, before, after, says) in bad {
+      let error = #expect(throws: TableError.self, "\(changes)") {
+        try ChangeBatch(from: nil, to: nil, changes: changes).check(before: before, after: after)
+      }
+      #expect(error?.message.contains(says) == true, "\(says): \(String(describing: error))")
+    }
+  }
+
+  /// What is not known is not judged, and many changes take little time.
+  @Test func unknownCountsAreNotJudged() throws {
+    let unknown = KnownCounts(sections: .atLeast(0), rows: [0: .atLeast(3)])
+    let changes: [ChangeBatch.Change] = [
+      .delete(Self.path(0, 10)), .insert(Self.path(7, 3)), .delete(.section(40)),
+    ]
+    let batch = ChangeBatch(from: nil, to: nil, changes: changes)
+    try batch.check(before: unknown, after: unknown)
+    try ChangeBatch(from: nil, to: nil, changes: nil)
+      .check(before: Self.counts(1), after: Self.counts(2, 2))
+    let many = 20_000
+    let before = KnownCounts(
+      sections: .exact(many),
+      rows: Dictionary(uniqueKeysWithValues: (0..<many).map { ($0, .exact(1)) }))
+    let reversed = ChangeBatch(
+      from: nil, to: nil,
+      changes: (0..<many).map { .move(from: .section($0), to: .section(many - 1 - $0)) })
+    let clock = ContinuousClock()
+    let time = try clock.measure { try reversed.check(before: before, after: before) }
+    #expect(time < .seconds(5))
+  }
+}

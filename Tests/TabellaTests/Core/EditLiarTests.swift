@@ -1,0 +1,176 @@
+import Tabella
+import TabellaBridge
+import Testing
+
+/// Sources that lie about what became of an edit: the host notices each, and names who lied.
+@Suite struct EditLiarTests {
+  @Test(arguments: EditLie.allCases)
+  func isCaught(_ lie: EditLie) throws {
+    let source = try importSource(exportSource(EditLiar(lie)), provider: "liar")
+    let error = #expect(throws: TableError.self, "\(lie) was not noticed") {
+      let result = try source.editing!.commit(EditLiar.batch)
+      _ = try source.undoing!.undo(result.receipt!, isDryRun: false)
+    }
+    #expect(error?.code == .misbehaved && error?.provider == "liar")
+    let call = lie.isAboutUndo ? "undo.undo" : "editing.commit"
+    #expect(error?.message.hasPrefix("provider liar broke the contract in \(call): ") == true)
+    #expect(error?.message.hasSuffix(lie.complaint) == true, "\(error?.message ?? "")")
+  }
+
+  /// Without a lie the liar is believed; with a remark an edit is not judged; a dry run is not.
+  @Test func honestLiarPasses() throws {
+    let honest = try importSource(exportSource(EditLiar(nil)), provider: "liar")
+    let result = try #require(honest.editing).commit(EditLiar.batch)
+    #expect(result.outcomes.allSatisfy { $0.code == nil })
+    _ = try #require(honest.undoing).undo(#require(result.receipt), isDryRun: false)
+    for lie in EditLie.allCases {
+      let source = try importSource(exportSource(EditLiar(lie)), provider: "liar")
+      var batch = EditLiar.batch
+      batch.isDryRun = true
+      if lie != .refusesAndActs { _ = try #require(source.editing).commit(batch) }
+    }
+    for lie in [EditLie.setsNothing, .setsAnother, .insertsWithoutCells, .deletesNothing] {
+      let liar = EditLiar(lie)
+      liar.remark = "as far as it went"
+      let source = try importSource(exportSource(liar), provider: "liar")
+      _ = try #require(source.editing).commit(EditLiar.batch)
+    }
+  }
+
+  /// The abilities may be kept longer than the source.
+  @Test func abilitiesOutliveTheSource() throws {
+    for lie in [nil, EditLie.setsNothing] {
+      let editing = try #require(
+        importSource(exportSource(EditLiar(lie)), provider: "liar").editing)
+      #expect(try editing.editableColumns()?.count ?? 2 == 2)
+      do throws(TableError) {
+        _ = try editing.commit(EditLiar.batch)
+        #expect(lie == nil)
+      } catch {
+        #expect(lie != nil && error.code == .misbehaved)
+      }
+    }
+  }
+}
+
+enum EditLie: CaseIterable {
+  case setsNothing, setsAnother, setsByPathOnly, insertsWithoutCells, insertsElsewhere,
+    deletesNothing,
+    staysAtTheVersion, cameFromElsewhere, ledElsewhere, refusesAndActs, listsTooMuch,
+    listsTooLittle,
+    listsTwice, listsOutOfBounds, listsNewSection, undoLedElsewhere, undoListsTooMuch
+
+  var isAboutUndo: Bool { self == .undoLedElsewhere || self == .undoListsTooMuch }
+
+  /// How the complaint ends.
+  var complaint: String {
+    switch self {
+    case .setsNothing: "said that row id:r2 was set, but its note reads \"old\", not \"new\""
+    case .setsAnother: "said that row id:r2 was set, but its note reads \"other\", not \"new\""
+    case .setsByPathOnly: "said that row 0:3 was set, but its n reads \"3\", not \"33\""
+    case .insertsWithoutCells:
+      "said that row 0:0 was inserted, but its note reads nothing, not \"in\""
+    case .insertsElsewhere: "said that row 0:0 was inserted, but its note reads \"old\", not \"in\""
+    case .deletesNothing: "said that row id:r3 was deleted, but it is still there"
+    case .staysAtTheVersion: "said that the edit led to version m0, but it is m1"
+    case .cameFromElsewhere: "said that the edit led from version x, but it was m0"
+    case .ledElsewhere: "said that the edit led to version x, but it is m1"
+    case .refusesAndActs:
+      "said that nothing was done (no), but the version went from m0 to m1"
+    case .listsTooMuch:
+      "the changes make no sense: 5 rows plus 1 minus 2 make 4 in section 0, but there are 5"
+    case .listsTooLittle:
+      "the changes make no sense: 5 rows plus 1 minus 0 make 6 in section 0, but there are 5"
+    case .listsTwice: "the changes make no sense: 0:2 is deleted, reloaded or moved away twice"
+    case .listsOutOfBounds: "the changes make no sense: 0:9 changes, which was not there"
+    case .listsNewSection: "the changes make no sense: 1 is inserted or moved to, but is not there"
+    case .undoLedElsewhere: "said that the edit led to version x, but it is m2"
+    case .undoListsTooMuch:
+      "the changes make no sense: 0:5 is inserted or moved to, but is not there"
+    }
+  }
+}
+
+/// A table of five rows that tells one lie about edits.
+final class EditLiar: TableDataSource, TableEditing, TableUndoing {
+  /// By id and by path: a deletion, two sets and an insertion.
+  static let batch = EditBatch([
+    .set(.id("r2"), cells: [1: "new"]), .delete(.id("r3")),
+    .insert(at: IndexPath(section: 0, row: 0), cells: [1: "in"]),
+    .set(.path(IndexPath(section: 0, row: 3)), cells: [0: 33]),
+  ])
+
+  private let base = InMemorySource(
+    [Column("n", .integer), Column("note")], rows: (0..<5).map { [.integer(Int64($0)), "old"] })
+  private let lie: EditLie?
+  var remark: String?
+
+  init(_ lie: EditLie?) { self.lie = lie }
+
+  var columns: [Column] { base.columns }
+  var identity: (any TableIdentity)? { lie == .setsByPathOnly ? nil : base }
+  var editing: (any TableEditing)? { self }
+  var undoing: (any TableUndoing)? { self }
+
+  func version() -> Version? { base.version() }
+
+  func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+    try base.numberOfRows(inSection: section, knowing: minimum)
+  }
+
+  func rows(_ request: RowRequest) throws(TableError) -> Batch { try base.rows(request) }
+
+  func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
+    -> [RowEditability]
+  { try base.editability(ofRows: rows, inSection: section) }
+
+  func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+    var batch = batch
+    let row = { IndexPath(section: 0, row: $0) }
+    switch lie {
+    case .setsNothing: batch.edits[0] = .set(.id("r2"), cells: [:])
+    case .setsAnother: batch.edits[0] = .set(.id("r2"), cells: [1: "other"])
+    case .setsByPathOnly: batch.edits[3] = .set(.path(row(3)), cells: [:])
+    case .insertsWithoutCells: batch.edits[2] = .insert(at: row(0), cells: [:])
+    case .insertsElsewhere: batch.edits[2] = .insert(at: row(4), cells: [1: "in"])
+    case .deletesNothing: batch.edits[1] = .set(.id("r3"), cells: [:])
+    default: break
+    }
+    var result = try base.commit(batch)
+    if lie == .refusesAndActs { throw TableError(.constraint, "no") }
+    if let remark {
+      for number in result.outcomes.indices { result.outcomes[number].message = remark }
+    }
+    // Dry runs have changes too, but none is judged.
+    switch lie {
+    case .insertsElsewhere:
+      result.changes.changes?.removeAll { $0 == .insert(row(4)) }
+      result.changes.changes?.append(.insert(row(0)))
+    // A reload hides what did not happen.
+    case .deletesNothing: result.changes.changes = nil
+    case .staysAtTheVersion: result.changes.to = result.changes.from
+    case .cameFromElsewhere: result.changes.from = Version("x")
+    case .ledElsewhere: result.changes.to = Version("x")
+    case .listsTooMuch: result.changes.changes?.append(.delete(row(4)))
+    case .listsTooLittle: result.changes.changes?.removeAll { $0 == .delete(row(2)) }
+    case .listsTwice: result.changes.changes?.append(.reload(row(2)))
+    case .listsOutOfBounds: result.changes.changes?.append(.reconfigure(row(9)))
+    case .listsNewSection: result.changes.changes?.append(.insert(.section(1)))
+    default: break
+    }
+    return result
+  }
+
+  func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
+    var result = try base.undo(receipt, isDryRun: isDryRun)
+    switch lie {
+    case .undoLedElsewhere: result.changes.to = Version("x")
+    case .undoListsTooMuch:
+      result.changes.changes = [
+        .insert(IndexPath(section: 0, row: 4)), .insert(IndexPath(section: 0, row: 5)),
+      ]
+    default: break
+    }
+    return result
+  }
+}

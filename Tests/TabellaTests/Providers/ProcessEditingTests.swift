@@ -1,0 +1,540 @@
+import Foundation
+import Tabella
+import TabellaBridge
+import Testing
+
+@testable import TabellaProcesses
+
+/// Signals and nice values reach the process that was listed, or none.
+@Suite struct ProcessEditingTests {
+  /// A child that sleeps, killed and reaped with the object.
+  private final class Child {
+    let pid: pid_t
+    private var isReaped = false
+
+    init(_ words: String...) throws {
+      pid = try words.isEmpty ? spawn("/bin/sleep", "1000") : spawn(words)
+    }
+
+    deinit { end() }
+
+    func end() {
+      guard !isReaped else { return }
+      isReaped = true
+      kill(pid, SIGKILL)
+      reap(pid)
+    }
+
+    /// What ended it, once it has; nil as long as it runs.
+    var endedBy: Int32? {
+      var information = siginfo_t()
+      guard waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT | WNOHANG) == 0,
+        information.si_signo == SIGCHLD
+      else { return nil }
+      return information._sifields._sigchld.si_status
+    }
+
+    var nice: Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(pid)) }
+  }
+
+  private static func sending(_ options: [String: String]) throws -> Sending {
+    try Sending(options)
+  }
+
+  private static func delete(_ references: RowReference..., isDryRun: Bool = false) -> EditBatch {
+    EditBatch(references.map { .delete($0) }, isDryRun: isDryRun)
+  }
+
+  /// An error that a commit throws, nothing having been done.
+  private static func refusal(
+    _ source: any TableDataSource, _ batch: EditBatch,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> TableError? {
+    let editing = try #require(source.editing)
+    return #expect(throws: TableError.self, sourceLocation: sourceLocation) {
+      try editing.commit(batch)
+    }
+  }
+
+  // Options
+
+  @Test(arguments: [
+    ("TERM", 15), ("term", 15), ("SIGTERM", 15), ("sigKill", 9), ("9", 9), ("1", 1), ("64", 64),
+    ("rtmin+2", 36), ("SIGRTMIN", 34), ("usr1", 10),
+  ])
+  func signalsHaveNamesAndNumbers(text: String, number: Int32) throws {
+    #expect(try Signal(text).number == number)
+    #expect(try Signal(Signal(number: number).name).number == number)
+  }
+
+  @Test(arguments: ["", "0", "65", "-9", "SIG", "TERMX", "SIGSIGTERM", "KILL ", "9x", "1e1", "+"])
+  func unknownSignalsAreRefusedAtOnce(text: String) throws {
+    let error = #expect(throws: TableError.self) {
+      try ProcessesProvider().open(
+        OpenRequest(location: [], scheme: "processes", options: ["signal": text]))
+    }
+    #expect(error?.code == .invalidArgument)
+    #expect(error?.message.contains("\"\(text)\"") == true)
+    #expect(error?.message.contains("TERM, KILL") == true)
+  }
+
+  @Test(arguments: ["-1", "3601", "x", "", "1.5"])
+  func waitsAreBounded(text: String) {
+    let error = #expect(throws: TableError.self) { try Self.sending(["wait": text]) }
+    #expect(error?.code == .invalidArgument && error?.message.contains("0 to 3600") == true)
+  }
+
+  @Test func declarationsAreThoseOfTheManifest() throws {
+    let manifest = try Manifest(parsing: shippedManifest("Processes/tabella-processes.json"))
+    #expect(manifest.options == ProcessesProvider.options)
+    #expect(manifest.capabilities == ["ids", "edit", "undo", "supplementary"])
+  }
+
+  // Signals
+
+  @Test(arguments: [("KILL", SIGKILL), ("usr1", SIGUSR1), ("15", SIGTERM), ("34", 34)])
+  func theSignalIsSent(name: String, number: Int32) throws {
+    let child = try Child()
+    let source = try ProcessesSource(sending: Self.sending(["signal": name, "wait": "20"]))
+    let result = try source.commit(Self.delete(.id(source.id(of: child.pid))))
+    let sent = try Signal(name).name
+    #expect(result.outcomes == [.init(message: "sent \(sent), ended")])
+    #expect(result.receipt == nil)
+    #expect(child.endedBy == number)
+  }
+
+  @Test func withoutWaitingItIsOnlySent() throws {
+    let child = try Child()
+    // A position alone does not name what began as the table was made.
+    usleep(20_000)
+    let source = try ProcessesSource(sending: Self.sending(["signal": "CONT"]))
+    let row = try source.rowNumber(of: child.pid)
+    _ = try source.row(row)
+    let result = try source.commit(Self.delete(.path(IndexPath(section: 0, row: row))))
+    #expect(result.outcomes == [.init(message: "sent CONT")])
+    #expect(child.endedBy == nil)
+  }
+
+  @Test func whoIgnoresTheSignalStillRuns() throws {
+    let child = try Child("/bin/sh", "-c", "trap '' TERM; exec sleep 1000")
+    let source = try ProcessesSource(sending: Self.sending(["wait": "1"]))
+    try waitUntil {
+      try String(contentsOfFile: "/proc/\(child.pid)/comm", encoding: .utf8) == "sleep\n"
+    }
+    let result = try source.commit(Self.delete(.id(source.id(of: child.pid))))
+    #expect(result.outcomes == [.init(message: "sent TERM, still running after 1 s")])
+    #expect(child.endedBy == nil)
+  }
+
+  @Test func waitingCanBeCancelled() throws {
+    let child = try Child()
+    let source = try ProcessesSource(sending: Self.sending(["signal": "CONT", "wait": "3600"]))
+    let cancel = try #require(source.cancellation)
+    let id = try source.id(of: child.pid)
+    let isDone = CancelFlag()
+    let thread = Thread {
+      // Until the wait has begun, there is nothing to cancel.
+      while !isDone.isSet {
+        usleep(100_000)
+        cancel()
+      }
+    }
+    thread.start()
+    let result = try source.commit(Self.delete(.id(id)))
+    isDone.raise()
+    #expect(
+      result.outcomes == [.init(message: "sent CONT, still running when the wait was cancelled")])
+  }
+
+  @Test func manyAreWaitedForTogether() throws {
+    let children = try (0..<60).map { _ in try Child() }
+    let stubborn = try Child("/bin/sh", "-c", "trap '' TERM; exec sleep 1000")
+    try waitUntil {
+      try String(contentsOfFile: "/proc/\(stubborn.pid)/comm", encoding: .utf8) == "sleep\n"
+    }
+    let source = try ProcessesSource(sending: Self.sending(["wait": "2"]))
+    let ids = try (children + [stubborn]).map { try source.id(of: $0.pid) }
+    let start = Date()
+    let result = try source.commit(EditBatch(ids.map { .delete(.id($0)) }))
+    #expect(Date().timeIntervalSince(start) < 10)
+    #expect(
+      result.outcomes
+        == children.map { _ in .init(message: "sent TERM, ended") }
+        + [.init(message: "sent TERM, still running after 2 s")])
+    #expect(children.allSatisfy { $0.endedBy == SIGTERM })
+  }
+
+  @Test func dryRunDoesNothing() throws {
+    let children = try [Child(), Child()]
+    let source = try ProcessesSource(sending: Self.sending(["signal": "KILL"]))
+    let ids = try children.map { try source.id(of: $0.pid) }
+    let version = try source.version()
+    let result = try source.commit(
+      EditBatch(
+        [.delete(.id(ids[0])), .set(.id(ids[1]), cells: [4: 7])], version: version, isDryRun: true))
+    #expect(result.outcomes == [.init(message: "would send KILL"), .init(id: ids[1])])
+    #expect(result.changes == ChangeBatch(from: version, to: version, changes: []))
+    #expect(result.receipt == nil)
+    usleep(50_000)
+    #expect(children[0].endedBy == nil)
+    #expect(children[1].nice == 0)
+  }
+
+  @Test func afterwardsTheTableIsNew() throws {
+    let child = try Child()
+    let source = try ProcessesSource(sending: Self.sending(["signal": "KILL", "wait": "20"]))
+    let id = try source.id(of: child.pid)
+    let old = try source.version()
+    let later = try Child()
+    let result = try source.commit(EditBatch([.delete(.id(id))], version: old))
+    #expect(result.changes.from == old && result.changes.changes == nil)
+    #expect(try result.changes.to == source.version() && result.changes.to != old)
+    #expect(try source.row(forPID: child.pid)["state"] == "Z")
+    _ = try source.row(forPID: later.pid)
+    let stale = try Self.refusal(
+      source, EditBatch([.delete(.id(source.id(of: later.pid)))], version: old))
+    #expect(stale?.code == .conflict && later.endedBy == nil)
+  }
+
+  // Who is meant
+
+  /// While a process is being read, its first tick goes by, so that no later one can have its id.
+  @Test func idsAreOfOlderProcesses() throws {
+    for _ in 0..<50 {
+      let child = try Child("/bin/true")
+      let id = try ProcessesSource().id(of: child.pid)
+      let start = try #require(Int64(id.split(separator: ".")[1]))
+      #expect(ticksSinceBoot() > start)
+    }
+  }
+
+  @Test func processThatEndedIsNotSignalled() throws {
+    let children = try (0..<3).map { _ in try Child() }
+    usleep(20_000)
+    let source = try ProcessesSource()
+    let ids = try children.map { try source.id(of: $0.pid) }
+    let row = try source.rowNumber(of: children[0].pid)
+    children[0].end()
+    let gone = "the process \(children[0].pid) has ended"
+    for reference in [RowReference.id(ids[0]), .path(IndexPath(section: 0, row: row))] {
+      let error = try Self.refusal(source, Self.delete(reference))
+      #expect(error?.code == .notFound && error?.message == gone)
+    }
+    // A zombie has ended too.
+    kill(children[1].pid, SIGKILL)
+    try waitUntil { children[1].endedBy != nil }
+    let waiting =
+      "the process \(children[1].pid) has ended and waits for its parent \(getpid()) to notice"
+    #expect(try Self.refusal(source, Self.delete(.id(ids[1])))?.message == waiting)
+    // The others of a batch are signalled.
+    let result = try source.commit(Self.delete(.id(ids[0]), .id(ids[1]), .id(ids[2])))
+    #expect(
+      result.outcomes == [
+        .init(code: .notFound, message: gone), .init(code: .notFound, message: waiting),
+        .init(message: "sent TERM"),
+      ])
+  }
+
+  /// A procfs in which a child's pid was another's when it was listed.
+  @Test func laterProcessWithThePIDIsNotSignalled() throws {
+    let child = try Child()
+    let procfs = try FakeProcfs(actingOn: child.pid)
+    let source = try procfs.open()
+    let id = try source.id(0)
+    try procfs.add(Int(child.pid), start: 101)
+    let path = RowReference.path(IndexPath(section: 0, row: 0))
+    for edit in [
+      EditBatch.Edit.delete(.id(id)), .delete(path), .set(.id(id), cells: [4: 5]),
+      .set(path, cells: [4: 5]),
+    ] {
+      let error = try Self.refusal(source, EditBatch([edit]))
+      #expect(error?.code == .notFound)
+      #expect(error?.message == "the process \(child.pid) has ended")
+    }
+    usleep(50_000)
+    #expect(child.endedBy == nil && child.nice == 0)
+    // Named as it is now, it is signalled.
+    _ = try procfs.open().commit(Self.delete(path))
+    try waitUntil { child.endedBy == SIGTERM }
+  }
+
+  /// A row that nobody had read may be of a later process: its position alone does not name it.
+  @Test func rowsReadTooLateAreNamedByID() throws {
+    let child = try Child()
+    let procfs = try FakeProcfs(actingOn: child.pid)
+    let source = try procfs.open()
+    try procfs.add(Int(child.pid), start: Int(ticksSinceBoot()) + 1)
+    let path = RowReference.path(IndexPath(section: 0, row: 0))
+    let error = try Self.refusal(source, Self.delete(path))
+    #expect(error?.code == .notFound && error?.message.hasSuffix("name it by its id") == true)
+    #expect(child.endedBy == nil)
+    _ = try source.commit(Self.delete(.id(source.id(0))))
+    try waitUntil { child.endedBy == SIGTERM }
+  }
+
+  /// The pids of a procfs of another namespace are not those of the system calls.
+  @Test func otherNamespacesAreNotTouched() throws {
+    let child = try Child()
+    let procfs = try FakeProcfs(actingOn: child.pid)
+    unlink("\(procfs.root)/self/fdinfo")
+    let source = try procfs.open()
+    let id = try source.id(0)
+    for (text, code) in [
+      ("Pid:\t\(child.pid + 1)", TableError.Code.notFound), ("Pid:\t-1", .notFound),
+      ("flags: 1", .notSupported),
+    ] {
+      for number in 0..<256 { try procfs.write("self/fdinfo/\(number)", Array("\(text)\n".utf8)) }
+      #expect(try Self.refusal(source, Self.delete(.id(id)))?.code == code)
+    }
+    #expect(child.endedBy == nil)
+  }
+
+  @Test func otherBootsAreAConflict() throws {
+    let child = try Child()
+    let procfs = try FakeProcfs(actingOn: child.pid)
+    let source = try procfs.open()
+    _ = try source.version()
+    try procfs.write("sys/kernel/random/boot_id", Array("00000000-0000-0000-0001".utf8))
+    #expect(try Self.refusal(source, Self.delete(.id(source.id(0))))?.code == .conflict)
+    #expect(child.endedBy == nil)
+  }
+
+  // Refusals
+
+  @Test func ownAncestorsAndTheFirstAreRefused() throws {
+    let child = try Child()
+    let source = try ProcessesSource(sending: Self.sending(["signal": "CONT"]))
+    for (pid, reason) in [
+      (1, "is the first of all"), (getpid(), "is this one"), (getppid(), "began this one"),
+    ] where pid != 1 || getppid() != 1 {
+      let id = try source.id(of: pid)
+      let error = try Self.refusal(source, Self.delete(.id(source.id(of: child.pid)), .id(id)))
+      #expect(error?.code == .constraint)
+      #expect(error?.message.hasPrefix("process \(pid) \(reason)") == true)
+      let row = try source.rowNumber(of: pid)
+      #expect(try source.editability(ofRows: row..<row + 1, inSection: 0) == [.editable])
+    }
+    let row = try source.rowNumber(of: child.pid)
+    #expect(try source.editability(ofRows: row..<row + 1, inSection: 0) == [[.editable, .delete]])
+    let all = try source.exactNumberOfRows(inSection: 0)
+    #expect(try source.editability(ofRows: 0..<all, inSection: 0).count == all)
+    #expect(throws: TableError.self) {
+      try source.editability(ofRows: all..<all + 1, inSection: 0)
+    }
+  }
+
+  @Test func kernelThreadsAreRefused() throws {
+    let child = try Child()
+    let procfs = try FakeProcfs(actingOn: child.pid)
+    try procfs.write(
+      "\(child.pid)/stat", StatText(pid: Int(child.pid), flags: "2129984").bytes)
+    let source = try procfs.open()
+    let error = try Self.refusal(source, Self.delete(.id(source.id(0))))
+    #expect(error?.code == .constraint)
+    #expect(error?.message.contains("thread of the kernel, without memory of its own") == true)
+    #expect(child.endedBy == nil)
+  }
+
+  /// Nobody but root may touch what is root's, or lower nice: what a stranger tries is refused.
+  @Test func strangersAreDenied() async {
+    await #expect(processExitsWith: .success) {
+      guard geteuid() == 0 else { return }
+      let victim = try Child()
+      // The saved user stays root, to clear up after it.
+      #expect(setreuid(65534, 0) == 0 && seteuid(65534) == 0)
+      defer { seteuid(0) }
+      let source = try ProcessesSource()
+      let victimID = try source.id(of: victim.pid)
+      let signal = try Self.refusal(source, Self.delete(.id(victimID)))
+      #expect(signal?.code == .denied)
+      #expect(signal?.message == "process \(victim.pid) is root's: you may not signal it")
+      let nice = try Self.refusal(source, EditBatch([.set(.id(victimID), cells: [4: 5])]))
+      #expect(nice?.code == .denied)
+      #expect(nice?.message == "process \(victim.pid) is root's: you may not set its nice")
+
+      let own = try Child()
+      let later = try ProcessesSource()
+      let result = try later.commit(EditBatch([.set(.id(later.id(of: own.pid)), cells: [4: 5])]))
+      #expect(own.nice == 5)
+      let undo = #expect(throws: TableError.self) {
+        try later.undo(#require(result.receipt), isDryRun: false)
+      }
+      #expect(undo?.code == .denied)
+      #expect(
+        undo?.message == "process \(own.pid) has nice 5, which only root may lower to 0")
+    }
+  }
+
+  @Test func otherEditsAreRefused() throws {
+    let child = try Child()
+    let source = try ProcessesSource(sending: Self.sending(["signal": "KILL"]))
+    let row = RowReference.id(try source.id(of: child.pid))
+    let place = IndexPath(section: 0, row: 0)
+    let count = try source.exactNumberOfRows(inSection: 0)
+    let cases: [([EditBatch.Edit], TableError.Code)] = [
+      ([.insert(at: place, cells: [:])], .notSupported), ([.move(row, to: place)], .notSupported),
+      ([.delete(.path(.section(0)))], .notSupported),
+      ([.delete(.path(IndexPath(section: 1, row: 0)))], .notFound),
+      ([.delete(.path(IndexPath(section: 0, row: count)))], .notFound),
+      ([.delete(.id("1.2"))], .notFound), ([.delete(.id("-1.5.3f2a9c10deadbeef"))], .notFound),
+      ([.delete(row), .delete(row)], .invalidArgument),
+      ([.set(row, cells: [0: 1])], .readOnly), ([.set(row, cells: [4: 1, 8: "x"])], .readOnly),
+      ([.set(row, cells: [10: 1])], .invalidArgument),
+      ([.set(row, cells: [-1: 1])], .invalidArgument), ([.set(row, cells: [4: 20])], .constraint),
+      ([.set(row, cells: [4: -21])], .constraint), ([.set(row, cells: [4: "5"])], .constraint),
+      ([.set(row, cells: [4: .missing])], .constraint),
+      ([.set(row, cells: [4: .integer(.max)])], .constraint),
+    ]
+    for (edits, code) in cases {
+      #expect(try Self.refusal(source, EditBatch(edits))?.code == code, "\(edits)")
+      // One bad edit, and nothing of the batch is done, unless a row has merely gone.
+      if code != .notFound {
+        #expect(try Self.refusal(source, EditBatch([.delete(row)] + edits)) != nil)
+      }
+    }
+    usleep(50_000)
+    #expect(child.endedBy == nil)
+    #expect(source.editableColumns()?.indices.filter { source.editableColumns()![$0] } == [4])
+    #expect(source.moving == nil)
+    #expect(try source.commit(EditBatch([])).outcomes.isEmpty)
+  }
+
+  @Test func tooManyAtOnceTouchNone() async {
+    await #expect(processExitsWith: .success) {
+      let children = try (0..<80).map { _ in try Child() }
+      let source = try ProcessesSource(sending: Self.sending(["signal": "KILL"]))
+      let ids = try children.map { try source.id(of: $0.pid) }
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      limit.rlim_cur = 64
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+      let error = try Self.refusal(source, EditBatch(ids.map { .delete(.id($0)) }))
+      #expect(error?.code == .io && error?.message.contains("none was touched") == true)
+      usleep(50_000)
+      #expect(children.allSatisfy { $0.endedBy == nil })
+      let some = try source.commit(EditBatch(ids.prefix(20).map { .delete(.id($0)) }))
+      #expect(some.outcomes.allSatisfy { $0.code == nil })
+    }
+  }
+
+  // Nice
+
+  @Test func niceIsSetAndTakenBack() throws {
+    let children = try (0..<3).map { _ in try Child() }
+    let source = try ProcessesSource(sending: Self.sending(["signal": "CONT"]))
+    let ids = try children.map { try source.id(of: $0.pid) }
+    let result = try source.commit(
+      EditBatch([
+        .set(.id(ids[0]), cells: [4: 5]), .delete(.id(ids[2])), .set(.id(ids[1]), cells: [4: 19]),
+      ]))
+    #expect(
+      result.outcomes == [
+        .init(id: ids[0]), .init(message: "sent CONT, which cannot be taken back"),
+        .init(id: ids[1]),
+      ])
+    #expect(children.map(\.nice) == [5, 19, 0])
+    #expect(try source.row(forPID: children[1].pid)["nice"] == 19)
+    let receipt = try #require(result.receipt)
+    guard geteuid() == 0 else { return }  // Only root may lower it again.
+
+    let later = try ProcessesSource()
+    #expect(try later.undo(receipt, isDryRun: true).outcomes == [.init()])
+    #expect(children.map(\.nice) == [5, 19, 0])
+    let undone = try later.undo(receipt, isDryRun: false)
+    #expect(undone.outcomes == [.init()])
+    #expect(try undone.changes.to == later.version())
+    #expect(children.map(\.nice) == [0, 0, 0])
+    _ = try later.undo(#require(undone.receipt), isDryRun: false)
+    #expect(children.map(\.nice) == [5, 19, 0])
+  }
+
+  @Test func undoTouchesNothingThatIsOtherwise() throws {
+    let children = try [Child(), Child()]
+    let source = try ProcessesSource()
+    let receipt = try #require(
+      source.commit(
+        EditBatch(children.map { .set(.id(try source.id(of: $0.pid)), cells: [4: 5]) })
+      ).receipt)
+    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(children[1].pid), 7)
+    let changed = #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
+    #expect(changed?.code == .conflict)
+    #expect(changed?.message == "process \(children[1].pid) has nice 7 by now, not 5")
+    #expect(children.map(\.nice) == [5, 7])
+    children[0].end()
+    let ended = #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
+    #expect(ended?.code == .conflict && ended?.message.contains("has ended") == true)
+    #expect(children[1].nice == 7)
+  }
+
+  /// Damaged receipts are errors, never traps, and set nothing that was not set before.
+  @Test func damagedReceiptsAreErrors() throws {
+    let child = try Child()
+    let source = try ProcessesSource()
+    let id = try source.id(of: child.pid)
+    let receipt = try #require(
+      source.commit(EditBatch([.set(.id(id), cells: [4: 5])])).receipt)
+    for bytes in [[], [0], Array("processes nice 2".utf8), Array(receipt.dropLast(3))] {
+      #expect(throws: TableError.self) { try source.undo(bytes, isDryRun: true) }
+    }
+    var generator = SeededGenerator(seed: 5)
+    for _ in 0..<2000 {
+      var bytes = receipt
+      for _ in 0..<Int.random(in: 1...3, using: &generator) {
+        let at = Int.random(in: 0..<bytes.count, using: &generator)
+        switch Int.random(in: 0..<3, using: &generator) {
+        case 0: bytes[at] = .random(in: 0...255, using: &generator)
+        case 1: bytes.remove(at: at)
+        default: bytes.insert(.random(in: 0...255, using: &generator), at: at)
+        }
+      }
+      do throws(TableError) {
+        _ = try source.undo(bytes, isDryRun: true)
+      } catch {
+        #expect([.invalidArgument, .conflict].contains(error.code), "\(error)")
+      }
+    }
+    #expect(child.nice == 5)
+  }
+
+  @Test func editsCrossTheContract() throws {
+    let children = try [Child(), Child()]
+    let source = try importSource(
+      exportSource(ProcessesSource(sending: Self.sending(["wait": "20"]))), provider: "processes")
+    let ids = try children.map { try ProcessesSource().id(of: $0.pid) }
+    let result = try #require(source.editing).commit(
+      EditBatch([.delete(.id(ids[0])), .set(.id(ids[1]), cells: [4: 3])]))
+    #expect(
+      result.outcomes == [
+        .init(message: "sent TERM, ended, which cannot be taken back"), .init(id: ids[1]),
+      ])
+    #expect(children[0].endedBy == SIGTERM && children[1].nice == 3)
+    #expect(source.undoing != nil && source.cancellation != nil)
+  }
+}
+
+extension FakeProcfs {
+  /// A procfs in which one process has the pid of a real one; what is done to it is done to that.
+  fileprivate init(actingOn pid: pid_t) throws {
+    try self.init()
+    try add(Int(pid))
+    try FileManager.default.createDirectory(
+      atPath: "\(root)/self", withIntermediateDirectories: true)
+    try link("self/fdinfo", to: "/proc/self/fdinfo")
+  }
+}
+
+extension ProcessesSource {
+  fileprivate func rowNumber(of pid: pid_t) throws -> Int {
+    try #require(try cells("pid").firstIndex(of: .integer(Int64(pid))))
+  }
+
+  fileprivate func id(of pid: pid_t) throws -> String { try id(rowNumber(of: pid)) }
+}
+
+private func waitUntil(_ isTrue: () throws -> Bool) throws {
+  for _ in 0..<1000 {
+    if try isTrue() { return }
+    usleep(10_000)
+  }
+  throw MissingTool("what was waited for")
+}
