@@ -51,7 +51,7 @@ extension Command {
     }
     let summary = "undo of \(receipt.id)\(receipt.undoes == nil ? ": \(receipt.summary)" : "")"
     let kept =
-      try !isDone
+      try !result.hasChangedSomething
       ? nil
       : keeping.map { keeping throws(Failure) in
         try keeping.keep(
