@@ -166,7 +166,7 @@ final class Executor {
   private func remove(_ place: Place, _ identity: Identity) throws(TableError) {
     try verify(place, identity)
     let flags = identity.kind == .directory ? AT_REMOVEDIR : 0
-    let result = withCString(place.name) {
+    let result = place.name.withCString {
       unlinkat(folders[place.folder].descriptor, $0, flags) == 0 ? 0 : errno
     }
     if result != 0 { throw error(place, result, "cannot be deleted") }
@@ -291,10 +291,10 @@ final class Executor {
 
   private func create(_ place: Place, _ creation: Creation) throws(TableError) {
     let folder = folders[place.folder].descriptor
-    let result: Int32 = withCString(place.name) { name in
+    let result: Int32 = place.name.withCString { name in
       switch creation.kind {
       case .directory: return mkdirat(folder, name, creation.mode == nil ? 0o777 : 0o700)
-      case .link: return withCString(creation.target) { symlinkat($0, folder, name) }
+      case .link: return creation.target.withCString { symlinkat($0, folder, name) }
       default:
         let file = openat(
           folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -336,7 +336,7 @@ final class Executor {
     _ body: (Int32) -> Int32
   ) throws(TableError) {
     let folder = folders[place.folder].descriptor
-    let entry = withCString(place.name) { tabella_system_open_entry(folder, $0) }
+    let entry = place.name.withCString { tabella_system_open_entry(folder, $0) }
     guard entry >= 0 else { throw error(place, -entry, what) }
     defer { close(entry) }
     guard let status = try? tabella_status(entry), Identity(status) == copies[place] ?? identity

@@ -34,14 +34,14 @@ struct CopyAcross {
         identity.kind == .link
         ? try copyLink(source, from.name, target, between.name)
         : try copyFile(source, from.name, identity, target, between.name)
-      let result = withCString(between.name) { old in
-        withCString(to.name) {
+      let result = between.name.withCString { old in
+        to.name.withCString {
           tabella_system_rename(target, old, target, $0, TABELLA_RENAME_NO_REPLACE)
         }
       }
       if result < 0 { throw Trouble(-result, "cannot be given its name") }
     } catch {
-      _ = withCString(between.name) { unlinkat(target, $0, 0) }
+      _ = between.name.withCString { unlinkat(target, $0, 0) }
       throw error
     }
     do throws(Trouble) {
@@ -52,13 +52,13 @@ struct CopyAcross {
       guard Identity(try status(source, from.name)) == identity else {
         throw Trouble(ENOENT, "was replaced meanwhile")
       }
-      if withCString(from.name, { unlinkat(source, $0, 0) }) != 0 {
+      if from.name.withCString({ unlinkat(source, $0, 0) }) != 0 {
         throw Trouble(errno, "cannot be removed where it is")
       }
       folders.note(changed: from.folder)
       return (copy, remark)
     } catch {
-      _ = withCString(to.name) { unlinkat(target, $0, 0) }
+      _ = to.name.withCString { unlinkat(target, $0, 0) }
       throw error
     }
   }
@@ -78,16 +78,16 @@ struct CopyAcross {
   ) throws(Trouble) -> String? {
     let status = try status(source, name)
     guard let text = readLink(source, name) else { throw Trouble(errno, "cannot be read") }
-    let result = withCString(text) { text in
-      withCString(copy) { symlinkat(text, target, $0) }
+    let result = text.withCString { text in
+      copy.withCString { symlinkat(text, target, $0) }
     }
     if result != 0 { throw Trouble(errno, "cannot be copied") }
-    let entry = withCString(copy) { tabella_system_open_entry(target, $0) }
+    let entry = copy.withCString { tabella_system_open_entry(target, $0) }
     if entry >= 0 {
       defer { close(entry) }
       _ = tabella_system_set_modified(entry, status.modified, status.modified_rest)
     }
-    let isKept = withCString(copy) {
+    let isKept = copy.withCString {
       fchownat(target, $0, status.owner, status.group, AT_SYMLINK_NOFOLLOW) == 0
     }
     return isKept ? nil : CopyAcross.newOwner
@@ -100,14 +100,14 @@ struct CopyAcross {
   private func copyFile(
     _ source: Int32, _ name: [UInt8], _ identity: Identity, _ target: Int32, _ copyName: [UInt8]
   ) throws(Trouble) -> String? {
-    let original = withCString(name) {
+    let original = name.withCString {
       openat(source, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     }
     guard original >= 0 else { throw Trouble(errno, "cannot be read") }
     defer { close(original) }
     let before = try status(original, [])
     guard Identity(before) == identity else { throw Trouble(ENOENT, "was replaced meanwhile") }
-    let copy = withCString(copyName) {
+    let copy = copyName.withCString {
       openat(target, $0, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     }
     guard copy >= 0 else { throw Trouble(errno, "cannot be copied") }
@@ -187,7 +187,7 @@ struct CopyAcross {
 
 /// What a symbolic link says; nil if it cannot be read.
 func readLink(_ directory: Int32, _ name: [UInt8]) -> [UInt8]? {
-  withCString(name) { readLink(directory, $0) }
+  name.withCString { readLink(directory, $0) }
 }
 
 func readLink(_ directory: Int32, _ name: UnsafePointer<CChar>) -> [UInt8]? {

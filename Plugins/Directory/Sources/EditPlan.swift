@@ -176,7 +176,7 @@ struct EditPlan {
     let place = place(entry)
     let own = Listing(showsHidden: true)
     do throws(Failure) {
-      let descriptor = withCString(place.name) {
+      let descriptor = place.name.withCString {
         tabella_system_open_directory(folders[place.folder].descriptor, $0, 0)
       }
       guard descriptor >= 0 else { throw Failure(-descriptor) }

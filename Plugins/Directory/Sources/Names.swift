@@ -37,10 +37,3 @@ func readable(_ path: [UInt8]) -> String {
   let end = path.suffix(longest).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
   return (path.count > end.count ? "…" : "") + String(decoding: end, as: UTF8.self)
 }
-
-/// Calls `body` with bytes that have a NUL behind them.
-func withCString<R>(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> R) -> R {
-  (bytes + [0]).withUnsafeBufferPointer {
-    $0.withMemoryRebound(to: CChar.self) { body($0.baseAddress!) }
-  }
-}

@@ -26,7 +26,7 @@ extension tabella_status {
   /// What is at a name in an open folder, or what is open if the name is empty.
   init(_ directory: Int32, _ name: [UInt8] = []) throws(Failure) {
     self.init()
-    let result = withCString(name) { tabella_system_status(directory, $0, &self) }
+    let result = name.withCString { tabella_system_status(directory, $0, &self) }
     if result < 0 { throw Failure(-result) }
   }
 

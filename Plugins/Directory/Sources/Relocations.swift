@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Glibc
 import Tabella
+import TabellaFiles
 
 /// An entry that gets another name, another folder, or both.
 struct Relocation {
@@ -103,8 +104,8 @@ struct Renaming {
     _ rename: (from: Place, to: Place, kind: Kind), _ folders: OpenFolders
   ) -> Int32 {
     let flag = rename.kind == .toFree ? TABELLA_RENAME_NO_REPLACE : TABELLA_RENAME_EXCHANGE
-    let result = withCString(rename.from.name) { old in
-      withCString(rename.to.name) { new in
+    let result = rename.from.name.withCString { old in
+      rename.to.name.withCString { new in
         tabella_system_rename(
           folders[rename.from.folder].descriptor, old, folders[rename.to.folder].descriptor, new,
           flag)

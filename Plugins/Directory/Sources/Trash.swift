@@ -85,8 +85,8 @@ final class TrashCan {
     for attempt in 1... {
       let stored = TrashCan.name(name, attempt)
       guard try write(text, stored) else { continue }
-      let result = withCString(name) { old in
-        withCString(stored) {
+      let result = name.withCString { old in
+        stored.withCString {
           tabella_system_rename(folder, old, files, $0, TABELLA_RENAME_NO_REPLACE)
         }
       }
@@ -112,7 +112,7 @@ final class TrashCan {
 
   /// Writes an info file; false if there is one of that name.
   private func write(_ text: [UInt8], _ stored: [UInt8]) throws(Failure) -> Bool {
-    let file = withCString(stored + TrashInfo.suffix) {
+    let file = (stored + TrashInfo.suffix).withCString {
       openat(info, $0, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     }
     if file < 0 {
@@ -134,8 +134,8 @@ final class TrashCan {
 
   /// Gives an entry of the trash a name in a folder, where nothing must have it.
   func take(_ stored: [UInt8], to name: [UInt8], in folder: Int32) -> Int32 {
-    let result = withCString(stored) { old in
-      withCString(name) {
+    let result = stored.withCString { old in
+      name.withCString {
         tabella_system_rename(files, old, folder, $0, TABELLA_RENAME_NO_REPLACE)
       }
     }
@@ -144,7 +144,7 @@ final class TrashCan {
   }
 
   private func removeInfo(of stored: [UInt8]) {
-    _ = withCString(stored + TrashInfo.suffix) { unlinkat(info, $0, 0) }
+    _ = (stored + TrashInfo.suffix).withCString { unlinkat(info, $0, 0) }
   }
 
   /// Makes durable what was put in or taken out.

@@ -30,7 +30,7 @@ final class TrashCans {
   private func hold(_ what: String, _ path: String) { hold(what, Array(path.utf8)) }
 
   private func hold(_ what: String, _ path: [UInt8]) {
-    let descriptor = withCString(path) { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     for (level, identity) in ancestors(of: descriptor).enumerated()
@@ -40,7 +40,7 @@ final class TrashCans {
   }
 
   private func note(trash path: [UInt8]) {
-    let descriptor = withCString(path) { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     note(trash: descriptor)
@@ -100,7 +100,7 @@ final class TrashCans {
   private func isOnFileSystem(of status: tabella_status, _ path: [UInt8]) -> Bool {
     var path = path
     while !path.isEmpty {
-      let descriptor = withCString(path) { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+      let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
       if descriptor >= 0 {
         defer { close(descriptor) }
         return (try? tabella_status(descriptor))?.isOnFileSystem(of: status) == true
@@ -115,19 +115,19 @@ final class TrashCans {
 
   /// Opens the home trash, and makes it with the folders that it is in; nil if it would have to be made.
   private func openHome(_ path: [UInt8]) throws(Failure) -> Int32? {
-    let descriptor = withCString(path) { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
     if descriptor >= 0 { return descriptor }
     guard descriptor == -ENOENT else { throw Failure(-descriptor) }
     if !makes { return nil }
     for end in path.indices.dropFirst() + [path.endIndex]
     where end == path.endIndex || path[end] == UInt8(ascii: "/") {
-      if withCString(Array(path[..<end]), { mkdir($0, 0o700) }) == 0 {
+      if Array(path[..<end]).withCString({ mkdir($0, 0o700) }) == 0 {
         try syncFolder(above: path[..<end])
       } else if errno != EEXIST {
         throw Failure(errno)
       }
     }
-    let made = withCString(path) { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    let made = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
     guard made >= 0 else { throw Failure(-made) }
     return made
   }
@@ -135,7 +135,7 @@ final class TrashCans {
   private func syncFolder(above path: ArraySlice<UInt8>) throws(Failure) {
     let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
     let parent = Array(path[...max(0, end)])
-    let descriptor = withCString(parent) { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    let descriptor = parent.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
     guard descriptor >= 0 else { throw Failure(-descriptor) }
     defer { close(descriptor) }
     if let failure = makeDurable(descriptor) { throw failure }
@@ -202,7 +202,7 @@ final class TrashCans {
     guard let status = try? tabella_status(top, Trash.sharedName),
       EntryKind(mode: status.mode) == .directory, status.mode & S_ISVTX != 0
     else { return nil }
-    let all = withCString(Trash.sharedName) { tabella_system_open_directory(top, $0, 0) }
+    let all = Trash.sharedName.withCString { tabella_system_open_directory(top, $0, 0) }
     guard all >= 0 else { return nil }
     defer { close(all) }
     guard let own = try? openFolder("\(trash.user)", in: all, makes: makes) else { return nil }

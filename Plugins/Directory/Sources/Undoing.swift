@@ -102,7 +102,7 @@ private struct UndoPlan {
   ) throws(TableError) {
     var descriptor = tabella_system_open_directory(root, ".", 0)
     for name in folder.path where descriptor >= 0 {
-      let next = withCString(name) { tabella_system_open_directory(descriptor, $0, 0) }
+      let next = name.withCString { tabella_system_open_directory(descriptor, $0, 0) }
       close(descriptor)
       descriptor = next
     }
@@ -145,7 +145,7 @@ private struct UndoPlan {
     switch kind {
     case .directory:
       let own = Listing(showsHidden: true)
-      let descriptor = withCString(place.name) {
+      let descriptor = place.name.withCString {
         tabella_system_open_directory(folders[place.folder].descriptor, $0, 0)
       }
       guard descriptor >= 0 else { throw changed(place) }
