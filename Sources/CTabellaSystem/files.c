@@ -6,10 +6,20 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 static int result(int value) { return value < 0 ? -errno : value; }
+
+/* The way through /proc ends at what a descriptor stands for, and does not follow that if it is a link;
+ * the calls that take a descriptor refuse one of O_PATH. */
+enum { PATH_OF_DESCRIPTOR = 64 };
+
+static const char *path_of(int file, char *path) {
+  snprintf(path, PATH_OF_DESCRIPTOR, "/proc/self/fd/%d", file);
+  return path;
+}
 
 int tabella_system_rename(int from, const char *old_name, int to, const char *new_name,
                           tabella_rename_kind kind) {
@@ -31,9 +41,8 @@ int tabella_system_make_nameless(int directory) {
 
 int tabella_system_name(int file, int directory, const char *name) {
   /* AT_EMPTY_PATH would need a capability; the way through /proc does not. */
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  return result(linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW));
+  char path[PATH_OF_DESCRIPTOR];
+  return result(linkat(AT_FDCWD, path_of(file, path), directory, name, AT_SYMLINK_FOLLOW));
 }
 
 int tabella_system_lock(int file) { return result(flock(file, LOCK_EX | LOCK_NB)); }
@@ -57,3 +66,21 @@ int tabella_system_set_attribute(int file, const char *name, const void *value, 
 int tabella_system_remove_attribute(int file, const char *name) {
   return result(fremovexattr(file, name));
 }
+
+int tabella_system_open_entry(int directory, const char *name) {
+  return result(openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+int tabella_system_set_mode(int entry, uint32_t mode) {
+  char path[PATH_OF_DESCRIPTOR];
+  return result(chmod(path_of(entry, path), mode));
+}
+
+int tabella_system_set_modified(int entry, int64_t seconds, uint32_t nanoseconds) {
+  char path[PATH_OF_DESCRIPTOR];
+  struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                              {.tv_sec = seconds, .tv_nsec = nanoseconds}};
+  return result(utimensat(AT_FDCWD, path_of(entry, path), times, 0));
+}
+
+int tabella_system_sync_file_system(int file) { return result(syncfs(file)); }

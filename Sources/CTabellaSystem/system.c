@@ -30,11 +30,15 @@ int64_t tabella_system_entries(int directory, void *buffer, size_t size) {
 
 int tabella_system_status(int directory, const char *name, tabella_status *out) {
   struct statx status;
-  int flags = AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
-  if (statx(directory, name, flags, STATX_BASIC_STATS, &status) != 0) { return -errno; }
+  int flags = AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
+  if (statx(directory, name, flags, STATX_BASIC_STATS | STATX_MNT_ID, &status) != 0) {
+    return -errno;
+  }
   out->size = status.stx_size;
   out->inode = status.stx_ino;
   out->device = makedev(status.stx_dev_major, status.stx_dev_minor);
+  /* A kernel before 5.8 does not tell. */
+  out->mount = (status.stx_mask & STATX_MNT_ID) != 0 ? status.stx_mnt_id : 0;
   out->modified = status.stx_mtime.tv_sec;
   out->modified_rest = status.stx_mtime.tv_nsec;
   out->mode = status.stx_mode;

@@ -13,6 +13,12 @@ public struct DirectoryProvider: Provider {
     OptionDeclaration(
       "sections", default: "none", choices: ["none", "folder"],
       summary: "a section for each folder"),
+    OptionDeclaration(
+      "permanent", .boolean, default: "false",
+      summary: "delete for good instead of putting in the trash"),
+    OptionDeclaration(
+      "across", .boolean, default: "false",
+      summary: "copy where a move leads to another file system"),
   ]
 
   public init() {}
@@ -27,9 +33,21 @@ public struct DirectoryProvider: Provider {
     func isOn(_ name: String) -> Bool {
       request.options[name].flatMap(OptionDeclaration.boolean) ?? false
     }
-    return try DirectorySource(
-      path: request.location.isEmpty ? [UInt8(ascii: ".")] : request.location,
+    let settings = DirectorySettings(
       showsHidden: isOn("hidden"), isRecursive: isOn("recursive"),
-      hasSections: request.options["sections"] == "folder")
+      hasSections: request.options["sections"] == "folder", deletesForGood: isOn("permanent"),
+      movesAcross: isOn("across"))
+    return try DirectorySource(
+      path: request.location.isEmpty ? [UInt8(ascii: ".")] : request.location, settings)
   }
+}
+
+/// What the options say.
+struct DirectorySettings {
+  var showsHidden = false
+  var isRecursive = false
+  var hasSections = false
+  var deletesForGood = false
+  var movesAcross = false
+  var trash = Trash.ofUser
 }

@@ -17,11 +17,9 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   let hasVolatileOrder = true
   private let path: [UInt8]
   let root: Int32
-  let listing: Listing
-  private let isRecursive: Bool
-  private let hasSections: Bool
-  let showsHidden: Bool
-  private var traversal: Traversal
+  private(set) var listing: Listing
+  let settings: DirectorySettings
+  private(set) var traversal: Traversal
   let cancel = CancelFlag()
   private var users = AccountNames(.user)
   private var groups = AccountNames(.group)
@@ -29,20 +27,18 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   private var troubles = Troubles()
   /// The path that was made last, the entries of its folder, and how long the folder's path is.
   private var made: (path: [UInt8], entries: Range<Int>, prefix: Int) = ([], 0..<0, 0)
+  /// Why what is shown is not the newest.
+  private var staleness: Diagnostic?
 
-  init(
-    path: [UInt8], showsHidden: Bool, isRecursive: Bool, hasSections: Bool
-  ) throws(TableError) {
+  init(path: [UInt8], _ settings: DirectorySettings) throws(TableError) {
     self.path = path
-    self.showsHidden = showsHidden
-    self.isRecursive = isRecursive
-    self.hasSections = hasSections
+    self.settings = settings
     root = (path + [0]).withUnsafeBufferPointer {
       $0.withMemoryRebound(to: CChar.self) {
         tabella_system_open_directory(AT_FDCWD, $0.baseAddress!, 1)
       }
     }
-    listing = Listing(showsHidden: showsHidden)
+    listing = Listing(showsHidden: settings.showsHidden)
     guard root >= 0 else {
       throw root == -ENOTDIR
         ? TableError(.invalidArgument, "is a file, not a directory")
@@ -54,13 +50,35 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       close(root)
       throw error.error("cannot be read")
     }
-    traversal = Traversal(listing, root: root, isRecursive: isRecursive)
+    traversal = Traversal(listing, root: root, isRecursive: settings.isRecursive)
   }
 
   deinit { close(root) }
 
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
   var sections: (any TableSections)? { hasSections ? self : nil }
+  var moving: (any TableMoving)? { hasSections ? self : nil }
+
+  var showsHidden: Bool { settings.showsHidden }
+  var isRecursive: Bool { settings.isRecursive }
+  var hasSections: Bool { settings.hasSections }
+
+  /// Lists anew what is at the root now; keeps what it has if that fails.
+  func reload() {
+    lseek(root, 0, SEEK_SET)
+    let fresh = Listing(showsHidden: showsHidden)
+    do throws(Failure) {
+      _ = try fresh.add(root, parent: nil, entry: nil)
+    } catch {
+      staleness = Diagnostic(
+        .warning, "the folder as it was is shown; it could not be listed again: \(error.reason)")
+      return
+    }
+    listing = fresh
+    traversal = Traversal(fresh, root: root, isRecursive: isRecursive)
+    made = ([], 0..<0, 0)
+    troubles.forgetEntries()
+  }
 
   // Sections and rows
 
@@ -81,7 +99,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return String(decoding: name.isEmpty ? path : name, as: UTF8.self)
   }
 
-  private func folder(ofSection section: Int) throws(TableError) -> Int {
+  /// The number of the folder that a section is.
+  func folder(ofSection section: Int) throws(TableError) -> Int {
     guard section >= 0 else { throw .noSection(section) }
     try go { $0.folders.count > section }
     guard section < traversal.folders.count else { throw .noSection(section) }
@@ -94,7 +113,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return listing.folders[folder].entries
   }
 
-  private func go(until isEnough: (borrowing Traversal) -> Bool) throws(TableError) {
+  func go(until isEnough: (borrowing Traversal) -> Bool) throws(TableError) {
     try traversal.go(cancel, until: isEnough)
   }
 
@@ -222,7 +241,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   }
 
   /// Whether a row's name is its path below the root.
-  private var showsPaths: Bool { isRecursive && !hasSections }
+  var showsPaths: Bool { isRecursive && !hasSections }
 
   /// Calls `body` with the path of an entry below the root.
   private func withPath<R>(of entry: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
@@ -269,22 +288,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
 
   func target(of entry: Int, _ opener: FolderOpener) throws(TableError) -> [UInt8]? {
     guard let directory = try folder(of: entry, opener) else { return nil }
-    return listing.withCName(entry) { name in
-      var size = 256
-      while true {
-        var count = 0
-        let target = [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
-          count = readlinkat(
-            directory, name,
-            UnsafeMutableRawPointer(buffer.baseAddress!).assumingMemoryBound(to: CChar.self), size)
-          filled = max(0, count)
-        }
-        if count < 0 { return nil }
-        // A target that fills the buffer may be longer.
-        if count < size { return target }
-        size *= 4
-      }
-    }
+    return listing.withCName(entry) { readLink(directory, $0) }
   }
 
   /// The open folder that an entry is in; nil if it cannot be opened.
@@ -355,8 +359,16 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   // Ids and version
 
   private func id(of entry: Int) -> String {
-    let digest = withPath(of: entry) { digest64($0) }
-    return "\(String(listing.inode(entry), radix: 16)).\(String(digest, radix: 16))"
+    withPath(of: entry) { id(inode: listing.inode(entry), $0) }
+  }
+
+  /// The id of an entry by its inode and, in a tree, its path; else its name.
+  func id(inode: UInt64, path: [UInt8]) -> String {
+    path.withUnsafeBytes { id(inode: inode, $0) }
+  }
+
+  private func id(inode: UInt64, _ path: UnsafeRawBufferPointer) -> String {
+    "\(String(inode, radix: 16)).\(String(digest64(path), radix: 16))"
   }
 
   func indexPath(forID id: String) throws(TableError) -> IndexPath {
@@ -383,7 +395,11 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       throw TableError(.notFound, "there is no entry with the id \(id); it was renamed or is gone")
     }
     let entry = Int(traversal.order[checked])
-    guard hasSections else { return IndexPath(section: 0, row: checked) }
+    return hasSections ? try self.path(of: entry) : IndexPath(section: 0, row: checked)
+  }
+
+  /// Where an entry is a row, with sections.
+  func path(of entry: Int) throws(TableError) -> IndexPath {
     let folder = listing.folder(of: entry)
     guard let section = traversal.folders.firstIndex(of: folder) else {
       throw TableError(.internal, "a folder with entries is no section")
@@ -450,5 +466,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
 
   // Remarks
 
-  func nextDiagnostic() -> Diagnostic? { traversal.troubles.next() ?? troubles.next() }
+  func nextDiagnostic() -> Diagnostic? {
+    defer { staleness = nil }
+    return staleness ?? traversal.troubles.next() ?? troubles.next()
+  }
 }

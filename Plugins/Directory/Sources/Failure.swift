@@ -53,8 +53,6 @@ struct Troubles {
     }
   }
 
-  private static let longestPath = 200
-
   private var counts: [Kind: Int] = [:]
   /// The kinds in the order in which they came, with the path of the first entry.
   private var firsts: [(kind: Kind, path: [UInt8])] = []
@@ -69,20 +67,17 @@ struct Troubles {
     counts[kind, default: 0] += 1
   }
 
+  /// Entries are numbered anew.
+  mutating func forgetEntries() { seen = [] }
+
   /// Takes the oldest.
   mutating func next() -> Diagnostic? {
     if firsts.isEmpty { return nil }
     let (kind, path) = firsts.removeFirst()
     guard let count = counts.removeValue(forKey: kind) else { return nil }
-    let name = Troubles.line(path)
+    let name = readable(path)
     let rest = count == 1 ? name : "; the first: \(name)"
     return Diagnostic(
       .warning, kind.what.text(count) + (count == 1 ? ": " : "") + "\(rest): \(kind.reason)")
-  }
-
-  /// A path as part of one line: its end, if it is long, without control characters.
-  private static func line(_ path: [UInt8]) -> String {
-    let end = path.suffix(longestPath).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
-    return (path.count > end.count ? "…" : "") + String(decoding: end, as: UTF8.self)
   }
 }

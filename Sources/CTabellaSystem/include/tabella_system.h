@@ -28,6 +28,7 @@ typedef struct {
   uint64_t size;
   uint64_t inode;
   uint64_t device;
+  uint64_t mount;        /* which mount it was found through; 0 is not known */
   int64_t modified;      /* seconds */
   uint32_t modified_rest; /* nanoseconds */
   uint32_t mode;
@@ -37,8 +38,8 @@ typedef struct {
   bool is_mounted;       /* whether something is mounted there */
 } tabella_status;
 
-/* Examines a name in an open directory, without following it and without waiting for a server;
- * returns 0 or -errno. */
+/* Examines a name in an open directory, or what is open if the name is empty, without following it and
+ * without waiting for a server; returns 0 or -errno. */
 int tabella_system_status(int directory, const char *_Nonnull name, tabella_status *_Nonnull out);
 
 /* Opens a directory to read it, by its name in another, without following a symbolic link unless
@@ -79,6 +80,18 @@ int64_t tabella_system_attribute(int file, const char *_Nonnull name, void *_Nul
 int tabella_system_set_attribute(int file, const char *_Nonnull name, const void *_Nonnull value,
                                  size_t size);
 int tabella_system_remove_attribute(int file, const char *_Nonnull name);
+
+/* Opens an entry as a place only, whatever it is, without following it: a descriptor for the next two, or
+ * -errno. O_PATH is not imported. */
+int tabella_system_open_entry(int directory, const char *_Nonnull name);
+
+/* Sets the permissions, or the time of the last change, of what such a descriptor stands for and of
+ * nothing else, whatever its name has become; 0 or -errno. fchmod(2) and futimens(3) refuse it. */
+int tabella_system_set_mode(int entry, uint32_t mode);
+int tabella_system_set_modified(int entry, int64_t seconds, uint32_t nanoseconds);
+
+/* Writes a whole file system to its disk: 0 or -errno; syncfs(2) is not imported. */
+int tabella_system_sync_file_system(int file);
 
 /* A descriptor for a process, which stays this process's however pids are used again; or -errno. */
 int tabella_system_open_process(int pid);

@@ -1,0 +1,420 @@
+import CTabellaSystem
+import Glibc
+import Tabella
+import TabellaFiles
+
+/// One thing to do, once all has been checked.
+struct Step {
+  enum Act {
+    case trash(Place, Identity)
+    case remove(Place, Identity)
+    /// One entry to a free name, or the entries of a circle.
+    case relocate([Relocation])
+    case create(Place, Creation)
+    case setMode(Place, Identity, UInt32)
+    case setModified(Place, Identity, Moment)
+    case restore(Trashed, to: Place)
+  }
+
+  var act: Act
+  /// The edits that it is part of.
+  var edits: [Int]
+
+  /// What is so when it is done, for people.
+  var result: String {
+    switch act {
+    case .trash, .remove: "deleted"
+    case .relocate(let relocations):
+      relocations[0].from.folder == relocations[0].to.folder ? "renamed" : "moved"
+    case .create: "created"
+    case .setMode: "mode set"
+    case .setModified: "time set"
+    case .restore: "restored"
+    }
+  }
+
+  /// The folders that it changes.
+  var folders: [Int] {
+    switch act {
+    case .trash(let place, _), .remove(let place, _), .create(let place, _),
+      .restore(_, to: let place), .setMode(let place, _, _), .setModified(let place, _, _):
+      [place.folder]
+    case .relocate(let relocations): relocations.flatMap { [$0.from.folder, $0.to.folder] }
+    }
+  }
+}
+
+/// What a new entry is.
+struct Creation {
+  var kind = EntryKind.file
+  var target: [UInt8] = []
+  var mode: UInt32?
+  var modified: Moment?
+}
+
+/// What is in the trash: in which one, under which name.
+struct Trashed: Hashable {
+  var kind: Trash.Kind
+  var name: [UInt8]
+  var inode: UInt64
+  var entryKind: EntryKind
+}
+
+/// Does acts, each only to the entry that it was planned for, and records what takes them back.
+final class Executor {
+  private let folders: OpenFolders
+  private let cans: TrashCans
+  private let cancel: CancelFlag
+  private(set) var records: [Receipt.Record] = []
+  /// What is at the places to which something was copied.
+  private(set) var copies: [Place: Identity] = [:]
+  /// What was created.
+  private(set) var created: [Place: Identity] = [:]
+  private var usedCans: [TrashCan] = []
+
+  init(_ folders: OpenFolders, _ cans: TrashCans, _ cancel: CancelFlag) {
+    self.folders = folders
+    self.cans = cans
+    self.cancel = cancel
+  }
+
+  /// Does an act; returns a remark, if there is one. Where it throws, nothing was done, or the message
+  /// says what.
+  func perform(_ act: Step.Act) throws(TableError) -> String? {
+    if cancel.isSet { throw TableError(.cancelled, "cancelled") }
+    switch act {
+    case .trash(let place, let identity): try trash(place, identity)
+    case .remove(let place, let identity): try remove(place, identity)
+    case .relocate(let relocations):
+      if relocations[0].isAcross { return try copy(relocations[0]) }
+      try relocate(relocations)
+    case .create(let place, let creation): try create(place, creation)
+    case .setMode(let place, let identity, let mode): try setMode(place, identity, mode)
+    case .setModified(let place, let identity, let moment):
+      try setModified(place, identity, moment)
+    case .restore(let trashed, let place): try restore(trashed, place)
+    }
+    return nil
+  }
+
+  /// Makes all durable; returns the folders for which that failed, and why.
+  func sync() -> [Int: Failure] {
+    var failures = folders.sync()
+    for can in usedCans {
+      // Whose entries were in it is not known here.
+      if let failure = can.sync() { failures[Executor.trash] = failure }
+    }
+    return failures
+  }
+
+  /// The number under which ``sync()`` tells of the trash.
+  static let trash = -1
+
+  // Errors
+
+  private func vanished(_ place: Place) -> TableError {
+    TableError(.conflict, "\(folders.text(place)) was replaced or has vanished")
+  }
+
+  private func error(_ place: Place, _ number: Int32, _ what: String) -> TableError {
+    switch number {
+    case EEXIST:
+      TableError(.conflict, "\(folders.text(place)) \(what): something has that name now")
+    case ENOENT, ENOTDIR, ELOOP: vanished(place)
+    case ENOTEMPTY: TableError(.constraint, "\(folders.text(place)) \(what): it is not empty")
+    case ECANCELED: TableError(.cancelled, "\(folders.text(place)) \(what)")
+    default: .system(number, "\(folders.text(place)) \(what)")
+    }
+  }
+
+  private func verify(_ place: Place, _ identity: Identity) throws(TableError) {
+    guard let status = try folders.status(place), Identity(status) == identity else {
+      throw vanished(place)
+    }
+  }
+
+  // Deleting
+
+  private func trash(_ place: Place, _ identity: Identity) throws(TableError) {
+    try verify(place, identity)
+    let folder = folders[place.folder]
+    do throws(Failure) {
+      guard let can = try cans.can(for: folder) else { throw Failure(ENOENT) }
+      let name = try can.put(
+        place.name, from: folder.descriptor, pathOfFolder: pathOfFolder(folder))
+      folders.note(changed: place.folder)
+      use(can)
+      guard let status = try? tabella_status(can.files, name), Identity(status) == identity else {
+        // What took its name just now goes back.
+        _ = can.take(name, to: place.name, in: folder.descriptor)
+        throw Failure.vanished
+      }
+      records.append(
+        .trashed(
+          place,
+          Trashed(kind: can.kind, name: name, inode: identity.inode, entryKind: identity.kind)
+        ))
+    } catch {
+      throw self.error(place, error.number, "cannot be put in the trash")
+    }
+  }
+
+  private func use(_ can: TrashCan) {
+    if !usedCans.contains(where: { $0 === can }) { usedCans.append(can) }
+  }
+
+  private func remove(_ place: Place, _ identity: Identity) throws(TableError) {
+    try verify(place, identity)
+    let flags = identity.kind == .directory ? AT_REMOVEDIR : 0
+    let result = place.name.withCString {
+      unlinkat(folders[place.folder].descriptor, $0, flags) == 0 ? 0 : errno
+    }
+    if result != 0 { throw error(place, result, "cannot be deleted") }
+    folders.note(changed: place.folder)
+  }
+
+  private func restore(_ trashed: Trashed, _ place: Place) throws(TableError) {
+    let folder = folders[place.folder]
+    do throws(Failure) {
+      guard let can = try cans.can(for: folder, trashed.kind) else { throw Failure.vanished }
+      let status = try tabella_status(can.files, trashed.name)
+      guard trashed.isSame(as: status) else { throw Failure.vanished }
+      let result = can.take(trashed.name, to: place.name, in: folder.descriptor)
+      if result < 0 { throw Failure(-result) }
+      use(can)
+    } catch {
+      throw self.error(place, error.number, "cannot be restored")
+    }
+    folders.note(changed: place.folder)
+  }
+
+  // Renaming and moving
+
+  private func relocate(_ relocations: [Relocation]) throws(TableError) {
+    for relocation in relocations { try verify(relocation.from, relocation.identity) }
+    let first = relocations[0]
+    let isAlone = relocations.count == 1
+    let renaming =
+      isAlone ? Renaming.direct(first.from, first.to) : Renaming.exchanging(relocations)
+    var done = renaming
+    do throws(RenamingFailure) {
+      try renaming.perform(folders)
+    } catch {
+      guard let other = otherWay(relocations, error) else { throw self.error(first, error) }
+      do throws(RenamingFailure) {
+        try other.perform(folders)
+      } catch {
+        throw self.error(first, error)
+      }
+      done = other
+    }
+    for relocation in relocations {
+      if (try? verify(relocation.to, relocation.identity)) != nil { continue }
+      if let stranded = done.takeBack(folders) { throw self.stranded(first, stranded) }
+      throw vanished(relocation.from)
+    }
+    for relocation in relocations {
+      records.append(
+        .relocated(
+          from: relocation.from, to: relocation.to, inode: relocation.identity.inode,
+          kind: relocation.identity.kind, isAcross: false))
+    }
+  }
+
+  /// Another way after the first rename failed, if there is one.
+  private func otherWay(_ relocations: [Relocation], _ failure: RenamingFailure) -> Renaming? {
+    guard failure.isFirst else { return nil }
+    let first = relocations[0]
+    if relocations.count > 1 {
+      return failure.failure.number == EINVAL ? .turning(relocations) : nil
+    }
+    // The name differs in case only, and the file system does not tell the two apart.
+    guard failure.failure.number == EEXIST,
+      (try? verify(first.to, first.identity)) != nil, !isListed(first.to)
+    else { return nil }
+    return .roundabout(first.from, first.to)
+  }
+
+  /// Whether a folder has an entry of exactly this name.
+  private func isListed(_ place: Place) -> Bool {
+    let descriptor = tabella_system_open_directory(folders[place.folder].descriptor, ".", 0)
+    guard descriptor >= 0 else { return true }
+    defer { close(descriptor) }
+    let listing = Listing(showsHidden: true)
+    guard (try? listing.add(descriptor, parent: nil, entry: nil)) != nil else { return true }
+    return (0..<listing.count).contains { listing.withName($0) { $0.elementsEqual(place.name) } }
+  }
+
+  private func error(_ relocation: Relocation, _ failure: RenamingFailure) -> TableError {
+    if let place = failure.stranded { return stranded(relocation, place) }
+    let name = readable(relocation.to.name)
+    switch failure.failure.number {
+    case EEXIST:
+      return TableError(
+        .conflict, "\(folders.text(relocation.from)): there is something named \(name) now")
+    case EINVAL:
+      return TableError(
+        .notSupported,
+        "\(folders.text(relocation.from)): this file system cannot rename without replacing")
+    default:
+      let isRenaming = relocation.from.folder == relocation.to.folder
+      return error(
+        relocation.from, failure.failure.number,
+        isRenaming ? "cannot be renamed to \(name)" : "cannot be moved")
+    }
+  }
+
+  private func stranded(_ relocation: Relocation, _ place: Place) -> TableError {
+    TableError(
+      .io,
+      "\(folders.text(relocation.from)) could not be renamed, nor all put back: see \(folders.text(place))"
+    )
+  }
+
+  private func copy(_ relocation: Relocation) throws(TableError) -> String? {
+    try verify(relocation.from, relocation.identity)
+    do throws(CopyAcross.Trouble) {
+      let (status, remark) = try CopyAcross(folders: folders, cancel: cancel).move(
+        relocation.from, relocation.identity, to: relocation.to)
+      copies[relocation.to] = Identity(status)
+      records.append(
+        .relocated(
+          from: relocation.from, to: relocation.to, inode: status.inode,
+          kind: relocation.identity.kind, isAcross: true))
+      return remark
+    } catch {
+      throw self.error(relocation.from, error.number, error.what)
+    }
+  }
+
+  // Creating
+
+  private func create(_ place: Place, _ creation: Creation) throws(TableError) {
+    let folder = folders[place.folder].descriptor
+    let result: Int32 = place.name.withCString { name in
+      switch creation.kind {
+      case .directory: return mkdirat(folder, name, creation.mode == nil ? 0o777 : 0o700)
+      case .link: return creation.target.withCString { symlinkat($0, folder, name) }
+      default:
+        let file = openat(
+          folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+          creation.mode == nil ? 0o666 : 0o600)
+        if file < 0 { return -1 }
+        close(file)
+        return 0
+      }
+    }
+    if result != 0 { throw error(place, errno, "cannot be created") }
+    folders.note(changed: place.folder)
+    guard let status = try folders.status(place) else { throw vanished(place) }
+    let identity = Identity(status)
+    let mark = records.count
+    do throws(TableError) {
+      if let mode = creation.mode { try setMode(place, identity, mode) }
+      if let moment = creation.modified { try setModified(place, identity, moment) }
+      // Taking back the creation is enough.
+      records.removeSubrange(mark...)
+      try withEntry(place, identity) { syncEntry($0, identity, folder) ?? 0 }
+      guard let status = try folders.status(place) else { throw vanished(place) }
+      records.append(
+        .created(
+          place, inode: status.inode, kind: creation.kind, size: status.size,
+          modified: status.moment))
+      created[place] = identity
+    } catch {
+      records.removeSubrange(mark...)
+      try? remove(place, identity)
+      throw error
+    }
+  }
+
+  // Setting
+
+  /// Calls `body` with the entry itself, whatever its name becomes; a number that it returns is thrown.
+  private func withEntry(
+    _ place: Place, _ identity: Identity, _ what: String = "cannot be made durable",
+    _ body: (Int32) -> Int32
+  ) throws(TableError) {
+    let folder = folders[place.folder].descriptor
+    let entry = place.name.withCString { tabella_system_open_entry(folder, $0) }
+    guard entry >= 0 else { throw error(place, -entry, what) }
+    defer { close(entry) }
+    guard let status = try? tabella_status(entry), Identity(status) == copies[place] ?? identity
+    else { throw vanished(place) }
+    let number = body(entry)
+    if number != 0 { throw error(place, number, what) }
+  }
+
+  private func setMode(_ place: Place, _ identity: Identity, _ mode: UInt32) throws(TableError) {
+    var old: UInt32 = 0
+    try withEntry(place, identity, "cannot get another mode") { entry in
+      old = ((try? tabella_status(entry))?.mode ?? 0) & permissionBits
+      let result = tabella_system_set_mode(entry, mode)
+      if result < 0 { return -result }
+      let new = ((try? tabella_status(entry))?.mode ?? mode) & permissionBits
+      if new == mode { return 0 }
+      // The system leaves out what a user may not set.
+      _ = tabella_system_set_mode(entry, old)
+      return EPERM
+    }
+    records.append(
+      .mode(
+        place, inode: (copies[place] ?? identity).inode, kind: identity.kind, old: old, new: mode))
+    try syncStatus(place, identity, "its mode is set")
+  }
+
+  private func setModified(
+    _ place: Place, _ identity: Identity, _ moment: Moment
+  ) throws(TableError) {
+    var old: Moment?
+    var new: Moment?
+    try withEntry(place, identity, "cannot get another time") { entry in
+      old = (try? tabella_status(entry))?.moment
+      let result = tabella_system_set_modified(entry, moment.seconds, moment.nanoseconds)
+      if result < 0 { return -result }
+      // File systems keep more or less of it.
+      new = (try? tabella_status(entry))?.moment
+      return 0
+    }
+    if let old, let new {
+      records.append(
+        .modified(
+          place, inode: (copies[place] ?? identity).inode, kind: identity.kind, old: old, new: new))
+    }
+    try syncStatus(place, identity, "its time is set")
+  }
+
+  private func syncStatus(
+    _ place: Place, _ identity: Identity, _ done: String
+  ) throws(TableError) {
+    try withEntry(place, identity, "may lose it again: \(done), but not durable") {
+      syncEntry($0, identity, folders[place.folder].descriptor) ?? 0
+    }
+  }
+
+  /// Makes durable what an entry is; returns the number of what went wrong.
+  private func syncEntry(_ entry: Int32, _ identity: Identity, _ folder: Int32) -> Int32? {
+    // Only files and folders can be opened without consequences.
+    if [.file, .directory].contains(identity.kind) {
+      let file = Glibc.open("/proc/self/fd/\(entry)", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+      if file >= 0 {
+        defer { close(file) }
+        return makeDurable(file)?.number
+      }
+    }
+    let result = tabella_system_sync_file_system(folder)
+    return result < 0 ? -result : nil
+  }
+}
+
+extension Trashed {
+  func isSame(as status: tabella_status) -> Bool {
+    status.inode == inode && EntryKind(mode: status.mode) == entryKind
+  }
+}
+
+/// Where a folder is, with a slash behind it.
+private func pathOfFolder(_ folder: OpenFolders.Folder) throws(Failure) -> [UInt8] {
+  let path = try absolutePath(of: folder.descriptor)
+  return path.last == UInt8(ascii: "/") ? path : path + [UInt8(ascii: "/")]
+}

@@ -1,0 +1,364 @@
+import CTabellaSystem
+import Glibc
+import Tabella
+import TabellaFiles
+
+/// What a batch comes to: every rule checked against what is on the disk now, and the acts in an order
+/// that works.
+///
+/// Deletions come first, then renames and moves, then what is new, and what is set last, since each of
+/// the others changes the time of its folder.
+struct EditPlan {
+  private(set) var steps: [Step] = []
+  /// Where each entry that is renamed or moved goes.
+  private(set) var targets: [Int: Place] = [:]
+  /// Deletions that another one does as well, since that is of a folder above.
+  private(set) var included: [(edit: Int, by: Int)] = []
+  let folders = OpenFolders()
+  let requests: EditRequests
+  let cans: TrashCans
+
+  private let source: DirectorySource
+  private var statuses: [Int: tabella_status] = [:]
+  /// The names that become free, and those that are taken.
+  private var freed: Set<Place> = []
+  private var taken: Set<Place> = []
+
+  init(_ requests: EditRequests, _ source: DirectorySource, isDryRun: Bool) throws(TableError) {
+    self.requests = requests
+    self.source = source
+    cans = TrashCans(source.settings.trash, makes: !isDryRun)
+    try examine()
+    try openFolders()
+    let deletions = try planDeletions()
+    let relocations = try planRelocations()
+    let creations = try planCreations()
+    let settings = try planSettings()
+    steps = deletions
+    for group in inOrder(relocations) {
+      steps.append(Step(act: .relocate(group), edits: group.flatMap(\.edits)))
+    }
+    steps += creations + settings
+    // Last, since a trash may be made for it.
+    if !source.settings.deletesForGood { try checkTrash(deletions) }
+  }
+
+  private var listing: Listing { source.listing }
+
+  /// Where an entry is.
+  func place(_ entry: Int) -> Place {
+    Place(folder: listing.folder(of: entry), name: listing.withName(entry) { Array($0) })
+  }
+
+  /// Where an entry is when renames and moves are done.
+  func finalPlace(_ entry: Int) -> Place { targets[entry] ?? place(entry) }
+
+  private func status(_ entry: Int) -> tabella_status {
+    guard let status = statuses[entry] else { preconditionFailure("a plan examines its entries") }
+    return status
+  }
+
+  // What is there
+
+  private mutating func examine() throws(TableError) {
+    let entries = requests.entries
+    for (entry, examined) in zip(entries, try source.examine(entries, where: { _ in true })) {
+      guard examined.isGood else {
+        throw refusal(source.text(entry), Failure(examined.error))
+      }
+      statuses[entry] = examined.status
+    }
+  }
+
+  private func refusal(_ text: String, _ failure: Failure) -> TableError {
+    [ENOENT, ENOTDIR, ELOOP].contains(failure.number)
+      ? TableError(.conflict, "\(text) was replaced or has vanished since it was listed")
+      : failure.error("\(text) cannot be examined")
+  }
+
+  private func openFolders() throws(TableError) {
+    var numbers = requests.creations.map(\.place.folder)
+    for entry in requests.entries {
+      numbers.append(listing.folder(of: entry))
+      if let folder = requests.changes[entry]?.folder { numbers.append(folder.value) }
+    }
+    let opener = FolderOpener(root: source.root, listing)
+    for number in numbers where !folders.contains(number) {
+      let path = listing.path(ofFolder: number)
+      do throws(Failure) {
+        let descriptor = tabella_system_open_directory(try opener.descriptor(number), ".", 0)
+        guard descriptor >= 0 else { throw Failure(-descriptor) }
+        try folders.add(number, descriptor, path: path)
+      } catch {
+        throw refusal("folder \(readable(path))", error)
+      }
+    }
+  }
+
+  /// The entries of the folders that an entry or a folder is in.
+  private func folderEntries(above folder: Int) -> [Int] {
+    var entries: [Int] = []
+    var folder = folder
+    while let entry = listing.folders[folder].entry {
+      entries.append(entry)
+      folder = listing.folders[folder].parent
+    }
+    return entries
+  }
+
+  private func depth(_ place: Place) -> Int {
+    folders[place.folder].path.count { $0 == UInt8(ascii: "/") }
+  }
+
+  // Deletions
+
+  private mutating func planDeletions() throws(TableError) -> [Step] {
+    let isForGood = source.settings.deletesForGood
+    let deleted = requests.entries.filter { requests.changes[$0]?.deletion != nil }
+    let all = Set(deleted)
+    try checkNothingElse(in: all)
+    var steps: [(depth: Int, step: Step)] = []
+    for entry in deleted {
+      guard let edit = requests.changes[entry]?.deletion?.edit else { continue }
+      let place = place(entry)
+      let above = folderEntries(above: place.folder).last { all.contains($0) }
+      if !isForGood, let above, let by = requests.changes[above]?.deletion?.edit {
+        included.append((edit, by))
+        continue
+      }
+      try folders.checkWritable(place.folder)
+      try checkDeletable(entry, all)
+      freed.insert(place)
+      let identity = Identity(status(entry))
+      let act = isForGood ? Step.Act.remove(place, identity) : .trash(place, identity)
+      steps.append((depth(place), Step(act: act, edits: [edit])))
+    }
+    // What is in a folder goes before it.
+    return steps.sorted { $0.depth > $1.depth }.map(\.step)
+  }
+
+  /// Of what is in a folder that is deleted, nothing can be kept or be made.
+  private func checkNothingElse(in deleted: Set<Int>) throws(TableError) {
+    if deleted.isEmpty { return }
+    func check(_ folder: Int, _ what: String) throws(TableError) {
+      guard let above = folderEntries(above: folder).first(where: { deleted.contains($0) }) else {
+        return
+      }
+      throw TableError(
+        .constraint, "\(what): the folder \(source.text(above)) is deleted in the same batch")
+    }
+    for entry in requests.entries where requests.changes[entry]?.deletion == nil {
+      let text = "\(source.text(entry)) cannot be changed"
+      try check(listing.folder(of: entry), text)
+      if let folder = requests.changes[entry]?.folder?.value { try check(folder, text) }
+    }
+    for new in requests.creations {
+      try check(new.place.folder, "\(folders.text(new.place)) cannot be created")
+    }
+  }
+
+  private func checkDeletable(_ entry: Int, _ deleted: Set<Int>) throws(TableError) {
+    func refuse(_ reason: String) -> TableError {
+      TableError(.constraint, "\(source.text(entry)) cannot be deleted: \(reason)")
+    }
+    let status = status(entry)
+    if status.is_mounted { throw refuse("something is mounted there") }
+    if let reason = cans.reasonToKeep(Identity(status)) { throw refuse("it \(reason)") }
+    let isFolder = Identity(status).kind == .directory
+    guard source.settings.deletesForGood, isFolder else { return }
+    if try !willBeEmpty(entry, deleted) {
+      throw refuse("it is not empty: delete what is in it first")
+    }
+  }
+
+  /// Whether all that is in a folder now is deleted too.
+  private func willBeEmpty(_ entry: Int, _ deleted: Set<Int>) throws(TableError) -> Bool {
+    let place = place(entry)
+    let own = Listing(showsHidden: true)
+    do throws(Failure) {
+      let descriptor = place.name.withCString {
+        tabella_system_open_directory(folders[place.folder].descriptor, $0, 0)
+      }
+      guard descriptor >= 0 else { throw Failure(-descriptor) }
+      defer { close(descriptor) }
+      _ = try own.add(descriptor, parent: nil, entry: nil)
+    } catch {
+      throw refusal(source.text(entry), error)
+    }
+    if own.count == 0 { return true }
+    let names = Set(
+      deleted.filter { listing.folders[listing.folder(of: $0)].entry == entry }
+        .map { listing.withName($0) { Array($0) } })
+    return (0..<own.count).allSatisfy { names.contains(own.withName($0) { Array($0) }) }
+  }
+
+  private func checkTrash(_ deletions: [Step]) throws(TableError) {
+    var checked: Set<Int> = []
+    for case .trash(let place, let identity) in deletions.lazy.map(\.act) {
+      func refuse(_ reason: String) -> TableError {
+        TableError(
+          .constraint,
+          "\(folders.text(place)) cannot be put in the trash: \(reason); -o permanent=true deletes for good"
+        )
+      }
+      guard checked.insert(place.folder).inserted else {
+        if let reason = cans.reasonToKeep(identity) { throw refuse("it \(reason)") }
+        continue
+      }
+      do throws(Failure) {
+        // Only then it is known where the trash is.
+        _ = try cans.can(for: folders[place.folder])
+        _ = try absolutePath(of: folders[place.folder].descriptor)
+      } catch {
+        throw refuse("there is none that could be used: \(String(cString: strerror(error.number)))")
+      }
+      if cans.isInTrash(folders[place.folder].descriptor) { throw refuse("it is in the trash") }
+      if let reason = cans.reasonToKeep(identity) { throw refuse("it \(reason)") }
+    }
+  }
+
+  // Renames and moves
+
+  private mutating func planRelocations() throws(TableError) -> [Relocation] {
+    var relocations: [Relocation] = []
+    var movedFolders: Set<Int> = []
+    for entry in requests.entries {
+      guard let change = requests.changes[entry] else { continue }
+      let from = place(entry)
+      let to = Place(
+        folder: change.folder?.value ?? from.folder, name: change.name?.value ?? from.name)
+      if to == from { continue }
+      let status = status(entry)
+      if status.is_mounted {
+        throw TableError(
+          .constraint, "\(source.text(entry)) cannot be renamed: something is mounted there")
+      }
+      try folders.checkWritable(from.folder)
+      try folders.checkWritable(to.folder)
+      var relocation = Relocation(
+        from: from, to: to, identity: Identity(status),
+        edits: Set([change.name?.edit, change.folder?.edit].compactMap { $0 }).sorted())
+      relocation.isAcross = try isAcross(relocation)
+      if to.folder != from.folder, relocation.identity.kind == .directory {
+        movedFolders.insert(entry)
+      }
+      targets[entry] = to
+      freed.insert(from)
+      relocations.append(relocation)
+    }
+    for relocation in relocations { try check(relocation, movedFolders) }
+    try checkCircles(relocations)
+    return relocations
+  }
+
+  /// Whether an entry must be copied to its new folder; throws if it must not.
+  private func isAcross(_ relocation: Relocation) throws(TableError) -> Bool {
+    let (from, to) = (folders[relocation.from.folder], folders[relocation.to.folder])
+    if from.status.isOnFileSystem(of: to.status) { return false }
+    let text = folders.text(relocation.from)
+    guard source.settings.movesAcross else {
+      throw TableError(
+        .constraint,
+        "\(text) cannot be moved to another file system; -o across=true copies it there and deletes it here"
+      )
+    }
+    guard [.file, .link].contains(relocation.identity.kind) else {
+      throw TableError(
+        .constraint,
+        "\(text) cannot be moved to another file system: only files and links are copied")
+    }
+    return true
+  }
+
+  private mutating func check(
+    _ relocation: Relocation, _ movedFolders: Set<Int>
+  ) throws(TableError) {
+    if relocation.identity.kind == .directory, relocation.from.folder != relocation.to.folder {
+      for above in folderEntries(above: relocation.to.folder) where movedFolders.contains(above) {
+        let text = folders.text(relocation.from)
+        let reason =
+          place(above) == relocation.from
+          ? "into itself" : "into \(source.text(above)), which is moved in the same batch"
+        throw TableError(.constraint, "\(text) cannot be moved \(reason)")
+      }
+    }
+    try take(relocation.to, relocation.from, relocation.identity)
+  }
+
+  /// Notes that a name is taken; throws if it is not free then.
+  private mutating func take(
+    _ place: Place, _ origin: Place? = nil, _ identity: Identity? = nil
+  ) throws(TableError) {
+    guard taken.insert(place).inserted else {
+      throw TableError(.constraint, "two entries would be \(folders.text(place))")
+    }
+    if freed.contains(place) { return }
+    guard let status = try folders.status(place) else { return }
+    // The same entry by a name in another case is no obstacle; another hard link of it is.
+    if let origin, origin.folder == place.folder, Identity(status) == identity, status.links == 1 {
+      return
+    }
+    throw TableError(
+      .constraint,
+      (origin.map { "\(folders.text($0)): " } ?? "")
+        + "there is a \(EntryKind(mode: status.mode).name) named \(folders.text(place)) already")
+  }
+
+  /// Entries on different file systems cannot change places, since one would be in the other's way.
+  private func checkCircles(_ relocations: [Relocation]) throws(TableError) {
+    for group in inOrder(relocations) where group.count > 1 {
+      guard let across = group.first(where: \.isAcross) else { continue }
+      throw TableError(
+        .constraint,
+        "\(folders.text(across.from)) cannot change places with an entry of another file system")
+    }
+  }
+
+  // What is new, and what is set
+
+  private mutating func planCreations() throws(TableError) -> [Step] {
+    var steps: [Step] = []
+    for new in requests.creations {
+      try folders.checkWritable(new.place.folder)
+      try take(new.place)
+      steps.append(Step(act: .create(new.place, new.creation), edits: [new.edit]))
+    }
+    return steps
+  }
+
+  private func planSettings() throws(TableError) -> [Step] {
+    var steps: [(depth: Int, step: Step)] = []
+    for entry in requests.entries {
+      guard let change = requests.changes[entry] else { continue }
+      let status = status(entry)
+      let identity = Identity(status)
+      let place = finalPlace(entry)
+      if let mode = change.mode, mode.value != status.mode & permissionBits {
+        if identity.kind == .link {
+          throw TableError(
+            .constraint, "\(source.text(entry)) is a link, which has no mode of its own",
+            column: DirectoryColumn.mode.rawValue)
+        }
+        try checkOwner(entry, "mode")
+        let step = Step(act: .setMode(place, identity, mode.value), edits: [mode.edit])
+        steps.append((depth(place), step))
+      }
+      if let modified = change.modified, modified.value != status.moment {
+        try checkOwner(entry, "time")
+        let step = Step(
+          act: .setModified(place, identity, modified.value), edits: [modified.edit])
+        steps.append((depth(place), step))
+      }
+    }
+    // A folder's mode may close it, so what is in it comes before.
+    return steps.enumerated().sorted {
+      ($1.element.depth, $0.offset) < ($0.element.depth, $1.offset)
+    }.map(\.element.step)
+  }
+
+  private func checkOwner(_ entry: Int, _ what: String) throws(TableError) {
+    guard geteuid() != 0, geteuid() != status(entry).owner else { return }
+    throw TableError(
+      .denied, "the \(what) of \(source.text(entry)) cannot be set: it is another user's")
+  }
+}

@@ -1,0 +1,278 @@
+import Tabella
+
+/// What a batch asks for, row by row: read from its cells and paths, nothing checked against the disk.
+struct EditRequests {
+  /// A value, and the edit that asks for it.
+  struct Wish<Value> {
+    var value: Value
+    var edit: Int
+  }
+
+  /// What is asked for an entry that is there.
+  struct Change {
+    var name: Wish<[UInt8]>?
+    /// The number of the folder that it moves to.
+    var folder: Wish<Int>?
+    var mode: Wish<UInt32>?
+    var modified: Wish<Moment>?
+    var deletion: Wish<Void>?
+
+    var isEmpty: Bool { name == nil && folder == nil && mode == nil && modified == nil }
+  }
+
+  struct New {
+    var place: Place
+    var creation: Creation
+    var edit: Int
+  }
+
+  /// The entries, in the order in which they are named first.
+  private(set) var entries: [Int] = []
+  private(set) var changes: [Int: Change] = [:]
+  private(set) var creations: [New] = []
+  /// The entry that each edit is about; nil for insertions.
+  private(set) var subjects: [Int?] = []
+
+  private let source: DirectorySource
+
+  init(_ edits: [EditBatch.Edit], _ source: DirectorySource) throws(TableError) {
+    self.source = source
+    for (index, edit) in edits.enumerated() {
+      switch edit {
+      case .insert(let target, let cells):
+        subjects.append(nil)
+        try insert(at: target, cells, index)
+      case .delete(let row):
+        try change(row) { change, _ throws(TableError) in
+          guard change.deletion == nil else {
+            throw TableError(.invalidArgument, "a row is deleted twice")
+          }
+          change.deletion = Wish(value: (), edit: index)
+        }
+      case .set(let row, let cells):
+        let source = source
+        try change(row) { change, entry throws(TableError) in
+          for (column, cell) in cells.sorted(by: { $0.key < $1.key }) {
+            try EditRequests.set(column, cell, of: entry, &change, index, source)
+          }
+        }
+      case .move(let row, let target): try move(row, to: target, index)
+      }
+    }
+    for (entry, change) in changes where change.deletion != nil && !change.isEmpty {
+      throw TableError(
+        .invalidArgument, "\(source.text(entry)) is deleted and changed in the same batch")
+    }
+  }
+
+  private mutating func change(
+    _ row: RowReference,
+    _ body: (inout Change, Int) throws(TableError) -> Void
+  ) throws(TableError) {
+    let entry = try source.entry(row)
+    subjects.append(entry)
+    if changes[entry] == nil { entries.append(entry) }
+    var change = changes[entry] ?? Change()
+    try body(&change, entry)
+    changes[entry] = change
+  }
+
+  // Cells
+
+  private static func set(
+    _ number: Int, _ cell: Cell, of entry: Int, _ change: inout Change, _ edit: Int,
+    _ source: DirectorySource
+  ) throws(TableError) {
+    switch try column(number) {
+    case .name:
+      let path = try text(cell, .name)
+      change.name = Wish(value: try source.lastPart(of: path, renaming: entry), edit: edit)
+    case .mode: change.mode = Wish(value: try mode(cell), edit: edit)
+    case .modified: change.modified = Wish(value: try moment(cell), edit: edit)
+    case let column: throw readOnly(column)
+    }
+  }
+
+  private static func column(_ number: Int) throws(TableError) -> DirectoryColumn {
+    guard let column = DirectoryColumn(rawValue: number) else {
+      throw TableError(.invalidArgument, "there is no column \(number)", column: number)
+    }
+    return column
+  }
+
+  private static func readOnly(_ column: DirectoryColumn) -> TableError {
+    TableError(
+      .readOnly, "\(column) cannot be set; name, mode and modified can",
+      column: column.rawValue)
+  }
+
+  private static func wrong(_ column: DirectoryColumn, _ rule: String) -> TableError {
+    TableError(.constraint, "\(column) must be \(rule)", column: column.rawValue)
+  }
+
+  private static func text(_ cell: Cell, _ column: DirectoryColumn) throws(TableError) -> [UInt8] {
+    guard case .text(let text) = cell else { throw wrong(column, "text") }
+    return text
+  }
+
+  private static func mode(_ cell: Cell) throws(TableError) -> UInt32 {
+    guard let mode = parsePermissions(try text(cell, .mode)) else {
+      throw wrong(.mode, "permissions like rwxr-xr-x, or octal like 644")
+    }
+    return mode
+  }
+
+  private static func moment(_ cell: Cell) throws(TableError) -> Moment {
+    guard case .date(let date) = cell else { throw wrong(.modified, "a date") }
+    return Moment(date)
+  }
+
+  // Insertions
+
+  private mutating func insert(
+    at target: IndexPath, _ cells: [Int: Cell], _ edit: Int
+  ) throws(TableError) {
+    guard !target.isSection else {
+      throw TableError(
+        .constraint, "a section is a folder: insert a row of the kind directory instead")
+    }
+    var creation = Creation()
+    var name: [UInt8]?
+    var hasTarget = false
+    for (number, cell) in cells.sorted(by: { $0.key < $1.key }) where cell != .missing {
+      switch try EditRequests.column(number) {
+      case .name: name = try EditRequests.text(cell, .name)
+      case .kind:
+        let kinds: [EntryKind] = [.file, .directory, .link]
+        guard
+          let kind = kinds.first(where: {
+            Array("\($0.name)".utf8) == (try? Self.text(cell, .kind))
+          })
+        else { throw EditRequests.wrong(.kind, "file, directory or link") }
+        creation.kind = kind
+      case .target:
+        creation.target = try EditRequests.text(cell, .target)
+        hasTarget = true
+      case .mode: creation.mode = try EditRequests.mode(cell)
+      case .modified: creation.modified = try EditRequests.moment(cell)
+      case let column:
+        throw TableError(
+          .readOnly, "\(column) cannot be chosen for a new entry", column: column.rawValue)
+      }
+    }
+    guard let name else {
+      throw TableError(
+        .constraint, "a new entry needs a name", column: DirectoryColumn.name.rawValue)
+    }
+    try EditRequests.check(creation, hasTarget: hasTarget)
+    let place = try source.place(ofNew: name, inSection: target.section)
+    creations.append(New(place: place, creation: creation, edit: edit))
+  }
+
+  private static func check(_ creation: Creation, hasTarget: Bool) throws(TableError) {
+    guard creation.kind == .link else {
+      if hasTarget { throw wrong(.target, "missing, but for the kind link") }
+      return
+    }
+    if creation.mode != nil { throw wrong(.mode, "missing: a link has none of its own") }
+    let longest = 4095
+    guard (1...longest).contains(creation.target.count), !creation.target.contains(0) else {
+      throw wrong(.target, "1 to \(longest) bytes without NUL")
+    }
+  }
+
+  // Moves
+
+  private mutating func move(
+    _ row: RowReference, to target: IndexPath, _ edit: Int
+  ) throws(TableError) {
+    guard source.hasSections else {
+      throw TableError(
+        .notSupported,
+        "rows stand in the order of their names; with -o sections=folder they move between folders")
+    }
+    let source = source
+    try change(row) { change, entry throws(TableError) in
+      guard change.folder == nil else {
+        throw TableError(.invalidArgument, "\(source.text(entry)) is moved twice")
+      }
+      let folder = try source.folder(ofSection: target.section)
+      if folder == source.listing.folder(of: entry) {
+        // Where it is, it may stay.
+        guard try source.path(of: entry) == target else { throw DirectorySource.orderIsByName }
+        return
+      }
+      change.folder = Wish(value: folder, edit: edit)
+    }
+  }
+}
+
+extension DirectorySource {
+  static let orderIsByName = TableError(
+    .constraint, "rows of a folder stand in the order of their names")
+
+  /// The entry that a row is.
+  func entry(_ row: RowReference) throws(TableError) -> Int {
+    switch row {
+    case .id(let id): return try entry(at: indexPath(forID: id))
+    case .path(let path):
+      guard !path.isSection else {
+        throw TableError(.constraint, "a section is a folder: edit that folder's row instead")
+      }
+      return try entry(at: path)
+    }
+  }
+
+  /// An entry's path for people.
+  func text(_ entry: Int) -> String { readable(listing.path(of: entry)) }
+
+  /// The name that a value of an entry's first cell gives it.
+  fileprivate func lastPart(
+    of value: [UInt8], renaming entry: Int
+  ) throws(TableError) -> [UInt8] {
+    var name = value[...]
+    if showsPaths {
+      let folder = listing.path(ofFolder: listing.folder(of: entry))
+      name = value.dropFirst(folder.count)
+      guard value.starts(with: folder), !name.contains(UInt8(ascii: "/")) else {
+        throw TableError(
+          .constraint,
+          "\(text(entry)): only the last part of a path can be set; with -o sections=folder a row moves to another folder",
+          column: DirectoryColumn.name.rawValue)
+      }
+    }
+    try EntryName.check(Array(name))
+    return Array(name)
+  }
+
+  /// Where a new entry goes: in the folder of its section or, in a tree, of its path.
+  fileprivate func place(
+    ofNew value: [UInt8], inSection section: Int
+  ) throws(TableError) -> Place {
+    var folder = 0
+    var name = value[...]
+    if hasSections {
+      // An empty root is no section yet.
+      if section != 0 || !traversal.folders.isEmpty { folder = try self.folder(ofSection: section) }
+    } else if section != 0 {
+      throw .noSection(section)
+    } else if showsPaths, let slash = value.lastIndex(of: UInt8(ascii: "/")) {
+      let path = Array(value[...slash])
+      guard let found = try folderNumber(path) else {
+        throw TableError(
+          .notFound, "there is no folder \(readable(path))", column: DirectoryColumn.name.rawValue)
+      }
+      folder = found
+      name = value[(slash + 1)...]
+    }
+    try EntryName.check(Array(name))
+    return Place(folder: folder, name: Array(name))
+  }
+
+  private func folderNumber(_ path: [UInt8]) throws(TableError) -> Int? {
+    try go { _ in false }
+    return listing.folders.indices.first {
+      listing.folders[$0].pathLength == path.count && listing.path(ofFolder: $0) == path
+    }
+  }
+}

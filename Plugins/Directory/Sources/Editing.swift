@@ -1,0 +1,185 @@
+import CTabellaSystem
+import Glibc
+import Tabella
+
+/// Editing: all is checked first, then done act by act; what was done is said, whatever comes after.
+extension DirectorySource: TableEditing {
+  func editability(
+    ofRows rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [RowEditability] {
+    try checkRange(rows, section)
+    return [RowEditability](repeating: [.editable, .delete], count: rows.count)
+  }
+
+  func checkRange(_ rows: Range<Int>, _ section: Int) throws(TableError) {
+    let count = try numberOfRows(inSection: section, knowing: rows.upperBound).value
+    guard rows.lowerBound >= 0, rows.upperBound <= count else {
+      throw .noRow(rows.upperBound - 1, inSection: section, of: count)
+    }
+  }
+
+  func editableColumns() -> [Bool]? {
+    DirectoryColumn.allCases.map { [.name, .mode, .modified].contains($0) }
+  }
+
+  func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+    let before = try version()
+    if let version = batch.version, version != before {
+      throw TableError(
+        .conflict, "the folder is at version \(before?.token ?? "none"), not \(version)")
+    }
+    let plan = try EditPlan(
+      EditRequests(batch.edits, self), self, isDryRun: batch.isDryRun)
+    if batch.isDryRun || plan.steps.isEmpty {
+      return EditResult(
+        outcomes: outcomes(of: plan, Progress(plan.steps.count), nil),
+        changes: ChangeBatch(from: before, to: before, changes: []))
+    }
+    let executor = Executor(plan.folders, plan.cans, cancel)
+    let progress = run(plan.steps, executor)
+    let outcomes = outcomes(of: plan, progress, executor)
+    let receipt = receipt(of: plan, progress, executor)
+    reload()
+    // All is done: what cannot be listed now is no reason to throw.
+    let after = try? version()
+    return EditResult(
+      outcomes: outcomes, changes: ChangeBatch(from: before, to: after, changes: nil),
+      receipt: receipt)
+  }
+
+  // Doing
+
+  /// How far a plan came.
+  struct Progress {
+    /// How many steps were done.
+    var done: Int
+    /// What the step after them failed with.
+    var failure: TableError?
+    /// Remarks on steps.
+    var remarks: [Int: String] = [:]
+    /// The folders that may not be durable.
+    var unsynced: [Int: Failure] = [:]
+
+    init(_ done: Int) { self.done = done }
+  }
+
+  func run(_ steps: [Step], _ executor: Executor) -> Progress {
+    var progress = Progress(0)
+    for (index, step) in steps.enumerated() {
+      do throws(TableError) {
+        progress.remarks[index] = try executor.perform(step.act)
+      } catch {
+        progress.failure = error
+        break
+      }
+      progress.done += 1
+    }
+    progress.unsynced = executor.sync()
+    return progress
+  }
+
+  // Saying
+
+  private func outcomes(
+    of plan: EditPlan, _ progress: Progress, _ executor: Executor?
+  ) -> [EditResult.Outcome] {
+    var steps = [[Int]](repeating: [], count: plan.requests.subjects.count)
+    for (index, step) in plan.steps.enumerated() {
+      for edit in step.edits { steps[edit].append(index) }
+    }
+    var outcomes = steps.indices.map { edit in
+      var outcome = outcome(steps[edit], plan, progress)
+      if outcome.code == nil { note(edit, &outcome, plan, executor) }
+      return outcome
+    }
+    for (edit, by) in plan.included {
+      outcomes[edit] = outcomes[by]
+      outcomes[edit].message = outcomes[by].message ?? "deleted with the folder that it is in"
+    }
+    return outcomes
+  }
+
+  /// What became of an edit by its steps.
+  private func outcome(
+    _ indices: [Int], _ plan: EditPlan, _ progress: Progress
+  ) -> EditResult.Outcome {
+    let done = indices.filter { $0 < progress.done }
+    let said = done.map { plan.steps[$0].result }.joined(separator: ", ")
+    if done.count < indices.count {
+      let own = indices.contains(progress.done) ? progress.failure : nil
+      let reason = own?.message ?? "not done, since an edit before it failed"
+      return .init(
+        code: own?.code ?? .cancelled, message: said.isEmpty ? reason : "\(said), but \(reason)")
+    }
+    for index in done {
+      var folders = plan.steps[index].folders
+      if case .trash = plan.steps[index].act { folders.append(Executor.trash) }
+      guard let failure = folders.lazy.compactMap({ progress.unsynced[$0] }).first else {
+        continue
+      }
+      return .init(
+        code: .io, message: "\(said), but it may not outlast a power cut: \(failure.reason)")
+    }
+    let remarks = done.compactMap { progress.remarks[$0] }
+    return .init(message: remarks.isEmpty ? nil : remarks.joined(separator: "; "))
+  }
+
+  /// Notes the id that the row of an edit has afterwards, or why there is none.
+  private func note(
+    _ edit: Int, _ outcome: inout EditResult.Outcome, _ plan: EditPlan, _ executor: Executor?
+  ) {
+    let place: Place
+    var inode: UInt64?
+    if let entry = plan.requests.subjects[edit] {
+      if plan.requests.changes[entry]?.deletion != nil {
+        if settings.deletesForGood { outcome.message = "deleted for good; it cannot be undone" }
+        return
+      }
+      place = plan.finalPlace(entry)
+      inode = executor?.copies[place]?.inode ?? listing.inode(entry)
+    } else {
+      guard let new = plan.requests.creations.first(where: { $0.edit == edit }) else { return }
+      place = new.place
+      inode = executor?.created[place]?.inode
+    }
+    if place.name.first == UInt8(ascii: "."), !showsHidden {
+      let remark = "\(readable(place.name)) is hidden; -o hidden=true shows it"
+      outcome.message = outcome.message.map { "\($0); \(remark)" } ?? remark
+    } else if let inode {
+      let folder = isRecursive ? finalPath(ofFolder: place.folder, plan.targets) : []
+      let path = folder.flatMap { $0 + [UInt8(ascii: "/")] } + place.name
+      outcome.id = id(inode: inode, path: path)
+    }
+  }
+
+  /// The names on the way to a folder when some entries are elsewhere.
+  private func finalPath(ofFolder folder: Int, _ targets: [Int: Place]) -> [[UInt8]] {
+    var path: [[UInt8]] = []
+    var folder = folder
+    while let entry = listing.folders[folder].entry {
+      path.append(targets[entry]?.name ?? listing.withName(entry) { Array($0) })
+      folder = targets[entry]?.folder ?? listing.folders[folder].parent
+    }
+    return path.reversed()
+  }
+
+  private func receipt(
+    of plan: EditPlan, _ progress: Progress, _ executor: Executor
+  ) -> [UInt8]? {
+    if executor.records.isEmpty { return nil }
+    // Only what was really renamed is elsewhere.
+    let done = Set(
+      executor.records.compactMap { record in
+        if case .relocated(let from, _, _, _, _) = record { from } else { nil as Place? }
+      })
+    let targets = plan.targets.filter { entry, _ in done.contains(plan.place(entry)) }
+    var folders: [Int: Receipt.Folder] = [
+      0: Receipt.Folder(path: [], inode: listing.folders[0].inode)
+    ]
+    for number in executor.records.flatMap(\.folders) where folders[number] == nil {
+      folders[number] = Receipt.Folder(
+        path: finalPath(ofFolder: number, targets), inode: listing.folders[number].inode)
+    }
+    return Receipt(folders: folders, records: executor.records).bytes
+  }
+}

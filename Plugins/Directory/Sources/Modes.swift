@@ -1,0 +1,44 @@
+import Glibc
+import Tabella
+
+/// The bits of a mode that are permissions.
+let permissionBits: UInt32 = 0o7777
+
+/// The permissions that text means, as ``permissions(_:)`` shows them or in octal; nil if it means none.
+func parsePermissions(_ text: [UInt8]) -> UInt32? {
+  if (3...4).contains(text.count), text.allSatisfy({ 0x30...0x37 ~= $0 }) {
+    return text.reduce(0) { $0 * 8 + UInt32($1 - 0x30) }
+  }
+  guard text.count == 9 else { return nil }
+  var mode: UInt32 = 0
+  for (index, letter) in text.enumerated() {
+    let bit = UInt32(1) << UInt32(8 - index)
+    switch letter {
+    case UInt8(ascii: "-"): break
+    case UInt8(ascii: "s"), UInt8(ascii: "t"), UInt8(ascii: "S"), UInt8(ascii: "T"):
+      mode |= [2: S_ISUID, 5: S_ISGID, 8: S_ISVTX][index] ?? 0
+      if letter >= UInt8(ascii: "a") { mode |= bit }
+    default: mode |= bit
+    }
+  }
+  // Letters where they do not belong are found by showing what was read.
+  let shown = permissions(mode)
+  return text.indices.allSatisfy { shown[$0] == text[$0] } ? mode : nil
+}
+
+/// A moment as file systems know it, which may be out of a ``Timestamp``'s range.
+struct Moment: Hashable {
+  var seconds: Int64
+  var nanoseconds: UInt32
+
+  init(seconds: Int64, nanoseconds: UInt32) {
+    self.seconds = seconds
+    self.nanoseconds = nanoseconds
+  }
+
+  init(_ timestamp: Timestamp) {
+    let (seconds, rest) = timestamp.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    self.seconds = rest < 0 ? seconds - 1 : seconds
+    nanoseconds = UInt32(rest < 0 ? rest + 1_000_000_000 : rest)
+  }
+}

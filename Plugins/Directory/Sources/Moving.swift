@@ -1,0 +1,48 @@
+import Tabella
+
+/// Moving rows to the sections of other folders; within one, names decide the order.
+extension DirectorySource: TableMoving {
+  func movability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError) -> [Bool] {
+    try checkRange(rows, section)
+    return [Bool](repeating: hasSections, count: rows.count)
+  }
+
+  /// The place that the name has in the order of the other folder.
+  func target(
+    ofMoveFrom path: IndexPath, to proposed: IndexPath
+  ) throws(TableError) -> IndexPath {
+    let entry = try entry(.path(path))
+    let folder = try folder(ofSection: proposed.section)
+    if proposed.section == path.section {
+      guard proposed == path else { throw DirectorySource.orderIsByName }
+      return path
+    }
+    if isFolder(folder, insideOf: entry) {
+      throw TableError(.constraint, "\(text(entry)) cannot be moved into itself")
+    }
+    let name = listing.withName(entry) { Array($0) }
+    let entries = listing.folders[folder].entries
+    var (low, high) = (entries.lowerBound, entries.upperBound)
+    while low < high {
+      let middle = (low + high) / 2
+      if listing.withName(middle, { $0.lexicographicallyPrecedes(name) }) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    if low < entries.upperBound, listing.withName(low, { $0.elementsEqual(name) }) {
+      throw TableError(.constraint, "\(text(entry)): there is \(text(low)) already")
+    }
+    return IndexPath(section: proposed.section, row: low - entries.lowerBound)
+  }
+
+  private func isFolder(_ folder: Int, insideOf entry: Int) -> Bool {
+    var folder = folder
+    while let own = listing.folders[folder].entry {
+      if own == entry { return true }
+      folder = listing.folders[folder].parent
+    }
+    return false
+  }
+}

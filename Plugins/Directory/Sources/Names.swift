@@ -1,0 +1,39 @@
+import Tabella
+
+/// What may be a name in a folder.
+enum EntryName {
+  private static let longest = 255
+
+  /// Throws ``TableError`` with `.constraint` that says the rule.
+  static func check(_ name: [UInt8]) throws(TableError) {
+    func refuse(_ rule: String) -> TableError {
+      TableError(.constraint, rule, column: DirectoryColumn.name.rawValue)
+    }
+    if name.isEmpty { throw refuse("a name cannot be empty") }
+    if name == Array(".".utf8) || name == Array("..".utf8) {
+      throw refuse("a name cannot be . or ..")
+    }
+    if name.contains(UInt8(ascii: "/")) {
+      throw refuse("\(readable(name)): a name cannot contain a slash")
+    }
+    if name.contains(0) { throw refuse("\(readable(name)): a name cannot contain a NUL") }
+    if name.count > longest {
+      throw refuse("a name has \(longest) bytes at most, this one \(name.count)")
+    }
+  }
+
+  /// A name that nobody can know beforehand, for something that is there for a moment.
+  static func temporary() -> [UInt8] { Array(".tabella-\(randomHex())".utf8) }
+
+  static func randomHex() -> String {
+    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+}
+
+/// A path as part of one line: its end, if it is long, without control characters.
+func readable(_ path: [UInt8]) -> String {
+  let longest = 200
+  let end = path.suffix(longest).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
+  return (path.count > end.count ? "…" : "") + String(decoding: end, as: UTF8.self)
+}

@@ -1,0 +1,134 @@
+import CTabellaSystem
+import Glibc
+import Tabella
+import TabellaFiles
+
+/// Where an entry is: in which folder, by its number, and under which name.
+struct Place: Hashable {
+  var folder: Int
+  var name: [UInt8]
+}
+
+/// What tells an entry from another that has taken its name.
+struct Identity: Hashable {
+  let device: UInt64
+  let inode: UInt64
+  let kind: EntryKind
+
+  init(_ status: tabella_status) {
+    device = status.device
+    inode = status.inode
+    kind = EntryKind(mode: status.mode)
+  }
+}
+
+extension tabella_status {
+  /// What is at a name in an open folder, or what is open if the name is empty.
+  init(_ directory: Int32, _ name: [UInt8] = []) throws(Failure) {
+    self.init()
+    let result = name.withCString { tabella_system_status(directory, $0, &self) }
+    if result < 0 { throw Failure(-result) }
+  }
+
+  var moment: Moment { Moment(seconds: modified, nanoseconds: modified_rest) }
+
+  /// Whether a name can be moved from one folder to another.
+  func isOnFileSystem(of other: tabella_status) -> Bool {
+    device == other.device && mount == other.mount
+  }
+}
+
+/// The folders that edits are about, held open: whatever is renamed meanwhile, each stays the same.
+final class OpenFolders {
+  struct Folder {
+    let descriptor: Int32
+    /// Its path below the root when it was opened, with a slash behind it.
+    let path: [UInt8]
+    let status: tabella_status
+  }
+
+  private var folders: [Int: Folder] = [:]
+  /// The folders in which names came or went, and are not synced yet.
+  private var changed: Set<Int> = []
+
+  deinit { for folder in folders.values { close(folder.descriptor) } }
+
+  /// Folders are numbered by whoever opens them, who opens all that a plan names.
+  subscript(_ number: Int) -> Folder {
+    guard let folder = folders[number] else { preconditionFailure("a plan opens its folders") }
+    return folder
+  }
+
+  func contains(_ number: Int) -> Bool { folders[number] != nil }
+
+  /// Takes over a descriptor.
+  func add(_ number: Int, _ descriptor: Int32, path: [UInt8]) throws(Failure) {
+    do throws(Failure) {
+      folders[number] = Folder(
+        descriptor: descriptor, path: path, status: try tabella_status(descriptor))
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  /// A place for people.
+  func text(_ place: Place) -> String { readable(self[place.folder].path + place.name) }
+
+  /// What is at a place; nil if nothing is.
+  func status(_ place: Place) throws(TableError) -> tabella_status? {
+    do throws(Failure) {
+      return try tabella_status(self[place.folder].descriptor, place.name)
+    } catch {
+      if error == .vanished { return nil }
+      throw error.error("\(text(place)) cannot be examined")
+    }
+  }
+
+  /// Throws unless names in a folder may be made and removed.
+  func checkWritable(_ number: Int) throws(TableError) {
+    let effectiveIDs: Int32 = 0x200
+    guard faccessat(self[number].descriptor, ".", W_OK | X_OK, effectiveIDs) != 0 else { return }
+    let path = self[number].path
+    throw .system(
+      errno, "\(path.isEmpty ? "the folder" : readable(path)) cannot be changed")
+  }
+
+  // Durability
+
+  func note(changed number: Int) { changed.insert(number) }
+
+  /// Makes durable what was done; returns the folders for which that failed, and why.
+  func sync() -> [Int: Failure] {
+    var failures: [Int: Failure] = [:]
+    for number in changed {
+      if let failure = makeDurable(self[number].descriptor) { failures[number] = failure }
+    }
+    changed = []
+    return failures
+  }
+}
+
+/// Waits until a file or folder is on its disk; returns why that failed. A failure is never tried again:
+/// the second time the system may say that all is well.
+func makeDurable(_ descriptor: Int32) -> Failure? {
+  if fsync(descriptor) == 0 { return nil }
+  // Some file systems have nothing to wait for.
+  return [EINVAL, EROFS, ENOTSUP].contains(errno) ? nil : Failure(errno)
+}
+
+/// What was found on the way from an open folder up to the root of all, itself first.
+func ancestors(of descriptor: Int32) -> [Identity] {
+  var found: [Identity] = []
+  var current = dup(descriptor)
+  defer { if current >= 0 { close(current) } }
+  while current >= 0, let status = try? tabella_status(current) {
+    let identity = Identity(status)
+    if identity == found.last { break }
+    found.append(identity)
+    let parent = tabella_system_open_entry(current, "..")
+    close(current)
+    current = parent
+  }
+  return found
+}

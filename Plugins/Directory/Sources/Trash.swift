@@ -1,0 +1,181 @@
+import CTabellaSystem
+import Glibc
+import Tabella
+import TabellaFiles
+
+/// The user's trash, as freedesktop.org's Trash specification 1.0 lays it out.
+struct Trash {
+  /// One of the places where it may be, for one file system.
+  enum Kind: UInt8 {
+    /// In the user's data folder.
+    case home = 0
+    /// The user's part of `.Trash` at the top of the file system.
+    case shared = 1
+    /// `.Trash-` and the user's number, there.
+    case own = 2
+  }
+
+  /// The home folder, if it is known.
+  var home: [UInt8]?
+  /// The folder of the user's data, which has the home trash in it.
+  var data: [UInt8]?
+  var user = geteuid()
+
+  /// As the environment says.
+  static var ofUser: Trash {
+    func absolute(_ name: String) -> [UInt8]? {
+      guard let value = getenv(name) else { return nil }
+      let path = Array(String(cString: value).utf8)
+      return path.first == UInt8(ascii: "/") ? path : nil
+    }
+    let home = absolute("HOME")
+    return Trash(
+      home: home, data: absolute("XDG_DATA_HOME") ?? home.map { $0 + Array("/.local/share".utf8) })
+  }
+
+  /// The path of the home trash.
+  var homeTrash: [UInt8]? { data.map { $0 + Array("/Trash".utf8) } }
+  /// The name of the user's own trash at the top of a file system.
+  var ownName: [UInt8] { Array(".Trash-\(user)".utf8) }
+  static let sharedName = Array(".Trash".utf8)
+}
+
+/// A trash that is open: what is in it, and the files that say where that was.
+final class TrashCan {
+  let kind: Trash.Kind
+  let files: Int32
+  private let info: Int32
+  /// What the paths in it are relative to, with a slash behind it; empty if they are absolute.
+  private let base: [UInt8]
+
+  /// Opens `files` and `info` in a trash; nil if there are none and `makes` is not set.
+  init?(_ kind: Trash.Kind, _ trash: Int32, base: [UInt8], makes: Bool) throws(Failure) {
+    guard let files = try openFolder("files", in: trash, makes: makes) else { return nil }
+    let info: Int32?
+    do throws(Failure) {
+      info = try openFolder("info", in: trash, makes: makes)
+    } catch {
+      close(files)
+      throw error
+    }
+    guard let info else {
+      close(files)
+      return nil
+    }
+    self.kind = kind
+    self.files = files
+    self.info = info
+    self.base = base
+  }
+
+  deinit {
+    close(files)
+    close(info)
+  }
+
+  // Putting in
+
+  /// Puts an entry in, which keeps its name as far as that is free; returns the name that it has there.
+  func put(
+    _ name: [UInt8], from folder: Int32, pathOfFolder: [UInt8]
+  ) throws(Failure) -> [UInt8] {
+    let path = pathOfFolder + name
+    guard path.starts(with: base) else { throw Failure(EXDEV) }
+    let text = TrashInfo.text(path: Array(path.dropFirst(base.count)), date: time(nil))
+    for attempt in 1... {
+      let stored = TrashCan.name(name, attempt)
+      guard try write(text, stored) else { continue }
+      let result = name.withCString { old in
+        stored.withCString {
+          tabella_system_rename(folder, old, files, $0, TABELLA_RENAME_NO_REPLACE)
+        }
+      }
+      if result == 0 { return stored }
+      removeInfo(of: stored)
+      // Something is there that no info tells of.
+      if result != -EEXIST { throw Failure(-result) }
+    }
+    throw Failure(EEXIST)
+  }
+
+  /// The name that is tried: `name`, `name 2`, and so on; after some with a number that nothing has.
+  private static func name(_ name: [UInt8], _ attempt: Int) -> [UInt8] {
+    let end =
+      attempt == 1 ? "" : attempt < 100 ? " \(attempt)" : " \(EntryName.randomHex())"
+    // The info's name must not be too long either.
+    var kept = name.prefix(255 - TrashInfo.suffix.count - end.utf8.count)
+    while kept.count < name.count, name[kept.count] & 0xC0 == 0x80, kept.count > 1 {
+      kept.removeLast()
+    }
+    return kept + Array(end.utf8)
+  }
+
+  /// Writes an info file; false if there is one of that name.
+  private func write(_ text: [UInt8], _ stored: [UInt8]) throws(Failure) -> Bool {
+    let file = (stored + TrashInfo.suffix).withCString {
+      openat(info, $0, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    }
+    if file < 0 {
+      if errno == EEXIST { return false }
+      throw Failure(errno)
+    }
+    defer { close(file) }
+    do throws(Failure) {
+      try writeAll(text, to: file)
+      if let failure = makeDurable(file) { throw failure }
+    } catch {
+      removeInfo(of: stored)
+      throw error
+    }
+    return true
+  }
+
+  // Taking out
+
+  /// Gives an entry of the trash a name in a folder, where nothing must have it.
+  func take(_ stored: [UInt8], to name: [UInt8], in folder: Int32) -> Int32 {
+    let result = stored.withCString { old in
+      name.withCString {
+        tabella_system_rename(files, old, folder, $0, TABELLA_RENAME_NO_REPLACE)
+      }
+    }
+    if result == 0 { removeInfo(of: stored) }
+    return result
+  }
+
+  private func removeInfo(of stored: [UInt8]) {
+    _ = (stored + TrashInfo.suffix).withCString { unlinkat(info, $0, 0) }
+  }
+
+  /// Makes durable what was put in or taken out.
+  func sync() -> Failure? { makeDurable(info) ?? makeDurable(files) }
+}
+
+/// Writes all of some bytes.
+func writeAll(_ bytes: some RandomAccessCollection<UInt8>, to file: Int32) throws(Failure) {
+  var rest = Array(bytes)[...]
+  while !rest.isEmpty {
+    let count = rest.withUnsafeBytes { write(file, $0.baseAddress!, $0.count) }
+    if count < 0, errno != EINTR { throw Failure(errno) }
+    rest = rest.dropFirst(max(0, count))
+  }
+}
+
+/// Opens a folder that is the user's, without following a link; makes it if that is wanted, else nil.
+func openFolder(_ name: String, in directory: Int32, makes: Bool) throws(Failure) -> Int32? {
+  if makes {
+    if mkdirat(directory, name, 0o700) == 0 {
+      // The new folder must be there when what is put in it is.
+      let parent = tabella_system_open_directory(directory, ".", 0)
+      guard parent >= 0 else { throw Failure(-parent) }
+      defer { close(parent) }
+      if let failure = makeDurable(parent) { throw failure }
+    } else if errno != EEXIST {
+      throw Failure(errno)
+    }
+  }
+  let descriptor = tabella_system_open_directory(directory, name, 0)
+  if descriptor == -ENOENT, !makes { return nil }
+  guard descriptor >= 0 else { throw Failure(-descriptor) }
+  return descriptor
+}

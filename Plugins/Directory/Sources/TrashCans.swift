@@ -1,0 +1,230 @@
+import CTabellaSystem
+import Glibc
+import Tabella
+import TabellaFiles
+
+/// Finds the trash for each file system, and what must not be put in it. Lives as long as a batch.
+final class TrashCans {
+  private let trash: Trash
+  /// Whether a trash is made where there is none.
+  private let makes: Bool
+  private struct Key: Hashable {
+    let device: UInt64
+    let mount: UInt64
+    let kind: Trash.Kind?
+  }
+  private var cans: [Key: TrashCan] = [:]
+  /// Folders that hold what is needed, and what that is.
+  private var holders: [Identity: String] = [:]
+  /// The trash folders that were seen.
+  private var known: Set<Identity> = []
+
+  init(_ trash: Trash, makes: Bool) {
+    self.trash = trash
+    self.makes = makes
+    hold("the current directory", ".")
+    if let home = trash.home { hold("the home directory", home) }
+    if let path = trash.homeTrash { note(trash: path) }
+  }
+
+  private func hold(_ what: String, _ path: String) { hold(what, Array(path.utf8)) }
+
+  private func hold(_ what: String, _ path: [UInt8]) {
+    let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    for (level, identity) in ancestors(of: descriptor).enumerated()
+    where holders[identity] == nil {
+      holders[identity] = level == 0 ? "is \(what)" : "has \(what) in it"
+    }
+  }
+
+  private func note(trash path: [UInt8]) {
+    let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    note(trash: descriptor)
+  }
+
+  private func note(trash descriptor: Int32) {
+    for (level, identity) in ancestors(of: descriptor).enumerated() {
+      if level == 0 { known.insert(identity) }
+      if holders[identity] == nil {
+        holders[identity] = level == 0 ? "is the trash" : "has the trash in it"
+      }
+    }
+  }
+
+  // What may go
+
+  /// Why an entry must stay where it is; nil if it may go.
+  func reasonToKeep(_ identity: Identity) -> String? {
+    identity.kind == .directory ? holders[identity] : nil
+  }
+
+  /// Whether a folder is in the trash.
+  func isInTrash(_ folder: Int32) -> Bool {
+    ancestors(of: folder).contains { known.contains($0) }
+  }
+
+  // Where it goes
+
+  /// The trash for what is in a folder, of one kind if that is given. Nil if it would have to be made and
+  /// is not to be. Throws why there can be none.
+  func can(for folder: OpenFolders.Folder, _ kind: Trash.Kind? = nil) throws(Failure) -> TrashCan? {
+    let key = Key(device: folder.status.device, mount: folder.status.mount, kind: kind)
+    if cans[key] == nil { cans[key] = try open(for: folder, kind) }
+    return cans[key]
+  }
+
+  private func open(
+    for folder: OpenFolders.Folder, _ kind: Trash.Kind?
+  ) throws(Failure) -> TrashCan? {
+    if kind == nil || kind == .home, let path = trash.homeTrash,
+      isOnFileSystem(of: folder.status, path)
+    {
+      do throws(Failure) {
+        guard let descriptor = try openHome(path) else { return nil }
+        defer { close(descriptor) }
+        note(trash: descriptor)
+        return try TrashCan(.home, descriptor, base: [], makes: makes)
+      } catch {
+        if kind == .home { throw error }
+      }
+    }
+    if kind == .home { throw Failure(ENOENT) }
+    return try openTop(for: folder, kind)
+  }
+
+  /// Whether the home trash is on a file system, or would be.
+  private func isOnFileSystem(of status: tabella_status, _ path: [UInt8]) -> Bool {
+    var path = path
+    while !path.isEmpty {
+      let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+      if descriptor >= 0 {
+        defer { close(descriptor) }
+        return (try? tabella_status(descriptor))?.isOnFileSystem(of: status) == true
+      }
+      guard descriptor == -ENOENT, let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
+        return false
+      }
+      path = Array(path[..<slash])
+    }
+    return false
+  }
+
+  /// Opens the home trash, and makes it with the folders that it is in; nil if it would have to be made.
+  private func openHome(_ path: [UInt8]) throws(Failure) -> Int32? {
+    let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    if descriptor >= 0 { return descriptor }
+    guard descriptor == -ENOENT else { throw Failure(-descriptor) }
+    if !makes { return nil }
+    for end in path.indices.dropFirst() + [path.endIndex]
+    where end == path.endIndex || path[end] == UInt8(ascii: "/") {
+      if Array(path[..<end]).withCString({ mkdir($0, 0o700) }) == 0 {
+        try syncFolder(above: path[..<end])
+      } else if errno != EEXIST {
+        throw Failure(errno)
+      }
+    }
+    let made = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    guard made >= 0 else { throw Failure(-made) }
+    return made
+  }
+
+  private func syncFolder(above path: ArraySlice<UInt8>) throws(Failure) {
+    let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+    let parent = Array(path[...max(0, end)])
+    let descriptor = parent.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    guard descriptor >= 0 else { throw Failure(-descriptor) }
+    defer { close(descriptor) }
+    if let failure = makeDurable(descriptor) { throw failure }
+  }
+
+  // At the top of a file system
+
+  private func openTop(
+    for folder: OpenFolders.Folder, _ kind: Trash.Kind?
+  ) throws(Failure) -> TrashCan? {
+    let top = try openTop(of: folder)
+    defer { close(top) }
+    var base = try absolutePath(of: top)
+    if base.last != UInt8(ascii: "/") { base.append(UInt8(ascii: "/")) }
+    if kind != .own, let shared = openShared(top) {
+      defer { close(shared) }
+      note(trash: shared)
+      do throws(Failure) {
+        return try TrashCan(.shared, shared, base: base, makes: makes)
+      } catch {
+        if kind == .shared { throw error }
+      }
+    }
+    if kind == .shared { throw Failure(ENOENT) }
+    let name = String(decoding: trash.ownName, as: UTF8.self)
+    guard let own = try openFolder(name, in: top, makes: makes) else {
+      if faccessat(top, ".", W_OK | X_OK, 0x200) != 0 { throw Failure(errno) }
+      return nil
+    }
+    defer { close(own) }
+    guard try tabella_status(own).owner == trash.user else { throw Failure(EPERM) }
+    note(trash: own)
+    return try TrashCan(.own, own, base: base, makes: makes)
+  }
+
+  /// The folder at which a file system is mounted.
+  private func openTop(of folder: OpenFolders.Folder) throws(Failure) -> Int32 {
+    var current = tabella_system_open_entry(folder.descriptor, ".")
+    while true {
+      guard current >= 0 else { throw Failure(-current) }
+      let parent = tabella_system_open_entry(current, "..")
+      guard parent >= 0 else {
+        close(current)
+        throw Failure(-parent)
+      }
+      do throws(Failure) {
+        let (own, above) = (try tabella_status(current), try tabella_status(parent))
+        if !own.isOnFileSystem(of: above) || Identity(own) == Identity(above) {
+          close(parent)
+          return current
+        }
+      } catch {
+        close(current)
+        close(parent)
+        throw error
+      }
+      close(current)
+      current = parent
+    }
+  }
+
+  /// The user's part of `.Trash`, which must be a sticky folder and no link; nil if it is not to be used.
+  private func openShared(_ top: Int32) -> Int32? {
+    guard let status = try? tabella_status(top, Trash.sharedName),
+      EntryKind(mode: status.mode) == .directory, status.mode & S_ISVTX != 0
+    else { return nil }
+    let all = Trash.sharedName.withCString { tabella_system_open_directory(top, $0, 0) }
+    guard all >= 0 else { return nil }
+    defer { close(all) }
+    guard let own = try? openFolder("\(trash.user)", in: all, makes: makes) else { return nil }
+    guard let status = try? tabella_status(own), status.owner == trash.user else {
+      close(own)
+      return nil
+    }
+    return own
+  }
+}
+
+/// Where an open folder is in the file hierarchy.
+func absolutePath(of descriptor: Int32) throws(Failure) -> [UInt8] {
+  var count = 0
+  let path = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, filled in
+    count = buffer.withMemoryRebound(to: CChar.self) {
+      readlink("/proc/self/fd/\(descriptor)", $0.baseAddress!, $0.count)
+    }
+    filled = max(0, count)
+  }
+  guard count >= 0 else { throw Failure(errno) }
+  // Outside of what can be reached, or longer than the system says.
+  guard count < Int(PATH_MAX), path.first == UInt8(ascii: "/") else { throw Failure(ENAMETOOLONG) }
+  return path
+}

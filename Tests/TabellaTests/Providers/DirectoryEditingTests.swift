@@ -1,0 +1,551 @@
+import CTabellaSystem
+import Foundation
+import Tabella
+import TabellaSDK
+import Testing
+
+@testable import TabellaDirectory
+
+/// What editing a directory does, refuses and takes back, rule by rule.
+@Suite struct DirectoryEditingTests {
+  let tree = EditedTree()
+
+  private func row(_ source: DirectorySource, _ name: [UInt8]) throws -> RowReference {
+    for section in 0..<(try source.numberOfSections(knowing: .max).value) {
+      for (row, cells) in try readAll(source, section: section).enumerated()
+      where cells[0] == .text(name) {
+        return .path(IndexPath(section: section, row: row))
+      }
+    }
+    throw MissingTool("a row named \(String(decoding: name, as: UTF8.self))")
+  }
+
+  private func row(_ source: DirectorySource, _ name: String) throws -> RowReference {
+    try row(source, Array(name.utf8))
+  }
+
+  private func set(
+    _ source: DirectorySource, _ names: [String: [Int: Cell]]
+  ) throws -> EditResult {
+    try source.commit(
+      EditBatch(
+        names.sorted { $0.key < $1.key }.map { .set(try row(source, $0.key), cells: $0.value) }))
+  }
+
+  /// Expects that a batch is refused, wet and dry, and that nothing is done.
+  private func expectRefusal(
+    _ code: TableError.Code, _ part: String, _ source: DirectorySource,
+    _ edits: [EditBatch.Edit], sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let before = tree.snapshot()
+    for isDryRun in [true, false] {
+      let error = #expect(throws: TableError.self, sourceLocation: sourceLocation) {
+        try source.commit(EditBatch(edits, isDryRun: isDryRun))
+      }
+      #expect(error?.code == code, "\(error?.message ?? "")", sourceLocation: sourceLocation)
+      #expect(
+        error?.message.contains(part) == true, "\(error?.message ?? "")",
+        sourceLocation: sourceLocation)
+      #expect(error?.message.contains("\n") == false, sourceLocation: sourceLocation)
+    }
+    #expect(tree.snapshot() == before, sourceLocation: sourceLocation)
+  }
+
+  // Names
+
+  @Test func namesThatBreakRulesAreRefused() throws {
+    tree.make("a", "b")
+    let source = try tree.open()
+    func rename(_ name: [UInt8]) throws -> [EditBatch.Edit] {
+      [.set(try row(source, "a"), cells: [0: .text(name)])]
+    }
+    expectRefusal(.constraint, "cannot be empty", source, try rename([]))
+    expectRefusal(.constraint, "cannot be .", source, try rename([46]))
+    expectRefusal(.constraint, "cannot be .", source, try rename([46, 46]))
+    expectRefusal(.constraint, "a slash", source, try rename(Array("x/y".utf8)))
+    expectRefusal(.constraint, "a NUL", source, try rename([97, 0]))
+    expectRefusal(
+      .constraint, "255 bytes at most, this one 256", source,
+      try rename([UInt8](repeating: 97, count: 256)))
+    expectRefusal(.constraint, "named b already", source, try rename([98]))
+    expectRefusal(
+      .constraint, "must be text", source, [.set(try row(source, "a"), cells: [0: .missing])])
+    for column in [1, 2, 5, 6, 7, 8] {
+      expectRefusal(
+        .readOnly, "cannot be set", source, [.set(try row(source, "a"), cells: [column: "x"])])
+    }
+    expectRefusal(
+      .invalidArgument, "no column 9", source, [.set(try row(source, "a"), cells: [9: "x"])])
+    expectRefusal(
+      .notFound, "no row 7", source,
+      [.set(.path(IndexPath(section: 0, row: 7)), cells: [0: "x"])])
+    expectRefusal(.notFound, "no entry", source, [.delete(.id("1.2"))])
+    expectRefusal(
+      .constraint, "two entries would be", source,
+      [
+        .set(try row(source, "a"), cells: [0: "x"]), .set(try row(source, "b"), cells: [0: "x"]),
+      ])
+    expectRefusal(
+      .invalidArgument, "deleted and changed", source,
+      [.set(try row(source, "a"), cells: [0: "x"]), .delete(try row(source, "a"))])
+    expectRefusal(
+      .invalidArgument, "twice", source,
+      [.delete(try row(source, "a")), .delete(try row(source, "a"))])
+    expectRefusal(
+      .notSupported, "sections=folder", source,
+      [.move(try row(source, "a"), to: IndexPath(section: 0, row: 1))])
+    expectRefusal(.constraint, "a section is a folder", source, [.delete(.path(.section(0)))])
+    #expect(
+      source.editableColumns()
+        == [true, false, false, true, true, false, false, false, false])
+    #expect(
+      try source.editability(ofRows: 0..<2, inSection: 0) == [
+        [.editable, .delete], [.editable, .delete],
+      ])
+    #expect(throws: TableError.self) { try source.editability(ofRows: 0..<3, inSection: 0) }
+    #expect(source.moving == nil)
+  }
+
+  /// Another hard link of the same file is in the way as any other name: rename(2) would do nothing and say
+  /// that it did.
+  @Test func hardLinksAreInTheWay() throws {
+    tree.make("a")
+    #expect(link(tree.path("a"), tree.path("b")) == 0)
+    let source = try tree.open()
+    expectRefusal(
+      .constraint, "named b already", source, [.set(try row(source, "a"), cells: [0: "b"])])
+    // They change places all the same.
+    let before = tree.snapshot()
+    let result = try set(source, ["a": [0: "b"], "b": [0: "a"]])
+    #expect(result.outcomes.map(\.code) == [nil, nil])
+    #expect(tree.snapshot() == before)
+  }
+
+  @Test func settingWhatIsThereIsNoChange() throws {
+    tree.make("a")
+    let before = tree.snapshot()
+    let source = try tree.open()
+    let cells = try readAll(source)[0]
+    let version = try source.version()
+    let result = try source.commit(
+      EditBatch([.set(try row(source, "a"), cells: [0: cells[0], 3: cells[3], 4: cells[4]])]))
+    #expect(result.outcomes.map(\.code) == [nil] && result.receipt == nil)
+    #expect(result.changes == ChangeBatch(from: version, to: version, changes: []))
+    #expect(tree.snapshot() == before)
+  }
+
+  /// In a tree a name is a path, of which only the end can be set.
+  @Test func pathsKeepTheirFolders() throws {
+    for name in ["one/", "two/"] { tree.make(Array(name.utf8)) }
+    tree.make("one/a", "b")
+    let source = try tree.open { $0.isRecursive = true }
+    for value in ["two/a", "a", "one/x/y", "/one/a"] {
+      expectRefusal(
+        .constraint, "only the last part", source,
+        [.set(try row(source, "one/a"), cells: [0: .text(value)])])
+    }
+    expectRefusal(
+      .constraint, "empty", source, [.set(try row(source, "one/a"), cells: [0: "one/"])])
+    expectRefusal(
+      .notFound, "no folder three/", source,
+      [.insert(at: IndexPath(section: 0, row: 0), cells: [0: "three/x"])])
+    let result = try source.commit(
+      EditBatch([
+        .set(try row(source, "one"), cells: [0: "uno"]),
+        .set(try row(source, "one/a"), cells: [0: "one/z"]),
+        .insert(at: IndexPath(section: 0, row: 0), cells: [0: "two/n"]),
+      ]))
+    #expect(result.outcomes.map(\.code) == [nil, nil, nil])
+    #expect(tree.exists("uno/z") && tree.exists("two/n") && !tree.exists("one"))
+    #expect(
+      try result.outcomes.map { try source.indexPath(forID: $0.id!).row } == [3, 4, 2])
+    let receipt = try #require(result.receipt)
+    #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.exists("one/a") && !tree.exists("two/n"))
+  }
+
+  // Modes and times
+
+  @Test func modesAsShownAndInOctal() throws {
+    tree.make("a")
+    #expect(symlink("a", tree.path("link")) == 0)
+    let source = try tree.open()
+    for (text, mode) in [
+      ("rw-r-----", 0o640), ("644", 0o644), ("0600", 0o600), ("rwsr-Sr-T", 0o7744 & 0o7744),
+      ("---------", 0), ("4755", 0o4755), ("rwxrwxrwt", 0o1777), ("7777", 0o7777),
+    ] as [(String, UInt32)] {
+      let wanted = text == "rwsr-Sr-T" ? 0o7744 : mode
+      #expect(try set(source, ["a": [4: .text(text)]]).outcomes[0].code == nil, "\(text)")
+      #expect(tree.snapshot()["a"]?.mode == S_IFREG | wanted, "\(text)")
+      // What is shown can be set.
+      let shown = try readAll(source)[0][4]
+      #expect(try set(source, ["a": [4: shown]]).receipt == nil)
+    }
+    for text in [
+      "", "64", "888", "07777", "rwxrwxrw", "rwxrwxrwxx", "xwrxwrxwr", "rwtrwxrwx", "rwxrwxrws",
+      "sss------", "u+x", "0x1",
+    ] {
+      expectRefusal(
+        .constraint, "permissions like", source,
+        [.set(try row(source, "a"), cells: [4: .text(text)])])
+    }
+    expectRefusal(
+      .constraint, "no mode of its own", source,
+      [.set(try row(source, "link"), cells: [4: "644"])])
+    #expect(try set(source, ["link": [4: "rwxrwxrwx"]]).outcomes[0].code == nil)
+  }
+
+  @Test func timesKeepTheTimeOfAccess() throws {
+    tree.make("a", "file")
+    #expect(symlink("file", tree.path("link")) == 0)
+    let times = [timespec(tv_sec: 1000, tv_nsec: 7), timespec(tv_sec: 2000, tv_nsec: 8)]
+    #expect(utimensat(AT_FDCWD, tree.path("a"), times, 0) == 0)
+    let before = tree.snapshot()
+    let source = try tree.open()
+    for nanoseconds in [1_700_000_000_123_456_789, 0, -1_500_000_000] as [Int64] {
+      let date = Timestamp(nanoseconds: nanoseconds)
+      let result = try set(source, ["a": [3: .date(date)], "link": [3: .date(date)]])
+      #expect(result.outcomes.map(\.code) == [nil, nil])
+      let rows = try readAll(source)
+      #expect(rows[0][3] == .date(date) && rows[2][3] == .date(date))
+      var status = stat()
+      #expect(lstat(tree.path("a"), &status) == 0)
+      #expect(status.st_atim.tv_sec == 1000 && status.st_atim.tv_nsec == 7)
+      #expect(tree.snapshot()["file"] == before["file"])
+      let receipt = try #require(result.receipt)
+      #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+      #expect(tree.snapshot() == before)
+    }
+  }
+
+  // Insertions
+
+  @Test func whatIsInserted() throws {
+    tree.make("taken")
+    let source = try tree.open()
+    let place = IndexPath(section: 0, row: 0)
+    for (cells, code, part) in [
+      ([1: "file"], .constraint, "needs a name"), ([0: "taken"], .constraint, "already"),
+      ([0: "a/b"], .constraint, "slash"), ([0: "x", 1: "fifo"], .constraint, "file, directory"),
+      ([0: "x", 1: "link"], .constraint, "target must be"),
+      ([0: "x", 8: "y"], .constraint, "target must be"),
+      ([0: "x", 1: "link", 8: "y", 4: "644"], .constraint, "mode must be"),
+      ([0: "x", 2: 7], .readOnly, "size cannot be chosen"),
+      ([0: "x", 4: "nonsense"], .constraint, "permissions like"),
+    ] as [([Int: Cell], TableError.Code, String)] {
+      expectRefusal(code, part, source, [.insert(at: place, cells: cells)])
+    }
+    expectRefusal(
+      .constraint, "kind directory", source, [.insert(at: .section(0), cells: [0: "x"])])
+    expectRefusal(
+      .constraint, "two entries", source,
+      [.insert(at: place, cells: [0: "x"]), .insert(at: place, cells: [0: "x"])])
+
+    let date = Timestamp(seconds: 1234, nanoseconds: 5)!
+    let before = tree.snapshot()
+    let result = try source.commit(
+      EditBatch([
+        .insert(at: place, cells: [0: "f", 3: .date(date), 4: "rw-------"]),
+        .insert(at: place, cells: [0: "d", 1: "directory", 4: "1700"]),
+        .insert(at: place, cells: [0: "l", 1: "link", 8: "nowhere", 3: .date(date)]),
+        .insert(at: place, cells: [0: ".h", 1: nil]),
+      ]))
+    #expect(result.outcomes.map(\.code) == [nil, nil, nil, nil])
+    #expect(result.outcomes[3].message == ".h is hidden; -o hidden=true shows it")
+    #expect(result.outcomes.map { $0.id != nil } == [true, true, true, false])
+    let after = tree.snapshot()
+    #expect(after["f"]?.mode == S_IFREG | 0o600 && after["f"]?.modified == [1234, 5])
+    #expect(after["d"]?.mode == S_IFDIR | 0o1700)
+    #expect(after["l"]?.kind == S_IFLNK && after["l"]?.modified == [1234, 5])
+    #expect(after[".h"]?.size == 0)
+    #expect(try readAll(source).map { $0[0] } == ["d", "f", "l", "taken"])
+    let receipt = try #require(result.receipt)
+
+    // What has something in it by now stays, and so does all else.
+    try tree.folder.write("tree/d/new", "")
+    #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
+    #expect(unlink(tree.path("d/new")) == 0)
+    try tree.folder.write("tree/f", "written")
+    #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
+    #expect(tree.snapshot().entries.count == after.entries.count)
+    try tree.folder.write("tree/f", "")
+    #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
+    let times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1234, tv_nsec: 5)]
+    // Foundation may have put a new file in its place.
+    if tree.snapshot()["f"]?.inode == after["f"]?.inode {
+      #expect(utimensat(AT_FDCWD, tree.path("f"), times, 0) == 0)
+      #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+      #expect(tree.snapshot() == before)
+    }
+  }
+
+  /// An empty folder with sections has none yet, and can be filled all the same.
+  @Test func firstEntry() throws {
+    let source = try tree.open { $0.hasSections = true }
+    #expect(try source.numberOfSections(knowing: .max) == .exact(0))
+    let result = try source.commit(
+      EditBatch([.insert(at: IndexPath(section: 0, row: 0), cells: [0: "first"])]))
+    #expect(result.outcomes[0].code == nil && tree.exists("first"))
+    #expect(try source.numberOfSections(knowing: .max) == .exact(1))
+  }
+
+  // Moves
+
+  @Test func movesBetweenFolders() throws {
+    for name in ["a/", "a/in/", "b/"] { tree.make(Array(name.utf8)) }
+    tree.make("a/x", "a/in/deep", "b/m", "b/x", "top")
+    let source = try tree.open {
+      $0.isRecursive = true
+      $0.hasSections = true
+    }
+    // Sections: the root, a, a/in, b.
+    let moving = try #require(source.moving)
+    #expect(try moving.movability(ofRows: 0..<3, inSection: 0) == [true, true, true])
+    func target(_ from: (Int, Int), _ to: (Int, Int)) throws -> Tabella.IndexPath {
+      try moving.target(
+        ofMoveFrom: IndexPath(section: from.0, row: from.1),
+        to: IndexPath(section: to.0, row: to.1))
+    }
+    #expect(try target((0, 2), (3, 0)) == IndexPath(section: 3, row: 1))
+    #expect(try target((2, 0), (3, 2)) == IndexPath(section: 3, row: 0))
+    #expect(try target((0, 0), (0, 0)) == IndexPath(section: 0, row: 0))
+    for (from, to) in [((0, 0), (0, 1)), ((1, 1), (3, 0)), ((0, 0), (1, 0)), ((0, 0), (2, 0))] {
+      let error = #expect(throws: TableError.self) { try target(from, to) }
+      #expect(error?.code == .constraint)
+    }
+    func move(_ from: (Int, Int), _ to: Int) -> EditBatch.Edit {
+      .move(
+        .path(IndexPath(section: from.0, row: from.1)), to: IndexPath(section: to, row: 0))
+    }
+    expectRefusal(
+      .constraint, "order of their names", source,
+      [.move(.path(IndexPath(section: 0, row: 0)), to: IndexPath(section: 0, row: 2))])
+    expectRefusal(.constraint, "into itself", source, [move((0, 0), 1)])
+    expectRefusal(.constraint, "into itself", source, [move((0, 0), 2)])
+    expectRefusal(.constraint, "already", source, [move((1, 1), 3)])
+    expectRefusal(.notFound, "no section 9", source, [move((0, 2), 9)])
+    expectRefusal(
+      .constraint, "moved in the same batch", source, [move((0, 0), 3), move((0, 1), 2)])
+    expectRefusal(
+      .constraint, "deleted in the same batch", source,
+      [.delete(.path(IndexPath(section: 0, row: 0))), move((1, 1), 0)])
+
+    let before = tree.snapshot()
+    let result = try source.commit(
+      EditBatch([
+        // The two named x change places; a folder moves with what is in it.
+        move((1, 1), 3), move((3, 1), 1), move((1, 0), 3), move((0, 2), 1),
+      ]))
+    #expect(result.outcomes.map(\.code) == [nil, nil, nil, nil])
+    let after = tree.snapshot()
+    #expect(after["b/x"] == before["a/x"] && after["a/x"] == before["b/x"])
+    #expect(after["b/in/deep"] == before["a/in/deep"] && after["a/top"] == before["top"])
+    let receipt = try #require(result.receipt)
+    #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.snapshot() == before)
+  }
+
+  // Conflicts
+
+  /// What is not what was listed is not touched, nor is anything else in the batch.
+  @Test func replacedEntriesAreConflicts() throws {
+    for name in ["sub/", "other/"] { tree.make(Array(name.utf8)) }
+    tree.make("a", "b", "c", "sub/x", "other/x")
+    #expect(rename(tree.path("c"), tree.path("kept")) == 0)
+    tree.make("c")
+    let flat = try tree.open()
+    let deep = try tree.open { $0.isRecursive = true }
+    let (a, b, c) = (try row(flat, "a"), try row(flat, "b"), try row(flat, "c"))
+    let x = try row(deep, "sub/x")
+    // Another file has the name of b, c is gone, sub is a link to other.
+    #expect(rename(tree.path("kept"), tree.path("b")) == 0)
+    #expect(unlink(tree.path("c")) == 0)
+    #expect(rename(tree.path("sub"), tree.path("away")) == 0)
+    #expect(symlink("other", tree.path("sub")) == 0)
+    for row in [b, c] {
+      for edit in [
+        .delete(row), .set(row, cells: [0: "z"]), .set(row, cells: [4: "600"]),
+        .set(row, cells: [3: .date(Timestamp(nanoseconds: 1))]),
+      ] as [EditBatch.Edit] {
+        expectRefusal(
+          .conflict, "was replaced or has vanished", flat,
+          [.set(a, cells: [0: "first"]), edit])
+      }
+    }
+    for edit in [.delete(x), .set(x, cells: [0: "sub/z"])] as [EditBatch.Edit] {
+      expectRefusal(.conflict, "vanished", deep, [edit])
+    }
+    expectRefusal(
+      .conflict, "vanished", deep,
+      [.insert(at: IndexPath(section: 0, row: 0), cells: [0: "sub/new"])])
+    #expect(try tree.open().version() != flat.version())
+    let error = #expect(throws: TableError.self) {
+      try flat.commit(EditBatch([.delete(a)], version: Version("stale")))
+    }
+    #expect(error?.code == .conflict)
+    // What is what it was can still be edited.
+    #expect(try flat.commit(EditBatch([.delete(a)])).outcomes[0].code == nil)
+  }
+
+  /// Undo finds all as the batch left it, or does nothing.
+  @Test func undoChecksAll() throws {
+    tree.make("a", "b", "c", "m")
+    let source = try tree.open()
+    let result = try source.commit(
+      EditBatch([
+        .set(try row(source, "a"), cells: [0: "z"]), .delete(try row(source, "b")),
+        .set(try row(source, "m"), cells: [4: "600", 3: .date(Timestamp(nanoseconds: 9))]),
+      ]))
+    let receipt = try #require(result.receipt)
+    func expectConflict(_ change: () -> Void, _ restore: () -> Void) throws {
+      change()
+      let before = tree.snapshot()
+      let error = #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
+      #expect(error?.code == .conflict)
+      #expect(tree.snapshot() == before)
+      restore()
+    }
+    func rename(_ from: String, _ to: String) {
+      #expect(Glibc.rename(tree.path(from), tree.path(to)) == 0)
+    }
+    try expectConflict({ tree.make("a") }, { unlink(tree.path("a")) })
+    try expectConflict({ tree.make("b") }, { unlink(tree.path("b")) })
+    try expectConflict({ rename("z", "y") }, { rename("y", "z") })
+    try expectConflict({ chmod(tree.path("m"), 0o644) }, { chmod(tree.path("m"), 0o600) })
+    let inTrash = tree.trashPath + "/files/"
+    try expectConflict(
+      { #expect(Glibc.rename(inTrash + "b", inTrash + "q") == 0) },
+      { #expect(Glibc.rename(inTrash + "q", inTrash + "b") == 0) })
+    let other = try TemporaryFolder()
+    let elsewhere = try tree.open(other.path)
+    #expect(throws: TableError.self) { try elsewhere.undo(receipt, isDryRun: false) }
+    #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.exists("a") && tree.exists("b") && !tree.exists("z"))
+  }
+
+  /// Bytes that are no receipt are refused, whatever they are.
+  @Test func damagedReceiptsAreRefused() throws {
+    tree.make("a", "b")
+    let source = try tree.open()
+    let result = try set(source, ["a": [0: "c", 4: "600"], "b": [0: "a"]])
+    let receipt = try #require(result.receipt)
+    let before = tree.snapshot()
+    var generator = SeededGenerator(seed: 7)
+    func expectRefused(_ bytes: [UInt8]) {
+      #expect(throws: TableError.self) { try source.undo(bytes, isDryRun: false) }
+    }
+    for count in 0..<receipt.count { expectRefused(Array(receipt[..<count])) }
+    for index in receipt.indices {
+      var damaged = receipt
+      damaged[index] ^= UInt8.random(in: 1...255, using: &generator)
+      expectRefused(damaged)
+    }
+    // With a digest that fits, it is refused or finds nothing to do harm to.
+    for _ in 0..<3000 {
+      var hostile = Array(receipt.dropLast(8))
+      for _ in 0..<Int.random(in: 1...3, using: &generator) {
+        hostile[Int.random(in: hostile.indices, using: &generator)] =
+          [0, 1, 2, 3, 4, 46, 47, 0x7F, 0xFF].randomElement(using: &generator)!
+      }
+      var digest = hostile.withUnsafeBytes { digest64($0) }
+      for _ in 0..<8 {
+        hostile.append(UInt8(truncatingIfNeeded: digest))
+        digest >>= 8
+      }
+      _ = try? source.undo(hostile, isDryRun: true)
+    }
+    #expect(tree.snapshot() == before)
+    #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+  }
+
+  // Permissions and failures
+
+  /// Root may do nearly all, so somebody else tries.
+  @Test func permissionsAreSaid() async throws {
+    for name in ["closed/", "closed/sub/"] { tree.make(Array(name.utf8)) }
+    tree.make("closed/a", "mine")
+    #expect(chmod(tree.folder.path, 0o777) == 0 && chmod(tree.root, 0o777) == 0)
+    #expect(chmod(tree.path("closed"), 0o555) == 0)
+    setenv("TABELLA_TEST_CLOSED", tree.root, 1)
+    await #expect(processExitsWith: .success) {
+      let root = String(cString: getenv("TABELLA_TEST_CLOSED"))
+      let isRoot = geteuid() == 0
+      if isRoot { #expect(setuid(65534) == 0) }
+      let before = FileTree(Array(root.utf8))
+      var settings = DirectorySettings(trash: Trash(home: nil, data: nil))
+      settings.isRecursive = true
+      let source = try DirectorySource(path: Array(root.utf8), settings)
+      let names = ["closed", "closed/a", "closed/sub", "mine"]
+      #expect(try readAll(source).map { $0[0] } == names.map { .text($0) })
+      func expectDenied(_ edit: EditBatch.Edit, _ part: String) {
+        let error = #expect(throws: TableError.self) { try source.commit(EditBatch([edit])) }
+        #expect(error?.code == .denied && error?.message.contains(part) == true, "\(error!)")
+      }
+      let inClosed = RowReference.path(IndexPath(section: 0, row: 1))
+      expectDenied(.set(inClosed, cells: [0: "closed/b"]), "closed/ cannot be changed")
+      expectDenied(.delete(inClosed), "closed/ cannot be changed")
+      expectDenied(
+        .insert(at: IndexPath(section: 0, row: 0), cells: [0: "closed/new"]),
+        "closed/ cannot be changed")
+      if isRoot {
+        let mine = RowReference.path(IndexPath(section: 0, row: 3))
+        expectDenied(.set(mine, cells: [4: "600"]), "another user's")
+        expectDenied(.set(mine, cells: [3: .date(Timestamp(nanoseconds: 1))]), "another user's")
+      }
+      #expect(FileTree(Array(root.utf8)) == before)
+    }
+    #expect(chmod(tree.path("closed"), 0o755) == 0)
+  }
+
+  private static let canMakeImmutable: Bool = {
+    guard let chattr = findProgram("chattr"), let folder = try? TemporaryFolder(),
+      let file = try? folder.write("x", "")
+    else { return false }
+    let isDone = (try? run(chattr, ["+i", file]).status) == 0
+    _ = try? run(chattr, ["-i", file])
+    return isDone
+  }()
+
+  /// Where the system refuses in the middle, what was done is said and can be taken back, the rest is not
+  /// done.
+  @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
+  func failuresInTheMiddle() throws {
+    tree.make("a", "b", "c", "d")
+    let chattr = try #require(findProgram("chattr"))
+    let source = try tree.open()
+    let before = tree.snapshot()
+    #expect(try run(chattr, ["+i", tree.path("b")]).status == 0)
+    defer { _ = try? run(chattr, ["-i", tree.path("b")]) }
+    // One deletion is done before the renames, in their order.
+    let result = try source.commit(
+      EditBatch([
+        .set(try row(source, "a"), cells: [0: "a2"]), .set(try row(source, "b"), cells: [0: "b2"]),
+        .set(try row(source, "c"), cells: [0: "c2"]), .delete(try row(source, "d")),
+      ]))
+    #expect(result.outcomes.map(\.code) == [nil, .denied, .cancelled, nil])
+    #expect(result.outcomes[1].message == "b cannot be renamed to b2: Operation not permitted")
+    #expect(result.outcomes[2].message == "not done, since an edit before it failed")
+    #expect(try readAll(source).map { $0[0] } == ["a2", "b", "c"])
+    #expect(try run(chattr, ["-i", tree.path("b")]).status == 0)
+    let receipt = try #require(result.receipt)
+    #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.snapshot() == before)
+  }
+
+  /// Of a circle that cannot be closed nothing is done.
+  @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
+  func circlesAreDoneOrNot() throws {
+    tree.make("a", "b", "c", "d")
+    let chattr = try #require(findProgram("chattr"))
+    for name in ["a", "b", "c", "d"] {
+      let source = try tree.open()
+      let before = tree.snapshot()
+      #expect(try run(chattr, ["+i", tree.path(name)]).status == 0)
+      let result = try set(
+        source, ["a": [0: "b"], "b": [0: "c"], "c": [0: "d"], "d": [0: "a"]])
+      #expect(try run(chattr, ["-i", tree.path(name)]).status == 0)
+      #expect(result.outcomes.map(\.code) == [.denied, .denied, .denied, .denied])
+      #expect(result.receipt == nil && tree.snapshot() == before)
+    }
+  }
+}

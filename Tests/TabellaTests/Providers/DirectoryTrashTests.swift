@@ -1,0 +1,388 @@
+import Foundation
+import Tabella
+import TabellaSDK
+import Testing
+
+@testable import TabellaDirectory
+
+/// The trash as other programs see it, and what may not be put in it.
+@Suite struct DirectoryTrashTests {
+  let tree = EditedTree()
+
+  /// Every name of one byte, the longest, those that are not UTF-8 and those that terminals and shells
+  /// trip over.
+  static let names: [[UInt8]] = {
+    let texts = [
+      String(repeating: "a", count: 255), String(repeating: "é", count: 127) + "a", "e\u{301}", "é",
+      "new\nline", "\u{1B}[31mred", "-rf", "--", " lead", "trail ", "100%", "%41", "a=b", "[x]",
+      ".hidden", "...", "~~", "CON.trashinfo", "\u{202E}gnp.exe",
+    ]
+    let bytes: [[UInt8]] = [
+      [UInt8](repeating: 0xFF, count: 255), [0xED, 0xA0, 0x80], [0xC3, 0x28],
+    ]
+    let single: [[UInt8]] = (1...255).filter { $0 != 46 && $0 != 47 }.map { [UInt8($0)] }
+    return single + texts.map { Array($0.utf8) } + bytes
+  }()
+
+  private func names(_ source: DirectorySource) throws -> [[UInt8]] {
+    try readAll(source).compactMap { if case .text(let name) = $0[0] { name } else { nil } }
+  }
+
+  /// List, rename there and back, trash, restore: each name comes through as it is.
+  @Test func anyNameComesThrough() throws {
+    #expect(Self.names.count == 253 + 22)
+    for name in Self.names { tree.make(name, "\(name)") }
+    let before = tree.snapshot()
+    let source = try tree.open { $0.showsHidden = true }
+    let sorted = Self.names.sorted { $0.lexicographicallyPrecedes($1) }
+    #expect(try names(source) == sorted)
+
+    // Each gets the next one's name, all in one batch: one circle.
+    let circle = sorted.indices.map { row in
+      EditBatch.Edit.set(
+        .path(IndexPath(section: 0, row: row)),
+        cells: [0: .text(sorted[(row + 1) % sorted.count])])
+    }
+    let renamed = try source.commit(EditBatch(circle))
+    #expect(renamed.outcomes.allSatisfy { $0.code == nil })
+    let turned = tree.snapshot()
+    for (row, name) in sorted.enumerated() {
+      #expect(turned.entries[sorted[(row + 1) % sorted.count]] == before.entries[name])
+    }
+    #expect(try source.undo(#require(renamed.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.snapshot() == before)
+
+    // Each gets a new name, and each new file one of the names.
+    let plain = try source.commit(
+      EditBatch(
+        sorted.indices.map {
+          .set(.path(IndexPath(section: 0, row: $0)), cells: [0: .text("plain \($0)")])
+        }
+          + sorted.map { .insert(at: IndexPath(section: 0, row: 0), cells: [0: .text($0)]) }))
+    #expect(plain.outcomes.allSatisfy { $0.code == nil })
+    #expect(tree.snapshot().entries.count == 2 * sorted.count)
+    #expect(try source.undo(#require(plain.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.snapshot() == before)
+
+    let all = sorted.indices.map { EditBatch.Edit.delete(.path(IndexPath(section: 0, row: $0))) }
+    let deleted = try source.commit(EditBatch(all))
+    #expect(deleted.outcomes.allSatisfy { $0.code == nil })
+    #expect(try tree.snapshot().entries.isEmpty && names(source).isEmpty)
+    try expectPythonReads(sorted)
+    #expect(try source.undo(#require(deleted.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(try tree.snapshot() == before && names(source) == sorted)
+    for name in ["files", "info"] {
+      #expect(namesByReaddir(Array("\(tree.trashPath)/\(name)".utf8)).isEmpty)
+    }
+  }
+
+  /// What Python makes of the info files: the paths that were, and dates of just now.
+  private func expectPythonReads(_ names: [[UInt8]]) throws {
+    let script = """
+      import os, sys, urllib.parse, datetime
+      trash = os.fsencode(sys.argv[1])
+      for name in sorted(os.listdir(trash + b'/info')):
+          assert name.endswith(b'.trashinfo') and len(name) <= 255, name
+          assert os.path.lexists(trash + b'/files/' + name[:-10]), name
+          lines = open(trash + b'/info/' + name, 'rb').read().split(b'\\n')
+          assert lines[0] == b'[Trash Info]' and lines[3:] == [b''], lines
+          assert lines[1].startswith(b'Path=') and lines[1].isascii(), lines
+          assert lines[2].startswith(b'DeletionDate='), lines
+          date = datetime.datetime.strptime(lines[2][13:].decode(), '%Y-%m-%dT%H:%M:%S')
+          assert abs((datetime.datetime.now() - date).total_seconds()) < 600, date
+          print(urllib.parse.unquote_to_bytes(lines[1][5:]).hex())
+      """
+    let python = try #require(findProgram("python3"))
+    let result = try run(python, ["-c", script, tree.trashPath])
+    #expect(result.status == 0, "\(result.errors)")
+    let root = try #require(realpath(tree.root, nil))
+    defer { free(root) }
+    let folder = Array(String(cString: root).utf8) + [47]
+    let wanted = Set(
+      names.map { name in
+        (folder + name).map { String(format: "%02x", $0) }.joined()
+      })
+    #expect(Set(result.lines) == wanted && result.lines.count == names.count)
+  }
+
+  private func delete(
+    _ source: DirectorySource, _ rows: Int..., isDryRun: Bool = false
+  ) throws(TableError) -> EditResult {
+    try source.commit(
+      EditBatch(
+        rows.map { .delete(.path(IndexPath(section: 0, row: $0))) }, isDryRun: isDryRun))
+  }
+
+  /// What has a name that is in the trash already gets another there, and comes back by its own.
+  @Test func namesThatCollide() throws {
+    let source = try tree.open()
+    var receipts: [[UInt8]] = []
+    for content in ["1", "22", "333"] {
+      tree.make(Array("same".utf8), content)
+      source.reload()
+      receipts.append(try #require(try delete(source, 0).receipt))
+    }
+    #expect(
+      Set(
+        namesByReaddir(Array("\(tree.trashPath)/files".utf8)).map {
+          String(decoding: $0, as: UTF8.self)
+        })
+        == ["same", "same 2", "same 3"])
+    for (receipt, size) in zip(receipts, [1, 2, 3]) {
+      #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+      #expect(tree.snapshot()["same"]?.size == size)
+      #expect(unlink(tree.path("same")) == 0)
+    }
+    // A file without an info is not overwritten.
+    try tree.folder.write("data/Trash/files/same", "orphan")
+    tree.make(Array("same".utf8), "mine")
+    source.reload()
+    #expect(try delete(source, 0).outcomes[0].code == nil)
+    #expect(try String(contentsOfFile: tree.trashPath + "/files/same", encoding: .utf8) == "orphan")
+    #expect(namesByReaddir(Array("\(tree.trashPath)/info".utf8)).count == 1)
+  }
+
+  /// A folder goes whole, and rows in it with it.
+  @Test func foldersGoWhole() throws {
+    for name in ["sub/", "sub/in/"] { tree.make(Array(name.utf8)) }
+    tree.make("sub/a", "sub/in/b")
+    let before = tree.snapshot()
+    let source = try tree.open { $0.isRecursive = true }
+    let result = try delete(source, 3, 1, 0)
+    #expect(result.outcomes.map(\.code) == [nil, nil, nil])
+    #expect(result.outcomes[0].message == "deleted with the folder that it is in")
+    #expect(tree.snapshot().entries.isEmpty)
+    #expect(namesByReaddir(Array("\(tree.trashPath)/files".utf8)) == [Array("sub".utf8)])
+    #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.snapshot() == before)
+  }
+
+  @Test func permanentDeletion() throws {
+    for name in ["full/", "full/in/", "empty/"] { tree.make(Array(name.utf8)) }
+    tree.make("full/a", "full/.hidden", "file")
+    let flat = try tree.open { $0.deletesForGood = true }
+    let error = #expect(throws: TableError.self) { try delete(flat, 2) }
+    #expect(error?.message == "full cannot be deleted: it is not empty: delete what is in it first")
+    let result = try delete(flat, 0, 1)
+    #expect(result.outcomes.map(\.code) == [nil, nil] && result.receipt == nil)
+    #expect(result.outcomes[0].message == "deleted for good; it cannot be undone")
+    #expect(!tree.exists("empty") && !tree.exists("file"))
+    #expect(access(tree.trashPath, F_OK) != 0)
+    // All of its rows with it, but for one that is not shown.
+    let deep = try tree.open {
+      $0.deletesForGood = true
+      $0.isRecursive = true
+    }
+    #expect(throws: TableError.self) { try delete(deep, 0, 1, 2) }
+    #expect(tree.exists("full/a"))
+    #expect(unlink(tree.path("full/.hidden")) == 0)
+    #expect(try delete(deep, 0, 1, 2).outcomes.map(\.code) == [nil, nil, nil])
+    #expect(tree.snapshot().entries.isEmpty)
+  }
+
+  private func expectRefused(
+    _ part: String, _ source: DirectorySource, _ row: Int,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    for isDryRun in [true, false] {
+      let error = #expect(throws: TableError.self, sourceLocation: sourceLocation) {
+        try delete(source, row, isDryRun: isDryRun)
+      }
+      #expect(error?.code == .constraint, sourceLocation: sourceLocation)
+      #expect(
+        error?.message.contains(part) == true, "\(error?.message ?? "")",
+        sourceLocation: sourceLocation)
+    }
+  }
+
+  /// What is needed stays: the trash, the home, the current directory, and what they are in.
+  @Test func whatMustStay() throws {
+    tree.make("a")
+    let source = try tree.open()
+    #expect(try delete(source, 0).outcomes[0].code == nil)
+    // The folder of this test: data, home, tree.
+    let outer = try tree.open(tree.folder.path)
+    expectRefused("has the trash in it", outer, 0)
+    expectRefused("is the home directory", outer, 1)
+    let inData = try tree.open(tree.folder.path + "/data")
+    expectRefused("is the trash", inData, 0)
+    let files = try tree.open(tree.trashPath + "/files")
+    expectRefused("in the trash", files, 0)
+    let parent = try tree.open((tree.folder.path as NSString).deletingLastPathComponent)
+    let name = Array((tree.folder.path as NSString).lastPathComponent.utf8)
+    let row = try #require(try names(parent).firstIndex(of: name))
+    expectRefused("in it", parent, row)
+
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let current = try #require(getcwd(&buffer, buffer.count)).withMemoryRebound(
+      to: CChar.self, capacity: 1
+    ) {
+      String(cString: $0)
+    }
+    let above = try tree.open((current as NSString).deletingLastPathComponent) {
+      $0.showsHidden = true
+    }
+    let own = Array((current as NSString).lastPathComponent.utf8)
+    let number = try #require(try names(above).firstIndex(of: own))
+    let error = #expect(throws: TableError.self) { try delete(above, number, isDryRun: true) }
+    #expect(error?.message.contains("is the current directory") == true)
+  }
+
+  // Other file systems
+
+  /// A file system of its own in a folder of the tree, if that can be had.
+  private final class Mount {
+    let path: String
+
+    init?(_ path: String) {
+      self.path = path
+      guard geteuid() == 0, let mount = findProgram("mount"),
+        (try? run(mount, ["-t", "tmpfs", "-o", "size=16m", "tabella-test", path]).status) == 0
+      else { return nil }
+    }
+
+    func unmount() { umount2(path, 2) }
+  }
+
+  private static let canMount: Bool = {
+    guard let folder = try? TemporaryFolder() else { return false }
+    guard let mount = Mount(folder.path) else { return false }
+    mount.unmount()
+    return true
+  }()
+
+  @Test(.enabled(if: canMount, "mounting a tmpfs must work here, which takes root"))
+  func trashAtTheTop() throws {
+    tree.make(Array("disk/".utf8))
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    let user = geteuid()
+    for name in ["sub/", "sub/x y/"] { tree.make(Array("disk/\(name)".utf8)) }
+    tree.make(Array("disk/sub/x y/é".utf8), "1")
+    let before = tree.snapshot()
+    let folder = try tree.open(mount.path + "/sub/x y")
+
+    // No .Trash: one of the user's own is made.
+    let first = try delete(folder, 0)
+    #expect(first.outcomes[0].code == nil)
+    let own = "\(mount.path)/.Trash-\(user)"
+    var status = stat()
+    #expect(lstat(own, &status) == 0 && status.st_mode & 0o7777 == 0o700)
+    let info = try String(contentsOfFile: own + "/info/é.trashinfo", encoding: .utf8)
+    #expect(info.hasPrefix("[Trash Info]\nPath=sub/x%20y/%C3%A9\nDeletionDate=2"))
+    #expect(try folder.undo(#require(first.receipt), isDryRun: false).outcomes[0].code == nil)
+
+    // A .Trash that is not sticky, or a link, is not used; one that is sticky is.
+    let shared = "\(mount.path)/.Trash"
+    #expect(mkdir(shared, 0o777) == 0 && chmod(shared, 0o777) == 0)
+    _ = try delete(folder, 0)
+    #expect(access("\(own)/files/é", F_OK) == 0 && access("\(shared)/\(user)", F_OK) != 0)
+    #expect(rename("\(own)/files/é", tree.path("disk/sub/x y/é")) == 0)
+    #expect(unlink("\(own)/info/é.trashinfo") == 0)
+    #expect(rename(shared, mount.path + "/real") == 0 && symlink("real", shared) == 0)
+    #expect(chmod(mount.path + "/real", 0o1777) == 0)
+    folder.reload()
+    _ = try delete(folder, 0)
+    #expect(access("\(own)/files/é", F_OK) == 0 && access("\(shared)/\(user)", F_OK) != 0)
+    #expect(rename("\(own)/files/é", tree.path("disk/sub/x y/é")) == 0)
+    #expect(unlink(shared) == 0 && rename(mount.path + "/real", shared) == 0)
+    folder.reload()
+    let third = try delete(folder, 0)
+    #expect(access("\(shared)/\(user)/files/é", F_OK) == 0)
+    #expect(try folder.undo(#require(third.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.snapshot()["disk/sub/x y/é"] == before["disk/sub/x y/é"])
+
+    // The mount point itself stays, as do its trash and what is in that.
+    let outer = try tree.open()
+    expectRefused("something is mounted there", outer, 0)
+    let top = try tree.open(mount.path) { $0.showsHidden = true }
+    expectRefused("the trash", top, 0)
+  }
+
+  /// A trash that is another's, or a link to elsewhere, is refused.
+  @Test(.enabled(if: canMount, "mounting a tmpfs must work here, which takes root"))
+  func trashThatIsNotOurs() throws {
+    tree.make(Array("disk/".utf8))
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    tree.make(Array("disk/x".utf8), "1")
+    let own = "\(mount.path)/.Trash-\(geteuid())"
+    #expect(symlink(tree.folder.path, own) == 0)
+    let folder = try tree.open(mount.path)
+    expectRefused("-o permanent=true", folder, 0)
+    #expect(unlink(own) == 0 && mkdir(own, 0o700) == 0 && chown(own, 65534, 65534) == 0)
+    expectRefused("-o permanent=true", folder, 0)
+    #expect(tree.exists("disk/x"))
+  }
+
+  @Test(.enabled(if: canMount, "mounting a tmpfs must work here, which takes root"))
+  func movesAcrossFileSystems() throws {
+    for name in ["disk/", "here/", "here/folder/"] { tree.make(Array(name.utf8)) }
+    tree.make(Array("here/file".utf8), String(repeating: "0123456789", count: 300_000))
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    tree.make(Array("disk/there".utf8), "x")
+    #expect(symlink("to", tree.path("here/link")) == 0)
+    #expect(chmod(tree.path("here/file"), 0o4640) == 0)
+    #expect(
+      chown(tree.path("here/file"), 1234, 2345) == 0 && chmod(tree.path("here/file"), 0o4640) == 0)
+    let times = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 2000, tv_nsec: 3)]
+    #expect(utimensat(AT_FDCWD, tree.path("here/file"), times, 0) == 0)
+    let before = tree.snapshot()
+    func open(across: Bool) throws -> DirectorySource {
+      try tree.open {
+        $0.isRecursive = true
+        $0.hasSections = true
+        $0.movesAcross = across
+      }
+    }
+    // Sections: the root, disk, here. Rows of here: file, folder, link.
+    func move(_ row: Int) -> EditBatch.Edit {
+      .move(.path(IndexPath(section: 2, row: row)), to: IndexPath(section: 1, row: 0))
+    }
+    let refused = #expect(throws: TableError.self) {
+      try open(across: false).commit(EditBatch([move(0)]))
+    }
+    #expect(refused?.code == .constraint && refused?.message.contains("-o across=true") == true)
+    let source = try open(across: true)
+    let folder = #expect(throws: TableError.self) {
+      try source.commit(EditBatch([move(0), move(1)]))
+    }
+    #expect(folder?.message.contains("only files and links are copied") == true)
+    #expect(tree.snapshot() == before)
+
+    let result = try source.commit(
+      EditBatch([
+        move(0), move(2), .set(.path(IndexPath(section: 2, row: 0)), cells: [0: "renamed"]),
+      ]))
+    #expect(result.outcomes.map(\.code) == [nil, nil, nil], "\(result.outcomes)")
+    #expect(result.outcomes.map(\.message) == [nil, nil, nil])
+    let after = tree.snapshot()
+    let (old, new) = (try #require(before["here/file"]), try #require(after["disk/renamed"]))
+    #expect(new.mode == old.mode && new.size == old.size && new.modified == old.modified)
+    var status = stat()
+    #expect(lstat(tree.path("disk/renamed"), &status) == 0)
+    #expect(status.st_uid == 1234 && status.st_gid == 2345)
+    #expect(after["here/file"] == nil && after["here/link"] == nil)
+    #expect(after["disk/link"]?.modified == before["here/link"]?.modified)
+    #expect(after.entries.count == before.entries.count)
+    #expect(try source.indexPath(forID: #require(result.outcomes[0].id)).section == 1)
+
+    // Taken back, it is copied back.
+    #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
+    let back = tree.snapshot()
+    #expect(Set(back.entries.keys) == Set(before.entries.keys))
+    #expect(back["here/file"]?.modified == old.modified && back["here/file"]?.mode == old.mode)
+    #expect(
+      try String(contentsOfFile: tree.path("here/file"), encoding: .utf8).utf8.count == 3_000_000)
+
+    // Where it does not fit, nothing is left of it.
+    let large = tree.path("here/large")
+    #expect(FileManager.default.createFile(atPath: large, contents: Data(count: 20 << 20)))
+    let full = try open(across: true)
+    let failed = try full.commit(EditBatch([move(2)]))
+    #expect(failed.outcomes[0].code == .io && failed.receipt == nil, "\(failed)")
+    #expect(access(large, F_OK) == 0)
+    #expect(namesByReaddir(Array(mount.path.utf8)) == [Array("there".utf8)])
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Tabella
+import Testing
+
+@testable import TabellaDirectory
+
+/// A folder with a tree that is edited, and beside it a home and a trash of its own.
+final class EditedTree: Sendable {
+  let folder = try! TemporaryFolder()
+  var root: String { folder.path + "/tree" }
+  var trashPath: String { folder.path + "/data/Trash" }
+
+  init() {
+    for name in ["tree", "home"] { #expect(mkdir("\(folder.path)/\(name)", 0o755) == 0) }
+  }
+
+  var settings: DirectorySettings {
+    DirectorySettings(
+      trash: Trash(home: Array("\(folder.path)/home".utf8), data: Array("\(folder.path)/data".utf8))
+    )
+  }
+
+  func open(
+    _ path: String? = nil, _ change: (inout DirectorySettings) -> Void = { _ in }
+  ) throws(TableError) -> DirectorySource {
+    var settings = settings
+    change(&settings)
+    return try DirectorySource(path: Array((path ?? root).utf8), settings)
+  }
+
+  /// Makes a file in the tree; a name that ends in a slash is a folder's.
+  func make(_ name: [UInt8], _ content: String = "") {
+    let path = Array(root.utf8) + [47] + name
+    if name.last == 47 {
+      #expect(withPath(path) { mkdir($0, 0o755) } == 0)
+      return
+    }
+    let descriptor = withPath(path) { Glibc.open($0, O_CREAT | O_EXCL | O_WRONLY, 0o644) }
+    #expect(descriptor >= 0)
+    #expect(write(descriptor, content, content.utf8.count) == content.utf8.count)
+    close(descriptor)
+  }
+
+  func make(_ names: String...) { for name in names { make(Array(name.utf8), name) } }
+
+  func snapshot() -> FileTree { FileTree(Array(root.utf8)) }
+  func path(_ name: String) -> String { "\(root)/\(name)" }
+  func exists(_ name: String) -> Bool {
+    var status = stat()
+    return lstat(path(name), &status) == 0
+  }
+}
+
+func withPath<R>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> R) -> R {
+  (path + [0]).withUnsafeBufferPointer {
+    $0.withMemoryRebound(to: CChar.self) { body($0.baseAddress!) }
+  }
+}
+
+/// The names in a folder, by readdir.
+func namesByReaddir(_ path: [UInt8]) -> [[UInt8]] {
+  guard let stream = withPath(path, { opendir($0) }) else { return [] }
+  defer { closedir(stream) }
+  var names: [[UInt8]] = []
+  while let entry = readdir(stream) {
+    let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
+    let name = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
+    let bytes = UnsafeRawBufferPointer(start: name, count: strlen(name))
+    if !bytes.elementsEqual([46]), !bytes.elementsEqual([46, 46]) { names.append(Array(bytes)) }
+  }
+  return names
+}
+
+/// All that is in a tree, as lstat says.
+struct FileTree: Equatable, CustomStringConvertible {
+  struct Entry: Equatable {
+    var inode: UInt64
+    var mode: UInt32
+    var size: Int
+    /// Not compared for folders: what comes and goes in them changes it.
+    var modified: [Int]
+
+    var kind: UInt32 { mode & S_IFMT }
+
+    static func == (left: Entry, right: Entry) -> Bool {
+      left.inode == right.inode && left.mode == right.mode
+        && (left.kind == S_IFDIR || (left.size == right.size && left.modified == right.modified))
+    }
+  }
+
+  var entries: [[UInt8]: Entry] = [:]
+
+  init(_ root: [UInt8]) { add(root, below: []) }
+
+  private mutating func add(_ folder: [UInt8], below prefix: [UInt8]) {
+    for name in namesByReaddir(folder) {
+      var status = stat()
+      let path = folder + [47] + name
+      guard withPath(path, { lstat($0, &status) }) == 0 else { continue }
+      entries[prefix + name] = Entry(
+        inode: UInt64(status.st_ino), mode: status.st_mode, size: Int(status.st_size),
+        modified: [status.st_mtim.tv_sec, status.st_mtim.tv_nsec])
+      if status.st_mode & S_IFMT == S_IFDIR { add(path, below: prefix + name + [47]) }
+    }
+  }
+
+  var description: String {
+    entries.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
+      "\(String(decoding: $0.key, as: UTF8.self)): \($0.value.inode) \(String($0.value.mode, radix: 8)) \($0.value.modified)"
+    }.joined(separator: "\n")
+  }
+
+  subscript(path: String) -> Entry? { entries[Array(path.utf8)] }
+}
