@@ -14,29 +14,35 @@ import Testing
     }
   }
 
-  /// Runs every `$ tabella …` of a document; `…` in the output shown stands for anything in a string.
+  /// Runs every `$ tabella …` of a document, in a folder of its own behind `$ cd "$(mktemp -d)"`; `…` in the output shown stands for anything in a string.
   @Test(arguments: [
     "README.md", "docs/cookbook.md", "docs/shaping.md", "docs/providers/text.md",
-    "docs/providers/directory.md",
+    "docs/providers/directory.md", "docs/providers/csv.md",
   ])
   func documentsShowRealOutput(_ document: String) throws {
     let sessions = Self.blocks("console", in: try Self.text(document))
     #expect(!sessions.isEmpty)
     var commands = 0
     for session in sessions {
+      var scratch: TemporaryFolder?
       for part in ("\n" + session).components(separatedBy: "\n$ ").dropFirst() {
         let lines = part.components(separatedBy: "\n")
-        let expected = lines.dropFirst().joined(separator: "\n")
+        let expected = lines.dropFirst().map { $0 + "\n" }.joined()
+        if lines[0] == "cd \"$(mktemp -d)\"" {
+          scratch = try TemporaryFolder()
+          continue
+        }
         let result = try run(
           "/bin/sh", ["-c", lines[0]],
           environment: [
             "PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
-          ], directory: packageFolder)
+            "XDG_STATE_HOME": scratch?.path ?? "", "XDG_DATA_HOME": scratch?.path ?? "",
+          ], directory: scratch?.path ?? packageFolder)
         #expect(result.status == 0 && result.errors.isEmpty, "\(lines[0]): \(result.errors)")
         let pattern = NSRegularExpression.escapedPattern(for: expected)
           .replacingOccurrences(of: "\"…\"", with: "\"[^\"]*\"")
         #expect(
-          result.text.range(of: "^\(pattern)\n$", options: .regularExpression) != nil,
+          result.text.range(of: "^\(pattern)$", options: .regularExpression) != nil,
           "\(lines[0]) printed \(result.text)")
         commands += 1
       }
