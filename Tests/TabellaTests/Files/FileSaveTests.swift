@@ -368,5 +368,5 @@ import Testing
 }
 
 extension Array where Element == UInt32 {
-  fileprivate var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+  fileprivate var bytes: [UInt8] { withUnsafeBytes { [UInt8]($0) } }
 }
