@@ -1,0 +1,72 @@
+"""Tests/Faults/run [--count full|tenth] [--seed N] [--tabella PATH] [--only LABEL] [--keep] [--write] [NAME…]
+
+NAME is planted or a sweep: kill random-kills signals errors full-disk power-cut writers races temporaries.
+Without a name, all. docs/faults.md says what each shows."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+import planted
+from sweep import Settings
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def on_a_disk(folder):
+    """Whether this directory is on a disk: what lies in memory shows neither syncs nor their cost."""
+    best = ("", "")
+    with open("/proc/self/mountinfo") as stream:
+        for line in stream:
+            fields = line.split()
+            place, kind = fields[4], fields[fields.index("-") + 1]
+            if (folder + "/").startswith(place.rstrip("/") + "/") and len(place) >= len(best[0]):
+                best = (place, kind)
+    return best[1] not in ("tmpfs", "ramfs")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="Tests/Faults/run", usage=__doc__, add_help=False)
+    parser.add_argument("--help", action="help")
+    parser.add_argument("--count", choices=["full", "tenth"], default="tenth")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tabella", default=str(ROOT / ".build/release/tabella"))
+    parser.add_argument("--only")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    known = ["planted", *planted.SWEEPS]
+    for name in options.names:
+        if name not in known:
+            parser.error(f"{name} is none of {' '.join(known)}")
+    names = options.names or known
+
+    folder = tempfile.mkdtemp(prefix="tabella-faults-", dir=os.environ.get("TABELLA_FAULTS_FOLDER", "/var/tmp"))
+    if not on_a_disk(folder):
+        print(f"NOTE: {folder} is in memory; TABELLA_FAULTS_FOLDER names a directory on a disk", flush=True)
+    began = time.monotonic()
+    passed = True
+    try:
+        share = 1.0 if options.count == "full" else 0.1
+        settings = Settings(folder, options.seed, share, options.only, options.keep)
+        if "planted" in names:
+            savers = os.path.join(folder, "savers")
+            os.mkdir(savers)
+            # All of it in every run: the harness itself is what is tested.
+            passed &= planted.planted(Settings(folder, options.seed), savers)
+    finally:
+        if options.keep:
+            print(f"kept: {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"faults: {'passed' if passed else 'FAILED'} in {time.monotonic() - began:.0f} s", flush=True)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
