@@ -1,6 +1,7 @@
 """A command that changes a user's files, what it starts from and what it must come to."""
 
 import dataclasses
+import json
 import os
 import signal
 import subprocess
@@ -29,7 +30,9 @@ class Case:
     what (None: away). `follow` is the command that must work afterwards, whatever happened.
 
     `extra` is what may be there too while nothing is changed yet: a backup. `in_place` says that the
-    weaker promise is meant: old, or new, or a backup with the old bytes, which the next run announces."""
+    weaker promise is meant: old, or new, or the old bytes are kept where the next run says.
+
+    A word `id-of:NAME` in a command stands for the id of the row of the directory user/ with that name."""
 
     name: str
     program: str
@@ -80,9 +83,17 @@ class Case:
         return after
 
     def arguments(self, root, command=None):
-        return [self.program] + [
-            word.replace("@/", root + "/") for word in (self.command if command is None else command)
-        ]
+        words = self.command if command is None else command
+        return [self.program, *(self.id_of(word, root) if word.startswith("id-of:") else word.replace("@/", root + "/") for word in words)]
+
+    def id_of(self, word, root):
+        name = word.removeprefix("id-of:")
+        listed = execute([self.program, "show", f"{root}/user", "--json"], self.environment(root), root)
+        for row in json.loads(listed.out)["sections"][0]["rows"]:
+            if row["cells"][0] == name:
+                return f"id:{row['id']}"
+        # What is gone has no id; the command is to say so.
+        return "id:none"
 
     def environment(self, root):
         return {
@@ -101,20 +112,30 @@ class Case:
             [*wrapper, *self.arguments(root, command)], self.environment(root), root, timeout, **more
         )
 
-    def judge(self, have, old, new):
-        """"old", "new", "backup" (in place only), or what is wrong."""
+    def judge(self, tree, old, new):
+        """"old", "new", "backup" (in place only), or what is wrong with all that there is."""
+        have = trees.users_data(tree)
         if have == new:
             return "new"
-        if have == old:
+        if have == old or (self.extra and have == {**old, **self.extra}):
             return "old"
-        if self.extra and have == {**old, **self.extra}:
-            return "old"
-        if self.in_place:
-            rest = {path: entry for path, entry in have.items() if path != self.target}
-            spare = [path for path in rest if path not in old and rest[path].data == old[self.target].data]
-            if spare:
+        if self.in_place and kept_bytes(tree, old[self.target].data):
+            names = {self.target, *self.hard_links}
+            if all(have.get(path) == entry for path, entry in old.items() if path not in names):
                 return "backup"
         return f"torn: {trees.difference(have, old)} (from old); {trees.difference(have, new)} (from new)"
+
+
+def kept_bytes(tree, data=None):
+    """The files in which an interrupted save in place has left the old bytes."""
+    return [
+        path
+        for path, entry in tree.items()
+        if path.startswith("state/tabella/in-place/")
+        and not trees.is_leftover(path)
+        and entry.kind == "file"
+        and (data is None or entry.data == data)
+    ]
 
 
 @dataclasses.dataclass

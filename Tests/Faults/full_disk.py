@@ -7,6 +7,7 @@ import re
 import resource
 import subprocess
 
+import errors
 import tree as trees
 from sweep import Sweep
 
@@ -89,7 +90,7 @@ def on_small_disk(case, root, where, size, inodes):
 
 def judge(sweep, case, reference, outcome, root, label):
     tree = trees.read_tree(root)
-    verdict = case.judge(trees.users_data(tree), reference.old, reference.new)
+    verdict = case.judge(tree, reference.old, reference.new)
     text = f"status {outcome.status}: {outcome.message!r}"
     if outcome.hung:
         sweep.fail("hang", label, "did not end")
@@ -97,7 +98,7 @@ def judge(sweep, case, reference, outcome, root, label):
         sweep.fail("torn", label, f"{text}: {verdict}")
     elif outcome.status == 0 and verdict == "old":
         sweep.fail("false success", label, text)
-    elif outcome.status != 0 and verdict == "new" and not re.search("was saved, but|was done, but", outcome.message):
+    elif outcome.status != 0 and verdict == "new" and not errors.DONE_NONETHELESS.search(outcome.message):
         sweep.fail("says nothing changed", label, text)
     elif outcome.status not in (0, 1, 4):
         sweep.fail("status", label, text)

@@ -11,7 +11,15 @@ import sys
 import tempfile
 import time
 
+import commands
+import errors
+import full_disk
+import kills
 import planted
+import power_cut
+import races
+import temporaries
+import writers
 from sweep import Settings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -27,6 +35,33 @@ def on_a_disk(folder):
             if (folder + "/").startswith(place.rstrip("/") + "/") and len(place) >= len(best[0]):
                 best = (place, kind)
     return best[1] not in ("tmpfs", "ramfs")
+
+
+def run_sweep(name, settings, tabella):
+    """One sweep over tabella's commands. The numbers are those of a full run."""
+    files, directories = commands.files(tabella), commands.directories(tabella)
+    if name == "kill":
+        return kills.kill_sweep(settings, files + directories, 100_000)
+    if name == "random-kills":
+        return kills.random_sweep(settings, commands.big(tabella), 1000)
+    if name == "signals":
+        return kills.signal_sweep(settings, files + directories, 500)
+    if name == "errors":
+        return errors.error_sweep(settings, files + directories, 6000)
+    if name == "full-disk":
+        return full_disk.full_disk_sweep(settings, [commands.large(tabella)], 200)
+    if name == "power-cut":
+        return power_cut.power_cut_sweep(settings, files + directories, 10_000, 100)
+    if name == "writers":
+        return writers.writer_sweep(settings, commands.adder(tabella), 10_000)
+    if name == "races":
+        some = [case for case in files if case.name in RACED]
+        return races.race_sweep(settings, some, 2000)
+    return temporaries.temporary_sweep(settings, files)
+
+
+# In place is not among them: what is written over cannot be taken back.
+RACED = {"csv set", "csv insert", "csv undo", "csv set --backup", "csv set through a link", "text set"}
 
 
 def main():
@@ -59,6 +94,11 @@ def main():
             os.mkdir(savers)
             # All of it in every run: the harness itself is what is tested.
             passed &= planted.planted(Settings(folder, options.seed), savers)
+        for name in names:
+            if name != "planted":
+                sweep = run_sweep(name, settings, options.tabella)
+                sweep.report()
+                passed &= sweep.passed
     finally:
         if options.keep:
             print(f"kept: {folder}")

@@ -32,7 +32,7 @@ MISTAKES = [
     ("BAD_NO_FINGERPRINT", "does not look whether the file changed", "races", "overwritten", "changed in place"),
     ("BAD_BLIND_RENAME", "looks, then renames over whatever is there", "races", "overwritten", "replaced by rename"),
     ("BAD_FOLLOWS_LINK", "follows a link that was put there meanwhile", "races", "overwritten", "replaced by a link"),
-    ("BAD_NO_FINGERPRINT", "does not look, with other writers", "writers", "lost", ""),
+    ("BAD_NO_CHECKS", "neither locks nor looks", "writers", "lost", ""),
     ("BAD_PREDICTABLE", "has a temporary name that can be known", "temporaries", "overwritten", ""),
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ import itertools
 import math
 
 import disk_model
+import kills
 import trace
 import tree as trees
 from sweep import Sweep
@@ -68,14 +69,14 @@ def power_cut_sweep(settings, all_cases, samples, real):
                     continue
                 verdict = seen[key] = check(sweep, case, reference, state, claimed, kept, disk, end, way)
         sweep.figures["states"] += len(seen)
-        whole = [(state, verdict) for (_, state), verdict in seen.items() if verdict in ("old", "new")]
+        whole = [(state, verdict) for (_, state), verdict in seen.items() if verdict != "wrong"]
         for _, verdict in whole:
             sweep.count(verdict)
         wanted = min(len(whole), settings.count(real, 3))
         for state, verdict in generator.sample(sorted(whole, key=lambda pair: sorted(pair[0])), wanted):
             trees.write_tree(dict(state), root)
             sweep.count("states on a disk")
-            sweep.next_run_works(case, reference, verdict, root, label, [])
+            kills.next_run(sweep, case, reference, verdict, root, label, [])
 
     known = [(case.name, case, reference) for case, reference in sweep.references(all_cases)]
     sweep.each(known, body)
@@ -88,7 +89,7 @@ def is_receipt(path, entry):
 
 
 def check(sweep, case, reference, state, claimed, kept, disk, end, way):
-    verdict = case.judge(trees.users_data(state), reference.old, reference.new)
+    verdict = case.judge(state, reference.old, reference.new)
     lost = {event: fate for event, fate in way.items() if fate != "done"}
     story = "; ".join(f"{event.text} is {fate}" for event, fate in list(lost.items())[:6]) or "nothing is lost"
     last = disk.events[end - 1].text if end else "the start"

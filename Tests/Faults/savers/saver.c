@@ -10,9 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#ifdef BAD_NO_CHECKS
+#define BAD_NO_FINGERPRINT
+#endif
 
 static const char *file_name;
 
@@ -173,6 +178,11 @@ int main(int count, char **arguments) {
   struct stat before;
   if (in < 0 || fstat(in, &before) < 0) fail(1, "cannot be opened");
   if (!S_ISREG(before.st_mode) || before.st_nlink > 1) fail(4, "is no file of one name");
+  /* Between savers alike. Without it one of three could take back its exchange after another had saved on
+     it: the new file is locked too, before it has a name. */
+#ifndef BAD_NO_CHECKS
+  if (flock(in, LOCK_EX | LOCK_NB) < 0) fail(5, "is being saved by another process");
+#endif
   off_t length = strtoll(arguments[3], NULL, 10);
   off_t offset = strcmp(arguments[2], "end") ? strtoll(arguments[2], NULL, 10) : before.st_size;
   if (offset + length > before.st_size) fail(4, "is shorter");
@@ -189,6 +199,7 @@ int main(int count, char **arguments) {
 #else
   int out = make_temporary();
   if (out < 0) fail(1, "cannot be written beside");
+  flock(out, LOCK_EX | LOCK_NB);
   fill(in, before.st_size, offset, length, text, out);
 #ifndef BAD_FORGETS_MODE
   if (fchmod(out, before.st_mode & 07777) < 0) give_up(1, "its mode cannot be kept");
