@@ -41,7 +41,7 @@ def run_sweep(name, settings, tabella):
     """One sweep over tabella's commands. The numbers are those of a full run."""
     files, directories = commands.files(tabella), commands.directories(tabella)
     if name == "kill":
-        return kills.kill_sweep(settings, files + directories, 100_000)
+        return kills.kill_sweep(settings, files + directories, 4000)
     if name == "random-kills":
         return kills.random_sweep(settings, commands.big(tabella), 1000)
     if name == "signals":
@@ -62,6 +62,29 @@ def run_sweep(name, settings, tabella):
 
 # In place is not among them: what is written over cannot be taken back.
 RACED = {"csv set", "csv insert", "csv undo", "csv set --backup", "csv set through a link", "text set"}
+
+
+def write_figures(options, sweeps, passed, caught):
+    """Puts the figures of this run into docs/faults.md."""
+    system = os.uname()
+    lines = [
+        f"`Tests/Faults/run --count {options.count} --seed {options.seed}` on Linux {system.release}, {system.machine}: "
+        f"all {'passed' if passed else 'DID NOT PASS'}; {caught} of {len(planted.MISTAKES)} planted mistakes caught.",
+        "",
+        "| sweep | points | old | new | torn | false success | hung | seconds |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for sweep in sweeps:
+        cells = [f"{sweep.figures[key]:,}" for key in ["points", "old", "new", "torn", "false success", "hang"]]
+        lines.append(f"| {sweep.name} | {' | '.join(cells)} | {sweep.seconds:.0f} |")
+    page = ROOT / "docs/faults.md"
+    before, mark, rest = page.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    page.write_text(before + mark + "\n" + "\n".join(lines) + "\n" + end + after)
+
+
+BEGIN = "<!-- figures: written by Tests/Faults/run --count full --write -->"
+END = "<!-- end of figures -->"
 
 
 def main():
@@ -86,6 +109,7 @@ def main():
         print(f"NOTE: {folder} is in memory; TABELLA_FAULTS_FOLDER names a directory on a disk", flush=True)
     began = time.monotonic()
     passed = True
+    sweeps = []
     try:
         share = 1.0 if options.count == "full" else 0.1
         settings = Settings(folder, options.seed, share, options.only, options.keep)
@@ -93,12 +117,17 @@ def main():
             savers = os.path.join(folder, "savers")
             os.mkdir(savers)
             # All of it in every run: the harness itself is what is tested.
-            passed &= planted.planted(Settings(folder, options.seed), savers)
+            passed, caught = planted.planted(Settings(folder, options.seed), savers)
+        elif options.write:
+            parser.error("--write wants the planted mistakes too")
         for name in names:
             if name != "planted":
                 sweep = run_sweep(name, settings, options.tabella)
                 sweep.report()
-                passed &= sweep.passed
+                passed &= sweep.passed and not sweep.not_run
+                sweeps.append(sweep)
+        if options.write:
+            write_figures(options, sweeps, passed, caught)
     finally:
         if options.keep:
             print(f"kept: {folder}")

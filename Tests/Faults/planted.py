@@ -149,7 +149,7 @@ SWEEPS = ["kill", "random-kills", "signals", "errors", "full-disk", "power-cut",
 
 
 def planted(settings, folder):
-    """Returns the lines of a report, and whether all is as it must be."""
+    """Prints a line for each. Returns whether all is as it must be, and how many mistakes were caught."""
     good = build(folder)
     passed = True
     for name in SWEEPS:
@@ -173,4 +173,4 @@ def planted(settings, folder):
             print(f"  NOT CAUGHT by {name}: a saver that {words}: {sweep.line()}", flush=True)
             passed = False
     print(f"planted: the good saver {'passes' if good_passes else 'FAILS'}; {caught} of {len(MISTAKES)} mistakes caught")
-    return passed
+    return passed, caught

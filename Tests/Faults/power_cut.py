@@ -29,11 +29,11 @@ def recorded(case, root):
     return disk
 
 
-def choices(disk, end, budget, generator):
+def choices(disk, end, exhaustive, budget, generator):
     """What may have become of what is pending after `end` events: all of it, or `budget` at random."""
     pending = disk.pending(end)
     ways = [event.choices for event in pending]
-    if math.prod(map(len, ways)) <= EXHAUSTIVE:
+    if math.prod(map(len, ways)) <= exhaustive:
         return [dict(zip(pending, way)) for way in itertools.product(*ways)]
     # Few losses are as telling as many: the share that is lost varies.
     picked = [{}]
@@ -56,12 +56,13 @@ def power_cut_sweep(settings, all_cases, samples, real):
         generator = settings.random("power-cut", case.name)
         disk = recorded(case, root)
         kept = {path: entry for path, entry in trees.read_tree(root).items() if is_receipt(path, entry)}
+        exhaustive = settings.count(EXHAUSTIVE)
         budget = max(1, settings.count(samples) // max(1, len(disk.events)))
         seen = {}
         claimed = False
         for end in range(len(disk.events) + 1):
             claimed = claimed or (end > 0 and disk.events[end - 1].kind == "claim")
-            for way in choices(disk, end, budget, generator):
+            for way in choices(disk, end, exhaustive, budget, generator):
                 state = disk.state(end, way)
                 sweep.count("points")
                 key = (claimed, frozenset(state.items()))

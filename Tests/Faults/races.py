@@ -12,16 +12,18 @@ import time
 import errors
 import trace
 import tree as trees
-from case import TIMEOUT, Outcome
+from case import Outcome
 from sweep import Sweep
 
+# How long a run takes at most; it has little to do.
+PATIENCE = 20
 MARK = b"ANOTHER PROGRAM WAS HERE"
 
 
 def in_place(path):
     """The same number of bytes: only the times tell."""
     with open(path, "r+b") as stream:
-        stream.seek(7)
+        stream.seek(os.path.getsize(path) * 2 // 3)
         stream.write(MARK)
 
 
@@ -40,7 +42,7 @@ def rename_over(path):
         data = stream.read()
     other = os.path.join(os.path.dirname(path), "others-new")
     with open(other, "wb") as stream:
-        stream.write(MARK + b"\n" + data)
+        stream.write(data + MARK + b"\n")
     os.chmod(other, 0o644)
     os.rename(other, path)
 
@@ -90,7 +92,7 @@ def stopped_run(case, root, name, ordinal, act):
         start_new_session=True,
     )
     stopped = None
-    end = time.monotonic() + TIMEOUT
+    end = time.monotonic() + PATIENCE
     while stopped is None and process.poll() is None and time.monotonic() < end:
         time.sleep(0.002)
         try:
@@ -103,7 +105,7 @@ def stopped_run(case, root, name, ordinal, act):
         act()
         os.kill(stopped, signal.SIGCONT)
     try:
-        out, err = process.communicate(timeout=TIMEOUT)
+        out, err = process.communicate(timeout=PATIENCE)
         outcome = Outcome(process.returncode, out, err, False)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
@@ -169,7 +171,7 @@ def allowed_ends(case, act, root):
     act(path)
     ends["theirs"] = (trees.users_data(trees.read_tree(root)), False)
     # What opens the FIFO must not wait for a writer.
-    if case.run(root, timeout=10).status == 0:
+    if case.run(root, timeout=3).status == 0:
         ends["ours on theirs"] = (trees.users_data(trees.read_tree(root)), True)
     with_victim(case, root)
     assert case.run(root).status == 0

@@ -64,7 +64,10 @@ class Sweep:
     def references(self, all_cases):
         """The cases that do what they should when left alone, each with what that is."""
         known = []
+        only = self.settings.only
         for each in all_cases:
+            if only and only not in each.name and each.name not in only:
+                continue
             try:
                 known.append((each, cases.reference(each, self.settings.root())))
             except AssertionError as error:
@@ -124,15 +127,22 @@ class Sweep:
         words += [f"0 {word}" for word in bad]
         return f"{self.name}: {', '.join(words)} ({self.seconds:.0f} s)"
 
-    def report(self, most=8):
+    def report(self, most=5):
+        """Prints what came of it, and of each kind of wrong some."""
         print(self.line(), flush=True)
         for reason in self.not_run:
             print(f"  NOT RUN: {reason}", flush=True)
-        for kind, label, text, command in self.failures[:most]:
+        printed = collections.Counter()
+        for kind, label, text, command in self.failures:
+            printed[kind] += 1
+            if printed[kind] > most:
+                continue
             print(f"  WRONG ({kind}): {label}\n    {text}", flush=True)
             if command:
                 print(f"    {command}")
-            print(f"    again: Tests/Faults/run {self.name} --only {shlex.quote(label)} --seed {self.settings.seed} --keep")
-        if len(self.failures) > most:
-            print(f"  … and {len(self.failures) - most} more")
+            again = ["Tests/Faults/run", self.name, "--only", label, "--seed", str(self.settings.seed), "--keep"]
+            print(f"    again: {shlex.join(again)}")
+        for kind, count in printed.items():
+            if count > most:
+                print(f"  … and {count - most} more: {kind}")
         sys.stdout.flush()
