@@ -113,17 +113,25 @@ class Case:
         )
 
     def judge(self, tree, old, new):
-        """"old", "new", "backup" (in place only), or what is wrong with all that there is."""
+        """What has become of all that there was: "old", "new", or what is wrong with it. "new without
+        backup": an interruption came between the two, the old bytes are in a leftover. "half, old kept":
+        a save in place was cut short."""
         have = trees.users_data(tree)
         if have == new:
             return "new"
         if have == old or (self.extra and have == {**old, **self.extra}):
             return "old"
+        spare = [tree[path].data for path in trees.leftovers(tree)]
+        if self.extra and {**have, **self.extra} == new and old[self.target].data in spare:
+            return "new without backup"
         if self.in_place and kept_bytes(tree, old[self.target].data):
             names = {self.target, *self.hard_links}
             if all(have.get(path) == entry for path, entry in old.items() if path not in names):
-                return "backup"
+                return "half, old kept"
         return f"torn: {trees.difference(have, old)} (from old); {trees.difference(have, new)} (from new)"
+
+
+VERDICTS = {"old", "new", "new without backup", "half, old kept"}
 
 
 def kept_bytes(tree, data=None):
@@ -185,7 +193,7 @@ class Reference(NamedTuple):
     state: dict  # below state/, after the command
 
     def following(self, verdict):
-        return self.next_new if verdict == "new" else self.next_old
+        return self.next_new if verdict.startswith("new") else self.next_old
 
 
 def reference(case, root):

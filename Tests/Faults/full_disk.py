@@ -9,6 +9,7 @@ import subprocess
 
 import errors
 import tree as trees
+from case import VERDICTS
 from sweep import Sweep
 
 PAGE = 4096
@@ -22,8 +23,13 @@ def can_mount(folder):
         return False
     mounted = subprocess.run(["mount", "-t", "tmpfs", "none", place], capture_output=True).returncode == 0
     if mounted:
-        subprocess.run(["umount", place], check=True)
+        unmount(place)
     return mounted
+
+
+def unmount(place):
+    # Lazily: a process that another thread is starting may have a file of it open for a moment.
+    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def full_disk_sweep(settings, all_cases, full):
@@ -67,9 +73,9 @@ def full_disk_sweep(settings, all_cases, full):
             outcome = case.run(root)
             judge(sweep, case, reference, outcome, root, label)
         finally:
-            subprocess.run(["umount", os.path.join(root, where)], check=True)
+            unmount(os.path.join(root, where))
 
-    sweep.each(points, body)
+    sweep.each(sweep.chosen(points), body)
     return sweep.finish()
 
 
@@ -94,7 +100,7 @@ def judge(sweep, case, reference, outcome, root, label):
     text = f"status {outcome.status}: {outcome.message!r}"
     if outcome.hung:
         sweep.fail("hang", label, "did not end")
-    elif verdict not in ("old", "new"):
+    elif verdict not in VERDICTS:
         sweep.fail("torn", label, f"{text}: {verdict}")
     elif outcome.status == 0 and verdict == "old":
         sweep.fail("false success", label, text)

@@ -27,7 +27,7 @@ def judge(sweep, case, reference, outcome, root, label, arguments):
         sweep.fail("hang", label, "did not end", arguments)
         return None
     verdict = case.judge(tree, reference.old, reference.new)
-    if verdict not in ("old", "new", "backup"):
+    if verdict not in cases.VERDICTS:
         sweep.fail("torn", label, f"status {outcome.status}: {verdict}", arguments)
         return None
     if outcome.status == 0 and verdict != "new":

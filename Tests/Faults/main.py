@@ -117,7 +117,7 @@ def main():
             savers = os.path.join(folder, "savers")
             os.mkdir(savers)
             # All of it in every run: the harness itself is what is tested.
-            passed, caught = planted.planted(Settings(folder, options.seed), savers)
+            passed, caught = planted.planted(Settings(savers, options.seed), savers)
         elif options.write:
             parser.error("--write wants the planted mistakes too")
         for name in names:

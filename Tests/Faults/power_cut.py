@@ -6,7 +6,9 @@ Some of the states are made on a real disk, and the next run must work there."""
 
 import itertools
 import math
+import os
 
+import case as cases
 import disk_model
 import kills
 import trace
@@ -75,13 +77,26 @@ def power_cut_sweep(settings, all_cases, samples, real):
             sweep.count(verdict)
         wanted = min(len(whole), settings.count(real, 3))
         for state, verdict in generator.sample(sorted(whole, key=lambda pair: sorted(pair[0])), wanted):
-            trees.write_tree(dict(state), root)
+            put(case, dict(state), root)
             sweep.count("states on a disk")
             kills.next_run(sweep, case, reference, verdict, root, label, [])
 
     known = [(case.name, case, reference) for case, reference in sweep.references(all_cases)]
     sweep.each(known, body)
     return sweep.finish()
+
+
+def put(case, state, root):
+    """Makes a state on a disk, with what belongs to the inode of the file."""
+    trees.write_tree(state, root)
+    target = os.path.join(root, case.target)
+    for name in case.hard_links:
+        os.unlink(os.path.join(root, name))
+        os.link(target, os.path.join(root, name))
+    status = os.stat(target) if case.in_place else None
+    for path in cases.kept_bytes(state) if case.in_place else []:
+        folder = os.path.dirname(os.path.join(root, path))
+        os.rename(os.path.join(root, path), f"{folder}/{status.st_dev:x}-{status.st_ino:x}")
 
 
 def is_receipt(path, entry):
@@ -95,7 +110,7 @@ def check(sweep, case, reference, state, claimed, kept, disk, end, way):
     story = "; ".join(f"{event.text} is {fate}" for event, fate in list(lost.items())[:6]) or "nothing is lost"
     last = disk.events[end - 1].text if end else "the start"
     where = f"power cut after event {end}, {last}; {story}"
-    if verdict not in ("old", "new", "backup"):
+    if verdict not in cases.VERDICTS:
         sweep.fail("torn", case.name, f"{where}: {verdict}")
     elif claimed and verdict != "new":
         sweep.fail("false success", case.name, f"{where}: it was called done, but the user's files are {verdict}")

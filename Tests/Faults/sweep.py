@@ -76,10 +76,6 @@ class Sweep:
 
     def each(self, points, body):
         """Runs `body(point, root)` for all points, some at a time. A point has a label."""
-        only = self.settings.only
-        if only:
-            points = [point for point in points if only in point[0]]
-
         def one(point):
             try:
                 body(point, self.settings.root())
@@ -89,10 +85,16 @@ class Sweep:
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             collections.deque(pool.map(one, points), 0)
 
+    def chosen(self, points):
+        """Those that `--only` leaves."""
+        only = self.settings.only
+        return [point for point in points if not only or only in point[0]]
+
     def sample(self, points, full, *of):
-        """As many of the points as this run is to have: all of them with `--only`."""
+        """As many of the points as this run is to have."""
+        points = self.chosen(points)
         wanted = self.settings.count(full)
-        if self.settings.only or len(points) <= wanted:
+        if len(points) <= wanted:
             return points
         return self.settings.random(self.name, *of).sample(points, wanted)
 

@@ -28,7 +28,8 @@ def created(case, root, umask):
                 made[path.group(1)] = call
         elif call.name == "linkat" and "/proc/self/fd" in call.arguments:
             folder, name = re.search(r'<([^>]*)>, "([^"]*)", AT_', call.arguments).groups()
-            made[f"{folder}/{name}"] = call
+            if folder.startswith(root + "/user"):
+                made[f"{folder}/{name}"] = call
     return {path: call for path, call in made.items() if not os.path.exists(path)}
 
 
