@@ -102,7 +102,6 @@ def files(program):
             program, "set --in-place", [*set_words, "--in-place"], changed,
             hard_links={"user/twin.csv": DATA}, in_place=True, change={DATA: new, "user/twin.csv": new},
             follow=["set", data, "3", "name=next", "--in-place"],
-            undo=["undo", data, "--in-place"],
         ),
         csv_case(
             program, "set through a link", set_words, changed,

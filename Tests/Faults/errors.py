@@ -105,10 +105,12 @@ def error_sweep(settings, all_cases, full):
             return fail("leftover", f"leaves {trees.leftovers(tree)}")
         sweep.count(verdict, "status 0" if status == 0 else "refused" if verdict == "old" else "done but")
         if status == 0 and case.undo:
-            outcome_of_undo = case.run(root, case.undo)
+            undone = case.run(root, case.undo)
             have = trees.users_data(trees.read_tree(root))
-            if outcome_of_undo.status != 0 or have != reference.old:
-                fail("false success", f"undo: {outcome_of_undo.status}: {outcome_of_undo.message}")
+            have = {path: entry for path, entry in have.items() if path not in case.extra}
+            if undone.status != 0 or have != reference.old:
+                wrong = trees.difference(have, reference.old)
+                fail("false success", f"undo: {undone.status}: {undone.message!r}: {wrong}")
 
     sweep.each(chosen(sweep, points(sweep, all_cases), full), body)
     return sweep.finish()
