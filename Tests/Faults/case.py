@@ -162,6 +162,10 @@ class Adder(Case):
     row: Callable = None
 
 
+# What the commands run with, and what the model of the disk takes off from modes.
+UMASK = 0o022
+
+
 def execute(arguments, environment, folder, timeout=TIMEOUT, **more):
     process = subprocess.Popen(
         arguments,
@@ -171,7 +175,7 @@ def execute(arguments, environment, folder, timeout=TIMEOUT, **more):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        **more,
+        **{"umask": UMASK, **more},
     )
     try:
         out, err = process.communicate(timeout=timeout)

@@ -142,8 +142,8 @@ def directories(program):
         directory("insert", ["insert", "@/user", "end", "name=fig.txt"], {"user/fig.txt": file(b"")}),
         directory("delete", remove, {"user/pear.txt": None, "trash pear.txt": pear}),
         directory("delete for good", [*remove, "-o", "permanent=true"], {"user/pear.txt": None}, undo=None),
-        directory("undo of set name", ["undo", "@/user"], {}, before=[rename], undo=None),
-        directory("undo of delete", ["undo", "@/user"], {}, before=[remove], undo=None),
+        directory("undo of set name", ["undo", "@/user"], {"user/quince.txt": None, "user/pear.txt": pear}, before=[rename], undo=None),
+        directory("undo of delete", ["undo", "@/user"], {"trash pear.txt": None, "user/pear.txt": pear}, before=[remove], undo=None),
     ]
 
 

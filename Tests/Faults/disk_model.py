@@ -9,6 +9,7 @@ import os
 import re
 
 import trace
+from case import UMASK
 from tree import Entry
 
 SECTOR = 512
@@ -148,9 +149,8 @@ class Disk:
             if where is None or where.kind != "directory":
                 return None
             if part == "..":
+                # Out of the root nothing is followed.
                 where = trail.pop() if trail else None
-                if where is None:
-                    raise NotModelled(f"a way out of the root: {path}")
                 continue
             node = where.entries.get(part)
             if node is not None and node.kind == "link" and (follow or not last):
@@ -160,7 +160,7 @@ class Disk:
                 return (where, part, node)
             trail.append(where)
             where = node
-        return (None, "", where)
+        return (None, "", where) if where else None
 
     def find(self, thread, word_at, word_path, follow=True):
         path = text_of(word_path)
@@ -252,10 +252,10 @@ class Disk:
                 return None
             folder, last, node = found
             if "O_TMPFILE" in flags:
-                node = Node("file", b"", int(arguments[-1].rstrip("})"), 8))
+                node = Node("file", b"", int(arguments[-1].rstrip("})"), 8) & ~UMASK)
             elif node is None:
                 mode = re.search(r"\b0[0-7]+\b", " ".join(arguments[2:] if name != "openat" else arguments[3:]))
-                node = Node("file", b"", int(mode.group(), 8) if mode else 0o644)
+                node = Node("file", b"", (int(mode.group(), 8) if mode else 0o666) & ~UMASK)
                 self.add("entries", call, changes=[(folder, last, node)])
             elif "O_TRUNC" in flags and node.data:
                 self.resize(call, node, 0)
@@ -324,7 +324,7 @@ class Disk:
             at, path, mode = ("AT_FDCWD", *arguments) if name == "mkdir" else arguments
             found = self.find(thread, at, path)
             if found:
-                self.add("entries", call, changes=[(found[0], found[1], Node("directory", b"", int(mode, 8)))])
+                self.add("entries", call, changes=[(found[0], found[1], Node("directory", b"", int(mode, 8) & ~UMASK))])
         elif name == "mmap" and "MAP_SHARED" in arguments[3] and "PROT_WRITE" in arguments[2]:
             if opened(arguments[4]):
                 raise NotModelled("a file written through memory")

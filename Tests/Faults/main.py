@@ -7,6 +7,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ import planted
 import power_cut
 import races
 import temporaries
+import tree as trees
 import writers
 from sweep import Settings
 
@@ -107,6 +109,8 @@ def main():
     folder = tempfile.mkdtemp(prefix="tabella-faults-", dir=os.environ.get("TABELLA_FAULTS_FOLDER", "/var/tmp"))
     if not on_a_disk(folder):
         print(f"NOTE: {folder} is in memory; TABELLA_FAULTS_FOLDER names a directory on a disk", flush=True)
+    # So that the folder goes when a time limit ends the run.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began = time.monotonic()
     passed = True
     sweeps = []
@@ -129,6 +133,10 @@ def main():
         if options.write:
             write_figures(options, sweeps, passed, caught)
     finally:
+        # What a trash outside of the folder has got from it goes with it.
+        for root in os.scandir(folder):
+            if root.is_dir() and not options.keep:
+                trees.clear(root.path)
         if options.keep:
             print(f"kept: {folder}")
         else:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+import urllib.parse
 from typing import NamedTuple
 
 # A saver may leave a temporary file behind when it is killed: under a name that says what it is.
@@ -42,7 +43,32 @@ def read_tree(root):
                 tree[path] = Entry("fifo", b"", mode)
 
     visit(root, "")
+    for name, info, content in trash_at_the_top(root):
+        with open(info, "rb") as stream:
+            tree[f"data/Trash/info/{name}.trashinfo"] = file(stream.read())
+        with open(content, "rb") as stream:
+            tree[f"data/Trash/files/{name}"] = file(stream.read(), stat.S_IMODE(os.stat(content).st_mode))
     return tree
+
+
+def trash_at_the_top(root):
+    """Where the trash of the data folder cannot be used, that at the top of the file system is: the names
+    there that came from `root`, each with its note and the file."""
+    top = root
+    while top != "/" and os.stat(os.path.dirname(top)).st_dev == os.stat(top).st_dev:
+        top = os.path.dirname(top)
+    trash = os.path.join(top, f".Trash-{os.geteuid()}")
+    found = []
+    for note in os.listdir(f"{trash}/info") if os.path.isdir(f"{trash}/info") else []:
+        info, name = f"{trash}/info/{note}", note.removesuffix(".trashinfo")
+        try:
+            with open(info) as stream:
+                origin = urllib.parse.unquote(stream.read().partition("Path=")[2].partition("\n")[0])
+        except FileNotFoundError:
+            continue
+        if os.path.join(top, origin).startswith(root + "/") and os.path.isfile(f"{trash}/files/{name}"):
+            found.append((name, info, f"{trash}/files/{name}"))
+    return found
 
 
 def write_tree(tree, root):
@@ -66,6 +92,9 @@ def write_tree(tree, root):
 def clear(root):
     """Makes `root` an empty directory."""
     os.makedirs(root, exist_ok=True)
+    for _, info, content in trash_at_the_top(root):
+        os.unlink(content)
+        os.unlink(info)
     for item in os.scandir(root):
         if item.is_dir(follow_symlinks=False):
             shutil.rmtree(item.path)
