@@ -6,8 +6,8 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint widths fuzz formats examples bench bench-peers manual install \
-  environment
+.PHONY: build test check format lint widths fuzz formats faults examples bench bench-peers manual \
+  install environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -31,6 +31,9 @@ fuzz:             ## CASES generated CSV files against Python's csv module, from
 
 formats: build    ## reads what tabella writes with jq, Python, a Markdown renderer, pyarrow
 	Tests/Formats/run
+
+faults: build     ## kills, errors, full disks, power cuts, races: all of them, about half an hour
+	Tests/Faults/run --count full --seed $(SEED) $(if $(WRITE),--write)
 
 examples: build   ## builds and runs the examples and compares their output
 	Examples/run

@@ -1,0 +1,150 @@
+"""What all sweeps share: the points, the pool of workers, what is counted and what is wrong."""
+
+import collections
+import concurrent.futures
+import itertools
+import os
+import random
+import shlex
+import sys
+import threading
+import time
+
+import case as cases
+import tree as trees
+
+JOBS = 2
+
+
+class Settings:
+    """How much is run, and where."""
+
+    def __init__(self, folder, seed=1, share=1.0, only=None, keep=False):
+        self.folder, self.seed, self.share, self.only, self.keep = folder, seed, share, only, keep
+        self.local = threading.local()
+        self.numbers = itertools.count()
+
+    def random(self, *of):
+        return random.Random(f"{self.seed} {of}")
+
+    def root(self):
+        """The directory of this thread, always of one length."""
+        if not hasattr(self.local, "root"):
+            self.local.root = f"{self.folder}/{next(self.numbers):04}"
+            os.makedirs(self.local.root)
+        return self.local.root
+
+    def count(self, full, least=1):
+        return max(least, round(full * self.share))
+
+
+class Sweep:
+    """One kind of fault, put in at many points. Counts verdicts and keeps what went wrong."""
+
+    def __init__(self, name, settings):
+        self.name, self.settings = name, settings
+        self.figures = collections.Counter()
+        self.failures = []
+        self.not_run = []
+        self.lock = threading.Lock()
+        self.began = time.monotonic()
+        self.seconds = 0.0
+
+    def count(self, *what):
+        with self.lock:
+            for word in what:
+                self.figures[word] += 1
+
+    def fail(self, kind, label, text, arguments=()):
+        """`kind` is counted: torn, false success, hang, …"""
+        with self.lock:
+            self.figures[kind] += 1
+            self.failures.append((kind, label, text, shlex.join(arguments)))
+
+    def references(self, all_cases):
+        """The cases that do what they should when left alone, each with what that is."""
+        known = []
+        only = self.settings.only
+        for each in all_cases:
+            if only and only not in each.name and each.name not in only:
+                continue
+            try:
+                known.append((each, cases.reference(each, self.settings.root())))
+            except AssertionError as error:
+                self.fail("not as it should be", each.name, str(error))
+        return known
+
+    def each(self, points, body):
+        """Runs `body(point, root)` for all points, some at a time. A point has a label."""
+        def one(point):
+            try:
+                body(point, self.settings.root())
+            except Exception as error:  # The harness's own mistake must not pass for a success.
+                self.fail("harness error", point[0], f"{type(error).__name__}: {error}")
+
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            collections.deque(pool.map(one, points), 0)
+
+    def chosen(self, points):
+        """Those that `--only` leaves."""
+        only = self.settings.only
+        return [point for point in points if not only or only in point[0]]
+
+    def sample(self, points, full, *of):
+        """As many of the points as this run is to have."""
+        points = self.chosen(points)
+        wanted = self.settings.count(full)
+        if len(points) <= wanted:
+            return points
+        return self.settings.random(self.name, *of).sample(points, wanted)
+
+    def next_run_works(self, case, reference, verdict, root, label, arguments):
+        """The next run must do its edit on what is there, and take no notice of leftovers."""
+        outcome = case.run(root, case.follow)
+        if outcome.hung:
+            self.fail("hang", label, "the next run hangs", arguments)
+        elif outcome.status != 0:
+            self.fail("next run", label, f"the next run: {outcome.status}: {outcome.message}", arguments)
+        else:
+            have = trees.users_data(trees.read_tree(root))
+            want = reference.following(verdict)
+            if have != want and {k: v for k, v in have.items() if k not in case.extra} != {
+                k: v for k, v in want.items() if k not in case.extra
+            }:
+                self.fail("next run", label, f"after the next run: {trees.difference(have, want)}", arguments)
+
+    def finish(self):
+        self.seconds = time.monotonic() - self.began
+        return self
+
+    @property
+    def passed(self):
+        return not self.failures
+
+    def line(self):
+        order = ["points", "old", "new"]
+        rest = sorted(set(self.figures) - set(order))
+        words = [f"{self.figures[key]} {key}" for key in order + rest if self.figures[key]]
+        bad = [word for word in ["torn", "false success", "hang"] if not self.figures[word]]
+        words += [f"0 {word}" for word in bad]
+        return f"{self.name}: {', '.join(words)} ({self.seconds:.0f} s)"
+
+    def report(self, most=5):
+        """Prints what came of it, and of each kind of wrong some."""
+        print(self.line(), flush=True)
+        for reason in self.not_run:
+            print(f"  NOT RUN: {reason}", flush=True)
+        printed = collections.Counter()
+        for kind, label, text, command in self.failures:
+            printed[kind] += 1
+            if printed[kind] > most:
+                continue
+            print(f"  WRONG ({kind}): {label}\n    {text}", flush=True)
+            if command:
+                print(f"    {command}")
+            again = ["Tests/Faults/run", self.name, "--only", label, "--seed", str(self.settings.seed), "--keep"]
+            print(f"    again: {shlex.join(again)}")
+        for kind, count in printed.items():
+            if count > most:
+                print(f"  … and {count - most} more: {kind}")
+        sys.stdout.flush()

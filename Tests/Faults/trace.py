@@ -1,0 +1,83 @@
+"""What strace says of a run: its system calls, one after the other."""
+
+import os
+import re
+from typing import NamedTuple
+
+# Calls in which a path is named but nothing is done to it.
+ONLY_NAMES = {"execve", "getcwd", "readlink", "chdir"}
+
+
+class Call(NamedTuple):
+    """One system call; `ordinal` counts the calls of this name in this thread, from 1."""
+
+    thread: int
+    name: str
+    arguments: str
+    result: str
+    ordinal: int
+
+
+CALL = re.compile(r"^(\w+)\((.*)\)\s+= (.*)$", re.DOTALL)
+
+
+def parse(text):
+    """The calls in the order in which they ended. Signals and ends of threads are left out."""
+    unfinished = {}
+    counts = {}
+    calls = []
+    for line in text.splitlines():
+        thread, _, rest = line.partition(" ")
+        if not thread.isdigit():
+            continue
+        thread, rest = int(thread), rest.lstrip()
+        if rest.endswith("<unfinished ...>"):
+            unfinished[thread] = rest.removesuffix("<unfinished ...>")
+            continue
+        if rest.startswith("<... "):
+            rest = unfinished.pop(thread, "") + rest.partition(" resumed>")[2]
+        match = CALL.match(rest)
+        if not match:
+            continue
+        name, arguments, result = match.groups()
+        counts[thread, name] = counts.get((thread, name), 0) + 1
+        calls.append(Call(thread, name, arguments, result.strip(), counts[thread, name]))
+    return calls
+
+
+def read_log(path):
+    with open(path, encoding="latin-1") as stream:
+        return stream.read()
+
+
+def record(case, root, *options):
+    """Runs the case under strace; returns its outcome and the log."""
+    log = root + ".log"
+    outcome = case.run(root, wrapper=["strace", "-f", "-qq", "-e", "signal=none", "-o", log, *options])
+    text = read_log(log)
+    os.unlink(log)
+    return outcome, text
+
+
+def calls_of(case, root):
+    """The calls from the first that touches the root on: what comes before is the loader's."""
+    case.set_up(root)
+    outcome, text = record(case, root)
+    assert outcome.status == 0, f"{case.name} under strace: {outcome.status}: {outcome.message}"
+    calls = parse(text)
+    first = next(
+        i for i, call in enumerate(calls) if root in call.arguments and call.name not in ONLY_NAMES
+    )
+    return calls[first:]
+
+
+def points_of(case, root):
+    """Where a fault can be put in: (name of a call, ordinal), each once, in order.
+
+    strace counts in each thread for itself, so one ordinal can mean a call in several threads."""
+    return list(dict.fromkeys((call.name, call.ordinal) for call in calls_of(case, root)))
+
+
+def injection(name, what, when, log="/dev/null"):
+    """The words before a command that put a fault in it."""
+    return ["strace", "-f", "-qq", "-o", log, "-e", f"trace={name}", "-e", f"inject={name}:{what}:when={when}"]
