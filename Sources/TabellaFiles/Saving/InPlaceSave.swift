@@ -40,11 +40,16 @@ public struct InPlaceSave {
     do throws(TableError) {
       let place = try openInPlace()
       try check()
-      let trouble = try rewrite(place, from: new.descriptor, table, kept)
-      if trouble == nil { kept.remove() }
-      return (try OpenFile(duplicating: place.descriptor), trouble)
+      var trouble = try rewrite(place, from: new.descriptor, table, kept)
+      // From here on it is done.
+      trouble = trouble ?? kept.remove()
+      do throws(TableError) {
+        return (try OpenFile(duplicating: place.descriptor), trouble)
+      } catch {
+        return (place, trouble ?? "was saved, but \(error.message)")
+      }
     } catch {
-      kept.remove()
+      _ = kept.remove()
       throw error
     }
   }
@@ -150,16 +155,20 @@ private final class KeptBytes {
     descriptor = dup(copy.descriptor)
     guard descriptor >= 0, fsync(folder) == 0 else {
       let number = errno
-      remove()
+      _ = remove()
       throw .system(number, "its old bytes cannot be kept; nothing was changed")
     }
   }
 
   deinit { close(descriptor) }
 
-  func remove() {
-    unlinkat(folder, name, 0)
-    fsync(folder)
+  /// Removes the bytes, which are needed no more; returns what is wrong if that fails.
+  func remove() -> String? {
+    guard unlinkat(folder, name, 0) == 0, fsync(folder) == 0 else {
+      return
+        "was saved, but the bytes from before cannot be removed from \(text(path)); remove them before you edit it again: \(errorText(errno))"
+    }
+    return nil
   }
 }
 

@@ -29,6 +29,8 @@ struct Replacement {
       throw .system(errno, "cannot be made durable; nothing was changed")
     }
     try cancel.check()
+    // Had before the swap: nothing may be thrown behind it.
+    let opened = try OpenFile(duplicating: new.descriptor)
     try new.takeName()
     try check()
     var trouble = try swap(new, backup)
@@ -37,9 +39,12 @@ struct Replacement {
         trouble
         ?? "was saved, but its folder cannot be made durable: \(errorText(errno))"
     }
-    let saved = try OpenFile(duplicating: new.descriptor)
-    _ = tabella_system_unlock(new.descriptor)
-    return (saved, trouble)
+    defer { _ = tabella_system_unlock(new.descriptor) }
+    do throws(TableError) {
+      return (try OpenFile(duplicating: new.descriptor), trouble)
+    } catch {
+      return (opened, trouble ?? "was saved, but \(error.message)")
+    }
   }
 
   /// Lets the new file have the old one's name, if that is still the file that was opened.
@@ -54,8 +59,14 @@ struct Replacement {
       return try swapWithoutExchange(new, backup)
     }
     guard result == 0 else { throw cannotReplace(-result) }
-    guard let displaced = target.status(of: new.name), isFile(displaced) else {
-      return try swapBack(new)
+    guard let displaced = target.status(of: new.name) else {
+      return try swapBack(new, .system(errno, "cannot be examined; nothing was changed"))
+    }
+    guard isFile(displaced) else {
+      return try swapBack(
+        new,
+        TableError(
+          .conflict, "was changed by another program at the same moment; nothing was changed"))
     }
     new.nameIsAnothers()
     if let backup { return keep(new.name, as: backup) }
@@ -75,15 +86,16 @@ struct Replacement {
       && [status.st_mtim.tv_sec, status.st_mtim.tv_nsec] == print.modified
   }
 
-  /// Another program's file was displaced: it gets its name back.
-  private func swapBack(_ new: TemporaryFile) throws(TableError) -> String? {
+  /// Another program's file was displaced, or nobody knows: it gets its name back.
+  private func swapBack(
+    _ new: TemporaryFile, _ error: TableError
+  ) throws(TableError) -> String? {
     guard rename(new.name, target.name, TABELLA_RENAME_EXCHANGE) == 0 else {
       new.nameIsAnothers()
       return
         "was saved, but over a change that another program made at the same moment; that is kept as \(new.shownName)"
     }
-    throw TableError(
-      .conflict, "was changed by another program at the same moment; nothing was changed")
+    throw error
   }
 
   /// For file systems that cannot exchange: the check before is all there is.

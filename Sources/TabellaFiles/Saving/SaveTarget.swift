@@ -65,6 +65,7 @@ final class SaveTarget {
     guard faccessat(folder, name, W_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, "cannot be written")
     }
+    guard status.st_nlink > 0 else { throw SaveTarget.isGone }
     guard status.st_nlink == 1 || options.isInPlace else {
       throw TableError(
         .readOnly,
