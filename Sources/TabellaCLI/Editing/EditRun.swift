@@ -27,6 +27,13 @@ struct EditRun {
         status: .refused, subject: "-", code: "read-only",
         message: "standard input cannot be edited; nothing was done")
     }
+    var status = stat()
+    if location.bytes.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFIFO {
+      // To look into it would be to wait for its writer.
+      throw Failure(
+        status: .refused, subject: location.text, code: "read-only",
+        message: "is a pipe and cannot be edited; nothing was done")
+    }
     try EditRun.checkSavingOptions(invocation, location, command)
     self.invocation = invocation
     self.command = command

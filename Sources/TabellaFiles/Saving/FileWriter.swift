@@ -15,10 +15,16 @@ struct FileWriter {
   var position = 0
   /// Whether the kernel can copy between these files by itself.
   private var copies = true
+  /// What an error says before the system's own words.
+  private let failing: String
 
-  init(_ descriptor: Int32, cancel: CancelFlag) {
+  init(
+    _ descriptor: Int32, cancel: CancelFlag,
+    failing: String = "cannot be saved; nothing was changed"
+  ) {
     self.descriptor = descriptor
     self.cancel = cancel
+    self.failing = failing
   }
 
   /// Writes what a table says, with the old bytes from this file.
@@ -45,15 +51,13 @@ struct FileWriter {
       let count = pwrite(
         descriptor, bytes.baseAddress! + done, bytes.count - done, position)
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw FileWriter.failed(count == 0 ? EIO : errno) }
+      guard count > 0 else { throw failed(count == 0 ? EIO : errno) }
       done += count
       position += count
     }
   }
 
-  private static func failed(_ number: Int32) -> TableError {
-    .system(number, "cannot be saved; nothing was changed")
-  }
+  private func failed(_ number: Int32) -> TableError { .system(number, failing) }
 
   /// Copies bytes of another file. Throws `.conflict` if they are no longer there.
   mutating func copy(_ range: Range<Int>, of file: Int32) throws(TableError) {
@@ -88,7 +92,7 @@ struct FileWriter {
       case ..<0, 0: return Int(copied)
       case Int64(EINTR): continue
       case Int64(EXDEV), Int64(ENOSYS), Int64(EOPNOTSUPP), Int64(EINVAL): return nil
-      default: throw FileWriter.failed(Int32(-copied))
+      default: throw failed(Int32(-copied))
       }
     }
   }

@@ -145,13 +145,10 @@ private final class KeptBytes {
     guard fsync(copy.descriptor) == 0 else {
       throw .system(errno, "its old bytes cannot be kept; nothing was changed")
     }
-    try copy.takeName()
-    let result = tabella_system_rename(
-      folder, copy.name, folder, name, TABELLA_RENAME_NO_REPLACE)
+    let result = copy.become(name)
     guard result == 0 else {
       throw .system(-result, "its old bytes cannot be kept; nothing was changed")
     }
-    copy.nameIsAnothers()
     descriptor = dup(copy.descriptor)
     guard descriptor >= 0, fsync(folder) == 0 else {
       let number = errno

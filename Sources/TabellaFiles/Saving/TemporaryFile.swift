@@ -1,7 +1,7 @@
 import CTabellaSystem
 import Tabella
 
-/// A new file beside the one that is saved, which goes when it is not needed.
+/// A new file in a folder, which goes unless it becomes one that stays.
 ///
 /// It has no name until it is complete, where the file system knows such files: a kill before that
 /// leaves nothing behind.
@@ -33,12 +33,18 @@ final class TemporaryFile {
   }
 
   deinit {
-    if isNamed { unlinkat(folder, name, 0) }
+    discard()
     close(descriptor)
   }
 
+  /// Removes the file's name, if it still has it.
+  func discard() {
+    if isNamed { unlinkat(folder, name, 0) }
+    isNamed = false
+  }
+
   private static func failed(_ number: Int32) -> TableError {
-    .system(number, "a file cannot be made in its folder; nothing was changed")
+    .system(number, "a file cannot be made in the folder; nothing was changed")
   }
 
   /// A name that nobody can guess, short enough for any folder.
@@ -56,6 +62,16 @@ final class TemporaryFile {
     let result = tabella_system_name(descriptor, folder, name)
     guard result == 0 else { throw TemporaryFile.failed(-result) }
     isNamed = true
+  }
+
+  /// Lets the file be the one of this name, which nothing has yet; 0 or -errno.
+  func become(_ name: [CChar]) -> Int32 {
+    let result =
+      isNamed
+      ? tabella_system_rename(folder, self.name, folder, name, TABELLA_RENAME_NO_REPLACE)
+      : tabella_system_name(descriptor, folder, name)
+    if result == 0 { isNamed = false }
+    return result
   }
 
   /// From now on another file has the name, or none.
