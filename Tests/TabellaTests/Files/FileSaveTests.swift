@@ -102,7 +102,8 @@ import Testing
     let file = open("\(folder.path)/a", O_RDONLY)
     defer { close(file) }
     var value = [UInt8](repeating: 0, count: 256)
-    return Array(value.prefix(max(0, Int(tabella_system_attribute(file, name, &value, 256)))))
+    let count = Int(tabella_system_attribute(file, name, &value, value.count))
+    return Array(value.prefix(max(0, count)))
   }
 
   @Test func everyModeStays() throws {
