@@ -14,8 +14,8 @@ extension GroupedSource {
   func value(ofGroup group: Int) throws(TableError) -> Cell? {
     let groups = try grouped().groups
     guard groups.cells.indices.contains(group) else { throw .noSection(group) }
-    let isKnown = groups.cells[group] != .missing || groups.titles[group] == nil
-    return isKnown ? groups.cells[group] : nil
+    guard groups.cells[group] != .missing || groups.titles[group] == nil else { return nil }
+    return groups.cells[group]
   }
 
   /// The end of the base's last section, where new rows go.

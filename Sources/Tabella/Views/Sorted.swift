@@ -75,7 +75,8 @@ public final class SortedSource: MappedSource {
     _ changes: [ChangeBatch.Change]
   ) throws(TableError) -> Landing {
     guard changes[rows.arrivals[index].change].source?.section != section else {
-      throw .viewHasOtherOrder
+      throw TableError(
+        .constraint, "rows cannot be moved within a section where the order is not the table's own")
     }
     return try super.landing(ofArrival: index, inSection: section, rows, changes)
   }
