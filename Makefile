@@ -6,7 +6,7 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint widths fuzz formats faults examples bench bench-peers manual \
+.PHONY: build test check format lint widths fuzz model formats faults examples bench bench-peers manual \
   install environment
 
 build:            ## builds tabella and the shipped providers
@@ -28,6 +28,11 @@ widths:           ## writes the table of widths again, from Debian's unicode-dat
 
 fuzz:             ## CASES generated CSV files against Python's csv module, from SEED
 	TABELLA_CASES=$(CASES) TABELLA_SEED=$(SEED) swift test --filter CSVAgainstPythonTests
+
+# In all views, or with VIEW=plain in one.
+model:            ## CASES sequences of 20 batches in every view against an array model
+	TABELLA_SEQUENCES=$(CASES) $(if $(VIEW),TABELLA_VIEW="$(VIEW)") swift test -c release \
+	  -Xswiftc -enable-testing --scratch-path .build/model --filter EditModelTests.inMemory
 
 formats: build    ## reads what tabella writes with jq, Python, a Markdown renderer, pyarrow
 	Tests/Formats/run

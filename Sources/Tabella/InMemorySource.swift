@@ -20,7 +20,8 @@ public final class InMemorySource: TableDataSource {
   private var content: [Section]
   private var revision = 0
   private var nextID = 0
-  private var history: [Int: [Section]] = [:]
+  /// What the last commit or undo changed.
+  private var previous: [Section]?
   private var pending: [Diagnostic]
   private let elements: [String: [IndexPath: SupplementaryElement]]
   private let leads: [IndexPath: [UInt8]]
@@ -179,75 +180,53 @@ extension InMemorySource: TableEditing, TableMoving {
     if let version = batch.version, version != self.version() {
       throw TableError(.conflict, "the table is at version m\(revision), not \(version)")
     }
+    let changes = try batch.changes { id throws(TableError) in try indexPath(forID: id) }
+    let plan = try BatchPlan(changes, of: self)
     var edited = content
     var next = nextID
-    var changes: [ChangeBatch.Change] = []
-    var outcomes: [EditResult.Outcome] = []
-    var gone: Set<IndexPath> = []
-    var arrivals: [(target: IndexPath, row: Row)] = []
-    for edit in batch.edits {
-      switch edit {
-      case .set(let reference, let cells):
-        let path = try resolve(reference)
+    var inserted: [Int: Row] = [:]
+    for (number, edit) in batch.edits.enumerated() {
+      switch (edit, changes[number]) {
+      case (.set(_, let cells), .reconfigure(let path)):
         try apply(cells, to: &edited[path.section].rows[path.row])
-        changes.append(.reconfigure(path))
-        outcomes.append(.init(id: content[path.section].rows[path.row].id))
-      case .delete(let reference):
-        let path = try resolve(reference)
-        try take(path, from: &gone)
-        changes.append(.delete(path))
-        outcomes.append(.init())
-      case .move(let reference, let target):
-        let path = try resolve(reference)
-        try take(path, from: &gone)
-        // Its cells are read below: a set in the same batch goes along.
-        arrivals.append((target, Row(id: "", cells: [])))
-        changes.append(.move(from: path, to: target))
-        outcomes.append(.init(id: content[path.section].rows[path.row].id))
-      case .insert(let target, let cells):
+      case (.insert(let target, let cells), _) where !target.isSection:
         next += 1
         var row = Row(id: "r\(next)", cells: columns.map { _ in .missing })
         try apply(cells, to: &row)
-        arrivals.append((target, row))
-        changes.append(.insert(target))
-        outcomes.append(.init(id: row.id))
-      }
-    }
-    var arrival = 0
-    for change in changes {
-      switch change {
-      case .move(let from, _):
-        arrivals[arrival].row = edited[from.section].rows[from.row]
-        arrival += 1
-      case .insert: arrival += 1
+        inserted[number] = row
       default: break
       }
     }
-    for path in gone.sorted(by: >) { edited[path.section].rows.remove(at: path.row) }
-    for (target, row) in arrivals.sorted(by: { $0.target < $1.target }) {
-      guard edited.indices.contains(target.section),
-        (0...edited[target.section].rows.count).contains(target.row)
-      else { throw TableError(.notFound, "there is no place \(target) for a row") }
-      edited[target.section].rows.insert(row, at: target.row)
+    let outcomes = changes.enumerated().map { number, change in
+      EditResult.Outcome(id: inserted[number]?.id ?? survivor(of: change)?.id)
+    }
+    // Of rows that are set and moved, the new cells come along.
+    let set = edited
+    for (section, rows) in plan.rows {
+      edited[section].rows = rows.applied(to: set[section].rows) { arrival in
+        if case .move(let from, _) = changes[arrival.change] {
+          return set[from.section].rows[from.row]
+        }
+        return inserted[arrival.change] ?? Row(id: "", cells: [])
+      }
+    }
+    if let sections = plan.sections {
+      let whole = edited
+      edited = sections.applied(to: whole) { arrival in
+        if case .move(let from, _) = changes[arrival.change] { return whole[from.section] }
+        return Section(rows: [])
+      }
     }
     return finish(edited, next, outcomes, changes, isDryRun: batch.isDryRun)
   }
 
-  private func resolve(_ reference: RowReference) throws(TableError) -> IndexPath {
-    switch reference {
-    case .id(let id): return try indexPath(forID: id)
-    case .path(let path):
-      let count = try rows(ofSection: path.section).count
-      guard (0..<count).contains(path.row) else {
-        throw .noRow(path.row, inSection: path.section, of: count)
-      }
-      return path
-    }
-  }
-
-  private func take(_ path: IndexPath, from gone: inout Set<IndexPath>) throws(TableError) {
-    guard gone.insert(path).inserted else {
-      throw TableError(.invalidArgument, "row \(path) is deleted or moved twice")
+  /// The row that a change names and leaves in the table.
+  private func survivor(of change: ChangeBatch.Change) -> Row? {
+    switch change {
+    case .reconfigure(let path),
+      .move(let path, _) where !path.isSection:
+      content[path.section].rows[path.row]
+    default: nil
     }
   }
 
@@ -271,7 +250,7 @@ extension InMemorySource: TableEditing, TableMoving {
   ) -> EditResult {
     let old = revision
     if !isDryRun {
-      history[revision + 1] = content
+      previous = content
       content = edited
       nextID = next
       revision += 1
@@ -285,10 +264,10 @@ extension InMemorySource: TableEditing, TableMoving {
 
 extension InMemorySource: TableUndoing {
   public func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
-    guard let wanted = Int(String(decoding: receipt, as: UTF8.self)), wanted == revision,
-      let earlier = history[wanted]
-    else { throw TableError(.conflict, "the table is no longer at the receipt's version") }
-    return finish(earlier, nextID, [.init()], nil, isDryRun: isDryRun)
+    guard receipt == Array("\(revision)".utf8), let previous else {
+      throw TableError(.conflict, "the table is no longer at the receipt's version")
+    }
+    return finish(previous, nextID, [.init()], nil, isDryRun: isDryRun)
   }
 }
 

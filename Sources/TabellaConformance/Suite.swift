@@ -33,23 +33,37 @@ public struct ConformanceSuite {
       .titlesInBounds, .indexInBounds, .idsIdentify, .idsOnlyWhenAsked, .gatherAgrees,
       .versionHolds, .permissionsAnswer, .supplementsAnswer, .accessoriesAnswer,
       .noticesAreHarmless, .diagnosticsEnd,
+    ] + [
+      .dryRunsChangeNothing, .editsReplay, .staleVersionsConflict, .refusedEditsChangeNothing,
+      .setReadsBack, .undoRestores,
     ] + [.batchOutlivesSource, .memoryReturns]
 
   private let seed: UInt64
   private let open: () throws(TableError) -> any TableDataSource
+  private let scratch: Scratch?
+
+  /// Makes data that may be edited and lost, and returns what opens it, any number of times.
+  public typealias Scratch = () throws -> () throws(TableError) -> any TableDataSource
 
   /// A suite over the sources that `open` gives; each must show the same data. The seed decides what
   /// is drawn at random; a failure says it.
-  public init(seed: UInt64 = 1, open: @escaping () throws(TableError) -> any TableDataSource) {
+  ///
+  /// What `open` gives is never edited. The laws of editing edit what `scratch` makes, which is made
+  /// anew for each of them; without it they are skipped.
+  public init(
+    seed: UInt64 = 1, open: @escaping () throws(TableError) -> any TableDataSource,
+    scratch: Scratch? = nil
+  ) {
     self.seed = seed
     self.open = open
+    self.scratch = scratch
   }
 
   /// Runs laws and returns what became of each.
   public func run(_ laws: [Law] = laws) -> [Finding] { laws.map { run($0) } }
 
   private func run(_ law: Law) -> Finding {
-    let trial = Trial(seed: seed, open: open)
+    let trial = Trial(seed: seed, open: open, scratch: scratch)
     do {
       try law.check(trial)
       return Finding(law: law, outcome: .passed)

@@ -9,14 +9,25 @@ final class Trial {
   static let rowLimit = 200
 
   private let makeSource: () throws(TableError) -> any TableDataSource
+  private let makeScratch: ConformanceSuite.Scratch?
   private var state: UInt64
 
-  init(seed: UInt64, open: @escaping () throws(TableError) -> any TableDataSource) {
+  init(
+    seed: UInt64, open: @escaping () throws(TableError) -> any TableDataSource,
+    scratch: ConformanceSuite.Scratch?
+  ) {
     makeSource = open
+    makeScratch = scratch
     state = seed
   }
 
   func open() throws -> any TableDataSource { try makeSource() }
+
+  /// What opens data that may be edited.
+  func scratch() throws -> () throws(TableError) -> any TableDataSource {
+    guard let makeScratch else { throw Skipped(reason: "there is nothing that may be edited") }
+    return try makeScratch()
+  }
 
   /// A number drawn from the range (SplitMix64, so that a seed repeats a run anywhere).
   func draw(_ range: Range<Int>) -> Int {

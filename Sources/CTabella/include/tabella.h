@@ -453,7 +453,13 @@ typedef struct tabella_edit {
 #define TABELLA_EDITS_DRY_RUN 1u /* Answer as if, but change nothing. */
 
 /* Edits that are committed together. Owned by the caller for the time of the call. If `version` is
- * present and is not the source's, the answer is TABELLA_CONFLICT and nothing is done. */
+ * present and is not the source's, the answer is TABELLA_CONFLICT and nothing is done.
+ *
+ * UIKit's rules, in any order of the edits: nothing is named twice, but a row may be set and moved; no
+ * two targets are the same. Sections take their rows along; a new one is empty and takes no rows in the
+ * same batch, and no row is named of one that is deleted; in one that is moved, rows go by its old
+ * number, targets by its new one. What breaks these is TABELLA_INVALID_ARGUMENT, what is not there or
+ * is no place afterwards TABELLA_NOT_FOUND, and nothing is done. docs/editing.md has an example. */
 typedef struct tabella_edit_batch {
   tabella_string version;
   const tabella_edit *TABELLA_NULLABLE edits;

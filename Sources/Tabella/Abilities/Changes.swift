@@ -11,8 +11,9 @@ public protocol TableChanges: AnyObject {
 
 /// What leads from one version of a source to the next.
 ///
-/// UIKit's rule for indices: what is deleted, moved away, reloaded or reconfigured counts in the old
-/// version; what is inserted, and where rows move to, counts in the new one.
+/// UIKit's rules for indices, as ``EditBatch`` states them: what is deleted, moved away, reloaded or
+/// reconfigured counts in the old version; what is inserted, and where rows move to, counts in the new
+/// one. A section that is reloaded may have any rows afterwards, and no other change names any of them.
 public struct ChangeBatch: Hashable, Sendable {
   public enum Change: Hashable, Sendable {
     case insert(IndexPath)

@@ -11,8 +11,9 @@ public protocol TableEditing: AnyObject {
 
   /// Does the edits together, moves the source to the new version, and says what became of each.
   ///
-  /// Throwing means that nothing was done. A version that is named and is not the source's throws
-  /// `.conflict`.
+  /// Throwing means that nothing was done: ``TableError`` with `.conflict` for a version that is named
+  /// and is not the source's, with `.notFound` or `.invalidArgument` for a batch that breaks the rules
+  /// of ``EditBatch``. ``BatchPlan`` judges that, and computes where everything ends up.
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult
 }
 
@@ -49,8 +50,19 @@ public enum RowReference: Hashable, Sendable {
 
 /// Edits that are committed together.
 ///
-/// Positions follow UIKit's rule: rows that are deleted, set or moved are named as they stood before
-/// the batch; insertions and the targets of moves count as they stand after it.
+/// Positions follow UIKit's rules, and the order of the edits does not matter:
+///
+/// - What is deleted, set or moved is named as it stood before the batch; insertions and the targets
+///   of moves count as they stand after it. What is not named keeps its order around them.
+/// - A row is deleted, set or moved once; only to set and to move the same row go together. No two
+///   edits have the same target.
+/// - Sections are inserted, deleted and moved by ``IndexPath/section(_:)``, with their rows. A new one
+///   is empty and untitled. No edit names a row of a section that is deleted, nor a place in one that
+///   is inserted. Of a section that is moved, rows are named by its old number, targets by its new one.
+/// - A batch that breaks a rule, names what is not there or has a target that is no place afterwards
+///   is an error, and nothing of it is done.
+///
+/// docs/editing.md has an example with every kind of edit.
 public struct EditBatch: Hashable, Sendable {
   public enum Edit: Hashable, Sendable {
     /// A new row (or section, by a section's path) that ends up at the path.

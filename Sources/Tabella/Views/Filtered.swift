@@ -87,52 +87,32 @@ public final class FilteredSource: MappedSource {
     return row < count ? IndexPath(section: path.section, row: row) : .section(path.section)
   }
 
-  override func shownCount(before path: IndexPath) throws(TableError) -> Int {
+  private func shownCount(before path: IndexPath) throws(TableError) -> Int {
     try known(path.section) { $0.read >= path.row }.passing.firstIndex(from: path.row)
   }
 
   /// Directly before the row that it is to stand before, or at the end of the base's section.
-  override func baseTargets(
-    of targets: [IndexPath], taking gone: [IndexPath]
-  ) throws(TableError) -> [IndexPath] {
-    var places = targets
-    let ascending = targets.indices.sorted { targets[$0] < targets[$1] }
-    var next = 0
-    while next < ascending.count {
-      let section = targets[ascending[next]].section
-      let goneRows = Set(gone.filter { $0.section == section }.map(\.row)).sorted()
-      var goneShown = try goneRows.map { row throws(TableError) in
-        try shownCount(before: IndexPath(section: section, row: row))
-      }[...]
-      var skipped = 0
-      var arrived = 0
-      while next < ascending.count, targets[ascending[next]].section == section {
-        // The survivor that will stand behind the arrival, as it is numbered now.
-        var row = max(targets[ascending[next]].row - arrived, 0) + skipped
-        while let gone = goneShown.first, gone <= row {
-          goneShown.removeFirst()
-          skipped += 1
-          row += 1
-        }
-        let place = try baseRow(before: row, section)
-        let taken = goneRows.prefix { $0 < place }.count
-        places[ascending[next]] = IndexPath(section: section, row: place - taken + arrived)
-        arrived += 1
-        next += 1
-      }
-    }
-    return places
+  override func landing(
+    ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
+    _ changes: [ChangeBatch.Change]
+  ) throws(TableError) -> Landing {
+    let row = rows.arrivals[index].before
+    let passing = try known(section) { $0.passing.count > row }.passing
+    return .before(
+      IndexPath(
+        section: section,
+        row: row < passing.count
+          ? passing[row] : try base.exactNumberOfRows(inSection: section)))
   }
 
-  /// The base's row that is shown as `row`, or the end of the base's section.
-  private func baseRow(before row: Int, _ section: Int) throws(TableError) -> Int {
-    let passing = try known(section) { $0.passing.count > row }.passing
-    if row < passing.count { return passing[row] }
-    guard row == passing.count else {
-      throw TableError(
-        .notFound, "there is no place \(IndexPath(section: section, row: row)) for a row")
-    }
-    return try base.exactNumberOfRows(inSection: section)
+  override func path(
+    ofBaseTarget target: IndexPath, from source: IndexPath, proposed: IndexPath
+  ) throws(TableError) -> IndexPath {
+    let isBehind = target.section == source.section && target.row >= source.row
+    // The first row that will stand behind it, and how many are shown before that one.
+    let next = IndexPath(section: target.section, row: target.row + (isBehind ? 1 : 0))
+    return IndexPath(
+      section: target.section, row: try shownCount(before: next) - (isBehind ? 1 : 0))
   }
 
   override func read(_ request: RowRequest) throws(TableError) -> Batch {

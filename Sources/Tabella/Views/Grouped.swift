@@ -5,7 +5,7 @@
 /// question about sections makes it read the column to its end; it remembers each row's group, and,
 /// once rows are asked for, the groups' rows: 8 bytes a row together.
 public final class GroupedSource: MappedSource {
-  fileprivate final class Index {
+  final class Index {
     let groups: Groups
     /// How many rows stand in the base before each of its sections, and in all.
     let baseStarts: [Int]
@@ -31,6 +31,16 @@ public final class GroupedSource: MappedSource {
       return rows
     }
 
+    /// How many rows of a group stand in the base before its row of this number.
+    func place(ofNumber number: Int, inGroup group: Int) -> Int {
+      // A group's rows ascend.
+      let rows = rows[starts[group]..<starts[group + 1]]
+      return rows.partitioningIndex { Int($0) >= number } - rows.startIndex
+    }
+
+    /// A row's number, counted through the base's sections.
+    func number(_ path: IndexPath) -> Int { baseStarts[path.section].advancedUp(by: path.row) }
+
     /// Where the base has its row of this number.
     func basePath(_ number: Int) -> IndexPath {
       if baseStarts.count == 2 { return IndexPath(section: 0, row: number) }
@@ -40,7 +50,7 @@ public final class GroupedSource: MappedSource {
     }
   }
 
-  private let grouping: Grouping
+  let grouping: Grouping
   private var index: Index?
 
   /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped so.
@@ -101,40 +111,81 @@ public final class GroupedSource: MappedSource {
     let number = index.baseStarts[path.section] + path.row
     guard number < index.baseStarts[path.section + 1] else { return nil }
     let group = Int(index.groups.groupOfRow[number])
-    // A group's rows ascend.
-    let rows = index.rows[index.starts[group]..<index.starts[group + 1]]
-    let place = rows.partitioningIndex { $0 >= UInt32(truncatingIfNeeded: number) }
-    return IndexPath(section: group, row: place - rows.startIndex)
-  }
-
-  /// At the end of the base's last section.
-  override func baseTargets(
-    of targets: [IndexPath], taking gone: [IndexPath]
-  ) throws(TableError) -> [IndexPath] {
-    let sections = try grouped().baseStarts.count - 1
-    guard sections > 0 else {
-      throw TableError(.constraint, "the table has no section for a new row")
-    }
-    return try appended(targets, taking: gone) { _ in sections - 1 }
+    return IndexPath(section: group, row: index.place(ofNumber: number, inGroup: group))
   }
 
   /// With the group's value in the column, unless it has one there already.
   override func baseCells(
     _ cells: [Int: Cell], insertedAt target: IndexPath
   ) throws(TableError) -> [Int: Cell] {
-    let groups = try grouped().groups
-    guard groups.cells.indices.contains(target.section) else { throw .noSection(target.section) }
     if cells[grouping.column] != nil { return cells }
-    let value = groups.cells[target.section]
-    guard value != .missing || groups.titles[target.section] == nil else {
+    let group = target.section
+    guard let value = try value(ofGroup: group) else {
+      let title = try grouped().groups.titles[group]
       throw TableError(
         .constraint,
-        "a row of \"\(groups.titles[target.section] ?? "")\" needs a value for "
-          + base.columns[grouping.column].name, column: grouping.column)
+        "a row of \"\(title ?? "")\" needs a value for \(base.columns[grouping.column].name)",
+        column: grouping.column)
     }
     var cells = cells
     cells[grouping.column] = value
     return cells
+  }
+
+  // Moving: see GroupedEditing.swift
+
+  override var hasGroups: Bool { true }
+
+  /// Where a row can be moved in the base, or be given the value of another group.
+  public override var moving: (any TableMoving)? {
+    base.editing != nil && (base.moving != nil || canSetColumn) ? self : nil
+  }
+
+  override func movable(
+    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
+  ) throws(TableError) -> [Bool] {
+    var answers = try mayLeave(rows, group: section)
+    if elsewhere || base.moving == nil { return answers }
+    for (number, canMove) in try super.movable(rows, section, elsewhere: false).enumerated()
+    where canMove && !answers[number] {
+      answers[number] = try hasNeighbour(rows.lowerBound + number, inGroup: section)
+    }
+    return answers
+  }
+
+  override func landing(
+    ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
+    _ changes: [ChangeBatch.Change]
+  ) throws(TableError) -> Landing {
+    guard case .move(let source, _) = changes[rows.arrivals[index].change] else {
+      return .before(try baseEnd())
+    }
+    return source.section == section
+      ? .before(try place(ofArrival: index, inGroup: section, rows, changes))
+      : .stays(try cells(moving: source, toGroup: section))
+  }
+
+  override func path(
+    ofBase path: IndexPath, proposed: IndexPath
+  ) throws(TableError) -> IndexPath {
+    let index = try grouped()
+    return IndexPath(
+      section: proposed.section,
+      row: index.place(ofNumber: index.number(path), inGroup: proposed.section))
+  }
+
+  override func path(
+    ofBaseTarget target: IndexPath, from source: IndexPath, proposed: IndexPath
+  ) throws(TableError) -> IndexPath {
+    let index = try grouped()
+    guard index.baseStarts.indices.contains(target.section + 1) else { return proposed }
+    let isBehind = target.section == source.section && target.row >= source.row
+    // The first row that will stand behind it.
+    let next = index.number(target) + (isBehind ? 1 : 0)
+    return IndexPath(
+      section: proposed.section,
+      row: index.place(ofNumber: next, inGroup: proposed.section)
+        - (index.number(source) < next ? 1 : 0))
   }
 
   // Sections
@@ -168,7 +219,7 @@ public final class GroupedSource: MappedSource {
   // The index
 
   /// The groups, read when they are first asked for.
-  private func grouped() throws(TableError) -> Index {
+  func grouped() throws(TableError) -> Index {
     if let index { return index }
     let made = try mapping { () throws(TableError) in try readGroups() }
     index = made

@@ -34,7 +34,7 @@ public final class JoinedSource: TableDataSource {
   /// The index, once it was asked for.
   private var indexed: [IndexEntry]?
   /// How many sections stand before each table, as far as the tables before it are counted.
-  private var starts = [0]
+  private(set) var starts = [0]
   private var shown = ShownRuns<Place>()
   /// Whether a table moved on and nobody was told yet.
   var owesReload = false

@@ -51,19 +51,14 @@ extension JoinedSource: TableEditing, TableMoving {
     ofMoveFrom source: IndexPath, to proposed: IndexPath
   ) throws(TableError) -> IndexPath {
     let (from, to) = (try place(source), try place(proposed))
-    try requireSame(from.part, to.part)
+    guard from.part == to.part else {
+      throw .otherTable(parts[from.part].name, parts[to.part].name)
+    }
     guard let moving = self.source(from).moving else {
       throw TableError(.constraint, "the rows of \(parts[from.part].name) cannot be moved")
     }
     return try path(
       Place(part: from.part, path: moving.target(ofMoveFrom: from.path, to: to.path)))
-  }
-
-  private func requireSame(_ from: Int, _ to: Int) throws(TableError) {
-    guard from == to else {
-      throw TableError(
-        .constraint, "a row cannot move from \(parts[from].name) to \(parts[to].name)")
-    }
   }
 
   public func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
@@ -73,52 +68,108 @@ extension JoinedSource: TableEditing, TableMoving {
         .conflict,
         "the tables are at version \(token(versions)?.token ?? "none"), not \(wanted)")
     }
-    var touched: Int?
-    var own = batch
-    own.edits = try batch.edits.map { edit throws(TableError) in
-      let (part, edit) = try ownEdit(edit)
-      if let other = touched, other != part {
-        throw TableError(
-          .notSupported,
-          "one batch cannot edit both \(parts[other].name) and \(parts[part].name); commit one each"
-        )
-      }
-      touched = part
-      return edit
-    }
-    guard let part = touched else {
+    guard let part = try touchedPart(batch.edits) else {
       let version = token(versions)
       return EditResult(
         outcomes: [], changes: ChangeBatch(from: version, to: version, changes: []))
+    }
+    let sections = try ownSections(part, after: batch.edits)
+    var own = batch
+    own.edits = try batch.edits.map { edit throws(TableError) in
+      try ownEdit(edit, part, sections)
     }
     guard let editing = parts[part].source.editing else {
       throw TableError(.readOnly, "\(parts[part].name) is read-only")
     }
     if batch.version != nil { own.version = versions[part] }
-    return followed(
-      try editing.commit(own), part, versions, isDryRun: batch.isDryRun)
+    return followed(try editing.commit(own), part, versions, isDryRun: batch.isDryRun)
+  }
+
+  /// The table that a batch edits; nil if it has no edits.
+  private func touchedPart(_ edits: [EditBatch.Edit]) throws(TableError) -> Int? {
+    var touched: Int?
+    func touch(_ part: Int) throws(TableError) {
+      if let touched, touched != part { throw .oneTableOnly(parts[touched].name, parts[part].name) }
+      touched = part
+    }
+    for edit in edits {
+      switch edit {
+      case .delete(let reference), .set(let reference, _), .move(let reference, _):
+        try touch(try ownReference(reference).part)
+      case .insert: break
+      }
+    }
+    if touched != nil { return touched }
+    // Only targets: those of one batch count together, so that the first says where they are.
+    let targets = edits.compactMap { edit in
+      if case .insert(let target, _) = edit { target } else { nil }
+    }
+    guard let first = targets.min() else { return nil }
+    let end = first.isSection ? try numberOfSections(knowing: first.section.advancedUp(by: 1)) : nil
+    // A section may be appended to the last table.
+    if let end, end == .exact(first.section), let last = parts.indices.last { return last }
+    return try place(first).part
+  }
+
+  /// The sections that a table has in the whole once the edits are done.
+  private func ownSections(
+    _ part: Int, after edits: [EditBatch.Edit]
+  ) throws(TableError) -> Range<Int>? {
+    var change: Int?
+    for edit in edits {
+      switch edit {
+      case .insert(let target, _) where target.isSection: change = (change ?? 0) + 1
+      case .delete(let reference) where reference.isSection: change = (change ?? 0) - 1
+      case .move(let reference, _) where reference.isSection: change = change ?? 0
+      default: break
+      }
+    }
+    guard let change else { return nil }
+    let start = try path(Place(part: part, path: .section(0))).section
+    let count = try parts[part].source.numberOfSections(knowing: .max).value
+    return start..<start + max(count + change, 0)
   }
 
   /// The edit as its table knows it.
   private func ownEdit(
-    _ edit: EditBatch.Edit
-  ) throws(TableError) -> (part: Int, edit: EditBatch.Edit) {
+    _ edit: EditBatch.Edit, _ part: Int, _ sections: Range<Int>?
+  ) throws(TableError) -> EditBatch.Edit {
     switch edit {
-    case .delete(let reference):
-      let (part, reference) = try ownReference(reference)
-      return (part, .delete(reference))
+    case .delete(let reference): return .delete(try ownReference(reference).reference)
     case .set(let reference, let cells):
-      let (part, reference) = try ownReference(reference)
-      return (part, .set(reference, cells: try ownCells(cells, part)))
+      return .set(try ownReference(reference).reference, cells: try ownCells(cells, part))
     case .insert(let target, let cells):
-      let target = try place(target)
-      return (target.part, .insert(at: target.path, cells: try ownCells(cells, target.part)))
+      let target = try ownTarget(target, part, sections) { part, other in
+        .oneTableOnly(part, other)
+      }
+      return .insert(at: target, cells: try ownCells(cells, part))
     case .move(let reference, let target):
-      let (part, reference) = try ownReference(reference)
-      let target = try place(target)
-      try requireSame(part, target.part)
-      return (part, .move(reference, to: target.path))
+      return .move(
+        try ownReference(reference).reference,
+        to: try ownTarget(target, part, sections) { part, other in
+          .otherTable(part, other)
+        })
     }
+  }
+
+  /// A target in its table; `sections` are those of the table in the end, if the batch changes them.
+  private func ownTarget(
+    _ target: IndexPath, _ part: Int, _ sections: Range<Int>?,
+    _ refusal: (_ part: String, _ other: String) -> TableError
+  ) throws(TableError) -> IndexPath {
+    guard let sections else {
+      let place = try place(target)
+      guard place.part == part else { throw refusal(parts[part].name, parts[place.part].name) }
+      return place.path
+    }
+    if sections.contains(target.section) {
+      return IndexPath(section: target.section - sections.lowerBound, row: target.row)
+    }
+    // Behind this table, sections have moved up or down by what the batch inserts and deletes.
+    let count = try parts[part].source.numberOfSections(knowing: .max).value
+    let isBehind = target.section >= sections.upperBound
+    let old = target.section - (isBehind ? sections.count - count : 0)
+    throw refusal(parts[part].name, parts[try place(.section(old)).part].name)
   }
 
   private func ownReference(
@@ -163,10 +214,12 @@ extension JoinedSource: TableEditing, TableMoving {
     return converted
   }
 
-  /// A table's result as the whole's: everything must be read again.
+  /// A table's result as the whole's.
   private func followed(
     _ result: EditResult, _ part: Int, _ versions: [Version?], isDryRun: Bool
   ) -> EditResult {
+    let start = starts.indices.contains(part) ? starts[part] : nil
+    let columns = columns
     if !isDryRun { forget() }
     var (before, after) = (versions, versions)
     before[part] = result.changes.from
@@ -176,7 +229,11 @@ extension JoinedSource: TableEditing, TableMoving {
       result.outcomes[index].id = result.outcomes[index].id.map { "\(part)~\($0)" }
     }
     result.receipt = result.receipt.map { Array("\(part)~".utf8) + $0 }
-    result.changes = ChangeBatch(from: token(before), to: token(after), changes: nil)
+    // What is not known without counting sections, or has other columns, must be read again.
+    let changes = start.flatMap { start in
+      columns == self.columns ? result.changes.changes?.map { $0.movedDown(by: start) } : nil
+    }
+    result.changes = ChangeBatch(from: token(before), to: token(after), changes: changes)
     return result
   }
 }
@@ -211,5 +268,32 @@ extension JoinedSource: TableUndoing, TableChanges {
     }
     defer { owesReload = false }
     return ChangeBatch(from: token(before), to: token(after), changes: owesReload ? nil : [])
+  }
+}
+
+extension ChangeBatch.Change {
+  /// The change with so many sections before its own.
+  fileprivate func movedDown(by sections: Int) -> ChangeBatch.Change {
+    func down(_ path: IndexPath) -> IndexPath {
+      IndexPath(section: path.section + sections, row: path.row)
+    }
+    return switch self {
+    case .insert(let path): .insert(down(path))
+    case .delete(let path): .delete(down(path))
+    case .move(let from, let to): .move(from: down(from), to: down(to))
+    case .reload(let path): .reload(down(path))
+    case .reconfigure(let path): .reconfigure(down(path))
+    }
+  }
+}
+
+extension TableError {
+  fileprivate static func oneTableOnly(_ one: String, _ other: String) -> TableError {
+    TableError(
+      .notSupported, "one batch cannot edit both \(one) and \(other); commit one each")
+  }
+
+  fileprivate static func otherTable(_ one: String, _ other: String) -> TableError {
+    TableError(.constraint, "a row cannot move from \(one) to \(other)")
   }
 }

@@ -19,15 +19,13 @@ extension MappedSource: TableEditing, TableMoving {
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [Bool] {
     flag.begin()
-    guard let moving else { throw .viewHasOtherOrder }
-    guard moving === self, let moving = base.moving else { return [] }
-    return try answers(for: rows, section, false) { rows, section throws(TableError) in
-      try moving.movability(ofRows: rows, inSection: section)
-    }
+    guard moving != nil else { throw .viewHasOtherOrder }
+    try checkRows(rows, section)
+    return try movable(rows, section, elsewhere: false)
   }
 
   /// Asks the base about rows, a run at a time.
-  private func answers<Answer>(
+  func answers<Answer>(
     for rows: Range<Int>, _ section: Int, _ none: Answer,
     _ ask: (Range<Int>, Int) throws(TableError) -> [Answer]
   ) throws(TableError) -> [Answer] {
@@ -65,22 +63,15 @@ extension MappedSource: TableEditing, TableMoving {
     ofMoveFrom source: IndexPath, to proposed: IndexPath
   ) throws(TableError) -> IndexPath {
     flag.begin()
-    guard hasBaseOrder, let moving = base.moving else { throw .viewHasOtherOrder }
+    guard moving != nil else { throw .viewHasOtherOrder }
     let from = try basePath(of: source)
-    let to = try baseTargets(of: [proposed], taking: [from])[0]
+    let edits = try baseEdits([.move(.path(source), to: proposed)]).edits
+    guard case .move(_, let to) = edits[0], let moving = base.moving else {
+      // It stays where it is in the base, with another value.
+      return try path(ofBase: from, proposed: proposed)
+    }
     let target = try moving.target(ofMoveFrom: from, to: to)
-    return target == to ? proposed : try path(ofBaseTarget: target, movingFrom: from)
-  }
-
-  /// Where a row of the base is shown once it has moved.
-  private func path(
-    ofBaseTarget target: IndexPath, movingFrom source: IndexPath
-  ) throws(TableError) -> IndexPath {
-    let isBehind = target.section == source.section && target.row >= source.row
-    // The first row that will stand behind it, and how many are shown before that one.
-    let next = IndexPath(section: target.section, row: target.row + (isBehind ? 1 : 0))
-    return IndexPath(
-      section: target.section, row: try shownCount(before: next) - (isBehind ? 1 : 0))
+    return target == to ? proposed : try path(ofBaseTarget: target, from: from, proposed: proposed)
   }
 
   public func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
@@ -95,63 +86,87 @@ extension MappedSource: TableEditing, TableMoving {
           "the table is at version \(token(mapped.version)?.token ?? "none"), not \(wanted)")
       }
     }
-    mapped.edits = try baseEdits(batch.edits)
+    let edits = try baseEdits(batch.edits)
+    mapped.edits = edits.edits
     // What was mapped holds for that version of the base only.
     mapped.version = mapped.version ?? pin
-    return followed(try editing.commit(mapped), isDryRun: batch.isDryRun)
+    var result = try editing.commit(mapped)
+    let outcomes = result.outcomes
+    result.outcomes = edits.answers.compactMap {
+      outcomes.indices.contains($0) ? outcomes[$0] : nil
+    }
+    return followed(result, isDryRun: batch.isDryRun)
   }
 
-  private func baseEdits(_ edits: [EditBatch.Edit]) throws(TableError) -> [EditBatch.Edit] {
-    var targets: [IndexPath] = []
-    var gone: [IndexPath] = []
+  /// The edits of the base that edits of the view come to.
+  private func baseEdits(_ edits: [EditBatch.Edit]) throws(TableError) -> BaseEdits {
+    try checkKinds(edits)
+    var mapped = BaseEdits(answers: edits.map { _ in 0 })
+    guard edits.contains(where: \.hasTarget) else {
+      for (number, edit) in edits.enumerated() {
+        mapped.append(try baseEdit(edit, at: nil), answering: number)
+      }
+      return mapped
+    }
+    let changes = try EditBatch(edits).changes { id throws(TableError) in try shownPath(forID: id) }
+    let plan = try BatchPlan(
+      changes,
+      numberOfSections: { minimum throws(TableError) in
+        try base.numberOfSections(knowing: minimum)
+      },
+      numberOfRows: { section, minimum throws(TableError) in
+        try count(inSection: section, knowing: minimum)
+      })
+    let landings = try landings(of: changes, plan)
+    let places = try basePlaces(of: landings, changes, plan)
+    var sets: [IndexPath: Int] = [:]
+    for (number, edit) in edits.enumerated() where landings[number]?.cells == nil {
+      if case .reconfigure(let path) = changes[number] { sets[path] = mapped.edits.count }
+      mapped.append(try baseEdit(edit, at: places[number]), answering: number)
+    }
+    // Moves that set a cell come last: a row that is set besides is set once.
+    for (number, edit) in edits.enumerated() {
+      guard let cells = landings[number]?.cells, case .move(let reference, _) = edit,
+        let path = changes[number].source
+      else { continue }
+      if let set = sets[path], case .set(let reference, let others) = mapped.edits[set] {
+        mapped.edits[set] = .set(reference, cells: try others.merged(with: cells, of: path))
+        mapped.answers[number] = set
+      } else {
+        mapped.append(.set(try inBase(reference), cells: cells), answering: number)
+      }
+    }
+    return mapped
+  }
+
+  /// An edit of the base that is of the kind of the view's, with its target there.
+  private func baseEdit(
+    _ edit: EditBatch.Edit, at place: IndexPath?
+  ) throws(TableError) -> EditBatch.Edit {
+    switch edit {
+    case .set(let reference, let cells): return .set(try inBase(reference), cells: cells)
+    case .delete(let reference): return .delete(try inBase(reference))
+    case .move(let reference, let target): return .move(try inBase(reference), to: place ?? target)
+    case .insert(let target, let cells):
+      return .insert(
+        at: place ?? target,
+        cells: target.isSection ? cells : try baseCells(cells, insertedAt: target))
+    }
+  }
+
+  /// What is not for views at all.
+  private func checkKinds(_ edits: [EditBatch.Edit]) throws(TableError) {
     for edit in edits {
-      switch edit {
-      case .insert(let target, _): targets.append(target)
-      case .move(let reference, let target):
-        guard moving != nil else { throw .viewHasOtherOrder }
-        targets.append(target)
-        gone.append(try placeInBase(reference))
-      case .delete, .set: break
+      let isOfSection =
+        switch edit {
+        case .insert(let target, _): target.isSection
+        case .delete(let reference), .set(let reference, _), .move(let reference, _):
+          reference.isSection
+        }
+      guard !isOfSection || hasBaseSections else {
+        throw TableError(.notSupported, "the sections of this view cannot be edited")
       }
-    }
-    try checkSections(edits, targets)
-    if !targets.isEmpty {
-      for case .delete(let reference) in edits { gone.append(try placeInBase(reference)) }
-      targets =
-        try targets.contains(where: \.isSection)
-        ? targets : baseTargets(of: targets, taking: gone)
-    }
-    var rest = targets[...]
-    return try edits.map { edit throws(TableError) in
-      switch edit {
-      case .set(let reference, let cells): return .set(try inBase(reference), cells: cells)
-      case .delete(let reference): return .delete(try inBase(reference))
-      case .move(let reference, _): return .move(try inBase(reference), to: rest.removeFirst())
-      case .insert(let target, let cells):
-        return .insert(at: rest.removeFirst(), cells: try baseCells(cells, insertedAt: target))
-      }
-    }
-  }
-
-  /// Sections can be edited where they are the base's, and not together with places of rows, which
-  /// would be counted in the sections to come.
-  private func checkSections(
-    _ edits: [EditBatch.Edit], _ targets: [IndexPath]
-  ) throws(TableError) {
-    let aboutSections = edits.contains { edit in
-      switch edit {
-      case .insert(let target, _): target.isSection
-      case .delete(let reference), .set(let reference, _): reference.isSection
-      case .move(let reference, let target): reference.isSection || target.isSection
-      }
-    }
-    guard aboutSections else { return }
-    guard hasBaseSections else {
-      throw TableError(.notSupported, "the sections of this view cannot be edited")
-    }
-    guard targets.allSatisfy(\.isSection) else {
-      throw TableError(
-        .notSupported, "sections and the places of rows cannot be edited in one batch of a view")
+      if case .move = edit, !isOfSection, moving == nil { throw .viewHasOtherOrder }
     }
   }
 
@@ -164,33 +179,48 @@ extension MappedSource: TableEditing, TableMoving {
     }
   }
 
-  private func placeInBase(_ reference: RowReference) throws(TableError) -> IndexPath {
-    switch reference {
-    case .path(let path): return path.isSection ? path : try basePath(of: path)
-    case .id(let id):
-      guard let identity = base.identity else {
-        throw TableError(.notSupported, "rows have no ids here")
+  /// Where each row that is inserted or moved comes to stand in the base, by the change's number.
+  private func landings(
+    of changes: [ChangeBatch.Change], _ plan: BatchPlan
+  ) throws(TableError) -> [Int: Landing] {
+    var landings: [Int: Landing] = [:]
+    for (section, rows) in plan.rows {
+      for index in rows.arrivals.indices {
+        landings[rows.arrivals[index].change] = try landing(
+          ofArrival: index, inSection: section, rows, changes)
       }
-      return try identity.indexPath(forID: id)
     }
+    return landings
   }
 
-  /// Places at the end of a section of the base each, in the order of the targets.
-  func appended(
-    _ targets: [IndexPath], taking gone: [IndexPath],
-    to section: (IndexPath) throws(TableError) -> Int
-  ) throws(TableError) -> [IndexPath] {
-    var ends: [Int: Int] = [:]
-    var places = targets
-    for number in targets.indices.sorted(by: { targets[$0] < targets[$1] }) {
-      let section = try section(targets[number])
-      var end = ends[section] ?? 0
-      if ends[section] == nil {
-        end = try base.exactNumberOfRows(inSection: section)
-        end -= Set(gone).count { $0.section == section }
+  /// The places after the batch of what lands before rows of the base, by the change's number.
+  private func basePlaces(
+    of landings: [Int: Landing], _ changes: [ChangeBatch.Change], _ plan: BatchPlan
+  ) throws(TableError) -> [Int: IndexPath] {
+    var gone: [Int: [Int]] = [:]
+    for (number, change) in changes.enumerated() where !change.isOfSection {
+      switch change {
+      case .move where landings[number]?.base == nil: continue
+      case .move(let path, _), .delete(let path):
+        let base = try basePath(of: path)
+        gone[base.section, default: []].append(base.row)
+      default: continue
       }
-      places[number] = IndexPath(section: section, row: end)
-      ends[section] = end + 1
+    }
+    for section in gone.keys { gone[section]?.sort() }
+    // Those that land before the same row stand in the view's order.
+    var arrivals = landings.compactMap { number, landing in
+      landing.base.map { (number, $0, changes[number].target ?? $0) }
+    }
+    arrivals.sort { $0.1 == $1.1 ? $0.2 < $1.2 : $0.1 < $1.1 }
+    var places: [Int: IndexPath] = [:]
+    var arrived: [Int: Int] = [:]
+    for (number, base, _) in arrivals {
+      let before = gone[base.section]?.partitioningIndex { $0 >= base.row } ?? 0
+      places[number] = IndexPath(
+        section: plan.place(ofSection: base.section) ?? base.section,
+        row: base.row - before + arrived[base.section, default: 0])
+      arrived[base.section, default: 0] += 1
     }
     return places
   }
@@ -234,8 +264,43 @@ extension MappedSource: TableUndoing, TableChanges {
   }
 }
 
+/// Edits of a base, and which of them answers each edit of the view.
+private struct BaseEdits {
+  var edits: [EditBatch.Edit] = []
+  var answers: [Int]
+
+  mutating func append(_ edit: EditBatch.Edit, answering number: Int) {
+    answers[number] = edits.count
+    edits.append(edit)
+  }
+}
+
+extension [Int: Cell] {
+  /// These cells and those that a move sets of the same row.
+  fileprivate func merged(with cells: [Int: Cell], of path: IndexPath) throws(TableError) -> Self {
+    var all = self
+    for (column, cell) in cells {
+      guard all.updateValue(cell, forKey: column) ?? cell == cell else {
+        throw TableError(
+          .invalidArgument,
+          "\(path.noun) is moved to a group and set to the value of another", column: column)
+      }
+    }
+    return all
+  }
+}
+
+extension EditBatch.Edit {
+  fileprivate var hasTarget: Bool {
+    switch self {
+    case .insert, .move: true
+    case .delete, .set: false
+    }
+  }
+}
+
 extension TableError {
   fileprivate static let viewIsReadOnly = TableError(.readOnly, "the table is read-only")
-  fileprivate static let viewHasOtherOrder = TableError(
+  static let viewHasOtherOrder = TableError(
     .notSupported, "rows cannot be moved where the order is not the table's own")
 }

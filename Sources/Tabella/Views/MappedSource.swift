@@ -76,19 +76,56 @@ public class MappedSource: TableDataSource {
   /// Whether rows stand in the base's order.
   var hasBaseOrder: Bool { false }
 
-  /// Where rows that are to end up at `targets` of the view end up in the base, when the rows at
-  /// `gone` of the base are taken out in the same batch.
-  ///
-  /// The default is the end of the base's section, in the order of the targets.
-  func baseTargets(
-    of targets: [IndexPath], taking gone: [IndexPath]
-  ) throws(TableError) -> [IndexPath] {
-    try appended(targets, taking: gone) { $0.section }
+  /// Whether sections are groups by value, so that a move to another sets a cell of the base.
+  var hasGroups: Bool { (base as? MappedSource)?.hasGroups ?? false }
+
+  /// Where a row that is inserted or moved comes to stand in the base.
+  enum Landing {
+    /// Before this row of the base, as numbered before the batch, or at this end of a section.
+    case before(IndexPath)
+    /// Where it is, with these cells set.
+    case stays([Int: Cell])
+
+    var base: IndexPath? {
+      if case .before(let path) = self { path } else { nil }
+    }
+
+    var cells: [Int: Cell]? {
+      if case .stays(let cells) = self { cells } else { nil }
+    }
   }
 
-  /// How many shown rows of a section stand before a place of the base; only where rows stand in the
-  /// base's order.
-  func shownCount(before path: IndexPath) throws(TableError) -> Int { path.row }
+  /// Where an arrival of a plan for a section of the view lands in the base.
+  ///
+  /// The default is the end of the base's section.
+  func landing(
+    ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
+    _ changes: [ChangeBatch.Change]
+  ) throws(TableError) -> Landing {
+    .before(IndexPath(section: section, row: try base.exactNumberOfRows(inSection: section)))
+  }
+
+  /// Where a row is shown once it has moved to a place of the base.
+  func path(
+    ofBaseTarget target: IndexPath, from source: IndexPath, proposed: IndexPath
+  ) throws(TableError) -> IndexPath { proposed }
+
+  /// Where a row is shown that stays where it is in the base and is moved to a place of the view.
+  func path(
+    ofBase path: IndexPath, proposed: IndexPath
+  ) throws(TableError) -> IndexPath { proposed }
+
+  /// Whether rows, which are there, may be moved; `elsewhere` means to other sections.
+  func movable(
+    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
+  ) throws(TableError) -> [Bool] {
+    try answers(for: rows, section, false) { rows, section throws(TableError) in
+      if elsewhere, let base = base as? MappedSource {
+        return try base.movable(rows, section, elsewhere: true)
+      }
+      return try base.moving?.movability(ofRows: rows, inSection: section) ?? []
+    }
+  }
 
   /// Whether rows can be mapped without reading the base.
   func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool { true }

@@ -63,6 +63,24 @@ public final class SortedSource: MappedSource {
     return rows.map { IndexPath(section: section, row: Int(order[$0])) }
   }
 
+  /// Over groups, where rows are moved to another group and their place there is the order's matter.
+  public override var moving: (any TableMoving)? { hasGroups ? base.moving.map { _ in self } : nil }
+
+  override func movable(
+    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
+  ) throws(TableError) -> [Bool] { try super.movable(rows, section, elsewhere: true) }
+
+  override func landing(
+    ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
+    _ changes: [ChangeBatch.Change]
+  ) throws(TableError) -> Landing {
+    guard changes[rows.arrivals[index].change].source?.section != section else {
+      throw TableError(
+        .constraint, "rows cannot be moved within a section where the order is not the table's own")
+    }
+    return try super.landing(ofArrival: index, inSection: section, rows, changes)
+  }
+
   override func path(ofBase path: IndexPath) throws(TableError) -> IndexPath? {
     let rows = try order(of: path.section)
     guard rows.indices.contains(path.row) else { return nil }

@@ -13,19 +13,19 @@ import Testing
   @Test(arguments: ["everything", "plain", "empty"], [1, 2, 3] as [UInt64])
   func inMemory(_ name: String, seed: UInt64) throws {
     let make = try #require(Self.tables.first { $0.name == name }).make
-    expectConformance(seed: seed) { make() }
+    expectConformance(seed: seed, isOwn: true) { make() }
   }
 
   @Test(arguments: ["everything", "plain", "empty"], [1, 2, 3] as [UInt64])
   func throughTheContract(_ name: String, seed: UInt64) throws {
     let make = try #require(Self.tables.first { $0.name == name }).make
-    expectConformance(seed: seed) { () throws(TableError) in
+    expectConformance(seed: seed, isOwn: true) { () throws(TableError) in
       try importSource(exportSource(make()), provider: "test")
     }
   }
 
   @Test func throughTheContractTwice() {
-    expectConformance { () throws(TableError) in
+    expectConformance(isOwn: true) { () throws(TableError) in
       let once = try importSource(exportSource(Tables.everything()), provider: "inner")
       return try importSource(exportSource(once), provider: "outer")
     }
@@ -76,8 +76,8 @@ import Testing
 
   @Test(arguments: [1, 2, 3] as [UInt64])
   func slices(_ seed: UInt64) throws {
-    expectConformance(seed: seed) { () throws(TableError) in try Sliced() }
-    expectConformance(seed: seed) { () throws(TableError) in
+    expectConformance(seed: seed, isOwn: true) { () throws(TableError) in try Sliced() }
+    expectConformance(seed: seed, isOwn: true) { () throws(TableError) in
       try importSource(exportSource(Sliced()), provider: "test")
     }
     let sliced = try importSource(exportSource(Sliced()), provider: "test")

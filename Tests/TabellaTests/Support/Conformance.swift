@@ -2,13 +2,17 @@ import Tabella
 import TabellaConformance
 import Testing
 
-/// Records an issue for every law that is broken. Without `laws`, all that need no quiet process.
+/// Records an issue for every law that is broken. Without `laws`, all that need no quiet process. Where
+/// each opening makes data of its own, that is edited too.
 func expectConformance(
   seed: UInt64 = 1, laws: [Law] = ConformanceSuite.laws.filter { !$0.needsQuiet },
+  isOwn: Bool = false, scratch: ConformanceSuite.Scratch? = nil,
   _ open: @escaping () throws(TableError) -> any TableDataSource,
   sourceLocation: SourceLocation = #_sourceLocation
 ) {
-  let findings = ConformanceSuite(seed: seed, open: open).run(laws)
+  let findings = ConformanceSuite(
+    seed: seed, open: open, scratch: scratch ?? (isOwn ? scratching(open) : nil)
+  ).run(laws)
   #expect(findings.count == laws.count, sourceLocation: sourceLocation)
   for finding in findings {
     if case .failed(let what) = finding.outcome {
@@ -22,7 +26,18 @@ func brokenLaws(
   laws: [Law] = ConformanceSuite.laws.filter { !$0.needsQuiet },
   _ open: @escaping () throws(TableError) -> any TableDataSource
 ) -> [String] {
-  ConformanceSuite(open: open).run(laws).filter(\.isFailure).map(\.law.name)
+  ConformanceSuite(open: open, scratch: scratching(open)).run(laws).filter(\.isFailure)
+    .map(\.law.name)
+}
+
+/// What is opened once is the data itself.
+private func scratching(
+  _ open: @escaping () throws(TableError) -> any TableDataSource
+) -> ConformanceSuite.Scratch {
+  { () throws -> () throws(TableError) -> any TableDataSource in
+    let source = try open()
+    return { () throws(TableError) in source }
+  }
 }
 
 enum ConformanceSuiteLaws {

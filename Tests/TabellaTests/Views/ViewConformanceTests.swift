@@ -20,12 +20,14 @@ import Testing
   func ofEveryTable(_ name: String) {
     for table in ConformanceTests.tables {
       for seed in 1...2 as ClosedRange<UInt64> {
-        expectConformance(seed: seed) { () throws(TableError) in try wrap(name, table.make()) }
+        expectConformance(seed: seed, isOwn: true) { () throws(TableError) in
+          try wrap(name, table.make())
+        }
       }
-      expectConformance { () throws(TableError) in
+      expectConformance(isOwn: true) { () throws(TableError) in
         try importSource(exportSource(wrap(name, table.make())), provider: "test")
       }
-      expectConformance { () throws(TableError) in
+      expectConformance(isOwn: true) { () throws(TableError) in
         try wrap(name, importSource(exportSource(table.make()), provider: "test"))
       }
     }
@@ -34,9 +36,11 @@ import Testing
   @Test(arguments: names, names)
   func ofEveryView(_ outer: String, _ inner: String) {
     for table in ConformanceTests.tables {
-      expectConformance { () throws(TableError) in try wrap(outer, wrap(inner, table.make())) }
+      expectConformance(isOwn: true) { () throws(TableError) in
+        try wrap(outer, wrap(inner, table.make()))
+      }
     }
-    expectConformance { () throws(TableError) in
+    expectConformance(isOwn: true) { () throws(TableError) in
       try importSource(
         exportSource(wrap(outer, wrap(inner, Tables.everything()))), provider: "test")
     }
@@ -46,7 +50,7 @@ import Testing
   @Test(arguments: names)
   func ofAMeagreSource(_ name: String) {
     for limit in [1, 3, 50] {
-      expectConformance { () throws(TableError) in
+      expectConformance(isOwn: true) { () throws(TableError) in
         let base = Recording(Tables.everything())
         base.batchLimit = limit
         base.countsAtLeast = true

@@ -1,0 +1,124 @@
+// Moves in a grouped view: to another group they set a cell of the base, within one they are moves of
+// the base.
+
+extension GroupedSource {
+  /// Whether the column that rows are grouped by may be set.
+  var canSetColumn: Bool {
+    guard let editing = base.editing, let columns = try? editing.editableColumns() else {
+      return base.editing != nil
+    }
+    return columns.indices.contains(grouping.column) && columns[grouping.column]
+  }
+
+  /// The value that makes a row one of a group; nil for a group of many values.
+  func value(ofGroup group: Int) throws(TableError) -> Cell? {
+    let groups = try grouped().groups
+    guard groups.cells.indices.contains(group) else { throw .noSection(group) }
+    guard groups.cells[group] != .missing || groups.titles[group] == nil else { return nil }
+    return groups.cells[group]
+  }
+
+  /// The end of the base's last section, where new rows go.
+  func baseEnd() throws(TableError) -> IndexPath {
+    let starts = try grouped().baseStarts
+    guard starts.count > 1 else {
+      throw TableError(.constraint, "the table has no section for a new row")
+    }
+    return IndexPath(
+      section: starts.count - 2, row: starts[starts.count - 1] - starts[starts.count - 2])
+  }
+
+  /// Which rows may be moved to another group.
+  func mayLeave(_ rows: Range<Int>, group: Int) throws(TableError) -> [Bool] {
+    let groups = try grouped().groups
+    let hasTarget =
+      grouping.by == .value
+      ? groups.counts.count > 1
+      : groups.titles.last == .some(nil) && group + 1 < groups.titles.count
+    guard hasTarget, canSetColumn, let editing = base.editing else {
+      return rows.map { _ in false }
+    }
+    return try answers(for: rows, group, RowEditability()) { rows, section throws(TableError) in
+      try editing.editability(ofRows: rows, inSection: section)
+    }.map { $0.contains(.editable) }
+  }
+
+  /// Whether a row beside it in the group is of the same section of the base, so that they can change
+  /// places.
+  func hasNeighbour(_ row: Int, inGroup group: Int) throws(TableError) -> Bool {
+    let count = try grouped().groups.counts[group]
+    let section = try baseSection(row, group)
+    for other in [row - 1, row + 1] where 0..<count ~= other {
+      if try baseSection(other, group) == section { return true }
+    }
+    return false
+  }
+
+  private func baseSection(_ row: Int, _ group: Int) throws(TableError) -> Int {
+    try basePath(of: IndexPath(section: group, row: row)).section
+  }
+
+  /// What is set of a row that is moved to another group.
+  func cells(moving source: IndexPath, toGroup group: Int) throws(TableError) -> [Int: Cell] {
+    let name = base.columns[grouping.column].name
+    guard let value = try value(ofGroup: group) else {
+      throw TableError(
+        .constraint,
+        "\"\(try grouped().groups.titles[group] ?? "")\" has rows of many values: set \(name) to one of "
+          + "them instead of moving \(source.noun)", column: grouping.column)
+    }
+    let path = try basePath(of: source)
+    let rows = path.row..<path.row + 1
+    let editability = try base.editing?.editability(ofRows: rows, inSection: path.section)
+    guard canSetColumn, editability?.first?.contains(.editable) == true else {
+      throw TableError(
+        .constraint, "\(source.noun) cannot be moved to another group: its \(name) cannot be set",
+        column: grouping.column)
+    }
+    return [grouping.column: value]
+  }
+
+  /// The row of the base before which a row comes to stand that is moved within its group.
+  ///
+  /// That is the next of the group that stays, or what follows the one before, in the row's own
+  /// section of the base: nobody who moves a row in a group means to move it out of that.
+  func place(
+    ofArrival number: Int, inGroup group: Int, _ rows: ListPlan, _ changes: [ChangeBatch.Change]
+  ) throws(TableError) -> IndexPath {
+    guard base.moving != nil else {
+      throw TableError(.constraint, "the table's rows cannot be put in another order")
+    }
+    func basePath(_ row: Int?) throws(TableError) -> IndexPath? {
+      guard let row else { return nil }
+      return try self.basePath(of: IndexPath(section: group, row: row))
+    }
+    func moved(_ number: Int) -> Int? {
+      guard case .move(let source, _) = changes[rows.arrivals[number].change],
+        source.section == group
+      else { return nil }
+      return source.row
+    }
+    let rank = rows.arrivals[number].place - number
+    // Others that move into the same gap, before this one.
+    let before = try (0..<number).last {
+      rows.arrivals[$0].place - $0 == rank && moved($0) != nil
+    }.flatMap { number throws(TableError) in try basePath(moved(number)) }
+    guard let own = try basePath(moved(number)) else { return try baseEnd() }
+    let (last, next) = (try basePath(rows.survivor(rank - 1)), try basePath(rows.survivor(rank)))
+    guard before?.section ?? 0 <= own.section, last?.section ?? 0 <= own.section,
+      own.section <= next?.section ?? .max
+    else {
+      throw TableError(
+        .constraint,
+        "rows of different sections of the table cannot change places in a group")
+    }
+    if let next, next.section == own.section { return next }
+    if let last, last.section == own.section {
+      return IndexPath(section: own.section, row: last.row + 1)
+    }
+    // All of the group in this section are moved: they gather where the first of them was.
+    let index = try grouped()
+    let first = index.place(ofNumber: index.baseStarts[own.section], inGroup: group)
+    return try self.basePath(of: IndexPath(section: group, row: first))
+  }
+}

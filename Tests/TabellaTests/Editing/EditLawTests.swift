@@ -1,0 +1,152 @@
+import Tabella
+import TabellaConformance
+import Testing
+
+/// Tables that lie about their edits: the laws of editing must notice each.
+@Suite struct EditLawTests {
+  @Test(arguments: BrokenEdit.allCases)
+  func isCaught(_ lie: BrokenEdit) {
+    let broken = brokenLaws { LawBreaker(lie) }
+    #expect(broken.contains(lie.law), "\(lie) was noticed by \(broken), not by \(lie.law)")
+  }
+
+  @Test func honestLiarPasses() {
+    let laws = [BrokenEdit.allCases.map(\.law)].joined()
+    let findings = ConformanceSuite(
+      open: { LawBreaker(nil) },
+      scratch: {
+        let source = LawBreaker(nil)
+        return { source }
+      }
+    ).run()
+    for finding in findings where finding.isFailure { Issue.record("\(finding)") }
+    // None of them is skipped.
+    for law in Set(laws) {
+      #expect(findings.contains { $0.law.name == law && $0.outcome == .passed }, "\(law)")
+    }
+  }
+}
+
+enum BrokenEdit: String, CaseIterable {
+  case dryRunEdits, dryRunIsSure, wrongChange, forgottenChange, otherVersion, staleIsFine,
+    takesTwice, halfDone, setsNothing, setsAnotherRow, newIDForSet, undoesNothing, undoesTwice,
+    undoesDryly
+
+  /// The law that must notice it.
+  var law: String {
+    switch self {
+    case .dryRunEdits, .dryRunIsSure: "dry-runs-change-nothing"
+    case .wrongChange, .forgottenChange, .otherVersion: "edits-replay"
+    case .staleIsFine: "stale-versions-conflict"
+    case .takesTwice, .halfDone: "refused-edits-change-nothing"
+    case .setsNothing, .setsAnotherRow, .newIDForSet: "set-reads-back"
+    case .undoesNothing, .undoesTwice, .undoesDryly: "undo-restores"
+    }
+  }
+}
+
+/// An honest table that tells one lie about its edits.
+final class LawBreaker: TableDataSource, TableEditing, TableUndoing, TableIdentity {
+  let base = Tables.plain()
+  let lie: BrokenEdit?
+  private var renamed: String?
+
+  init(_ lie: BrokenEdit?) { self.lie = lie }
+
+  var columns: [Column] { base.columns }
+  var editing: (any TableEditing)? { self }
+  var undoing: (any TableUndoing)? { self }
+  var identity: (any TableIdentity)? { self }
+
+  func version() throws(TableError) -> Version? { base.version() }
+
+  func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+    try base.numberOfRows(inSection: section, knowing: minimum)
+  }
+
+  func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    let batch = try base.rows(request)
+    guard let renamed, batch.ids != nil else { return batch }
+    let builder = BatchBuilder([], ids: true)
+    for row in 0..<batch.rowCount {
+      let id = batch.id(row) ?? ""
+      builder.ids?.append(id == renamed ? "new-\(id)" : id)
+    }
+    return Batch(
+      rowCount: batch.rowCount, columns: batch.columns, ids: builder.finish().ids, isUTF8: false)
+  }
+
+  func indexPath(forID id: String) throws(TableError) -> IndexPath {
+    try base.indexPath(forID: id.hasPrefix("new-") ? String(id.dropFirst(4)) : id)
+  }
+
+  func editability(
+    ofRows rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [RowEditability] {
+    try base.editability(ofRows: rows, inSection: section)
+  }
+
+  func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+    var honest = batch
+    switch lie {
+    case .dryRunEdits: honest.isDryRun = false
+    case .dryRunIsSure where !batch.isDryRun && batch.edits.count > 1:
+      throw TableError(.constraint, "not two at once")
+    case .staleIsFine: honest.version = nil
+    case .takesTwice: honest.edits = Array(Set(batch.edits))
+    case .halfDone where batch.edits.count > 1:
+      _ = try base.commit(EditBatch([batch.edits[0]], isDryRun: batch.isDryRun))
+      honest.edits.removeFirst()
+    case .setsNothing:
+      honest.edits = batch.edits.filter { if case .set = $0 { false } else { true } }
+    case .setsAnotherRow:
+      let last = try base.exactNumberOfRows(inSection: 0) - 1
+      if batch.edits.count == 1, case .set(_, let cells) = batch.edits[0] {
+        honest.edits = [.set(.path(IndexPath(section: 0, row: last)), cells: cells)]
+      }
+    default: break
+    }
+    var result = try base.commit(honest)
+    result.outcomes += batch.edits.dropFirst(result.outcomes.count).map { _ in .init() }
+    switch lie {
+    case .wrongChange:
+      result.changes.changes = result.changes.changes?.map {
+        if case .delete(let path) = $0 {
+          .delete(IndexPath(section: path.section, row: path.row == 0 ? 1 : 0))
+        } else {
+          $0
+        }
+      }
+    case .forgottenChange: result.changes.changes = []
+    case .otherVersion: result.changes.to = Version("later")
+    case .setsAnotherRow:
+      result.changes.changes = batch.edits.compactMap {
+        if case .set(.path(let path), _) = $0 { .reconfigure(path) } else { nil }
+      }
+    case .newIDForSet:
+      if case .set(.path(let path), _) = batch.edits.first {
+        renamed = try base.rows(
+          RowRequest(first: path.row, count: 1, columns: [], includesIDs: true)
+        ).id(0)
+        result.outcomes[0].id = renamed.map { "new-\($0)" }
+      }
+    default: break
+    }
+    return result
+  }
+
+  func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
+    switch lie {
+    case .undoesNothing: return try base.undo(receipt, isDryRun: true)
+    case .undoesTwice:
+      do throws(TableError) { return try base.undo(receipt, isDryRun: isDryRun) } catch {
+        guard Int(String(decoding: receipt, as: UTF8.self)) != nil else { throw error }
+        return EditResult(
+          outcomes: [.init()],
+          changes: ChangeBatch(from: base.version(), to: base.version(), changes: []))
+      }
+    case .undoesDryly: return try base.undo(receipt, isDryRun: false)
+    default: return try base.undo(receipt, isDryRun: isDryRun)
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import Tabella
+
+/// A table as arrays of rows that know themselves, edited the slow way: what edits are compared with.
+struct EditModel: Equatable {
+  /// A row; its key stays with it and is never another's.
+  struct Row: Equatable {
+    var key: Int
+    var cells: [Cell]
+  }
+
+  struct Section: Equatable {
+    var key: Int
+    var title: String?
+    var rows: [Row] = []
+  }
+
+  /// An edit that names rows and sections by key, so that it means the same in every order of rows.
+  enum Edit {
+    case set(Int, [Int: Cell])
+    case delete(Int)
+    case insert(Row, IndexPath)
+    case move(Int, IndexPath)
+    case deleteSection(Int)
+    case insertSection(Section, Int)
+    case moveSection(Int, Int)
+  }
+
+  var sections: [Section]
+
+  var rows: [Row] { sections.flatMap(\.rows) }
+
+  func path(of key: Int) -> IndexPath? {
+    for (number, section) in sections.enumerated() {
+      if let row = section.rows.firstIndex(where: { $0.key == key }) {
+        return IndexPath(section: number, row: row)
+      }
+    }
+    return nil
+  }
+
+  /// The model after the edits, as docs/editing.md says it step by step: taken out from above, put in
+  /// from below. The edits break no rule.
+  func applying(_ edits: [Edit]) -> EditModel {
+    var result = self
+    var arrivals: [(IndexPath, Row)] = []
+    var arrivingSections: [(Int, Section)] = []
+    for case .set(let key, let cells) in edits {
+      let path = result.path(of: key)!
+      for (column, cell) in cells {
+        result.sections[path.section].rows[path.row].cells[column] = cell
+      }
+    }
+    for edit in edits {
+      switch edit {
+      case .delete(let key), .move(let key, _):
+        let path = result.path(of: key)!
+        let row = result.sections[path.section].rows.remove(at: path.row)
+        if case .move(_, let target) = edit { arrivals.append((target, row)) }
+      case .insert(let row, let target): arrivals.append((target, row))
+      default: break
+      }
+    }
+    for edit in edits {
+      switch edit {
+      case .deleteSection(let key), .moveSection(let key, _):
+        let number = result.sections.firstIndex { $0.key == key }!
+        let section = result.sections.remove(at: number)
+        if case .moveSection(_, let target) = edit { arrivingSections.append((target, section)) }
+      case .insertSection(let section, let target): arrivingSections.append((target, section))
+      default: break
+      }
+    }
+    for (target, section) in arrivingSections.sorted(by: { $0.0 < $1.0 }) {
+      result.sections.insert(section, at: target)
+    }
+    for (target, row) in arrivals.sorted(by: { $0.0 < $1.0 }) {
+      result.sections[target.section].rows.insert(row, at: target.row)
+    }
+    return result
+  }
+
+  /// Everything in a source, in which the first column numbers the rows: its number is a row's key.
+  init(reading source: any TableDataSource, titles: Bool) throws {
+    sections = []
+    let columns = Array(source.columns.indices)
+    for section in 0..<(try source.numberOfSections(knowing: .max).value) {
+      var rows: [Row] = []
+      while true {
+        let batch = try source.rows(
+          RowRequest(section: section, first: rows.count, count: 100, columns: columns))
+        if batch.rowCount == 0 { break }
+        for row in 0..<batch.rowCount {
+          let cells = batch.row(row)
+          rows.append(Row(key: Int(cells[0].description) ?? -1, cells: cells))
+        }
+      }
+      sections.append(
+        Section(
+          key: section,
+          title: titles ? try source.sections?.title(.header, ofSection: section) : nil,
+          rows: rows))
+    }
+  }
+
+  init(_ sections: [Section]) { self.sections = sections }
+
+  /// The cells of everything, with the titles of sections.
+  var content: [Content] { sections.map { Content(title: $0.title, rows: $0.rows.map(\.cells)) } }
+
+  struct Content: Equatable, CustomStringConvertible {
+    var title: String?
+    var rows: [[Cell]]
+
+    var description: String {
+      "\(title ?? "-"): " + rows.map { "\($0.map(\.description))" }.joined(separator: " ")
+    }
+  }
+}

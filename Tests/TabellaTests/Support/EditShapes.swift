@@ -1,0 +1,264 @@
+import Tabella
+
+/// How a table is looked at while it is edited: a view, what it shows, and what an edit made in it is in
+/// the table behind it. The slow and obvious way, to compare the views with.
+struct EditShape: Sendable {
+  enum Moves { case none, anywhere, elsewhere }
+
+  var name: String
+  var wrap: @Sendable (any TableDataSource) throws -> any TableDataSource
+  var shown: @Sendable (EditModel) -> EditModel
+  /// Edits of what is shown as edits of the table behind it; nil if they must be refused.
+  var translated: @Sendable ([EditModel.Edit], EditModel) -> [EditModel.Edit]?
+  var moves = Moves.anywhere
+  /// How many sections of other tables are shown before.
+  var offset = 0
+  var hasSectionEdits = true
+
+  static let plain: EditShape = EditShape(
+    name: "plain", wrap: { $0 }, shown: { $0 }, translated: { edits, _ in edits })
+
+  /// This view over another.
+  func over(_ inner: EditShape) -> EditShape {
+    EditShape(
+      name: "\(name) of \(inner.name)", wrap: { try wrap(inner.wrap($0)) },
+      shown: { shown(inner.shown($0)) },
+      translated: { edits, model in
+        translated(edits, inner.shown(model)).flatMap { inner.translated($0, model) }
+      },
+      moves: moves == .none && inner.hasGroups
+        ? .elsewhere : moves == .none || inner.moves == .none ? .none : inner.moves,
+      offset: offset + inner.offset, hasSectionEdits: hasSectionEdits && inner.hasSectionEdits,
+      hasGroups: hasGroups || inner.hasGroups)
+  }
+
+  var hasGroups = false
+
+  // The views
+
+  static let filtered: EditShape = EditShape(
+    name: "filtered",
+    wrap: {
+      try $0.filtered(by: [Condition(column: 1, comparison: .equal, value: Array("a".utf8))])
+    },
+    shown: { model in
+      var shown = model
+      for section in shown.sections.indices {
+        shown.sections[section].rows.removeAll { $0.cells[1] != "a" }
+      }
+      return shown
+    },
+    translated: { edits, model in
+      let before = EditShape.filtered.shown(model)
+      let after = before.applying(edits)
+      let arriving = Set(edits.compactMap(\.arrivingRow))
+      return model.landing(edits) { key, target in
+        // The next that is shown and stays.
+        let section = after.sections[target.section]
+        let next = section.rows[target.row...].first { !arriving.contains($0.key) }
+        let old = model.sections.firstIndex { $0.key == section.key }!
+        return next.map { model.path(of: $0.key)! }
+          ?? IndexPath(section: old, row: model.sections[old].rows.count)
+      }
+    })
+
+  static let sorted: EditShape = EditShape(
+    name: "sorted", wrap: { try $0.sorted(by: [SortDescriptor(column: 0, isDescending: true)]) },
+    shown: { model in
+      var shown = model
+      for section in shown.sections.indices {
+        shown.sections[section].rows.sort { $0.key > $1.key }
+      }
+      return shown
+    },
+    translated: { edits, model in
+      let after = EditShape.sorted.shown(model).applying(edits)
+      return model.landing(edits) { key, target in
+        let old = model.sections.firstIndex { $0.key == after.sections[target.section].key }!
+        return IndexPath(section: old, row: model.sections[old].rows.count)
+      }
+    }, moves: .none)
+
+  static let grouped: EditShape = EditShape(
+    name: "grouped", wrap: { try $0.grouped(by: Grouping(column: 1, by: .value)) },
+    shown: { model in
+      let kinds = Set(model.rows.map(\.cells[1]))
+      let titles = kinds.compactMap(\.string).sorted()
+      var groups = titles.enumerated().map { number, title in
+        EditModel.Section(
+          key: -1 - number, title: title,
+          rows: model.rows.filter { $0.cells[1] == .text(title) })
+      }
+      if kinds.contains(.missing) {
+        groups.append(
+          EditModel.Section(
+            key: -1 - groups.count, title: nil,
+            rows: model.rows.filter { $0.cells[1] == .missing }))
+      }
+      return EditModel(groups)
+    },
+    translated: { edits, model in EditShape.regrouped(edits, model) },
+    hasSectionEdits: false, hasGroups: true)
+
+  private static func regrouped(
+    _ edits: [EditModel.Edit], _ model: EditModel
+  ) -> [EditModel.Edit]? {
+    let before = grouped.shown(model)
+    let after = before.applying(edits)
+    var own: [EditModel.Edit] = []
+    var moved: Set<Int> = []
+    let arriving = Set(edits.compactMap(\.arrivingRow))
+    for edit in edits {
+      switch edit {
+      case .move(let key, let target):
+        guard before.path(of: key)!.section != target.section else {
+          moved.insert(key)
+          own.append(edit)
+          continue
+        }
+        let title = before.sections[target.section].title
+        let kind = title.map { Cell.text($0) } ?? .missing
+        for case .set(key, let cells) in edits where cells[1] ?? kind != kind { return nil }
+        own.append(.set(key, [1: kind]))
+      case .insert(var row, let target):
+        if row.cells[1] == .missing {
+          row.cells[1] = before.sections[target.section].title.map { .text($0) } ?? .missing
+        }
+        own.append(.insert(row, target))
+      default: own.append(edit)
+      }
+    }
+    // Within a group, rows of sections behind stay behind rows of sections before.
+    for section in after.sections {
+      let settled = section.rows.filter { !arriving.contains($0.key) || moved.contains($0.key) }
+      let sections = settled.map { model.path(of: $0.key)!.section }
+      if sections != sections.sorted() { return nil }
+    }
+    return model.landing(own) { key, target in
+      guard moved.contains(key) else {
+        let last = model.sections.count - 1
+        return IndexPath(section: last, row: model.sections[last].rows.count)
+      }
+      let section = model.path(of: key)!.section
+      let rows = after.sections[target.section].rows
+      func place(_ row: EditModel.Row?) -> IndexPath? {
+        row.flatMap { model.path(of: $0.key) }.flatMap { $0.section == section ? $0 : nil }
+      }
+      if let next = place(rows[target.row...].first { !arriving.contains($0.key) }) { return next }
+      if let last = place(rows[..<target.row].last { !arriving.contains($0.key) }) {
+        return IndexPath(section: section, row: last.row + 1)
+      }
+      // Nobody of the group stays in the section: where its first one was.
+      let kind = model.sections[section].rows.first { $0.key == key }!.cells[1]
+      let first = model.sections[section].rows.firstIndex { $0.cells[1] == kind }!
+      return IndexPath(section: section, row: first)
+    }
+  }
+
+  /// Behind one table, or between two; `isText` says what numbers the rows.
+  static func joined(behind: Bool = false, isText: Bool = false) -> EditShape {
+    let cells: [Cell] = [isText ? "0" : 0, "a", "other"]
+    @Sendable func other(_ title: String, _ key: Int) -> EditModel.Section {
+      EditModel.Section(key: key, title: title, rows: [.init(key: 0, cells: cells)])
+    }
+    return EditShape(
+      name: behind ? "joined between" : "joined",
+      wrap: { base in
+        func table() -> InMemorySource { InMemorySource(base.columns, rows: [cells]) }
+        let sources: [(name: String, source: any TableDataSource)] = [
+          ("x", table()), ("base", base),
+        ]
+        return Tabella.joined(behind ? sources + [("y", table())] : sources)
+      },
+      shown: { model in
+        var sections = model.sections
+        for section in sections.indices {
+          sections[section].title = sections[section].title.map { "base: \($0)" } ?? "base"
+        }
+        return EditModel(
+          [other("x", 1_000_000)] + sections + (behind ? [other("y", 1_000_001)] : []))
+      },
+      translated: { edits, _ in edits.map { $0.shifted(by: -1) } },
+      offset: 1, hasSectionEdits: !behind)
+  }
+
+  /// All kinds of views, and some of views of views.
+  static func all(isText: Bool = false) -> [EditShape] {
+    let joined = joined(isText: isText)
+    return [
+      plain, filtered, sorted, grouped, joined, EditShape.joined(behind: true, isText: isText),
+      filtered.over(filtered), sorted.over(grouped), filtered.over(grouped), grouped.over(filtered),
+      sorted.over(filtered), filtered.over(sorted), joined.over(filtered),
+    ]
+  }
+}
+
+extension EditModel.Edit {
+  /// The row that is inserted or moved.
+  var arrivingRow: Int? {
+    switch self {
+    case .insert(let row, _): row.key
+    case .move(let key, _): key
+    default: nil
+    }
+  }
+
+  /// The edit with its targets in sections so much further down.
+  func shifted(by sections: Int) -> EditModel.Edit {
+    func shifted(_ path: IndexPath) -> IndexPath {
+      IndexPath(section: path.section + sections, row: path.row)
+    }
+    return switch self {
+    case .insert(let row, let target): .insert(row, shifted(target))
+    case .move(let key, let target): .move(key, shifted(target))
+    case .insertSection(let section, let target): .insertSection(section, target + sections)
+    case .moveSection(let key, let target): .moveSection(key, target + sections)
+    case .set, .delete, .deleteSection: self
+    }
+  }
+}
+
+extension EditModel {
+  /// The edits with targets of their own: each row that arrives comes to stand before what `before`
+  /// says, as numbered now, and those before the same row in the order of the targets they had.
+  func landing(
+    _ edits: [Edit], before: (_ key: Int, _ target: IndexPath) -> IndexPath
+  ) -> [Edit] {
+    var arrivals: [(place: IndexPath, target: IndexPath, row: Row)] = []
+    var gone: Set<Int> = []
+    var rest: [Edit] = []
+    for edit in edits {
+      switch edit {
+      case .insert(let row, let target): arrivals.append((before(row.key, target), target, row))
+      case .move(let key, let target):
+        let path = path(of: key)!
+        arrivals.append(
+          (before(key, target), target, sections[path.section].rows[path.row]))
+        gone.insert(key)
+      case .delete(let key): gone.insert(key)
+      case .deleteSection, .insertSection, .moveSection: rest.append(edit)
+      case .set: break
+      }
+    }
+    arrivals.sort { $0.place == $1.place ? $0.target < $1.target : $0.place < $1.place }
+    var after = self
+    for section in sections.indices {
+      after.sections[section].rows = []
+      for row in 0...sections[section].rows.count {
+        let path = IndexPath(section: section, row: row)
+        after.sections[section].rows += arrivals.filter { $0.place == path }.map(\.row)
+        if row < sections[section].rows.count, !gone.contains(sections[section].rows[row].key) {
+          after.sections[section].rows.append(sections[section].rows[row])
+        }
+      }
+    }
+    after = after.applying(rest)
+    return edits.map { edit in
+      switch edit {
+      case .insert(let row, _): .insert(row, after.path(of: row.key)!)
+      case .move(let key, _): .move(key, after.path(of: key)!)
+      default: edit
+      }
+    }
+  }
+}

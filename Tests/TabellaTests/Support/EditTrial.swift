@@ -1,0 +1,384 @@
+import Tabella
+import Testing
+
+import class Foundation.ProcessInfo
+
+/// A kind of table to edit: how one is made of rows, and opened again to see what became of it.
+///
+/// The first column numbers the rows, the second has a kind, the third is free.
+struct EditSubject: Sendable {
+  var name: String
+  var columns: [Column] = [Column("n", .integer), Column("kind"), Column("note")]
+  var kinds: [Cell] = ["a", "b", "c", .missing]
+  /// Whether sections have titles, and may be inserted, deleted and moved; else there is one.
+  var hasSections = true
+  var hasMoves = true
+  /// Makes a table of these sections, and says how it is opened: anew after each batch.
+  var make: @Sendable ([EditModel.Section]) throws -> () throws -> any TableDataSource
+
+  /// The number of a row as a cell.
+  func number(_ key: Int) -> Cell {
+    columns[0].type == .integer ? .integer(Int64(key)) : .text("\(key)")
+  }
+
+  /// How many sequences a test takes: TABELLA_SEQUENCES, or so many.
+  static func sequences(_ usual: Int) -> Int {
+    ProcessInfo.processInfo.environment["TABELLA_SEQUENCES"].flatMap { Int($0) } ?? usual
+  }
+}
+
+/// A sequence of random batches, made in a table and in an array model, and compared after each.
+struct EditTrial {
+  struct Wrong: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  let subject: EditSubject
+  let shape: EditShape
+  private var generator: SeededGenerator
+  private var nextKey = 1
+  private var nextSection = 1
+  private var model = EditModel([])
+  private var open: () throws -> any TableDataSource
+  private var source: any TableDataSource
+  private var history: [String] = []
+
+  /// Runs a sequence; records an issue that names the seed if it goes wrong.
+  static func run(
+    _ subject: EditSubject, _ shape: EditShape, seed: UInt64, operations: Int = 20
+  ) -> Bool {
+    var history: [String] = []
+    do {
+      var trial = try EditTrial(subject, shape, seed: seed)
+      for _ in 0..<operations {
+        do { try trial.step() } catch {
+          history = trial.history
+          throw error
+        }
+      }
+      return true
+    } catch {
+      Issue.record(
+        "\(subject.name), \(shape.name), seed \(seed): \(error)\n\(history.suffix(3).joined(separator: "\n"))"
+      )
+      return false
+    }
+  }
+
+  private init(_ subject: EditSubject, _ shape: EditShape, seed: UInt64) throws {
+    self.subject = subject
+    self.shape = shape
+    generator = SeededGenerator(seed: seed)
+    open = { throw Wrong(description: "not made") }
+    source = InMemorySource([], sections: [])
+    let sections = subject.hasSections ? Int.random(in: 0..<4, using: &generator) : 1
+    for _ in 0..<sections {
+      var section = newSection()
+      if subject.hasSections, chance(2) { section.title = "s\(section.key)" }
+      for _ in 0..<Int.random(in: 0..<5, using: &generator) { section.rows.append(newRow()) }
+      model.sections.append(section)
+    }
+    open = try subject.make(model.sections)
+    source = try shape.wrap(open())
+  }
+
+  private mutating func chance(_ sides: Int) -> Bool {
+    Int.random(in: 0..<sides, using: &generator) == 0
+  }
+
+  private mutating func newSection() -> EditModel.Section {
+    defer { nextSection += 1 }
+    return EditModel.Section(key: nextSection, title: nil)
+  }
+
+  private mutating func newRow() -> EditModel.Row {
+    defer { nextKey += 1 }
+    let kind = subject.kinds.randomElement(using: &generator)!
+    return EditModel.Row(
+      key: nextKey, cells: [subject.number(nextKey), kind, .text("note \(nextKey)")])
+  }
+
+  // A step
+
+  private mutating func step() throws {
+    let shown = shape.shown(model)
+    let edits = edits(of: shown)
+    if edits.isEmpty { return }
+    let version = try source.version()
+    let batch = EditBatch(
+      try edits.map { try edit($0, shown) }.shuffled(using: &generator),
+      version: chance(2) ? version : nil)
+    history.append("\(shown.content)\n\(batch.edits)")
+    guard let editing = source.editing else { throw Wrong(description: "not editable") }
+    if chance(10) { try refuse(spoiled(batch, shown), shown, editing) }
+    guard let own = shape.translated(edits, model) else {
+      return try refuse(batch, shown, editing)
+    }
+    let after = model.applying(own)
+    var dry: EditResult?
+    if chance(4) {
+      var batch = batch
+      batch.isDryRun = true
+      dry = try editing.commit(batch)
+      try compare(model, "a dry run changed something")
+      try require(try source.version() == version, "a dry run made another version")
+    }
+    let result = try editing.commit(batch)
+    try require(result.outcomes.count == batch.edits.count, "\(result.outcomes)")
+    try require(result.outcomes.allSatisfy { $0.code == nil }, "\(result.outcomes)")
+    try require(dry.map { $0.outcomes == result.outcomes } ?? true, "a dry run said otherwise")
+    try require(result.changes.from == version, "from \(version, default: "none")")
+    try require(try result.changes.to == source.version(), "to another version")
+    let before = model
+    model = after
+    try compare(after, "after the batch")
+    try replay(result.changes, from: shown, to: shape.shown(after))
+    try checkIDs(batch, result)
+    if chance(6), let undoing = source.undoing, let receipt = result.receipt {
+      _ = try undoing.undo(receipt, isDryRun: true)
+      try compare(after, "a dry run of taking back changed something")
+      _ = try undoing.undo(receipt, isDryRun: false)
+      model = before
+      try compare(before, "after taking back")
+      if let version, !subject.hasSections {
+        try require(try source.version() == version, "version")
+      }
+    }
+    if chance(5) { source = try shape.wrap(open()) }
+  }
+
+  private func require(_ condition: Bool, _ what: @autoclosure () -> String) throws {
+    if !condition { throw Wrong(description: what()) }
+  }
+
+  /// The source, and the table opened anew, hold what the model holds.
+  private func compare(_ model: EditModel, _ when: String) throws {
+    let shown = shape.shown(model).content
+    let read = try EditModel(reading: source, titles: true).content
+    try require(read == shown, "\(when):\n\(read), not\n\(shown)")
+    let fresh = try EditModel(reading: open(), titles: true).content
+    try require(fresh == model.content, "\(when), anew:\n\(fresh), not\n\(model.content)")
+  }
+
+  private func refuse(
+    _ batch: EditBatch, _ shown: EditModel, _ editing: any TableEditing
+  ) throws {
+    let version = try source.version()
+    do throws(TableError) {
+      _ = try editing.commit(batch)
+    } catch {
+      try require(try source.version() == version, "a refused batch made another version")
+      try require(error.code != .misbehaved && error.code != .internal, "\(error.code) \(error)")
+      try require(batch.version != Version("stale") || error.code == .conflict, "\(error)")
+      return try compare(model, "after a refused batch")
+    }
+    throw Wrong(description: "was not refused: \(batch)")
+  }
+
+  /// What the changes say of the rows as they were shown is how they are shown.
+  private func replay(_ changes: ChangeBatch, from old: EditModel, to new: EditModel) throws {
+    guard let changes = changes.changes else { return }
+    var edits: [EditModel.Edit] = []
+    var fresh: Set<Int> = []
+    func key(_ path: IndexPath) -> Int { old.sections[path.section].rows[path.row].key }
+    for change in changes {
+      switch change {
+      case .insert(let path) where path.isSection:
+        edits.append(.insertSection(new.sections[path.section], path.section))
+      case .delete(let path) where path.isSection:
+        edits.append(.deleteSection(old.sections[path.section].key))
+      case .move(let path, let target) where path.isSection:
+        edits.append(.moveSection(old.sections[path.section].key, target.section))
+      case .insert(let path):
+        edits.append(.insert(new.sections[path.section].rows[path.row], path))
+      case .delete(let path): edits.append(.delete(key(path)))
+      case .move(let path, let target): edits.append(.move(key(path), target))
+      case .reload(let path), .reconfigure(let path): fresh.insert(key(path))
+      }
+    }
+    var replayed = old.applying(edits)
+    for section in replayed.sections.indices {
+      for row in replayed.sections[section].rows.indices {
+        let key = replayed.sections[section].rows[row].key
+        guard fresh.contains(key), let path = new.path(of: key) else { continue }
+        replayed.sections[section].rows[row] = new.sections[path.section].rows[path.row]
+      }
+    }
+    try require(
+      replayed.content == new.content,
+      "the changes \(changes) lead to\n\(replayed.content), not\n\(new.content)")
+  }
+
+  /// The outcomes name the rows.
+  private func checkIDs(_ batch: EditBatch, _ result: EditResult) throws {
+    guard let identity = source.identity else { return }
+    for (edit, outcome) in zip(batch.edits, result.outcomes) {
+      switch edit {
+      case .set(.id(let id), _), .move(.id(let id), _):
+        try require(
+          outcome.id == nil || outcome.id == id, "\(id) became \(outcome.id, default: "")")
+      case .insert(let target, let cells) where !target.isSection:
+        guard let id = outcome.id else { continue }
+        // A view may not show it.
+        guard let path = try? identity.indexPath(forID: id) else { continue }
+        let row = try source.rows(
+          RowRequest(section: path.section, first: path.row, count: 1, columns: [0]))
+        try require(row.columns[0][0] == cells[0], "the id \(id) is that of another row")
+      default: break
+      }
+    }
+  }
+
+  // Batches
+
+  private mutating func edit(
+    _ edit: EditModel.Edit, _ shown: EditModel
+  ) throws -> EditBatch.Edit {
+    func number(_ key: Int) -> Int { shown.sections.firstIndex { $0.key == key }! }
+    switch edit {
+    case .set(let key, let cells): return .set(try reference(key, shown), cells: cells)
+    case .delete(let key): return .delete(try reference(key, shown))
+    case .move(let key, let target): return .move(try reference(key, shown), to: target)
+    case .insert(let row, let target):
+      // A missing kind is left out: that is a group's to give.
+      let cells = row.cells.enumerated().filter { $0.element != .missing }
+      return .insert(
+        at: target,
+        cells: Dictionary(uniqueKeysWithValues: cells.map { ($0.offset, $0.element) }))
+    case .deleteSection(let key): return .delete(.path(.section(number(key))))
+    case .insertSection(_, let target): return .insert(at: .section(target), cells: [:])
+    case .moveSection(let key, let target):
+      return .move(.path(.section(number(key))), to: .section(target))
+    }
+  }
+
+  private mutating func reference(_ key: Int, _ shown: EditModel) throws -> RowReference {
+    let path = shown.path(of: key)!
+    guard source.identity != nil, chance(2) else { return .path(path) }
+    let batch = try source.rows(
+      RowRequest(
+        section: path.section, first: path.row, count: 1, columns: [], includesIDs: true))
+    return .id(batch.id(0) ?? "")
+  }
+
+  /// One to four edits that are right by the rules, in the part of what is shown that is the subject's.
+  private mutating func edits(of shown: EditModel) -> [EditModel.Edit] {
+    let others = shown.sections.count { $0.key >= 1_000_000 && $0.title == "y" }
+    let part = EditModel(Array(shown.sections.dropFirst(shape.offset).dropLast(others)))
+    var edits =
+      subject.hasSections && shape.hasSectionEdits && chance(4) ? sectionEdits(of: part) : []
+    let changed = part.applying(edits)
+    // Sections that rows can be named in and arrive in.
+    let sections = part.sections.filter { section in
+      changed.sections.contains { $0.key == section.key }
+    }
+    var rows = sections.flatMap { section in section.rows.map { (section.key, $0.key) } }
+      .shuffled(using: &generator)
+    var left = Dictionary(uniqueKeysWithValues: sections.map { ($0.key, $0.rows.count) })
+    var arrivals: [(section: Int, make: (IndexPath) -> EditModel.Edit)] = []
+    let isFull = part.rows.count > 12
+    for _ in 0..<Int.random(in: 1...4, using: &generator) {
+      switch Int.random(in: isFull ? 2..<8 : 0..<8, using: &generator) {
+      case 0, 1, 2:
+        guard !isFull, let section = sections.randomElement(using: &generator)?.key else {
+          continue
+        }
+        let row = newRow()
+        arrivals.append((section, { .insert(row, $0) }))
+      case 3, 4:
+        guard let (section, key) = rows.popLast() else { continue }
+        left[section, default: 0] -= 1
+        edits.append(.delete(key))
+      case 5:
+        guard let (_, key) = rows.popLast() else { continue }
+        edits.append(.set(key, newCells()))
+      default:
+        guard subject.hasMoves, shape.moves != .none, let (section, key) = rows.popLast(),
+          let target = sections.filter({ shape.moves != .elsewhere || $0.key != section })
+            .randomElement(using: &generator)?.key
+        else { continue }
+        left[section, default: 0] -= 1
+        arrivals.append((target, { .move(key, $0) }))
+        if chance(3) { edits.append(.set(key, newCells())) }
+      }
+    }
+    for section in sections.map(\.key) {
+      let arriving = arrivals.filter { $0.section == section }
+      let number = changed.sections.firstIndex { $0.key == section }!
+      let places = (0..<left[section, default: 0] + arriving.count).shuffled(using: &generator)
+      for (arrival, place) in zip(arriving, places) {
+        edits.append(arrival.make(IndexPath(section: number, row: place)))
+      }
+    }
+    return edits.map { $0.shifted(by: shape.offset) }
+  }
+
+  private mutating func newCells() -> [Int: Cell] {
+    defer { nextKey += 1 }
+    return chance(3)
+      ? [1: subject.kinds.randomElement(using: &generator)!] : [2: .text("new \(nextKey)")]
+  }
+
+  private mutating func sectionEdits(of part: EditModel) -> [EditModel.Edit] {
+    var edits: [EditModel.Edit] = []
+    var sections = part.sections.map(\.key).shuffled(using: &generator)
+    var arrivals: [(Int) -> EditModel.Edit] = []
+    var left = sections.count
+    for _ in 0..<Int.random(in: 1...2, using: &generator) {
+      switch Int.random(in: 0..<3, using: &generator) {
+      case 0:
+        guard part.sections.count < 6 else { continue }
+        var section = newSection()
+        section.title = nil
+        arrivals.append { .insertSection(section, $0) }
+      case 1:
+        guard let key = sections.popLast() else { continue }
+        left -= 1
+        edits.append(.deleteSection(key))
+      default:
+        guard let key = sections.popLast() else { continue }
+        left -= 1
+        arrivals.append { .moveSection(key, $0) }
+      }
+    }
+    let places = (0..<left + arrivals.count).shuffled(using: &generator)
+    for (arrival, place) in zip(arrivals, places) { edits.append(arrival(place)) }
+    return edits
+  }
+
+  /// The batch with something in it that must not be.
+  private mutating func spoiled(_ batch: EditBatch, _ shown: EditModel) -> EditBatch {
+    var batch = batch
+    if chance(5) {
+      batch.version = Version("stale")
+      return batch
+    }
+    let section = max(shown.sections.count - 1, 0)
+    let count = shown.sections.isEmpty ? 0 : shown.sections[section].rows.count
+    let beyond = IndexPath(section: section, row: count + 9)
+    let place = IndexPath(section: section, row: 0)
+    let spoilers: [[EditBatch.Edit]] = [
+      [.delete(.path(beyond))], [.set(.path(beyond), cells: [:])],
+      [.insert(at: beyond, cells: [:])],
+      [.delete(.path(IndexPath(section: section + 9, row: 0)))], [.delete(.id("no such id"))],
+      [.insert(at: place, cells: [:]), .insert(at: place, cells: [:])],
+      [.delete(.path(place)), .delete(.path(place))],
+      [.set(.path(place), cells: [:]), .delete(.path(place))],
+      [.set(.path(place), cells: [2: "x"]), .set(.path(place), cells: [2: "y"])],
+      [.delete(.path(.section(section))), .set(.path(place), cells: [2: "x"])],
+      [
+        .insert(at: .section(0), cells: [:]),
+        .insert(at: IndexPath(section: 0, row: 0), cells: [:]),
+      ],
+      [.move(.path(place), to: .section(0))], [.insert(at: place, cells: [9: "x"])],
+      [.insert(at: .section(section + 9), cells: [:])], [.delete(.path(.section(section + 9)))],
+      [.set(.path(.section(section)), cells: [:])],
+      [.insert(at: IndexPath(section: 0, row: -2), cells: [:])],
+      [.delete(.path(IndexPath(section: -1, row: 0)))],
+      [.insert(at: IndexPath(section: 0, row: .max), cells: [:])],
+      [.move(.path(IndexPath(section: .max, row: .max)), to: place)],
+    ]
+    batch.edits += spoilers.randomElement(using: &generator)!
+    return batch
+  }
+}
