@@ -52,6 +52,25 @@ struct Creation {
   var modified: Moment?
 }
 
+/// What there is to say of an act that was done.
+struct Remark: Hashable {
+  /// What kind of trouble it is; nil if it is none.
+  var code: TableError.Code?
+  var text: String
+
+  init(_ text: String, _ code: TableError.Code? = nil) {
+    self.text = text
+    self.code = code
+  }
+
+  /// Trouble that came when all was done.
+  init(_ error: TableError) { self.init(error.message, error.code) }
+
+  static func notDurable(_ failure: Failure) -> Remark {
+    Remark("it may not outlast a power cut: \(failure.reason)", .io)
+  }
+}
+
 /// What is in the trash: in which one, under which name.
 struct Trashed: Hashable {
   var kind: Trash.Kind
@@ -80,18 +99,20 @@ final class Executor {
 
   /// Does an act; returns a remark, if there is one. Where it throws, nothing was done, or the message
   /// says what.
-  func perform(_ act: Step.Act) throws(TableError) -> String? {
+  func perform(_ act: Step.Act) throws(TableError) -> Remark? {
     if cancel.isSet { throw TableError(.cancelled, "cancelled") }
     switch act {
-    case .trash(let place, let identity): try trash(place, identity)
+    case .trash(let place, let identity): return try trash(place, identity)
     case .remove(let place, let identity): try remove(place, identity)
     case .relocate(let relocations):
       if relocations[0].isAcross { return try copy(relocations[0]) }
       try relocate(relocations)
-    case .create(let place, let creation): try create(place, creation)
-    case .setMode(let place, let identity, let mode): try setMode(place, identity, mode)
+    case .create(let place, let creation): return try create(place, creation)
+    case .setMode(let place, let identity, let mode):
+      return try setMode(place, identity, mode) ?? sync(place, identity)
     case .setModified(let place, let identity, let moment):
-      try setModified(place, identity, moment)
+      let remark = try setModified(place, identity, moment)
+      return sync(place, identity) ?? remark
     case .restore(let trashed, let place): try restore(trashed, place)
     }
     return nil
@@ -135,7 +156,7 @@ final class Executor {
 
   // Deleting
 
-  private func trash(_ place: Place, _ identity: Identity) throws(TableError) {
+  private func trash(_ place: Place, _ identity: Identity) throws(TableError) -> Remark? {
     try verify(place, identity)
     let folder = folders[place.folder]
     do throws(Failure) {
@@ -144,16 +165,30 @@ final class Executor {
         place.name, from: folder.descriptor, pathOfFolder: pathOfFolder(folder))
       folders.note(changed: place.folder)
       use(can)
-      guard let status = try? tabella_status(can.files, name), Identity(status) == identity else {
-        // What took its name just now goes back.
-        _ = can.take(name, to: place.name, in: folder.descriptor)
-        throw Failure.vanished
+      var remark: Remark?
+      do throws(Failure) {
+        if Identity(try tabella_status(can.files, name)) != identity {
+          do throws(Failure) {
+            // What took its name just now goes back.
+            try can.take(name, to: place.name, in: folder.descriptor) { folders.sync(place.folder) }
+          } catch {
+            return Remark(
+              "it was something else that took its name, which is in the trash as \(readable(name))",
+              .conflict)
+          }
+          throw Failure.vanished
+        }
+      } catch {
+        if error == .vanished { throw error }
+        // It was there just before, and undo looks again.
+        remark = Remark(error.error("what is in the trash cannot be examined"))
       }
       records.append(
         .trashed(
           place,
           Trashed(kind: can.kind, name: name, inode: identity.inode, entryKind: identity.kind)
         ))
+      return remark
     } catch {
       throw self.error(place, error.number, "cannot be put in the trash")
     }
@@ -179,13 +214,13 @@ final class Executor {
       guard let can = try cans.can(for: folder, trashed.kind) else { throw Failure.vanished }
       let status = try tabella_status(can.files, trashed.name)
       guard trashed.isSame(as: status) else { throw Failure.vanished }
-      let result = can.take(trashed.name, to: place.name, in: folder.descriptor)
-      if result < 0 { throw Failure(-result) }
       use(can)
+      try can.take(trashed.name, to: place.name, in: folder.descriptor) {
+        folders.sync(place.folder)
+      }
     } catch {
       throw self.error(place, error.number, "cannot be restored")
     }
-    folders.note(changed: place.folder)
   }
 
   // Renaming and moving
@@ -209,9 +244,12 @@ final class Executor {
       done = other
     }
     for relocation in relocations {
-      if (try? verify(relocation.to, relocation.identity)) != nil { continue }
-      if let stranded = done.takeBack(folders) { throw self.stranded(first, stranded) }
-      throw vanished(relocation.from)
+      do throws(TableError) {
+        try verify(relocation.to, relocation.identity)
+      } catch {
+        if let stranded = done.takeBack(folders) { throw self.stranded(first, stranded) }
+        throw error.code == .conflict ? vanished(relocation.from) : error
+      }
     }
     for relocation in relocations {
       records.append(
@@ -271,7 +309,7 @@ final class Executor {
     )
   }
 
-  private func copy(_ relocation: Relocation) throws(TableError) -> String? {
+  private func copy(_ relocation: Relocation) throws(TableError) -> Remark? {
     try verify(relocation.from, relocation.identity)
     do throws(CopyAcross.Trouble) {
       let (status, remark) = try CopyAcross(folders: folders, cancel: cancel).move(
@@ -281,7 +319,7 @@ final class Executor {
         .relocated(
           from: relocation.from, to: relocation.to, inode: status.inode,
           kind: relocation.identity.kind, isAcross: true))
-      return remark
+      return remark.map { Remark($0) }
     } catch {
       throw self.error(relocation.from, error.number, error.what)
     }
@@ -289,7 +327,7 @@ final class Executor {
 
   // Creating
 
-  private func create(_ place: Place, _ creation: Creation) throws(TableError) {
+  private func create(_ place: Place, _ creation: Creation) throws(TableError) -> Remark? {
     let folder = folders[place.folder].descriptor
     let result: Int32 = place.name.withCString { name in
       switch creation.kind {
@@ -306,89 +344,106 @@ final class Executor {
     }
     if result != 0 { throw error(place, errno, "cannot be created") }
     folders.note(changed: place.folder)
-    guard let status = try folders.status(place) else { throw vanished(place) }
-    let identity = Identity(status)
     let mark = records.count
+    var made: Identity?
     do throws(TableError) {
-      if let mode = creation.mode { try setMode(place, identity, mode) }
-      if let moment = creation.modified { try setModified(place, identity, moment) }
+      guard let status = try folders.status(place) else { throw vanished(place) }
+      let identity = Identity(status)
+      made = identity
+      var remarks: [Remark?] = []
+      if let mode = creation.mode { remarks.append(try setMode(place, identity, mode)) }
+      if let moment = creation.modified {
+        remarks.append(try setModified(place, identity, moment))
+      }
       // Taking back the creation is enough.
       records.removeSubrange(mark...)
-      try withEntry(place, identity) { syncEntry($0, identity, folder) ?? 0 }
+      try withEntry(place, identity) { entry, _ in syncEntry(entry, identity, folder) ?? 0 }
       guard let status = try folders.status(place) else { throw vanished(place) }
       records.append(
         .created(
           place, inode: status.inode, kind: creation.kind, size: status.size,
           modified: status.moment))
       created[place] = identity
+      return remarks.lazy.compactMap { $0 }.first
     } catch {
       records.removeSubrange(mark...)
-      try? remove(place, identity)
+      guard let made, (try? remove(place, made)) != nil else { return Remark(error) }
       throw error
     }
   }
 
   // Setting
 
-  /// Calls `body` with the entry itself, whatever its name becomes; a number that it returns is thrown.
+  /// Calls `body` with the entry itself, whatever its name becomes, and what it is; a number that it
+  /// returns is thrown.
   private func withEntry(
     _ place: Place, _ identity: Identity, _ what: String = "cannot be made durable",
-    _ body: (Int32) -> Int32
+    _ body: (Int32, tabella_status) -> Int32
   ) throws(TableError) {
     let folder = folders[place.folder].descriptor
     let entry = place.name.withCString { tabella_system_open_entry(folder, $0) }
     guard entry >= 0 else { throw error(place, -entry, what) }
     defer { close(entry) }
-    guard let status = try? tabella_status(entry), Identity(status) == copies[place] ?? identity
-    else { throw vanished(place) }
-    let number = body(entry)
+    let status: tabella_status
+    do throws(Failure) {
+      status = try tabella_status(entry)
+    } catch {
+      throw self.error(place, error.number, what)
+    }
+    guard Identity(status) == copies[place] ?? identity else { throw vanished(place) }
+    let number = body(entry, status)
     if number != 0 { throw error(place, number, what) }
   }
 
-  private func setMode(_ place: Place, _ identity: Identity, _ mode: UInt32) throws(TableError) {
+  private func setMode(
+    _ place: Place, _ identity: Identity, _ mode: UInt32
+  ) throws(TableError) -> Remark? {
     var old: UInt32 = 0
-    try withEntry(place, identity, "cannot get another mode") { entry in
-      old = ((try? tabella_status(entry))?.mode ?? 0) & permissionBits
+    var new = mode
+    try withEntry(place, identity, "cannot get another mode") { entry, status in
+      old = status.mode & permissionBits
       let result = tabella_system_set_mode(entry, mode)
       if result < 0 { return -result }
-      let new = ((try? tabella_status(entry))?.mode ?? mode) & permissionBits
-      if new == mode { return 0 }
+      new = ((try? tabella_status(entry))?.mode ?? mode) & permissionBits
       // The system leaves out what a user may not set.
-      _ = tabella_system_set_mode(entry, old)
-      return EPERM
+      return new == mode || tabella_system_set_mode(entry, old) < 0 ? 0 : EPERM
     }
     records.append(
       .mode(
-        place, inode: (copies[place] ?? identity).inode, kind: identity.kind, old: old, new: mode))
-    try syncStatus(place, identity, "its mode is set")
+        place, inode: (copies[place] ?? identity).inode, kind: identity.kind, old: old, new: new))
+    return new == mode ? nil : Remark("the system left out part of it", .denied)
   }
 
   private func setModified(
     _ place: Place, _ identity: Identity, _ moment: Moment
-  ) throws(TableError) {
-    var old: Moment?
-    var new: Moment?
-    try withEntry(place, identity, "cannot get another time") { entry in
-      old = (try? tabella_status(entry))?.moment
+  ) throws(TableError) -> Remark? {
+    var old = moment
+    var new = moment
+    try withEntry(place, identity, "cannot get another time") { entry, status in
+      old = status.moment
       let result = tabella_system_set_modified(entry, moment.seconds, moment.nanoseconds)
       if result < 0 { return -result }
       // File systems keep more or less of it.
-      new = (try? tabella_status(entry))?.moment
+      new = (try? tabella_status(entry))?.moment ?? moment
       return 0
     }
-    if let old, let new {
-      records.append(
-        .modified(
-          place, inode: (copies[place] ?? identity).inode, kind: identity.kind, old: old, new: new))
-    }
-    try syncStatus(place, identity, "its time is set")
+    records.append(
+      .modified(
+        place, inode: (copies[place] ?? identity).inode, kind: identity.kind, old: old, new: new))
+    return new == moment ? nil : Remark("the file system keeps another time than was set")
   }
 
-  private func syncStatus(
-    _ place: Place, _ identity: Identity, _ done: String
-  ) throws(TableError) {
-    try withEntry(place, identity, "may lose it again: \(done), but not durable") {
-      syncEntry($0, identity, folders[place.folder].descriptor) ?? 0
+  /// Makes durable what was set; says so if that fails.
+  private func sync(_ place: Place, _ identity: Identity) -> Remark? {
+    do throws(TableError) {
+      var number: Int32?
+      try withEntry(place, identity) { entry, _ in
+        number = syncEntry(entry, identity, folders[place.folder].descriptor)
+        return 0
+      }
+      return number.map { .notDurable(Failure($0)) }
+    } catch {
+      return Remark("it may not outlast a power cut: \(error.message)", error.code)
     }
   }
 

@@ -58,7 +58,9 @@ struct CopyAcross {
       folders.note(changed: from.folder)
       return (copy, remark)
     } catch {
-      _ = to.name.withCString { unlinkat(target, $0, 0) }
+      if to.name.withCString({ unlinkat(target, $0, 0) }) != 0 {
+        throw Trouble(error.number, "\(error.what), and its copy \(folders.text(to)) is left")
+      }
       throw error
     }
   }

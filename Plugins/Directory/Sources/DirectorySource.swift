@@ -29,6 +29,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   private var made: (path: [UInt8], entries: Range<Int>, prefix: Int) = ([], 0..<0, 0)
   /// Why what is shown is not the newest.
   private var staleness: Diagnostic?
+  /// Not set if the version after an edit could not be found out.
+  private var hasVersion = true
 
   init(path: [UInt8], _ settings: DirectorySettings) throws(TableError) {
     self.path = path
@@ -63,8 +65,9 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   var isRecursive: Bool { settings.isRecursive }
   var hasSections: Bool { settings.hasSections }
 
-  /// Lists anew what is at the root now; keeps what it has if that fails.
-  func reload() {
+  /// Lists anew what is at the root now; keeps what it has if that fails, and returns why.
+  @discardableResult func reload() -> Failure? {
+    hasVersion = true
     lseek(root, 0, SEEK_SET)
     let fresh = Listing(showsHidden: showsHidden)
     do throws(Failure) {
@@ -72,12 +75,13 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     } catch {
       staleness = Diagnostic(
         .warning, "the folder as it was is shown; it could not be listed again: \(error.reason)")
-      return
+      return error
     }
     listing = fresh
     traversal = Traversal(fresh, root: root, isRecursive: isRecursive)
     made = ([], 0..<0, 0)
     troubles.forgetEntries()
+    return nil
   }
 
   // Sections and rows
@@ -410,6 +414,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
 
   func version() throws(TableError) -> Version? {
     cancel.begin()
+    guard hasVersion else { return nil }
     try go { _ in false }
     var digest: UInt64 = 0
     for folder in traversal.folders {
@@ -423,6 +428,17 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       digest = bytes.withUnsafeBytes { digest64($0) }
     }
     return Version(String(digest, radix: 16))
+  }
+
+  /// The version after an edit, which is done whatever fails here: nil then, and none is told until all
+  /// is listed anew, so that nobody hears of two.
+  func versionAfterEdit() -> Version? {
+    do throws(TableError) {
+      return try version()
+    } catch {
+      hasVersion = false
+      return nil
+    }
   }
 
   // Where rows are and lead

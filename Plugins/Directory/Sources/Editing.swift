@@ -32,19 +32,23 @@ extension DirectorySource: TableEditing {
       EditRequests(batch.edits, self), self, isDryRun: batch.isDryRun)
     if batch.isDryRun || plan.steps.isEmpty {
       return EditResult(
-        outcomes: outcomes(of: plan, Progress(plan.steps.count), nil),
+        outcomes: outcomes(of: plan, batch.edits, Progress(plan.steps.count), nil),
         changes: ChangeBatch(from: before, to: before, changes: []))
     }
     let executor = Executor(plan.folders, plan.cans, cancel)
     let progress = run(plan.steps, executor)
-    let outcomes = outcomes(of: plan, progress, executor)
-    let receipt = receipt(of: plan, progress, executor)
-    reload()
+    var outcomes = outcomes(of: plan, batch.edits, progress, executor)
+    let receipt = receipt(of: plan, executor)
     // All is done: what cannot be listed now is no reason to throw.
-    let after = try? version()
+    if let failure = reload() {
+      for index in outcomes.indices where outcomes[index].code == nil {
+        outcomes[index].remark("the folder could not be listed again: \(failure.reason)")
+        outcomes[index].id = nil
+      }
+    }
     return EditResult(
-      outcomes: outcomes, changes: ChangeBatch(from: before, to: after, changes: nil),
-      receipt: receipt)
+      outcomes: outcomes,
+      changes: ChangeBatch(from: before, to: versionAfterEdit(), changes: nil), receipt: receipt)
   }
 
   // Doing
@@ -56,7 +60,7 @@ extension DirectorySource: TableEditing {
     /// What the step after them failed with.
     var failure: TableError?
     /// Remarks on steps.
-    var remarks: [Int: String] = [:]
+    var remarks: [Int: Remark] = [:]
     /// The folders that may not be durable.
     var unsynced: [Int: Failure] = [:]
 
@@ -81,7 +85,7 @@ extension DirectorySource: TableEditing {
   // Saying
 
   private func outcomes(
-    of plan: EditPlan, _ progress: Progress, _ executor: Executor?
+    of plan: EditPlan, _ edits: [EditBatch.Edit], _ progress: Progress, _ executor: Executor?
   ) -> [EditResult.Outcome] {
     var steps = [[Int]](repeating: [], count: plan.requests.subjects.count)
     for (index, step) in plan.steps.enumerated() {
@@ -89,7 +93,10 @@ extension DirectorySource: TableEditing {
     }
     var outcomes = steps.indices.map { edit in
       var outcome = outcome(steps[edit], plan, progress)
-      if outcome.code == nil { note(edit, &outcome, plan, executor) }
+      if outcome.code == nil {
+        note(edit, &outcome, plan, executor)
+        for text in otherForms(edits[edit], edit, plan) { outcome.remark(text) }
+      }
       return outcome
     }
     for (edit, by) in plan.included {
@@ -107,7 +114,11 @@ extension DirectorySource: TableEditing {
     let said = done.map { plan.steps[$0].result }.joined(separator: ", ")
     if done.count < indices.count {
       let own = indices.contains(progress.done) ? progress.failure : nil
-      let reason = own?.message ?? "not done, since an edit before it failed"
+      let reasons =
+        done.compactMap { progress.remarks[$0]?.text } + [
+          own?.message ?? "not done, since an edit before it failed"
+        ]
+      let reason = reasons.joined(separator: "; ")
       return .init(
         code: own?.code ?? .cancelled, message: said.isEmpty ? reason : "\(said), but \(reason)")
     }
@@ -118,10 +129,9 @@ extension DirectorySource: TableEditing {
         continue
       }
       return .init(
-        code: .io, message: "\(said), but it may not outlast a power cut: \(failure.reason)")
+        code: .io, message: "\(said), but \(Remark.notDurable(failure).text)")
     }
-    let remarks = done.compactMap { progress.remarks[$0] }
-    return .init(message: remarks.isEmpty ? nil : remarks.joined(separator: "; "))
+    return .init(done.compactMap { progress.remarks[$0] }, said)
   }
 
   /// Notes the id that the row of an edit has afterwards, or why there is none.
@@ -143,12 +153,33 @@ extension DirectorySource: TableEditing {
       inode = executor?.created[place]?.inode
     }
     if place.name.first == UInt8(ascii: "."), !showsHidden {
-      let remark = "\(readable(place.name)) is hidden; -o hidden=true shows it"
-      outcome.message = outcome.message.map { "\($0); \(remark)" } ?? remark
+      outcome.remark("\(readable(place.name)) is hidden; -o hidden=true shows it")
     } else if let inode {
-      let folder = isRecursive ? finalPath(ofFolder: place.folder, plan.targets) : []
-      let path = folder.flatMap { $0 + [UInt8(ascii: "/")] } + place.name
-      outcome.id = id(inode: inode, path: path)
+      outcome.id = id(inode: inode, path: isRecursive ? path(of: place, plan) : place.name)
+    }
+  }
+
+  /// The path below the root of what is at a place in the end.
+  private func path(of place: Place, _ plan: EditPlan) -> [UInt8] {
+    finalPath(ofFolder: place.folder, plan.targets).flatMap { $0 + [UInt8(ascii: "/")] }
+      + place.name
+  }
+
+  /// What reads otherwise than it was set.
+  private func otherForms(_ edit: EditBatch.Edit, _ number: Int, _ plan: EditPlan) -> [String] {
+    guard case .set(_, let cells) = edit, let entry = plan.requests.subjects[number],
+      let change = plan.requests.changes[entry]
+    else { return [] }
+    var shown: [(DirectoryColumn, [UInt8])] = []
+    if let mode = change.mode?.value {
+      let text = permissions(mode)
+      shown.append((.mode, text.indices.map { text[$0] }))
+    }
+    let place = plan.finalPlace(entry)
+    shown.append((.name, showsPaths ? path(of: place, plan) : place.name))
+    return shown.compactMap { column, text in
+      guard let cell = cells[column.rawValue], cell != .text(text) else { return nil }
+      return "the \(column) reads \(readable(text))"
     }
   }
 
@@ -163,9 +194,7 @@ extension DirectorySource: TableEditing {
     return path.reversed()
   }
 
-  private func receipt(
-    of plan: EditPlan, _ progress: Progress, _ executor: Executor
-  ) -> [UInt8]? {
+  private func receipt(of plan: EditPlan, _ executor: Executor) -> [UInt8]? {
     if executor.records.isEmpty { return nil }
     // Only what was really renamed is elsewhere.
     let done = Set(
@@ -181,5 +210,21 @@ extension DirectorySource: TableEditing {
         path: finalPath(ofFolder: number, targets), inode: listing.folders[number].inode)
     }
     return Receipt(folders: folders, records: executor.records).bytes
+  }
+}
+
+extension EditResult.Outcome {
+  /// Of what was done, with what there is to say of it.
+  init(_ remarks: [Remark], _ done: String) {
+    let text = remarks.map(\.text).joined(separator: "; ")
+    if let code = remarks.lazy.compactMap(\.code).first {
+      self.init(code: code, message: "\(done), but \(text)")
+    } else {
+      self.init(message: remarks.isEmpty ? nil : text)
+    }
+  }
+
+  fileprivate mutating func remark(_ text: String) {
+    message = message.map { "\($0); \(text)" } ?? text
   }
 }

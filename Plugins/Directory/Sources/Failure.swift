@@ -5,8 +5,13 @@ import TabellaFiles
 /// Why a folder or an entry is not known: the number of a system call's error.
 struct Failure: Error, Hashable {
   let number: Int32
+  /// Whether something was done, but may not be durable.
+  let isOfSync: Bool
 
-  init(_ number: Int32) { self.number = number }
+  init(_ number: Int32, isOfSync: Bool = false) {
+    self.number = number
+    self.isOfSync = isOfSync
+  }
 
   static let vanished = Failure(ENOENT)
   static let loop = Failure(ELOOP)

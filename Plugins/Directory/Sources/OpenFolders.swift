@@ -50,6 +50,8 @@ final class OpenFolders {
   private var folders: [Int: Folder] = [:]
   /// The folders in which names came or went, and are not synced yet.
   private var changed: Set<Int> = []
+  /// The folders that may not be durable, and why: for good, since a failed sync is never tried again.
+  private var failures: [Int: Failure] = [:]
 
   deinit { for folder in folders.values { close(folder.descriptor) } }
 
@@ -100,12 +102,15 @@ final class OpenFolders {
 
   /// Makes durable what was done; returns the folders for which that failed, and why.
   func sync() -> [Int: Failure] {
-    var failures: [Int: Failure] = [:]
-    for number in changed {
-      if let failure = makeDurable(self[number].descriptor) { failures[number] = failure }
-    }
-    changed = []
+    for number in changed { _ = sync(number) }
     return failures
+  }
+
+  /// Makes one durable now, since something rests on it; returns why that failed.
+  func sync(_ number: Int) -> Failure? {
+    changed.remove(number)
+    if failures[number] == nil { failures[number] = makeDurable(self[number].descriptor) }
+    return failures[number]
   }
 }
 
@@ -114,7 +119,7 @@ final class OpenFolders {
 func makeDurable(_ descriptor: Int32) -> Failure? {
   if fsync(descriptor) == 0 { return nil }
   // Some file systems have nothing to wait for.
-  return [EINVAL, EROFS, ENOTSUP].contains(errno) ? nil : Failure(errno)
+  return [EINVAL, ENOTSUP].contains(errno) ? nil : Failure(errno, isOfSync: true)
 }
 
 /// What was found on the way from an open folder up to the root of all, itself first.

@@ -45,6 +45,8 @@ final class TrashCan {
   let kind: Trash.Kind
   let files: Int32
   private let info: Int32
+  /// Why it may not be durable: for good, since a failed sync is never tried again.
+  private var failure: Failure?
   /// What the paths in it are relative to, with a slash behind it; empty if they are absolute.
   private let base: [UInt8]
 
@@ -76,6 +78,8 @@ final class TrashCan {
   // Putting in
 
   /// Puts an entry in, which keeps its name as far as that is free; returns the name that it has there.
+  ///
+  /// What says where it was is durable before it goes.
   func put(
     _ name: [UInt8], from folder: Int32, pathOfFolder: [UInt8]
   ) throws(Failure) -> [UInt8] {
@@ -122,7 +126,7 @@ final class TrashCan {
     defer { close(file) }
     do throws(Failure) {
       try writeAll(text, to: file)
-      if let failure = makeDurable(file) { throw failure }
+      if let failure = makeDurable(file) ?? makeDurable(info) { throw failure }
     } catch {
       removeInfo(of: stored)
       throw error
@@ -133,14 +137,18 @@ final class TrashCan {
   // Taking out
 
   /// Gives an entry of the trash a name in a folder, where nothing must have it.
-  func take(_ stored: [UInt8], to name: [UInt8], in folder: Int32) -> Int32 {
+  ///
+  /// What says where it was stays until that is durable, for which `sync` sees to the folder.
+  func take(
+    _ stored: [UInt8], to name: [UInt8], in folder: Int32, _ sync: () -> Failure?
+  ) throws(Failure) {
     let result = stored.withCString { old in
       name.withCString {
         tabella_system_rename(files, old, folder, $0, TABELLA_RENAME_NO_REPLACE)
       }
     }
-    if result == 0 { removeInfo(of: stored) }
-    return result
+    if result < 0 { throw Failure(-result) }
+    if sync() == nil, self.sync() == nil { removeInfo(of: stored) }
   }
 
   private func removeInfo(of stored: [UInt8]) {
@@ -148,7 +156,10 @@ final class TrashCan {
   }
 
   /// Makes durable what was put in or taken out.
-  func sync() -> Failure? { makeDurable(info) ?? makeDurable(files) }
+  func sync() -> Failure? {
+    if failure == nil { failure = makeDurable(files) ?? makeDurable(info) }
+    return failure
+  }
 }
 
 /// Writes all of some bytes.
@@ -165,11 +176,17 @@ func writeAll(_ bytes: some RandomAccessCollection<UInt8>, to file: Int32) throw
 func openFolder(_ name: String, in directory: Int32, makes: Bool) throws(Failure) -> Int32? {
   if makes {
     if mkdirat(directory, name, 0o700) == 0 {
-      // The new folder must be there when what is put in it is.
-      let parent = tabella_system_open_directory(directory, ".", 0)
-      guard parent >= 0 else { throw Failure(-parent) }
-      defer { close(parent) }
-      if let failure = makeDurable(parent) { throw failure }
+      do throws(Failure) {
+        // The new folder must be there when what is put in it is.
+        let parent = tabella_system_open_directory(directory, ".", 0)
+        guard parent >= 0 else { throw Failure(-parent) }
+        defer { close(parent) }
+        if let failure = makeDurable(parent) { throw failure }
+      } catch {
+        // The next one would take it for durable.
+        unlinkat(directory, name, AT_REMOVEDIR)
+        throw error
+      }
     } else if errno != EEXIST {
       throw Failure(errno)
     }

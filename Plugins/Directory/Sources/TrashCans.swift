@@ -89,7 +89,7 @@ final class TrashCans {
         note(trash: descriptor)
         return try TrashCan(.home, descriptor, base: [], makes: makes)
       } catch {
-        if kind == .home { throw error }
+        if kind == .home || error.isOfCall || error.isOfSync { throw error }
       }
     }
     if kind == .home { throw Failure(ENOENT) }
@@ -122,7 +122,13 @@ final class TrashCans {
     for end in path.indices.dropFirst() + [path.endIndex]
     where end == path.endIndex || path[end] == UInt8(ascii: "/") {
       if Array(path[..<end]).withCString({ mkdir($0, 0o700) }) == 0 {
-        try syncFolder(above: path[..<end])
+        do throws(Failure) {
+          try syncFolder(above: path[..<end])
+        } catch {
+          // The next one would take it for durable.
+          _ = Array(path[..<end]).withCString { rmdir($0) }
+          throw error
+        }
       } else if errno != EEXIST {
         throw Failure(errno)
       }
@@ -150,13 +156,13 @@ final class TrashCans {
     defer { close(top) }
     var base = try absolutePath(of: top)
     if base.last != UInt8(ascii: "/") { base.append(UInt8(ascii: "/")) }
-    if kind != .own, let shared = openShared(top) {
+    if kind != .own, let shared = try openShared(top) {
       defer { close(shared) }
       note(trash: shared)
       do throws(Failure) {
         return try TrashCan(.shared, shared, base: base, makes: makes)
       } catch {
-        if kind == .shared { throw error }
+        if kind == .shared || error.isOfCall || error.isOfSync { throw error }
       }
     }
     if kind == .shared { throw Failure(ENOENT) }
@@ -198,14 +204,21 @@ final class TrashCans {
   }
 
   /// The user's part of `.Trash`, which must be a sticky folder and no link; nil if it is not to be used.
-  private func openShared(_ top: Int32) -> Int32? {
+  private func openShared(_ top: Int32) throws(Failure) -> Int32? {
     guard let status = try? tabella_status(top, Trash.sharedName),
       EntryKind(mode: status.mode) == .directory, status.mode & S_ISVTX != 0
     else { return nil }
     let all = Trash.sharedName.withCString { tabella_system_open_directory(top, $0, 0) }
     guard all >= 0 else { return nil }
     defer { close(all) }
-    guard let own = try? openFolder("\(trash.user)", in: all, makes: makes) else { return nil }
+    let opened: Int32?
+    do throws(Failure) {
+      opened = try openFolder("\(trash.user)", in: all, makes: makes)
+    } catch {
+      if error.isOfCall || error.isOfSync { throw error }
+      return nil
+    }
+    guard let own = opened else { return nil }
     guard let status = try? tabella_status(own), status.owner == trash.user else {
       close(own)
       return nil

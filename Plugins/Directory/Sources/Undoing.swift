@@ -13,12 +13,56 @@ extension DirectorySource: TableUndoing {
       return EditResult(
         outcomes: [.init()], changes: ChangeBatch(from: before, to: before, changes: []))
     }
-    let progress = run(plan.steps, Executor(plan.folders, plan.cans, cancel))
-    reload()
-    let after = try? version()
+    let executor = Executor(plan.folders, plan.cans, cancel)
+    let progress = run(plan.steps, executor)
+    let redo = self.receipt(of: plan, progress, executor)
+    var outcome = outcome(progress, of: plan.steps.count)
+    // All is done: what cannot be listed now is no reason to throw.
+    if let failure = reload(), outcome.code == nil {
+      outcome.message = "the folder could not be listed again: \(failure.reason)"
+    }
     return EditResult(
-      outcomes: [outcome(progress, of: plan.steps.count)],
-      changes: ChangeBatch(from: before, to: after, changes: nil))
+      outcomes: [outcome],
+      changes: ChangeBatch(from: before, to: versionAfterEdit(), changes: nil), receipt: redo)
+  }
+
+  /// What does again all that was taken back; nil if something that was created went, or something came
+  /// back from the trash, for which there is no way.
+  private func receipt(
+    of plan: UndoPlan, _ progress: Progress, _ executor: Executor
+  ) -> [UInt8]? {
+    for step in plan.steps.prefix(progress.done) {
+      switch step.act {
+      case .remove, .restore: return nil
+      case .trash, .relocate, .create, .setMode, .setModified: break
+      }
+    }
+    if executor.records.isEmpty { return nil }
+    var records = executor.records
+    // What was set before entries moved on is where they are now.
+    let moves = Dictionary(
+      records.compactMap { record in
+        if case .relocated(let from, let to, _, _, _) = record { (from, to) } else { nil }
+      }, uniquingKeysWith: { $1 })
+    for index in records.indices {
+      guard case .mode(let place, let inode, let kind, let old, let new) = records[index] else {
+        break
+      }
+      records[index] = .mode(moves[place] ?? place, inode: inode, kind: kind, old: old, new: new)
+    }
+    guard let root = try? absolutePath(of: root) else { return nil }
+    var folders: [Int: Receipt.Folder] = [:]
+    for number in Set(records.flatMap(\.folders)).union([0]) where plan.folders.contains(number) {
+      let folder = plan.folders[number]
+      // Where it is now: a folder on the way to it may have another name than before.
+      guard let path = try? absolutePath(of: folder.descriptor), path.starts(with: root) else {
+        return nil
+      }
+      folders[number] = Receipt.Folder(
+        path: path.dropFirst(root.count).split(separator: UInt8(ascii: "/")).map { Array($0) },
+        inode: folder.status.inode)
+    }
+    return Receipt(folders: folders, records: records).bytes
   }
 
   private func outcome(_ progress: Progress, of count: Int) -> EditResult.Outcome {
@@ -27,11 +71,9 @@ extension DirectorySource: TableUndoing {
       return .init(code: failure.code, message: message)
     }
     if let failure = progress.unsynced.values.first {
-      return .init(
-        code: .io, message: "taken back, but it may not outlast a power cut: \(failure.reason)")
+      return .init([.notDurable(failure)], "taken back")
     }
-    let remarks = Set(progress.remarks.values).sorted()
-    return .init(message: remarks.isEmpty ? nil : remarks.joined(separator: "; "))
+    return .init(progress.remarks.sorted { $0.key < $1.key }.map(\.value), "taken back")
   }
 }
 
@@ -52,13 +94,19 @@ private struct UndoPlan {
     var removals: [Step] = []
     var restorations: [Step] = []
     var times: [(place: Place, identity: Identity, old: Moment)] = []
+    var closings: [(place: Place, identity: Identity, old: UInt32)] = []
     for record in receipt.records.reversed() {
       for number in record.folders { try folders.checkWritable(number) }
       switch record {
       case .mode(let place, let inode, let kind, let old, let new):
         let status = try expect(place, inode, kind)
         guard status.mode & permissionBits == new else { throw changed(place) }
-        modes.append(step(.setMode(place, Identity(status), old)))
+        // A folder is closed when there is nothing more to do in it.
+        if kind == .directory, new & ~old & 0o700 != 0 {
+          closings.append((place, Identity(status), old))
+        } else {
+          modes.append(step(.setMode(place, Identity(status), old)))
+        }
       case .modified(let place, let inode, let kind, let old, let new):
         let status = try expect(place, inode, kind)
         guard status.moment == new else { throw changed(place) }
@@ -91,6 +139,7 @@ private struct UndoPlan {
     steps += moves.map { Step(act: .relocate($0), edits: [0]) }
     steps += restorations
     // Last, since all the others change the times of folders.
+    steps += closings.map { step(.setMode(origins[$0.place] ?? $0.place, $0.identity, $0.old)) }
     steps += times.map { step(.setModified(origins[$0.place] ?? $0.place, $0.identity, $0.old)) }
   }
 

@@ -423,6 +423,69 @@ import Testing
     #expect(tree.exists("a") && tree.exists("b") && !tree.exists("z"))
   }
 
+  /// An undo had no receipt, so that nothing could be done again.
+  @Test func undoCanBeUndone() throws {
+    for name in ["d/", "e/"] { tree.make(Array(name.utf8)) }
+    tree.make("d/in", "e/in", "a", "b")
+    let source = try tree.open {
+      $0.isRecursive = true
+      $0.hasSections = true
+    }
+    let before = tree.snapshot()
+    let date = Cell.date(Timestamp(nanoseconds: 9))
+    let section = try #require(
+      try (0..<3).first { try source.title(.header, ofSection: $0) == "e" })
+    let result = try source.commit(
+      EditBatch([
+        .set(try row(source, "d"), cells: [0: "e", 4: "500"]),
+        .set(try row(source, "e"), cells: [0: "d", 3: date]),
+        .set(try row(source, "a"), cells: [0: "c", 4: "600", 3: date]),
+        .move(try row(source, "b"), to: IndexPath(section: section, row: 0)),
+      ]))
+    #expect(result.outcomes.map(\.code) == [nil, nil, nil, nil])
+    let after = tree.snapshot()
+    #expect(tree.exists("d/b") && tree.exists("c") && after["e"]?.mode == S_IFDIR | 0o500)
+    var receipt = try #require(result.receipt)
+    for _ in 0..<3 {
+      let undone = try source.undo(receipt, isDryRun: false)
+      #expect(undone.outcomes[0].code == nil, "\(undone.outcomes[0].message ?? "")")
+      #expect(tree.snapshot()["d"]?.mode == before["d"]?.mode)
+      #expect(tree.exists("e/in") && tree.exists("a") && tree.exists("b"))
+      let again = try source.undo(#require(undone.receipt), isDryRun: false)
+      #expect(again.outcomes[0].code == nil, "\(again.outcomes[0].message ?? "")")
+      #expect(tree.exists("d/b") && tree.exists("d/in") && tree.exists("c"))
+      #expect(tree.snapshot()["e"]?.mode == after["e"]?.mode)
+      #expect(tree.snapshot()["c"] == after["c"])
+      receipt = try #require(again.receipt)
+    }
+    // What there is no way to do again has no receipt.
+    let fresh = try tree.open()
+    let inserted = try fresh.commit(
+      EditBatch([.insert(at: IndexPath(section: 0, row: 0), cells: [0: "new"])]))
+    #expect(try fresh.undo(#require(inserted.receipt), isDryRun: false).receipt == nil)
+    let deleted = try fresh.commit(EditBatch([.delete(try row(fresh, "c"))]))
+    #expect(try fresh.undo(#require(deleted.receipt), isDryRun: false).receipt == nil)
+  }
+
+  /// The host took it for a lie that a mode that was set as 644 reads rw-r--r--.
+  @Test func whatReadsOtherwiseIsSaid() throws {
+    tree.make([UInt8]("d/".utf8))
+    tree.make("d/x", "a")
+    let source = try tree.open { $0.isRecursive = true }
+    func messages(_ names: [String: [Int: Cell]]) throws -> [String?] {
+      let result = try set(source, names)
+      #expect(result.outcomes.allSatisfy { $0.code == nil })
+      return result.outcomes.map(\.message)
+    }
+    #expect(try messages(["a": [4: "640"]]) == ["the mode reads rw-r-----"])
+    #expect(try messages(["a": [4: "640"]]) == ["the mode reads rw-r-----"])
+    #expect(try messages(["a": [4: "rw-r--r--"]]) == [nil])
+    #expect(
+      try messages(["d": [0: "e"], "d/x": [0: "d/y"]]) == [nil, "the name reads e/y"])
+    #expect(
+      try messages(["e/y": [0: "e/x", 3: .date(Timestamp(nanoseconds: 1_000_000_000))]]) == [nil])
+  }
+
   /// Bytes that are no receipt are refused, whatever they are.
   @Test func damagedReceiptsAreRefused() throws {
     tree.make("a", "b")
