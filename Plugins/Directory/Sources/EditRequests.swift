@@ -16,6 +16,8 @@ struct EditRequests {
     var mode: Wish<UInt32>?
     var modified: Wish<Moment>?
     var deletion: Wish<Void>?
+    /// Whether cells are set, if only to what they are.
+    var isSet = false
 
     var isEmpty: Bool { name == nil && folder == nil && mode == nil && modified == nil }
   }
@@ -52,6 +54,7 @@ struct EditRequests {
       case .set(let row, let cells):
         let source = source
         try change(row) { change, entry throws(TableError) in
+          change.isSet = true
           for (column, cell) in cells.sorted(by: { $0.key < $1.key }) {
             try EditRequests.set(column, cell, of: entry, &change, index, source)
           }
@@ -59,7 +62,8 @@ struct EditRequests {
       case .move(let row, let target): try move(row, to: target, index)
       }
     }
-    for (entry, change) in changes where change.deletion != nil && !change.isEmpty {
+    for (entry, change) in changes where change.deletion != nil && (change.isSet || !change.isEmpty)
+    {
       throw TableError(
         .invalidArgument, "\(source.text(entry)) is deleted and changed in the same batch")
     }

@@ -82,7 +82,7 @@ struct EditReport {
         status: isSame ? .of(TableError(code, "")) : .failed, subject: subject, code: code.name,
         message: "nothing \(isDryRun ? "would be" : "was") done: \(reasons)")
     }
-    let (not, yes) = isDryRun ? ("would not be done", "would be done") : ("not done", "done")
+    let (not, yes) = isDryRun ? ("would fail", "would be done") : ("failed", "done")
     return Failure(
       status: .failed, subject: subject, code: isSame ? code.name : "partial",
       message:

@@ -306,6 +306,9 @@ private func replay(
   }
   try require(
     replayed.count == new.count, "the changes lead to \(replayed.count) sections, not \(new.count)")
+  let heirs = Dictionary(
+    new.joined().compactMap { row in row.id.map { ($0, row) } }, uniquingKeysWith: { row, _ in row }
+  )
   for (section, pair) in zip(replayed, new).enumerated() {
     guard let rows = pair.0 else { continue }
     try require(
@@ -315,8 +318,14 @@ private func replay(
     for (row, pair) in zip(rows, pair.1).enumerated() {
       guard let replayed = pair.0 else { continue }
       try require(
-        same(replayed.cells, pair.1.cells) && replayed.id == pair.1.id,
+        same(replayed.cells, pair.1.cells),
         "row \(section):\(row) is \(pair.1), which the changes \(changes) do not say")
+      // An id may say where a row stands, so that it ends with the version; it must not pass to
+      // another row.
+      guard let id = replayed.id, let heir = heirs[id] else { continue }
+      try require(
+        same(heir.cells, replayed.cells),
+        "the id \(id) named \(replayed) and now names \(heir); an id must not pass to another row")
     }
   }
 }

@@ -161,7 +161,7 @@ import Testing
     #expect((document["receipt"] as? String).map { "\($0).json" } == ledgers.receiptNames.first)
     let error = try jsonObject(result.errors)["error"] as? [String: Any]
     let message = try #require(error?["message"] as? String)
-    #expect(message.contains("1 of 3 edits not done: row 0:1: it is refused"))
+    #expect(message.contains("1 of 3 edits failed: row 0:1: it is refused"))
     #expect(message.contains("done: row 0:0; row 0:2 (id:Cy)"))
     #expect(try ledgers.content() == "Bob\t2\n")
   }
@@ -248,7 +248,7 @@ import Testing
     let refused = try ledgers.tabella(
       "delete", "a.ledger", "0", "1", "--dry-run", "-o", "refuse=Ada")
     #expect(refused.status == 1 && refused.text.contains("(refused: it is refused)"))
-    #expect(refused.errors.contains("1 of 2 edits would not be done: row 0:0"))
+    #expect(refused.errors.contains("1 of 2 edits would fail: row 0:0"))
     let document = try jsonObject(dry("set", "a.ledger", "0", "name=B", "--json"))
     #expect(document["dryRun"] as? Bool == true && document["receipt"] is NSNull)
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
