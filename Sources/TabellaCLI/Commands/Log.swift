@@ -10,7 +10,7 @@ extension Command {
       Each has a receipt: its id, when and where it was done, by which provider, what it was, and whether it \
       can be taken back. The last 1,000 are kept, in `tabella/receipts` under XDG_STATE_HOME.
       """,
-    options: [.rows, .limit, .format, .json, .noHeader] + OptionSpec.display,
+    options: [.columns, .rows, .limit, .format, .json, .noHeader] + OptionSpec.display,
     examples: [
       ("tabella log", "all of them"),
       ("tabella log data.csv -n 5", "the last five of a file"),
@@ -28,7 +28,7 @@ extension Command {
     }
     let (receipts, damaged) = try allReceipts(of: place)
     let shown = ShownTable(
-      ShapedTable(LogSource(receipts), name: "log"), hasHeader: invocation.hasHeader)
+      try ShapedTable(LogSource(receipts), name: "log", invocation), hasHeader: invocation.hasHeader)
     var format = Formats.make(invocation.format ?? "table", output, invocation.display)
     try format.begin(shown)
     let failure = try Viewer(shown, invocation.range, output).show(in: &format)

@@ -102,7 +102,7 @@ struct EditPlanner {
       guard let identity = source.identity else {
         throw TableError(.notSupported, "rows have no ids here")
       }
-      return (try identity.indexPath(forID: id), id)
+      return (try shown(identity.indexPath(forID: id)), id)
     case .place(let section, let row):
       let path = try place(section, row)
       let known = path.row == .max ? path.row : path.row + 1
@@ -116,9 +116,17 @@ struct EditPlanner {
     }
   }
 
+  /// The path, if its section is the one that was chosen or all are shown.
+  private func shown(_ path: IndexPath) throws(TableError) -> IndexPath {
+    guard let section = table.section, path.section != section else { return path }
+    throw TableError(
+      .invalidArgument,
+      "row \(path) is not in the section that --section chose: that is section \(section)")
+  }
+
   /// A row alone is counted from where the table is shown from.
   private func place(_ section: Int?, _ row: Int) throws(TableError) -> IndexPath {
-    if let section { return IndexPath(section: section, row: row) }
+    if let section { return try shown(IndexPath(section: section, row: row)) }
     let first = table.firstRow
     let (number, overflow) = first.row.addingReportingOverflow(row)
     guard !overflow else { throw TableError(.notFound, "there is no row \(row)") }

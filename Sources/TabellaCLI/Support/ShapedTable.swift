@@ -34,12 +34,26 @@ struct ShapedTable {
 
   /// A table of ours, all of it.
   init(_ source: any TableDataSource, name: String = "table") {
+    self.init(source, name: name, columns: Array(source.columns.indices))
+  }
+
+  /// The columns of a table of ours that a command line asks for.
+  init(
+    _ source: any TableDataSource, name: String, _ invocation: Invocation
+  ) throws(Failure) {
+    let numbers = try invocation.columns.map { text throws(Failure) in
+      try ColumnNames(source.columns).list(text).map(\.column)
+    }
+    self.init(source, name: name, columns: numbers ?? Array(source.columns.indices))
+  }
+
+  private init(_ source: any TableDataSource, name: String, columns: [Int]) {
     self.source = source
     subject = name
     tables = []
     joined = nil
-    columns = Array(source.columns.indices)
-    hasChosenColumns = false
+    self.columns = columns
+    hasChosenColumns = columns.count != source.columns.count
     section = nil
     start = IndexPath(section: 0, row: 0)
   }

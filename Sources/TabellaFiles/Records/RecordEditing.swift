@@ -103,7 +103,7 @@ extension RecordEditing {
     cancel.begin()
     let before = try version()
     try checkEditable()
-    let save = shownFile.save(cancel: cancel)
+    let save = shownFile.save(cancel: cancel, isUndo: true)
     let saved = try save.save(save.undoing(receipt), edited: [], isDryRun: isDryRun) { _ in }
     return try result(of: saved, from: before, isDryRun: isDryRun, count: 1)
   }

@@ -69,7 +69,7 @@ public struct FileSave {
     var (saved, trouble): (OpenFile, String?)
     if options.isInPlace {
       (saved, trouble) = try InPlaceSave(target, file, cancel: cancel)
-        .save(table, check: check, verify: verify)
+        .save(table, backup: options.backupSuffix, check: check, verify: verify)
     } else {
       (saved, trouble) = try Replacement(target, file, cancel: cancel)
         .save(table, backup: options.backupSuffix, check: check, verify: verify)

@@ -26,7 +26,7 @@ public struct InPlaceSave {
   }
 
   func save(
-    _ table: PieceTable, check: () throws(TableError) -> Void,
+    _ table: PieceTable, backup: [UInt8]?, check: () throws(TableError) -> Void,
     verify: (any ByteSource) throws(TableError) -> Void
   ) throws(TableError) -> (OpenFile, trouble: String?) {
     if let remark = InPlaceSave.remark(on: file.fingerprint) { throw TableError(.readOnly, remark) }
@@ -40,6 +40,7 @@ public struct InPlaceSave {
     do throws(TableError) {
       let place = try openInPlace()
       try check()
+      if let backup { try copy(as: backup) }
       var trouble = try rewrite(place, from: new.descriptor, table, kept)
       // From here on it is done.
       trouble = trouble ?? kept.remove()
@@ -51,6 +52,27 @@ public struct InPlaceSave {
     } catch {
       _ = kept.remove()
       throw error
+    }
+  }
+
+  /// Copies the file as its backup, in place of an earlier one.
+  private func copy(as suffix: [UInt8]) throws(TableError) {
+    let copy = try TemporaryFile(in: target.folder)
+    var writer = FileWriter(copy.descriptor, cancel: cancel)
+    try writer.copy(0..<file.fingerprint.size, of: file.descriptor)
+    try FileAttributes.copy(from: file.descriptor, to: copy.descriptor)
+    guard fsync(copy.descriptor) == 0 else {
+      throw .system(errno, "the backup cannot be made durable; nothing was changed")
+    }
+    try copy.takeName()
+    let result = tabella_system_rename(
+      target.folder, copy.name, target.folder, target.backupName(suffix), TABELLA_RENAME_OVER)
+    guard result == 0 else {
+      throw .system(-result, "the backup cannot be made; nothing was changed")
+    }
+    copy.nameIsAnothers()
+    guard fsync(target.folder) == 0 else {
+      throw .system(errno, "the backup cannot be made durable; nothing was changed")
     }
   }
 

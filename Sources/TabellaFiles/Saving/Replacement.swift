@@ -128,8 +128,7 @@ struct Replacement {
 
   /// Names the old file as the backup, in place of an earlier one.
   private func keep(_ name: [CChar], as suffix: [UInt8]) -> String? {
-    let backup = target.name.dropLast() + suffix.map { CChar(bitPattern: $0) } + [0]
-    let result = rename(name, Array(backup), TABELLA_RENAME_OVER)
+    let result = rename(name, target.backupName(suffix), TABELLA_RENAME_OVER)
     guard result != 0 else { return nil }
     return
       "was saved, but the old file cannot be named as the backup and stays as \(name.shown): \(errorText(-result))"

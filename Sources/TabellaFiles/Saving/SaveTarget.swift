@@ -28,6 +28,11 @@ final class SaveTarget {
 
   deinit { close(folder) }
 
+  /// What the file's backup is called.
+  func backupName(_ suffix: [UInt8]) -> [CChar] {
+    name.dropLast() + suffix.map { CChar(bitPattern: $0) } + [0]
+  }
+
   private static let isGone = TableError(
     .conflict, "was removed since it was opened; nothing was changed")
 

@@ -13,8 +13,12 @@ public final class ShownFile {
     self.options = options
   }
 
-  /// A save of the file as it is shown.
-  func save(cancel: CancelFlag) -> FileSave { FileSave(path: path, file, options, cancel: cancel) }
+  /// A save of the file as it is shown. Taking back keeps no backup: that of the edit stays.
+  func save(cancel: CancelFlag, isUndo: Bool = false) -> FileSave {
+    var options = options
+    if isUndo { options.backupSuffix = nil }
+    return FileSave(path: path, file, options, cancel: cancel)
+  }
 
   /// From now on the file is shown as it was saved.
   func show(_ saved: OpenFile) { file = saved }

@@ -289,6 +289,11 @@ import Testing
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/state/tabella/in-place")
         == [])
+    // A backup is a copy then, since the file stays the same one.
+    options.backupSuffix = Array("~".utf8)
+    _ = try save("a", options)
+    #expect(try folder.read("a~") == Array("NEW ello world".utf8))
+    #expect(status("a~").st_ino != inode)
     // A save that was killed left the old bytes there: nobody edits over that.
     let print = try OpenFile(path: Array("\(folder.path)/a".utf8)).fingerprint
     let kept = "\(String(print.device, radix: 16))-\(String(print.inode, radix: 16))"
