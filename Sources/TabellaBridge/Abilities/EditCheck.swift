@@ -16,7 +16,7 @@ struct EditCheck {
 
   init(_ source: ImportedSource, before edits: [EditBatch.Edit]) {
     self.source = source
-    version = try? source.version()
+    version = knownVersion(of: source)
     var needs: [Int: Int] = [:]
     if let sections = try? source.numberOfSections(knowing: 0), sections.isExact,
       sections.value <= EditCheck.fewSections
@@ -40,7 +40,7 @@ struct EditCheck {
     if let version, changes.from != version {
       throw lie("the edit led from version \(name(changes.from)), but it was \(name(version))")
     }
-    if let now = try? source.version(), changes.to != now {
+    if let now = knownVersion(of: source), changes.to != now {
       throw lie("the edit led to version \(name(changes.to)), but it is \(name(now))")
     }
     guard let list = changes.changes, let counts else { return }
@@ -61,7 +61,8 @@ struct EditCheck {
 
   /// What a refusal is worth: the error itself, or that something was done all the same.
   func judge(_ refusal: TableError) -> TableError {
-    guard refusal.code != .misbehaved, let version, let now = try? source.version(), now != version
+    guard refusal.code != .misbehaved, let version, let now = knownVersion(of: source),
+      now != version
     else { return refusal }
     return lie(
       "nothing was done (\(refusal.message)), but the version went from \(name(version)) to "
@@ -138,7 +139,7 @@ struct EditCheck {
     let now = try? source.numberOfRows(inSection: path.section, knowing: 0)
     if case .exact(let old)? = counts?.rows[path.section], case .exact(let new)? = now {
       if new < old + inserts { return }
-    } else if let version, let later = try? source.version(), later != version {
+    } else if let version, let later = knownVersion(of: source), later != version {
       return
     }
     throw lie("row id:\(id) was deleted, but it is still there")
@@ -196,4 +197,11 @@ extension RowReference {
     case .id(let id): "id:\(id)"
     }
   }
+}
+
+/// The version that a source shows; nil if it cannot be found out, which says nothing.
+///
+/// (`try?` alone would make that the same as having none.)
+private func knownVersion(of source: any TableDataSource) -> Version?? {
+  do { return .some(try source.version()) } catch { return nil }
 }

@@ -28,7 +28,8 @@ extension Command {
     }
     let (receipts, damaged) = try allReceipts(of: place)
     let shown = ShownTable(
-      try ShapedTable(LogSource(receipts), name: "log", invocation), hasHeader: invocation.hasHeader)
+      try ShapedTable(LogSource(receipts), name: "log", invocation), hasHeader: invocation.hasHeader
+    )
     var format = Formats.make(invocation.format ?? "table", output, invocation.display)
     try format.begin(shown)
     let failure = try Viewer(shown, invocation.range, output).show(in: &format)

@@ -69,12 +69,32 @@ struct Replacement {
           .conflict, "was changed by another program at the same moment; nothing was changed"))
     }
     new.nameIsAnothers()
+    // Somebody may have changed the mode or the owner since they were copied: that is no conflict.
+    if let trouble = follow(displaced, new) { return trouble }
     if let backup { return keep(new.name, as: backup) }
     guard unlinkat(target.folder, new.name, 0) == 0 else {
       return
         "was saved, but the old file cannot be removed and stays as \(new.shownName): \(errorText(errno))"
     }
     return nil
+  }
+
+  /// Gives the new file the rights that the old one had at the end; returns what is wrong if it
+  /// cannot.
+  private func follow(_ old: stat, _ new: TemporaryFile) -> String? {
+    var now = stat()
+    if fstat(new.descriptor, &now) == 0, now.st_mode == old.st_mode, now.st_uid == old.st_uid,
+      now.st_gid == old.st_gid
+    {
+      return nil
+    }
+    do throws(TableError) {
+      try FileAttributes.copy(from: file.descriptor, to: new.descriptor)
+      return nil
+    } catch {
+      return
+        "was saved, but its rights were changed at the same moment and could not be kept; the old file stays as \(new.shownName)"
+    }
   }
 
   /// Whether what was displaced is the file that was opened. An exchange sets the time of change, so
