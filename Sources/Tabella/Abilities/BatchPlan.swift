@@ -45,10 +45,16 @@ public struct BatchPlan: Hashable, Sendable {
       }
     }
     if !sections.isEmpty {
+      // Enough to find the sections of rows, too.
+      let last = changes.flatMap { [$0.source, $0.target] }.compactMap { $0?.section }.max() ?? 0
+      let needed = max(
+        sections.needed,
+        last.advancedUp(by: 1 + sections.deleted.count + sections.moved.count))
       self.sections = try sections.plan(
-        try numberOfSections(sections.needed), inSection: nil, after: nil)
+        try numberOfSections(needed), inSection: nil, after: nil)
     }
     for section in rows.keys.sorted() {
+      if let count = self.sections?.count.value, section >= count { throw .noSection(section) }
       guard place(ofSection: section) != nil, !sections.reloaded.contains(section) else {
         throw TableError(
           .invalidArgument,

@@ -57,12 +57,14 @@ public struct ListPlan: Hashable, Sendable {
     return count.isExact ? .exact(value) : .atLeast(value)
   }
 
-  /// Where a survivor stands after the batch; nil if it is deleted or moved away.
+  /// Where a survivor stands after the batch; nil if it is deleted or moved away, or is not there.
   /// - Complexity: O(log n) in the changes.
   public func place(of element: Int) -> Int? {
+    guard element >= 0, !count.isExact || element < count.value else { return nil }
     let goneBefore = gone.partitioningIndex { $0 >= element }
     guard goneBefore == gone.count || gone[goneBefore] != element else { return nil }
-    return element - goneBefore + arrivals.partitioningIndex { $0.before > element }
+    let arrivedBefore = arrivals.partitioningIndex { $0.before > element }
+    return (element - goneBefore).advancedUp(by: arrivedBefore)
   }
 
   /// What stands at a place after the batch: the number of a survivor, or an arrival.

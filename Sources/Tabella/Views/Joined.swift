@@ -94,7 +94,7 @@ public final class JoinedSource: TableDataSource {
       let part = starts.count - 1
       guard part < parts.count else { throw .noSection(path.section) }
       let section = path.section - starts[part]
-      let count = try parts[part].source.numberOfSections(knowing: section + 1)
+      let count = try parts[part].source.numberOfSections(knowing: section.advancedUp(by: 1))
       if section < count.value {
         return Place(part: part, path: IndexPath(section: section, row: path.row))
       }

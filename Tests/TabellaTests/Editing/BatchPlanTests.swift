@@ -76,6 +76,10 @@ private typealias IndexPath = Tabella.IndexPath
       ([.insert(.section(1)), .insert(row(1, 0))], .invalidArgument),
       ([.insert(.section(1)), .insert(row(3, 0))], nil),
       ([.insert(.section(3))], nil), ([.insert(.section(4))], .notFound),
+      ([.insert(.section(0)), .delete(row(3, 0))], .notFound),
+      ([.insert(.section(0)), .delete(row(.max, 0))], .notFound),
+      ([.insert(.section(0)), .delete(row(0, .max)), .insert(row(.max, .max))], .notFound),
+      ([.delete(.section(2)), .insert(.section(.max))], .notFound),
       ([.reload(.section(1)), .delete(row(1, 0))], .invalidArgument),
       ([.reload(.section(1)), .insert(row(1, 0))], .invalidArgument),
       ([.move(from: .section(0), to: .section(2)), .delete(row(0, 2)), .insert(row(2, 2))], nil),
@@ -85,8 +89,9 @@ private typealias IndexPath = Tabella.IndexPath
     ]
     for (changes, code) in cases {
       do throws(TableError) {
+        // Of sections no more is known than what is asked for.
         _ = try BatchPlan(
-          changes, numberOfSections: { _ in .exact(3) },
+          changes, numberOfSections: { $0 < 3 ? .atLeast($0) : .exact(3) },
           numberOfRows: { section, _ throws(TableError) in
             guard counts.indices.contains(section) else { throw .noSection(section) }
             return .exact(counts[section])

@@ -290,6 +290,100 @@ import Testing
     #expect(try Self.numbers(letters) == [[1], [2, 3]])
   }
 
+  /// Where a grouped view says that a move ends is where the row then stands, and what it says cannot
+  /// be moved cannot.
+  @Test(arguments: [false, true])
+  func movesInGroupsEndWhereTheViewSays(_ isFiltered: Bool) throws {
+    for seed in 0..<400 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let base = Self.table(&generator)
+      let grouped = try base.grouped(by: Grouping(column: 1, by: .value))
+      let view: any TableDataSource =
+        isFiltered
+        ? try grouped.filtered(
+          by: [Condition(column: 0, comparison: .notEqual, value: Array("3".utf8))]) : grouped
+      let shown = try Self.numbers(view)
+      let paths = shown.enumerated().flatMap { section, rows in
+        rows.indices.map { IndexPath(section: section, row: $0) }
+      }
+      guard let source = paths.randomElement(using: &generator) else { continue }
+      let moving = try #require(view.moving)
+      let group = Int.random(in: shown.indices, using: &generator)
+      let proposed = IndexPath(
+        section: group,
+        row: Int.random(
+          in: 0..<shown[group].count + (group == source.section ? 0 : 1), using: &generator))
+      let mayMove = try moving.movability(
+        ofRows: source.row..<source.row + 1, inSection: source.section)[0]
+      #expect(mayMove == (shown.count > 1 || shown[source.section].count > 1) || isFiltered)
+      let target: IndexPath
+      do throws(TableError) {
+        target = try moving.target(ofMoveFrom: source, to: proposed)
+      } catch {
+        // Rows of different sections of the base.
+        #expect(error.code == .constraint && group == source.section)
+        #expect(throws: TableError.self) {
+          try view.editing?.commit(EditBatch([.move(.path(source), to: proposed)]))
+        }
+        continue
+      }
+      #expect(target.section == group)
+      #expect(group != source.section || target == proposed)
+      let title = try view.sections?.title(.header, ofSection: group)
+      _ = try view.editing?.commit(EditBatch([.move(.path(source), to: target)]))
+      let number = shown[source.section][source.row]
+      let after = try Self.numbers(view)
+      let section = try #require(after.firstIndex { $0.contains(number) })
+      #expect(after[section].firstIndex(of: number) == target.row, "seed \(seed)")
+      #expect(try view.sections?.title(.header, ofSection: section) == title)
+    }
+  }
+
+  /// Into groups of many values nothing is moved; into the one of missing values it is.
+  @Test func movesIntoClasses() throws {
+    let base = InMemorySource(
+      Self.columns, rows: [[1, "apple", nil], [2, "bee", nil], [3, nil, nil], [4, "axe", nil]])
+    let letters = try base.grouped(by: Grouping(column: 1, by: .letter))
+    let moving = try #require(letters.moving)
+    func path(_ section: Int, _ row: Int) -> IndexPath { IndexPath(section: section, row: row) }
+    #expect(try moving.movability(ofRows: 0..<1, inSection: 1) == [true])
+    #expect(try moving.movability(ofRows: 0..<1, inSection: 2) == [false])
+    for body in [
+      { _ = try moving.target(ofMoveFrom: path(1, 0), to: path(0, 0)) },
+      { _ = try letters.commit(EditBatch([.move(.path(path(1, 0)), to: path(0, 0))])) },
+    ] {
+      do {
+        try body()
+        Issue.record("a row was moved to a letter")
+      } catch let error as TableError {
+        #expect(error.code == .constraint && error.message.contains("set kind"), "\(error)")
+      }
+    }
+    #expect(try moving.target(ofMoveFrom: path(1, 0), to: path(2, 1)) == path(2, 0))
+    _ = try letters.commit(EditBatch([.move(.id("r2"), to: path(2, 1))]))
+    #expect(try Self.numbers(letters) == [[1, 4], [2, 3]])
+    #expect(try Self.numbers(base) == [[1, 2, 3, 4]])
+    // Within a group the row moves in the table, and takes what is set along.
+    let result = try letters.commit(
+      EditBatch([
+        .set(.id("r4"), cells: [2: "new"]), .move(.id("r4"), to: path(0, 0)),
+        .move(.id("r2"), to: path(1, 1)),
+      ]))
+    #expect(result.outcomes.map(\.id) == ["r4", "r4", "r2"])
+    #expect(try Self.numbers(base) == [[4, 1, 3, 2]])
+    // A row that is moved to another group and set is set once.
+    let kinds = try base.grouped(by: Grouping(column: 1, by: .value))
+    let both = try kinds.commit(
+      EditBatch([.move(.id("r1"), to: path(2, 0)), .set(.id("r1"), cells: [2: "both"])]))
+    #expect(both.outcomes.map(\.id) == ["r1", "r1"])
+    #expect(try Naive(reading: base).sections[0].rows[1] == [1, nil, "both"])
+    do throws(TableError) {
+      _ = try kinds.commit(
+        EditBatch([.move(.id("r3"), to: path(0, 0)), .set(.id("r3"), cells: [1: "other"])]))
+      Issue.record("a row was moved to one group and set to another")
+    } catch { #expect(error.code == .invalidArgument) }
+  }
+
   @Test func refusals() throws {
     let base = InMemorySource(Self.columns, rows: [[1, "a", nil], [2, "b", nil], [3, "a", nil]])
     let first = IndexPath(section: 0, row: 0)
