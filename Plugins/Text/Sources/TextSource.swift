@@ -52,8 +52,9 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
 
   /// Shows the file as it was saved.
   func show(_ bytes: any ByteSource) throws(TableError) {
-    file = bytes
+    // All or nothing: what cannot be read leaves the old file, which says that it changed.
     decoded = try DecodedText(bytes, encoding: encoding)
+    file = bytes
     reader = TextSource.reader(decoded, cancel)
     finder = SectionFinder(sectioning, HeadingReader(headings))
     try file.checkUnchanged()

@@ -91,8 +91,9 @@ extension RecordEditing {
     }
     var result = try self.result(
       of: saved, from: before, isDryRun: batch.isDryRun, count: batch.edits.count)
-    // Where the columns are others now, all is.
-    if result.changes.changes == nil, columns == columnsBefore {
+    // Where the columns are others now, all is; and where something went wrong, who knows.
+    let isWell = result.outcomes.allSatisfy { $0.code == nil } && columns == columnsBefore
+    if result.changes.changes == nil, isWell {
       result.changes.changes = changes(of: batch, edits)
     }
     for (edit, id) in ids { result.outcomes[edit].id = id }

@@ -4,8 +4,10 @@ import Tabella
 /// What a file has beside its bytes, and a save must keep: owner, mode, access control list and the
 /// other extended attributes.
 enum FileAttributes {
-  /// Gives one open file what another has. Throws what could not be kept.
-  static func copy(from old: Int32, to new: Int32) throws(TableError) {
+  /// Gives one open file what another has, and returns the owner and mode that were. Throws what could
+  /// not be kept.
+  @discardableResult
+  static func copy(from old: Int32, to new: Int32) throws(TableError) -> stat {
     var (was, now) = (stat(), stat())
     guard fstat(old, &was) == 0, fstat(new, &now) == 0 else {
       throw .system(errno, "cannot be examined")
@@ -18,6 +20,7 @@ enum FileAttributes {
     try copyExtended(from: old, to: new)
     // Last: a change of owner takes setuid away, a list sets bits of the mode.
     guard fchmod(new, was.st_mode & 0o7777) == 0 else { throw kept("its mode", errno) }
+    return was
   }
 
   private static func kept(_ what: String, _ number: Int32) -> TableError {

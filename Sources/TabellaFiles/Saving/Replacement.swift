@@ -22,7 +22,7 @@ struct Replacement {
     _ = tabella_system_lock(new.descriptor)
     var writer = FileWriter(new.descriptor, cancel: cancel)
     try writer.write(table, old: file.descriptor)
-    try FileAttributes.copy(from: file.descriptor, to: new.descriptor)
+    let rights = try FileAttributes.copy(from: file.descriptor, to: new.descriptor)
     try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))
     // Never again if it fails: the system would forget what it could not write.
     guard fsync(new.descriptor) == 0 else {
@@ -33,7 +33,7 @@ struct Replacement {
     let opened = try OpenFile(duplicating: new.descriptor)
     try new.takeName()
     try check()
-    var trouble = try swap(new, backup)
+    var trouble = try swap(new, rights, backup)
     if fsync(target.folder) != 0 {
       trouble =
         trouble
@@ -52,7 +52,7 @@ struct Replacement {
   /// Exchanging the names shows what was replaced, so that it can be put back: between a check and a
   /// rename another program could save.
   private func swap(
-    _ new: TemporaryFile, _ backup: [UInt8]?
+    _ new: TemporaryFile, _ rights: stat, _ backup: [UInt8]?
   ) throws(TableError) -> String? {
     let result = rename(new.name, target.name, TABELLA_RENAME_EXCHANGE)
     if result == -EINVAL || result == -ENOSYS || result == -EOPNOTSUPP {
@@ -70,7 +70,7 @@ struct Replacement {
     }
     new.nameIsAnothers()
     // Somebody may have changed the mode or the owner since they were copied: that is no conflict.
-    if let trouble = follow(displaced, new) { return trouble }
+    if let trouble = follow(displaced, after: rights, new) { return trouble }
     if let backup { return keep(new.name, as: backup) }
     guard unlinkat(target.folder, new.name, 0) == 0 else {
       return
@@ -79,15 +79,12 @@ struct Replacement {
     return nil
   }
 
-  /// Gives the new file the rights that the old one had at the end; returns what is wrong if it
-  /// cannot.
-  private func follow(_ old: stat, _ new: TemporaryFile) -> String? {
-    var now = stat()
-    if fstat(new.descriptor, &now) == 0, now.st_mode == old.st_mode, now.st_uid == old.st_uid,
-      now.st_gid == old.st_gid
-    {
-      return nil
-    }
+  /// Gives the new file the rights that the old one got since they were copied; returns what is wrong
+  /// if it cannot.
+  private func follow(_ old: stat, after rights: stat, _ new: TemporaryFile) -> String? {
+    let isSame =
+      rights.st_mode == old.st_mode && rights.st_uid == old.st_uid && rights.st_gid == old.st_gid
+    if isSame { return nil }
     do throws(TableError) {
       try FileAttributes.copy(from: file.descriptor, to: new.descriptor)
       return nil
