@@ -14,14 +14,16 @@ struct FileWriter {
   let cancel: CancelFlag
   var position = 0
   /// Whether the kernel can copy between these files by itself.
-  private var copies = true
+  private var copies: Bool
   /// What an error says before the system's own words.
   private let failing: String
 
+  /// `byHand`: without asking the kernel to copy, for when that has just failed.
   init(
     _ descriptor: Int32, cancel: CancelFlag,
-    failing: String = "cannot be saved; nothing was changed"
+    failing: String = "cannot be saved; nothing was changed", byHand: Bool = false
   ) {
+    copies = !byHand
     self.descriptor = descriptor
     self.cancel = cancel
     self.failing = failing

@@ -97,7 +97,7 @@ public struct InPlaceSave {
       return nil
     } catch {
       do throws(TableError) {
-        try replace(place.descriptor, start, with: kept.descriptor, old, was: old)
+        try replace(place.descriptor, start, with: kept.descriptor, old, was: old, byHand: true)
       } catch {
         return
           "was left half written; the bytes from before are in \(text(kept.path)): copy them back (\(error.message))"
@@ -108,14 +108,15 @@ public struct InPlaceSave {
 
   /// Writes one file's bytes over another's from a place on, and cuts it to that size.
   private func replace(
-    _ descriptor: Int32, _ start: Int, with bytes: Int32, _ size: Int, was: Int
+    _ descriptor: Int32, _ start: Int, with bytes: Int32, _ size: Int, was: Int,
+    byHand: Bool = false
   ) throws(TableError) {
     if size > was {
       let result = posix_fallocate(descriptor, was, size - was)
       guard result == 0 else { throw .system(result, "cannot be saved; nothing was changed") }
     }
     // No longer to be cancelled.
-    var writer = FileWriter(descriptor, cancel: CancelFlag())
+    var writer = FileWriter(descriptor, cancel: CancelFlag(), byHand: byHand)
     writer.position = start
     try writer.copy(start..<size, of: bytes)
     guard ftruncate(descriptor, size) == 0, fsync(descriptor) == 0 else {
