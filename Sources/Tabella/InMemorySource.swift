@@ -231,17 +231,8 @@ extension InMemorySource: TableEditing, TableMoving {
   }
 
   private func apply(_ cells: [Int: Cell], to row: inout Row) throws(TableError) {
-    for (column, cell) in cells {
-      guard columns.indices.contains(column) else {
-        throw TableError(.invalidArgument, "there is no column \(column)", column: column)
-      }
-      guard cell.type == nil || cell.type == columns[column].type else {
-        throw TableError(
-          .constraint, "\(columns[column].name) must be \(columns[column].type.name)",
-          column: column)
-      }
-      row.cells[column] = cell
-    }
+    try check(setting: cells)
+    for (column, cell) in cells { row.cells[column] = cell }
   }
 
   private func finish(

@@ -22,31 +22,14 @@ extension CSVSource: RecordEditing {
     }
   }
 
-  func number(ofRow reference: RowReference) throws(TableError) -> Int {
-    let path: IndexPath
-    switch reference {
-    case .id(let id): path = try indexPath(forID: id)
-    case .path(let named): path = named
-    }
-    guard path.section == 0 else { throw .noSection(path.section) }
-    try reader.index.know(path.row.advancedUp(by: 1))
-    guard 0..<reader.index.known ~= path.row else {
-      throw .noRow(path.row, inSection: 0, of: reader.index.known)
-    }
-    return path.row
-  }
+  var keepsSections: Bool { true }
 
-  func places(of edits: RecordEdits) throws(TableError) -> [Int] {
-    if let path = edits.arrivals.first(where: { $0.target.section != 0 })?.target {
-      throw .noSection(path.section)
-    }
-    return RecordEdits.places(of: edits.arrivals.map(\.target.row), without: edits.gone)
-  }
+  func record(at path: IndexPath) -> Int { path.row }
 
   // Cells into bytes
 
   func record(of cells: [Int: Cell], before place: Int) throws(TableError) -> [UInt8] {
-    try check(cells)
+    try check(setting: cells)
     guard let delimiter = text.rules.delimiter, !columns.isEmpty else {
       throw TableError(.constraint, "there are no columns; the file has no header")
     }
@@ -63,7 +46,7 @@ extension CSVSource: RecordEditing {
   func splices(
     inRecord number: Int, setting cells: [Int: Cell]
   ) throws(TableError) -> [RecordPlan.Splice] {
-    try check(cells)
+    try check(setting: cells)
     guard let page = try reader.page(with: number), let delimiter = text.rules.delimiter else {
       return []
     }
@@ -108,20 +91,6 @@ extension CSVSource: RecordEditing {
       splices.append(.init(span.content.upperBound..<span.content.upperBound, added))
     }
     return splices
-  }
-
-  /// Throws what is wrong with cells, wherever they are to stand.
-  private func check(_ cells: [Int: Cell]) throws(TableError) {
-    for (column, cell) in cells {
-      guard columns.indices.contains(column) else {
-        throw TableError(.invalidArgument, "there is no column \(column)", column: column)
-      }
-      guard cell.type == nil || cell.type == columns[column].type else {
-        throw TableError(
-          .constraint, "\(columns[column].name) must be \(columns[column].type.name)",
-          column: column)
-      }
-    }
   }
 
   /// A cell as the file has it, but for quotes; nil if it is missing.
@@ -179,10 +148,6 @@ extension CSVSource: RecordEditing {
           column: column)
       }
     }
-  }
-
-  func changes(of batch: EditBatch, _ edits: RecordEdits) -> [ChangeBatch.Change]? {
-    edits.changes(of: batch)
   }
 }
 

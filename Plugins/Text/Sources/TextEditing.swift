@@ -19,43 +19,11 @@ extension TextSource: RecordEditing {
     }
   }
 
-  func number(ofRow reference: RowReference) throws(TableError) -> Int {
-    let path: IndexPath
-    switch reference {
-    case .id(let id): path = try indexPath(forID: id)
-    case .path(let named): path = named
-    }
-    let count = try numberOfRows(
-      inSection: path.section, knowing: path.row.advancedUp(by: 1)
-    ).value
-    guard 0..<count ~= path.row else {
-      throw .noRow(path.row, inSection: path.section, of: count)
-    }
-    return try line(at: path)
-  }
+  var keepsSections: Bool { sectioning == .none }
 
-  func places(of edits: RecordEdits) throws(TableError) -> [Int] {
-    var places: [Int] = []
-    var rest = edits.arrivals[...]
-    while let section = rest.first?.target.section {
-      let here = rest.prefix { $0.target.section == section }
-      rest = rest.dropFirst(here.count)
-      // A place may be the one behind the last line, which is known by then.
-      let furthest = (here.last?.target.row ?? 0).advancedUp(by: edits.gone.count + 1)
-      let count = try numberOfRows(inSection: section, knowing: furthest).value
-      let lines = sectioning == .none ? 0..<count : try lines(ofSection: section, knowing: count)
-      let gone = edits.gone.filter { lines.contains($0) }.map { $0 - lines.lowerBound }
-      for place in RecordEdits.places(of: here.map(\.target.row), without: gone) {
-        guard place <= lines.count else {
-          throw TableError(
-            .notFound,
-            "there is no place for a row behind row \(place - 1) of section \(section); there are \(lines.count)"
-          )
-        }
-        places.append(lines.lowerBound + place)
-      }
-    }
-    return places
+  func record(at path: IndexPath) throws(TableError) -> Int {
+    guard sectioning != .none else { return path.row }
+    return try lines(ofSection: path.section, knowing: path.row).lowerBound + path.row
   }
 
   func record(of cells: [Int: Cell], before place: Int) throws(TableError) -> [UInt8] {
@@ -72,9 +40,7 @@ extension TextSource: RecordEditing {
   }
 
   private func line(of cells: [Int: Cell]) throws(TableError) -> [UInt8]? {
-    if let column = cells.keys.first(where: { $0 != 0 }) {
-      throw TableError(.invalidArgument, "there is no column \(column)", column: column)
-    }
+    try check(setting: cells)
     switch cells[0] {
     case nil: return nil
     case .text(let line):
@@ -99,9 +65,5 @@ extension TextSource: RecordEditing {
       throw TableError(
         .constraint, "the line would not read back as it was set; nothing was changed", column: 0)
     }
-  }
-
-  func changes(of batch: EditBatch, _ edits: RecordEdits) -> [ChangeBatch.Change]? {
-    sectioning == .none ? edits.changes(of: batch) : nil
   }
 }

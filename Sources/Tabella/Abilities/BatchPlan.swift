@@ -191,7 +191,8 @@ extension ChangeBatch.Change {
     }
   }
 
-  var isOfSection: Bool { (source ?? target)?.isSection == true }
+  /// Whether it is of a section, not of a row.
+  public var isOfSection: Bool { (source ?? target)?.isSection == true }
 }
 
 extension EditBatch {

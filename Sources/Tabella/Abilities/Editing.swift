@@ -21,6 +21,23 @@ extension TableEditing {
   public func editableColumns() throws(TableError) -> [Bool]? { nil }
 }
 
+extension TableDataSource {
+  /// Throws what is wrong with cells that a row is to have: `.invalidArgument` for a column that does
+  /// not exist, `.constraint` for a value of another type than its column's.
+  public func check(setting cells: [Int: Cell]) throws(TableError) {
+    for (column, cell) in cells {
+      guard columns.indices.contains(column) else {
+        throw TableError(.invalidArgument, "there is no column \(column)", column: column)
+      }
+      guard cell.type == nil || cell.type == columns[column].type else {
+        throw TableError(
+          .constraint, "\(columns[column].name) must be \(columns[column].type.name)",
+          column: column)
+      }
+    }
+  }
+}
+
 /// Whether and how a row may be edited.
 public struct RowEditability: OptionSet, Hashable, Sendable {
   public var rawValue: UInt8

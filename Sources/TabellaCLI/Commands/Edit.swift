@@ -91,7 +91,8 @@ extension Command {
       The first ROW is the row, the second where it ends up, counted as if it were gone from where it was: \
       `move data.csv 0 2` makes the first row the third. `end` is behind the last row.
 
-      Rows can be moved where the order is the table's own: not with `--sort` or `--section-by`.
+      Rows can be moved where the order is the table's own: not with `--sort`. With `--section-by` a row that \
+      moves to another section gets the value of that section, where each is one value.
 
       \(saving)
       """,

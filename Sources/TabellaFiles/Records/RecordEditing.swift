@@ -13,10 +13,8 @@ public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Table
 
   /// Throws why nothing can be edited at all, if so it is.
   func checkEditable() throws(TableError)
-  /// The number of the record that is a row; throws `.notFound` if there is none.
-  func number(ofRow reference: RowReference) throws(TableError) -> Int
-  /// Before which record each arrival is put; throws `.notFound` for a place that is not there.
-  func places(of edits: RecordEdits) throws(TableError) -> [Int]
+  /// The number of the record that is a row, or that stands behind the last row of a section.
+  func record(at path: IndexPath) throws(TableError) -> Int
   /// The bytes of a new record that is put before the record `place`.
   func record(of cells: [Int: Cell], before place: Int) throws(TableError) -> [UInt8]
   /// What changes within a record so that it has these cells; nothing where it has them.
@@ -27,8 +25,8 @@ public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Table
   func checkReads(_ bytes: any ByteSource) throws(TableError)
   /// Throws unless the first record of a page has these cells.
   func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError)
-  /// The edits as a change of the table; nil if all must be read again.
-  func changes(of batch: EditBatch, _ edits: RecordEdits) -> [ChangeBatch.Change]?
+  /// Whether edits of rows change rows only, so that a list of changes tells all.
+  var keepsSections: Bool { get }
   /// Shows a file as it was saved.
   func show(_ bytes: any ByteSource) throws(TableError)
 }
@@ -69,15 +67,15 @@ extension RecordEditing {
     try checkEditable()
     let file = shownFile.file
     let bytes = file.bytes()
-    let edits = try RecordEdits(batch) { reference throws(TableError) in
-      try number(ofRow: reference)
+    let edits = try RecordEdits(batch, of: self) { path throws(TableError) in
+      try record(at: path)
     }
     let start = recordsStart
     let plan = try RecordPlan(
-      edits, places: places(of: edits), reader, bytes, size: file.fingerprint.size,
+      edits, reader, bytes, size: file.fingerprint.size,
       from: start.offset, hasPrefix: start.hasPrefix,
-      content: { arrival, place throws(TableError) in
-        try record(of: arrival.cells, before: place)
+      content: { arrival throws(TableError) in
+        try record(of: arrival.cells, before: arrival.place)
       },
       splices: { number, cells throws(TableError) in
         try splices(inRecord: number, setting: cells)
@@ -93,8 +91,8 @@ extension RecordEditing {
       of: saved, from: before, isDryRun: batch.isDryRun, count: batch.edits.count)
     // Where the columns are others now, all is; and where something went wrong, who knows.
     let isWell = result.outcomes.allSatisfy { $0.code == nil } && columns == columnsBefore
-    if result.changes.changes == nil, isWell {
-      result.changes.changes = changes(of: batch, edits)
+    if result.changes.changes == nil, isWell, keepsSections {
+      result.changes.changes = edits.changes
     }
     for (edit, id) in ids { result.outcomes[edit].id = id }
     return result

@@ -1,11 +1,14 @@
 import Tabella
 
-/// The edits of a batch by the numbers of the records that they are about, once it is sure that they
-/// make sense together: what UIKit's rules ask of a batch of rows.
+/// The edits of a batch by the numbers of the records that they are about.
+///
+/// ``BatchPlan`` computes the places and finds what makes no sense together; this is its answer for rows
+/// that are records of a file.
 public struct RecordEdits {
   /// A row that comes to stand somewhere: a new one, or one that moves there.
   public struct Arrival {
-    public var target: IndexPath
+    /// The record that it comes to stand before, as numbered before the batch.
+    public var place: Int
     /// Which edit of the batch it is.
     public var edit: Int
     /// The record that moves; nil for a new one.
@@ -17,104 +20,61 @@ public struct RecordEdits {
   public private(set) var gone: [Int] = []
   /// The edits that set cells, by record.
   public private(set) var sets: [Int: (edit: Int, cells: [Int: Cell])] = [:]
-  /// In the order of their targets.
+  /// In the order in which they will stand.
   public private(set) var arrivals: [Arrival] = []
-  /// The record that each edit names; nil for insertions.
-  public private(set) var numbers: [Int?] = []
+  /// The batch as a change of the table: exactly what was asked. A record's id says what is in it and
+  /// where it begins, so that one that was set is another.
+  public private(set) var changes: [ChangeBatch.Change] = []
 
-  /// Reads a batch; `number` finds the record that a reference names.
+  /// Reads a batch; `record` says which record a row is, and which stands behind the last of a section.
   ///
-  /// Throws ``TableError`` with `.notSupported` for edits of sections, with `.invalidArgument` for
-  /// edits that contradict each other, and as `number` does.
-  public init(
-    _ batch: EditBatch, number: (RowReference) throws(TableError) -> Int
+  /// Throws ``TableError`` with `.notSupported` for edits of sections, and as ``BatchPlan`` does.
+  init(
+    _ batch: EditBatch, of source: any TableDataSource,
+    record: (IndexPath) throws(TableError) -> Int
   ) throws(TableError) {
-    var leaving: Set<Int> = []
-    for (edit, what) in batch.edits.enumerated() {
-      switch what {
-      case .delete(let reference):
-        try leave(try find(reference, number), &leaving)
-      case .set(let reference, let cells):
-        let record = try find(reference, number)
-        guard sets.updateValue((edit, cells), forKey: record) == nil else {
-          throw TableError(.invalidArgument, "row \(record) is set twice in one batch")
-        }
-      case .move(let reference, let target):
-        let record = try find(reference, number)
-        try leave(record, &leaving)
-        arrivals.append(Arrival(target: target, edit: edit, source: record, cells: [:]))
-      case .insert(let target, let cells):
-        numbers.append(nil)
-        arrivals.append(Arrival(target: target, edit: edit, source: nil, cells: cells))
+    let named = try batch.changes { id throws(TableError) in
+      guard let identity = source.identity else {
+        throw TableError(.notSupported, "rows have no ids here")
       }
+      return try identity.indexPath(forID: id)
     }
-    gone = leaving.sorted()
-    arrivals.sort { $0.target < $1.target }
-    for (arrival, next) in zip(arrivals, arrivals.dropFirst()) where arrival.target == next.target {
-      throw TableError(.invalidArgument, "two rows would end up at \(arrival.target)")
-    }
-    if let path = arrivals.first(where: { $0.target.isSection || $0.target.row < 0 })?.target {
-      throw TableError(.notSupported, "sections cannot be edited here (\(path))")
-    }
-    let moving = Set(arrivals.compactMap(\.source))
-    if let record = sets.keys.first(where: { leaving.contains($0) && !moving.contains($0) }) {
-      throw TableError(.invalidArgument, "row \(record) is set and deleted in one batch")
-    }
-  }
-
-  private mutating func find(
-    _ reference: RowReference, _ number: (RowReference) throws(TableError) -> Int
-  ) throws(TableError) -> Int {
-    guard !reference.isSection else {
+    guard !named.contains(where: \.isOfSection) else {
       throw TableError(.notSupported, "sections cannot be edited here")
     }
-    let record = try number(reference)
-    numbers.append(record)
-    return record
-  }
-
-  private func leave(_ record: Int, _ leaving: inout Set<Int>) throws(TableError) {
-    guard leaving.insert(record).inserted else {
-      throw TableError(.invalidArgument, "row \(record) is deleted or moved twice in one batch")
-    }
-  }
-
-  /// Before which row each target is put: targets count in the result, rows before the batch. Both
-  /// are in order and without repetition; what comes out may be beyond the last row.
-  public static func places(of targets: [Int], without gone: some Collection<Int>) -> [Int] {
-    var gone = gone.makeIterator()
-    var next = gone.next()
-    var skipped = 0
-    return targets.enumerated().map { number, target in
-      let survivors = target - number
-      while let row = next, row <= survivors + skipped {
-        skipped += 1
-        next = gone.next()
+    let plan = try BatchPlan(named, of: source)
+    for (section, rows) in plan.rows.sorted(by: { $0.key < $1.key }) {
+      func number(_ row: Int) throws(TableError) -> Int {
+        try record(IndexPath(section: section, row: row))
       }
-      return survivors + skipped
-    }
-  }
-
-  /// The batch as a change of a table with one section: exactly what was asked. A record's id says
-  /// what is in it and where it begins, so that one that was set is another.
-  public func changes(of batch: EditBatch) -> [ChangeBatch.Change] {
-    var changes: [ChangeBatch.Change] = []
-    func path(_ edit: Int) -> IndexPath { IndexPath(section: 0, row: numbers[edit] ?? 0) }
-    let moving = Set(arrivals.compactMap(\.source))
-    for (edit, what) in batch.edits.enumerated() {
-      switch what {
-      case .insert(let target, _): changes.append(.insert(target))
-      case .delete: changes.append(.delete(path(edit)))
-      case .set:
-        if !moving.contains(numbers[edit] ?? 0) { changes.append(.reload(path(edit))) }
-      case .move(_, let target):
-        if sets[numbers[edit] ?? 0] == nil {
-          changes.append(.move(from: path(edit), to: target))
-        } else {
-          changes += [.delete(path(edit)), .insert(target)]
-        }
+      for row in rows.gone { gone.append(try number(row)) }
+      for arrival in rows.arrivals {
+        var arrived = Arrival(
+          place: try number(arrival.before), edit: arrival.change, source: nil, cells: [:])
+        if case .insert(_, let cells) = batch.edits[arrival.change] { arrived.cells = cells }
+        arrivals.append(arrived)
       }
     }
-    return changes
+    var moving: [Int: Int] = [:]
+    for (edit, change) in named.enumerated() {
+      guard case .move(let from, _) = change else { continue }
+      moving[edit] = try record(from)
+    }
+    for index in arrivals.indices { arrivals[index].source = moving[arrivals[index].edit] }
+    for (edit, change) in named.enumerated() {
+      guard case .reconfigure(let path) = change, case .set(_, let cells) = batch.edits[edit]
+      else { continue }
+      sets[try record(path)] = (edit, cells)
+    }
+    let moved = Set(moving.values)
+    for (edit, change) in named.enumerated() {
+      switch change {
+      case .reconfigure(let path):
+        if !moved.contains(try record(path)) { changes.append(.reload(path)) }
+      case .move(let from, let target) where sets[moving[edit] ?? 0] != nil:
+        changes += [.delete(from), .insert(target)]
+      default: changes.append(change)
+      }
+    }
   }
 }

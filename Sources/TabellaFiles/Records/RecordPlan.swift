@@ -45,14 +45,14 @@ public struct RecordPlan {
 
   /// Plans edits of the records from `start` on of a text of `size` bytes.
   ///
-  /// `places` says before which record each arrival is put; `content` makes a new record, `splices`
+  /// `content` makes a new record, `splices`
   /// what cells change in one that is there. Throws ``TableError`` with `.notFound` for a place that
   /// is not there, with `.readOnly` for a record whose quote is never closed.
   /// - Complexity: O(edits) apart from finding the records.
   public init(
-    _ edits: RecordEdits, places: [Int], _ reader: RecordReader, _ bytes: any ByteSource,
+    _ edits: RecordEdits, _ reader: RecordReader, _ bytes: any ByteSource,
     size: Int, from start: Int, hasPrefix: Bool,
-    content: (RecordEdits.Arrival, Int) throws(TableError) -> [UInt8],
+    content: (RecordEdits.Arrival) throws(TableError) -> [UInt8],
     splices: (Int, [Int: Cell]) throws(TableError) -> [Splice]
   ) throws(TableError) {
     self.reader = reader
@@ -84,23 +84,23 @@ public struct RecordPlan {
     }
 
     let gone = Set(edits.gone)
-    var arrivals = Array(zip(edits.arrivals, places))[...]
+    var arrivals = edits.arrivals[...]
     var at = 0
-    var marks = Set(units.keys).union(places).sorted()[...]
+    var marks = Set(units.keys).union(arrivals.map(\.place)).sorted()[...]
     while let mark = marks.popFirst() {
       let begin = try offset(of: mark)
       try putOut(at..<begin)
       at = begin
-      while let (arrival, place) = arrivals.first, place == mark {
+      while let arrival = arrivals.first, arrival.place == mark {
         arrivals.removeFirst()
         var unit: Unit
         if let source = arrival.source, let moved = units[source] {
           unit = moved
           unit.edits.append(arrival.edit)
         } else {
-          unit = Unit(try content(arrival, place), edit: arrival.edit)
+          unit = Unit(try content(arrival), edit: arrival.edit)
         }
-        try putOut(unit, near: place, isArrival: true)
+        try putOut(unit, near: mark, isArrival: true)
       }
       guard let unit = units[mark] else { continue }
       at = unit.old.upperBound
