@@ -144,12 +144,23 @@ public struct Fingerprint: Hashable, Sendable {
   init(of descriptor: Int32) throws(TableError) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .system(errno, "cannot be examined") }
+    self.init(status)
+  }
+
+  init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     size = Int(status.st_size)
     kind = status.st_mode & S_IFMT
     modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
     changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+  }
+
+  /// Whether a file is still this one with these bytes, as far as its time of modification tells: that
+  /// of change is also set by a rename.
+  func isOfSameContent(as other: Fingerprint) -> Bool {
+    device == other.device && inode == other.inode && size == other.size
+      && modified == other.modified
   }
 
   /// The fingerprint as a version: device, inode, size and both times in nanoseconds.

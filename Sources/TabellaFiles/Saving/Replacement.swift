@@ -41,7 +41,11 @@ struct Replacement {
     }
     defer { _ = tabella_system_unlock(new.descriptor) }
     do throws(TableError) {
-      return (try OpenFile(duplicating: new.descriptor), trouble)
+      let saved = try OpenFile(duplicating: new.descriptor)
+      if !saved.fingerprint.isOfSameContent(as: opened.fingerprint) {
+        trouble = trouble ?? "was saved, but another program changed it at once"
+      }
+      return (saved, trouble)
     } catch {
       return (opened, trouble ?? "was saved, but \(error.message)")
     }
@@ -62,7 +66,8 @@ struct Replacement {
     guard let displaced = target.status(of: new.name) else {
       return try swapBack(new, .system(errno, "cannot be examined; nothing was changed"))
     }
-    guard isFile(displaced) else {
+    // An exchange sets the time of change, so that does not count.
+    guard Fingerprint(displaced).isOfSameContent(as: file.fingerprint) else {
       return try swapBack(
         new,
         TableError(
@@ -92,15 +97,6 @@ struct Replacement {
       return
         "was saved, but its rights were changed at the same moment and could not be kept; the old file stays as \(new.shownName)"
     }
-  }
-
-  /// Whether what was displaced is the file that was opened. An exchange sets the time of change, so
-  /// that does not count.
-  private func isFile(_ status: stat) -> Bool {
-    let print = file.fingerprint
-    return status.st_dev == print.device && status.st_ino == print.inode
-      && status.st_size == print.size
-      && [status.st_mtim.tv_sec, status.st_mtim.tv_nsec] == print.modified
   }
 
   /// Another program's file was displaced, or nobody knows: it gets its name back.
