@@ -110,6 +110,10 @@ extension CSVSource: RecordEditing {
         .constraint, "a cell before others cannot be missing; set it to empty text",
         column: column)
     }
+    if case .real(let number) = cell, !number.isFinite {
+      throw TableError(
+        .constraint, "\(columns[column].name) must be a finite number", column: column)
+    }
     let fields = Fields(text.rules)
     var isQuoted = old.flatMap { $0.withUnsafeBytes { fields.isQuoted($0) } }
     for neighbour in neighbours where isQuoted == nil && neighbour >= 0 {

@@ -94,7 +94,7 @@ extension RecordEditing {
     if result.changes.changes == nil, isWell, keepsSections {
       result.changes.changes = edits.changes
     }
-    for (edit, id) in ids { result.outcomes[edit].id = id }
+    if !batch.isDryRun { for (edit, id) in ids { result.outcomes[edit].id = id } }
     return result
   }
 

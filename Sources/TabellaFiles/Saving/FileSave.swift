@@ -53,15 +53,18 @@ public struct FileSave {
     try checkUnchanged(edited)
     let target = try SaveTarget(path: path, of: file)
     try target.checkMayBeSaved(file, options)
-    if isDryRun || table.isIdentity(ofSize: file.fingerprint.size) {
-      return Saved(file: file, receipt: nil, trouble: nil)
-    }
+    let isNothing = table.isIdentity(ofSize: file.fingerprint.size)
+    if isDryRun, !isNothing { try verify(PieceBytes(table, of: file.bytes())) }
+    if isDryRun || isNothing { return Saved(file: file, receipt: nil, trouble: nil) }
     try lock(file)
     defer { _ = tabella_system_unlock(file.descriptor) }
     // Whoever had the lock may have saved.
     try target.checkHolds(file.fingerprint)
     let inverse = try table.inverse(
       of: file.bytes(), size: file.fingerprint.size, limit: FileSave.receiptLimit)
+    let content =
+      inverse == nil
+      ? nil : try ContentDigest.of(PieceBytes(table, of: file.bytes()), size: table.size)
     let check = { () throws(TableError) in
       try target.checkHolds(file.fingerprint)
       try checkUnchanged(edited)
@@ -74,19 +77,22 @@ public struct FileSave {
       (saved, trouble) = try Replacement(target, file, cancel: cancel)
         .save(table, backup: options.backupSuffix, check: check, verify: verify)
     }
-    let receipt = inverse.map { SaveReceipt(version: saved.fingerprint.version, table: $0).bytes }
+    let receipt = inverse.map {
+      SaveReceipt(version: saved.fingerprint.version, content: content, table: $0).bytes
+    }
     return Saved(file: saved, receipt: receipt, trouble: trouble)
   }
 
   /// The table that takes back the save that gave a receipt.
   ///
-  /// Throws ``TableError`` with `.conflict` if the file is no longer as that save left it, with
+  /// Throws ``TableError`` with `.conflict` if the file has no longer the bytes that save left, with
   /// `.invalidArgument` if it is no receipt.
   public func undoing(_ receipt: [UInt8]) throws(TableError) -> PieceTable {
     let receipt = try SaveReceipt(receipt, ofSize: file.fingerprint.size)
-    guard receipt.version == file.fingerprint.version else {
-      throw TableError(.conflict, "was changed since, so that cannot be taken back")
-    }
+    if receipt.version == file.fingerprint.version { return receipt.table }
+    guard let content = receipt.content,
+      try ContentDigest.of(file.bytes(), size: file.fingerprint.size) == content
+    else { throw TableError(.conflict, "was changed since, so that cannot be taken back") }
     return receipt.table
   }
 

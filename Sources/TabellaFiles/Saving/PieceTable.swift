@@ -91,3 +91,51 @@ public struct PieceTable: Hashable, Sendable {
     return inverse
   }
 }
+
+/// The bytes that a table makes of a file's, read from where they are.
+final class PieceBytes: ByteSource {
+  private let table: PieceTable
+  private let old: any ByteSource
+  /// Where each piece begins.
+  private let starts: [Int]
+
+  init(_ table: PieceTable, of old: any ByteSource) {
+    self.table = table
+    self.old = old
+    var start = 0
+    starts = table.pieces.map { piece in
+      defer { start += piece.count }
+      return start
+    }
+  }
+
+  /// As if they were stored.
+  var version: Version? { Version("planned") }
+  var size: Int? { table.size }
+
+  func checkUnchanged() throws(TableError) { try old.checkUnchanged() }
+
+  func read(
+    at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(TableError) -> Int {
+    guard offset < table.size, !buffer.isEmpty else { return 0 }
+    var (low, high) = (0, starts.count)
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if starts[middle] <= offset { low = middle } else { high = middle }
+    }
+    let skipped = offset - starts[low]
+    let count = min(buffer.count, table.pieces[low].count - skipped)
+    switch table.pieces[low] {
+    case .old(let range):
+      return try old.read(
+        at: range.lowerBound + skipped,
+        into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
+    case .new(let bytes):
+      bytes.withUnsafeBytes {
+        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[skipped..<skipped + count]))
+      }
+      return count
+    }
+  }
+}

@@ -1,6 +1,6 @@
 import Tabella
 
-/// What takes a save back: the version that it led to, and the table from there to the old bytes.
+/// What takes a save back: what it led to, and the table from there to the old bytes.
 ///
 /// As bytes: a line of words, then a line for each piece, `old START COUNT` or `new COUNT` with the
 /// bytes behind it and a line feed.
@@ -8,15 +8,20 @@ struct SaveReceipt {
   private static let mark = "tabella-save-1"
 
   var version: Version
+  /// A digest of the bytes that the save led to, by which they are known after a chmod, a copy, or
+  /// another edit that was taken back; nil if they are too many.
+  var content: UInt64?
   var table: PieceTable
 
-  init(version: Version, table: PieceTable) {
+  init(version: Version, content: UInt64?, table: PieceTable) {
     self.version = version
+    self.content = content
     self.table = table
   }
 
   var bytes: [UInt8] {
-    var bytes = Array("\(SaveReceipt.mark) \(version.token)\n".utf8)
+    let content = content.map { String($0, radix: 16) } ?? "-"
+    var bytes = Array("\(SaveReceipt.mark) \(version.token) \(content)\n".utf8)
     for piece in table.pieces {
       switch piece {
       case .old(let range): bytes += "old \(range.lowerBound) \(range.count)\n".utf8
@@ -36,8 +41,9 @@ struct SaveReceipt {
       return line.split(separator: " ", omittingEmptySubsequences: false)
     }
     let first = try words()
-    guard first.count == 2, first[0] == SaveReceipt.mark else { throw SaveReceipt.damaged }
+    guard first.count == 3, first[0] == SaveReceipt.mark else { throw SaveReceipt.damaged }
     version = Version(String(first[1]))
+    content = UInt64(first[2], radix: 16)
     table = PieceTable()
     while !rest.isEmpty {
       let words = try words()
