@@ -1,7 +1,11 @@
 /* What the terminal is left with when a signal ends the program: no half line of progress, and no
  * pager that fights with the shell for the keys. In C since a handler may run at any instruction,
  * also in the middle of the Swift runtime. */
+#define _GNU_SOURCE
+
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,20 +31,77 @@ static void end_by(int number) {
     raise(number);
 }
 
-void tabella_system_end_cleanly(void) {
+/* Handles the signals that end a program, but for those that it was started to ignore (nohup). */
+static void handle(void (*handler)(int), int flags) {
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t index = 0; index < sizeof numbers / sizeof *numbers; index++) {
         struct sigaction now;
-        /* Who was started to ignore a signal (nohup) goes on ignoring it. */
         if (sigaction(numbers[index], NULL, &now) == 0 && now.sa_handler == SIG_IGN) continue;
-        struct sigaction action = {.sa_handler = end_by, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
+        struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
         sigaction(numbers[index], &action, NULL);
     }
 }
+
+void tabella_system_end_cleanly(void) { handle(end_by, (int)SA_RESETHAND | SA_NODEFER); }
 
 void tabella_system_has_progress_line(bool there_is) { has_line = there_is; }
 
 void tabella_system_has_pager(int process, int input) {
     pager_input = input;
     pager = process;
+}
+
+/* While something is done that must be told of, a signal only asks it to stop. A thread does that: what
+ * stops it may be more than a handler may call. */
+static struct {
+    pthread_t waiter;
+    int pipe[2];
+    bool waits;
+    void (*stop)(void *);
+    void *context;
+} hold;
+static volatile sig_atomic_t holds;
+static volatile sig_atomic_t held;
+
+static void hold_back(int number) {
+    if (held != 0) {
+        /* Asked again: at once, whatever is lost. */
+        tabella_system_end_cleanly();
+        raise(number);
+        return;
+    }
+    held = number;
+    int error = errno;
+    ssize_t ignored = write(hold.pipe[1], "", 1);
+    (void)ignored;
+    errno = error;
+}
+
+static void *wait_for_signal(void *ignored) {
+    char byte;
+    ssize_t got;
+    do got = read(hold.pipe[0], &byte, 1);
+    while (got < 0 && errno == EINTR);
+    if (got > 0 && hold.stop != NULL) hold.stop(hold.context);
+    return ignored;
+}
+
+void tabella_system_hold_signals(void (*stop)(void *), void *context) {
+    if (holds || pipe2(hold.pipe, O_CLOEXEC) != 0) return;
+    hold.stop = stop;
+    hold.context = context;
+    held = 0;
+    holds = true;
+    hold.waits = pthread_create(&hold.waiter, NULL, wait_for_signal, NULL) == 0;
+    handle(hold_back, SA_RESTART);
+}
+
+void tabella_system_release_signals(void) {
+    if (!holds) return;
+    tabella_system_end_cleanly();
+    close(hold.pipe[1]);
+    if (hold.waits) pthread_join(hold.waiter, NULL);
+    close(hold.pipe[0]);
+    holds = false;
+    if (held != 0) raise((int)held);
 }

@@ -106,6 +106,13 @@ const char *_Nullable tabella_system_signal_name(int number);
  * and wait for the pager: a signal handler must not be Swift. */
 void tabella_system_end_cleanly(void);
 
+/* From now on the first of these signals does not end the program but has `stop` called, on a thread of
+ * its own; a second one does. Releasing them ends it after all if one came; where none are held it does
+ * nothing. */
+void tabella_system_hold_signals(void (*_Nullable stop)(void *_Nullable context),
+                                 void *_Nullable context);
+void tabella_system_release_signals(void);
+
 /* Whether a line of progress stands on standard error. */
 void tabella_system_has_progress_line(bool there_is);
 

@@ -1,3 +1,4 @@
+import CTabellaSystem
 import Tabella
 import TabellaHost
 
@@ -43,6 +44,8 @@ enum CommandTable {
 
   /// Runs what the arguments ask for and reports what goes wrong.
   static func run(_ arguments: [Argument]) -> ExitStatus {
+    // By then all is told.
+    defer { tabella_system_release_signals() }
     // Known before the arguments are read, so that errors in them come out right.
     let options = arguments.prefix { $0.text != "--" }.map(\.text)
     let asJSON =

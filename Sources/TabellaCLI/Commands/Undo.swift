@@ -44,6 +44,7 @@ extension Command {
         message: "provider \(receipt.provider) takes nothing back here; nothing was done")
     }
     let keeping = try invocation.isDryRun ? nil : ReceiptKeeping(subject: subject)
+    holdSignals(cancelling: source)
     let result = try aboutReceipt(receipt) { () throws(Failure) in
       try Failure.committing(subject, isDryRun: invocation.isDryRun) { () throws(TableError) in
         try undoing.undo(bytes, isDryRun: invocation.isDryRun)
@@ -113,6 +114,7 @@ extension Command {
         .system(errno, "\(String(decoding: folder, as: UTF8.self)) cannot be gone to"),
         subject: subject)
     }
+    try EditRun.refusePipe(receipt.place.location)
     return try aboutReceipt(receipt) { () throws(Failure) in
       try Failure.about(subject) { () throws(TableError) in
         try Host().open(

@@ -27,13 +27,7 @@ struct EditRun {
         status: .refused, subject: "-", code: "read-only",
         message: "standard input cannot be edited; nothing was done")
     }
-    var status = stat()
-    if location.bytes.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFIFO {
-      // To look into it would be to wait for its writer.
-      throw Failure(
-        status: .refused, subject: location.text, code: "read-only",
-        message: "is a pipe and cannot be edited; nothing was done")
-    }
+    try EditRun.refusePipe(location.bytes)
     try EditRun.checkSavingOptions(invocation, location, command)
     self.invocation = invocation
     self.command = command
@@ -61,6 +55,17 @@ struct EditRun {
         version, try Receipt.Place(opened.location.bytes, schemes: opened.manifest.schemes)
       )
     }
+  }
+
+  /// To look into a pipe would be to wait for its writer.
+  static func refusePipe(_ path: [UInt8]) throws(Failure) {
+    var status = stat()
+    guard path.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFIFO else {
+      return
+    }
+    throw Failure(
+      status: .refused, subject: String(decoding: path, as: UTF8.self), code: "read-only",
+      message: "is a pipe and cannot be edited; nothing was done")
   }
 
   /// `--in-place` and `--backup` are options of the provider, where it has them.
@@ -189,6 +194,7 @@ struct EditRun {
     let batch = EditBatch(
       edits.map(\.edit), version: isPinned ? version : nil, isDryRun: invocation.isDryRun)
     let keeping = try invocation.isDryRun ? nil : ReceiptKeeping(subject: subject)
+    holdSignals(cancelling: source)
     let result = try Failure.committing(subject, isDryRun: invocation.isDryRun) {
       () throws(TableError) in try editing.commit(batch)
     }
