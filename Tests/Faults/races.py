@@ -92,41 +92,41 @@ def stopped_run(case, root, name, ordinal, act):
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    stopped = None
+    stops = 0
+    out_and_err = None
     end = time.monotonic() + PATIENCE
-    while stopped is None and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.002)
+    while out_and_err is None and time.monotonic() < end:
+        # Each thread counts its calls for itself, so that it may stop more than once.
+        for thread in stopped_threads(log)[stops:]:
+            if stops == 0:
+                act()
+            stops += 1
+            os.kill(thread, signal.SIGCONT)
         try:
-            for line in trace.read_log(log).splitlines():
-                if "--- stopped by SIGSTOP" in line:
-                    stopped = int(line.split()[0])
-        except FileNotFoundError:
-            continue
-    if stopped:
-        act()
-        os.kill(stopped, signal.SIGCONT)
-    try:
-        out, err = wait(process, os.path.join(root, case.target))
-        outcome = Outcome(process.returncode, out, err, False)
-    except subprocess.TimeoutExpired:
+            out_and_err = process.communicate(timeout=0.002)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() > end - PATIENCE + 2:
+                feed(os.path.join(root, case.target))
+    if out_and_err is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.kill()
-        outcome = Outcome(process.returncode, *process.communicate(), True)
+    outcome = Outcome(process.returncode, *(out_and_err or process.communicate()), out_and_err is None)
     if os.path.exists(log):
         os.unlink(log)
-    return outcome, stopped is not None
+    return outcome, stops > 0
 
 
-def wait(process, target):
-    """What is said at the end. A FIFO is waited for until somebody has written into it."""
+def stopped_threads(log):
+    """The threads that were stopped, in order."""
     try:
-        return process.communicate(timeout=2)
-    except subprocess.TimeoutExpired:
-        feed(target)
-        return process.communicate(timeout=PATIENCE)
+        lines = trace.read_log(log).splitlines()
+    except FileNotFoundError:
+        return []
+    return [int(line.split()[0]) for line in lines if "--- stopped by SIGSTOP" in line]
 
 
 def feed(target):
+    """Writes into a FIFO that somebody waits for."""
     try:
         if stat.S_ISFIFO(os.lstat(target).st_mode):
             descriptor = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
