@@ -74,6 +74,9 @@ public struct TableError: Error, Hashable, Sendable {
   public var isRetryable = false
   /// The id of the provider that the error came from; set by the host.
   public var provider: String?
+  /// What may take back an edit that was done although this is thrown: only with ``Code/misbehaved``, of
+  /// a provider that says of an edit what is not so. Never crosses the contract.
+  public var receipt: [UInt8]?
 
   public init(
     _ code: Code, _ message: String, section: Int? = nil, row: Int? = nil, column: Int? = nil

@@ -3,6 +3,7 @@
 The case is stopped at a call, the other program acts, the case goes on. Whatever the other program did
 must be there at the end, unless it came before the case had read the file or after it had saved."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -101,7 +102,9 @@ def stopped_run(case, root, name, ordinal, act):
             if stops == 0:
                 act()
             stops += 1
-            os.kill(thread, signal.SIGCONT)
+            # The log may be read later than the case ended.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(thread, signal.SIGCONT)
         try:
             out_and_err = process.communicate(timeout=0.002)
         except subprocess.TimeoutExpired:
@@ -166,9 +169,9 @@ def race_sweep(settings, all_cases, full):
                 if end == "theirs":
                     sweep.count("conflict (5)" if outcome.status == 5 else "refused otherwise")
                 return sweep.count(end)
-        best = min((trees.difference(have, tree) for tree, _ in allowed.values()), key=len)
+        differences = "; ".join(f"{end}: {trees.difference(have, tree)}" for end, (tree, _) in allowed.items())
         kind = "false success" if success and have == allowed["theirs"][0] else "overwritten"
-        return sweep.fail(kind, label, f"status {outcome.status}: {outcome.message!r}: {best}", arguments)
+        return sweep.fail(kind, label, f"status {outcome.status}: {outcome.message!r}: {differences}", arguments)
 
     sweep.each(sweep.sample(found, full), body)
     return sweep.finish()

@@ -233,16 +233,14 @@ private final class ImportedEditing: TableEditing {
       }
     }
     defer { raw.release?(&raw) }
-    let result = try foreign.checking("editing.commit") { () throws(TableError) in
-      try importResult(raw, of: batch.edits.count)
-    }
-    guard let check else { return result }
-    try source.follow(result.changes)
-    try foreign.checking("editing.commit") { () throws(TableError) in
+    return try foreign.judging("editing.commit", raw.receipt) { () throws(TableError) in
+      let result = try importResult(raw, of: batch.edits.count)
+      guard let check else { return result }
+      try source.follow(result.changes)
       try check.check(result.changes)
       try check.checkRows(result, of: batch)
+      return result
     }
-    return result
   }
 }
 
@@ -262,6 +260,21 @@ extension ForeignSource {
     } catch {
       let judged = check?.judge(error) ?? error
       try checking(what) { () throws(TableError) in throw judged }
+    }
+  }
+}
+
+extension ForeignSource {
+  /// Judges what was said of an edit; if that is not so, the error has what takes the edit back.
+  fileprivate func judging(
+    _ what: String, _ receipt: tabella_string, _ body: () throws(TableError) -> EditResult
+  ) throws(TableError) -> EditResult {
+    do throws(TableError) {
+      return try checking(what, body)
+    } catch {
+      var error = error
+      if error.code == .misbehaved { error.receipt = try? receipt.copied("the receipt") }
+      throw error
     }
   }
 }
@@ -327,14 +340,12 @@ private final class ImportedUndo: TableUndoing {
       }
     }
     defer { raw.release?(&raw) }
-    let result = try foreign.checking("undo.undo") { () throws(TableError) in
-      try importResult(raw, of: 1)
-    }
-    guard let check else { return result }
-    try source.follow(result.changes)
-    try foreign.checking("undo.undo") { () throws(TableError) in
+    return try foreign.judging("undo.undo", raw.receipt) { () throws(TableError) in
+      let result = try importResult(raw, of: 1)
+      guard let check else { return result }
+      try source.follow(result.changes)
       try check.check(result.changes)
+      return result
     }
-    return result
   }
 }

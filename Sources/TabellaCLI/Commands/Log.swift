@@ -1,5 +1,4 @@
 import Tabella
-import TabellaHost
 import TabellaTerminal
 
 extension Command {
@@ -7,8 +6,8 @@ extension Command {
     name: "log", operands: "[LOCATION]", operandValues: [.location],
     summary: "lists the edits that were done, the newest first",
     discussion: """
-      Each has a receipt: its id, when and where it was done, by which provider, what it was, and whether it \
-      can be taken back. The last 1,000 are kept, in `tabella/receipts` under XDG_STATE_HOME.
+      Each has a receipt: its id, when and where it was done, by which provider, what it was, whether it can \
+      be taken back and whether it was. The last 1,000 are kept, in `tabella/receipts` under XDG_STATE_HOME.
       """,
     options: [.columns, .rows, .limit, .format, .json, .noHeader] + OptionSpec.display,
     examples: [
@@ -21,14 +20,19 @@ extension Command {
       throw .usage("\(invocation.operands[1].text) is not expected", command: "log")
     }
     let place = try invocation.operands.first.map { operand throws(Failure) in
-      let schemes = Host().catalogue.entries.flatMap(\.manifest.schemes)
-      return try Failure.about(operand.text) { () throws(TableError) in
-        try Receipt.Place(operand.bytes, schemes: schemes)
-      }
+      try Receipt.Place(operand)
     }
-    let (receipts, damaged) = try allReceipts(of: place)
+    var entries: [LogSource.Entry] = []
+    var damaged: [Failure] = []
+    try History(ReceiptStore()).walk(of: place, damaged: { damaged.append($0) }) {
+      var receipt = $0
+      // It may be large, and only its presence is shown.
+      receipt.receipt = receipt.receipt.map { _ in [] }
+      entries.append((receipt, $1))
+      return true
+    }
     let shown = ShownTable(
-      try ShapedTable(LogSource(receipts), name: "log", invocation), hasHeader: invocation.hasHeader
+      try ShapedTable(LogSource(entries), name: "log", invocation), hasHeader: invocation.hasHeader
     )
     var format = Formats.make(invocation.format ?? "table", output, invocation.display)
     try format.begin(shown)
@@ -40,45 +44,26 @@ extension Command {
     if let failure { throw failure }
     return damaged.isEmpty ? .done : .failed
   }
-
-  /// The receipts of a place, or all, and what is wrong with those that cannot be read.
-  private static func allReceipts(
-    of place: Receipt.Place?
-  ) throws(Failure) -> ([Receipt], [Failure]) {
-    let store = try ReceiptStore()
-    var receipts: [Receipt] = []
-    var damaged: [Failure] = []
-    for id in try store.ids() {
-      do throws(Failure) {
-        var receipt = try store.receipt(id)
-        guard place == nil || receipt.place.key == place?.key else { continue }
-        // It may be large, and only its presence is shown.
-        receipt.receipt = receipt.receipt.map { _ in [] }
-        receipts.append(receipt)
-      } catch {
-        damaged.append(error)
-      }
-    }
-    return (receipts, damaged)
-  }
 }
 
 /// Receipts as a table that cannot be edited.
 private final class LogSource: TableDataSource {
+  typealias Entry = (receipt: Receipt, isTakenBack: Bool)
+
   let columns = [
     Column("id"), Column("time", .date), Column("location"), Column("provider"), Column("edits"),
-    Column("undoable", .boolean),
+    Column("undoable", .boolean), Column("undone", .boolean),
   ]
   private let base: InMemorySource
 
-  init(_ receipts: [Receipt]) {
+  init(_ entries: [Entry]) {
     base = InMemorySource(
       columns,
-      rows: receipts.map { receipt in
+      rows: entries.map { receipt, isTakenBack in
         [
           .text(receipt.id.text), receipt.id.time.map { .date($0) } ?? .missing,
           .text(receipt.place.location), .text(receipt.provider), .text(receipt.summary),
-          .boolean(receipt.receipt != nil),
+          .boolean(receipt.receipt != nil), .boolean(isTakenBack),
         ]
       })
   }

@@ -23,7 +23,7 @@ extension Command {
       with the member `error` at its end if the rows ended early.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .rows, .limit, .format, .json, .noHeader, .withSection,
+      .columns, .rows, .limit, .format, .json, .noHeader, .withSection, .withRow,
     ] + OptionSpec.display,
     examples: [
       ("tabella show data.csv", "a file, by the provider that fits its name"),
@@ -38,6 +38,9 @@ extension Command {
       ("tabella show a.csv b.csv", "two files as one table"),
       ("tabella show csv:/etc/passwd -o delimiter=: -o header=false --json", "as JSON"),
       ("tabella show data.csv --rows 1000..1009 --format csv", "ten rows from the middle"),
+      (
+        "tabella show data.csv --filter 'born > 1900' --with-row", "how to name the rows in an edit"
+      ),
       ("tabella show data.csv --rows 1..1 --vertical always", "one row, a cell on each line"),
     ], seeAlso: ["count", "export", "describe"]
   ) { invocation, output throws(Failure) in
@@ -52,7 +55,7 @@ extension Command {
       their number, and the bytes of cells as they are. Titles of sections are left out, unless `--with-section` makes them a column.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .rows, .limit, .exportFormat, .noHeader, .withSection,
+      .columns, .rows, .limit, .exportFormat, .noHeader, .withSection, .withRow,
     ],
     examples: [
       ("tabella export data.csv --columns name,born", "two columns, as csv"),
@@ -80,12 +83,22 @@ extension Command {
       throw .usage(
         "--with-section is for \(names); \(name) shows sections by itself", command: command)
     }
+    let isGrid = name == "table" && invocation.display.style == .collection
+    guard !invocation.hasRowColumn || (name != "json" && !isGrid) else {
+      throw .usage(
+        "--with-row is not for \(isGrid ? "--style collection" : "json, which has the ids")",
+        command: command)
+    }
     let table = try ShapedTable(invocation, command: command)
     var shown = ShownTable(
       table, hasHeader: invocation.hasHeader,
       hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil,
       isGrouped: invocation.sectionBy != nil)
     var format = Formats.make(name, output, invocation.display)
+    if invocation.hasRowColumn {
+      shown.columns.insert(RowColumn.column, at: 0)
+      format = RowColumn(format, of: table.source)
+    }
     if invocation.hasSectionColumn {
       shown.columns.insert(SectionColumn.column, at: 0)
       format = SectionColumn(format)

@@ -9,14 +9,15 @@ extension Command {
     name: "undo", operands: "LOCATION|receipt:ID", operandValues: [.receipt],
     summary: "takes back an edit",
     discussion: """
-      Of a location it takes back the newest edit, and `receipt:ID` the one with that receipt, which `tabella \
-      log` lists. That is done only while the table still is as the edit left it (status 5), and never for \
-      what cannot be taken back, as a signal (status 4).
+      Of a location it takes back the newest edit that was not taken back yet, so that one after the other \
+      goes; of `receipt:ID` the one with that receipt, which `tabella log` lists. That is done only while the \
+      table still is as the edit left it (status 5): edits that came later are taken back before. What \
+      cannot be taken back, as a signal, is refused (status 4).
 
       Taking back is an edit with a receipt of its own: to take that back is to do it again. A file that is \
       named like a receipt is written `./receipt:ID`.
       """,
-    options: [.provider, .yes, .dryRun, .json],
+    options: [.yes, .dryRun, .json],
     examples: [
       ("tabella undo data.csv", "the newest edit"),
       ("tabella undo data.csv --dry-run", "whether it could be taken back"),
@@ -34,7 +35,7 @@ extension Command {
       throw Failure(
         status: .refused, subject: subject, code: "not-supported",
         message:
-          "receipt:\(receipt.id) (\(receipt.summary)) cannot be taken back: provider \(receipt.provider) knows no way back"
+          "receipt:\(receipt.id) (\(receipt.summary)) cannot be taken back: provider \(receipt.provider) knows no way back; what was done before can, by its receipt: tabella log"
       )
     }
     let source = try open(receipt, subject)
@@ -43,22 +44,16 @@ extension Command {
         status: .refused, subject: subject, code: "not-supported",
         message: "provider \(receipt.provider) takes nothing back here; nothing was done")
     }
-    let keeping = try invocation.isDryRun ? nil : ReceiptKeeping(subject: subject)
-    holdSignals(cancelling: source)
-    let result = try aboutReceipt(receipt) { () throws(Failure) in
-      try Failure.committing(subject, isDryRun: invocation.isDryRun) { () throws(TableError) in
+    let summary = "\(receipt.isUndo ? "redo" : "undo"): \(receipt.edits)"
+    let commit = KeptCommit(
+      subject: subject, source: source, provider: receipt.provider, place: receipt.place,
+      options: receipt.options, undoing: receipt,
+      isDryRun: invocation.isDryRun)
+    let (result, kept) = try aboutReceipt(receipt) { () throws(Failure) in
+      try commit.run(summary: { _ in summary }) { () throws(TableError) in
         try undoing.undo(bytes, isDryRun: invocation.isDryRun)
       }
     }
-    let summary = "undo of \(receipt.id)\(receipt.undoes == nil ? ": \(receipt.summary)" : "")"
-    let kept =
-      try !result.hasChangedSomething
-      ? nil
-      : keeping.map { keeping throws(Failure) in
-        try keeping.keep(
-          result, by: source, provider: receipt.provider, place: receipt.place,
-          options: receipt.options, summary: summary, undoes: receipt.id)
-      }
     let report = EditReport(
       subject: subject, provider: receipt.provider, from: result.changes.from?.token,
       to: result.changes.to?.token,
@@ -85,24 +80,20 @@ extension Command {
     guard operand.text != "-" else {
       throw .usage("standard input cannot be edited", command: "undo")
     }
-    let (provider, place) = try Failure.about(operand.text) { () throws(TableError) in
-      let manifest = try Host().manifest(
-        for: Location(operand.bytes), provider: invocation.provider)
-      return (manifest.id, try Receipt.Place(operand.bytes, schemes: manifest.schemes))
+    let place = try Receipt.Place(operand)
+    var found: Receipt?
+    try History(store).walk(
+      of: place,
+      damaged: { Messages.write("warning: \($0.message)", about: $0.subject) }
+    ) { receipt, isTakenBack in
+      if !isTakenBack, !receipt.isUndo { found = receipt }
+      return found == nil
     }
-    for id in try store.ids() {
-      let receipt: Receipt
-      do throws(Failure) {
-        receipt = try store.receipt(id)
-      } catch {
-        Messages.write("warning: \(error.message)", about: error.subject)
-        continue
-      }
-      if receipt.provider == provider, receipt.place.key == place.key { return receipt }
-    }
+    if let found { return found }
     throw Failure(
       status: .failed, subject: operand.text, code: "not-found",
-      message: "there is no receipt of an edit of it; tabella log lists those there are")
+      message: "there is no receipt of an edit of it that was not taken back; tabella log lists all"
+    )
   }
 
   /// Opens the table that a receipt is about, as it was opened for the edit.

@@ -22,6 +22,8 @@ struct EditLines {
   func requests(_ text: [UInt8]) throws(Failure) -> [RequestedEdit] {
     var requests: [RequestedEdit] = []
     var number = 0
+    // Some editors begin a file with a byte order mark.
+    let text = text.starts(with: [0xEF, 0xBB, 0xBF]) ? text[3...] : text[...]
     for line in text.split(separator: 10, omittingEmptySubsequences: false) {
       number += 1
       if line.allSatisfy({ $0 == 32 || $0 == 9 || $0 == 13 }) { continue }

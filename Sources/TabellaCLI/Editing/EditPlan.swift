@@ -108,7 +108,9 @@ struct EditPlanner {
       let known = path.row == .max ? path.row : path.row + 1
       let count = try source.numberOfRows(inSection: path.section, knowing: known)
       guard count.value > path.row else {
-        throw .noRow(path.row, inSection: path.section, of: count.value)
+        var error = TableError.noRow(path.row, inSection: path.section, of: count.value)
+        if source.identity != nil { error.message += "; a row is named by its place or as id:ID" }
+        throw error
       }
       return (path, nil)
     case .end:

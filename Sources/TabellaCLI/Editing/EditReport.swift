@@ -11,6 +11,12 @@ struct EditReport {
     let before: RowCells?
 
     var name: String { edit?.name ?? "all" }
+
+    /// Whether all cells that are set are so already.
+    var changesNothing: Bool {
+      guard let edit, edit.kind == .set, let before else { return false }
+      return edit.cells.allSatisfy { before.cells[$0.key] == $0.value }
+    }
   }
 
   /// How many edits a message names.
@@ -95,6 +101,7 @@ struct EditReport {
   /// An edit of a dry run and what the provider says of it.
   private func line(_ item: Item) -> SafeText {
     var line = item.edit.map { description(of: $0, item.before) } ?? summary ?? subject
+    if item.outcome.code == nil, item.changesNothing { line += " (it is so already)" }
     if let message = item.outcome.message ?? item.outcome.code?.name {
       line += item.outcome.code == nil ? " (\(message))" : " (refused: \(message))"
     }
@@ -137,7 +144,8 @@ struct EditReport {
       }
       return
     }
-    Messages.write("done: \(receipt.summary)", about: subject)
+    let isEdit = receipt.undoes == nil
+    Messages.write(isEdit ? "done: \(receipt.summary)" : receipt.summary, about: subject)
     let remarks = done.filter { $0.outcome.message != nil }
     for item in remarks.prefix(1000) {
       Messages.write("\(item.name): \(item.outcome.message ?? "")", about: subject)

@@ -48,7 +48,9 @@ struct EditRun {
         }
         guard version.token == wanted else {
           throw TableError(
-            .conflict, "is at version \(version), not \(wanted); nothing was done")
+            .conflict,
+            "is at version \(version), not \(wanted), in this shape (--filter, --sort and the like are part of a version); nothing was done"
+          )
         }
       }
       return (
@@ -93,13 +95,8 @@ struct EditRun {
     var edits = try Failure.about(subject) { () throws(TableError) in
       try plan(requests)
     }
-    var before: [RowCells?] = []
-    if invocation.isDryRun {
-      before = try rows(edits)
-    } else {
-      try confirm(&edits, asks: asks)
-    }
-    return try commit(edits, before)
+    try confirm(&edits, asks: asks && !invocation.isConfirmed)
+    return try commit(edits, invocation.isDryRun ? try rows(edits) : [])
   }
 
   private func plan(_ requests: [RequestedEdit]) throws(TableError) -> [PlannedEdit] {
@@ -146,14 +143,15 @@ struct EditRun {
     let isUncertain =
       source.hasVolatileOrder && invocation.ifVersion == nil
       && edits.contains { $0.namesRowByPosition || $0.namesPlaceByPosition }
-    guard isUncertain || (asks && !invocation.isConfirmed) else { return }
+    guard isUncertain || (asks && !invocation.isDryRun) else { return }
     guard Confirmation.isPossible else {
       throw Failure(
         status: .refused, subject: subject, code: "denied",
         message:
-          "its order changes by itself, so that a position may be another row's by now: name rows by id:ID or say --if-version (show --json prints both); nothing was done"
+          "its order changes by itself, so that a position may be another row's by now: name rows by id:ID (show --with-row prints it) or say --if-version (show --json prints it); nothing was done"
       )
     }
+    if invocation.isDryRun { return }
     let rows = try rows(edits)
     if isUncertain {
       for (number, row) in rows.enumerated() where edits[number].source != nil {
@@ -193,26 +191,41 @@ struct EditRun {
     let isPinned = invocation.ifVersion != nil || !source.hasVolatileOrder || countsOnPlaces
     let batch = EditBatch(
       edits.map(\.edit), version: isPinned ? version : nil, isDryRun: invocation.isDryRun)
-    let keeping = try invocation.isDryRun ? nil : ReceiptKeeping(subject: subject)
-    holdSignals(cancelling: source)
-    let result = try Failure.committing(subject, isDryRun: invocation.isDryRun) {
-      () throws(TableError) in try editing.commit(batch)
-    }
-    guard let keeping, result.hasChangedSomething else {
-      return try report(edits, result, nil, before: before)
-    }
-    var done = zip(edits, result.outcomes).filter { $1.code == nil }.map(\.0)
-    // Done, with some trouble afterwards.
-    if done.isEmpty { done = edits }
-    let receipt = try keeping.keep(
-      result, by: source, provider: table.tables[0].manifest.id, place: place,
-      options: invocation.options, summary: EditRun.summary(done, source.columns), undoes: nil)
+    let names = invocation.isDryRun ? [] : names(of: edits)
+    let kept = KeptCommit(
+      subject: subject, source: source, provider: table.tables[0].manifest.id, place: place,
+      options: invocation.options, isDryRun: invocation.isDryRun)
+    let (result, receipt) = try kept.run(
+      summary: { result in
+        var done = result.map { zip(edits, $0.outcomes).filter { $1.code == nil }.map(\.0) } ?? []
+        // Done, with some trouble afterwards.
+        if done.isEmpty { done = edits }
+        return EditRun.summary(done, source.columns, names: names)
+      }
+    ) { () throws(TableError) in try editing.commit(batch) }
     return try report(edits, result, receipt, before: before)
   }
 
-  /// `change 1 row (price), delete 2 rows`.
-  static func summary(_ edits: [PlannedEdit], _ columns: [Column]) -> String {
-    RequestedEdit.Kind.allCases.compactMap { kind in
+  /// What the first rows are called, as far as that can be had: by their first cells.
+  private func names(of edits: [PlannedEdit]) -> [String] {
+    let some = edits.prefix(EditRun.namedRows + 1)
+    guard !source.columns.isEmpty,
+      var rows = (try? source.wholeRows(at: some.compactMap(\.source)))?[...]
+    else { return [] }
+    return some.map { edit in
+      let cell = edit.source == nil ? edit.cells[0] : rows.popFirst()?.cells[0]
+      guard let cell, cell != .missing else { return "" }
+      let text = "\(cell)"
+      return text.count > 40 ? "\(text.prefix(39))…" : text
+    }
+  }
+
+  /// How many rows a summary names.
+  private static let namedRows = 3
+
+  /// `change 1 row (price): Ada`; `delete 2 rows, insert 1 row: a.txt, b.txt, c.txt`.
+  static func summary(_ edits: [PlannedEdit], _ columns: [Column], names: [String]) -> String {
+    let kinds = RequestedEdit.Kind.allCases.compactMap { kind -> String? in
       let some = edits.filter { $0.kind == kind }
       guard !some.isEmpty else { return nil }
       let rows = some.count == 1 ? "1 row" : "\(some.count) rows"
@@ -221,6 +234,9 @@ struct EditRun {
       let more = names.count > 5 ? ", …" : ""
       return "change \(rows) (\(names.prefix(5).joined(separator: ", "))\(more))"
     }.joined(separator: ", ")
+    let shown = names.prefix(namedRows).filter { !$0.isEmpty }
+    guard !shown.isEmpty else { return kinds }
+    return "\(kinds): \(shown.joined(separator: ", "))\(edits.count > namedRows ? ", …" : "")"
   }
 
   private func report(
@@ -250,71 +266,4 @@ extension EditResult {
     let isNothing = changes.changes == [] && changes.from != nil && changes.from == changes.to
     return !isNothing && outcomes.contains { $0.code == nil }
   }
-}
-
-/// The room for a receipt, taken before the edit that it is for.
-struct ReceiptKeeping {
-  private let store: ReceiptStore
-  private let file: DurableFile
-  private let subject: String
-
-  init(subject: String) throws(Failure) {
-    self.subject = subject
-    let store = try ReceiptStore()
-    self.store = store
-    do throws(TableError) {
-      file = try store.reserve()
-    } catch {
-      throw Failure(
-        status: .failed, subject: subject, code: error.code.name,
-        message: "there is no place for the receipt, so nothing was done: \(error)")
-    }
-  }
-
-  /// Keeps the receipt of an edit that was done.
-  func keep(
-    _ result: EditResult, by source: any TableDataSource, provider: String, place: Receipt.Place,
-    options: [String: String], summary: String, undoes: ReceiptID?
-  ) throws(Failure) -> Receipt {
-    let receipt = Receipt(
-      id: ReceiptID(at: now()), provider: provider, place: place, options: options,
-      from: result.changes.from?.token, to: result.changes.to?.token, summary: summary,
-      receipt: source.undoing == nil ? nil : result.receipt, undoes: undoes)
-    do throws(TableError) {
-      try store.keep(receipt, in: file)
-    } catch {
-      throw Failure(
-        status: .failed, subject: subject, code: error.code.name,
-        message:
-          "the edit was done (\(summary)), but cannot be taken back, since its receipt cannot be kept: \(error)"
-      )
-    }
-    return receipt
-  }
-}
-
-extension Failure {
-  /// Runs a commit. A provider that broke the contract in it may have done it all the same.
-  static func committing<R>(
-    _ subject: String, isDryRun: Bool, _ body: () throws(TableError) -> R
-  ) throws(Failure) -> R {
-    do throws(TableError) {
-      return try body()
-    } catch {
-      let failure = Failure.of(error, subject: subject)
-      let isUnknown = error.code == .misbehaved || error.code == .timeout
-      guard isUnknown, !isDryRun else { throw failure }
-      throw Failure(
-        status: failure.status, subject: subject, code: failure.code,
-        message: "\(failure.message); it may have been done all the same: look at it")
-    }
-  }
-}
-
-/// The time, as far as the system knows it.
-private func now() -> Timestamp {
-  var time = timespec()
-  clock_gettime(CLOCK_REALTIME, &time)
-  return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
-    ?? Timestamp(nanoseconds: 0)
 }

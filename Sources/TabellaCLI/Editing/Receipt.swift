@@ -20,12 +20,19 @@ struct Receipt {
   var options: [String: String]
   var from: String?
   var to: String?
-  /// What was done, for people.
+  /// What was done, for people: `change 1 row (born): Ada`; of an undo `undo: ` before what it took back.
   var summary: String
   /// What the provider takes it back by; nil if it cannot be taken back.
   var receipt: [UInt8]?
   /// The receipt that this edit took back.
   var undoes: ReceiptID?
+  /// Whether it took an edit back. To take that back is to do the edit again, and no undo.
+  var isUndo: Bool
+
+  /// What was done, taken back or done again.
+  var edits: Substring {
+    undoes == nil ? summary[...] : summary.drop { $0 != " " }.dropFirst()
+  }
 }
 
 /// The name of a receipt: the moment in UTC, to the microsecond, and six random digits. Ids stand in the
@@ -80,27 +87,43 @@ struct ReceiptID: Hashable, Comparable, CustomStringConvertible {
 extension Receipt {
   /// The receipt as it is kept, without its id, which is the name of its file.
   var json: JSONValue {
+    var members = members
+    members["digest"] = .string(Receipt.digest(of: members))
+    return .object(members)
+  }
+
+  /// What shows that a receipt is as it was written: by a damaged one wrong bytes would be put back.
+  static func digest(of members: [String: JSONValue]) -> String {
+    var text: [UInt8] = []
+    JSONValue.object(members).append(to: &text)
+    return String(text.withUnsafeBytes { digest64($0) }, radix: 16)
+  }
+
+  private var members: [String: JSONValue] {
     func text(_ bytes: [UInt8]?) -> JSONValue { bytes.map { cellJSON(.text($0)) } ?? .null }
     func text(_ string: String?) -> JSONValue { string.map { .string($0) } ?? .null }
-    return .object([
+    return [
       "id": .string(id.text), "time": text(id.time?.description), "provider": .string(provider),
       "location": text(place.location), "folder": text(place.folder), "place": text(place.key),
       "options": .object(options.mapValues { .string($0) }),
       "version": .object(["from": text(from), "to": text(to)]), "edits": .string(summary),
       "undoable": .boolean(receipt != nil),
       "receipt": receipt.map { .string($0.withUnsafeBytes { base64($0) }) } ?? .null,
-      "undoes": text(undoes?.text),
-    ])
+      "undoes": text(undoes?.text), "undo": .boolean(isUndo),
+    ]
   }
 
   /// Reads what was kept; throws ``TableError`` with `.invalidArgument` that says what is wrong with it.
   init(parsing text: [UInt8], id: ReceiptID) throws(TableError) {
-    let fields = ReceiptFields(json: try JSONValue(parsing: text))
+    guard case .object(var members) = try JSONValue(parsing: text),
+      members.removeValue(forKey: "digest") == .string(Receipt.digest(of: members))
+    else { throw .damaged("it") }
+    let fields = ReceiptFields(json: .object(members))
     guard try fields.text("id") == id.text else { throw .damaged("\"id\"") }
     self.id = id
     guard let provider = try fields.text("provider"),
       let location = try fields.bytes("location"), let key = try fields.bytes("place"),
-      !location.isEmpty, !location.contains(0)
+      !location.isEmpty, !location.contains(0), !key.isEmpty
     else { throw .damaged("\"provider\", \"location\" or \"place\"") }
     self.provider = provider
     place = Place(location: location, folder: try fields.bytes("folder"), key: key)
@@ -122,6 +145,10 @@ extension Receipt {
       guard let id = ReceiptID(text) else { throw .damaged("\"undoes\"") }
       return id
     }
+    guard case .boolean(let isUndo)? = fields.json["undo"], !isUndo || undoes != nil else {
+      throw .damaged("\"undo\"")
+    }
+    self.isUndo = isUndo
   }
 }
 

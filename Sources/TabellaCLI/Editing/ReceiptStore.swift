@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaHost
 
 /// The folder of receipts: `$XDG_STATE_HOME/tabella/receipts`, a file for each.
 struct ReceiptStore {
@@ -29,6 +30,23 @@ struct ReceiptStore {
   func reserve() throws(TableError) -> DurableFile {
     try makeFolders(folder)
     return try DurableFile(in: folder, room: ReceiptStore.room)
+  }
+
+  /// Throws if no receipt could be kept, as far as that can be told without doing anything.
+  func checkPlace() throws(TableError) {
+    var place = folder[...]
+    while true {
+      let found = Array(place).withCString {
+        faccessat(AT_FDCWD, $0, W_OK | X_OK, Int32(AT_EACCESS))
+      }
+      if found == 0 { return }
+      let number = errno
+      let parent = place.lastIndex(of: UInt8(ascii: "/")) ?? 0
+      guard number == ENOENT, parent > 0 else {
+        throw .system(number, "\(String(decoding: place, as: UTF8.self)) cannot be written into")
+      }
+      place = place[..<parent]
+    }
   }
 
   /// Keeps a receipt. The oldest give way to it.
@@ -112,6 +130,14 @@ struct ReceiptStore {
 }
 
 extension Receipt.Place {
+  /// The place that an operand names, whichever provider it was edited by.
+  init(_ operand: Argument) throws(Failure) {
+    let schemes = Host().catalogue.entries.flatMap(\.manifest.schemes)
+    self = try Failure.about(operand.text) { () throws(TableError) in
+      try Receipt.Place(operand.bytes, schemes: schemes)
+    }
+  }
+
   /// Where a location is; `schemes` are those of its provider.
   ///
   /// Throws ``TableError`` with `.io` if the working directory cannot be known.

@@ -50,6 +50,7 @@ struct Invocation {
   var format: String?
   var hasHeader = true
   var hasSectionColumn = false
+  var hasRowColumn = false
   var display = DisplayOptions()
   var loads = false
   /// Edit without asking.

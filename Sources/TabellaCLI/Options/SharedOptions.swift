@@ -141,6 +141,15 @@ extension OptionSpec {
       "the section's title as a first column (\(Formats.sectionColumnNames.joined(separator: ", ")))"
   ) { invocation, _ throws(Failure) in invocation.hasSectionColumn = true }
 
+  static let withRow = OptionSpec(
+    names: ["--with-row"], argument: nil,
+    summary: "a first column that names each row as set, delete, move and apply take it",
+    detail: """
+      By its place (`0:5`) in the table as these options show it, or by its id (`id:…`) where places change \
+      by themselves. Not for `json`, which has the ids, nor for `--style collection`
+      """
+  ) { invocation, _ throws(Failure) in invocation.hasRowColumn = true }
+
   static let load = OptionSpec(
     names: ["--load"], argument: nil, summary: "load the library and run its code to ask it"
   ) { invocation, _ throws(Failure) in invocation.loads = true }

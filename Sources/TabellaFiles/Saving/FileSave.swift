@@ -78,19 +78,21 @@ public struct FileSave {
         .save(table, backup: options.backupSuffix, check: check, verify: verify)
     }
     let receipt = inverse.map {
-      SaveReceipt(version: saved.fingerprint.version, content: content, table: $0).bytes
+      SaveReceipt(
+        version: saved.fingerprint.version, content: content, place: target.path, table: $0
+      ).bytes
     }
     return Saved(file: saved, receipt: receipt, trouble: trouble)
   }
 
   /// The table that takes back the save that gave a receipt.
   ///
-  /// Throws ``TableError`` with `.conflict` if the file has no longer the bytes that save left, with
-  /// `.invalidArgument` if it is no receipt.
+  /// Throws ``TableError`` with `.conflict` if the file has no longer the bytes that save left, or is
+  /// another with the same; with `.invalidArgument` if it is no receipt.
   public func undoing(_ receipt: [UInt8]) throws(TableError) -> PieceTable {
     let receipt = try SaveReceipt(receipt, ofSize: file.fingerprint.size)
     if receipt.version == file.fingerprint.version { return receipt.table }
-    guard let content = receipt.content,
+    guard let content = receipt.content, try SaveTarget(path: path, of: file).path == receipt.place,
       try ContentDigest.of(file.bytes(), size: file.fingerprint.size) == content
     else { throw TableError(.conflict, "was changed since, so that cannot be taken back") }
     return receipt.table

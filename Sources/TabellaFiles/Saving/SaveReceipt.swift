@@ -2,30 +2,36 @@ import Tabella
 
 /// What takes a save back: what it led to, and the table from there to the old bytes.
 ///
-/// As bytes: a line of words, then a line for each piece, `old START COUNT` or `new COUNT` with the
-/// bytes behind it and a line feed.
+/// As bytes: a line of words, a line for the place, then one for each piece: `old START COUNT`, or
+/// `new COUNT` with the bytes behind it and a line feed, as the place has them.
 struct SaveReceipt {
   private static let mark = "tabella-save-1"
 
   var version: Version
-  /// A digest of the bytes that the save led to, by which they are known after a chmod, a copy, or
-  /// another edit that was taken back; nil if they are too many.
+  /// A digest of the bytes that the save led to, by which they are known after a chmod, or after
+  /// another edit was taken back; nil if they are too many.
   var content: UInt64?
+  /// The path of the file behind all symbolic links: bytes alone do not tell it from another that has the
+  /// same.
+  var place: [UInt8]
   var table: PieceTable
 
-  init(version: Version, content: UInt64?, table: PieceTable) {
+  init(version: Version, content: UInt64?, place: [UInt8], table: PieceTable) {
     self.version = version
     self.content = content
+    self.place = place
     self.table = table
   }
 
   var bytes: [UInt8] {
     let content = content.map { String($0, radix: 16) } ?? "-"
     var bytes = Array("\(SaveReceipt.mark) \(version.token) \(content)\n".utf8)
+    func put(_ new: [UInt8]) { bytes += Array("new \(new.count)\n".utf8) + new + [10] }
+    put(place)
     for piece in table.pieces {
       switch piece {
       case .old(let range): bytes += "old \(range.lowerBound) \(range.count)\n".utf8
-      case .new(let new): bytes += Array("new \(new.count)\n".utf8) + new + [10]
+      case .new(let new): put(new)
       }
     }
     return bytes
@@ -40,17 +46,31 @@ struct SaveReceipt {
       rest = rest[(end + 1)...]
       return line.split(separator: " ", omittingEmptySubsequences: false)
     }
-    let first = try words()
-    guard first.count == 3, first[0] == SaveReceipt.mark else { throw SaveReceipt.damaged }
-    version = Version(String(first[1]))
-    content = UInt64(first[2], radix: 16)
-    table = PieceTable()
-    while !rest.isEmpty {
-      let words = try words()
+    func numbers(_ words: [Substring]) throws(TableError) -> [Int] {
       let numbers = words.dropFirst().compactMap { Int($0) }
       guard numbers.count == words.count - 1, numbers.allSatisfy({ 0...Int.max / 2 ~= $0 }) else {
         throw SaveReceipt.damaged
       }
+      return numbers
+    }
+    func take(_ count: Int) throws(TableError) -> ArraySlice<UInt8> {
+      guard count < rest.count, rest[rest.startIndex + count] == 10 else {
+        throw SaveReceipt.damaged
+      }
+      defer { rest = rest.dropFirst(count + 1) }
+      return rest.prefix(count)
+    }
+    let first = try words()
+    guard first.count == 3, first[0] == SaveReceipt.mark else { throw SaveReceipt.damaged }
+    version = Version(String(first[1]))
+    content = UInt64(first[2], radix: 16)
+    let line = try words()
+    guard line[0] == "new", let count = try numbers(line).first else { throw SaveReceipt.damaged }
+    place = Array(try take(count))
+    table = PieceTable()
+    while !rest.isEmpty {
+      let words = try words()
+      let numbers = try numbers(words)
       switch (words[0], numbers.count) {
       case ("old", 2):
         guard numbers[0] + numbers[1] <= size else {
@@ -58,11 +78,7 @@ struct SaveReceipt {
         }
         table.append(old: numbers[0]..<numbers[0] + numbers[1])
       case ("new", 1):
-        guard numbers[0] < rest.count, rest[rest.startIndex + numbers[0]] == 10 else {
-          throw SaveReceipt.damaged
-        }
-        table.append(new: rest.prefix(numbers[0]))
-        rest = rest.dropFirst(numbers[0] + 1)
+        table.append(new: try take(numbers[0]))
       default: throw SaveReceipt.damaged
       }
     }

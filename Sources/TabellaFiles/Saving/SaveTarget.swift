@@ -6,6 +6,8 @@ import Tabella
 final class SaveTarget {
   let folder: Int32
   let name: [CChar]
+  /// The whole path.
+  let path: [UInt8]
 
   /// Finds the place of a file that was opened by a path. Throws ``TableError`` with `.conflict` if
   /// another file is there by now.
@@ -17,6 +19,7 @@ final class SaveTarget {
     defer { free(resolved) }
     let bytes = UnsafeRawBufferPointer(start: resolved, count: strlen(resolved))
     // An absolute path has a slash.
+    self.path = Array(bytes)
     let slash = bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0
     name = bytes[(slash + 1)...].map { CChar(bitPattern: $0) } + [0]
     folder = Array(bytes[...slash]).withCString {
@@ -70,12 +73,33 @@ final class SaveTarget {
     guard faccessat(folder, name, W_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, "cannot be written")
     }
+    // Also where it is rewritten: the old bytes are kept beside it meanwhile.
+    guard faccessat(folder, ".", W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
+      throw .system(errno, "its folder cannot be written into")
+    }
+    if let suffix = options.backupSuffix { try checkBackup(suffix) }
     guard status.st_nlink > 0 else { throw SaveTarget.isGone }
     guard status.st_nlink == 1 || options.isInPlace else {
       throw TableError(
         .readOnly,
         "has \(status.st_nlink) names (hard links), which a save would part; --in-place (-o in-place=true) rewrites it where it is"
       )
+    }
+  }
+
+  /// Throws if a backup cannot have its name: it replaces an earlier one, and nothing else.
+  private func checkBackup(_ suffix: [UInt8]) throws(TableError) {
+    let backup = backupName(suffix)
+    guard let there = status(of: backup) else {
+      guard errno == ENOENT else {
+        throw .system(errno, "the backup \(backup.shown) cannot be made")
+      }
+      return
+    }
+    guard [S_IFREG, S_IFLNK].contains(there.st_mode & S_IFMT) else {
+      throw TableError(
+        .readOnly,
+        "the backup \(backup.shown) cannot be made: something that is no file has that name")
     }
   }
 }

@@ -204,6 +204,16 @@ import Testing
     #expect(dry.status == 3 && !dry.errors.contains("may have been done"))
   }
 
+  /// What took such an edit back was thrown away with the lie.
+  @Test func aLieKeepsItsReceipt() throws {
+    let result = try ledgers.tabella("delete", "a.ledger", "0", "--yes", "-o", "lies=true")
+    let name = try #require(ledgers.receiptNames.first)
+    #expect(result.errors.contains("take it back with: tabella undo receipt:\(name.dropLast(5))"))
+    #expect(try ledgers.content() == "Bob\t2\nCy\t\\N\n")
+    #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+  }
+
   @Test func valuesHaveTheTypesOfTheirColumns() throws {
     let file = try ledgers.folder.write(
       "t.ledger", "text:text real:real open:boolean day:date raw:binary a:text a=b:text\n")
@@ -278,7 +288,7 @@ import Testing
     (["insert", "0:end", "name=A"], 0), (["insert", "0", "name=A"], 4),
     (["move", "id:Bob", "0"], 4),
     (["move", "id:Bob", "end"], 0), (["set", "0", "name=A", "--sort", "name", "--yes"], 4),
-    (["set", "0", "name=A", "--dry-run"], 0),
+    (["set", "0", "name=A", "--dry-run"], 4), (["set", "id:Bob", "name=A", "--dry-run"], 0),
   ]
 
   @Test(arguments: positions)
@@ -363,7 +373,7 @@ import Testing
     let error = try jsonObject(result.errors)["error"] as? [String: Any]
     let message = try #require(error?["message"] as? String)
     let id = try #require(ledgers.receiptNames.first).dropLast(5)
-    #expect(message.contains("was done (change 1 row (count); receipt:\(id))"))
+    #expect(message.contains("was done (change 1 row (count): Ada; receipt:\(id))"))
     #expect(try ledgers.content().hasPrefix("Ada\t9\n"))
   }
 

@@ -116,6 +116,7 @@ import Testing
       // standard error what it did.
       let saysSomething =
         !result.output.isEmpty || line.contains(" > data") || result.errors.contains(": done: ")
+        || result.errors.contains(": undo: ")
       #expect(result.status == 0 && saysSomething, "\(line): \(result.errors)")
     }
   }

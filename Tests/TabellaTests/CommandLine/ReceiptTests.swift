@@ -23,6 +23,18 @@ import Testing
     return (attributes[.posixPermissions] as? NSNumber)?.intValue
   }
 
+  /// A receipt with another digest, as if it had been written so; what is no receipt stays.
+  private func signed(_ text: String) -> String {
+    guard case .object(var members)? = try? JSONValue(parsing: Array(text.utf8)) else {
+      return text
+    }
+    members["digest"] = nil
+    members["digest"] = .string(Receipt.digest(of: members))
+    var bytes: [UInt8] = []
+    JSONValue.object(members).append(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   // Undo
 
   @Test func undoAndRedo() throws {
@@ -36,11 +48,63 @@ import Testing
     let outcomes = document["outcomes"] as? [[String: Any]]
     #expect(outcomes?.count == 1 && outcomes?[0]["op"] as? String == "undo")
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
-    // The newest edit is now the undo.
-    let redo = try ledgers.tabella("undo", "a.ledger")
-    #expect(redo.status == 0 && redo.errors.contains("done: undo of "))
+    // To take the undo back is to do the edit again.
+    let id = try #require(document["receipt"] as? String)
+    let redo = try ledgers.tabella("undo", "receipt:\(id)")
+    #expect(redo.status == 0 && redo.errors.contains("a.ledger: redo: change 1 row (count): Ada"))
     #expect(try ledgers.content() == changed)
     #expect(ledgers.receiptNames.count == 3)
+  }
+
+  /// Undos of a location went back and forth over its newest edit; one after the other goes now, and
+  /// each back again by its own receipt.
+  @Test(arguments: ["a.ledger", "data.csv", "lines.txt"])
+  func oneAfterTheOther(_ name: String) throws {
+    let file = try ledgers.folder.write(
+      name, name == "a.ledger" ? Ledgers.three : "name\nAda\nBob\n")
+    let column = name == "lines.txt" ? "line" : "name"
+    var states = [try ledgers.content(file)]
+    for number in 0..<4 {
+      let edit = try ledgers.tabella("set", name, "1", "\(column)=N\(number)")
+      #expect(edit.status == 0, "\(edit.errors)")
+      states.append(try ledgers.content(file))
+    }
+    var undos: [String] = []
+    for state in states.dropLast().reversed() {
+      // Other times and rights make no other rows.
+      if name != "a.ledger" {
+        #expect(try ledgers.shell("chmod 600 \(name); touch \(name)").status == 0)
+      }
+      let undo = try ledgers.tabella("undo", name, "--json")
+      #expect(undo.status == 0, "\(undo.errors)")
+      undos.append(try #require(jsonObject(undo.text)["receipt"] as? String))
+      #expect(try ledgers.content(file) == state)
+    }
+    let none = try ledgers.tabella("undo", name)
+    #expect(none.status == 1 && none.errors.contains("that was not taken back"))
+    for (id, state) in zip(undos.reversed(), states.dropFirst()) {
+      #expect(try ledgers.tabella("undo", "receipt:\(id)").status == 0)
+      #expect(try ledgers.content(file) == state)
+    }
+    // What was done again is undone as if for the first time.
+    #expect(try ledgers.tabella("undo", name).status == 0)
+    #expect(try ledgers.content(file) == states[3])
+    let rows = try ledgers.tabella("log", name, "--format", "jsonl").lines.map(jsonObject)
+    let undone = rows.map { $0["undone"] as? Bool ?? false }
+    // The newest first: an undo, four redos of which it took one back, four undos, four edits.
+    let (no, yes) = (false, true)
+    #expect(undone == [no, yes, no, no, no, yes, yes, yes, no, yes, no, no, no])
+  }
+
+  /// An edit by another provider than the file's own, or by a scheme, was not found by the path.
+  @Test func whoeverEdited() throws {
+    let file = try ledgers.folder.write("data.csv", "a\n1\n")
+    for location in [["text:data.csv"], ["data.csv", "--provider", "text"]] {
+      let set = try ledgers.tabella(["set", location[0], "1", "line=2"] + location.dropFirst())
+      #expect(set.status == 0, "\(set.errors)")
+      #expect(try ledgers.tabella("undo", "data.csv").status == 0)
+      #expect(try ledgers.content(file) == "1\n")
+    }
   }
 
   @Test func undoOfANamedReceipt() throws {
@@ -48,7 +112,7 @@ import Testing
     let other = try ledgers.folder.write("b.ledger", Ledgers.three)
     try edit("count=6", other)
     let dry = try ledgers.tabella("undo", "receipt:\(first)", "--dry-run")
-    #expect(dry.status == 0 && dry.text == "undo of \(first): change 1 row (count)\n")
+    #expect(dry.status == 0 && dry.text == "undo: change 1 row (count): Ada\n")
     #expect(ledgers.receiptNames.count == 2)
     #expect(try ledgers.tabella("undo", "receipt:\(first)").status == 0)
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
@@ -78,9 +142,12 @@ import Testing
       let id = try #require(jsonObject(elsewhere.text)["id"] as? String)
       let undo = try ledgers.tabella(["undo", "receipt:\(id)"], directory: "/")
       #expect(undo.status == 0, "\(undo.errors)")
-      let redo = try ledgers.tabella(["undo", other], directory: folder + "/deep")
-      #expect(redo.status == 0, "\(other): \(redo.errors)")
-      #expect(try ledgers.content().hasPrefix("Ada\t5\n"))
+      #expect(
+        try ledgers.tabella(["set", location, "0", "count=5"], directory: folder + "/deep").status
+          == 0)
+      let other = try ledgers.tabella(["undo", other], directory: folder + "/deep")
+      #expect(other.status == 0, "\(other.errors)")
+      #expect(try ledgers.content().hasPrefix("Ada\t1\n"))
     }
   }
 
@@ -105,7 +172,8 @@ import Testing
   private static let refused: [([String], Int32, String)] = [
     ([], 2, "a location or a receipt is missing"), (["a.ledger", "b"], 2, "b is not expected"),
     (["a.ledger"], 1, "there is no receipt of an edit of it"),
-    (["b.ledger"], 1, "No such file"), (["-"], 2, "standard input cannot be edited"),
+    (["b.ledger"], 1, "there is no receipt of an edit of it"),
+    (["-"], 2, "standard input cannot be edited"),
     (["receipt:20261121T150733.000000Z-1f3a9c"], 1, "there is no such receipt"),
     (["receipt:"], 2, "is no receipt"), (["receipt:../../x"], 2, "is no receipt"),
     (["receipt:20261121T150733.000000Z-1f3a9C"], 2, "is no receipt"),
@@ -155,8 +223,14 @@ import Testing
       "set", "a.ledger", "0", "count=5", environment: ["XDG_STATE_HOME": "/proc/self"])
     #expect(proc.status == 1 && proc.errors.contains("so nothing was done"))
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
-    // A dry run keeps none.
-    #expect(try ledgers.tabella("set", "a.ledger", "0", "count=5", "--dry-run").status == 0)
+    // A dry run said that it would be done.
+    let dry = try ledgers.tabella("set", "a.ledger", "0", "count=5", "--dry-run")
+    #expect(dry.status == 1 && dry.errors.contains("so nothing was done"))
+    let other = try ledgers.tabella(
+      "set", "a.ledger", "0", "count=5", "--dry-run",
+      environment: ["XDG_STATE_HOME": ledgers.folder.path + "/new/and/deep"])
+    #expect(other.status == 0, "\(other.errors)")
+    #expect(!FileManager.default.fileExists(atPath: ledgers.folder.path + "/new"))
   }
 
   @Test func theOldestGiveWay() throws {
@@ -165,7 +239,7 @@ import Testing
     for number in 0..<1000 {
       let digits = String(1_000_000 + number).dropFirst()
       let id = "20010101T000000.\(digits)Z-abcdef"
-      try text.replacingOccurrences(of: first, with: id).write(
+      try signed(text.replacingOccurrences(of: first, with: id)).write(
         toFile: "\(ledgers.receipts)/\(id).json", atomically: false, encoding: .utf8)
     }
     try ledgers.folder.write("state/tabella/receipts/notes.txt", "not ours")
@@ -201,6 +275,10 @@ import Testing
       (replaced("\"receipt\":\"[^\"]*\"", "\"receipt\":\"AAAA\""), "no longer as"),
     ] {
       try text.write(toFile: path, atomically: false, encoding: .utf8)
+      // Whatever it says, it is not as it was written.
+      let damaged = try ledgers.tabella("undo", "receipt:\(id)")
+      #expect(damaged.status == 1 && damaged.errors.contains("the receipt is damaged"))
+      try signed(text).write(toFile: path, atomically: false, encoding: .utf8)
       let result = try ledgers.tabella("undo", "receipt:\(id)")
       #expect([1, 3, 5].contains(result.status), "\(says): \(result.status) \(result.errors)")
       #expect(result.errors.contains(says), "\(says): \(result.errors)")
@@ -228,7 +306,7 @@ import Testing
       id: id, provider: "csv",
       place: .init(location: [0xFF, 47], folder: Array("/tmp".utf8), key: [0xFF]),
       options: ["header": "no"], from: "a", to: nil, summary: "change 1 row", receipt: [1, 2, 255],
-      undoes: id)
+      undoes: id, isUndo: true)
     var good: [UInt8] = []
     receipt.json.append(to: &good)
     let read = try Receipt(parsing: good, id: id)
@@ -245,6 +323,9 @@ import Testing
         case 2: text.insert(contentsOf: good.prefix(at).suffix(9), at: at)
         default: text.swapAt(at, Int.random(in: 0..<text.count, using: &random))
         }
+      }
+      if Bool.random(using: &random) {
+        text = Array(signed(String(decoding: text, as: UTF8.self)).utf8)
       }
       do throws(TableError) {
         let other = try Receipt(parsing: text, id: id)
@@ -316,16 +397,16 @@ import Testing
     #expect(rows.count == 3)
     #expect(rows[1]["id"] as? String == second && rows[2]["id"] as? String == first)
     #expect(rows[2]["location"] as? String == ledgers.file)
-    #expect(rows[2]["edits"] as? String == "change 1 row (count)")
-    #expect(rows[0]["edits"] as? String == "undo of \(first): change 1 row (count)")
+    #expect(rows[2]["edits"] as? String == "change 1 row (count): Ada")
+    #expect(rows[0]["edits"] as? String == "undo: change 1 row (count): Ada")
     #expect(
       rows.allSatisfy { $0["undoable"] as? Bool == true && $0["provider"] as? String == "ledger" })
     let own = try ledgers.tabella("log", "a.ledger", "-n", "1", "--format", "jsonl").lines
-    #expect(own.count == 1 && own[0].contains("undo of "))
+    #expect(own.count == 1 && own[0].contains("undo: "))
     #expect(try ledgers.tabella("log", "absent.ledger", "--format", "plain").text.isEmpty)
     let document = try jsonObject(ledgers.tabella("log", "--json").text)
     #expect(document["provider"] as? String == "tabella")
-    #expect((document["columns"] as? [[String: Any]])?.count == 6)
+    #expect((document["columns"] as? [[String: Any]])?.count == 7)
     #expect(try ledgers.tabella("log").text.hasPrefix("id "))
     #expect(try ledgers.tabella("log", "a", "b").status == 2)
   }

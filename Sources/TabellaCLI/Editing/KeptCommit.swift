@@ -1,0 +1,95 @@
+import Glibc
+import Tabella
+import TabellaFiles
+
+/// A commit with all that must stand around it: room for its receipt before anything is done, no end by
+/// a signal until it is told of, the receipt kept afterwards.
+struct KeptCommit {
+  let subject: String
+  let source: any TableDataSource
+  let provider: String
+  let place: Receipt.Place
+  /// The provider's options.
+  let options: [String: String]
+  /// What is taken back, if something is.
+  var undoing: Receipt?
+  let isDryRun: Bool
+
+  /// Does it; returns what the source says of it, and its receipt if anything was changed.
+  ///
+  /// `summary` says for people what was done, as far as a result tells.
+  func run(
+    summary: (EditResult?) -> String, _ commit: () throws(TableError) -> EditResult
+  ) throws(Failure) -> (EditResult, Receipt?) {
+    let store = try ReceiptStore()
+    if isDryRun {
+      try noPlace { () throws(TableError) in try store.checkPlace() }
+      return (try Failure.about(subject, commit), nil)
+    }
+    let file = try noPlace { () throws(TableError) in try store.reserve() }
+    holdSignals(cancelling: source)
+    let result: EditResult
+    do throws(TableError) {
+      result = try commit()
+    } catch {
+      throw try failure(of: error, store, file, summary(nil))
+    }
+    guard result.hasChangedSomething else { return (result, nil) }
+    let kept = try keep(result.receipt, result.changes, store, file, summary(result))
+    return (result, kept)
+  }
+
+  private func noPlace<R>(_ body: () throws(TableError) -> R) throws(Failure) -> R {
+    do throws(TableError) {
+      return try body()
+    } catch {
+      throw Failure(
+        status: .failed, subject: subject, code: error.code.name,
+        message: "there is no place for the receipt, so nothing was done: \(error)")
+    }
+  }
+
+  /// Why a commit failed. A provider that broke the contract in it may have done it all the same.
+  private func failure(
+    of error: TableError, _ store: ReceiptStore, _ file: DurableFile, _ summary: String
+  ) throws(Failure) -> Failure {
+    let failure = Failure.of(error, subject: subject)
+    guard error.code == .misbehaved || error.code == .timeout else { return failure }
+    var message = "\(failure.message); it may have been done all the same: look at it"
+    if let receipt = error.receipt {
+      let changes = ChangeBatch(from: nil, to: nil, changes: nil)
+      let kept = try keep(receipt, changes, store, file, summary)
+      message += ", or take it back with: tabella undo receipt:\(kept.id)"
+    }
+    return Failure(status: failure.status, subject: subject, code: failure.code, message: message)
+  }
+
+  private func keep(
+    _ receipt: [UInt8]?, _ changes: ChangeBatch, _ store: ReceiptStore, _ file: DurableFile,
+    _ summary: String
+  ) throws(Failure) -> Receipt {
+    let receipt = Receipt(
+      id: ReceiptID(at: now()), provider: provider, place: place, options: options,
+      from: changes.from?.token, to: changes.to?.token, summary: summary,
+      receipt: source.undoing == nil ? nil : receipt, undoes: undoing?.id,
+      isUndo: undoing.map { !$0.isUndo } ?? false)
+    do throws(TableError) {
+      try store.keep(receipt, in: file)
+    } catch {
+      throw Failure(
+        status: .failed, subject: subject, code: error.code.name,
+        message:
+          "the edit was done (\(summary)), but cannot be taken back, since its receipt cannot be kept: \(error)"
+      )
+    }
+    return receipt
+  }
+}
+
+/// The time, as far as the system knows it.
+private func now() -> Timestamp {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+    ?? Timestamp(nanoseconds: 0)
+}

@@ -1,0 +1,53 @@
+import Tabella
+
+/// A format that is given, as a first column, how the commands that edit name each row: by its id where
+/// positions change by themselves, else `SECTION:ROW`.
+struct RowColumn: Format {
+  static let column = Column("row")
+
+  private var base: any Format
+  private let namesIDs: Bool
+
+  init(_ base: any Format, of source: any TableDataSource) {
+    self.base = base
+    namesIDs = source.hasVolatileOrder && source.identity != nil
+  }
+
+  var wishes: Wishes {
+    // Badges and links are those of the first cell, which is another now.
+    base.wishes.subtracting(.links).union(namesIDs ? .ids : [])
+  }
+
+  /// One of the base's columns is the rows'.
+  var columnLimit: Int? { base.columnLimit.map { max(0, $0 - 1) } }
+  var notes: [String] { base.notes }
+
+  mutating func begin(_ table: ShownTable) throws(Failure) { try base.begin(table) }
+
+  mutating func beginSection(_ section: ShownSection) throws(Failure) {
+    try base.beginSection(section)
+  }
+
+  mutating func write(_ rows: ShownRows) throws(Failure) {
+    var rows = rows
+    rows.badges = nil
+    let builder = BatchBuilder([.text], capacity: rows.batch.rowCount)
+    for row in 0..<rows.batch.rowCount {
+      if namesIDs, let id = rows.batch.id(row) {
+        builder.columns[0].append("id:\(id)")
+      } else {
+        builder.columns[0].append("\(rows.first.section):\(rows.first.row + row)")
+      }
+    }
+    rows.batch = Batch(
+      rowCount: rows.batch.rowCount, columns: builder.finish().columns + rows.batch.columns,
+      ids: rows.batch.ids)
+    try base.write(rows)
+  }
+
+  mutating func endSection(_ section: ShownSection) throws(Failure) {
+    try base.endSection(section)
+  }
+
+  mutating func end(failure: Failure?) throws(Failure) { try base.end(failure: failure) }
+}
