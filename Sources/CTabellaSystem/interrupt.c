@@ -52,11 +52,9 @@ void tabella_system_has_pager(int process, int input) {
 }
 
 /* While something is done that must be told of, a signal only asks it to stop. A thread does that: what
- * stops it may be more than a handler may call. */
+ * stops it may be more than a handler may call. It and its pipe are there until the program ends. */
 static struct {
-    pthread_t waiter;
     int pipe[2];
-    bool waits;
     void (*stop)(void *);
     void *context;
 } hold;
@@ -90,18 +88,15 @@ void tabella_system_hold_signals(void (*stop)(void *), void *context) {
     if (holds || pipe2(hold.pipe, O_CLOEXEC) != 0) return;
     hold.stop = stop;
     hold.context = context;
-    held = 0;
     holds = true;
-    hold.waits = pthread_create(&hold.waiter, NULL, wait_for_signal, NULL) == 0;
+    pthread_t waiter;
+    /* Without it a signal still waits, and stops nothing. */
+    if (pthread_create(&waiter, NULL, wait_for_signal, NULL) == 0) pthread_detach(waiter);
     handle(hold_back, SA_RESTART);
 }
 
 void tabella_system_release_signals(void) {
     if (!holds) return;
     tabella_system_end_cleanly();
-    close(hold.pipe[1]);
-    if (hold.waits) pthread_join(hold.waiter, NULL);
-    close(hold.pipe[0]);
-    holds = false;
     if (held != 0) raise((int)held);
 }

@@ -23,6 +23,7 @@ public struct Ledger: Provider {
       .init("lies", .boolean, summary: "commit, then answer against the contract"),
       .init("fails", .integer, summary: "the code that a commit throws"),
       .init("trouble", summary: "what goes wrong once it is done"),
+      .init("pause", .integer, summary: "milliseconds that pass once it is done"),
     ]
   }
 
@@ -201,6 +202,8 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
       try write(after)
       try load()
     }
+    // In small steps: a signal ends one of them.
+    for _ in 0..<(Int(options["pause"] ?? "") ?? 0) { usleep(1000) }
     if isOn("lies", by: false) { outcomes.append(.init()) }
     if !batch.isDryRun, let trouble = options["trouble"] {
       outcomes = outcomes.map { _ in .init(code: .io, message: trouble) }

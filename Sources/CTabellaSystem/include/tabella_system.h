@@ -107,8 +107,8 @@ const char *_Nullable tabella_system_signal_name(int number);
 void tabella_system_end_cleanly(void);
 
 /* From now on the first of these signals does not end the program but has `stop` called, on a thread of
- * its own; a second one does. Releasing them ends it after all if one came; where none are held it does
- * nothing. */
+ * its own; a second one does. To be released once, at the program's end, which ends it after all if one
+ * came. */
 void tabella_system_hold_signals(void (*_Nullable stop)(void *_Nullable context),
                                  void *_Nullable context);
 void tabella_system_release_signals(void);

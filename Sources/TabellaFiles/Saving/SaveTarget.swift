@@ -73,8 +73,8 @@ final class SaveTarget {
     guard faccessat(folder, name, W_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, "cannot be written")
     }
-    // Also where it is rewritten: the old bytes are kept beside it meanwhile.
-    guard faccessat(folder, ".", W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
+    let needsFolder = !options.isInPlace || options.backupSuffix != nil
+    guard !needsFolder || faccessat(folder, ".", W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, "its folder cannot be written into")
     }
     if let suffix = options.backupSuffix { try checkBackup(suffix) }

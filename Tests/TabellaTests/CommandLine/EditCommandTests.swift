@@ -204,6 +204,57 @@ import Testing
     #expect(dry.status == 3 && !dry.errors.contains("may have been done"))
   }
 
+  /// A signal ended the program between an edit and its receipt.
+  @Test func aSignalWaitsForTheReceipt() throws {
+    for signal in ["TERM", "HUP", "INT"] {
+      try ledgers.reset()
+      let before = ledgers.receiptNames.count
+      // What runs tests may ignore signals, and a shell has what it starts behind itself ignore SIGINT.
+      let result = try ledgers.shell(
+        """
+        env --default-signal tabella set a.ledger 0 count=9 -o pause=1500 & child=$!
+        while kill -0 $child && ! grep -q 9 a.ledger; do sleep 0.05; done
+        kill -\(signal) $child; wait $child; echo $?
+        """)
+      #expect(Int(result.lines.last ?? "") ?? 0 > 128, "\(signal): \(result.text)")
+      #expect(result.errors.contains("done: change 1 row (count)"), "\(signal): \(result.errors)")
+      #expect(ledgers.receiptNames.count == before + 1)
+      #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
+    }
+    // Asked twice it ends at once.
+    let result = try ledgers.shell(
+      """
+      env --default-signal tabella set a.ledger 0 count=9 -o pause=60000 & child=$!
+      while kill -0 $child && ! grep -q 9 a.ledger; do sleep 0.05; done
+      kill $child; sleep 0.1; kill $child; wait $child; echo $?
+      """)
+    #expect(result.lines.last == "143" && result.errors.isEmpty, "\(result.text) \(result.errors)")
+  }
+
+  /// Rows are named as the commands take them.
+  @Test func rowsAreNamedForEdits() throws {
+    func names(_ arguments: String...) throws -> [String] {
+      try ledgers.tabella(["show", "a.ledger", "--with-row", "--format", "plain"] + arguments).lines
+        .map { String($0.prefix { $0 != "\t" }) }
+    }
+    #expect(try names() == ["0:0", "0:1", "0:2"])
+    #expect(try names("--rows", "1..") == ["0:1", "0:2"])
+    #expect(try names("-o", "volatile=true") == ["id:Ada", "id:Bob", "id:Cy"])
+    let filter = ["--filter", "count > 1"]
+    #expect(try names("--filter", "count > 1") == ["0:0"])
+    #expect(try ledgers.tabella(["delete", "a.ledger", "0:0", "--yes"] + filter).status == 0)
+    #expect(try ledgers.content() == "Ada\t1\nCy\t\\N\n")
+    let table = try ledgers.tabella("show", "a.ledger", "--with-row")
+    #expect(table.lines.first == "row  name  count" && table.lines.last == "0:1  Cy        ∅")
+    let narrow = try ledgers.tabella(
+      "show", "a.ledger", "--with-row", "--width", "9", "--vertical", "never")
+    #expect(narrow.lines.first == "row  name", "\(narrow.text)")
+    for wrong in [["--json"], ["--style", "collection"]] {
+      let result = try ledgers.tabella(["show", "a.ledger", "--with-row"] + wrong)
+      #expect(result.status == 2 && result.errors.contains("--with-row is not for"))
+    }
+  }
+
   /// What took such an edit back was thrown away with the lie.
   @Test func aLieKeepsItsReceipt() throws {
     let result = try ledgers.tabella("delete", "a.ledger", "0", "--yes", "-o", "lies=true")
@@ -247,6 +298,9 @@ import Testing
       return result.text
     }
     #expect(try dry("set", "a.ledger", "2", "count=5") == "set row 0:2: count null -> 5\n")
+    #expect(
+      try dry("set", "a.ledger", "0", "count=1")
+        == "set row 0:0: count 1 -> 1 (it is so already)\n")
     #expect(
       try dry("delete", "a.ledger", "0", "id:Bob")
         == "delete row 0:0: name \"Ada\", count 1\ndelete row 0:1 (id:Bob): name \"Bob\", count 2\n"

@@ -276,6 +276,93 @@ import Testing
       Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["a", "a.bak"])
   }
 
+  /// The file was saved before it was seen that the backup cannot have its name.
+  @Test func aBackupsNameThatIsTaken() throws {
+    var options = SaveOptions()
+    options.backupSuffix = Array(".bak".utf8)
+    try folder.write("a", "hello")
+    mkdir("\(folder.path)/a.bak", 0o755)
+    for isDryRun in [false, true] {
+      do {
+        _ = try save("a", options, isDryRun: isDryRun)
+        Issue.record("saved")
+      } catch let error as TableError {
+        #expect(error.code == .readOnly && error.message.contains("a.bak"), "\(error)")
+      }
+    }
+    #expect(try folder.read("a") == Array("hello".utf8))
+    options.backupSuffix = [UInt8](repeating: 97, count: 255)
+    try expectRefusal(.io, "cannot be made", "a", options)
+  }
+
+  /// A dry run said that all is well where the new bytes would not read as they should.
+  @Test func aDryRunReadsWhatWouldBeWritten() throws {
+    try folder.write("a", "hello")
+    var read: [UInt8] = []
+    #expect(throws: TableError.self) {
+      try save(
+        "a", isDryRun: true,
+        verify: { bytes throws(TableError) in
+          read = try bytes.bytes(at: 0, count: 99)
+          throw TableError(.constraint, "no")
+        })
+    }
+    #expect(read == Array("NEW ello".utf8))
+    #expect(try folder.read("a") == Array("hello".utf8))
+  }
+
+  /// The bytes that a table makes are the same read piece by piece, from anywhere, and written.
+  @Test func plannedBytesAreThoseWritten() throws {
+    for seed in 0..<500 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let old = (0..<Int.random(in: 0..<40, using: &generator)).map { _ in
+        UInt8.random(in: 97...122, using: &generator)
+      }
+      var (table, wanted) = (PieceTable(), [UInt8]())
+      for _ in 0..<Int.random(in: 0..<6, using: &generator) {
+        if Bool.random(using: &generator) {
+          let start = Int.random(in: 0...old.count, using: &generator)
+          let end = Int.random(in: start...old.count, using: &generator)
+          table.append(old: start..<end)
+          wanted += old[start..<end]
+        } else {
+          let new = [UInt8](repeating: 65, count: Int.random(in: 0..<5, using: &generator))
+          table.append(new: new)
+          wanted += new
+        }
+      }
+      let bytes = PieceBytes(table, of: MemoryBytes(old))
+      #expect(bytes.size == wanted.count)
+      for start in 0...wanted.count + 1 {
+        let count = Int.random(in: 0..<20, using: &generator)
+        #expect(
+          try bytes.bytes(at: start, count: count) == Array(wanted.dropFirst(start).prefix(count)))
+      }
+    }
+  }
+
+  /// Undo did not know a file again whose mode or times had changed, and should know no other that has
+  /// the same bytes.
+  @Test func receiptsKnowBytes() throws {
+    try folder.write("a", "hello world")
+    let receipt = try #require(try save("a").receipt)
+    func undoing(_ name: String) throws -> PieceTable {
+      let path = Array("\(folder.path)/\(name)".utf8)
+      return try FileSave(
+        path: path, OpenFile(path: path), SaveOptions(), cancel: CancelFlag()
+      ).undoing(receipt)
+    }
+    chmod("\(folder.path)/a", 0o600)
+    utimes("\(folder.path)/a", nil)
+    #expect(try undoing("a").size == 11)
+    symlink("a", "\(folder.path)/link")
+    #expect(try undoing("link").size == 11)
+    try folder.write("b", "NEW ello world")
+    #expect(throws: TableError.self) { try undoing("b") }
+    try folder.write("a", "NEW ello werld")
+    #expect(throws: TableError.self) { try undoing("a") }
+  }
+
   @Test func inPlaceKeepsTheFile() throws {
     setenv("XDG_STATE_HOME", "\(folder.path)/state", 1)
     var options = SaveOptions()

@@ -18,7 +18,7 @@ struct Ledgers {
     let options = [
       "volatile:boolean", "read-only:boolean", "moves:boolean", "undoes:boolean", "ids:boolean",
       "versions:boolean", "refuse:text", "code:integer", "remark:text", "lies:boolean",
-      "fails:integer", "trouble:text",
+      "fails:integer", "trouble:text", "pause:integer",
     ].map { option in
       let parts = option.split(separator: ":")
       return "{\"name\":\"\(parts[0])\",\"type\":\"\(parts[1])\"}"
