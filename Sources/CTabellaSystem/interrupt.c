@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -76,9 +77,9 @@ static void hold_back(int number) {
 }
 
 static void *wait_for_signal(void *ignored) {
-    char byte;
-    ssize_t got;
-    do got = read(hold.pipe[0], &byte, 1);
+    struct pollfd end = {.fd = hold.pipe[0], .events = POLLIN};
+    int got;
+    do got = poll(&end, 1, -1);
     while (got < 0 && errno == EINTR);
     if (got > 0 && hold.stop != NULL) hold.stop(hold.context);
     return ignored;
