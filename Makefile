@@ -39,6 +39,7 @@ formats: build    ## reads what tabella writes with jq, Python, a Markdown rende
 
 faults: build     ## kills, errors, full disks, power cuts, races: all of them, about half an hour
 	Tests/Faults/run --count full --seed $(SEED) $(if $(WRITE),--write)
+	Tests/Faults/pid-reuse --count 100
 
 examples: build   ## builds and runs the examples and compares their output
 	Examples/run

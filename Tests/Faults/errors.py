@@ -28,6 +28,12 @@ DONE_NONETHELESS = re.compile("was saved, but|was done|done, but|half written; t
 
 SAYS_NOTHING = re.compile("nothing was (done|changed)")
 
+
+def says_done(message):
+    """Whether an error says that the edit was done all the same."""
+    return bool(DONE_NONETHELESS.search(message)) and not SAYS_NOTHING.search(message)
+
+
 SYNC = {"fsync", "fdatasync", "syncfs", "sync_file_range"}
 
 
@@ -95,7 +101,7 @@ def error_sweep(settings, all_cases, full):
             if name in MEMORY and status in (-signal.SIGILL, -signal.SIGTRAP, -signal.SIGABRT, -signal.SIGSEGV):
                 return sweep.count(verdict, "ended by a signal for want of memory")
             return fail("status", "is none of the documented")
-        said = DONE_NONETHELESS.search(outcome.message) and not SAYS_NOTHING.search(outcome.message)
+        said = says_done(outcome.message)
         if status != 0 and verdict != "old" and not mute and not said:
             return fail("says nothing changed", f"the user's files are {verdict}")
         lines = [line for line in outcome.message.splitlines() if "warning: " not in line]

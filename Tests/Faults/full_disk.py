@@ -104,7 +104,7 @@ def judge(sweep, case, reference, outcome, root, label):
         sweep.fail("torn", label, f"{text}: {verdict}")
     elif outcome.status == 0 and verdict == "old":
         sweep.fail("false success", label, text)
-    elif outcome.status != 0 and verdict == "new" and not errors.DONE_NONETHELESS.search(outcome.message):
+    elif outcome.status != 0 and verdict == "new" and not errors.says_done(outcome.message):
         sweep.fail("says nothing changed", label, text)
     elif outcome.status not in (0, 1, 4):
         sweep.fail("status", label, text)

@@ -163,7 +163,7 @@ def race_sweep(settings, all_cases, full):
             return sweep.fail("hang", label, "did not end", arguments)
         if outcome.status not in (0, 1, 3, 4, 5):
             return sweep.fail("status", label, f"status {outcome.status}: {outcome.message}", arguments)
-        success = outcome.status == 0 or bool(errors.DONE_NONETHELESS.search(outcome.message))
+        success = outcome.status == 0 or errors.says_done(outcome.message)
         for end, (tree, of_success) in allowed.items():
             if have == tree and success == of_success:
                 if end == "theirs":
