@@ -140,7 +140,7 @@ extension Receipt.Place {
 
   /// Where a location is; `schemes` are those of its provider.
   ///
-  /// Throws ``TableError`` with `.io` if the working directory cannot be known.
+  /// Throws ``TableError`` with `.io` if it cannot be found out.
   init(_ location: [UInt8], schemes: [String]) throws(TableError) {
     let scheme = location.prefix { $0 != UInt8(ascii: ":") }
     let hasScheme =
@@ -154,7 +154,8 @@ extension Receipt.Place {
     }
     self.location = hasScheme ? location : absolute(location[...], in: folder)
     self.folder = hasScheme ? folder : nil
-    key = rest.isEmpty ? location : realPath(rest) ?? (hasScheme ? location : self.location)
+    key =
+      rest.isEmpty ? location : try realPath(rest) ?? (hasScheme ? location : self.location)
   }
 }
 
@@ -169,8 +170,14 @@ private func workingDirectory() -> [UInt8]? {
 }
 
 /// The path without links and dots; nil if nothing is there.
-private func realPath(_ path: ArraySlice<UInt8>) -> [UInt8]? {
-  guard let found = Array(path).withCString({ realpath($0, nil) }) else { return nil }
+private func realPath(_ path: ArraySlice<UInt8>) throws(TableError) -> [UInt8]? {
+  guard let found = Array(path).withCString({ realpath($0, nil) }) else {
+    // Under another key the receipt would not be found again.
+    guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else {
+      throw .system(errno, "its place cannot be found out")
+    }
+    return nil
+  }
   defer { free(found) }
   return UnsafeRawBufferPointer(start: found, count: strlen(found)).map { $0 }
 }
