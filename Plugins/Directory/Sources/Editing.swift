@@ -96,6 +96,7 @@ extension DirectorySource: TableEditing {
       if outcome.code == nil {
         note(edit, &outcome, plan, executor)
         for text in otherForms(edits[edit], edit, plan) { outcome.remark(text) }
+        if let text = departure(edits[edit], edit, plan) { outcome.remark(text) }
       }
       return outcome
     }
@@ -181,6 +182,17 @@ extension DirectorySource: TableEditing {
       guard let cell = cells[column.rawValue], cell != .text(text) else { return nil }
       return "the \(column) reads \(readable(text))"
     }
+  }
+
+  /// What to say of a name without a folder, which may be meant as a name in the same one.
+  private func departure(
+    _ edit: EditBatch.Edit, _ number: Int, _ plan: EditPlan
+  ) -> String? {
+    guard showsPaths, case .set(_, let cells) = edit, let entry = plan.requests.subjects[number],
+      case .text(let path)? = cells[DirectoryColumn.name.rawValue],
+      !path.contains(UInt8(ascii: "/")), plan.place(entry).folder != 0
+    else { return nil }
+    return "moved out of its folder: in a tree the name is a path"
   }
 
   /// The names on the way to a folder when some entries are elsewhere.

@@ -10,18 +10,8 @@ import Testing
 @Suite struct DirectoryEditingTests {
   let tree = EditedTree()
 
-  private func row(_ source: DirectorySource, _ name: [UInt8]) throws -> RowReference {
-    for section in 0..<(try source.numberOfSections(knowing: .max).value) {
-      for (row, cells) in try readAll(source, section: section).enumerated()
-      where cells[0] == .text(name) {
-        return .path(IndexPath(section: section, row: row))
-      }
-    }
-    throw MissingTool("a row named \(String(decoding: name, as: UTF8.self))")
-  }
-
   private func row(_ source: DirectorySource, _ name: String) throws -> RowReference {
-    try row(source, Array(name.utf8))
+    try tree.row(source, name)
   }
 
   private func set(
@@ -134,21 +124,28 @@ import Testing
     #expect(tree.snapshot() == before)
   }
 
-  /// In a tree a name is a path, of which only the end can be set.
-  @Test func pathsKeepTheirFolders() throws {
+  /// In a tree a name is a path: to set it renames, moves, or both.
+  @Test func pathsAreNames() throws {
     for name in ["one/", "two/"] { tree.make(Array(name.utf8)) }
     tree.make("one/a", "b")
     let source = try tree.open { $0.isRecursive = true }
-    for value in ["two/a", "a", "one/x/y", "/one/a"] {
+    for (value, folder) in [("one/x/y", "one/x/"), ("/one/a", "/one/"), ("three/a", "three/")] {
       expectRefusal(
-        .constraint, "only the last part", source,
+        .notFound, "no folder \(folder)", source,
+        [.set(try row(source, "one/a"), cells: [0: .text(value)])])
+      expectRefusal(
+        .notFound, "no folder \(folder)", source,
+        [.insert(at: IndexPath(section: 0, row: 0), cells: [0: .text(value)])])
+    }
+    for value in ["one/", "two/", ""] {
+      expectRefusal(
+        .constraint, "empty", source,
         [.set(try row(source, "one/a"), cells: [0: .text(value)])])
     }
     expectRefusal(
-      .constraint, "empty", source, [.set(try row(source, "one/a"), cells: [0: "one/"])])
+      .constraint, "named b already", source, [.set(try row(source, "one/a"), cells: [0: "b"])])
     expectRefusal(
-      .notFound, "no folder three/", source,
-      [.insert(at: IndexPath(section: 0, row: 0), cells: [0: "three/x"])])
+      .constraint, "into itself", source, [.set(try row(source, "one"), cells: [0: "one/o"])])
     let result = try source.commit(
       EditBatch([
         .set(try row(source, "one"), cells: [0: "uno"]),
@@ -162,6 +159,18 @@ import Testing
     let receipt = try #require(result.receipt)
     #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
     #expect(tree.exists("one/a") && !tree.exists("two/n"))
+
+    // Into an empty folder, which is no section, and back out of one.
+    let before = tree.snapshot()
+    let moved = try set(source, ["b": [0: "two/c"], "one/a": [0: "a"]])
+    #expect(moved.outcomes.map(\.code) == [nil, nil])
+    #expect(
+      moved.outcomes.map(\.message)
+        == [nil, "moved out of its folder: in a tree the name is a path"])
+    #expect(tree.snapshot()["two/c"] == before["b"] && tree.snapshot()["a"] == before["one/a"])
+    #expect(try moved.outcomes.map { try source.indexPath(forID: $0.id!).row } == [3, 0])
+    #expect(try source.undo(#require(moved.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.snapshot() == before)
   }
 
   // Modes and times
