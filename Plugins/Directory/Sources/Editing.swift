@@ -60,7 +60,7 @@ extension DirectorySource: TableEditing {
     /// What the step after them failed with.
     var failure: TableError?
     /// Remarks on steps.
-    var remarks: [Int: Remark] = [:]
+    var remarks: [Int: [Remark]] = [:]
     /// The folders that may not be durable.
     var unsynced: [Int: Failure] = [:]
 
@@ -113,10 +113,11 @@ extension DirectorySource: TableEditing {
   ) -> EditResult.Outcome {
     let done = indices.filter { $0 < progress.done }
     let said = done.map { plan.steps[$0].result }.joined(separator: ", ")
+    let remarks = done.flatMap { progress.remarks[$0] ?? [] }
     if done.count < indices.count {
       let own = indices.contains(progress.done) ? progress.failure : nil
       let reasons =
-        done.compactMap { progress.remarks[$0]?.text } + [
+        remarks.map(\.text) + [
           own?.message ?? "not done, since an edit before it failed"
         ]
       let reason = reasons.joined(separator: "; ")
@@ -129,10 +130,9 @@ extension DirectorySource: TableEditing {
       guard let failure = folders.lazy.compactMap({ progress.unsynced[$0] }).first else {
         continue
       }
-      return .init(
-        code: .io, message: "\(said), but \(Remark.notDurable(failure).text)")
+      return .init(remarks + [.notDurable(failure)], said)
     }
-    return .init(done.compactMap { progress.remarks[$0] }, said)
+    return .init(remarks, said)
   }
 
   /// Notes the id that the row of an edit has afterwards, or why there is none.

@@ -70,10 +70,9 @@ extension DirectorySource: TableUndoing {
       let message = "\(progress.done) of \(count) changes were taken back: \(failure.message)"
       return .init(code: failure.code, message: message)
     }
-    if let failure = progress.unsynced.values.first {
-      return .init([.notDurable(failure)], "taken back")
-    }
-    return .init(progress.remarks.sorted { $0.key < $1.key }.map(\.value), "taken back")
+    var remarks = progress.remarks.sorted { $0.key < $1.key }.flatMap(\.value)
+    if let failure = progress.unsynced.values.first { remarks.append(.notDurable(failure)) }
+    return .init(remarks, "taken back")
   }
 }
 

@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Foundation
 import Tabella
+import TabellaBridge
 import TabellaSDK
 import Testing
 
@@ -225,6 +226,79 @@ import Testing
       #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
       #expect(tree.snapshot() == before)
     }
+  }
+
+  /// Whether the file system of temporary folders has no times as old as these tests want to set.
+  private static let clampsTimes: Bool = {
+    guard let folder = try? TemporaryFolder() else { return false }
+    let times = [timespec(tv_sec: 0, tv_nsec: 0), timespec(tv_sec: -8_520_336_000, tv_nsec: 0)]
+    var status = stat()
+    return utimensat(AT_FDCWD, folder.path, times, 0) == 0 && lstat(folder.path, &status) == 0
+      && status.st_mtim.tv_sec != -8_520_336_000
+  }()
+
+  /// The host took it for a lie that a time does not read as it was set, where a file system knows no such
+  /// times; and what the receipt held was not what is there.
+  @Test(.enabled(if: clampsTimes, "the temporary folder must be on a file system like ext4"))
+  func timesThatTheFileSystemKeepsOtherwise() throws {
+    tree.make([UInt8]("d/".utf8))
+    tree.make("a")
+    let own = try tree.open()
+    let source = try importSource(exportSource(own), provider: "directory")
+    let editing = try #require(source.editing)
+    let (a, d) = (try row(own, "a"), try row(own, "d"))
+    func kept(_ name: String) throws -> Timestamp {
+      let moment = try #require(tree.snapshot()[name]?.modified)
+      return try #require(Timestamp(seconds: Int64(moment[0]), nanoseconds: Int64(moment[1])))
+    }
+    var isSaid: Set<Bool> = []
+    for nanoseconds in [.min, -8_520_336_000_000_000_005, 1_500_000_000, .max] as [Int64] {
+      let before = tree.snapshot()
+      let date = Timestamp(nanoseconds: nanoseconds)
+      let edits = [a, d].map { EditBatch.Edit.set($0, cells: [3: .date(date)]) }
+      #expect(
+        try editing.commit(EditBatch(edits, isDryRun: true)).outcomes.map(\.code) == [nil, nil])
+      let result = try editing.commit(EditBatch(edits))
+      for (name, outcome) in zip(["a", "d"], result.outcomes) {
+        let kept = try kept(name)
+        isSaid.insert(kept == date)
+        #expect(outcome.code == nil)
+        #expect(outcome.message == (kept == date ? nil : "the file system keeps \(kept)"))
+      }
+      #expect(try readAll(source).map { $0[3] } == [.date(kept("a")), .date(kept("d"))])
+      let after = tree.snapshot()
+      let undoing = try #require(source.undoing)
+      let undone = try undoing.undo(#require(result.receipt), isDryRun: false)
+      #expect(undone.outcomes[0].code == nil && tree.snapshot() == before)
+      let again = try undoing.undo(#require(undone.receipt), isDryRun: false)
+      #expect(again.outcomes[0].code == nil && tree.snapshot() == after)
+
+      let inserted = try editing.commit(
+        EditBatch([
+          .insert(at: IndexPath(section: 0, row: 0), cells: [0: "new", 3: .date(date), 4: "600"])
+        ]))
+      let time = try kept("new")
+      #expect(
+        inserted.outcomes[0].message == (time == date ? nil : "the file system keeps \(time)"))
+      #expect(
+        try undoing.undo(#require(inserted.receipt), isDryRun: false).outcomes[0].code == nil)
+      #expect(!tree.exists("new"))
+    }
+    #expect(isSaid == [true, false])
+  }
+
+  /// The time of a folder was not set if it was the one that the folder had before the batch, though the
+  /// batch changed it.
+  @Test func timesOfFoldersStayAsAskedFor() throws {
+    tree.make([UInt8]("d/".utf8))
+    tree.make("d/a")
+    let source = try tree.open { $0.isRecursive = true }
+    let time = try readAll(source)[0][3]
+    let result = try set(source, ["d": [3: time], "d/a": [0: "d/b"]])
+    #expect(result.outcomes.map(\.code) == [nil, nil])
+    #expect(try readAll(source)[0][3] == time)
+    #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.exists("d/a"))
   }
 
   // Insertions
