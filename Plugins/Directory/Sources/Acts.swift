@@ -313,10 +313,13 @@ final class Executor {
         .notSupported,
         "\(folders.text(relocation.from)): this file system cannot rename without replacing")
     default:
+      let number = failure.failure.number
       let isRenaming = relocation.from.folder == relocation.to.folder
-      return error(
-        relocation.from, failure.failure.number,
-        isRenaming ? "cannot be renamed to \(name)" : "cannot be moved")
+      let what = isRenaming ? "cannot be renamed to \(name)" : "cannot be moved"
+      guard (try? verify(relocation.from, relocation.identity)) != nil else {
+        return error(relocation.from, number, what)
+      }
+      return refusal(relocation.from, in: relocation.to.folder, number, what)
     }
   }
 

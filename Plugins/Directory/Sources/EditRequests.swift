@@ -169,7 +169,8 @@ struct EditRequests {
     }
     guard let name else {
       throw TableError(
-        .constraint, "a new entry needs a name", column: DirectoryColumn.name.rawValue)
+        .constraint,
+        "a new entry needs a name: say name=NAME (and kind=directory for a folder)")
     }
     try EditRequests.check(creation, hasTarget: hasTarget)
     let place = try source.place(ofNew: name, inSection: target.section)

@@ -308,7 +308,7 @@ import Testing
     let source = try tree.open()
     let place = IndexPath(section: 0, row: 0)
     for (cells, code, part) in [
-      ([1: "file"], .constraint, "needs a name"), ([0: "taken"], .constraint, "already"),
+      ([1: "file"], .constraint, "say name=NAME"), ([0: "taken"], .constraint, "already"),
       ([0: "a/b"], .constraint, "slash"), ([0: "x", 1: "fifo"], .constraint, "file, directory"),
       ([0: "x", 1: "link"], .constraint, "target must be"),
       ([0: "x", 8: "y"], .constraint, "target must be"),
@@ -606,10 +606,106 @@ import Testing
 
   // Permissions and failures
 
+  /// Where nothing can be made that was a conflict, and a dry run did not know it.
+  @Test(arguments: ["/proc", "/sys"])
+  func whereOnlyTheKernelMakesNames(_ path: String) throws {
+    let source = try tree.open(path)
+    let rows = try readAll(source)
+    let folder = try #require(rows.firstIndex { $0[1] == "directory" })
+    var edits: [EditBatch.Edit] = ["file", "directory", "link"].map { kind in
+      .insert(
+        at: IndexPath(section: 0, row: 0),
+        cells: [0: "tabella", 1: .text(kind), 8: kind == "link" ? "x" : nil])
+    }
+    edits += [
+      .set(.path(IndexPath(section: 0, row: folder)), cells: [0: "tabella"]),
+      .delete(.path(IndexPath(section: 0, row: folder))),
+    ]
+    for edit in edits {
+      expectRefusal(
+        .readOnly, "the folder cannot be changed: only the kernel makes", source, [edit])
+    }
+    let result = try run(
+      buildFolder + "/tabella", ["insert", path, "end", "name=tabella"],
+      environment: ["XDG_STATE_HOME": tree.folder.path, "SWIFT_BACKTRACE": "enable=no"])
+    #expect(result.status == 4 && result.errors.split(separator: "\n").count == 1)
+
+    // As said of another file system that does the same.
+    let folders = OpenFolders()
+    try folders.add(0, open(path, O_RDONLY | O_DIRECTORY), path: [])
+    let executor = Executor(folders, TrashCans(source.settings.trash, makes: false), CancelFlag())
+    let place = Place(folder: 0, name: Array("tabella".utf8))
+    guard case .text(let name) = rows[folder][0] else { return }
+    let from = Place(folder: 0, name: name)
+    let identity = Identity(try #require(try folders.status(from)))
+    let acts: [Step.Act] = [
+      .create(place, Creation()), .create(place, Creation(kind: .directory)),
+      .relocate([Relocation(from: from, to: place, identity: identity, edits: [0])]),
+    ]
+    for act in acts {
+      let error = #expect(throws: TableError.self) { try executor.perform(act) }
+      let codes: [TableError.Code] =
+        path == "/proc" ? [.readOnly] : [.readOnly, .denied, .notSupported]
+      #expect(error.map { codes.contains($0.code) } == true, "\(error!)")
+    }
+    // A folder that is gone is a conflict all the same.
+    tree.make([UInt8]("gone/".utf8))
+    try folders.add(
+      1, open(tree.path("gone"), O_RDONLY | O_DIRECTORY), path: Array("gone/".utf8))
+    #expect(rmdir(tree.path("gone")) == 0)
+    let error = #expect(throws: TableError.self) {
+      try executor.perform(.create(Place(folder: 1, name: [97]), Creation()))
+    }
+    #expect(error?.code == .conflict)
+  }
+
+  /// What can only be read is said by a dry run too; also of what was done before it was so.
+  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  func readOnlyFileSystems() throws {
+    tree.make([UInt8]("disk/".utf8))
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    tree.make("disk/a", "disk/b", "disk/d", "disk/e")
+    let source = try tree.open(mount.path)
+    let date = Cell.date(Timestamp(nanoseconds: 9))
+    let receipts = try [("b", [0: "c"]), ("d", [3: date]), ("e", [4: "600"])].map { name, cells in
+      try #require(try source.commit(EditBatch([.set(row(source, name), cells: cells)])).receipt)
+    }
+    for isReadOnly in [true, false] {
+      try mount.remount(readOnly: isReadOnly)
+      if !isReadOnly { break }
+      let a = try row(source, "a")
+      for edit in [
+        .insert(at: IndexPath(section: 0, row: 0), cells: [0: "x"]), .delete(a),
+        .set(a, cells: [0: "x"]), .set(a, cells: [3: date]), .set(a, cells: [4: "600"]),
+      ] as [EditBatch.Edit] {
+        expectRefusal(.readOnly, "Read-only file system", source, [edit])
+      }
+      let forGood = try tree.open(mount.path) { $0.deletesForGood = true }
+      expectRefusal(.readOnly, "Read-only file system", forGood, [.delete(a)])
+      for receipt in receipts {
+        for isDryRun in [true, false] {
+          let error = #expect(throws: TableError.self) {
+            try source.undo(receipt, isDryRun: isDryRun)
+          }
+          #expect(error?.code == .readOnly, "\(error!)")
+        }
+      }
+    }
+    for receipt in receipts.reversed() {
+      #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    }
+  }
+
   /// Root may do nearly all, so somebody else tries.
   @Test func permissionsAreSaid() async throws {
-    for name in ["closed/", "closed/sub/"] { tree.make(Array(name.utf8)) }
-    tree.make("closed/a", "mine")
+    for name in ["closed/", "closed/sub/", "open/", "shut/"] { tree.make(Array(name.utf8)) }
+    tree.make("closed/a", "mine", "shut/own")
+    // What the other owns: a folder that may not be written, and a file in it.
+    if geteuid() == 0 {
+      for name in ["shut", "shut/own"] { #expect(chown(tree.path(name), 65534, 65534) == 0) }
+    }
+    #expect(chmod(tree.path("shut"), 0o555) == 0 && chmod(tree.path("open"), 0o777) == 0)
     #expect(chmod(tree.folder.path, 0o777) == 0 && chmod(tree.root, 0o777) == 0)
     #expect(chmod(tree.path("closed"), 0o555) == 0)
     setenv("TABELLA_TEST_CLOSED", tree.root, 1)
@@ -621,11 +717,15 @@ import Testing
       var settings = DirectorySettings(trash: Trash(home: nil, data: nil))
       settings.isRecursive = true
       let source = try DirectorySource(path: Array(root.utf8), settings)
-      let names = ["closed", "closed/a", "closed/sub", "mine"]
+      let names = ["closed", "closed/a", "closed/sub", "mine", "open", "shut", "shut/own"]
       #expect(try readAll(source).map { $0[0] } == names.map { .text($0) })
       func expectDenied(_ edit: EditBatch.Edit, _ part: String) {
-        let error = #expect(throws: TableError.self) { try source.commit(EditBatch([edit])) }
-        #expect(error?.code == .denied && error?.message.contains(part) == true, "\(error!)")
+        for isDryRun in [true, false] {
+          let error = #expect(throws: TableError.self) {
+            try source.commit(EditBatch([edit], isDryRun: isDryRun))
+          }
+          #expect(error?.code == .denied && error?.message.contains(part) == true, "\(error!)")
+        }
       }
       let inClosed = RowReference.path(IndexPath(section: 0, row: 1))
       expectDenied(.set(inClosed, cells: [0: "closed/b"]), "closed/ cannot be changed")
@@ -638,9 +738,21 @@ import Testing
         expectDenied(.set(mine, cells: [4: "600"]), "another user's")
         expectDenied(.set(mine, cells: [3: .date(Timestamp(nanoseconds: 1))]), "another user's")
       }
+      // A folder's own rights count where it would leave the one that it is in.
+      let shut = RowReference.path(IndexPath(section: 0, row: 5))
+      expectDenied(.set(shut, cells: [0: "open/shut"]), "since it may not be written")
+      expectDenied(.delete(shut), "since it may not be written")
       #expect(FileTree(Array(root.utf8)) == before)
+
+      // Modes and times are set in a folder that may not be written, and taken back there.
+      let own = RowReference.path(IndexPath(section: 0, row: 6))
+      let set = try source.commit(
+        EditBatch([.set(own, cells: [3: .date(Timestamp(nanoseconds: 9)), 4: "rw-------"])]))
+      #expect(set.outcomes[0].code == nil && FileTree(Array(root.utf8)) != before)
+      let undone = try source.undo(#require(set.receipt), isDryRun: false)
+      #expect(undone.outcomes[0].code == nil && FileTree(Array(root.utf8)) == before)
     }
-    #expect(chmod(tree.path("closed"), 0o755) == 0)
+    for name in ["closed", "shut"] { #expect(chmod(tree.path(name), 0o755) == 0) }
   }
 
   private static let canMakeImmutable: Bool = {
