@@ -5,9 +5,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <malloc.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 void *tabella_system_load(const char *path) {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -53,4 +55,10 @@ int tabella_system_open_directory(int directory, const char *name, int follow) {
   int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   int descriptor = openat(directory, name, follow ? flags : flags | O_NOFOLLOW);
   return descriptor < 0 ? -errno : descriptor;
+}
+
+bool tabella_system_is_of_kernel(int directory) {
+  struct statfs system;
+  if (fstatfs(directory, &system) < 0) return false;
+  return system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC;
 }

@@ -66,6 +66,12 @@ struct Remark: Hashable {
   /// Trouble that came when all was done.
   init(_ error: TableError) { self.init(error.message, error.code) }
 
+  /// The file system has another time than it was given: it rounds, or knows no times so far away.
+  static func keeps(_ moment: Moment) -> Remark {
+    let time = Timestamp(seconds: moment.seconds, nanoseconds: Int64(moment.nanoseconds))
+    return Remark("the file system keeps \(time.map { "\($0)" } ?? "another time")")
+  }
+
   static func notDurable(_ failure: Failure) -> Remark {
     Remark("it may not outlast a power cut: \(failure.reason)", .io)
   }
@@ -97,25 +103,25 @@ final class Executor {
     self.cancel = cancel
   }
 
-  /// Does an act; returns a remark, if there is one. Where it throws, nothing was done, or the message
+  /// Does an act; returns what there is to say of it. Where it throws, nothing was done, or the message
   /// says what.
-  func perform(_ act: Step.Act) throws(TableError) -> Remark? {
-    if cancel.isSet { throw TableError(.cancelled, "cancelled") }
+  func perform(_ act: Step.Act) throws(TableError) -> [Remark] {
+    try cancel.check()
+    var remarks: [Remark?] = []
     switch act {
-    case .trash(let place, let identity): return try trash(place, identity)
+    case .trash(let place, let identity): remarks = [try trash(place, identity)]
     case .remove(let place, let identity): try remove(place, identity)
     case .relocate(let relocations):
       if relocations[0].isAcross { return try copy(relocations[0]) }
       try relocate(relocations)
     case .create(let place, let creation): return try create(place, creation)
     case .setMode(let place, let identity, let mode):
-      return try setMode(place, identity, mode) ?? sync(place, identity)
+      remarks = [try setMode(place, identity, mode), sync(place, identity)]
     case .setModified(let place, let identity, let moment):
-      let remark = try setModified(place, identity, moment)
-      return sync(place, identity) ?? remark
+      remarks = [try setModified(place, identity, moment), sync(place, identity)]
     case .restore(let trashed, let place): try restore(trashed, place)
     }
-    return nil
+    return remarks.compactMap { $0 }
   }
 
   /// Makes all durable; returns the folders for which that failed, and why.
@@ -146,6 +152,18 @@ final class Executor {
     case ECANCELED: TableError(.cancelled, "\(folders.text(place)) \(what)")
     default: .system(number, "\(folders.text(place)) \(what)")
     }
+  }
+
+  /// Why a name could not be made in a folder.
+  private func refusal(
+    _ place: Place, in folder: Int, _ number: Int32, _ what: String
+  ) -> TableError {
+    // Where no names can be made some file systems say what they say of a folder that is gone.
+    guard number == ENOENT, let status = try? tabella_status(folders[folder].descriptor),
+      status.links > 0
+    else { return error(place, number, what) }
+    return TableError(
+      .readOnly, "\(folders.text(place)) \(what): the file system takes no new names there")
   }
 
   private func verify(_ place: Place, _ identity: Identity) throws(TableError) {
@@ -295,10 +313,13 @@ final class Executor {
         .notSupported,
         "\(folders.text(relocation.from)): this file system cannot rename without replacing")
     default:
+      let number = failure.failure.number
       let isRenaming = relocation.from.folder == relocation.to.folder
-      return error(
-        relocation.from, failure.failure.number,
-        isRenaming ? "cannot be renamed to \(name)" : "cannot be moved")
+      let what = isRenaming ? "cannot be renamed to \(name)" : "cannot be moved"
+      guard (try? verify(relocation.from, relocation.identity)) != nil else {
+        return error(relocation.from, number, what)
+      }
+      return refusal(relocation.from, in: relocation.to.folder, number, what)
     }
   }
 
@@ -309,40 +330,27 @@ final class Executor {
     )
   }
 
-  private func copy(_ relocation: Relocation) throws(TableError) -> Remark? {
-    try verify(relocation.from, relocation.identity)
-    do throws(CopyAcross.Trouble) {
-      let (status, remark) = try CopyAcross(folders: folders, cancel: cancel).move(
+  private func copy(_ relocation: Relocation) throws(TableError) -> [Remark] {
+    do throws(TableError) {
+      let (status, remarks) = try CopyAcross(folders: folders, cancel: cancel).move(
         relocation.from, relocation.identity, to: relocation.to)
       copies[relocation.to] = Identity(status)
       records.append(
         .relocated(
           from: relocation.from, to: relocation.to, inode: status.inode,
           kind: relocation.identity.kind, isAcross: true))
-      return remark.map { Remark($0) }
+      return remarks
     } catch {
-      throw self.error(relocation.from, error.number, error.what)
+      throw TableError(error.code, "\(folders.text(relocation.from)): \(error.message)")
     }
   }
 
   // Creating
 
-  private func create(_ place: Place, _ creation: Creation) throws(TableError) -> Remark? {
+  private func create(_ place: Place, _ creation: Creation) throws(TableError) -> [Remark] {
     let folder = folders[place.folder].descriptor
-    let result: Int32 = place.name.withCString { name in
-      switch creation.kind {
-      case .directory: return mkdirat(folder, name, creation.mode == nil ? 0o777 : 0o700)
-      case .link: return creation.target.withCString { symlinkat($0, folder, name) }
-      default:
-        let file = openat(
-          folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-          creation.mode == nil ? 0o666 : 0o600)
-        if file < 0 { return -1 }
-        close(file)
-        return 0
-      }
-    }
-    if result != 0 { throw error(place, errno, "cannot be created") }
+    let number = make(place.name, creation, in: folder)
+    if number != 0 { throw refusal(place, in: place.folder, number, "cannot be created") }
     folders.note(changed: place.folder)
     let mark = records.count
     var made: Identity?
@@ -364,11 +372,30 @@ final class Executor {
           place, inode: status.inode, kind: creation.kind, size: status.size,
           modified: status.moment))
       created[place] = identity
-      return remarks.lazy.compactMap { $0 }.first
+      return remarks.compactMap { $0 }
     } catch {
       records.removeSubrange(mark...)
-      guard let made, (try? remove(place, made)) != nil else { return Remark(error) }
+      guard let made, (try? remove(place, made)) != nil else { return [Remark(error)] }
       throw error
+    }
+  }
+
+  /// Makes an entry; returns the number of what went wrong, or 0.
+  private func make(_ name: [UInt8], _ creation: Creation, in folder: Int32) -> Int32 {
+    name.withCString { name in
+      switch creation.kind {
+      case .directory:
+        return mkdirat(folder, name, creation.mode == nil ? 0o777 : 0o700) == 0 ? 0 : errno
+      case .link:
+        return creation.target.withCString { symlinkat($0, folder, name) == 0 ? 0 : errno }
+      default:
+        let file = openat(
+          folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+          creation.mode == nil ? 0o666 : 0o600)
+        if file < 0 { return errno }
+        close(file)
+        return 0
+      }
     }
   }
 
@@ -418,19 +445,21 @@ final class Executor {
     _ place: Place, _ identity: Identity, _ moment: Moment
   ) throws(TableError) -> Remark? {
     var old = moment
-    var new = moment
+    var new: Moment?
     try withEntry(place, identity, "cannot get another time") { entry, status in
       old = status.moment
       let result = tabella_system_set_modified(entry, moment.seconds, moment.nanoseconds)
       if result < 0 { return -result }
       // File systems keep more or less of it.
-      new = (try? tabella_status(entry))?.moment ?? moment
+      new = (try? tabella_status(entry))?.moment
       return 0
     }
     records.append(
       .modified(
-        place, inode: (copies[place] ?? identity).inode, kind: identity.kind, old: old, new: new))
-    return new == moment ? nil : Remark("the file system keeps another time than was set")
+        place, inode: (copies[place] ?? identity).inode, kind: identity.kind, old: old,
+        new: new ?? moment))
+    guard let new else { return Remark("the time that it has now cannot be read", .io) }
+    return new == moment ? nil : .keeps(new)
   }
 
   /// Makes durable what was set; says so if that fails.

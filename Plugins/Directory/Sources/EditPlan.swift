@@ -33,12 +33,12 @@ struct EditPlan {
     let deletions = try planDeletions()
     let relocations = try planRelocations()
     let creations = try planCreations()
-    let settings = try planSettings()
     steps = deletions
     for group in inOrder(relocations) {
       steps.append(Step(act: .relocate(group), edits: group.flatMap(\.edits)))
     }
-    steps += creations + settings
+    steps += creations
+    steps += try planSettings()
     // Last, since a trash may be made for it.
     if !source.settings.deletesForGood { try checkTrash(deletions) }
   }
@@ -130,6 +130,10 @@ struct EditPlan {
       try checkDeletable(entry, all)
       freed.insert(place)
       let identity = Identity(status(entry))
+      if !isForGood {
+        try folders.checkMovable(
+          place, identity, "cannot be put in the trash, since it may not be written")
+      }
       let act = isForGood ? Step.Act.remove(place, identity) : .trash(place, identity)
       steps.append((depth(place), Step(act: act, edits: [edit])))
     }
@@ -239,6 +243,11 @@ struct EditPlan {
         from: from, to: to, identity: Identity(status),
         edits: Set([change.name?.edit, change.folder?.edit].compactMap { $0 }).sorted())
       relocation.isAcross = try isAcross(relocation)
+      if to.folder != from.folder {
+        try folders.checkMovable(
+          from, relocation.identity,
+          "cannot be moved to another folder, since it may not be written")
+      }
       if to.folder != from.folder, relocation.identity.kind == .directory {
         movedFolders.insert(entry)
       }
@@ -266,6 +275,9 @@ struct EditPlan {
       throw TableError(
         .constraint,
         "\(text) cannot be moved to another file system: only files and links are copied")
+    }
+    if relocation.identity.kind == .file {
+      try folders.checkAccess(relocation.from, R_OK, "cannot be read, so not be copied")
     }
     return true
   }
@@ -328,6 +340,8 @@ struct EditPlan {
 
   private func planSettings() throws(TableError) -> [Step] {
     var steps: [(depth: Int, step: Step)] = []
+    // The folders whose time does not stay as it is.
+    let busy = Set(self.steps.flatMap(\.folders).compactMap { listing.folders[$0].entry })
     for entry in requests.entries {
       guard let change = requests.changes[entry] else { continue }
       let status = status(entry)
@@ -339,12 +353,14 @@ struct EditPlan {
             .constraint, "\(source.text(entry)) is a link, which has no mode of its own",
             column: DirectoryColumn.mode.rawValue)
         }
-        try checkOwner(entry, "mode")
+        try checkSettable(entry, "mode")
         let step = Step(act: .setMode(place, identity, mode.value), edits: [mode.edit])
         steps.append((depth(place), step))
       }
-      if let modified = change.modified, modified.value != status.moment {
-        try checkOwner(entry, "time")
+      if let modified = change.modified,
+        modified.value != status.moment || busy.contains(entry)
+      {
+        try checkSettable(entry, "time")
         let step = Step(
           act: .setModified(place, identity, modified.value), edits: [modified.edit])
         steps.append((depth(place), step))
@@ -356,7 +372,8 @@ struct EditPlan {
     }.map(\.element.step)
   }
 
-  private func checkOwner(_ entry: Int, _ what: String) throws(TableError) {
+  private func checkSettable(_ entry: Int, _ what: String) throws(TableError) {
+    try folders.checkSettable(place(entry))
     guard geteuid() != 0, geteuid() != status(entry).owner else { return }
     throw TableError(
       .denied, "the \(what) of \(source.text(entry)) cannot be set: it is another user's")

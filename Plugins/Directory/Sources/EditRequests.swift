@@ -89,8 +89,11 @@ struct EditRequests {
   ) throws(TableError) {
     switch try column(number) {
     case .name:
-      let path = try text(cell, .name)
-      change.name = Wish(value: try source.lastPart(of: path, renaming: entry), edit: edit)
+      let place = try source.place(of: try text(cell, .name), renaming: entry)
+      change.name = Wish(value: place.name, edit: edit)
+      if place.folder != source.listing.folder(of: entry) {
+        change.folder = Wish(value: place.folder, edit: edit)
+      }
     case .mode: change.mode = Wish(value: try mode(cell), edit: edit)
     case .modified: change.modified = Wish(value: try moment(cell), edit: edit)
     case let column: throw readOnly(column)
@@ -166,7 +169,8 @@ struct EditRequests {
     }
     guard let name else {
       throw TableError(
-        .constraint, "a new entry needs a name", column: DirectoryColumn.name.rawValue)
+        .constraint,
+        "a new entry needs a name: say name=NAME (and kind=directory for a folder)")
     }
     try EditRequests.check(creation, hasTarget: hasTarget)
     let place = try source.place(ofNew: name, inSection: target.section)
@@ -193,7 +197,8 @@ struct EditRequests {
     guard source.hasSections else {
       throw TableError(
         .notSupported,
-        "rows stand in the order of their names; with -o sections=folder they move between folders")
+        "rows stand in the order of their names; set the name to another path (-o recursive=true), or move rows between sections (-o sections=folder), to move files between folders"
+      )
     }
     let source = source
     try change(row) { change, entry throws(TableError) in
@@ -230,47 +235,45 @@ extension DirectorySource {
   /// An entry's path for people.
   func text(_ entry: Int) -> String { readable(listing.path(of: entry)) }
 
-  /// The name that a value of an entry's first cell gives it.
-  fileprivate func lastPart(
+  /// Where a value of an entry's first cell puts it: in its folder or, in a tree, in that of the path.
+  fileprivate func place(
     of value: [UInt8], renaming entry: Int
-  ) throws(TableError) -> [UInt8] {
-    var name = value[...]
-    if showsPaths {
-      let folder = listing.path(ofFolder: listing.folder(of: entry))
-      name = value.dropFirst(folder.count)
-      guard value.starts(with: folder), !name.contains(UInt8(ascii: "/")) else {
-        throw TableError(
-          .constraint,
-          "\(text(entry)): only the last part of a path can be set; with -o sections=folder a row moves to another folder",
-          column: DirectoryColumn.name.rawValue)
-      }
-    }
-    try EntryName.check(Array(name))
-    return Array(name)
+  ) throws(TableError) -> Place {
+    let folder = listing.folder(of: entry)
+    let path = showsPaths ? listing.path(ofFolder: folder) : []
+    let name = value.dropFirst(path.count)
+    // Nearly always it stays in its folder, which then need not be looked for.
+    let stays = !showsPaths || (value.starts(with: path) && !name.contains(UInt8(ascii: "/")))
+    return try stays ? place(Array(name), in: folder) : place(ofPath: value)
   }
 
   /// Where a new entry goes: in the folder of its section or, in a tree, of its path.
   fileprivate func place(
     ofNew value: [UInt8], inSection section: Int
   ) throws(TableError) -> Place {
-    var folder = 0
-    var name = value[...]
     if hasSections {
       // An empty root is no section yet.
-      if section != 0 || !traversal.folders.isEmpty { folder = try self.folder(ofSection: section) }
-    } else if section != 0 {
-      throw .noSection(section)
-    } else if showsPaths, let slash = value.lastIndex(of: UInt8(ascii: "/")) {
-      let path = Array(value[...slash])
-      guard let found = try folderNumber(path) else {
-        throw TableError(
-          .notFound, "there is no folder \(readable(path))", column: DirectoryColumn.name.rawValue)
-      }
-      folder = found
-      name = value[(slash + 1)...]
+      let isFirst = section == 0 && traversal.folders.isEmpty
+      return try place(value, in: isFirst ? 0 : folder(ofSection: section))
     }
-    try EntryName.check(Array(name))
-    return Place(folder: folder, name: Array(name))
+    guard section == 0 else { throw .noSection(section) }
+    return try showsPaths ? place(ofPath: value) : place(value, in: 0)
+  }
+
+  private func place(ofPath path: [UInt8]) throws(TableError) -> Place {
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return try place(path, in: 0) }
+    let folder = Array(path[...slash])
+    guard let number = try folderNumber(folder) else {
+      throw TableError(
+        .notFound, "there is no folder \(readable(folder))",
+        column: DirectoryColumn.name.rawValue)
+    }
+    return try place(Array(path[(slash + 1)...]), in: number)
+  }
+
+  private func place(_ name: [UInt8], in folder: Int) throws(TableError) -> Place {
+    try EntryName.check(name)
+    return Place(folder: folder, name: name)
   }
 
   private func folderNumber(_ path: [UInt8]) throws(TableError) -> Int? {

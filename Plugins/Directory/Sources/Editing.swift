@@ -60,7 +60,7 @@ extension DirectorySource: TableEditing {
     /// What the step after them failed with.
     var failure: TableError?
     /// Remarks on steps.
-    var remarks: [Int: Remark] = [:]
+    var remarks: [Int: [Remark]] = [:]
     /// The folders that may not be durable.
     var unsynced: [Int: Failure] = [:]
 
@@ -96,6 +96,7 @@ extension DirectorySource: TableEditing {
       if outcome.code == nil {
         note(edit, &outcome, plan, executor)
         for text in otherForms(edits[edit], edit, plan) { outcome.remark(text) }
+        if let text = departure(edits[edit], edit, plan) { outcome.remark(text) }
       }
       return outcome
     }
@@ -112,10 +113,11 @@ extension DirectorySource: TableEditing {
   ) -> EditResult.Outcome {
     let done = indices.filter { $0 < progress.done }
     let said = done.map { plan.steps[$0].result }.joined(separator: ", ")
+    let remarks = done.flatMap { progress.remarks[$0] ?? [] }
     if done.count < indices.count {
       let own = indices.contains(progress.done) ? progress.failure : nil
       let reasons =
-        done.compactMap { progress.remarks[$0]?.text } + [
+        remarks.map(\.text) + [
           own?.message ?? "not done, since an edit before it failed"
         ]
       let reason = reasons.joined(separator: "; ")
@@ -128,10 +130,9 @@ extension DirectorySource: TableEditing {
       guard let failure = folders.lazy.compactMap({ progress.unsynced[$0] }).first else {
         continue
       }
-      return .init(
-        code: .io, message: "\(said), but \(Remark.notDurable(failure).text)")
+      return .init(remarks + [.notDurable(failure)], said)
     }
-    return .init(done.compactMap { progress.remarks[$0] }, said)
+    return .init(remarks, said)
   }
 
   /// Notes the id that the row of an edit has afterwards, or why there is none.
@@ -181,6 +182,17 @@ extension DirectorySource: TableEditing {
       guard let cell = cells[column.rawValue], cell != .text(text) else { return nil }
       return "the \(column) reads \(readable(text))"
     }
+  }
+
+  /// What to say of a name without a folder, which may be meant as a name in the same one.
+  private func departure(
+    _ edit: EditBatch.Edit, _ number: Int, _ plan: EditPlan
+  ) -> String? {
+    guard showsPaths, case .set(_, let cells) = edit, let entry = plan.requests.subjects[number],
+      case .text(let path)? = cells[DirectoryColumn.name.rawValue],
+      !path.contains(UInt8(ascii: "/")), plan.place(entry).folder != 0
+    else { return nil }
+    return "moved out of its folder: in a tree the name is a path"
   }
 
   /// The names on the way to a folder when some entries are elsewhere.

@@ -1,4 +1,5 @@
 import Tabella
+import TabellaFiles
 
 /// What may be a name in a folder.
 enum EntryName {
@@ -23,11 +24,8 @@ enum EntryName {
   }
 
   /// A name that nobody can know beforehand, for something that is there for a moment.
-  static func temporary() -> [UInt8] { Array(".tabella-\(randomHex())".utf8) }
-
-  static func randomHex() -> String {
-    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  static func temporary() -> [UInt8] {
+    TemporaryFile.randomName().dropLast().map { UInt8(bitPattern: $0) }
   }
 }
 

@@ -87,15 +87,6 @@ final class OpenFolders {
     }
   }
 
-  /// Throws unless names in a folder may be made and removed.
-  func checkWritable(_ number: Int) throws(TableError) {
-    let effectiveIDs: Int32 = 0x200
-    guard faccessat(self[number].descriptor, ".", W_OK | X_OK, effectiveIDs) != 0 else { return }
-    let path = self[number].path
-    throw .system(
-      errno, "\(path.isEmpty ? "the folder" : readable(path)) cannot be changed")
-  }
-
   // Durability
 
   func note(changed number: Int) { changed.insert(number) }

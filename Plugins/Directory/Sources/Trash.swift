@@ -105,7 +105,7 @@ final class TrashCan {
   /// The name that is tried: `name`, `name 2`, and so on; after some with a number that nothing has.
   private static func name(_ name: [UInt8], _ attempt: Int) -> [UInt8] {
     let end =
-      attempt == 1 ? "" : attempt < 100 ? " \(attempt)" : " \(EntryName.randomHex())"
+      attempt == 1 ? "" : attempt < 100 ? " \(attempt)" : " \(TemporaryFile.randomDigits())"
     // The info's name must not be too long either.
     var kept = name.prefix(255 - TrashInfo.suffix.count - end.utf8.count)
     while kept.count < name.count, name[kept.count] & 0xC0 == 0x80, kept.count > 1 {
@@ -125,7 +125,8 @@ final class TrashCan {
     }
     defer { close(file) }
     do throws(Failure) {
-      try writeAll(text, to: file)
+      let number = text.withUnsafeBytes { writeAll($0, to: file, at: 0) }
+      if number != 0 { throw Failure(number) }
       if let failure = makeDurable(file) ?? makeDurable(info) { throw failure }
     } catch {
       removeInfo(of: stored)
@@ -159,16 +160,6 @@ final class TrashCan {
   func sync() -> Failure? {
     if failure == nil { failure = makeDurable(files) ?? makeDurable(info) }
     return failure
-  }
-}
-
-/// Writes all of some bytes.
-func writeAll(_ bytes: some RandomAccessCollection<UInt8>, to file: Int32) throws(Failure) {
-  var rest = Array(bytes)[...]
-  while !rest.isEmpty {
-    let count = rest.withUnsafeBytes { write(file, $0.baseAddress!, $0.count) }
-    if count < 0, errno != EINTR { throw Failure(errno) }
-    rest = rest.dropFirst(max(0, count))
   }
 }
 

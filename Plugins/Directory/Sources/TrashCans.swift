@@ -168,7 +168,7 @@ final class TrashCans {
     if kind == .shared { throw Failure(ENOENT) }
     let name = String(decoding: trash.ownName, as: UTF8.self)
     guard let own = try openFolder(name, in: top, makes: makes) else {
-      if faccessat(top, ".", W_OK | X_OK, 0x200) != 0 { throw Failure(errno) }
+      if faccessat(top, ".", W_OK | X_OK, Int32(AT_EACCESS)) != 0 { throw Failure(errno) }
       return nil
     }
     defer { close(own) }

@@ -70,10 +70,9 @@ extension DirectorySource: TableUndoing {
       let message = "\(progress.done) of \(count) changes were taken back: \(failure.message)"
       return .init(code: failure.code, message: message)
     }
-    if let failure = progress.unsynced.values.first {
-      return .init([.notDurable(failure)], "taken back")
-    }
-    return .init(progress.remarks.sorted { $0.key < $1.key }.map(\.value), "taken back")
+    var remarks = progress.remarks.sorted { $0.key < $1.key }.flatMap(\.value)
+    if let failure = progress.unsynced.values.first { remarks.append(.notDurable(failure)) }
+    return .init(remarks, "taken back")
   }
 }
 
@@ -96,10 +95,10 @@ private struct UndoPlan {
     var times: [(place: Place, identity: Identity, old: Moment)] = []
     var closings: [(place: Place, identity: Identity, old: UInt32)] = []
     for record in receipt.records.reversed() {
-      for number in record.folders { try folders.checkWritable(number) }
       switch record {
       case .mode(let place, let inode, let kind, let old, let new):
         let status = try expect(place, inode, kind)
+        try folders.checkSettable(place)
         guard status.mode & permissionBits == new else { throw changed(place) }
         // A folder is closed when there is nothing more to do in it.
         if kind == .directory, new & ~old & 0o700 != 0 {
@@ -109,21 +108,30 @@ private struct UndoPlan {
         }
       case .modified(let place, let inode, let kind, let old, let new):
         let status = try expect(place, inode, kind)
+        try folders.checkSettable(place)
         guard status.moment == new else { throw changed(place) }
         times.append((place, Identity(status), old))
       case .created(let place, let inode, let kind, let size, let modified):
         let status = try expect(place, inode, kind)
         try expectUntouched(place, status, kind, size, modified)
+        try folders.checkWritable(place.folder)
         freed.insert(place)
         removals.append(step(.remove(place, Identity(status))))
       case .relocated(let from, let to, let inode, let kind, let isAcross):
         let status = try expect(to, inode, kind)
+        try folders.checkWritable(to.folder)
+        try folders.checkWritable(from.folder)
+        if to.folder != from.folder {
+          try folders.checkMovable(
+            to, Identity(status), "cannot be moved back, since it may not be written")
+        }
         freed.insert(to)
         relocations.append(
           Relocation(
             from: to, to: from, identity: Identity(status), edits: [0], isAcross: isAcross))
       case .trashed(let place, let trashed):
         try expect(trashed, for: place)
+        try folders.checkWritable(place.folder)
         restorations.append(step(.restore(trashed, to: place)))
       }
     }

@@ -46,6 +46,10 @@ int tabella_system_status(int directory, const char *_Nonnull name, tabella_stat
  * `follow` is set; returns a descriptor or -errno. */
 int tabella_system_open_directory(int directory, const char *_Nonnull name, int follow);
 
+/* Whether an open directory is in /proc or /sys, where only the kernel makes and removes names, whatever
+ * their modes say. statfs(2) is not imported. */
+bool tabella_system_is_of_kernel(int directory);
+
 typedef enum {
   TABELLA_RENAME_OVER,       /* Whatever has the new name is replaced. */
   TABELLA_RENAME_NO_REPLACE, /* -EEXIST if something has the new name. */

@@ -1,37 +1,59 @@
 import CTabellaSystem
 import Tabella
 
-/// What a file has beside its bytes, and a save must keep: owner, mode, access control list and the
-/// other extended attributes.
-enum FileAttributes {
-  /// Gives one open file what another has, and returns the owner and mode that were. Throws what could
-  /// not be kept.
+/// What a file has beside its bytes and times: owner, mode, access control list and the other extended
+/// attributes.
+public enum FileAttributes {
+  /// What the file is for that gets them.
+  public enum Role: Sendable {
+    /// It takes the other's place, and is to be the same in all of this.
+    case replacement
+    /// It is to be somewhere else: the label that a security module gives is that place's affair, and the
+    /// owner is kept only where that is allowed.
+    case copy
+  }
+
+  /// Gives one open file what another has; returns the owner and mode that were, and whether the owner
+  /// was kept.
+  ///
+  /// Where it was not, the bits to run as that user or group are left out: that was never allowed. Throws
+  /// ``TableError`` that names what else cannot be kept; the file has then some of it.
   @discardableResult
-  static func copy(from old: Int32, to new: Int32) throws(TableError) -> stat {
+  public static func copy(
+    from old: Int32, to new: Int32, as role: Role
+  ) throws(TableError) -> (was: stat, keepsOwner: Bool) {
     var (was, now) = (stat(), stat())
     guard fstat(old, &was) == 0, fstat(new, &now) == 0 else {
       throw .system(errno, "cannot be examined")
     }
-    if was.st_uid != now.st_uid || was.st_gid != now.st_gid,
-      fchown(new, was.st_uid, was.st_gid) != 0
-    {
-      throw kept("its owner and group (\(was.st_uid):\(was.st_gid))", errno)
+    var keepsOwner = was.st_uid == now.st_uid && was.st_gid == now.st_gid
+    if !keepsOwner {
+      keepsOwner = fchown(new, was.st_uid, was.st_gid) == 0
+      guard keepsOwner || role == .copy else {
+        throw kept("its owner and group (\(was.st_uid):\(was.st_gid))", errno)
+      }
     }
-    try copyExtended(from: old, to: new)
+    try copyExtended(from: old, to: new, as: role)
+    var mode = was.st_mode & 0o7777
+    if !keepsOwner { mode &= ~(S_ISUID | S_ISGID) }
     // Last: a change of owner takes setuid away, a list sets bits of the mode.
-    guard fchmod(new, was.st_mode & 0o7777) == 0 else { throw kept("its mode", errno) }
-    return was
+    guard fchmod(new, mode) == 0 else { throw kept("its mode", errno) }
+    return (was, keepsOwner)
   }
 
   private static func kept(_ what: String, _ number: Int32) -> TableError {
-    TableError(
-      number == EPERM || number == EACCES ? .denied : .readOnly,
-      "\(what) cannot be kept: \(errorText(number)); nothing was changed (--in-place, -o in-place=true, rewrites it where it is)"
-    )
+    let message = "\(what) cannot be kept"
+    // A file system that knows no such thing.
+    guard number == EOPNOTSUPP else { return .system(number, message) }
+    return TableError(.readOnly, "\(message): \(errorText(number))")
   }
 
-  private static func copyExtended(from old: Int32, to new: Int32) throws(TableError) {
-    let wanted = try names(of: old)
+  private static func copyExtended(
+    from old: Int32, to new: Int32, as role: Role
+  ) throws(TableError) {
+    let wanted = try names(of: old).filter {
+      role == .replacement || $0 != Array("security.selinux".utf8CString)
+    }
     for name in try names(of: new) where !wanted.contains(name) {
       // What the folder gave the new file; labels are the system's to give.
       guard !name.starts(with: "security.".utf8CString.dropLast()) else { continue }

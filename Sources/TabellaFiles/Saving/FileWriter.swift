@@ -1,11 +1,11 @@
 import CTabellaSystem
 import Tabella
 
-/// Writes an open file from some place on.
+/// Writes an open file from its start on.
 ///
 /// What fails is said of the file as a whole; nothing is written twice, and a write that the system
 /// cuts short goes on.
-struct FileWriter {
+public struct FileWriter {
   /// How much is copied between two looks at whether somebody cancelled.
   private static let step = 16 << 20
   private static let bufferSize = 256 << 10
@@ -18,8 +18,11 @@ struct FileWriter {
   /// What an error says before the system's own words.
   private let failing: String
 
-  /// `byHand`: without asking the kernel to copy, for when that has just failed.
-  init(
+  /// A writer for a descriptor, which stays its owner's.
+  ///
+  /// `failing` is what an error says before the system's own words. `byHand`: without asking the kernel to
+  /// copy, for when that has just failed.
+  public init(
     _ descriptor: Int32, cancel: CancelFlag,
     failing: String = "cannot be saved; nothing was changed", byHand: Bool = false
   ) {
@@ -48,15 +51,9 @@ struct FileWriter {
   }
 
   private mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TableError) {
-    var done = 0
-    while done < bytes.count {
-      let count = pwrite(
-        descriptor, bytes.baseAddress! + done, bytes.count - done, position)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw failed(count == 0 ? EIO : errno) }
-      done += count
-      position += count
-    }
+    let number = writeAll(bytes, to: descriptor, at: position)
+    guard number == 0 else { throw failed(number) }
+    position += bytes.count
   }
 
   private func failed(_ number: Int32) -> TableError { .system(number, failing) }
@@ -65,22 +62,41 @@ struct FileWriter {
   mutating func copy(_ range: Range<Int>, of file: Int32) throws(TableError) {
     var next = range.lowerBound
     while next < range.upperBound {
-      try cancel.check()
-      let wanted = min(range.upperBound - next, FileWriter.step)
-      let count =
-        copies
-        ? try copyInKernel(wanted, at: next, of: file)
-        : try copyByHand(wanted, at: next, of: file)
-      guard let count else {
-        copies = false
-        continue
-      }
+      let count = try copySome(range.upperBound - next, at: next, of: file)
       guard count > 0 else {
         throw TableError(.conflict, "was shortened while it was saved; nothing was changed")
       }
       next += count
-      position += count
     }
+  }
+
+  /// Copies all bytes of another file, up to where reading finds its end.
+  ///
+  /// Throws ``TableError`` with `.io`, or with `.cancelled`.
+  public mutating func copyAll(of file: Int32) throws(TableError) {
+    var next = 0
+    while true {
+      let count = try copySome(FileWriter.step, at: next, of: file)
+      next += count
+      if count > 0 { continue }
+      guard copies else { return }
+      // The kernel goes by the size that a file system says, which may be none.
+      copies = false
+    }
+  }
+
+  /// Copies up to so many bytes; returns how many, 0 only at the end.
+  private mutating func copySome(
+    _ count: Int, at offset: Int, of file: Int32
+  ) throws(TableError) -> Int {
+    try cancel.check()
+    let wanted = min(count, FileWriter.step)
+    if copies, let copied = try copyInKernel(wanted, at: offset, of: file) {
+      position += copied
+      return copied
+    }
+    copies = false
+    return try copyByHand(wanted, at: offset, of: file)
   }
 
   /// Nil if the kernel cannot.
@@ -108,9 +124,19 @@ struct FileWriter {
     let got = try readRetrying("cannot be read") {
       pread(file, buffer.baseAddress, buffer.count, offset)
     }
-    let start = position
     try write(UnsafeRawBufferPointer(rebasing: buffer[..<got]))
-    position = start
     return got
   }
+}
+
+/// Writes all of some bytes at a place of an open file; returns 0, or the number of the system's error.
+public func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32, at place: Int) -> Int32 {
+  var done = 0
+  while done < bytes.count {
+    let count = pwrite(file, bytes.baseAddress! + done, bytes.count - done, place + done)
+    if count < 0, errno == EINTR { continue }
+    guard count > 0 else { return count == 0 ? EIO : errno }
+    done += count
+  }
+  return 0
 }

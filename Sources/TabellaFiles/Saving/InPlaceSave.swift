@@ -60,7 +60,12 @@ public struct InPlaceSave {
     let copy = try TemporaryFile(in: target.folder)
     var writer = FileWriter(copy.descriptor, cancel: cancel)
     try writer.copy(0..<file.fingerprint.size, of: file.descriptor)
-    try FileAttributes.copy(from: file.descriptor, to: copy.descriptor)
+    do throws(TableError) {
+      try FileAttributes.copy(from: file.descriptor, to: copy.descriptor, as: .replacement)
+    } catch {
+      throw TableError(
+        error.code, "the backup cannot be made: \(error.message); nothing was changed")
+    }
     guard fsync(copy.descriptor) == 0 else {
       throw .system(errno, "the backup cannot be made durable; nothing was changed")
     }

@@ -22,7 +22,7 @@ struct Replacement {
     _ = tabella_system_lock(new.descriptor)
     var writer = FileWriter(new.descriptor, cancel: cancel)
     try writer.write(table, old: file.descriptor)
-    let rights = try FileAttributes.copy(from: file.descriptor, to: new.descriptor)
+    let rights = try copyRights(to: new)
     try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))
     // Never again if it fails: the system would forget what it could not write.
     guard fsync(new.descriptor) == 0 else {
@@ -48,6 +48,19 @@ struct Replacement {
       return (saved, trouble)
     } catch {
       return (opened, trouble ?? "was saved, but \(error.message)")
+    }
+  }
+
+  private func copyRights(to new: TemporaryFile) throws(TableError) -> stat {
+    do throws(TableError) {
+      return try FileAttributes.copy(
+        from: file.descriptor, to: new.descriptor, as: .replacement
+      ).was
+    } catch {
+      throw TableError(
+        error.code,
+        "\(error.message); nothing was changed (--in-place, -o in-place=true, rewrites it where it is)"
+      )
     }
   }
 
@@ -91,7 +104,7 @@ struct Replacement {
       rights.st_mode == old.st_mode && rights.st_uid == old.st_uid && rights.st_gid == old.st_gid
     if isSame { return nil }
     do throws(TableError) {
-      try FileAttributes.copy(from: file.descriptor, to: new.descriptor)
+      _ = try copyRights(to: new)
       return nil
     } catch {
       return

@@ -5,15 +5,23 @@ import Tabella
 ///
 /// It has no name until it is complete, where the file system knows such files: a kill before that
 /// leaves nothing behind.
-final class TemporaryFile {
-  let descriptor: Int32
+public final class TemporaryFile {
+  /// The file, readable and writable by its owner only; closed with the object.
+  public let descriptor: Int32
   let name: [CChar]
   private let folder: Int32
   private var isNamed: Bool
+  private let failing: String
 
-  /// A file in an open folder.
-  init(in folder: Int32) throws(TableError) {
+  /// A file in an open folder, which must stay open as long as the file has no name that stays.
+  ///
+  /// `failing` is what an error says before the system's own words. Throws ``TableError`` with `.denied`,
+  /// `.readOnly`, `.notFound` or `.io`.
+  public init(
+    in folder: Int32, failing: String = "a file cannot be made in the folder; nothing was changed"
+  ) throws(TableError) {
     self.folder = folder
+    self.failing = failing
     name = TemporaryFile.randomName()
     // The way from a nameless file to a name leads through /proc.
     if access("/proc/self/fd", X_OK) == 0 {
@@ -24,12 +32,12 @@ final class TemporaryFile {
         return
       }
       guard [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(-nameless) else {
-        throw TemporaryFile.failed(-nameless)
+        throw .system(-nameless, failing)
       }
     }
     descriptor = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     isNamed = true
-    guard descriptor >= 0 else { throw TemporaryFile.failed(errno) }
+    guard descriptor >= 0 else { throw .system(errno, failing) }
   }
 
   deinit {
@@ -43,15 +51,13 @@ final class TemporaryFile {
     isNamed = false
   }
 
-  private static func failed(_ number: Int32) -> TableError {
-    .system(number, "a file cannot be made in the folder; nothing was changed")
-  }
+  /// A name that nobody can guess, short enough for any folder, as a C string.
+  public static func randomName() -> [CChar] { Array(".tabella-\(randomDigits())".utf8CString) }
 
-  /// A name that nobody can guess, short enough for any folder.
-  static func randomName() -> [CChar] {
+  /// What cannot be guessed of such a name: 16 hexadecimal digits.
+  public static func randomDigits() -> String {
     let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-    let padding = String(repeating: "0", count: 16 - digits.count)
-    return Array(".tabella-\(padding)\(digits)".utf8CString)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
   }
 
   var shownName: String { name.shown }
@@ -60,12 +66,13 @@ final class TemporaryFile {
   func takeName() throws(TableError) {
     guard !isNamed else { return }
     let result = tabella_system_name(descriptor, folder, name)
-    guard result == 0 else { throw TemporaryFile.failed(-result) }
+    guard result == 0 else { throw .system(-result, failing) }
     isNamed = true
   }
 
-  /// Lets the file be the one of this name, which nothing has yet; 0 or -errno.
-  func become(_ name: [CChar]) -> Int32 {
+  /// Lets the file be the one of this name (a C string) in its folder, for good; returns 0, or -errno:
+  /// `-EEXIST` if something has the name.
+  public func become(_ name: [CChar]) -> Int32 {
     let result =
       isNamed
       ? tabella_system_rename(folder, self.name, folder, name, TABELLA_RENAME_NO_REPLACE)

@@ -210,7 +210,20 @@ import Testing
           letters.randomElement(using: &generator)! + (Bool.random(using: &generator) ? [122] : [])
         round.edits.append(.set(reference(row), cells: [0: value(row.node, name)]))
         round.renamed.append((row.node, name))
-      case 4 where isFresh && sections:
+      case 4 where isFresh && !sections:
+        // In a tree the path says the folder, which may be empty.
+        let all = [root] + rows.map(\.node).filter(\.isFolder)
+        let folder = all.randomElement(using: &generator)!
+        guard folder !== row.node.parent else { continue }
+        used.insert(ObjectIdentifier(row.node))
+        let name =
+          Bool.random(using: &generator)
+          ? row.node.name : letters.randomElement(using: &generator)!
+        let path = (folder === root ? [] : folder.path + [47]) + name
+        round.edits.append(.set(reference(row), cells: [0: .text(path)]))
+        round.renamed.append((row.node, name))
+        round.moved.append((row.node, folder))
+      case 4 where isFresh:
         let section = folders.indices.randomElement(using: &generator)!
         guard folders[section] !== row.node.parent else { continue }
         used.insert(ObjectIdentifier(row.node))

@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Foundation
 import Tabella
+import TabellaBridge
 import TabellaSDK
 import Testing
 
@@ -10,18 +11,8 @@ import Testing
 @Suite struct DirectoryEditingTests {
   let tree = EditedTree()
 
-  private func row(_ source: DirectorySource, _ name: [UInt8]) throws -> RowReference {
-    for section in 0..<(try source.numberOfSections(knowing: .max).value) {
-      for (row, cells) in try readAll(source, section: section).enumerated()
-      where cells[0] == .text(name) {
-        return .path(IndexPath(section: section, row: row))
-      }
-    }
-    throw MissingTool("a row named \(String(decoding: name, as: UTF8.self))")
-  }
-
   private func row(_ source: DirectorySource, _ name: String) throws -> RowReference {
-    try row(source, Array(name.utf8))
+    try tree.row(source, name)
   }
 
   private func set(
@@ -134,21 +125,28 @@ import Testing
     #expect(tree.snapshot() == before)
   }
 
-  /// In a tree a name is a path, of which only the end can be set.
-  @Test func pathsKeepTheirFolders() throws {
+  /// In a tree a name is a path: to set it renames, moves, or both.
+  @Test func pathsAreNames() throws {
     for name in ["one/", "two/"] { tree.make(Array(name.utf8)) }
     tree.make("one/a", "b")
     let source = try tree.open { $0.isRecursive = true }
-    for value in ["two/a", "a", "one/x/y", "/one/a"] {
+    for (value, folder) in [("one/x/y", "one/x/"), ("/one/a", "/one/"), ("three/a", "three/")] {
       expectRefusal(
-        .constraint, "only the last part", source,
+        .notFound, "no folder \(folder)", source,
+        [.set(try row(source, "one/a"), cells: [0: .text(value)])])
+      expectRefusal(
+        .notFound, "no folder \(folder)", source,
+        [.insert(at: IndexPath(section: 0, row: 0), cells: [0: .text(value)])])
+    }
+    for value in ["one/", "two/", ""] {
+      expectRefusal(
+        .constraint, "empty", source,
         [.set(try row(source, "one/a"), cells: [0: .text(value)])])
     }
     expectRefusal(
-      .constraint, "empty", source, [.set(try row(source, "one/a"), cells: [0: "one/"])])
+      .constraint, "named b already", source, [.set(try row(source, "one/a"), cells: [0: "b"])])
     expectRefusal(
-      .notFound, "no folder three/", source,
-      [.insert(at: IndexPath(section: 0, row: 0), cells: [0: "three/x"])])
+      .constraint, "into itself", source, [.set(try row(source, "one"), cells: [0: "one/o"])])
     let result = try source.commit(
       EditBatch([
         .set(try row(source, "one"), cells: [0: "uno"]),
@@ -162,6 +160,18 @@ import Testing
     let receipt = try #require(result.receipt)
     #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
     #expect(tree.exists("one/a") && !tree.exists("two/n"))
+
+    // Into an empty folder, which is no section, and back out of one.
+    let before = tree.snapshot()
+    let moved = try set(source, ["b": [0: "two/c"], "one/a": [0: "a"]])
+    #expect(moved.outcomes.map(\.code) == [nil, nil])
+    #expect(
+      moved.outcomes.map(\.message)
+        == [nil, "moved out of its folder: in a tree the name is a path"])
+    #expect(tree.snapshot()["two/c"] == before["b"] && tree.snapshot()["a"] == before["one/a"])
+    #expect(try moved.outcomes.map { try source.indexPath(forID: $0.id!).row } == [3, 0])
+    #expect(try source.undo(#require(moved.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.snapshot() == before)
   }
 
   // Modes and times
@@ -218,6 +228,79 @@ import Testing
     }
   }
 
+  /// Whether the file system of temporary folders has no times as old as these tests want to set.
+  private static let clampsTimes: Bool = {
+    guard let folder = try? TemporaryFolder() else { return false }
+    let times = [timespec(tv_sec: 0, tv_nsec: 0), timespec(tv_sec: -8_520_336_000, tv_nsec: 0)]
+    var status = stat()
+    return utimensat(AT_FDCWD, folder.path, times, 0) == 0 && lstat(folder.path, &status) == 0
+      && status.st_mtim.tv_sec != -8_520_336_000
+  }()
+
+  /// The host took it for a lie that a time does not read as it was set, where a file system knows no such
+  /// times; and what the receipt held was not what is there.
+  @Test(.enabled(if: clampsTimes, "the temporary folder must be on a file system like ext4"))
+  func timesThatTheFileSystemKeepsOtherwise() throws {
+    tree.make([UInt8]("d/".utf8))
+    tree.make("a")
+    let own = try tree.open()
+    let source = try importSource(exportSource(own), provider: "directory")
+    let editing = try #require(source.editing)
+    let (a, d) = (try row(own, "a"), try row(own, "d"))
+    func kept(_ name: String) throws -> Timestamp {
+      let moment = try #require(tree.snapshot()[name]?.modified)
+      return try #require(Timestamp(seconds: Int64(moment[0]), nanoseconds: Int64(moment[1])))
+    }
+    var isSaid: Set<Bool> = []
+    for nanoseconds in [.min, -8_520_336_000_000_000_005, 1_500_000_000, .max] as [Int64] {
+      let before = tree.snapshot()
+      let date = Timestamp(nanoseconds: nanoseconds)
+      let edits = [a, d].map { EditBatch.Edit.set($0, cells: [3: .date(date)]) }
+      #expect(
+        try editing.commit(EditBatch(edits, isDryRun: true)).outcomes.map(\.code) == [nil, nil])
+      let result = try editing.commit(EditBatch(edits))
+      for (name, outcome) in zip(["a", "d"], result.outcomes) {
+        let kept = try kept(name)
+        isSaid.insert(kept == date)
+        #expect(outcome.code == nil)
+        #expect(outcome.message == (kept == date ? nil : "the file system keeps \(kept)"))
+      }
+      #expect(try readAll(source).map { $0[3] } == [.date(kept("a")), .date(kept("d"))])
+      let after = tree.snapshot()
+      let undoing = try #require(source.undoing)
+      let undone = try undoing.undo(#require(result.receipt), isDryRun: false)
+      #expect(undone.outcomes[0].code == nil && tree.snapshot() == before)
+      let again = try undoing.undo(#require(undone.receipt), isDryRun: false)
+      #expect(again.outcomes[0].code == nil && tree.snapshot() == after)
+
+      let inserted = try editing.commit(
+        EditBatch([
+          .insert(at: IndexPath(section: 0, row: 0), cells: [0: "new", 3: .date(date), 4: "600"])
+        ]))
+      let time = try kept("new")
+      #expect(
+        inserted.outcomes[0].message == (time == date ? nil : "the file system keeps \(time)"))
+      #expect(
+        try undoing.undo(#require(inserted.receipt), isDryRun: false).outcomes[0].code == nil)
+      #expect(!tree.exists("new"))
+    }
+    #expect(isSaid == [true, false])
+  }
+
+  /// The time of a folder was not set if it was the one that the folder had before the batch, though the
+  /// batch changed it.
+  @Test func timesOfFoldersStayAsAskedFor() throws {
+    tree.make([UInt8]("d/".utf8))
+    tree.make("d/a")
+    let source = try tree.open { $0.isRecursive = true }
+    let time = try readAll(source)[0][3]
+    let result = try set(source, ["d": [3: time], "d/a": [0: "d/b"]])
+    #expect(result.outcomes.map(\.code) == [nil, nil])
+    #expect(try readAll(source)[0][3] == time)
+    #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.exists("d/a"))
+  }
+
   // Insertions
 
   @Test func whatIsInserted() throws {
@@ -225,7 +308,7 @@ import Testing
     let source = try tree.open()
     let place = IndexPath(section: 0, row: 0)
     for (cells, code, part) in [
-      ([1: "file"], .constraint, "needs a name"), ([0: "taken"], .constraint, "already"),
+      ([1: "file"], .constraint, "say name=NAME"), ([0: "taken"], .constraint, "already"),
       ([0: "a/b"], .constraint, "slash"), ([0: "x", 1: "fifo"], .constraint, "file, directory"),
       ([0: "x", 1: "link"], .constraint, "target must be"),
       ([0: "x", 8: "y"], .constraint, "target must be"),
@@ -523,10 +606,106 @@ import Testing
 
   // Permissions and failures
 
+  /// Where nothing can be made that was a conflict, and a dry run did not know it.
+  @Test(arguments: ["/proc", "/sys"])
+  func whereOnlyTheKernelMakesNames(_ path: String) throws {
+    let source = try tree.open(path)
+    let rows = try readAll(source)
+    let folder = try #require(rows.firstIndex { $0[1] == "directory" })
+    var edits: [EditBatch.Edit] = ["file", "directory", "link"].map { kind in
+      .insert(
+        at: IndexPath(section: 0, row: 0),
+        cells: [0: "tabella", 1: .text(kind), 8: kind == "link" ? "x" : nil])
+    }
+    edits += [
+      .set(.path(IndexPath(section: 0, row: folder)), cells: [0: "tabella"]),
+      .delete(.path(IndexPath(section: 0, row: folder))),
+    ]
+    for edit in edits {
+      expectRefusal(
+        .readOnly, "the folder cannot be changed: only the kernel makes", source, [edit])
+    }
+    let result = try run(
+      buildFolder + "/tabella", ["insert", path, "end", "name=tabella"],
+      environment: ["XDG_STATE_HOME": tree.folder.path, "SWIFT_BACKTRACE": "enable=no"])
+    #expect(result.status == 4 && result.errors.split(separator: "\n").count == 1)
+
+    // As said of another file system that does the same.
+    let folders = OpenFolders()
+    try folders.add(0, open(path, O_RDONLY | O_DIRECTORY), path: [])
+    let executor = Executor(folders, TrashCans(source.settings.trash, makes: false), CancelFlag())
+    let place = Place(folder: 0, name: Array("tabella".utf8))
+    guard case .text(let name) = rows[folder][0] else { return }
+    let from = Place(folder: 0, name: name)
+    let identity = Identity(try #require(try folders.status(from)))
+    let acts: [Step.Act] = [
+      .create(place, Creation()), .create(place, Creation(kind: .directory)),
+      .relocate([Relocation(from: from, to: place, identity: identity, edits: [0])]),
+    ]
+    for act in acts {
+      let error = #expect(throws: TableError.self) { try executor.perform(act) }
+      let codes: [TableError.Code] =
+        path == "/proc" ? [.readOnly] : [.readOnly, .denied, .notSupported]
+      #expect(error.map { codes.contains($0.code) } == true, "\(error!)")
+    }
+    // A folder that is gone is a conflict all the same.
+    tree.make([UInt8]("gone/".utf8))
+    try folders.add(
+      1, open(tree.path("gone"), O_RDONLY | O_DIRECTORY), path: Array("gone/".utf8))
+    #expect(rmdir(tree.path("gone")) == 0)
+    let error = #expect(throws: TableError.self) {
+      try executor.perform(.create(Place(folder: 1, name: [97]), Creation()))
+    }
+    #expect(error?.code == .conflict)
+  }
+
+  /// What can only be read is said by a dry run too; also of what was done before it was so.
+  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  func readOnlyFileSystems() throws {
+    tree.make([UInt8]("disk/".utf8))
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    tree.make("disk/a", "disk/b", "disk/d", "disk/e")
+    let source = try tree.open(mount.path)
+    let date = Cell.date(Timestamp(nanoseconds: 9))
+    let receipts = try [("b", [0: "c"]), ("d", [3: date]), ("e", [4: "600"])].map { name, cells in
+      try #require(try source.commit(EditBatch([.set(row(source, name), cells: cells)])).receipt)
+    }
+    for isReadOnly in [true, false] {
+      try mount.remount(readOnly: isReadOnly)
+      if !isReadOnly { break }
+      let a = try row(source, "a")
+      for edit in [
+        .insert(at: IndexPath(section: 0, row: 0), cells: [0: "x"]), .delete(a),
+        .set(a, cells: [0: "x"]), .set(a, cells: [3: date]), .set(a, cells: [4: "600"]),
+      ] as [EditBatch.Edit] {
+        expectRefusal(.readOnly, "Read-only file system", source, [edit])
+      }
+      let forGood = try tree.open(mount.path) { $0.deletesForGood = true }
+      expectRefusal(.readOnly, "Read-only file system", forGood, [.delete(a)])
+      for receipt in receipts {
+        for isDryRun in [true, false] {
+          let error = #expect(throws: TableError.self) {
+            try source.undo(receipt, isDryRun: isDryRun)
+          }
+          #expect(error?.code == .readOnly, "\(error!)")
+        }
+      }
+    }
+    for receipt in receipts.reversed() {
+      #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    }
+  }
+
   /// Root may do nearly all, so somebody else tries.
   @Test func permissionsAreSaid() async throws {
-    for name in ["closed/", "closed/sub/"] { tree.make(Array(name.utf8)) }
-    tree.make("closed/a", "mine")
+    for name in ["closed/", "closed/sub/", "open/", "shut/"] { tree.make(Array(name.utf8)) }
+    tree.make("closed/a", "mine", "shut/own")
+    // What the other owns: a folder that may not be written, and a file in it.
+    if geteuid() == 0 {
+      for name in ["shut", "shut/own"] { #expect(chown(tree.path(name), 65534, 65534) == 0) }
+    }
+    #expect(chmod(tree.path("shut"), 0o555) == 0 && chmod(tree.path("open"), 0o777) == 0)
     #expect(chmod(tree.folder.path, 0o777) == 0 && chmod(tree.root, 0o777) == 0)
     #expect(chmod(tree.path("closed"), 0o555) == 0)
     setenv("TABELLA_TEST_CLOSED", tree.root, 1)
@@ -538,11 +717,15 @@ import Testing
       var settings = DirectorySettings(trash: Trash(home: nil, data: nil))
       settings.isRecursive = true
       let source = try DirectorySource(path: Array(root.utf8), settings)
-      let names = ["closed", "closed/a", "closed/sub", "mine"]
+      let names = ["closed", "closed/a", "closed/sub", "mine", "open", "shut", "shut/own"]
       #expect(try readAll(source).map { $0[0] } == names.map { .text($0) })
       func expectDenied(_ edit: EditBatch.Edit, _ part: String) {
-        let error = #expect(throws: TableError.self) { try source.commit(EditBatch([edit])) }
-        #expect(error?.code == .denied && error?.message.contains(part) == true, "\(error!)")
+        for isDryRun in [true, false] {
+          let error = #expect(throws: TableError.self) {
+            try source.commit(EditBatch([edit], isDryRun: isDryRun))
+          }
+          #expect(error?.code == .denied && error?.message.contains(part) == true, "\(error!)")
+        }
       }
       let inClosed = RowReference.path(IndexPath(section: 0, row: 1))
       expectDenied(.set(inClosed, cells: [0: "closed/b"]), "closed/ cannot be changed")
@@ -555,9 +738,21 @@ import Testing
         expectDenied(.set(mine, cells: [4: "600"]), "another user's")
         expectDenied(.set(mine, cells: [3: .date(Timestamp(nanoseconds: 1))]), "another user's")
       }
+      // A folder's own rights count where it would leave the one that it is in.
+      let shut = RowReference.path(IndexPath(section: 0, row: 5))
+      expectDenied(.set(shut, cells: [0: "open/shut"]), "since it may not be written")
+      expectDenied(.delete(shut), "since it may not be written")
       #expect(FileTree(Array(root.utf8)) == before)
+
+      // Modes and times are set in a folder that may not be written, and taken back there.
+      let own = RowReference.path(IndexPath(section: 0, row: 6))
+      let set = try source.commit(
+        EditBatch([.set(own, cells: [3: .date(Timestamp(nanoseconds: 9)), 4: "rw-------"])]))
+      #expect(set.outcomes[0].code == nil && FileTree(Array(root.utf8)) != before)
+      let undone = try source.undo(#require(set.receipt), isDryRun: false)
+      #expect(undone.outcomes[0].code == nil && FileTree(Array(root.utf8)) == before)
     }
-    #expect(chmod(tree.path("closed"), 0o755) == 0)
+    for name in ["closed", "shut"] { #expect(chmod(tree.path(name), 0o755) == 0) }
   }
 
   private static let canMakeImmutable: Bool = {

@@ -230,28 +230,7 @@ import Testing
 
   // Other file systems
 
-  /// A file system of its own in a folder of the tree, if that can be had.
-  private final class Mount {
-    let path: String
-
-    init?(_ path: String) {
-      self.path = path
-      guard geteuid() == 0, let mount = findProgram("mount"),
-        (try? run(mount, ["-t", "tmpfs", "-o", "size=16m", "tabella-test", path]).status) == 0
-      else { return nil }
-    }
-
-    func unmount() { umount2(path, 2) }
-  }
-
-  private static let canMount: Bool = {
-    guard let folder = try? TemporaryFolder() else { return false }
-    guard let mount = Mount(folder.path) else { return false }
-    mount.unmount()
-    return true
-  }()
-
-  @Test(.enabled(if: canMount, "mounting a tmpfs must work here, which takes root"))
+  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
   func trashAtTheTop() throws {
     tree.make(Array("disk/".utf8))
     let mount = try #require(Mount(tree.path("disk")))
@@ -300,7 +279,7 @@ import Testing
   }
 
   /// A trash that is another's, or a link to elsewhere, is refused.
-  @Test(.enabled(if: canMount, "mounting a tmpfs must work here, which takes root"))
+  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
   func trashThatIsNotOurs() throws {
     tree.make(Array("disk/".utf8))
     let mount = try #require(Mount(tree.path("disk")))
@@ -313,76 +292,5 @@ import Testing
     #expect(unlink(own) == 0 && mkdir(own, 0o700) == 0 && chown(own, 65534, 65534) == 0)
     expectRefused("-o permanent=true", folder, 0)
     #expect(tree.exists("disk/x"))
-  }
-
-  @Test(.enabled(if: canMount, "mounting a tmpfs must work here, which takes root"))
-  func movesAcrossFileSystems() throws {
-    for name in ["disk/", "here/", "here/folder/"] { tree.make(Array(name.utf8)) }
-    tree.make(Array("here/file".utf8), String(repeating: "0123456789", count: 300_000))
-    let mount = try #require(Mount(tree.path("disk")))
-    defer { mount.unmount() }
-    tree.make(Array("disk/there".utf8), "x")
-    #expect(symlink("to", tree.path("here/link")) == 0)
-    #expect(chmod(tree.path("here/file"), 0o4640) == 0)
-    #expect(
-      chown(tree.path("here/file"), 1234, 2345) == 0 && chmod(tree.path("here/file"), 0o4640) == 0)
-    let times = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 2000, tv_nsec: 3)]
-    #expect(utimensat(AT_FDCWD, tree.path("here/file"), times, 0) == 0)
-    let before = tree.snapshot()
-    func open(across: Bool) throws -> DirectorySource {
-      try tree.open {
-        $0.isRecursive = true
-        $0.hasSections = true
-        $0.movesAcross = across
-      }
-    }
-    // Sections: the root, disk, here. Rows of here: file, folder, link.
-    func move(_ row: Int) -> EditBatch.Edit {
-      .move(.path(IndexPath(section: 2, row: row)), to: IndexPath(section: 1, row: 0))
-    }
-    let refused = #expect(throws: TableError.self) {
-      try open(across: false).commit(EditBatch([move(0)]))
-    }
-    #expect(refused?.code == .constraint && refused?.message.contains("-o across=true") == true)
-    let source = try open(across: true)
-    let folder = #expect(throws: TableError.self) {
-      try source.commit(EditBatch([move(0), move(1)]))
-    }
-    #expect(folder?.message.contains("only files and links are copied") == true)
-    #expect(tree.snapshot() == before)
-
-    let result = try source.commit(
-      EditBatch([
-        move(0), move(2), .set(.path(IndexPath(section: 2, row: 0)), cells: [0: "renamed"]),
-      ]))
-    #expect(result.outcomes.map(\.code) == [nil, nil, nil], "\(result.outcomes)")
-    #expect(result.outcomes.map(\.message) == [nil, nil, nil])
-    let after = tree.snapshot()
-    let (old, new) = (try #require(before["here/file"]), try #require(after["disk/renamed"]))
-    #expect(new.mode == old.mode && new.size == old.size && new.modified == old.modified)
-    var status = stat()
-    #expect(lstat(tree.path("disk/renamed"), &status) == 0)
-    #expect(status.st_uid == 1234 && status.st_gid == 2345)
-    #expect(after["here/file"] == nil && after["here/link"] == nil)
-    #expect(after["disk/link"]?.modified == before["here/link"]?.modified)
-    #expect(after.entries.count == before.entries.count)
-    #expect(try source.indexPath(forID: #require(result.outcomes[0].id)).section == 1)
-
-    // Taken back, it is copied back.
-    #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
-    let back = tree.snapshot()
-    #expect(Set(back.entries.keys) == Set(before.entries.keys))
-    #expect(back["here/file"]?.modified == old.modified && back["here/file"]?.mode == old.mode)
-    #expect(
-      try String(contentsOfFile: tree.path("here/file"), encoding: .utf8).utf8.count == 3_000_000)
-
-    // Where it does not fit, nothing is left of it.
-    let large = tree.path("here/large")
-    #expect(FileManager.default.createFile(atPath: large, contents: Data(count: 20 << 20)))
-    let full = try open(across: true)
-    let failed = try full.commit(EditBatch([move(2)]))
-    #expect(failed.outcomes[0].code == .io && failed.receipt == nil, "\(failed)")
-    #expect(access(large, F_OK) == 0)
-    #expect(namesByReaddir(Array(mount.path.utf8)) == [Array("there".utf8)])
   }
 }

@@ -43,6 +43,21 @@ final class EditedTree: Sendable {
 
   func make(_ names: String...) { for name in names { make(Array(name.utf8), name) } }
 
+  /// Where a source has a name, in any section.
+  func row(_ source: DirectorySource, _ name: [UInt8]) throws -> RowReference {
+    for section in 0..<(try source.numberOfSections(knowing: .max).value) {
+      for (row, cells) in try readAll(source, section: section).enumerated()
+      where cells[0] == .text(name) {
+        return .path(IndexPath(section: section, row: row))
+      }
+    }
+    throw MissingTool("a row named \(String(decoding: name, as: UTF8.self))")
+  }
+
+  func row(_ source: DirectorySource, _ name: String) throws -> RowReference {
+    try row(source, Array(name.utf8))
+  }
+
   func snapshot() -> FileTree { FileTree(Array(root.utf8)) }
   func path(_ name: String) -> String { "\(root)/\(name)" }
   func exists(_ name: String) -> Bool {

@@ -1,0 +1,175 @@
+import CTabellaSystem
+import Foundation
+import Tabella
+import TabellaSDK
+import Testing
+
+@testable import TabellaDirectory
+
+/// Moves to another file system, which are copies: of all that a file has.
+@Suite(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+struct DirectoryAcrossTests {
+  let tree = EditedTree()
+
+  @Test func movesAcrossFileSystems() throws {
+    for name in ["disk/", "here/", "here/folder/"] { tree.make(Array(name.utf8)) }
+    tree.make(Array("here/file".utf8), String(repeating: "0123456789", count: 300_000))
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    tree.make(Array("disk/there".utf8), "x")
+    #expect(symlink("to", tree.path("here/link")) == 0)
+    #expect(chmod(tree.path("here/file"), 0o4640) == 0)
+    #expect(
+      chown(tree.path("here/file"), 1234, 2345) == 0 && chmod(tree.path("here/file"), 0o4640) == 0)
+    let times = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 2000, tv_nsec: 3)]
+    #expect(utimensat(AT_FDCWD, tree.path("here/file"), times, 0) == 0)
+    let before = tree.snapshot()
+    func open(across: Bool) throws -> DirectorySource {
+      try tree.open {
+        $0.isRecursive = true
+        $0.hasSections = true
+        $0.movesAcross = across
+      }
+    }
+    // Sections: the root, disk, here. Rows of here: file, folder, link.
+    func move(_ row: Int) -> EditBatch.Edit {
+      .move(.path(IndexPath(section: 2, row: row)), to: IndexPath(section: 1, row: 0))
+    }
+    let refused = #expect(throws: TableError.self) {
+      try open(across: false).commit(EditBatch([move(0)]))
+    }
+    #expect(refused?.code == .constraint && refused?.message.contains("-o across=true") == true)
+    let source = try open(across: true)
+    let folder = #expect(throws: TableError.self) {
+      try source.commit(EditBatch([move(0), move(1)]))
+    }
+    #expect(folder?.message.contains("only files and links are copied") == true)
+    #expect(tree.snapshot() == before)
+
+    let result = try source.commit(
+      EditBatch([
+        move(0), move(2), .set(.path(IndexPath(section: 2, row: 0)), cells: [0: "renamed"]),
+      ]))
+    #expect(result.outcomes.map(\.code) == [nil, nil, nil], "\(result.outcomes)")
+    #expect(result.outcomes.map(\.message) == [nil, nil, nil])
+    let after = tree.snapshot()
+    let (old, new) = (try #require(before["here/file"]), try #require(after["disk/renamed"]))
+    #expect(new.mode == old.mode && new.size == old.size && new.modified == old.modified)
+    var status = stat()
+    #expect(lstat(tree.path("disk/renamed"), &status) == 0)
+    #expect(status.st_uid == 1234 && status.st_gid == 2345)
+    #expect(after["here/file"] == nil && after["here/link"] == nil)
+    #expect(after["disk/link"]?.modified == before["here/link"]?.modified)
+    #expect(after.entries.count == before.entries.count)
+    #expect(try source.indexPath(forID: #require(result.outcomes[0].id)).section == 1)
+
+    // Taken back, it is copied back.
+    #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
+    let back = tree.snapshot()
+    #expect(Set(back.entries.keys) == Set(before.entries.keys))
+    #expect(back["here/file"]?.modified == old.modified && back["here/file"]?.mode == old.mode)
+    #expect(
+      try String(contentsOfFile: tree.path("here/file"), encoding: .utf8).utf8.count == 3_000_000)
+
+    // Where it does not fit, nothing is left of it.
+    let large = tree.path("here/large")
+    #expect(FileManager.default.createFile(atPath: large, contents: Data(count: 20 << 20)))
+    let full = try open(across: true)
+    let failed = try full.commit(EditBatch([move(2)]))
+    #expect(failed.outcomes[0].code == .io && failed.receipt == nil, "\(failed)")
+    #expect(access(large, F_OK) == 0)
+    #expect(namesByReaddir(Array(mount.path.utf8)) == [Array("there".utf8)])
+  }
+
+  private func open() throws -> DirectorySource {
+    try tree.open {
+      $0.isRecursive = true
+      $0.movesAcross = true
+    }
+  }
+
+  private func attribute(_ path: String, _ name: String) -> [UInt8]? {
+    let file = Glibc.open(path, O_RDONLY)
+    defer { close(file) }
+    var value = [UInt8](repeating: 0, count: 256)
+    let count = tabella_system_attribute(file, name, &value, value.count)
+    return count < 0 ? nil : Array(value.prefix(Int(count)))
+  }
+
+  /// An access list as the kernel has it: a version, then tag, rights and id of each entry; 0x02 is a named
+  /// user, 0x10 the mask.
+  private static let list: [UInt8] =
+    [2, 0, 0, 0]
+    + [(1, 6, -1), (2, 4, 4321), (4, 4, -1), (16, 4, -1), (32, 0, -1)].flatMap {
+      (tag: UInt8, rights: UInt8, id: Int32) in
+      [tag, 0, rights, 0] + (0..<4).map { UInt8(truncatingIfNeeded: id >> (8 * $0)) }
+    }
+
+  private func set(_ path: String, _ name: String, _ value: [UInt8]) -> Bool {
+    let file = Glibc.open(path, O_RDONLY)
+    defer { close(file) }
+    return tabella_system_set_attribute(file, name, value, value.count) == 0
+  }
+
+  /// What the new folder would give a file is not what the file had: a copy had the access list that the
+  /// folder gives what is made in it.
+  @Test func attributesComeAlong() throws {
+    let (acl, standard) = ("system.posix_acl_access", "system.posix_acl_default")
+    for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
+    tree.make("here/listed", "here/plain")
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    #expect(set(tree.path("here/listed"), acl, Self.list))
+    #expect(set(tree.path("disk"), standard, Self.list))
+    // Not every kernel has such attributes in memory.
+    let hasNotes = set(tree.path("disk"), "user.note", [1])
+    if hasNotes { #expect(set(tree.path("here/plain"), "user.note", [1, 2, 3])) }
+    let before = tree.snapshot()
+    let source = try open()
+    let result = try source.commit(
+      EditBatch(
+        ["listed", "plain"].map {
+          .set(try tree.row(source, "here/\($0)"), cells: [0: .text("disk/\($0)")])
+        }))
+    #expect(result.outcomes.map(\.code) == [nil, nil], "\(result.outcomes)")
+    #expect(result.outcomes.map(\.message) == [nil, nil])
+    #expect(attribute(tree.path("disk/listed"), acl) == Self.list)
+    #expect(attribute(tree.path("disk/plain"), acl) == nil)
+    if hasNotes { #expect(attribute(tree.path("disk/plain"), "user.note") == [1, 2, 3]) }
+    for name in ["listed", "plain"] {
+      #expect(tree.snapshot()["disk/\(name)"]?.mode == before["here/\(name)"]?.mode)
+    }
+    #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(attribute(tree.path("here/listed"), acl) == Self.list)
+    #expect(Set(tree.snapshot().entries.keys) == Set(before.entries.keys))
+  }
+
+  /// A time that the new file system does not know is another there, which is said.
+  @Test func timesThatTheOtherDoesNotKnow() throws {
+    for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    tree.make("disk/file")
+    #expect(symlink("to", tree.path("disk/link")) == 0)
+    let times = [timespec(tv_sec: 0, tv_nsec: 0), timespec(tv_sec: -8_520_336_000, tv_nsec: 5)]
+    for name in ["file", "link"] {
+      #expect(utimensat(AT_FDCWD, tree.path("disk/\(name)"), times, AT_SYMLINK_NOFOLLOW) == 0)
+    }
+    #expect(tree.snapshot()["disk/file"]?.modified == [-8_520_336_000, 5])
+    let source = try open()
+    let result = try source.commit(
+      EditBatch(
+        ["file", "link"].map {
+          .set(try tree.row(source, "disk/\($0)"), cells: [0: .text("here/\($0)")])
+        }))
+    #expect(result.outcomes.map(\.code) == [nil, nil], "\(result.outcomes)")
+    for (name, outcome) in zip(["file", "link"], result.outcomes) {
+      let kept = try #require(tree.snapshot()["here/\(name)"]?.modified)
+      let time = Timestamp(seconds: Int64(kept[0]), nanoseconds: Int64(kept[1]))
+      let remark = try "the file system keeps \(#require(time))"
+      #expect(outcome.message == (kept == [-8_520_336_000, 5] ? nil : remark))
+    }
+    #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.exists("disk/file") && tree.exists("disk/link") && !tree.exists("here/file"))
+  }
+}

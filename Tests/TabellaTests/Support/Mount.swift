@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+/// A file system of its own in a folder, if that can be had.
+final class Mount {
+  let path: String
+
+  init?(_ path: String) {
+    self.path = path
+    guard geteuid() == 0, let mount = findProgram("mount"),
+      (try? run(mount, ["-t", "tmpfs", "-o", "size=16m", "tabella-test", path]).status) == 0
+    else { return nil }
+  }
+
+  /// Lets it only be read from now on, or written again.
+  func remount(readOnly: Bool) throws {
+    let mount = try #require(findProgram("mount"))
+    #expect(try run(mount, ["-o", readOnly ? "remount,ro" : "remount,rw", path]).status == 0)
+  }
+
+  func unmount() { umount2(path, 2) }
+
+  static let works: Bool = {
+    guard let folder = try? TemporaryFolder(), let mount = Mount(folder.path) else { return false }
+    mount.unmount()
+    return true
+  }()
+}
