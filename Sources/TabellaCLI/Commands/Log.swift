@@ -24,13 +24,15 @@ extension Command {
     }
     var entries: [LogSource.Entry] = []
     var damaged: [Failure] = []
-    try History(ReceiptStore()).walk(of: place, damaged: { damaged.append($0) }) {
-      var receipt = $0
-      // It may be large, and only its presence is shown.
-      receipt.receipt = receipt.receipt.map { _ in [] }
-      entries.append((receipt, $1))
-      return true
-    }
+    try History(ReceiptStore()).walk(
+      of: place, damaged: { damaged.append($0) },
+      visit: {
+        var receipt = $0
+        // It may be large, and only its presence is shown.
+        receipt.receipt = receipt.receipt.map { _ in [] }
+        entries.append((receipt, $1))
+        return true
+      })
     let shown = ShownTable(
       try ShapedTable(LogSource(entries), name: "log", invocation), hasHeader: invocation.hasHeader
     )

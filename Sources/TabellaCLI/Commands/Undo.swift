@@ -50,9 +50,10 @@ extension Command {
       options: receipt.options, undoing: receipt,
       isDryRun: invocation.isDryRun)
     let (result, kept) = try aboutReceipt(receipt) { () throws(Failure) in
-      try commit.run(summary: { _ in summary }) { () throws(TableError) in
-        try undoing.undo(bytes, isDryRun: invocation.isDryRun)
-      }
+      try commit.run(
+        commit: { () throws(TableError) in
+          try undoing.undo(bytes, isDryRun: invocation.isDryRun)
+        }, summary: { _ in summary })
     }
     let report = EditReport(
       subject: subject, provider: receipt.provider, from: result.changes.from?.token,
@@ -84,11 +85,11 @@ extension Command {
     var found: Receipt?
     try History(store).walk(
       of: place,
-      damaged: { Messages.write("warning: \($0.message)", about: $0.subject) }
-    ) { receipt, isTakenBack in
-      if !isTakenBack, !receipt.isUndo { found = receipt }
-      return found == nil
-    }
+      damaged: { Messages.write("warning: \($0.message)", about: $0.subject) },
+      visit: { receipt, isTakenBack in
+        if !isTakenBack, !receipt.isUndo { found = receipt }
+        return found == nil
+      })
     if let found { return found }
     throw Failure(
       status: .failed, subject: operand.text, code: "not-found",

@@ -148,7 +148,7 @@ struct EditRun {
       throw Failure(
         status: .refused, subject: subject, code: "denied",
         message:
-          "its order changes by itself, so that a position may be another row's by now: name rows by id:ID (show --with-row prints it) or say --if-version (show --json prints it); nothing was done"
+          "its order changes by itself, so that a position may be another row's by now: insert at end, name rows by id:ID (show --with-row prints it) or say --if-version (show --json prints it); nothing was done"
       )
     }
     if invocation.isDryRun { return }
@@ -196,13 +196,13 @@ struct EditRun {
       subject: subject, source: source, provider: table.tables[0].manifest.id, place: place,
       options: invocation.options, isDryRun: invocation.isDryRun)
     let (result, receipt) = try kept.run(
+      commit: { () throws(TableError) in try editing.commit(batch) },
       summary: { result in
         var done = result.map { zip(edits, $0.outcomes).filter { $1.code == nil }.map(\.0) } ?? []
         // Done, with some trouble afterwards.
         if done.isEmpty { done = edits }
         return EditRun.summary(done, source.columns, names: names)
-      }
-    ) { () throws(TableError) in try editing.commit(batch) }
+      })
     return try report(edits, result, receipt, before: before)
   }
 

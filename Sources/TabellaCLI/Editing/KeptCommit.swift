@@ -19,7 +19,7 @@ struct KeptCommit {
   ///
   /// `summary` says for people what was done, as far as a result tells.
   func run(
-    summary: (EditResult?) -> String, _ commit: () throws(TableError) -> EditResult
+    commit: () throws(TableError) -> EditResult, summary: (EditResult?) -> String
   ) throws(Failure) -> (EditResult, Receipt?) {
     let store = try ReceiptStore()
     if isDryRun {
