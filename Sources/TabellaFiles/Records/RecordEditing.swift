@@ -90,7 +90,7 @@ extension RecordEditing {
     var result = try self.result(
       of: saved, from: before, isDryRun: batch.isDryRun, count: batch.edits.count)
     // Where the columns are others now, all is; and where something went wrong, who knows.
-    let isWell = result.outcomes.allSatisfy { $0.code == nil } && columns == columnsBefore
+    let isWell = result.outcomes.allSatisfy { $0.message == nil } && columns == columnsBefore
     if result.changes.changes == nil, isWell, keepsSections {
       result.changes.changes = edits.changes
     }
@@ -111,17 +111,21 @@ extension RecordEditing {
   private func result(
     of saved: FileSave.Saved, from before: Version?, isDryRun: Bool, count: Int
   ) throws(TableError) -> EditResult {
-    var trouble = saved.trouble
+    var (trouble, remark) = (saved.trouble, String?.none)
     let isSaved = saved.file !== shownFile.file
     if isSaved {
       shownFile.show(saved.file)
       do throws(TableError) {
         try show(saved.file.bytes())
+        try saved.file.bytes().checkUnchanged()
+      } catch  where error.code == .conflict {
+        remark = "was saved, and was changed again by another program since"
       } catch {
         trouble = trouble ?? "was saved, but cannot be read again: \(error.message)"
       }
     }
-    let outcome = EditResult.Outcome(code: trouble.map { _ in .io }, message: trouble)
+    let outcome = EditResult.Outcome(
+      code: trouble.map { _ in .io }, message: trouble ?? remark)
     let after = isSaved ? saved.file.fingerprint.version : before
     return EditResult(
       outcomes: Array(repeating: outcome, count: count),

@@ -42,10 +42,9 @@ struct Replacement {
     defer { _ = tabella_system_unlock(new.descriptor) }
     do throws(TableError) {
       let saved = try OpenFile(duplicating: new.descriptor)
-      if !saved.fingerprint.isOfSameContent(as: opened.fingerprint) {
-        trouble = trouble ?? "was saved, but another program changed it at once"
-      }
-      return (saved, trouble)
+      // What another program wrote there since is not what was saved: whoever reads on is told.
+      let isSame = saved.fingerprint.isOfSameContent(as: opened.fingerprint)
+      return (isSame ? saved : opened, trouble)
     } catch {
       return (opened, trouble ?? "was saved, but \(error.message)")
     }
