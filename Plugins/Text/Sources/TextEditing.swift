@@ -61,7 +61,7 @@ extension TextSource: RecordEditing {
   }
 
   func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError) {
-    guard try page.bytes(of: 0).elementsEqual(line(of: cells) ?? []) else {
+    guard try line(of: cells).map({ page.bytes(of: 0).elementsEqual($0) }) ?? true else {
       throw TableError(
         .constraint, "the line would not read back as it was set; nothing was changed", column: 0)
     }

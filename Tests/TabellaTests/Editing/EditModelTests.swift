@@ -4,51 +4,46 @@ import Testing
 
 import class Foundation.ProcessInfo
 
-/// Random sequences of 20 batches against an array model, compared after each: in memory and through
-/// the contract, as it is and in views. `make model` runs the full number.
+/// Random sequences of 20 batches against an array model, compared after each: in memory, in files and
+/// through the contract, as it is and in views. `make model` runs the full number.
 @Suite struct EditModelTests {
-  static let memory = EditSubject(name: "memory") { sections in
-    let source = make(sections)
-    return { source }
+  static let files: [EditSubject] = [.csv, .inferred, .text, .headings]
+  static let shapes = EditShape.all(isLine: false).indices
+
+  @Test(arguments: shapes)
+  func inMemory(_ shape: Int) { run(.memory, shape, EditSubject.sequences(40)) }
+
+  /// A tenth, because each batch is a save.
+  @Test(arguments: files.indices, shapes)
+  func inFiles(_ file: Int, _ shape: Int) {
+    run(Self.files[file], shape, EditSubject.sequences(60) / 10)
   }
 
-  static let contract = EditSubject(name: "through the contract") { sections in
-    let source = make(sections)
-    return { try importSource(exportSource(source), provider: "test") }
-  }
-
-  static let shapes = EditShape.all()
-
-  private static func make(_ sections: [EditModel.Section]) -> InMemorySource {
-    InMemorySource(
-      [Column("n", .integer), Column("kind"), Column("note")],
-      sections: sections.map { ($0.title, nil, nil, $0.rows.map(\.cells)) })
-  }
-
-  /// TABELLA_VIEW names the only view to be tried.
-  @Test(arguments: shapes.indices)
-  func inMemory(_ shape: Int) {
-    let only = ProcessInfo.processInfo.environment["TABELLA_VIEW"]
-    guard only == nil || only == Self.shapes[shape].name else { return }
-    run(Self.memory, Self.shapes[shape], EditSubject.sequences(40))
-  }
-
-  @Test(arguments: shapes.indices)
+  @Test(arguments: shapes)
   func throughTheContract(_ shape: Int) {
-    run(Self.contract, Self.shapes[shape], EditSubject.sequences(40) / 10)
+    run(.memory.exported, shape, EditSubject.sequences(40) / 10)
+    for file in Self.files { run(file.exported, shape, EditSubject.sequences(100) / 100) }
   }
 
   /// Views of what came through the contract are the same; here the view itself goes through.
-  @Test(arguments: shapes.indices)
+  @Test(arguments: shapes)
   func viewsThroughTheContract(_ shape: Int) {
-    var shape = Self.shapes[shape]
-    let wrap = shape.wrap
-    shape.name += ", through the contract"
-    shape.wrap = { try importSource(exportSource(wrap($0)), provider: "view") }
-    run(Self.memory, shape, EditSubject.sequences(40) / 10)
+    run(.memory, shape, EditSubject.sequences(40) / 10) { shape in
+      let wrap = shape.wrap
+      shape.name += ", through the contract"
+      shape.wrap = { try importSource(exportSource(wrap($0)), provider: "view") }
+    }
   }
 
-  private func run(_ subject: EditSubject, _ shape: EditShape, _ sequences: Int) {
+  /// TABELLA_VIEW names the only view to be tried.
+  private func run(
+    _ subject: EditSubject, _ number: Int, _ sequences: Int,
+    _ change: (inout EditShape) -> Void = { _ in }
+  ) {
+    var shape = EditShape.all(isLine: subject.isLine)[number]
+    let only = ProcessInfo.processInfo.environment["TABELLA_VIEW"]
+    guard only == nil || only == shape.name else { return }
+    change(&shape)
     var failures = 0
     for seed in 0..<UInt64(sequences) where failures < 3 {
       if !EditTrial.run(subject, shape, seed: seed) { failures += 1 }

@@ -10,8 +10,6 @@ import Testing
 /// Random batches on files of records, against arrays: what the table shows, what a fresh opening
 /// shows, and that no byte changed which no edit names.
 @Suite struct RecordModelTests {
-  static let sequences = Int(ProcessInfo.processInfo.environment["TABELLA_SEQUENCES"] ?? "") ?? 150
-
   /// A record as bytes, with its line end.
   struct Line: Equatable {
     var content: [UInt8]
@@ -45,37 +43,23 @@ import Testing
   static func file(
     _ generator: inout SeededGenerator
   ) -> (text: [UInt8], options: [String: String]) {
-    let delimiter = pick([",", ";", "\t", "|"], &generator)
-    let ends = pick([["\n"], ["\r\n"], ["\r"], ["\n", "\r\n", "\r"]], &generator)
+    let dialect = RandomDialect(&generator)
     var options: [String: String] = [:]
-    if Bool.random(using: &generator) { options["delimiter"] = delimiter }
+    if Bool.random(using: &generator) { options["delimiter"] = dialect.delimiter }
     let hasHeader = Int.random(in: 0..<4, using: &generator) > 0
     if !hasHeader { options["header"] = "false" }
-    let style = Int.random(in: 0..<3, using: &generator)
     let columns = Int.random(in: 1...4, using: &generator)
-    var text: [UInt8] = Int.random(in: 0..<5, using: &generator) == 0 ? [0xEF, 0xBB, 0xBF] : []
-    let count = Int.random(in: 0...8, using: &generator) + (hasHeader ? 1 : 0)
-    for row in 0..<count {
-      let isHeader = row == 0 && hasHeader
-      let width =
-        Int.random(in: 0..<5, using: &generator) == 0 && !isHeader
-        ? Int.random(in: 1...columns, using: &generator) : columns
-      let fields = (0..<width).map { column -> [UInt8] in
-        var value = isHeader ? Array("c\(column)".utf8) : pick(values, &generator)
-        if value == [0xEF, 0xBB, 0xBF] { value = [] }
-        let mustQuote = value.contains {
-          [10, 13, UInt8(ascii: "\""), Array(delimiter.utf8)[0]].contains($0)
-        }
-        let quotes = style == 2 || (style == 1 && column % 2 == 1)
-        guard mustQuote || quotes else { return value }
-        return Array("\"".utf8) + value.flatMap { $0 == 34 ? [34, 34] : [$0] } + [34]
-      }
-      text += fields.joined(separator: Array(delimiter.utf8))
-      let isLast = row == count - 1
-      if !isLast || Bool.random(using: &generator) {
-        text += Array(pick(ends, &generator).utf8)
+    let count = Int.random(in: 0...8, using: &generator)
+    var records = hasHeader ? [(0..<columns).map { Array("c\($0)".utf8) }] : []
+    records += (0..<count).map { _ in
+      let isShort = Int.random(in: 0..<5, using: &generator) == 0
+      let width = isShort ? Int.random(in: 1...columns, using: &generator) : columns
+      return (0..<width).map { _ in
+        let value = pick(values, &generator)
+        return value == [0xEF, 0xBB, 0xBF] ? [] : value
       }
     }
+    let text = dialect.text(of: records, &generator)
     // That would be the mark of UTF-16.
     return (text.starts(with: [0xFF, 0xFE]) ? [0x78] + text : text, options)
   }
@@ -110,7 +94,7 @@ import Testing
   ) throws {
     let folder = try TemporaryFolder(inMemory: true)
     var (done, refused) = (0, 0)
-    for seed in 0..<UInt64(Self.sequences) {
+    for seed in 0..<UInt64(EditSubject.sequences(150)) {
       var generator = SeededGenerator(seed: seed)
       let (text, open, options) = try make(&generator)
       let path = Array(try folder.write("t", text).utf8)

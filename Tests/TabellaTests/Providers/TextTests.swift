@@ -204,4 +204,16 @@ import Testing
     }
     #expect(found == bytes)
   }
+
+  /// A set of no cells was refused beside another edit: its line was expected to read back empty.
+  @Test func setOfNoCellsLeavesTheLine() throws {
+    let source = try open("one\ntwo\nthree\n")
+    let edits: [EditBatch.Edit] = [
+      .set(.path(IndexPath(section: 0, row: 0)), cells: [:]),
+      .delete(.path(IndexPath(section: 0, row: 1))),
+    ]
+    let result = try #require(source.editing).commit(EditBatch(edits))
+    #expect(result.outcomes.map(\.code) == [nil, nil])
+    try expect(source, [(nil, ["one", "three"])])
+  }
 }

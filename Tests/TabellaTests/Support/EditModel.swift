@@ -2,11 +2,21 @@ import Tabella
 
 /// A table as arrays of rows that know themselves, edited the slow way: what edits are compared with.
 struct EditModel: Equatable {
-  /// A row; its key stays with it and is never another's.
+  /// A row; its key stays with it and is never another's. Its cells are its key, a note and a kind.
   struct Row: Equatable {
     var key: Int
     var cells: [Cell]
+    /// Whether it is inserted without a kind: that is a group's to give.
+    var leavesKindOut = false
+
+    var kind: Cell {
+      get { cells[EditModel.kind] }
+      set { cells[EditModel.kind] = newValue }
+    }
   }
+
+  /// The columns of a row that are set.
+  static let (note, kind) = (1, 2)
 
   struct Section: Equatable {
     var key: Int
@@ -79,8 +89,8 @@ struct EditModel: Equatable {
     return result
   }
 
-  /// Everything in a source, in which the first column numbers the rows: its number is a row's key.
-  init(reading source: any TableDataSource, titles: Bool) throws {
+  /// Everything in a table of a subject, or in a view of one.
+  init(reading source: any TableDataSource, of subject: EditSubject) throws {
     sections = []
     let columns = Array(source.columns.indices)
     for section in 0..<(try source.numberOfSections(knowing: .max).value) {
@@ -90,15 +100,14 @@ struct EditModel: Equatable {
           RowRequest(section: section, first: rows.count, count: 100, columns: columns))
         if batch.rowCount == 0 { break }
         for row in 0..<batch.rowCount {
-          let cells = batch.row(row)
+          let cells = subject.modelCells(batch.row(row))
           rows.append(Row(key: Int(cells[0].description) ?? -1, cells: cells))
         }
       }
       sections.append(
         Section(
           key: section,
-          title: titles ? try source.sections?.title(.header, ofSection: section) : nil,
-          rows: rows))
+          title: try source.sections?.title(.header, ofSection: section), rows: rows))
     }
   }
 

@@ -36,74 +36,87 @@ struct EditShape: Sendable {
 
   // The views
 
-  static let filtered: EditShape = EditShape(
-    name: "filtered",
-    wrap: {
-      try $0.filtered(by: [Condition(column: 1, comparison: .equal, value: Array("a".utf8))])
-    },
-    shown: { model in
+  static func filtered(isLine: Bool) -> EditShape {
+    let isA =
+      isLine
+      ? Condition(column: 0, comparison: .matches, value: Array("^a ".utf8))
+      : Condition(column: EditModel.kind, comparison: .equal, value: Array("a".utf8))
+    return EditShape(
+      name: "filtered", wrap: { try $0.filtered(by: [isA]) }, shown: onlyA,
+      translated: { edits, model in
+        let after = onlyA(model).applying(edits)
+        let arriving = Set(edits.compactMap(\.arrivingRow))
+        return model.landing(edits) { key, target in
+          // The next that is shown and stays.
+          let section = after.sections[target.section]
+          let next = section.rows[target.row...].first { !arriving.contains($0.key) }
+          let old = model.sections.firstIndex { $0.key == section.key }!
+          return next.map { model.path(of: $0.key)! }
+            ?? IndexPath(section: old, row: model.sections[old].rows.count)
+        }
+      })
+  }
+
+  @Sendable private static func onlyA(_ model: EditModel) -> EditModel {
+    var shown = model
+    for section in shown.sections.indices {
+      shown.sections[section].rows.removeAll { $0.kind != "a" }
+    }
+    return shown
+  }
+
+  /// By number, or by lines, which begin with kinds.
+  static func sorted(isLine: Bool) -> EditShape {
+    @Sendable func shown(_ model: EditModel) -> EditModel {
       var shown = model
       for section in shown.sections.indices {
-        shown.sections[section].rows.removeAll { $0.cells[1] != "a" }
+        shown.sections[section].rows.sort {
+          isLine && $0.kind != $1.kind
+            ? $0.kind.description > $1.kind.description : $0.key > $1.key
+        }
       }
       return shown
-    },
-    translated: { edits, model in
-      let before = EditShape.filtered.shown(model)
-      let after = before.applying(edits)
-      let arriving = Set(edits.compactMap(\.arrivingRow))
-      return model.landing(edits) { key, target in
-        // The next that is shown and stays.
-        let section = after.sections[target.section]
-        let next = section.rows[target.row...].first { !arriving.contains($0.key) }
-        let old = model.sections.firstIndex { $0.key == section.key }!
-        return next.map { model.path(of: $0.key)! }
-          ?? IndexPath(section: old, row: model.sections[old].rows.count)
-      }
-    })
+    }
+    return EditShape(
+      name: "sorted", wrap: { try $0.sorted(by: [SortDescriptor(column: 0, isDescending: true)]) },
+      shown: shown,
+      translated: { edits, model in
+        let after = shown(model).applying(edits)
+        return model.landing(edits) { key, target in
+          let old = model.sections.firstIndex { $0.key == after.sections[target.section].key }!
+          return IndexPath(section: old, row: model.sections[old].rows.count)
+        }
+      }, moves: .none)
+  }
 
-  static let sorted: EditShape = EditShape(
-    name: "sorted", wrap: { try $0.sorted(by: [SortDescriptor(column: 0, isDescending: true)]) },
-    shown: { model in
-      var shown = model
-      for section in shown.sections.indices {
-        shown.sections[section].rows.sort { $0.key > $1.key }
-      }
-      return shown
-    },
-    translated: { edits, model in
-      let after = EditShape.sorted.shown(model).applying(edits)
-      return model.landing(edits) { key, target in
-        let old = model.sections.firstIndex { $0.key == after.sections[target.section].key }!
-        return IndexPath(section: old, row: model.sections[old].rows.count)
-      }
-    }, moves: .none)
-
-  static let grouped: EditShape = EditShape(
-    name: "grouped", wrap: { try $0.grouped(by: Grouping(column: 1, by: .value)) },
-    shown: { model in
-      let kinds = Set(model.rows.map(\.cells[1]))
-      let titles = kinds.compactMap(\.string).sorted()
-      var groups = titles.enumerated().map { number, title in
-        EditModel.Section(
-          key: -1 - number, title: title,
-          rows: model.rows.filter { $0.cells[1] == .text(title) })
-      }
-      if kinds.contains(.missing) {
-        groups.append(
+  /// By kind, or by the letter that lines begin with.
+  static func grouped(isLine: Bool) -> EditShape {
+    let grouping =
+      isLine ? Grouping(column: 0, by: .letter) : Grouping(column: EditModel.kind, by: .value)
+    @Sendable func shown(_ model: EditModel) -> EditModel {
+      let kinds = Set(model.rows.map(\.kind))
+      // The missing one last.
+      let order =
+        kinds.subtracting([.missing]).sorted { $0.description < $1.description }
+        + (kinds.contains(.missing) ? [.missing] : [])
+      return EditModel(
+        order.enumerated().map { number, kind in
           EditModel.Section(
-            key: -1 - groups.count, title: nil,
-            rows: model.rows.filter { $0.cells[1] == .missing }))
-      }
-      return EditModel(groups)
-    },
-    translated: { edits, model in EditShape.regrouped(edits, model) },
-    hasSectionEdits: false, hasGroups: true)
+            key: -1 - number, title: isLine ? kind.string?.uppercased() : kind.string,
+            rows: model.rows.filter { $0.kind == kind })
+        })
+    }
+    return EditShape(
+      name: "grouped", wrap: { try $0.grouped(by: grouping) }, shown: shown,
+      translated: { edits, model in
+        regrouped(edits, model, shown(model), canChangeKind: !isLine)
+      },
+      hasSectionEdits: false, hasGroups: true)
+  }
 
   private static func regrouped(
-    _ edits: [EditModel.Edit], _ model: EditModel
+    _ edits: [EditModel.Edit], _ model: EditModel, _ before: EditModel, canChangeKind: Bool
   ) -> [EditModel.Edit]? {
-    let before = grouped.shown(model)
     let after = before.applying(edits)
     var own: [EditModel.Edit] = []
     var moved: Set<Int> = []
@@ -116,14 +129,14 @@ struct EditShape: Sendable {
           own.append(edit)
           continue
         }
-        let title = before.sections[target.section].title
-        let kind = title.map { Cell.text($0) } ?? .missing
-        for case .set(key, let cells) in edits where cells[1] ?? kind != kind { return nil }
-        own.append(.set(key, [1: kind]))
-      case .insert(var row, let target):
-        if row.cells[1] == .missing {
-          row.cells[1] = before.sections[target.section].title.map { .text($0) } ?? .missing
+        guard canChangeKind else { return nil }
+        let kind = before.sections[target.section].rows[0].kind
+        for case .set(key, let cells) in edits where cells[EditModel.kind] ?? kind != kind {
+          return nil
         }
+        own.append(.set(key, [EditModel.kind: kind]))
+      case .insert(var row, let target):
+        if row.leavesKindOut { row.kind = before.sections[target.section].rows[0].kind }
         own.append(.insert(row, target))
       default: own.append(edit)
       }
@@ -149,22 +162,27 @@ struct EditShape: Sendable {
         return IndexPath(section: section, row: last.row + 1)
       }
       // Nobody of the group stays in the section: where its first one was.
-      let kind = model.sections[section].rows.first { $0.key == key }!.cells[1]
-      let first = model.sections[section].rows.firstIndex { $0.cells[1] == kind }!
+      let kind = model.sections[section].rows.first { $0.key == key }!.kind
+      let first = model.sections[section].rows.firstIndex { $0.kind == kind }!
       return IndexPath(section: section, row: first)
     }
   }
 
-  /// Behind one table, or between two; `isText` says what numbers the rows.
-  static func joined(behind: Bool = false, isText: Bool = false) -> EditShape {
-    let cells: [Cell] = [isText ? "0" : 0, "a", "other"]
+  /// Behind one table, or between two.
+  static func joined(behind: Bool = false, isLine: Bool) -> EditShape {
+    let row = EditModel.Row(key: 0, cells: [0, "other", "a"])
     @Sendable func other(_ title: String, _ key: Int) -> EditModel.Section {
-      EditModel.Section(key: key, title: title, rows: [.init(key: 0, cells: cells)])
+      EditModel.Section(key: key, title: title, rows: [row])
     }
     return EditShape(
       name: behind ? "joined between" : "joined",
       wrap: { base in
-        func table() -> InMemorySource { InMemorySource(base.columns, rows: [cells]) }
+        // Not always of the type that the table itself has there.
+        var columns = base.columns
+        columns[0].type = isLine ? .text : .integer
+        func table() -> InMemorySource {
+          InMemorySource(columns, rows: [isLine ? [EditSubject.line(row.cells)] : row.cells])
+        }
         let sources: [(name: String, source: any TableDataSource)] = [
           ("x", table()), ("base", base),
         ]
@@ -182,11 +200,13 @@ struct EditShape: Sendable {
       offset: 1, hasSectionEdits: !behind)
   }
 
-  /// All kinds of views, and some of views of views.
-  static func all(isText: Bool = false) -> [EditShape] {
-    let joined = joined(isText: isText)
+  /// All kinds of views, and some of views of views, of tables with a column for each cell or with one.
+  static func all(isLine: Bool) -> [EditShape] {
+    let filtered = filtered(isLine: isLine)
+    let (sorted, grouped) = (sorted(isLine: isLine), grouped(isLine: isLine))
+    let joined = joined(isLine: isLine)
     return [
-      plain, filtered, sorted, grouped, joined, EditShape.joined(behind: true, isText: isText),
+      plain, filtered, sorted, grouped, joined, EditShape.joined(behind: true, isLine: isLine),
       filtered.over(filtered), sorted.over(grouped), filtered.over(grouped), grouped.over(filtered),
       sorted.over(filtered), filtered.over(sorted), joined.over(filtered),
     ]
@@ -194,6 +214,15 @@ struct EditShape: Sendable {
 }
 
 extension EditModel.Edit {
+  /// The row that it is about.
+  var row: Int? {
+    switch self {
+    case .insert(let row, _): row.key
+    case .set(let key, _), .delete(let key), .move(let key, _): key
+    case .insertSection, .deleteSection, .moveSection: nil
+    }
+  }
+
   /// The row that is inserted or moved.
   var arrivingRow: Int? {
     switch self {

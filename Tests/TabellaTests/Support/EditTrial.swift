@@ -1,32 +1,6 @@
 import Tabella
 import Testing
 
-import class Foundation.ProcessInfo
-
-/// A kind of table to edit: how one is made of rows, and opened again to see what became of it.
-///
-/// The first column numbers the rows, the second has a kind, the third is free.
-struct EditSubject: Sendable {
-  var name: String
-  var columns: [Column] = [Column("n", .integer), Column("kind"), Column("note")]
-  var kinds: [Cell] = ["a", "b", "c", .missing]
-  /// Whether sections have titles, and may be inserted, deleted and moved; else there is one.
-  var hasSections = true
-  var hasMoves = true
-  /// Makes a table of these sections, and says how it is opened: anew after each batch.
-  var make: @Sendable ([EditModel.Section]) throws -> () throws -> any TableDataSource
-
-  /// The number of a row as a cell.
-  func number(_ key: Int) -> Cell {
-    columns[0].type == .integer ? .integer(Int64(key)) : .text("\(key)")
-  }
-
-  /// How many sequences a test takes: TABELLA_SEQUENCES, or so many.
-  static func sequences(_ usual: Int) -> Int {
-    ProcessInfo.processInfo.environment["TABELLA_SEQUENCES"].flatMap { Int($0) } ?? usual
-  }
-}
-
 /// A sequence of random batches, made in a table and in an array model, and compared after each.
 struct EditTrial {
   struct Wrong: Error, CustomStringConvertible {
@@ -39,7 +13,7 @@ struct EditTrial {
   private var nextKey = 1
   private var nextSection = 1
   private var model = EditModel([])
-  private var open: () throws -> any TableDataSource
+  private var open: EditSubject.Open
   private var source: any TableDataSource
   private var history: [String] = []
 
@@ -71,14 +45,16 @@ struct EditTrial {
     generator = SeededGenerator(seed: seed)
     open = { throw Wrong(description: "not made") }
     source = InMemorySource([], sections: [])
-    let sections = subject.hasSections ? Int.random(in: 0..<4, using: &generator) : 1
+    let sections = subject.sections == .one ? 1 : Int.random(in: 0..<4, using: &generator)
     for _ in 0..<sections {
       var section = newSection()
-      if subject.hasSections, chance(2) { section.title = "s\(section.key)" }
+      if subject.sections == .fixed || (subject.sections == .edited && chance(2)) {
+        section.title = "s\(section.key)"
+      }
       for _ in 0..<Int.random(in: 0..<5, using: &generator) { section.rows.append(newRow()) }
       model.sections.append(section)
     }
-    open = try subject.make(model.sections)
+    open = try subject.make(model.sections, &generator)
     source = try shape.wrap(open())
   }
 
@@ -93,27 +69,32 @@ struct EditTrial {
 
   private mutating func newRow() -> EditModel.Row {
     defer { nextKey += 1 }
-    let kind = subject.kinds.randomElement(using: &generator)!
     return EditModel.Row(
-      key: nextKey, cells: [subject.number(nextKey), kind, .text("note \(nextKey)")])
+      key: nextKey, cells: [.integer(Int64(nextKey)), newNote(), newKind()])
   }
+
+  private mutating func newNote() -> Cell {
+    .text("\(subject.notes.randomElement(using: &generator)!) \(nextKey)")
+  }
+
+  private mutating func newKind() -> Cell { subject.kinds.randomElement(using: &generator)! }
 
   // A step
 
   private mutating func step() throws {
     let shown = shape.shown(model)
-    let edits = edits(of: shown)
+    let edits = edits(of: shown).shuffled(using: &generator)
     if edits.isEmpty { return }
     let version = try source.version()
     let batch = EditBatch(
-      try edits.map { try edit($0, shown) }.shuffled(using: &generator),
-      version: chance(2) ? version : nil)
+      try edits.map { try edit($0, shown) }, version: chance(2) ? version : nil)
     history.append("\(shown.content)\n\(batch.edits)")
     guard let editing = source.editing else { throw Wrong(description: "not editable") }
     if chance(10) { try refuse(spoiled(batch, shown), shown, editing) }
     guard let own = shape.translated(edits, model) else {
       return try refuse(batch, shown, editing)
     }
+    if subject.isFile, chance(20) { return try commitTooLate(batch, editing) }
     let after = model.applying(own)
     var dry: EditResult?
     if chance(4) {
@@ -126,23 +107,22 @@ struct EditTrial {
     let result = try editing.commit(batch)
     try require(result.outcomes.count == batch.edits.count, "\(result.outcomes)")
     try require(result.outcomes.allSatisfy { $0.code == nil }, "\(result.outcomes)")
-    try require(dry.map { $0.outcomes == result.outcomes } ?? true, "a dry run said otherwise")
+    if let dry { try checkDry(dry.outcomes, result.outcomes) }
     try require(result.changes.from == version, "from \(version, default: "none")")
     try require(try result.changes.to == source.version(), "to another version")
     let before = model
     model = after
     try compare(after, "after the batch")
     try replay(result.changes, from: shown, to: shape.shown(after))
-    try checkIDs(batch, result)
+    try checkIDs(of: edits, batch, result, shape.shown(after))
     if chance(6), let undoing = source.undoing, let receipt = result.receipt {
       _ = try undoing.undo(receipt, isDryRun: true)
       try compare(after, "a dry run of taking back changed something")
-      _ = try undoing.undo(receipt, isDryRun: false)
+      let undone = try undoing.undo(receipt, isDryRun: false)
       model = before
       try compare(before, "after taking back")
-      if let version, !subject.hasSections {
-        try require(try source.version() == version, "version")
-      }
+      try require(undone.changes.from == result.changes.to, "taken back from another version")
+      try require(try undone.changes.to == source.version(), "taken back to another version")
     }
     if chance(5) { source = try shape.wrap(open()) }
   }
@@ -154,10 +134,13 @@ struct EditTrial {
   /// The source, and the table opened anew, hold what the model holds.
   private func compare(_ model: EditModel, _ when: String) throws {
     let shown = shape.shown(model).content
-    let read = try EditModel(reading: source, titles: true).content
+    let read = try EditModel(reading: source, of: subject).content
     try require(read == shown, "\(when):\n\(read), not\n\(shown)")
-    let fresh = try EditModel(reading: open(), titles: true).content
+    let table = try open()
+    let fresh = try EditModel(reading: table, of: subject).content
     try require(fresh == model.content, "\(when), anew:\n\(fresh), not\n\(model.content)")
+    let columns = try shape.wrap(table).columns
+    try require(source.columns == columns, "\(when): columns \(source.columns), not \(columns)")
   }
 
   private func refuse(
@@ -173,6 +156,22 @@ struct EditTrial {
       return try compare(model, "after a refused batch")
     }
     throw Wrong(description: "was not refused: \(batch)")
+  }
+
+  /// Commits a batch after somebody else who has opened the table: nothing of it may be done.
+  private mutating func commitTooLate(_ batch: EditBatch, _ editing: any TableEditing) throws {
+    guard let row = model.rows.randomElement(using: &generator), let path = model.path(of: row.key)
+    else { return }
+    _ = try open().editing?.commit(EditBatch([.delete(.path(path))]))
+    model = model.applying([.delete(row.key)])
+    do throws(TableError) {
+      _ = try editing.commit(batch)
+    } catch {
+      try require(error.code == .conflict, "\(error.code) \(error)")
+      source = try shape.wrap(open())
+      return try compare(model, "after a conflict")
+    }
+    throw Wrong(description: "came too late and was not refused: \(batch)")
   }
 
   /// What the changes say of the rows as they were shown is how they are shown.
@@ -209,22 +208,37 @@ struct EditTrial {
       "the changes \(changes) lead to\n\(replayed.content), not\n\(new.content)")
   }
 
-  /// The outcomes name the rows.
-  private func checkIDs(_ batch: EditBatch, _ result: EditResult) throws {
+  /// A dry run says what then comes; of ids perhaps less.
+  private func checkDry(_ dry: [EditResult.Outcome], _ real: [EditResult.Outcome]) throws {
+    let isSame =
+      dry.count == real.count
+      && zip(dry, real).allSatisfy { dry, real in
+        dry.code == real.code && dry.message == real.message && dry.id ?? real.id == real.id
+      }
+    try require(isSame, "a dry run said \(dry), then came \(real)")
+  }
+
+  /// The outcomes name the rows, where the view shows them; and an id from before the batch names no
+  /// other row.
+  private func checkIDs(
+    of edits: [EditModel.Edit], _ batch: EditBatch, _ result: EditResult, _ shown: EditModel
+  ) throws {
     guard let identity = source.identity else { return }
-    for (edit, outcome) in zip(batch.edits, result.outcomes) {
-      switch edit {
-      case .set(.id(let id), _), .move(.id(let id), _):
+    for (number, edit) in edits.enumerated() {
+      guard let row = edit.row else { continue }
+      let place = shown.path(of: row)
+      if let id = result.outcomes[number].id {
+        let found = try? identity.indexPath(forID: id)
         try require(
-          outcome.id == nil || outcome.id == id, "\(id) became \(outcome.id, default: "")")
-      case .insert(let target, let cells) where !target.isSection:
-        guard let id = outcome.id else { continue }
-        // A view may not show it.
-        guard let path = try? identity.indexPath(forID: id) else { continue }
-        let row = try source.rows(
-          RowRequest(section: path.section, first: path.row, count: 1, columns: [0]))
-        try require(row.columns[0][0] == cells[0], "the id \(id) is that of another row")
-      default: break
+          found == place, "the id \(id) of row \(row) is not that of \(place, default: "none")")
+      } else if case .delete = edit {
+        continue
+      } else {
+        let isNothing = result.changes.from == result.changes.to
+        try require(isNothing, "edit \(number) says no id")
+      }
+      if let id = batch.edits[number].id, let found = try? identity.indexPath(forID: id) {
+        try require(found == place, "the id \(id) of row \(row) passed to \(found)")
       }
     }
   }
@@ -236,15 +250,20 @@ struct EditTrial {
   ) throws -> EditBatch.Edit {
     func number(_ key: Int) -> Int { shown.sections.firstIndex { $0.key == key }! }
     switch edit {
-    case .set(let key, let cells): return .set(try reference(key, shown), cells: cells)
+    case .set(let key, let cells):
+      let path = shown.path(of: key)!
+      let old = shown.sections[path.section].rows[path.row].cells
+      let line = EditSubject.line(old.indices.map { cells[$0] ?? old[$0] })
+      return .set(
+        try reference(key, shown), cells: subject.isLine && !cells.isEmpty ? [0: line] : cells)
     case .delete(let key): return .delete(try reference(key, shown))
     case .move(let key, let target): return .move(try reference(key, shown), to: target)
     case .insert(let row, let target):
-      // A missing kind is left out: that is a group's to give.
-      let cells = row.cells.enumerated().filter { $0.element != .missing }
-      return .insert(
-        at: target,
-        cells: Dictionary(uniqueKeysWithValues: cells.map { ($0.offset, $0.element) }))
+      if subject.isLine { return .insert(at: target, cells: [0: EditSubject.line(row.cells)]) }
+      let isText = source.columns[0].type == .text
+      var cells = [0: isText ? .text("\(row.key)") : row.cells[0], EditModel.note: row.cells[1]]
+      if !row.leavesKindOut { cells[EditModel.kind] = row.kind }
+      return .insert(at: target, cells: cells)
     case .deleteSection(let key): return .delete(.path(.section(number(key))))
     case .insertSection(_, let target): return .insert(at: .section(target), cells: [:])
     case .moveSection(let key, let target):
@@ -266,7 +285,8 @@ struct EditTrial {
     let others = shown.sections.count { $0.key >= 1_000_000 && $0.title == "y" }
     let part = EditModel(Array(shown.sections.dropFirst(shape.offset).dropLast(others)))
     var edits =
-      subject.hasSections && shape.hasSectionEdits && chance(4) ? sectionEdits(of: part) : []
+      subject.sections == .edited && shape.hasSectionEdits && chance(4)
+      ? sectionEdits(of: part) : []
     let changed = part.applying(edits)
     // Sections that rows can be named in and arrive in.
     let sections = part.sections.filter { section in
@@ -283,8 +303,12 @@ struct EditTrial {
         guard !isFull, let section = sections.randomElement(using: &generator)?.key else {
           continue
         }
-        let row = newRow()
-        arrivals.append((section, { .insert(row, $0) }))
+        var row = newRow()
+        if let kind = subject.kindLeftOut, chance(4) {
+          row.leavesKindOut = true
+          row.kind = kind
+        }
+        arrivals.append((section, { [row] in .insert(row, $0) }))
       case 3, 4:
         guard let (section, key) = rows.popLast() else { continue }
         left[section, default: 0] -= 1
@@ -293,7 +317,7 @@ struct EditTrial {
         guard let (_, key) = rows.popLast() else { continue }
         edits.append(.set(key, newCells()))
       default:
-        guard subject.hasMoves, shape.moves != .none, let (section, key) = rows.popLast(),
+        guard shape.moves != .none, let (section, key) = rows.popLast(),
           let target = sections.filter({ shape.moves != .elsewhere || $0.key != section })
             .randomElement(using: &generator)?.key
         else { continue }
@@ -315,8 +339,8 @@ struct EditTrial {
 
   private mutating func newCells() -> [Int: Cell] {
     defer { nextKey += 1 }
-    return chance(3)
-      ? [1: subject.kinds.randomElement(using: &generator)!] : [2: .text("new \(nextKey)")]
+    if chance(8) { return [:] }
+    return chance(3) ? [EditModel.kind: newKind()] : [EditModel.note: newNote()]
   }
 
   private mutating func sectionEdits(of part: EditModel) -> [EditModel.Edit] {
@@ -380,5 +404,15 @@ struct EditTrial {
     ]
     batch.edits += spoilers.randomElement(using: &generator)!
     return batch
+  }
+}
+
+extension EditBatch.Edit {
+  /// The id by which it names a row.
+  fileprivate var id: String? {
+    switch self {
+    case .delete(.id(let id)), .set(.id(let id), _), .move(.id(let id), _): id
+    default: nil
+    }
   }
 }
