@@ -31,7 +31,8 @@ fuzz:             ## CASES generated CSV files against Python's csv module, from
 
 # In all views, or with VIEW=plain in one.
 model:            ## CASES sequences of 20 batches in every view against an array model, a tenth in files
-	TABELLA_SEQUENCES=$(CASES) $(if $(VIEW),TABELLA_VIEW="$(VIEW)") swift test -c release \
+	TABELLA_SEQUENCES=$(CASES) $(if $(VIEW),TABELLA_VIEW="$(VIEW)") \
+	  $(if $(SUBJECT),TABELLA_SUBJECT="$(SUBJECT)") swift test -c release \
 	  -Xswiftc -enable-testing --scratch-path .build/model --filter TabellaTests.EditModelTests/in
 
 formats: build    ## reads what tabella writes with jq, Python, a Markdown renderer, pyarrow

@@ -35,14 +35,16 @@ import class Foundation.ProcessInfo
     }
   }
 
-  /// TABELLA_VIEW names the only view to be tried.
+  /// TABELLA_VIEW names the only view to be tried, TABELLA_SUBJECT the only kind of table.
   private func run(
     _ subject: EditSubject, _ number: Int, _ sequences: Int,
     _ change: (inout EditShape) -> Void = { _ in }
   ) {
     var shape = EditShape.all(isLine: subject.isLine)[number]
-    let only = ProcessInfo.processInfo.environment["TABELLA_VIEW"]
-    guard only == nil || only == shape.name else { return }
+    let environment = ProcessInfo.processInfo.environment
+    for (name, key) in [(shape.name, "TABELLA_VIEW"), (subject.name, "TABELLA_SUBJECT")] {
+      guard environment[key] == nil || environment[key] == name else { return }
+    }
     change(&shape)
     var failures = 0
     for seed in 0..<UInt64(sequences) where failures < 3 {
