@@ -38,7 +38,7 @@ model:            ## CASES sequences of 20 batches in every view against an arra
 formats: build    ## reads what tabella writes with jq, Python, a Markdown renderer, pyarrow
 	Tests/Formats/run
 
-faults: build     ## kills, errors, full disks, power cuts, races: all of them, about half an hour
+faults: build     ## kills, errors, full disks, power cuts, races: all of them, 20 to 30 minutes
 	Tests/Faults/run --count full --seed $(SEED) $(if $(WRITE),--write)
 	Tests/Faults/pid-reuse --count 100
 
