@@ -31,6 +31,8 @@ struct PlannedEdit {
   let namesRowByPosition: Bool
   /// Whether a position decides where the row ends up.
   let namesPlaceByPosition: Bool
+  /// What people know the row by: its first cell; nil if that was not looked at.
+  var title: String?
 
   /// The edit as the source takes it.
   var edit: EditBatch.Edit {

@@ -191,40 +191,43 @@ struct EditRun {
     let isPinned = invocation.ifVersion != nil || !source.hasVolatileOrder || countsOnPlaces
     let batch = EditBatch(
       edits.map(\.edit), version: isPinned ? version : nil, isDryRun: invocation.isDryRun)
-    let names = invocation.isDryRun ? [] : names(of: edits)
+    let titled = invocation.isDryRun ? edits : entitled(edits)
     let kept = KeptCommit(
       subject: subject, source: source, provider: table.tables[0].manifest.id, place: place,
       options: invocation.options, isDryRun: invocation.isDryRun)
     let (result, receipt) = try kept.run(
       commit: { () throws(TableError) in try editing.commit(batch) },
       summary: { result in
-        var done = result.map { zip(edits, $0.outcomes).filter { $1.code == nil }.map(\.0) } ?? []
+        var done = result.map { zip(titled, $0.outcomes).filter { $1.code == nil }.map(\.0) } ?? []
         // Done, with some trouble afterwards.
-        if done.isEmpty { done = edits }
-        return EditRun.summary(done, source.columns, names: names)
+        if done.isEmpty { done = titled }
+        return EditRun.summary(done, source.columns)
       })
     return try report(edits, result, receipt, before: before)
   }
 
-  /// What the first rows are called, as far as that can be had: by their first cells.
-  private func names(of edits: [PlannedEdit]) -> [String] {
-    let some = edits.prefix(EditRun.namedRows + 1)
+  /// The edits, the first few with titles, as far as those can be had.
+  private func entitled(_ edits: [PlannedEdit]) -> [PlannedEdit] {
+    let some = edits.prefix(EditRun.titles)
     guard !source.columns.isEmpty,
       var rows = (try? source.wholeRows(at: some.compactMap(\.source)))?[...]
-    else { return [] }
-    return some.map { edit in
-      let cell = edit.source == nil ? edit.cells[0] : rows.popFirst()?.cells[0]
-      guard let cell, cell != .missing else { return "" }
+    else { return edits }
+    var edits = edits
+    for number in some.indices {
+      let cell =
+        edits[number].source == nil ? edits[number].cells[0] : rows.popFirst()?.cells[0]
+      guard let cell, cell != .missing else { continue }
       let text = "\(cell)"
-      return text.count > 40 ? "\(text.prefix(39))…" : text
+      edits[number].title = text.count > 40 ? "\(text.prefix(39))…" : text
     }
+    return edits
   }
 
-  /// How many rows a summary names.
-  private static let namedRows = 3
+  /// How many rows a summary names at most.
+  private static let titles = 3
 
   /// `change 1 row (price): Ada`; `delete 2 rows, insert 1 row: a.txt, b.txt, c.txt`.
-  static func summary(_ edits: [PlannedEdit], _ columns: [Column], names: [String]) -> String {
+  static func summary(_ edits: [PlannedEdit], _ columns: [Column]) -> String {
     let kinds = RequestedEdit.Kind.allCases.compactMap { kind -> String? in
       let some = edits.filter { $0.kind == kind }
       guard !some.isEmpty else { return nil }
@@ -234,9 +237,9 @@ struct EditRun {
       let more = names.count > 5 ? ", …" : ""
       return "change \(rows) (\(names.prefix(5).joined(separator: ", "))\(more))"
     }.joined(separator: ", ")
-    let shown = names.prefix(namedRows).filter { !$0.isEmpty }
-    guard !shown.isEmpty else { return kinds }
-    return "\(kinds): \(shown.joined(separator: ", "))\(edits.count > namedRows ? ", …" : "")"
+    let titles = edits.compactMap(\.title).filter { !$0.isEmpty }
+    guard !titles.isEmpty else { return kinds }
+    return "\(kinds): \(titles.joined(separator: ", "))\(edits.count > titles.count ? ", …" : "")"
   }
 
   private func report(

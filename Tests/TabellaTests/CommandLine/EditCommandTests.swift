@@ -163,6 +163,8 @@ import Testing
     let message = try #require(error?["message"] as? String)
     #expect(message.contains("1 of 3 edits failed: row 0:1: it is refused"))
     #expect(message.contains("done: row 0:0; row 0:2 (id:Cy)"))
+    let log = try ledgers.tabella("log", "a.ledger", "--format", "plain", "--columns", "edits")
+    #expect(log.text == "delete 2 rows: Ada, Cy\n")
     #expect(try ledgers.content() == "Bob\t2\n")
   }
 
