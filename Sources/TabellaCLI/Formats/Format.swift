@@ -79,6 +79,22 @@ struct ShownRows {
   var links: [String?]?
 }
 
+extension ShownRows {
+  /// Puts a column of text before the others.
+  mutating func putFirst(_ text: (Int) -> String?) {
+    let builder = BatchBuilder([.text], capacity: batch.rowCount)
+    for row in 0..<batch.rowCount {
+      if let text = text(row) {
+        builder.columns[0].append(text)
+      } else {
+        builder.columns[0].appendMissing()
+      }
+    }
+    batch = Batch(
+      rowCount: batch.rowCount, columns: builder.finish().columns + batch.columns, ids: batch.ids)
+  }
+}
+
 struct ShownSection {
   let number: Int
   /// How many rows it has, as far as that was learned.

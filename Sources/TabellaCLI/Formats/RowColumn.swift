@@ -31,17 +31,11 @@ struct RowColumn: Format {
   mutating func write(_ rows: ShownRows) throws(Failure) {
     var rows = rows
     rows.badges = nil
-    let builder = BatchBuilder([.text], capacity: rows.batch.rowCount)
-    for row in 0..<rows.batch.rowCount {
-      if namesIDs, let id = rows.batch.id(row) {
-        builder.columns[0].append("id:\(id)")
-      } else {
-        builder.columns[0].append("\(rows.first.section):\(rows.first.row + row)")
-      }
+    let (batch, first) = (rows.batch, rows.first)
+    rows.putFirst { [namesIDs] row in
+      if namesIDs, let id = batch.id(row) { return "id:\(id)" }
+      return "\(first.section):\(first.row + row)"
     }
-    rows.batch = Batch(
-      rowCount: rows.batch.rowCount, columns: builder.finish().columns + rows.batch.columns,
-      ids: rows.batch.ids)
     try base.write(rows)
   }
 

@@ -18,13 +18,7 @@ struct SectionColumn: Format {
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
     var rows = rows
-    let builder = BatchBuilder([.text], capacity: rows.batch.rowCount)
-    for _ in 0..<rows.batch.rowCount {
-      if let title { builder.columns[0].append(title) } else { builder.columns[0].appendMissing() }
-    }
-    rows.batch = Batch(
-      rowCount: rows.batch.rowCount, columns: builder.finish().columns + rows.batch.columns,
-      ids: rows.batch.ids)
+    rows.putFirst { [title] _ in title }
     try base.write(rows)
   }
 
