@@ -70,7 +70,7 @@ def write_figures(options, sweeps, passed, caught):
     """Puts the figures of this run into docs/faults.md."""
     system = os.uname()
     lines = [
-        f"`Tests/Faults/run --count {options.count} --seed {options.seed}` on Linux {system.release.partition("-")[0]}, {system.machine}: "
+        f"`Tests/Faults/run --count {options.count} --seed {options.seed}` on Linux {system.release.partition('-')[0]}, {system.machine}: "
         f"all {'passed' if passed else 'DID NOT PASS'}; {caught} of {len(planted.MISTAKES)} planted mistakes caught.",
         "",
         "| sweep | points | old | new | torn | false success | hung | seconds |",
