@@ -11,81 +11,51 @@ import Testing
 @Suite struct DirectoryEditingTests {
   let tree = EditedTree()
 
-  private func row(_ source: DirectorySource, _ name: String) throws -> RowReference {
-    try tree.row(source, name)
-  }
-
-  private func set(
-    _ source: DirectorySource, _ names: [String: [Int: Cell]]
-  ) throws -> EditResult {
-    try source.commit(
-      EditBatch(
-        names.sorted { $0.key < $1.key }.map { .set(try row(source, $0.key), cells: $0.value) }))
-  }
-
-  /// Expects that a batch is refused, wet and dry, and that nothing is done.
-  private func expectRefusal(
-    _ code: TableError.Code, _ part: String, _ source: DirectorySource,
-    _ edits: [EditBatch.Edit], sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    let before = tree.snapshot()
-    for isDryRun in [true, false] {
-      let error = #expect(throws: TableError.self, sourceLocation: sourceLocation) {
-        try source.commit(EditBatch(edits, isDryRun: isDryRun))
-      }
-      #expect(error?.code == code, "\(error?.message ?? "")", sourceLocation: sourceLocation)
-      #expect(
-        error?.message.contains(part) == true, "\(error?.message ?? "")",
-        sourceLocation: sourceLocation)
-      #expect(error?.message.contains("\n") == false, sourceLocation: sourceLocation)
-    }
-    #expect(tree.snapshot() == before, sourceLocation: sourceLocation)
-  }
-
   // Names
 
   @Test func namesThatBreakRulesAreRefused() throws {
     tree.make("a", "b")
     let source = try tree.open()
     func rename(_ name: [UInt8]) throws -> [EditBatch.Edit] {
-      [.set(try row(source, "a"), cells: [0: .text(name)])]
+      [.set(try tree.row(source, "a"), cells: [0: .text(name)])]
     }
-    expectRefusal(.constraint, "cannot be empty", source, try rename([]))
-    expectRefusal(.constraint, "cannot be .", source, try rename([46]))
-    expectRefusal(.constraint, "cannot be .", source, try rename([46, 46]))
-    expectRefusal(.constraint, "a slash", source, try rename(Array("x/y".utf8)))
-    expectRefusal(.constraint, "a NUL", source, try rename([97, 0]))
-    expectRefusal(
+    tree.expectRefusal(.constraint, "cannot be empty", source, try rename([]))
+    tree.expectRefusal(.constraint, "cannot be .", source, try rename([46]))
+    tree.expectRefusal(.constraint, "cannot be .", source, try rename([46, 46]))
+    tree.expectRefusal(.constraint, "a slash", source, try rename(Array("x/y".utf8)))
+    tree.expectRefusal(.constraint, "a NUL", source, try rename([97, 0]))
+    tree.expectRefusal(
       .constraint, "255 bytes at most, this one 256", source,
       try rename([UInt8](repeating: 97, count: 256)))
-    expectRefusal(.constraint, "named b already", source, try rename([98]))
-    expectRefusal(
-      .constraint, "must be text", source, [.set(try row(source, "a"), cells: [0: .missing])])
+    tree.expectRefusal(.constraint, "named b already", source, try rename([98]))
+    tree.expectRefusal(
+      .constraint, "must be text", source, [.set(try tree.row(source, "a"), cells: [0: .missing])])
     for column in [1, 2, 5, 6, 7, 8] {
-      expectRefusal(
-        .readOnly, "cannot be set", source, [.set(try row(source, "a"), cells: [column: "x"])])
+      tree.expectRefusal(
+        .readOnly, "cannot be set", source, [.set(try tree.row(source, "a"), cells: [column: "x"])])
     }
-    expectRefusal(
-      .invalidArgument, "no column 9", source, [.set(try row(source, "a"), cells: [9: "x"])])
-    expectRefusal(
+    tree.expectRefusal(
+      .invalidArgument, "no column 9", source, [.set(try tree.row(source, "a"), cells: [9: "x"])])
+    tree.expectRefusal(
       .notFound, "no row 7", source,
       [.set(.path(IndexPath(section: 0, row: 7)), cells: [0: "x"])])
-    expectRefusal(.notFound, "no entry", source, [.delete(.id("1.2"))])
-    expectRefusal(
+    tree.expectRefusal(.notFound, "no entry", source, [.delete(.id("1.2"))])
+    tree.expectRefusal(
       .constraint, "two entries would be", source,
       [
-        .set(try row(source, "a"), cells: [0: "x"]), .set(try row(source, "b"), cells: [0: "x"]),
+        .set(try tree.row(source, "a"), cells: [0: "x"]),
+        .set(try tree.row(source, "b"), cells: [0: "x"]),
       ])
-    expectRefusal(
+    tree.expectRefusal(
       .invalidArgument, "deleted and changed", source,
-      [.set(try row(source, "a"), cells: [0: "x"]), .delete(try row(source, "a"))])
-    expectRefusal(
+      [.set(try tree.row(source, "a"), cells: [0: "x"]), .delete(try tree.row(source, "a"))])
+    tree.expectRefusal(
       .invalidArgument, "twice", source,
-      [.delete(try row(source, "a")), .delete(try row(source, "a"))])
-    expectRefusal(
+      [.delete(try tree.row(source, "a")), .delete(try tree.row(source, "a"))])
+    tree.expectRefusal(
       .notSupported, "sections=folder", source,
-      [.move(try row(source, "a"), to: IndexPath(section: 0, row: 1))])
-    expectRefusal(.constraint, "a section is a folder", source, [.delete(.path(.section(0)))])
+      [.move(try tree.row(source, "a"), to: IndexPath(section: 0, row: 1))])
+    tree.expectRefusal(.constraint, "a section is a folder", source, [.delete(.path(.section(0)))])
     #expect(
       source.editableColumns()
         == [true, false, false, true, true, false, false, false, false])
@@ -103,11 +73,11 @@ import Testing
     tree.make("a")
     #expect(link(tree.path("a"), tree.path("b")) == 0)
     let source = try tree.open()
-    expectRefusal(
-      .constraint, "named b already", source, [.set(try row(source, "a"), cells: [0: "b"])])
+    tree.expectRefusal(
+      .constraint, "named b already", source, [.set(try tree.row(source, "a"), cells: [0: "b"])])
     // They change places all the same.
     let before = tree.snapshot()
-    let result = try set(source, ["a": [0: "b"], "b": [0: "a"]])
+    let result = try tree.set(source, ["a": [0: "b"], "b": [0: "a"]])
     #expect(result.outcomes.map(\.code) == [nil, nil])
     #expect(tree.snapshot() == before)
   }
@@ -119,7 +89,7 @@ import Testing
     let cells = try readAll(source)[0]
     let version = try source.version()
     let result = try source.commit(
-      EditBatch([.set(try row(source, "a"), cells: [0: cells[0], 3: cells[3], 4: cells[4]])]))
+      EditBatch([.set(try tree.row(source, "a"), cells: [0: cells[0], 3: cells[3], 4: cells[4]])]))
     #expect(result.outcomes.map(\.code) == [nil] && result.receipt == nil)
     #expect(result.changes == ChangeBatch(from: version, to: version, changes: []))
     #expect(tree.snapshot() == before)
@@ -131,26 +101,27 @@ import Testing
     tree.make("one/a", "b")
     let source = try tree.open { $0.isRecursive = true }
     for (value, folder) in [("one/x/y", "one/x/"), ("/one/a", "/one/"), ("three/a", "three/")] {
-      expectRefusal(
+      tree.expectRefusal(
         .notFound, "no folder \(folder)", source,
-        [.set(try row(source, "one/a"), cells: [0: .text(value)])])
-      expectRefusal(
+        [.set(try tree.row(source, "one/a"), cells: [0: .text(value)])])
+      tree.expectRefusal(
         .notFound, "no folder \(folder)", source,
         [.insert(at: IndexPath(section: 0, row: 0), cells: [0: .text(value)])])
     }
     for value in ["one/", "two/", ""] {
-      expectRefusal(
+      tree.expectRefusal(
         .constraint, "empty", source,
-        [.set(try row(source, "one/a"), cells: [0: .text(value)])])
+        [.set(try tree.row(source, "one/a"), cells: [0: .text(value)])])
     }
-    expectRefusal(
-      .constraint, "named b already", source, [.set(try row(source, "one/a"), cells: [0: "b"])])
-    expectRefusal(
-      .constraint, "into itself", source, [.set(try row(source, "one"), cells: [0: "one/o"])])
+    tree.expectRefusal(
+      .constraint, "named b already", source, [.set(try tree.row(source, "one/a"), cells: [0: "b"])]
+    )
+    tree.expectRefusal(
+      .constraint, "into itself", source, [.set(try tree.row(source, "one"), cells: [0: "one/o"])])
     let result = try source.commit(
       EditBatch([
-        .set(try row(source, "one"), cells: [0: "uno"]),
-        .set(try row(source, "one/a"), cells: [0: "one/z"]),
+        .set(try tree.row(source, "one"), cells: [0: "uno"]),
+        .set(try tree.row(source, "one/a"), cells: [0: "one/z"]),
         .insert(at: IndexPath(section: 0, row: 0), cells: [0: "two/n"]),
       ]))
     #expect(result.outcomes.map(\.code) == [nil, nil, nil])
@@ -163,7 +134,7 @@ import Testing
 
     // Into an empty folder, which is no section, and back out of one.
     let before = tree.snapshot()
-    let moved = try set(source, ["b": [0: "two/c"], "one/a": [0: "a"]])
+    let moved = try tree.set(source, ["b": [0: "two/c"], "one/a": [0: "a"]])
     #expect(moved.outcomes.map(\.code) == [nil, nil])
     #expect(
       moved.outcomes.map(\.message)
@@ -185,24 +156,24 @@ import Testing
       ("---------", 0), ("4755", 0o4755), ("rwxrwxrwt", 0o1777), ("7777", 0o7777),
     ] as [(String, UInt32)] {
       let wanted = text == "rwsr-Sr-T" ? 0o7744 : mode
-      #expect(try set(source, ["a": [4: .text(text)]]).outcomes[0].code == nil, "\(text)")
+      #expect(try tree.set(source, ["a": [4: .text(text)]]).outcomes[0].code == nil, "\(text)")
       #expect(tree.snapshot()["a"]?.mode == S_IFREG | wanted, "\(text)")
       // What is shown can be set.
       let shown = try readAll(source)[0][4]
-      #expect(try set(source, ["a": [4: shown]]).receipt == nil)
+      #expect(try tree.set(source, ["a": [4: shown]]).receipt == nil)
     }
     for text in [
       "", "64", "888", "07777", "rwxrwxrw", "rwxrwxrwxx", "xwrxwrxwr", "rwtrwxrwx", "rwxrwxrws",
       "sss------", "u+x", "0x1",
     ] {
-      expectRefusal(
+      tree.expectRefusal(
         .constraint, "permissions like", source,
-        [.set(try row(source, "a"), cells: [4: .text(text)])])
+        [.set(try tree.row(source, "a"), cells: [4: .text(text)])])
     }
-    expectRefusal(
+    tree.expectRefusal(
       .constraint, "no mode of its own", source,
-      [.set(try row(source, "link"), cells: [4: "644"])])
-    #expect(try set(source, ["link": [4: "rwxrwxrwx"]]).outcomes[0].code == nil)
+      [.set(try tree.row(source, "link"), cells: [4: "644"])])
+    #expect(try tree.set(source, ["link": [4: "rwxrwxrwx"]]).outcomes[0].code == nil)
   }
 
   @Test func timesKeepTheTimeOfAccess() throws {
@@ -214,7 +185,7 @@ import Testing
     let source = try tree.open()
     for nanoseconds in [1_700_000_000_123_456_789, 0, -1_500_000_000] as [Int64] {
       let date = Timestamp(nanoseconds: nanoseconds)
-      let result = try set(source, ["a": [3: .date(date)], "link": [3: .date(date)]])
+      let result = try tree.set(source, ["a": [3: .date(date)], "link": [3: .date(date)]])
       #expect(result.outcomes.map(\.code) == [nil, nil])
       let rows = try readAll(source)
       #expect(rows[0][3] == .date(date) && rows[2][3] == .date(date))
@@ -246,7 +217,7 @@ import Testing
     let own = try tree.open()
     let source = try importSource(exportSource(own), provider: "directory")
     let editing = try #require(source.editing)
-    let (a, d) = (try row(own, "a"), try row(own, "d"))
+    let (a, d) = (try tree.row(own, "a"), try tree.row(own, "d"))
     func kept(_ name: String) throws -> Timestamp {
       let moment = try #require(tree.snapshot()[name]?.modified)
       return try #require(Timestamp(seconds: Int64(moment[0]), nanoseconds: Int64(moment[1])))
@@ -294,7 +265,7 @@ import Testing
     tree.make("d/a")
     let source = try tree.open { $0.isRecursive = true }
     let time = try readAll(source)[0][3]
-    let result = try set(source, ["d": [3: time], "d/a": [0: "d/b"]])
+    let result = try tree.set(source, ["d": [3: time], "d/a": [0: "d/b"]])
     #expect(result.outcomes.map(\.code) == [nil, nil])
     #expect(try readAll(source)[0][3] == time)
     #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
@@ -316,11 +287,11 @@ import Testing
       ([0: "x", 2: 7], .readOnly, "size cannot be chosen"),
       ([0: "x", 4: "nonsense"], .constraint, "permissions like"),
     ] as [([Int: Cell], TableError.Code, String)] {
-      expectRefusal(code, part, source, [.insert(at: place, cells: cells)])
+      tree.expectRefusal(code, part, source, [.insert(at: place, cells: cells)])
     }
-    expectRefusal(
+    tree.expectRefusal(
       .constraint, "kind directory", source, [.insert(at: .section(0), cells: [0: "x"])])
-    expectRefusal(
+    tree.expectRefusal(
       .constraint, "two entries", source,
       [.insert(at: place, cells: [0: "x"]), .insert(at: place, cells: [0: "x"])])
 
@@ -400,16 +371,16 @@ import Testing
       .move(
         .path(IndexPath(section: from.0, row: from.1)), to: IndexPath(section: to, row: 0))
     }
-    expectRefusal(
+    tree.expectRefusal(
       .constraint, "order of their names", source,
       [.move(.path(IndexPath(section: 0, row: 0)), to: IndexPath(section: 0, row: 2))])
-    expectRefusal(.constraint, "into itself", source, [move((0, 0), 1)])
-    expectRefusal(.constraint, "into itself", source, [move((0, 0), 2)])
-    expectRefusal(.constraint, "already", source, [move((1, 1), 3)])
-    expectRefusal(.notFound, "no section 9", source, [move((0, 2), 9)])
-    expectRefusal(
+    tree.expectRefusal(.constraint, "into itself", source, [move((0, 0), 1)])
+    tree.expectRefusal(.constraint, "into itself", source, [move((0, 0), 2)])
+    tree.expectRefusal(.constraint, "already", source, [move((1, 1), 3)])
+    tree.expectRefusal(.notFound, "no section 9", source, [move((0, 2), 9)])
+    tree.expectRefusal(
       .constraint, "moved in the same batch", source, [move((0, 0), 3), move((0, 1), 2)])
-    expectRefusal(
+    tree.expectRefusal(
       .constraint, "deleted in the same batch", source,
       [.delete(.path(IndexPath(section: 0, row: 0))), move((1, 1), 0)])
 
@@ -438,8 +409,8 @@ import Testing
     tree.make("c")
     let flat = try tree.open()
     let deep = try tree.open { $0.isRecursive = true }
-    let (a, b, c) = (try row(flat, "a"), try row(flat, "b"), try row(flat, "c"))
-    let x = try row(deep, "sub/x")
+    let (a, b, c) = (try tree.row(flat, "a"), try tree.row(flat, "b"), try tree.row(flat, "c"))
+    let x = try tree.row(deep, "sub/x")
     // Another file has the name of b, c is gone, sub is a link to other.
     #expect(rename(tree.path("kept"), tree.path("b")) == 0)
     #expect(unlink(tree.path("c")) == 0)
@@ -450,15 +421,15 @@ import Testing
         .delete(row), .set(row, cells: [0: "z"]), .set(row, cells: [4: "600"]),
         .set(row, cells: [3: .date(Timestamp(nanoseconds: 1))]),
       ] as [EditBatch.Edit] {
-        expectRefusal(
+        tree.expectRefusal(
           .conflict, "was replaced or has vanished", flat,
           [.set(a, cells: [0: "first"]), edit])
       }
     }
     for edit in [.delete(x), .set(x, cells: [0: "sub/z"])] as [EditBatch.Edit] {
-      expectRefusal(.conflict, "vanished", deep, [edit])
+      tree.expectRefusal(.conflict, "vanished", deep, [edit])
     }
-    expectRefusal(
+    tree.expectRefusal(
       .conflict, "vanished", deep,
       [.insert(at: IndexPath(section: 0, row: 0), cells: [0: "sub/new"])])
     #expect(try tree.open().version() != flat.version())
@@ -476,8 +447,8 @@ import Testing
     let source = try tree.open()
     let result = try source.commit(
       EditBatch([
-        .set(try row(source, "a"), cells: [0: "z"]), .delete(try row(source, "b")),
-        .set(try row(source, "m"), cells: [4: "600", 3: .date(Timestamp(nanoseconds: 9))]),
+        .set(try tree.row(source, "a"), cells: [0: "z"]), .delete(try tree.row(source, "b")),
+        .set(try tree.row(source, "m"), cells: [4: "600", 3: .date(Timestamp(nanoseconds: 9))]),
       ]))
     let receipt = try #require(result.receipt)
     func expectConflict(_ change: () -> Void, _ restore: () -> Void) throws {
@@ -520,10 +491,10 @@ import Testing
       try (0..<3).first { try source.title(.header, ofSection: $0) == "e" })
     let result = try source.commit(
       EditBatch([
-        .set(try row(source, "d"), cells: [0: "e", 4: "500"]),
-        .set(try row(source, "e"), cells: [0: "d", 3: date]),
-        .set(try row(source, "a"), cells: [0: "c", 4: "600", 3: date]),
-        .move(try row(source, "b"), to: IndexPath(section: section, row: 0)),
+        .set(try tree.row(source, "d"), cells: [0: "e", 4: "500"]),
+        .set(try tree.row(source, "e"), cells: [0: "d", 3: date]),
+        .set(try tree.row(source, "a"), cells: [0: "c", 4: "600", 3: date]),
+        .move(try tree.row(source, "b"), to: IndexPath(section: section, row: 0)),
       ]))
     #expect(result.outcomes.map(\.code) == [nil, nil, nil, nil])
     let after = tree.snapshot()
@@ -546,7 +517,7 @@ import Testing
     let inserted = try fresh.commit(
       EditBatch([.insert(at: IndexPath(section: 0, row: 0), cells: [0: "new"])]))
     #expect(try fresh.undo(#require(inserted.receipt), isDryRun: false).receipt == nil)
-    let deleted = try fresh.commit(EditBatch([.delete(try row(fresh, "c"))]))
+    let deleted = try fresh.commit(EditBatch([.delete(try tree.row(fresh, "c"))]))
     #expect(try fresh.undo(#require(deleted.receipt), isDryRun: false).receipt == nil)
   }
 
@@ -556,7 +527,7 @@ import Testing
     tree.make("d/x", "a")
     let source = try tree.open { $0.isRecursive = true }
     func messages(_ names: [String: [Int: Cell]]) throws -> [String?] {
-      let result = try set(source, names)
+      let result = try tree.set(source, names)
       #expect(result.outcomes.allSatisfy { $0.code == nil })
       return result.outcomes.map(\.message)
     }
@@ -573,7 +544,7 @@ import Testing
   @Test func damagedReceiptsAreRefused() throws {
     tree.make("a", "b")
     let source = try tree.open()
-    let result = try set(source, ["a": [0: "c", 4: "600"], "b": [0: "a"]])
+    let result = try tree.set(source, ["a": [0: "c", 4: "600"], "b": [0: "a"]])
     let receipt = try #require(result.receipt)
     let before = tree.snapshot()
     var generator = SeededGenerator(seed: 7)
@@ -602,208 +573,5 @@ import Testing
     }
     #expect(tree.snapshot() == before)
     #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
-  }
-
-  // Permissions and failures
-
-  /// Where nothing can be made that was a conflict, and a dry run did not know it.
-  @Test(arguments: ["/proc", "/sys"])
-  func whereOnlyTheKernelMakesNames(_ path: String) throws {
-    let source = try tree.open(path)
-    let rows = try readAll(source)
-    let folder = try #require(rows.firstIndex { $0[1] == "directory" })
-    var edits: [EditBatch.Edit] = ["file", "directory", "link"].map { kind in
-      .insert(
-        at: IndexPath(section: 0, row: 0),
-        cells: [0: "tabella", 1: .text(kind), 8: kind == "link" ? "x" : nil])
-    }
-    edits += [
-      .set(.path(IndexPath(section: 0, row: folder)), cells: [0: "tabella"]),
-      .delete(.path(IndexPath(section: 0, row: folder))),
-    ]
-    for edit in edits {
-      expectRefusal(
-        .readOnly, "the folder cannot be changed: only the kernel makes", source, [edit])
-    }
-    let result = try run(
-      buildFolder + "/tabella", ["insert", path, "end", "name=tabella"],
-      environment: ["XDG_STATE_HOME": tree.folder.path, "SWIFT_BACKTRACE": "enable=no"])
-    #expect(result.status == 4 && result.errors.split(separator: "\n").count == 1)
-
-    // As said of another file system that does the same.
-    let folders = OpenFolders()
-    try folders.add(0, open(path, O_RDONLY | O_DIRECTORY), path: [])
-    let executor = Executor(folders, TrashCans(source.settings.trash, makes: false), CancelFlag())
-    let place = Place(folder: 0, name: Array("tabella".utf8))
-    guard case .text(let name) = rows[folder][0] else { return }
-    let from = Place(folder: 0, name: name)
-    let identity = Identity(try #require(try folders.status(from)))
-    let acts: [Step.Act] = [
-      .create(place, Creation()), .create(place, Creation(kind: .directory)),
-      .relocate([Relocation(from: from, to: place, identity: identity, edits: [0])]),
-    ]
-    for act in acts {
-      let error = #expect(throws: TableError.self) { try executor.perform(act) }
-      let codes: [TableError.Code] =
-        path == "/proc" ? [.readOnly] : [.readOnly, .denied, .notSupported]
-      #expect(error.map { codes.contains($0.code) } == true, "\(error!)")
-    }
-    // A folder that is gone is a conflict all the same.
-    tree.make([UInt8]("gone/".utf8))
-    try folders.add(
-      1, open(tree.path("gone"), O_RDONLY | O_DIRECTORY), path: Array("gone/".utf8))
-    #expect(rmdir(tree.path("gone")) == 0)
-    let error = #expect(throws: TableError.self) {
-      try executor.perform(.create(Place(folder: 1, name: [97]), Creation()))
-    }
-    #expect(error?.code == .conflict)
-  }
-
-  /// What can only be read is said by a dry run too; also of what was done before it was so.
-  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
-  func readOnlyFileSystems() throws {
-    tree.make([UInt8]("disk/".utf8))
-    let mount = try #require(Mount(tree.path("disk")))
-    defer { mount.unmount() }
-    tree.make("disk/a", "disk/b", "disk/d", "disk/e")
-    let source = try tree.open(mount.path)
-    let date = Cell.date(Timestamp(nanoseconds: 9))
-    let receipts = try [("b", [0: "c"]), ("d", [3: date]), ("e", [4: "600"])].map { name, cells in
-      try #require(try source.commit(EditBatch([.set(row(source, name), cells: cells)])).receipt)
-    }
-    for isReadOnly in [true, false] {
-      try mount.remount(readOnly: isReadOnly)
-      if !isReadOnly { break }
-      let a = try row(source, "a")
-      for edit in [
-        .insert(at: IndexPath(section: 0, row: 0), cells: [0: "x"]), .delete(a),
-        .set(a, cells: [0: "x"]), .set(a, cells: [3: date]), .set(a, cells: [4: "600"]),
-      ] as [EditBatch.Edit] {
-        expectRefusal(.readOnly, "Read-only file system", source, [edit])
-      }
-      let forGood = try tree.open(mount.path) { $0.deletesForGood = true }
-      expectRefusal(.readOnly, "Read-only file system", forGood, [.delete(a)])
-      for receipt in receipts {
-        for isDryRun in [true, false] {
-          let error = #expect(throws: TableError.self) {
-            try source.undo(receipt, isDryRun: isDryRun)
-          }
-          #expect(error?.code == .readOnly, "\(error!)")
-        }
-      }
-    }
-    for receipt in receipts.reversed() {
-      #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
-    }
-  }
-
-  /// Root may do nearly all, so somebody else tries.
-  @Test func permissionsAreSaid() async throws {
-    for name in ["closed/", "closed/sub/", "open/", "shut/"] { tree.make(Array(name.utf8)) }
-    tree.make("closed/a", "mine", "shut/own")
-    // What the other owns: a folder that may not be written, and a file in it.
-    if geteuid() == 0 {
-      for name in ["shut", "shut/own"] { #expect(chown(tree.path(name), 65534, 65534) == 0) }
-    }
-    #expect(chmod(tree.path("shut"), 0o555) == 0 && chmod(tree.path("open"), 0o777) == 0)
-    #expect(chmod(tree.folder.path, 0o777) == 0 && chmod(tree.root, 0o777) == 0)
-    #expect(chmod(tree.path("closed"), 0o555) == 0)
-    setenv("TABELLA_TEST_CLOSED", tree.root, 1)
-    await #expect(processExitsWith: .success) {
-      let root = String(cString: getenv("TABELLA_TEST_CLOSED"))
-      let isRoot = geteuid() == 0
-      if isRoot { #expect(setuid(65534) == 0) }
-      let before = FileTree(Array(root.utf8))
-      var settings = DirectorySettings(trash: Trash(home: nil, data: nil))
-      settings.isRecursive = true
-      let source = try DirectorySource(path: Array(root.utf8), settings)
-      let names = ["closed", "closed/a", "closed/sub", "mine", "open", "shut", "shut/own"]
-      #expect(try readAll(source).map { $0[0] } == names.map { .text($0) })
-      func expectDenied(_ edit: EditBatch.Edit, _ part: String) {
-        for isDryRun in [true, false] {
-          let error = #expect(throws: TableError.self) {
-            try source.commit(EditBatch([edit], isDryRun: isDryRun))
-          }
-          #expect(error?.code == .denied && error?.message.contains(part) == true, "\(error!)")
-        }
-      }
-      let inClosed = RowReference.path(IndexPath(section: 0, row: 1))
-      expectDenied(.set(inClosed, cells: [0: "closed/b"]), "closed/ cannot be changed")
-      expectDenied(.delete(inClosed), "closed/ cannot be changed")
-      expectDenied(
-        .insert(at: IndexPath(section: 0, row: 0), cells: [0: "closed/new"]),
-        "closed/ cannot be changed")
-      if isRoot {
-        let mine = RowReference.path(IndexPath(section: 0, row: 3))
-        expectDenied(.set(mine, cells: [4: "600"]), "another user's")
-        expectDenied(.set(mine, cells: [3: .date(Timestamp(nanoseconds: 1))]), "another user's")
-      }
-      // A folder's own rights count where it would leave the one that it is in.
-      let shut = RowReference.path(IndexPath(section: 0, row: 5))
-      expectDenied(.set(shut, cells: [0: "open/shut"]), "since it may not be written")
-      expectDenied(.delete(shut), "since it may not be written")
-      #expect(FileTree(Array(root.utf8)) == before)
-
-      // Modes and times are set in a folder that may not be written, and taken back there.
-      let own = RowReference.path(IndexPath(section: 0, row: 6))
-      let set = try source.commit(
-        EditBatch([.set(own, cells: [3: .date(Timestamp(nanoseconds: 9)), 4: "rw-------"])]))
-      #expect(set.outcomes[0].code == nil && FileTree(Array(root.utf8)) != before)
-      let undone = try source.undo(#require(set.receipt), isDryRun: false)
-      #expect(undone.outcomes[0].code == nil && FileTree(Array(root.utf8)) == before)
-    }
-    for name in ["closed", "shut"] { #expect(chmod(tree.path(name), 0o755) == 0) }
-  }
-
-  private static let canMakeImmutable: Bool = {
-    guard let chattr = findProgram("chattr"), let folder = try? TemporaryFolder(),
-      let file = try? folder.write("x", "")
-    else { return false }
-    let isDone = (try? run(chattr, ["+i", file]).status) == 0
-    _ = try? run(chattr, ["-i", file])
-    return isDone
-  }()
-
-  /// Where the system refuses in the middle, what was done is said and can be taken back, the rest is not
-  /// done.
-  @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
-  func failuresInTheMiddle() throws {
-    tree.make("a", "b", "c", "d")
-    let chattr = try #require(findProgram("chattr"))
-    let source = try tree.open()
-    let before = tree.snapshot()
-    #expect(try run(chattr, ["+i", tree.path("b")]).status == 0)
-    defer { _ = try? run(chattr, ["-i", tree.path("b")]) }
-    // One deletion is done before the renames, in their order.
-    let result = try source.commit(
-      EditBatch([
-        .set(try row(source, "a"), cells: [0: "a2"]), .set(try row(source, "b"), cells: [0: "b2"]),
-        .set(try row(source, "c"), cells: [0: "c2"]), .delete(try row(source, "d")),
-      ]))
-    #expect(result.outcomes.map(\.code) == [nil, .denied, .cancelled, nil])
-    #expect(result.outcomes[1].message == "b cannot be renamed to b2: Operation not permitted")
-    #expect(result.outcomes[2].message == "not done, since an edit before it failed")
-    #expect(try readAll(source).map { $0[0] } == ["a2", "b", "c"])
-    #expect(try run(chattr, ["-i", tree.path("b")]).status == 0)
-    let receipt = try #require(result.receipt)
-    #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
-    #expect(tree.snapshot() == before)
-  }
-
-  /// Of a circle that cannot be closed nothing is done.
-  @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
-  func circlesAreDoneOrNot() throws {
-    tree.make("a", "b", "c", "d")
-    let chattr = try #require(findProgram("chattr"))
-    for name in ["a", "b", "c", "d"] {
-      let source = try tree.open()
-      let before = tree.snapshot()
-      #expect(try run(chattr, ["+i", tree.path(name)]).status == 0)
-      let result = try set(
-        source, ["a": [0: "b"], "b": [0: "c"], "c": [0: "d"], "d": [0: "a"]])
-      #expect(try run(chattr, ["-i", tree.path(name)]).status == 0)
-      #expect(result.outcomes.map(\.code) == [.denied, .denied, .denied, .denied])
-      #expect(result.receipt == nil && tree.snapshot() == before)
-    }
   }
 }

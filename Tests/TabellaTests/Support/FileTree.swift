@@ -58,6 +58,34 @@ final class EditedTree: Sendable {
     try row(source, Array(name.utf8))
   }
 
+  /// Sets cells of entries by their names.
+  func set(
+    _ source: DirectorySource, _ names: [String: [Int: Cell]]
+  ) throws -> EditResult {
+    try source.commit(
+      EditBatch(
+        names.sorted { $0.key < $1.key }.map { .set(try row(source, $0.key), cells: $0.value) }))
+  }
+
+  /// Expects that a batch is refused, wet and dry, and that nothing is done.
+  func expectRefusal(
+    _ code: TableError.Code, _ part: String, _ source: DirectorySource,
+    _ edits: [EditBatch.Edit], sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let before = snapshot()
+    for isDryRun in [true, false] {
+      let error = #expect(throws: TableError.self, sourceLocation: sourceLocation) {
+        try source.commit(EditBatch(edits, isDryRun: isDryRun))
+      }
+      #expect(error?.code == code, "\(error?.message ?? "")", sourceLocation: sourceLocation)
+      #expect(
+        error?.message.contains(part) == true, "\(error?.message ?? "")",
+        sourceLocation: sourceLocation)
+      #expect(error?.message.contains("\n") == false, sourceLocation: sourceLocation)
+    }
+    #expect(snapshot() == before, sourceLocation: sourceLocation)
+  }
+
   func snapshot() -> FileTree { FileTree(Array(root.utf8)) }
   func path(_ name: String) -> String { "\(root)/\(name)" }
   func exists(_ name: String) -> Bool {

@@ -1,0 +1,216 @@
+import CTabellaSystem
+import Foundation
+import Tabella
+import TabellaBridge
+import TabellaSDK
+import Testing
+
+@testable import TabellaDirectory
+
+/// Folders and files that may not be changed: what says so, wet and dry, and what is done all the same.
+@Suite struct DirectoryRefusalTests {
+  let tree = EditedTree()
+
+  /// Where nothing can be made that was a conflict, and a dry run did not know it.
+  @Test(arguments: ["/proc", "/sys"])
+  func whereOnlyTheKernelMakesNames(_ path: String) throws {
+    let source = try tree.open(path)
+    let rows = try readAll(source)
+    let folder = try #require(rows.firstIndex { $0[1] == "directory" })
+    var edits: [EditBatch.Edit] = ["file", "directory", "link"].map { kind in
+      .insert(
+        at: IndexPath(section: 0, row: 0),
+        cells: [0: "tabella", 1: .text(kind), 8: kind == "link" ? "x" : nil])
+    }
+    edits += [
+      .set(.path(IndexPath(section: 0, row: folder)), cells: [0: "tabella"]),
+      .delete(.path(IndexPath(section: 0, row: folder))),
+    ]
+    for edit in edits {
+      tree.expectRefusal(
+        .readOnly, "the folder cannot be changed: only the kernel makes", source, [edit])
+    }
+    let result = try run(
+      buildFolder + "/tabella", ["insert", path, "end", "name=tabella"],
+      environment: ["XDG_STATE_HOME": tree.folder.path, "SWIFT_BACKTRACE": "enable=no"])
+    #expect(result.status == 4 && result.errors.split(separator: "\n").count == 1)
+
+    // As said of another file system that does the same.
+    let folders = OpenFolders()
+    try folders.add(0, open(path, O_RDONLY | O_DIRECTORY), path: [])
+    let executor = Executor(folders, TrashCans(source.settings.trash, makes: false), CancelFlag())
+    let place = Place(folder: 0, name: Array("tabella".utf8))
+    guard case .text(let name) = rows[folder][0] else { return }
+    let from = Place(folder: 0, name: name)
+    let identity = Identity(try #require(try folders.status(from)))
+    let acts: [Step.Act] = [
+      .create(place, Creation()), .create(place, Creation(kind: .directory)),
+      .relocate([Relocation(from: from, to: place, identity: identity, edits: [0])]),
+    ]
+    for act in acts {
+      let error = #expect(throws: TableError.self) { try executor.perform(act) }
+      let codes: [TableError.Code] =
+        path == "/proc" ? [.readOnly] : [.readOnly, .denied, .notSupported]
+      #expect(error.map { codes.contains($0.code) } == true, "\(error!)")
+    }
+    // A folder that is gone is a conflict all the same.
+    tree.make([UInt8]("gone/".utf8))
+    try folders.add(
+      1, open(tree.path("gone"), O_RDONLY | O_DIRECTORY), path: Array("gone/".utf8))
+    #expect(rmdir(tree.path("gone")) == 0)
+    let error = #expect(throws: TableError.self) {
+      try executor.perform(.create(Place(folder: 1, name: [97]), Creation()))
+    }
+    #expect(error?.code == .conflict)
+  }
+
+  /// What can only be read is said by a dry run too; also of what was done before it was so.
+  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  func readOnlyFileSystems() throws {
+    tree.make([UInt8]("disk/".utf8))
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    tree.make("disk/a", "disk/b", "disk/d", "disk/e")
+    let source = try tree.open(mount.path)
+    let date = Cell.date(Timestamp(nanoseconds: 9))
+    let receipts = try [("b", [0: "c"]), ("d", [3: date]), ("e", [4: "600"])].map { name, cells in
+      try #require(
+        try source.commit(EditBatch([.set(tree.row(source, name), cells: cells)])).receipt)
+    }
+    for isReadOnly in [true, false] {
+      try mount.remount(readOnly: isReadOnly)
+      if !isReadOnly { break }
+      let a = try tree.row(source, "a")
+      for edit in [
+        .insert(at: IndexPath(section: 0, row: 0), cells: [0: "x"]), .delete(a),
+        .set(a, cells: [0: "x"]), .set(a, cells: [3: date]), .set(a, cells: [4: "600"]),
+      ] as [EditBatch.Edit] {
+        tree.expectRefusal(.readOnly, "Read-only file system", source, [edit])
+      }
+      let forGood = try tree.open(mount.path) { $0.deletesForGood = true }
+      tree.expectRefusal(.readOnly, "Read-only file system", forGood, [.delete(a)])
+      for receipt in receipts {
+        for isDryRun in [true, false] {
+          let error = #expect(throws: TableError.self) {
+            try source.undo(receipt, isDryRun: isDryRun)
+          }
+          #expect(error?.code == .readOnly, "\(error!)")
+        }
+      }
+    }
+    for receipt in receipts.reversed() {
+      #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    }
+  }
+
+  /// Root may do nearly all, so somebody else tries.
+  @Test func permissionsAreSaid() async throws {
+    for name in ["closed/", "closed/sub/", "open/", "shut/"] { tree.make(Array(name.utf8)) }
+    tree.make("closed/a", "mine", "shut/own")
+    // What the other owns: a folder that may not be written, and a file in it.
+    if geteuid() == 0 {
+      for name in ["shut", "shut/own"] { #expect(chown(tree.path(name), 65534, 65534) == 0) }
+    }
+    #expect(chmod(tree.path("shut"), 0o555) == 0 && chmod(tree.path("open"), 0o777) == 0)
+    #expect(chmod(tree.folder.path, 0o777) == 0 && chmod(tree.root, 0o777) == 0)
+    #expect(chmod(tree.path("closed"), 0o555) == 0)
+    setenv("TABELLA_TEST_CLOSED", tree.root, 1)
+    await #expect(processExitsWith: .success) {
+      let root = String(cString: getenv("TABELLA_TEST_CLOSED"))
+      let isRoot = geteuid() == 0
+      if isRoot { #expect(setuid(65534) == 0) }
+      let before = FileTree(Array(root.utf8))
+      var settings = DirectorySettings(trash: Trash(home: nil, data: nil))
+      settings.isRecursive = true
+      let source = try DirectorySource(path: Array(root.utf8), settings)
+      let names = ["closed", "closed/a", "closed/sub", "mine", "open", "shut", "shut/own"]
+      #expect(try readAll(source).map { $0[0] } == names.map { .text($0) })
+      func expectDenied(_ edit: EditBatch.Edit, _ part: String) {
+        for isDryRun in [true, false] {
+          let error = #expect(throws: TableError.self) {
+            try source.commit(EditBatch([edit], isDryRun: isDryRun))
+          }
+          #expect(error?.code == .denied && error?.message.contains(part) == true, "\(error!)")
+        }
+      }
+      let inClosed = RowReference.path(IndexPath(section: 0, row: 1))
+      expectDenied(.set(inClosed, cells: [0: "closed/b"]), "closed/ cannot be changed")
+      expectDenied(.delete(inClosed), "closed/ cannot be changed")
+      expectDenied(
+        .insert(at: IndexPath(section: 0, row: 0), cells: [0: "closed/new"]),
+        "closed/ cannot be changed")
+      if isRoot {
+        let mine = RowReference.path(IndexPath(section: 0, row: 3))
+        expectDenied(.set(mine, cells: [4: "600"]), "another user's")
+        expectDenied(.set(mine, cells: [3: .date(Timestamp(nanoseconds: 1))]), "another user's")
+      }
+      // A folder's own rights count where it would leave the one that it is in.
+      let shut = RowReference.path(IndexPath(section: 0, row: 5))
+      expectDenied(.set(shut, cells: [0: "open/shut"]), "since it may not be written")
+      expectDenied(.delete(shut), "since it may not be written")
+      #expect(FileTree(Array(root.utf8)) == before)
+
+      // Modes and times are set in a folder that may not be written, and taken back there.
+      let own = RowReference.path(IndexPath(section: 0, row: 6))
+      let set = try source.commit(
+        EditBatch([.set(own, cells: [3: .date(Timestamp(nanoseconds: 9)), 4: "rw-------"])]))
+      #expect(set.outcomes[0].code == nil && FileTree(Array(root.utf8)) != before)
+      let undone = try source.undo(#require(set.receipt), isDryRun: false)
+      #expect(undone.outcomes[0].code == nil && FileTree(Array(root.utf8)) == before)
+    }
+    for name in ["closed", "shut"] { #expect(chmod(tree.path(name), 0o755) == 0) }
+  }
+
+  private static let canMakeImmutable: Bool = {
+    guard let chattr = findProgram("chattr"), let folder = try? TemporaryFolder(),
+      let file = try? folder.write("x", "")
+    else { return false }
+    let isDone = (try? run(chattr, ["+i", file]).status) == 0
+    _ = try? run(chattr, ["-i", file])
+    return isDone
+  }()
+
+  /// Where the system refuses in the middle, what was done is said and can be taken back, the rest is not
+  /// done.
+  @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
+  func failuresInTheMiddle() throws {
+    tree.make("a", "b", "c", "d")
+    let chattr = try #require(findProgram("chattr"))
+    let source = try tree.open()
+    let before = tree.snapshot()
+    #expect(try run(chattr, ["+i", tree.path("b")]).status == 0)
+    defer { _ = try? run(chattr, ["-i", tree.path("b")]) }
+    // One deletion is done before the renames, in their order.
+    let result = try source.commit(
+      EditBatch([
+        .set(try tree.row(source, "a"), cells: [0: "a2"]),
+        .set(try tree.row(source, "b"), cells: [0: "b2"]),
+        .set(try tree.row(source, "c"), cells: [0: "c2"]), .delete(try tree.row(source, "d")),
+      ]))
+    #expect(result.outcomes.map(\.code) == [nil, .denied, .cancelled, nil])
+    #expect(result.outcomes[1].message == "b cannot be renamed to b2: Operation not permitted")
+    #expect(result.outcomes[2].message == "not done, since an edit before it failed")
+    #expect(try readAll(source).map { $0[0] } == ["a2", "b", "c"])
+    #expect(try run(chattr, ["-i", tree.path("b")]).status == 0)
+    let receipt = try #require(result.receipt)
+    #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.snapshot() == before)
+  }
+
+  /// Of a circle that cannot be closed nothing is done.
+  @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
+  func circlesAreDoneOrNot() throws {
+    tree.make("a", "b", "c", "d")
+    let chattr = try #require(findProgram("chattr"))
+    for name in ["a", "b", "c", "d"] {
+      let source = try tree.open()
+      let before = tree.snapshot()
+      #expect(try run(chattr, ["+i", tree.path(name)]).status == 0)
+      let result = try tree.set(
+        source, ["a": [0: "b"], "b": [0: "c"], "c": [0: "d"], "d": [0: "a"]])
+      #expect(try run(chattr, ["-i", tree.path(name)]).status == 0)
+      #expect(result.outcomes.map(\.code) == [.denied, .denied, .denied, .denied])
+      #expect(result.receipt == nil && tree.snapshot() == before)
+    }
+  }
+}
