@@ -57,7 +57,6 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     file = bytes
     reader = TextSource.reader(decoded, cancel)
     finder = SectionFinder(sectioning, HeadingReader(headings))
-    try file.checkUnchanged()
   }
 
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }

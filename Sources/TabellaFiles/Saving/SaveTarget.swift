@@ -18,8 +18,8 @@ final class SaveTarget {
     }
     defer { free(resolved) }
     let bytes = UnsafeRawBufferPointer(start: resolved, count: strlen(resolved))
-    // An absolute path has a slash.
     self.path = Array(bytes)
+    // An absolute path has a slash.
     let slash = bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0
     name = bytes[(slash + 1)...].map { CChar(bitPattern: $0) } + [0]
     folder = Array(bytes[...slash]).withCString {
