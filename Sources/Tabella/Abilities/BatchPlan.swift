@@ -10,7 +10,9 @@ public struct BatchPlan: Hashable, Sendable {
   /// How the rows of sections come out, by the number that a section had before the batch: of those
   /// where rows are named, and no other.
   public private(set) var rows: [Int: ListPlan] = [:]
-  private var movedSections: [Int: Int] = [:]
+  /// The sections that any rows may be in afterwards, as numbered before the batch.
+  public private(set) var reloadedSections: Set<Int> = []
+  private var moved: [IndexPath: IndexPath] = [:]
 
   /// Plans for these changes.
   ///
@@ -36,7 +38,7 @@ public struct BatchPlan: Hashable, Sendable {
         guard from.isSection == to.isSection else {
           throw TableError(.invalidArgument, "\(from.noun) cannot become \(to.noun)")
         }
-        if from.isSection { movedSections[from.section] = to.section }
+        moved[from] = to
       }
       if change.isOfSection {
         sections.add(change, number)
@@ -44,6 +46,7 @@ public struct BatchPlan: Hashable, Sendable {
         rows[source.section, default: NamedElements()].addSource(of: change)
       }
     }
+    reloadedSections = Set(sections.reloaded)
     if !sections.isEmpty {
       // Enough to find the sections of rows, too.
       let last = changes.flatMap { [$0.source, $0.target] }.compactMap { $0?.section }.max() ?? 0
@@ -55,7 +58,7 @@ public struct BatchPlan: Hashable, Sendable {
     }
     for section in rows.keys.sorted() {
       if let count = self.sections?.count.value, section >= count { throw .noSection(section) }
-      guard place(ofSection: section) != nil, !sections.reloaded.contains(section) else {
+      guard place(ofSection: section) != nil, !reloadedSections.contains(section) else {
         throw TableError(
           .invalidArgument,
           "the batch names rows of section \(section), which it deletes or reloads as a whole")
@@ -66,7 +69,7 @@ public struct BatchPlan: Hashable, Sendable {
       guard let section = oldSection(at: target.section, changes) else {
         throw .noSection(target.section, afterChanges: changes)
       }
-      guard !sections.reloaded.contains(section) else {
+      guard !reloadedSections.contains(section) else {
         throw TableError(
           .invalidArgument, "\(target.noun) would be in a section that the batch reloads")
       }
@@ -96,7 +99,17 @@ public struct BatchPlan: Hashable, Sendable {
   /// Which number a section has after the batch; nil if it is deleted.
   public func place(ofSection section: Int) -> Int? {
     guard let sections else { return section }
-    return movedSections[section] ?? sections.place(of: section)
+    return moved[.section(section)]?.section ?? sections.place(of: section)
+  }
+
+  /// Where a row, or a section, stands after the batch; nil if it is deleted.
+  /// - Complexity: O(log n) in the changes.
+  public func path(of old: IndexPath) -> IndexPath? {
+    if let target = moved[old] { return target }
+    guard let section = place(ofSection: old.section) else { return nil }
+    guard !old.isSection else { return .section(section) }
+    guard let rows = rows[old.section] else { return IndexPath(section: section, row: old.row) }
+    return rows.place(of: old.row).map { IndexPath(section: section, row: $0) }
   }
 
   /// Which number a section had before the batch; nil if it is inserted, or not there.

@@ -14,7 +14,7 @@ struct EditCheck {
   private let source: ImportedSource
   /// Nil if the source could not tell.
   private let version: Version??
-  private let counts: KnownCounts?
+  private let counts: KnownCounts
 
   init(_ source: ImportedSource, before edits: [EditBatch.Edit]) {
     self.source = source
@@ -32,33 +32,36 @@ struct EditCheck {
       case .set, .delete, .move, .insert: break
       }
     }
-    counts = try? KnownCounts(of: source, knowing: needs)
+    counts = (try? KnownCounts(of: source, knowing: needs)) ?? KnownCounts()
   }
 
   // The table as a whole
 
-  /// Throws ``TableError`` with `.misbehaved` if the changes and versions are not those of the source.
-  func check(_ changes: ChangeBatch) throws(TableError) {
+  /// Where the changes lead; nil if they do not say. Throws ``TableError`` with `.misbehaved` if they
+  /// or the versions are not those of the source.
+  @discardableResult
+  func check(_ changes: ChangeBatch) throws(TableError) -> BatchPlan? {
     if let version, changes.from != version {
       throw lie("the edit led from version \(name(changes.from)), but it was \(name(version))")
     }
     if let now = knownVersion(of: source), changes.to != now {
       throw lie("the edit led to version \(name(changes.to)), but it is \(name(now))")
     }
-    guard let list = changes.changes, let counts else { return }
-    let map = ChangeMap(list)
+    guard let plan = try changes.plan(before: counts) else { return nil }
     var needs: [Int: Int] = [:]
     for section in counts.rows.keys {
-      if let now = map.section(section) { needs[now] = 0 }
+      if let now = plan.place(ofSection: section) { needs[now] = 0 }
     }
-    for change in list {
+    for change in changes.changes ?? [] {
       switch change {
       case .insert(let path), .move(_, let path): needs.need(path)
       case .delete, .reload, .reconfigure: break
       }
     }
-    guard let after = try? KnownCounts(of: source, knowing: needs) else { return }
-    try changes.check(before: counts, after: after)
+    if let after = try? KnownCounts(of: source, knowing: needs) {
+      try plan.check(before: counts, after: after)
+    }
+    return plan
   }
 
   /// What a refusal is worth: the error itself, or that something was done all the same.
@@ -76,8 +79,9 @@ struct EditCheck {
   /// Throws ``TableError`` with `.misbehaved` if a row that was set or inserted does not read so, or
   /// if one that was deleted by its id is still there. Outcomes with a remark are not judged; of many
   /// edits about a thousand are, evenly spread: until this is over an edit that is done has no receipt.
-  func checkRows(_ result: EditResult, of batch: EditBatch) throws(TableError) {
-    let map = result.changes.changes.map { ChangeMap($0) }
+  func checkRows(
+    _ result: EditResult, of batch: EditBatch, _ plan: BatchPlan?
+  ) throws(TableError) {
     let inserted = Set(
       (result.changes.changes ?? []).compactMap { change in
         if case .insert(let path) = change { path } else { nil }
@@ -90,7 +94,7 @@ struct EditCheck {
       let isJudged = outcome.message == nil
       switch edit {
       case .set(let reference, let cells):
-        guard let path = place(of: reference, outcome, map) else { continue }
+        guard let path = place(of: reference, outcome, plan) else { continue }
         expected[path, default: ExpectedRow(what: "row \(reference.text) was set")]
           .expect(cells, isJudged)
       case .insert(let path, let cells) where inserted.contains(path) && !path.isSection:
@@ -105,7 +109,7 @@ struct EditCheck {
 
   /// Where a row is after the edits; nil if that cannot be told.
   private func place(
-    of reference: RowReference, _ outcome: EditResult.Outcome, _ map: ChangeMap?
+    of reference: RowReference, _ outcome: EditResult.Outcome, _ plan: BatchPlan?
   ) -> IndexPath? {
     if let id = outcome.id ?? reference.id,
       let path = try? source.identity?.indexPath(forID: id)
@@ -113,7 +117,7 @@ struct EditCheck {
       return path
     }
     guard case .path(let path) = reference, !path.isSection else { return nil }
-    return map?.path(of: path)
+    return plan?.path(of: path)
   }
 
   private func check(_ row: ExpectedRow, at path: IndexPath) throws(TableError) {
@@ -143,7 +147,7 @@ struct EditCheck {
   private func checkGone(_ id: String, inserts: Int) throws(TableError) {
     guard let path = try? source.identity?.indexPath(forID: id) else { return }
     let now = try? source.numberOfRows(inSection: path.section, knowing: 0)
-    if case .exact(let old)? = counts?.rows[path.section], case .exact(let new)? = now {
+    if case .exact(let old)? = counts.rows[path.section], case .exact(let new)? = now {
       if new < old + inserts { return }
     } else if let version, let later = knownVersion(of: source), later != version {
       return

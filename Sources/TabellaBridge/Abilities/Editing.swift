@@ -237,8 +237,8 @@ private final class ImportedEditing: TableEditing {
       let result = try importResult(raw, of: batch.edits.count)
       guard let check else { return result }
       try source.follow(result.changes)
-      try check.check(result.changes)
-      try check.checkRows(result, of: batch)
+      let plan = try check.check(result.changes)
+      try check.checkRows(result, of: batch, plan)
       return result
     }
   }

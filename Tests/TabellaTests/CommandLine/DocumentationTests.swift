@@ -73,7 +73,7 @@ import Testing
     #expect(tested.contains(indented.joined(separator: "\n")))
   }
 
-  /// Every link to a file in the documents leads somewhere.
+  /// Every link to a file in the documents leads somewhere, and every path that they name is there.
   @Test func linksLead() throws {
     let listed = try run(
       "/usr/bin/env", ["find", ".", "-name", "*.md", "-not", "-path", "*/.build/*"],
@@ -82,6 +82,13 @@ import Testing
     for document in listed.lines {
       let folder = (document as NSString).deletingLastPathComponent
       let text = try Self.text(document)
+      for match in text.matches(
+        of: /`((?:Sources|Plugins|Tests|Examples|docs)\/[A-Za-z0-9_.\/-]+)`/)
+      {
+        #expect(
+          FileManager.default.fileExists(atPath: "\(packageFolder)/\(match.1)"),
+          "\(document) names \(match.1)")
+      }
       for part in text.components(separatedBy: "](").dropFirst() {
         guard let target = part.components(separatedBy: ")").first, !target.contains("://"),
           let path = target.components(separatedBy: "#").first, !path.isEmpty

@@ -90,20 +90,19 @@ import Testing
     }
   }
 
-  /// The host believes an honest source, and a row is where the map says.
+  /// The host believes an honest source, and a row is where the plan says.
   @Test func honestChangesPass() throws {
     for seed in 0..<1000 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
       let one = try Case(&generator)
       let imported = try importSource(exportSource(one.source), provider: "honest")
       let result = try #require(imported.editing).commit(one.batch)
-      let changes = try #require(result.changes.changes)
       let after = try Case.counts(one.source)
-      try result.changes.check(before: one.before, after: after)
-      let map = ChangeMap(changes)
+      let plan = try #require(try result.changes.plan(before: one.before))
+      try plan.check(before: one.before, after: after)
       let ids = try Case.ids(one.source)
       for (path, id) in one.ids {
-        if let now = map.path(of: path) {
+        if let now = plan.path(of: path) {
           #expect(ids[now] == id, "seed \(seed): \(path) is not at \(now)")
         } else {
           #expect(!ids.values.contains(id), "seed \(seed): \(path) is not gone")
@@ -153,14 +152,20 @@ import Testing
         for variant in variants {
           tampered += 1
           let error = #expect(throws: TableError.self, "seed \(seed): \(variant)") {
-            try ChangeBatch(from: nil, to: nil, changes: variant)
-              .check(before: one.before, after: after)
+            try Self.check(variant, before: one.before, after: after)
           }
           #expect(error?.code == .misbehaved)
         }
       }
     }
     #expect(tampered > 1000)
+  }
+
+  private static func check(
+    _ changes: [ChangeBatch.Change]?, before: KnownCounts, after: KnownCounts
+  ) throws {
+    let batch = ChangeBatch(from: nil, to: nil, changes: changes)
+    try batch.plan(before: before)?.check(before: before, after: after)
   }
 
   private static func path(_ section: Int, _ row: Int) -> IndexPath {
@@ -188,35 +193,36 @@ import Testing
       ), ([.reload(.section(0))], Self.counts(1, 2), Self.counts(7, 2)),
     ]
     for (changes, before, after) in good {
-      try ChangeBatch(from: nil, to: nil, changes: changes).check(before: before, after: after)
+      try Self.check(changes, before: before, after: after)
     }
     let bad: [([ChangeBatch.Change], KnownCounts, KnownCounts, String)] = [
-      ([], Self.counts(1), Self.counts(1, 0), "1 sections plus 0 minus 0 make 1, but there are 2"),
-      ([], Self.counts(1), Self.counts(2), "1 rows plus 0 minus 0 make 1 in section 0"),
+      ([], Self.counts(1), Self.counts(1, 0), "they lead to 1 sections, but there are 2"),
+      ([], Self.counts(1), Self.counts(2), "they lead to 1 rows in section 0, but there are 2"),
       (
         [.delete(.section(1))], Self.counts(1, 2, 3), Self.counts(1, 2),
-        "section 1, but there are 2"
+        "rows in section 1, but there are 2"
       ),
       (
         [.delete(.section(1)), .delete(Self.path(1, 0))], Self.counts(1, 2), Self.counts(1),
-        "row 1:0 changes, though its section is deleted"
+        "the batch names rows of section 1, which it deletes"
       ),
       (
         [.insert(.section(0)), .insert(Self.path(0, 0))], Self.counts(1), Self.counts(1, 1),
-        "row 0:0 is inserted or moved to, though its section is inserted"
+        "section 0 is new and empty"
       ),
       (
         [.move(from: .section(0), to: .section(1)), .delete(Self.path(0, 0))], Self.counts(5, 5),
-        Self.counts(4, 5), "5 rows plus 0 minus 1 make 4 in section 1"
-      ), ([.delete(.section(1))], Self.counts(1), Self.counts(), "1 changes, which was not there"),
+        Self.counts(4, 5), "they lead to 4 rows in section 1, but there are 5"
+      ),
+      ([.delete(.section(1))], Self.counts(1), Self.counts(), "there is no section 1; there are 1"),
       (
         [.delete(.section(0)), .delete(.section(0))], Self.counts(1, 1), Self.counts(),
-        "0 is deleted, reloaded or moved away twice"
+        "section 0 is named twice"
       ),
     ]
     for (changes, before, after, says) in bad {
       let error = #expect(throws: TableError.self, "\(changes)") {
-        try ChangeBatch(from: nil, to: nil, changes: changes).check(before: before, after: after)
+        try Self.check(changes, before: before, after: after)
       }
       #expect(error?.message.contains(says) == true, "\(says): \(String(describing: error))")
     }
@@ -228,19 +234,17 @@ import Testing
     let changes: [ChangeBatch.Change] = [
       .delete(Self.path(0, 10)), .insert(Self.path(7, 3)), .delete(.section(40)),
     ]
-    let batch = ChangeBatch(from: nil, to: nil, changes: changes)
-    try batch.check(before: unknown, after: unknown)
-    try ChangeBatch(from: nil, to: nil, changes: nil)
-      .check(before: Self.counts(1), after: Self.counts(2, 2))
+    try Self.check(changes, before: unknown, after: unknown)
+    try Self.check(nil, before: Self.counts(1), after: Self.counts(2, 2))
     let many = 20_000
     let before = KnownCounts(
       sections: .exact(many),
       rows: Dictionary(uniqueKeysWithValues: (0..<many).map { ($0, .exact(1)) }))
-    let reversed = ChangeBatch(
-      from: nil, to: nil,
-      changes: (0..<many).map { .move(from: .section($0), to: .section(many - 1 - $0)) })
+    let reversed = (0..<many).map {
+      ChangeBatch.Change.move(from: .section($0), to: .section(many - 1 - $0))
+    }
     let clock = ContinuousClock()
-    let time = try clock.measure { try reversed.check(before: before, after: before) }
+    let time = try clock.measure { try Self.check(reversed, before: before, after: before) }
     #expect(time < .seconds(5))
   }
 }

@@ -78,15 +78,18 @@ enum EditLie: CaseIterable {
     case .refusesAndActs:
       "said that nothing was done (no), but the version went from m0 to m1"
     case .listsTooMuch:
-      "the changes make no sense: 5 rows plus 1 minus 2 make 4 in section 0, but there are 5"
+      "the changes make no sense: they lead to 4 rows in section 0, but there are 5"
     case .listsTooLittle:
-      "the changes make no sense: 5 rows plus 1 minus 0 make 6 in section 0, but there are 5"
-    case .listsTwice: "the changes make no sense: 0:2 is deleted, reloaded or moved away twice"
-    case .listsOutOfBounds: "the changes make no sense: 0:9 changes, which was not there"
-    case .listsNewSection: "the changes make no sense: 1 is inserted or moved to, but is not there"
+      "the changes make no sense: they lead to 6 rows in section 0, but there are 5"
+    case .listsTwice:
+      "the changes make no sense: row 0:2 is named twice; a batch deletes, sets or moves it once, "
+        + "or sets and moves it"
+    case .listsOutOfBounds: "the changes make no sense: there is no row 0:9; there are 5"
+    case .listsNewSection:
+      "the changes make no sense: something comes to place 1, but there are 1 sections"
     case .undoLedElsewhere: "said that the edit led to version x, but it is m2"
     case .undoListsTooMuch:
-      "the changes make no sense: 0:5 is inserted or moved to, but is not there"
+      "the changes make no sense: something comes to place 5, but there are 5 rows in section 0"
     }
   }
 }
