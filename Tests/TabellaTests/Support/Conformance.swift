@@ -2,6 +2,11 @@ import Tabella
 import TabellaConformance
 import Testing
 
+import class Foundation.ProcessInfo
+
+/// Whether the suites that try many roads try all of them, as CI does, and not some in turn.
+let takesAllRoads = ProcessInfo.processInfo.environment["TABELLA_ALL_ROADS"] != nil
+
 /// Records an issue for every law that is broken. Without `laws`, all that need no quiet process. Where
 /// each opening makes data of its own, that is edited too.
 func expectConformance(

@@ -78,17 +78,16 @@ import Testing
     }
   }
 
-  /// Pairs take the roads in turn; with TABELLA_ALL_ROADS each pair takes all.
-  @Test(arguments: subjects, names)
-  func ofViewsOfEveryProvider(_ subject: ProviderConformanceTests.Subject, _ inner: String) {
+  /// Every third pair of each provider, the roads in turn; with TABELLA_ALL_ROADS all pairs on all.
+  @Test(arguments: subjects.indices, names.indices)
+  func ofViewsOfEveryProvider(_ subject: Int, _ inner: Int) {
     let host = TabellaHost.Host()
-    let takesAll = ProcessInfo.processInfo.environment["TABELLA_ALL_ROADS"] != nil
-    for (number, outer) in Self.names.enumerated() {
-      let turn = number + (Self.names.firstIndex(of: inner) ?? 0)
-      let roads = takesAll ? Road.allCases : [Road.allCases[turn % Road.allCases.count]]
+    for outer in Self.names.indices where takesAllRoads || (subject + inner + outer) % 3 == 0 {
+      let roads = takesAllRoads ? Road.allCases : [Road.allCases[outer % Road.allCases.count]]
       for road in roads {
         expectConformance { () throws(TableError) in
-          try Self.open(subject, by: road, host, [inner, outer])
+          try Self.open(
+            Self.subjects[subject], by: road, host, [Self.names[inner], Self.names[outer]])
         }
       }
     }

@@ -19,7 +19,7 @@ import Testing
   @Test(arguments: names)
   func ofEveryTable(_ name: String) {
     for table in ConformanceTests.tables {
-      for seed in 1...2 as ClosedRange<UInt64> {
+      for seed in 1...(takesAllRoads ? 2 : 1) as ClosedRange<UInt64> {
         expectConformance(seed: seed, isOwn: true) { () throws(TableError) in
           try wrap(name, table.make())
         }
@@ -33,15 +33,18 @@ import Testing
     }
   }
 
-  @Test(arguments: names, names)
-  func ofEveryView(_ outer: String, _ inner: String) {
+  /// The laws of editing, which take longest, over every third pair, or with TABELLA_ALL_ROADS over all.
+  @Test(arguments: names.indices, names.indices)
+  func ofEveryView(_ outer: Int, _ inner: Int) {
+    let names = (outer: Self.names[outer], inner: Self.names[inner])
     for table in ConformanceTests.tables {
-      expectConformance { () throws(TableError) in try wrap(outer, wrap(inner, table.make())) }
+      expectConformance { () throws(TableError) in
+        try wrap(names.outer, wrap(names.inner, table.make()))
+      }
     }
-    // The laws of editing once for a pair: they take longest.
-    expectConformance(isOwn: true) { () throws(TableError) in
+    expectConformance(isOwn: takesAllRoads || (outer + inner) % 3 == 0) { () throws(TableError) in
       try importSource(
-        exportSource(wrap(outer, wrap(inner, Tables.everything()))), provider: "test")
+        exportSource(wrap(names.outer, wrap(names.inner, Tables.everything()))), provider: "test")
     }
   }
 
