@@ -22,9 +22,11 @@ final class ImportedSource: TableDataSource {
   private(set) var identity: (any TableIdentity)?
   var gathering: (any TableGathering)? { gatherer == nil ? nil : self }
   private(set) var changes: (any TableChanges)?
-  private(set) var editing: (any TableEditing)?
+  private(set) var editor: tabella_editing?
+  var editing: (any TableEditing)? { editor == nil ? nil : self }
   private(set) var moving: (any TableMoving)?
-  private(set) var undoing: (any TableUndoing)?
+  private(set) var undoer: tabella_undo?
+  var undoing: (any TableUndoing)? { undoer == nil ? nil : self }
   private(set) var supplementary: (any TableSupplementary)?
   private(set) var accessories: (any TableAccessories)?
   private(set) var display: (any TableDisplay)?
@@ -53,9 +55,9 @@ final class ImportedSource: TableDataSource {
       try self?.follow(change)
     }
     changes = try importChanges(foreign, moved)
-    editing = try importEditing(foreign, of: self)
+    editor = try importEditing(foreign)
     moving = try importMoving(foreign)
-    undoing = try importUndo(foreign, of: self)
+    undoer = try importUndo(foreign)
   }
 
   /// Reads again what may differ in a new version.
@@ -75,7 +77,7 @@ final class ImportedSource: TableDataSource {
       foreign.table.row_count!(foreign.source, Int64(section), Int64(minimum), &raw, $0)
     }
     return try foreign.checking("row_count") { () throws(TableError) in
-      try Count(raw, knowing: minimum, limit: 1 << 56)
+      try Count(raw, knowing: minimum, limit: TableLimits.rows)
     }
   }
 

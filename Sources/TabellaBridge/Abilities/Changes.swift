@@ -58,20 +58,18 @@ func importChangeBatch(_ raw: tabella_changes) throws(TableError) -> ChangeBatch
   var changes: [ChangeBatch.Change] = []
   for index in 0..<Int(raw.change_count) {
     guard let change = raw.changes?[index] else { break }
-    let (from, to) = (IndexPath(change.from), IndexPath(change.to))
-    let (usesFrom, usesTo) = (
-      change.kind != TABELLA_CHANGE_INSERT,
-      change.kind == TABELLA_CHANGE_INSERT || change.kind == TABELLA_CHANGE_MOVE
-    )
-    guard !usesFrom || (from.section >= 0 && from.row >= -1),
-      !usesTo || (to.section >= 0 && to.row >= -1)
-    else { throw TableError(.misbehaved, "change \(index) is from \(from) to \(to)") }
+    func from() throws(TableError) -> IndexPath {
+      try IndexPath(checked: change.from, mayBeSection: true)
+    }
+    func to() throws(TableError) -> IndexPath {
+      try IndexPath(checked: change.to, mayBeSection: true)
+    }
     switch change.kind {
-    case TABELLA_CHANGE_INSERT: changes.append(.insert(to))
-    case TABELLA_CHANGE_DELETE: changes.append(.delete(from))
-    case TABELLA_CHANGE_MOVE: changes.append(.move(from: from, to: to))
-    case TABELLA_CHANGE_RELOAD: changes.append(.reload(from))
-    case TABELLA_CHANGE_RECONFIGURE: changes.append(.reconfigure(from))
+    case TABELLA_CHANGE_INSERT: changes.append(.insert(try to()))
+    case TABELLA_CHANGE_DELETE: changes.append(.delete(try from()))
+    case TABELLA_CHANGE_MOVE: changes.append(.move(from: try from(), to: try to()))
+    case TABELLA_CHANGE_RELOAD: changes.append(.reload(try from()))
+    case TABELLA_CHANGE_RECONFIGURE: changes.append(.reconfigure(try from()))
     default:
       throw TableError(.misbehaved, "change \(index) is of the unknown kind \(change.kind)")
     }

@@ -101,6 +101,10 @@ struct EditCheck {
         expected[path, default: ExpectedRow(what: "row \(path) was inserted")]
           .expect(cells, isJudged)
       case .delete(.id(let id)) where isJudged: try checkGone(id, inserts: inserted.count)
+      case .delete(.path(let path)) where isJudged:
+        if let place = plan?.path(of: path) {
+          throw lie("row \(path) was deleted, but by the changes it is at \(place)")
+        }
       case .insert, .delete, .move: break
       }
     }
@@ -111,13 +115,11 @@ struct EditCheck {
   private func place(
     of reference: RowReference, _ outcome: EditResult.Outcome, _ plan: BatchPlan?
   ) -> IndexPath? {
-    if let id = outcome.id ?? reference.id,
-      let path = try? source.identity?.indexPath(forID: id)
-    {
-      return path
+    if let plan, case .path(let path) = reference {
+      return path.isSection ? nil : plan.path(of: path)
     }
-    guard case .path(let path) = reference, !path.isSection else { return nil }
-    return plan?.path(of: path)
+    guard let id = outcome.id ?? reference.id else { return nil }
+    return try? source.identity?.indexPath(forID: id)
   }
 
   private func check(_ row: ExpectedRow, at path: IndexPath) throws(TableError) {

@@ -184,39 +184,30 @@ private func importResult(
 
 // Import
 
-func importEditing(
-  _ foreign: ForeignSource, of owner: ImportedSource
-) throws(TableError) -> (any TableEditing)? {
-  let table = try foreign.ability(TABELLA_EDITING_ID, tabella_editing.self) {
+func importEditing(_ foreign: ForeignSource) throws(TableError) -> tabella_editing? {
+  try foreign.ability(TABELLA_EDITING_ID, tabella_editing.self) {
     [("editable", $0.editable != nil), ("commit", $0.commit != nil)]
   }
-  return table.map { ImportedEditing(foreign: foreign, table: $0, owner: owner) }
 }
 
-private final class ImportedEditing: TableEditing {
-  let foreign: ForeignSource
-  let table: tabella_editing
-  weak var owner: ImportedSource?
+func importUndo(_ foreign: ForeignSource) throws(TableError) -> tabella_undo? {
+  try foreign.ability(TABELLA_UNDO_ID, tabella_undo.self) { [("undo", $0.undo != nil)] }
+}
 
-  init(foreign: ForeignSource, table: tabella_editing, owner: ImportedSource) {
-    self.foreign = foreign
-    self.table = table
-    self.owner = owner
-  }
-
-  func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
-    -> [RowEditability]
-  {
+// The source has these abilities itself: it is judged by what it shows before and after.
+extension ImportedSource: TableEditing, TableUndoing {
+  func editability(
+    ofRows rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [RowEditability] {
     try importBytes(foreign, "editing.editable", rows) { out, error in
-      table.editable!(
+      editor!.editable!(
         foreign.source, Int64(section), Int64(rows.lowerBound), Int64(rows.count), out, error)
     }.map { RowEditability(rawValue: $0 & 7) }
   }
 
   func editableColumns() throws(TableError) -> [Bool]? {
-    guard let function = table.editable_columns else { return nil }
-    let range = 0..<(try foreign.shown(by: owner)).columns.count
-    return try importBytes(foreign, "editing.editable_columns", range) { out, error in
+    guard let function = editor?.editable_columns else { return nil }
+    return try importBytes(foreign, "editing.editable_columns", columns.indices) { out, error in
       function(foreign.source, out, error)
     }.map { $0 != 0 }
   }
@@ -224,67 +215,63 @@ private final class ImportedEditing: TableEditing {
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
     let arena = Arena()
     var edits = exportEdits(batch, arena)
-    let source = try foreign.shown(by: owner)
-    let check = batch.isDryRun ? nil : EditCheck(source, before: batch.edits)
-    var raw = tabella_edit_result()
-    try foreign.edit("editing.commit", check) { () throws(TableError) in
-      try withExtendedLifetimeThrowing(arena) { () throws(TableError) in
-        try foreign.call("editing.commit") { table.commit!(foreign.source, &edits, &raw, $0) }
+    return try edit("editing.commit", batch, outcomes: batch.edits.count) { raw, error in
+      withExtendedLifetime(arena) { editor!.commit!(foreign.source, &edits, &raw, error) }
+    }
+  }
+
+  func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
+    let nothing = EditBatch([], isDryRun: isDryRun)
+    return try edit("undo.undo", nothing, outcomes: 1) { raw, error in
+      receipt.withUnsafeBytes { bytes in
+        undoer!.undo!(
+          foreign.source,
+          tabella_string(
+            bytes: bytes.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) },
+            length: Int64(bytes.count)),
+          isDryRun ? TABELLA_EDITS_DRY_RUN : 0, &raw, error)
       }
     }
-    defer { raw.release?(&raw) }
-    return try foreign.judging("editing.commit", raw.receipt) { () throws(TableError) in
-      let result = try importResult(raw, of: batch.edits.count)
-      guard let check else { return result }
-      try source.follow(result.changes)
-      let plan = try check.check(result.changes)
-      try check.checkRows(result, of: batch, plan)
-      return result
-    }
-  }
-}
-
-extension ForeignSource {
-  /// The source by which this one is shown: another, if an ability is kept longer than that.
-  fileprivate func shown(by owner: ImportedSource?) throws(TableError) -> ImportedSource {
-    if let owner { return owner }
-    return try ImportedSource(self)
   }
 
-  /// Calls what edits; a refusal, too, is judged.
-  fileprivate func edit(
-    _ what: String, _ check: EditCheck?, _ body: () throws(TableError) -> Void
-  ) throws(TableError) {
-    do throws(TableError) {
-      try body()
-    } catch {
-      let judged = check?.judge(error) ?? error
-      try checking(what) { () throws(TableError) in throw judged }
-    }
-  }
-}
-
-extension ForeignSource {
-  /// Judges what was said of an edit; if that is not so, the error has what takes the edit back.
-  fileprivate func judging(
-    _ what: String, _ receipt: tabella_string, _ body: () throws(TableError) -> EditResult
+  /// Calls what edits, and judges what it says it did, be it a refusal.
+  ///
+  /// Once the provider has said that it is done, nothing but `.misbehaved` is thrown, with the receipt.
+  private func edit(
+    _ what: String, _ batch: EditBatch, outcomes: Int,
+    _ body: (inout tabella_edit_result, UnsafeMutablePointer<tabella_error>) -> Int32
   ) throws(TableError) -> EditResult {
-    do throws(TableError) {
-      return try checking(what, body)
-    } catch {
-      var error = error
-      if error.code == .misbehaved { error.receipt = try? receipt.copied("the receipt") }
-      throw error
+    let check = batch.isDryRun ? nil : EditCheck(self, before: batch.edits)
+    var raw = tabella_edit_result()
+    var code = TABELLA_INTERNAL
+    defer { if code == TABELLA_OK { raw.release?(&raw) } }
+    return try foreign.checking(what) { () throws(TableError) in
+      do throws(TableError) {
+        try foreign.call(what) {
+          code = body(&raw, $0)
+          return code
+        }
+        let result = try importResult(raw, of: outcomes)
+        guard let check else { return result }
+        do throws(TableError) {
+          try follow(result.changes)
+        } catch {
+          if error.code == .misbehaved { throw error }
+          // The edit is done; of what cannot be read, perhaps since others are at work, nothing is judged.
+          return result
+        }
+        let plan = try check.check(result.changes)
+        try check.checkRows(result, of: batch, plan)
+        return result
+      } catch {
+        guard code == TABELLA_OK else { throw check?.judge(error) ?? error }
+        var error = error
+        error.code = .misbehaved
+        error.receipt = try? raw.receipt.copied("the receipt")
+        throw error
+      }
     }
   }
-}
-
-/// `withExtendedLifetime` for a body with typed throws.
-private func withExtendedLifetimeThrowing(
-  _ object: AnyObject, _ body: () throws(TableError) -> Void
-) throws(TableError) {
-  defer { withExtendedLifetime(object) {} }
-  try body()
 }
 
 /// Has C fill one byte for each row of a range.
@@ -301,51 +288,4 @@ func importBytes(
     }
   }
   return bytes
-}
-
-func importUndo(
-  _ foreign: ForeignSource, of owner: ImportedSource
-) throws(TableError) -> (any TableUndoing)? {
-  let table = try foreign.ability(TABELLA_UNDO_ID, tabella_undo.self) {
-    [("undo", $0.undo != nil)]
-  }
-  return table.map { ImportedUndo(foreign: foreign, table: $0, owner: owner) }
-}
-
-private final class ImportedUndo: TableUndoing {
-  let foreign: ForeignSource
-  let table: tabella_undo
-  weak var owner: ImportedSource?
-
-  init(foreign: ForeignSource, table: tabella_undo, owner: ImportedSource) {
-    self.foreign = foreign
-    self.table = table
-    self.owner = owner
-  }
-
-  func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
-    let source = try foreign.shown(by: owner)
-    let check = isDryRun ? nil : EditCheck(source, before: [])
-    var raw = tabella_edit_result()
-    try foreign.edit("undo.undo", check) { () throws(TableError) in
-      try foreign.call("undo.undo") { error in
-        receipt.withUnsafeBytes { bytes in
-          table.undo!(
-            foreign.source,
-            tabella_string(
-              bytes: bytes.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) },
-              length: Int64(bytes.count)),
-            isDryRun ? TABELLA_EDITS_DRY_RUN : 0, &raw, error)
-        }
-      }
-    }
-    defer { raw.release?(&raw) }
-    return try foreign.judging("undo.undo", raw.receipt) { () throws(TableError) in
-      let result = try importResult(raw, of: 1)
-      guard let check else { return result }
-      try source.follow(result.changes)
-      try check.check(result.changes)
-      return result
-    }
-  }
 }

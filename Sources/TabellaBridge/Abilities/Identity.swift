@@ -33,10 +33,7 @@ private final class ImportedIdentity: TableIdentity {
       withCString(id) { table.find!(foreign.source, $0, &raw, error) }
     }
     return try foreign.checking("identity.find") { () throws(TableError) in
-      guard raw.section >= 0, raw.row >= 0 else {
-        throw TableError(.misbehaved, "found an id at \(raw.section):\(raw.row)")
-      }
-      return IndexPath(raw)
+      try IndexPath(checked: raw)
     }
   }
 }

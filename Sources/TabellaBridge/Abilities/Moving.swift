@@ -52,10 +52,7 @@ private final class ImportedMoving: TableMoving {
       function(foreign.source, source.raw, proposed.raw, &raw, $0)
     }
     return try foreign.checking("moving.target") { () throws(TableError) in
-      guard raw.section >= 0, raw.row >= 0 else {
-        throw TableError(.misbehaved, "a move would end up at \(raw.section):\(raw.row)")
-      }
-      return IndexPath(raw)
+      try IndexPath(checked: raw)
     }
   }
 }

@@ -53,10 +53,7 @@ private final class ImportedSectionIndex: TableSectionIndex {
       table.path!(foreign.source, Int64(index), &raw, $0)
     }
     return try foreign.checking("section-index.path") { () throws(TableError) in
-      guard raw.section >= 0, raw.row >= -1 else {
-        throw TableError(.misbehaved, "title \(index) leads to \(raw.section):\(raw.row)")
-      }
-      return IndexPath(raw)
+      try IndexPath(checked: raw, mayBeSection: true)
     }
   }
 }

@@ -56,6 +56,8 @@ extension Law {
         try require(
           new == old - batch.edits.count, "\(batch.edits) led from \(old) rows to \(new)")
       }
+      try requireOthersStay(batch, result, from: before, to: after)
+      try requireInserted(batch, result, from: before, to: after)
       try replay(result.changes, from: before, to: after)
       let anew = try table.reopened()
       try require(
@@ -134,7 +136,12 @@ extension Law {
         continue
       }
       done += 1
-      let (old, count) = (table.rows[path.section][path.row], table.count)
+      let (before, old, count) = (table.rows, table.rows[path.section][path.row], table.count)
+      if let id = result.outcomes[0].id, id != old.id {
+        try require(
+          !before.joined().contains { $0.id == id },
+          "row \(path) was set, and its id is said to be \(id), which is another row's")
+      }
       let rows = try table.reread()
       // It may stand elsewhere by now, in a sorted view for one, or be shown no longer.
       let candidates = rows.joined().filter { row in
@@ -144,10 +151,13 @@ extension Law {
         candidates.contains { same([$0.cells[column]], [cell]) }
           || table.count < count,
         "column \(column) of row \(path) was set to \(cell) and no row has it")
-      if result.changes.changes == [.reconfigure(path)] {
-        let row = rows[path.section][path.row]
-        try require(
-          same([row.cells[column]], [cell]), "row \(path) has \(row.cells[column]), not \(cell)")
+      guard let changes = result.changes.changes,
+        let place = try? BatchPlan(changes, of: before).path(of: path)
+      else { continue }
+      let row = rows[place.section][place.row]
+      try require(
+        same([row.cells[column]], [cell]), "row \(path) has \(row.cells[column]), not \(cell)")
+      if changes == [.reconfigure(path)] {
         try require(row.id == old.id, "the id of row \(path) changed when it was set")
       }
     }
@@ -196,6 +206,9 @@ extension Law {
 struct EditedRow {
   var cells: [Cell]
   var id: String?
+
+  /// The same for the same cells.
+  fileprivate var text: String { "\(cells)" }
 }
 
 /// A table that may be edited, and what was read of it last.
@@ -263,20 +276,80 @@ func same(_ left: [[EditedRow]], _ right: [[EditedRow]]) -> Bool {
     }
 }
 
+extension BatchPlan {
+  /// The plan for changes of rows as they were read.
+  fileprivate init(_ changes: [ChangeBatch.Change], of rows: [[EditedRow]]) throws(TableError) {
+    try self.init(
+      changes, numberOfSections: { _ in .exact(rows.count) },
+      numberOfRows: { section, _ throws(TableError) in
+        guard rows.indices.contains(section) else { throw .noSection(section) }
+        return .exact(rows[section].count)
+      })
+  }
+}
+
+/// Throws unless every row that the batch does not name is there as it was: by its id, or by its cells.
+private func requireOthersStay(
+  _ batch: EditBatch, _ result: EditResult, from old: [[EditedRow]], to new: [[EditedRow]]
+) throws {
+  let named = Set(batch.edits.compactMap { $0.reference })
+  var left: [String: Int] = [:]
+  for row in new.joined() { left[row.text, default: 0] += 1 }
+  let ids = Set(new.joined().compactMap(\.id))
+  var gone: [IndexPath] = []
+  for (section, rows) in old.enumerated() {
+    for (number, row) in rows.enumerated() {
+      let path = IndexPath(section: section, row: number)
+      guard !named.contains(.path(path)), row.id.map({ !named.contains(.id($0)) }) ?? true else {
+        continue
+      }
+      if left[row.text, default: 0] > 0 {
+        left[row.text, default: 0] -= 1
+      } else if row.id.map({ !ids.contains($0) }) ?? true {
+        gone.append(path)
+      }
+    }
+  }
+  try require(
+    gone.isEmpty,
+    "\(batch.edits) does not name row \(gone.first.map { "\($0)" } ?? ""), which is there no longer"
+  )
+}
+
+/// Throws unless what was inserted is there, once more than before.
+private func requireInserted(
+  _ batch: EditBatch, _ result: EditResult, from old: [[EditedRow]], to new: [[EditedRow]]
+) throws {
+  for (edit, outcome) in zip(batch.edits, result.outcomes) {
+    guard case .insert(let path, let cells) = edit, outcome.code == nil, outcome.message == nil
+    else {
+      continue
+    }
+    func has(_ row: EditedRow) -> Bool {
+      cells.allSatisfy { row.cells.indices.contains($0) && same([row.cells[$0]], [$1]) }
+    }
+    // A view may not show it.
+    if let id = outcome.id, let row = new.joined().first(where: { $0.id == id }) {
+      try require(has(row), "the inserted row \(id) is \(row), not \(cells)")
+    }
+    if result.changes.changes?.contains(.insert(path)) == true {
+      let row =
+        new.indices.contains(path.section) ? new[path.section].dropFirst(path.row).first : nil
+      try require(
+        row.map(has) == true, "\(cells) were inserted at \(path), where is \(row as Any)")
+    }
+  }
+}
+
 /// Throws unless the changes lead from the old rows to the new.
 private func replay(
   _ batch: ChangeBatch, from old: [[EditedRow]], to new: [[EditedRow]]
 ) throws {
   guard let changes = batch.changes else { return }
   let plan: BatchPlan
-  do throws(TableError) {
-    plan = try BatchPlan(
-      changes, numberOfSections: { _ in .exact(old.count) },
-      numberOfRows: { section, _ throws(TableError) in
-        guard old.indices.contains(section) else { throw .noSection(section) }
-        return .exact(old[section].count)
-      })
-  } catch { throw LawBroken("the changes \(changes) are not possible: \(error)") }
+  do throws(TableError) { plan = try BatchPlan(changes, of: old) } catch {
+    throw LawBroken("the changes \(changes) are not possible: \(error)")
+  }
   // Nil where the changes say that anything may stand.
   var replayed: [[EditedRow?]?] = old.map { $0.map { $0 } }
   for (section, rows) in plan.rows {
@@ -361,29 +434,60 @@ extension Trial {
       let id = table.rows[path.section][path.row].id
       let reference = draw(0..<2) == 0 ? id.map { RowReference.id($0) } ?? .path(path) : .path(path)
       let style = try table.editing.editability(ofRows: rows, inSection: path.section)[0]
-      switch draw(0..<3) {
-      case 0 where style.contains(.delete): edits.append(.delete(reference))
-      case 1:
-        guard let moving = table.source.moving, edits.allSatisfy(\.isSet),
-          try moving.movability(ofRows: rows, inSection: path.section)[0]
-        else { continue }
-        // Alone of its kind: targets would have to count with what else comes and goes.
-        let row = draw(0..<table.rows[path.section].count)
-        let proposed = IndexPath(section: path.section, row: row)
-        let target: IndexPath
-        do throws(TableError) {
-          target = try moving.target(ofMoveFrom: path, to: proposed)
-        } catch {
-          try require(error.code == .constraint, "a move is vetoed as \(error.code.name): \(error)")
-          continue
-        }
-        return EditBatch(edits + [.move(reference, to: target)])
-      default:
-        guard let (_, column, cell) = try drawSet(table, of: path) else { continue }
+      if draw(0..<3) == 0, style.contains(.delete) {
+        edits.append(.delete(reference))
+      } else if let (_, column, cell) = try drawSet(table, of: path) {
         edits.append(.set(reference, cells: [column: cell]))
       }
     }
+    if let arrival = try drawArrival(table, paths, edits) { edits.append(arrival) }
     return edits.isEmpty ? nil : EditBatch(edits)
+  }
+
+  /// A move or an insert besides other edits, its target counted as all of them leave the table; or nil.
+  private func drawArrival(
+    _ table: EditedTable, _ free: [IndexPath], _ edits: [EditBatch.Edit]
+  ) throws -> EditBatch.Edit? {
+    guard !table.rows.isEmpty else { return nil }
+    let section = draw(0..<table.rows.count)
+    var staying = table.rows[section].count
+    for edit in edits {
+      guard case .delete(let reference) = edit else { continue }
+      let isHere =
+        switch reference {
+        case .path(let path): path.section == section
+        case .id(let id): table.rows[section].contains { $0.id == id }
+        }
+      if isHere { staying -= 1 }
+    }
+    switch draw(0..<3) {
+    case 0:
+      guard let moving = table.source.moving, !free.isEmpty else { return nil }
+      let from = free[draw(0..<free.count)]
+      let rows = from.row..<from.row + 1
+      guard try moving.movability(ofRows: rows, inSection: from.section)[0] else { return nil }
+      if from.section == section { staying -= 1 }
+      var target = IndexPath(section: section, row: draw(0..<staying + 1))
+      // With others that go, what the source would say of the move alone is no answer.
+      if edits.allSatisfy(\.isSet) {
+        do throws(TableError) {
+          target = try moving.target(ofMoveFrom: from, to: target)
+        } catch {
+          try require(error.code == .constraint, "a move is vetoed as \(error.code.name): \(error)")
+          return nil
+        }
+      }
+      return .move(.path(from), to: target)
+    case 1:
+      guard let model = table.rows.joined().first else { return nil }
+      let mayBeSet = try table.editing.editableColumns() ?? table.source.columns.map { _ in true }
+      var cells: [Int: Cell] = [:]
+      for (column, cell) in model.cells.enumerated() where mayBeSet[column] && cell != .missing {
+        cells[column] = cell
+      }
+      return .insert(at: IndexPath(section: section, row: draw(0..<staying + 1)), cells: cells)
+    default: return nil
+    }
   }
 
   /// A cell to set, and a value that some row has there.
@@ -428,6 +532,14 @@ extension Trial {
 }
 
 extension EditBatch.Edit {
+  /// The row that it names, where it names one.
+  fileprivate var reference: RowReference? {
+    switch self {
+    case .insert: nil
+    case .delete(let reference), .set(let reference, _), .move(let reference, _): reference
+    }
+  }
+
   fileprivate var isDelete: Bool {
     if case .delete = self { true } else { false }
   }
