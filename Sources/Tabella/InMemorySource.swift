@@ -7,12 +7,18 @@ public final class InMemorySource: TableDataSource {
   private struct Row {
     var id: String
     var cells: [Cell]
+    /// Where it leads, as ``TableAccessories`` tells.
+    var lead: [UInt8]?
+    /// By kind.
+    var elements: [String: SupplementaryElement] = [:]
   }
 
   private struct Section {
     var header: String?
     var footer: String?
     var indexTitle: String?
+    /// By kind.
+    var elements: [String: SupplementaryElement] = [:]
     var rows: [Row]
   }
 
@@ -23,8 +29,8 @@ public final class InMemorySource: TableDataSource {
   /// What the last commit or undo changed.
   private var previous: [Section]?
   private var pending: [Diagnostic]
-  private let elements: [String: [IndexPath: SupplementaryElement]]
-  private let leads: [IndexPath: [UInt8]]
+  private let kinds: [String]
+  private let hasLeads: Bool
 
   /// A table of these sections. Every row has a cell for each column, of its type or missing.
   public init(
@@ -35,20 +41,26 @@ public final class InMemorySource: TableDataSource {
     diagnostics: [Diagnostic] = []
   ) {
     self.columns = columns
-    self.elements = elements
-    self.leads = leads
+    kinds = elements.keys.sorted()
+    hasLeads = !leads.isEmpty
+    func own(_ path: IndexPath) -> [String: SupplementaryElement] {
+      elements.compactMapValues { $0[path] }
+    }
     pending = diagnostics
     var next = 0
-    content = sections.map { section in
+    content = sections.enumerated().map { number, section in
       Section(
         header: section.header, footer: section.footer, indexTitle: section.indexTitle,
-        rows: section.rows.map { cells in
+        elements: own(.section(number)),
+        rows: section.rows.enumerated().map { row, cells in
           precondition(
             cells.count == columns.count
               && zip(cells, columns).allSatisfy { $0.type == nil || $0.type == $1.type },
             "a row has a cell for each column, of its type")
           next += 1
-          return Row(id: "r\(next)", cells: cells)
+          let path = IndexPath(section: number, row: row)
+          return Row(
+            id: "r\(next)", cells: cells, lead: leads[path], elements: own(path))
         })
     }
     nextID = next
@@ -68,8 +80,8 @@ public final class InMemorySource: TableDataSource {
   public var editing: (any TableEditing)? { self }
   public var moving: (any TableMoving)? { self }
   public var undoing: (any TableUndoing)? { self }
-  public var supplementary: (any TableSupplementary)? { elements.isEmpty ? nil : self }
-  public var accessories: (any TableAccessories)? { leads.isEmpty ? nil : self }
+  public var supplementary: (any TableSupplementary)? { kinds.isEmpty ? nil : self }
+  public var accessories: (any TableAccessories)? { hasLeads ? self : nil }
   public var diagnostics: (any TableDiagnostics)? { self }
 
   public func version() -> Version? { Version("m\(revision)") }
@@ -263,12 +275,22 @@ extension InMemorySource: TableUndoing {
 }
 
 extension InMemorySource: TableSupplementary, TableAccessories, TableDiagnostics {
-  public func supplementaryKinds() -> [String] { elements.keys.sorted() }
+  public func supplementaryKinds() -> [String] { kinds }
 
   public func supplementaryElement(ofKind kind: String, at path: IndexPath) -> SupplementaryElement?
-  { elements[kind]?[path] }
+  {
+    guard content.indices.contains(path.section) else { return nil }
+    let section = content[path.section]
+    if path.isSection { return section.elements[kind] }
+    return section.rows.indices.contains(path.row) ? section.rows[path.row].elements[kind] : nil
+  }
 
-  public func location(forRowAt path: IndexPath) -> [UInt8]? { leads[path] }
+  public func location(forRowAt path: IndexPath) -> [UInt8]? {
+    guard content.indices.contains(path.section),
+      content[path.section].rows.indices.contains(path.row)
+    else { return nil }
+    return content[path.section].rows[path.row].lead
+  }
 
   public func nextDiagnostic() -> Diagnostic? { pending.isEmpty ? nil : pending.removeFirst() }
 }

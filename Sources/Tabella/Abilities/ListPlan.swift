@@ -67,6 +67,18 @@ public struct ListPlan: Hashable, Sendable {
     return (element - goneBefore).advancedUp(by: arrivedBefore)
   }
 
+  /// Whether an element that is moved comes to stand between the same survivors as before, with nothing
+  /// else that arrives there.
+  func stays(_ element: Int, asArrival number: Int) -> Bool {
+    let before = arrivals[number].before
+    let isAlone = [number - 1, number + 1].allSatisfy {
+      !arrivals.indices.contains($0) || arrivals[$0].before != before
+    }
+    func goneBefore(_ element: Int) -> Int { gone.partitioningIndex { $0 >= element } }
+    return isAlone && element < before
+      && goneBefore(before) - goneBefore(element) == before - element
+  }
+
   /// What stands at a place after the batch: the number of a survivor, or an arrival.
   public enum Origin: Hashable, Sendable {
     case survivor(Int)

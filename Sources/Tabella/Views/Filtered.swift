@@ -172,6 +172,8 @@ public final class FilteredSource: MappedSource {
 
   private func state(of section: Int) throws(TableError) -> Section {
     if let state = known[section] { return state }
+    // What is found is of one version.
+    try pinBase()
     // Refuses a section that is not there.
     _ = try base.numberOfRows(inSection: section, knowing: 0)
     let state = Section()

@@ -114,12 +114,22 @@ public final class GroupedSource: MappedSource {
     return IndexPath(section: group, row: index.place(ofNumber: number, inGroup: group))
   }
 
-  /// With the group's value in the column, unless it has one there already.
+  /// With the group's value in the column; another one there contradicts the place.
   override func baseCells(
     _ cells: [Int: Cell], insertedAt target: IndexPath
   ) throws(TableError) -> [Int: Cell] {
-    if cells[grouping.column] != nil { return cells }
     let group = target.section
+    if let own = cells[grouping.column] {
+      let title = try grouped().groups.titles[group]
+      guard try self.title(ofGroupWith: own) == title else {
+        let name = base.columns[grouping.column].name
+        throw TableError(
+          .constraint,
+          "a row with \(own) as \(name) is no row of \(title.map { "\"\($0)\"" } ?? "those without"): "
+            + "leave \(name) out, or insert it into its own group", column: grouping.column)
+      }
+      return cells
+    }
     guard let value = try value(ofGroup: group) else {
       let title = try grouped().groups.titles[group]
       throw TableError(
@@ -130,6 +140,21 @@ public final class GroupedSource: MappedSource {
     var cells = cells
     cells[grouping.column] = value
     return cells
+  }
+
+  /// The title that the group of a row with this cell has, or would have.
+  private func title(ofGroupWith cell: Cell) throws(TableError) -> String? {
+    let builder = BatchBuilder([base.columns[grouping.column].type])
+    guard cell == .missing || cell.type == builder.columns[0].type else {
+      throw TableError(
+        .invalidArgument,
+        "\(base.columns[grouping.column].name) must be \(builder.columns[0].type.name), not \(cell)",
+        column: grouping.column)
+    }
+    builder.columns[0].append(cell)
+    var keys = try makeKeys()
+    keys.append(builder.finish(rowCount: 1))
+    return keys.finish().titles.first ?? nil
   }
 
   // Moving: see GroupedEditing.swift

@@ -100,9 +100,9 @@ extension GroupedSource {
     }
     let rank = rows.arrivals[number].place - number
     // Others that move into the same gap, before this one.
-    let before = try (0..<number).last {
-      rows.arrivals[$0].place - $0 == rank && moved($0) != nil
-    }.flatMap { number throws(TableError) in try basePath(moved(number)) }
+    let before = try (0..<number).reversed().prefix { rows.arrivals[$0].place - $0 == rank }
+      .first { moved($0) != nil }
+      .flatMap { number throws(TableError) in try basePath(moved(number)) }
     guard let own = try basePath(moved(number)) else { return try baseEnd() }
     let (last, next) = (try basePath(rows.survivor(rank - 1)), try basePath(rows.survivor(rank)))
     guard before?.section ?? 0 <= own.section, last?.section ?? 0 <= own.section,

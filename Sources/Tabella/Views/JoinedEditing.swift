@@ -41,7 +41,10 @@ extension JoinedSource: TableEditing, TableMoving {
       guard let editing = part.source.editing else { continue }
       let own = try editing.editableColumns()
       for (number, ownNumber) in part.ownColumns.enumerated() {
-        if let ownNumber, own.map({ $0[ownNumber] }) ?? true { answers[number] = true }
+        guard let ownNumber else { continue }
+        if own.map({ $0.indices.contains(ownNumber) && $0[ownNumber] }) ?? true {
+          answers[number] = true
+        }
       }
     }
     return answers
@@ -82,7 +85,9 @@ extension JoinedSource: TableEditing, TableMoving {
       throw TableError(.readOnly, "\(parts[part].name) is read-only")
     }
     if batch.version != nil { own.version = versions[part] }
-    return followed(try editing.commit(own), part, versions, isDryRun: batch.isDryRun)
+    return try followed(part, versions, isDryRun: batch.isDryRun) { () throws(TableError) in
+      try editing.commit(own)
+    }
   }
 
   /// The table that a batch edits; nil if it has no edits.
@@ -214,21 +219,30 @@ extension JoinedSource: TableEditing, TableMoving {
     return converted
   }
 
-  /// A table's result as the whole's.
+  /// Edits a table and moves on with it: the result as the whole's.
   private func followed(
-    _ result: EditResult, _ part: Int, _ versions: [Version?], isDryRun: Bool
-  ) -> EditResult {
+    _ part: Int, _ versions: [Version?], isDryRun: Bool,
+    _ edit: () throws(TableError) -> EditResult
+  ) throws(TableError) -> EditResult {
     let start = starts.indices.contains(part) ? starts[part] : nil
     let columns = columns
+    func whole(_ receipt: [UInt8]?) -> [UInt8]? { receipt.map { Array("\(part)~".utf8) + $0 } }
+    var result: EditResult
+    do throws(TableError) { result = try edit() } catch {
+      // Any other error says that nothing was done.
+      if error.code == .misbehaved { forget() }
+      var error = error
+      error.receipt = whole(error.receipt)
+      throw error
+    }
     if !isDryRun { forget() }
     var (before, after) = (versions, versions)
     before[part] = result.changes.from
     after[part] = result.changes.to
-    var result = result
     for index in result.outcomes.indices {
       result.outcomes[index].id = result.outcomes[index].id.map { "\(part)~\($0)" }
     }
-    result.receipt = result.receipt.map { Array("\(part)~".utf8) + $0 }
+    result.receipt = whole(result.receipt)
     // What is not known without counting sections, or has other columns, must be read again.
     let changes = start.flatMap { start in
       columns == self.columns ? result.changes.changes?.map { $0.movedDown(by: start) } : nil
@@ -246,8 +260,9 @@ extension JoinedSource: TableUndoing, TableChanges {
       parts.indices.contains(part), let undoing = parts[part].source.undoing
     else { throw TableError(.conflict, "the receipt is not one of these tables'") }
     let versions = try versions()
-    return followed(
-      try undoing.undo(Array(split[1]), isDryRun: isDryRun), part, versions, isDryRun: isDryRun)
+    return try followed(part, versions, isDryRun: isDryRun) { () throws(TableError) in
+      try undoing.undo(Array(split[1]), isDryRun: isDryRun)
+    }
   }
 
   public func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {

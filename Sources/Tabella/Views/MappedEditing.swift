@@ -80,34 +80,30 @@ extension MappedSource: TableEditing, TableMoving {
     var mapped = batch
     if let wanted = batch.version {
       mapped.version = try baseVersion()
-      guard token(mapped.version) == wanted else {
+      let token = try token(mapped.version)
+      guard token == wanted else {
         throw TableError(
-          .conflict,
-          "the table is at version \(token(mapped.version)?.token ?? "none"), not \(wanted)")
+          .conflict, "the table is at version \(token?.token ?? "none"), not \(wanted)")
       }
     }
     let edits = try baseEdits(batch.edits)
     mapped.edits = edits.edits
     // What was mapped holds for that version of the base only.
     mapped.version = mapped.version ?? pin
-    var result = try editing.commit(mapped)
-    let outcomes = result.outcomes
-    result.outcomes = edits.answers.compactMap {
-      outcomes.indices.contains($0) ? outcomes[$0] : nil
+    return try moving(on: batch.isDryRun) { () throws(TableError) in
+      var result = try editing.commit(mapped)
+      let outcomes = result.outcomes
+      result.outcomes = edits.answers.compactMap {
+        outcomes.indices.contains($0) ? outcomes[$0] : nil
+      }
+      return result
     }
-    return followed(result, isDryRun: batch.isDryRun)
   }
 
   /// The edits of the base that edits of the view come to.
   private func baseEdits(_ edits: [EditBatch.Edit]) throws(TableError) -> BaseEdits {
     try checkKinds(edits)
     var mapped = BaseEdits(answers: edits.map { _ in 0 })
-    guard edits.contains(where: \.hasTarget) else {
-      for (number, edit) in edits.enumerated() {
-        mapped.append(try baseEdit(edit, at: nil), answering: number)
-      }
-      return mapped
-    }
     let changes = try EditBatch(edits).changes { id throws(TableError) in try shownPath(forID: id) }
     let plan = try BatchPlan(
       changes,
@@ -185,9 +181,15 @@ extension MappedSource: TableEditing, TableMoving {
   ) throws(TableError) -> [Int: Landing] {
     var landings: [Int: Landing] = [:]
     for (section, rows) in plan.rows {
-      for index in rows.arrivals.indices {
-        landings[rows.arrivals[index].change] = try landing(
-          ofArrival: index, inSection: section, rows, changes)
+      for (index, arrival) in rows.arrivals.enumerated() {
+        if case .move(let from, _) = changes[arrival.change], from.section == section,
+          rows.stays(from.row, asArrival: index)
+        {
+          landings[arrival.change] = .before(try basePath(of: from))
+        } else {
+          landings[arrival.change] = try landing(
+            ofArrival: index, inSection: section, rows, changes)
+        }
       }
     }
     return landings
@@ -225,18 +227,29 @@ extension MappedSource: TableEditing, TableMoving {
     return places
   }
 
-  /// Moves on with the base: everything must be read again.
-  private func followed(_ result: EditResult, isDryRun: Bool) -> EditResult {
+  /// Edits the base and moves on with it: everything must be read again.
+  private func moving(
+    on isDryRun: Bool, _ edit: () throws(TableError) -> EditResult
+  ) throws(TableError) -> EditResult {
+    let version = try token(try baseVersion())
+    var result: EditResult
+    do throws(TableError) { result = try edit() } catch {
+      // Any other error says that nothing was done.
+      if error.code == .misbehaved { forget() }
+      throw error
+    }
     if !isDryRun { forget() }
-    var result = result
-    result.changes = reload(result.changes)
+    result.changes = reload(result.changes, from: version)
     return result
   }
 
-  func reload(_ change: ChangeBatch) -> ChangeBatch {
-    let nothing = change.changes == [] && change.from == change.to
-    return ChangeBatch(
-      from: token(change.from), to: token(change.to), changes: nothing ? [] : nil)
+  /// What leads from a version of the view to that which its base is at now, as nothing or *reload*.
+  private func reload(_ change: ChangeBatch, from version: Version?) -> ChangeBatch {
+    if change.changes == [], change.from == change.to {
+      return ChangeBatch(from: version, to: version, changes: [])
+    }
+    // It is done: if the base cannot be read, its version is not known.
+    return ChangeBatch(from: version, to: try? token(change.to), changes: nil)
   }
 }
 
@@ -246,7 +259,9 @@ extension MappedSource: TableUndoing, TableChanges {
     guard let undoing = base.undoing else {
       throw TableError(.notSupported, "nothing can be taken back here")
     }
-    return followed(try undoing.undo(receipt, isDryRun: isDryRun), isDryRun: isDryRun)
+    return try moving(on: isDryRun) { () throws(TableError) in
+      try undoing.undo(receipt, isDryRun: isDryRun)
+    }
   }
 
   public func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
@@ -258,9 +273,15 @@ extension MappedSource: TableUndoing, TableChanges {
     guard let changes = base.changes else {
       throw TableError(.notSupported, "the table does not change")
     }
-    let change = reload(try changes.pull())
-    if change.changes == nil { forget() }
-    return change
+    let version = try token(try baseVersion())
+    let change: ChangeBatch
+    do throws(TableError) { change = try changes.pull() } catch {
+      // It may have moved all the same.
+      forget()
+      throw error
+    }
+    if change.changes != [] || change.from != change.to { forget() }
+    return reload(change, from: version)
   }
 }
 
@@ -287,15 +308,6 @@ extension [Int: Cell] {
       }
     }
     return all
-  }
-}
-
-extension EditBatch.Edit {
-  fileprivate var hasTarget: Bool {
-    switch self {
-    case .insert, .move: true
-    case .delete, .set: false
-    }
   }
 }
 

@@ -5,7 +5,7 @@
 /// mapped to the base and back, and an ability is there exactly when the base has it. When the base
 /// moves to another version by an edit or ``TableChanges/pull()`` through the view, the view answers
 /// that everything must be read again and maps anew. A version's token is the base's with a digest of
-/// what the view does.
+/// what the view does; where the base's order is volatile, also of which row stands where.
 public class MappedSource: TableDataSource {
   /// The source whose rows are shown; to be edited and moved on through the view only.
   public let base: any TableDataSource
@@ -171,7 +171,11 @@ public class MappedSource: TableDataSource {
   /// The base's token with 8 hexadecimal digits that say what the view does.
   ///
   /// Throws ``TableError`` with `.conflict` if the base is no longer at the version that was mapped.
-  public func version() throws(TableError) -> Version? { token(try baseVersion()) }
+  /// - Complexity: as the base's; where its order is volatile, all rows are mapped.
+  public func version() throws(TableError) -> Version? {
+    flag.begin()
+    return try token(try baseVersion())
+  }
 
   public var hasVolatileOrder: Bool { base.hasVolatileOrder }
 
@@ -231,12 +235,39 @@ extension MappedSource {
         + "\(version?.token ?? "none"); read it again")
   }
 
-  func token(_ version: Version?) -> Version? {
+  /// The token of the view's version as it is mapped now, at this version of the base.
+  func token(_ version: Version?) throws(TableError) -> Version? {
     guard let version else { return nil }
+    let digest = base.hasVolatileOrder ? fingerprint(digest + (try places()), digits: 8) : digest
     let token = "\(version.token).\(digest)"
     if token.utf8.count <= Version.maximumLength { return Version(token) }
     return Version("\(fingerprint(version.token, digits: 16)).\(digest)")
   }
+
+  /// A digest of which row of the base stands where.
+  ///
+  /// Volatile tables are known by their rows, whose cells change without a new version: what chooses
+  /// rows and puts them in order may have changed.
+  private func places() throws(TableError) -> String {
+    var text = ""
+    var section = 0
+    while try (sections?.numberOfSections(knowing: section + 1) ?? .exact(1)).value > section {
+      let count = try count(inSection: section, knowing: .max).value
+      text += ";\(count)"
+      for rows in (0..<count).chunks {
+        try flag.check()
+        let paths = try basePaths(of: rows, inSection: section)
+        text = paths.withUnsafeBytes {
+          fingerprint(text + String(digest64($0), radix: 16), digits: 16)
+        }
+      }
+      section += 1
+    }
+    return text
+  }
+
+  /// Pins the base's version, for what is mapped little by little.
+  func pinBase() throws(TableError) { pin = try baseVersion() }
 
   /// Runs what maps the base, at one version of it: throws `.conflict` if the base moves meanwhile.
   func mapping<R>(_ body: () throws(TableError) -> R) throws(TableError) -> R {

@@ -46,7 +46,9 @@ struct EditShape: Sendable {
       translated: { edits, model in
         let after = onlyA(model).applying(edits)
         let arriving = Set(edits.compactMap(\.arrivingRow))
+        let stays = onlyA(model).staying(edits)
         return model.landing(edits) { key, target in
+          if stays.contains(key) { return model.path(of: key)! }
           // The next that is shown and stays.
           let section = after.sections[target.section]
           let next = section.rows[target.row...].first { !arriving.contains($0.key) }
@@ -136,7 +138,9 @@ struct EditShape: Sendable {
         }
         own.append(.set(key, [EditModel.kind: kind]))
       case .insert(var row, let target):
-        if row.leavesKindOut { row.kind = before.sections[target.section].rows[0].kind }
+        let kind = before.sections[target.section].rows[0].kind
+        if row.leavesKindOut { row.kind = kind }
+        guard row.kind == kind else { return nil }
         own.append(.insert(row, target))
       default: own.append(edit)
       }
@@ -147,7 +151,9 @@ struct EditShape: Sendable {
       let sections = settled.map { model.path(of: $0.key)!.section }
       if sections != sections.sorted() { return nil }
     }
+    let stays = before.staying(edits)
     return model.landing(own) { key, target in
+      if stays.contains(key) { return model.path(of: key)! }
       guard moved.contains(key) else {
         let last = model.sections.count - 1
         return IndexPath(section: last, row: model.sections[last].rows.count)
@@ -248,6 +254,33 @@ extension EditModel.Edit {
 }
 
 extension EditModel {
+  /// The rows that are moved to where they are: between the same rows that stay, nothing else arriving
+  /// there.
+  func staying(_ edits: [Edit]) -> Set<Int> {
+    let after = applying(edits)
+    var leaving: Set<Int> = []
+    for edit in edits {
+      if case .delete(let key) = edit { leaving.insert(key) }
+      if case .move(let key, _) = edit { leaving.insert(key) }
+    }
+    let arriving = Set(edits.compactMap(\.arrivingRow))
+    var stays: Set<Int> = []
+    for case .move(let key, let target) in edits {
+      let path = path(of: key)!
+      guard sections[path.section].key == after.sections[target.section].key else { continue }
+      let (old, new) = (sections[path.section].rows, after.sections[target.section].rows)
+      let last = old[..<path.row].last { !leaving.contains($0.key) }?.key
+      let next = old[(path.row + 1)...].first { !leaving.contains($0.key) }?.key
+      let neighbours = [new[..<target.row].last, new[(target.row + 1)...].first]
+      if neighbours.map({ $0?.key }) == [last, next],
+        !neighbours.contains(where: { $0.map { arriving.contains($0.key) } ?? false })
+      {
+        stays.insert(key)
+      }
+    }
+    return stays
+  }
+
   /// The edits with targets of their own: each row that arrives comes to stand before what `before`
   /// says, as numbered now, and those before the same row in the order of the targets they had.
   func landing(

@@ -304,6 +304,10 @@ struct EditTrial {
           continue
         }
         var row = newRow()
+        // One of another group is refused.
+        if shape.hasGroups, !chance(4) {
+          row.kind = sections.first { $0.key == section }?.rows.first?.kind ?? row.kind
+        }
         if let kind = subject.kindLeftOut, chance(4) {
           row.leavesKindOut = true
           row.kind = kind
