@@ -237,8 +237,10 @@ typedef struct tabella_source_table {
   uint64_t (*TABELLA_NULLABLE flags)(void *TABELLA_NONNULL source);
 
   /* The version shown: an opaque token of 0 to 1024 printable ASCII bytes (0x21 to 0x7E). Equal
-   * tokens mean the same rows in the same places. Absent or empty: the source has no versions. May
-   * be dear to answer. Borrowed. [serial] */
+   * tokens mean the same rows in the same places, in this opening, another one or a later process, and
+   * with whatever options; the same rows have the same token when opened anew. Where order is
+   * volatile, rows are known by their ids here: their cells may differ. Absent or empty: the source
+   * has no versions. May be dear to answer. Borrowed. [serial] */
   int32_t (*TABELLA_NULLABLE version)(void *TABELLA_NONNULL source,
                                      tabella_string *TABELLA_NONNULL out,
                                      tabella_error *TABELLA_NONNULL error);
@@ -320,7 +322,8 @@ typedef struct tabella_section_index {
 #define TABELLA_IDENTITY_ID "tabella.identity/1"
 
 /* An id is 1 to 16384 printable ASCII bytes (0x21 to 0x7E), unique among the rows of a version, and
- * never given to another row later. */
+ * never given to another row later; but for one that has the same content in every byte, where an id
+ * is made of that. */
 typedef struct tabella_identity {
   /* Where the row with this id is now. TABELLA_NOT_FOUND when it is gone. [serial] */
   int32_t (*TABELLA_NULLABLE find)(void *TABELLA_NONNULL source, tabella_string id,
@@ -444,13 +447,16 @@ typedef struct tabella_edit {
   int32_t kind;
   int32_t reserved;          /* zero */
   tabella_string id;         /* delete, set, move: the row by id; absent: by `from`. */
-  tabella_index_path from;   /* delete, set, move: counted before the batch. */
+  tabella_index_path from;   /* delete, set, move: counted before the batch; -1, -1 beside an id. */
   tabella_index_path target; /* insert, move: counted after the batch. */
-  const tabella_cell *TABELLA_NULLABLE cells; /* insert, set */
+  /* insert, set: each column once at most. Of a new row, cells that are not named are missing. */
+  const tabella_cell *TABELLA_NULLABLE cells;
   int64_t cell_count;
 } tabella_edit;
 
-#define TABELLA_EDITS_DRY_RUN 1u /* Answer as if, but change nothing. */
+/* Make every check and answer as if, but change nothing: outcomes as they would be, no receipt, and
+ * from_version equal to to_version unless the new one is known. */
+#define TABELLA_EDITS_DRY_RUN 1u
 
 /* Edits that are committed together. Owned by the caller for the time of the call. If `version` is
  * present and is not the source's, the answer is TABELLA_CONFLICT and nothing is done.
@@ -500,7 +506,11 @@ typedef struct tabella_editing {
                                               uint8_t *TABELLA_NONNULL out,
                                               tabella_error *TABELLA_NONNULL error);
   /* Does the edits and moves the source to the new version. A code other than TABELLA_OK means that
-   * nothing was done; otherwise each outcome has its own code. The caller releases `out`. [serial] */
+   * nothing was done, be it that the call was cancelled: what was begun is then ended or taken back.
+   * Otherwise each outcome has its own code: where a batch can only be done one edit after another
+   * (processes are signalled), some may be done and others not. What `editable`, `movable` and
+   * `target` forbid is refused here too: nobody need have asked them. If the columns are others
+   * afterwards, the changes say TABELLA_CHANGES_RELOAD. The caller releases `out`. [serial] */
   int32_t (*TABELLA_NULLABLE commit)(void *TABELLA_NONNULL source,
                                     const tabella_edit_batch *TABELLA_NONNULL batch,
                                     tabella_edit_result *TABELLA_NONNULL out,
@@ -534,8 +544,9 @@ typedef struct tabella_moving {
 #define TABELLA_UNDO_ID "tabella.undo/1"
 
 typedef struct tabella_undo {
-  /* Takes back the batch that gave this receipt (any bytes), while the source still has the version
-   * that it led to; otherwise TABELLA_CONFLICT. `flags` as in tabella_edit_batch. The result has
+  /* Takes back the batch that gave this receipt, while what it changed is still as it left it;
+   * otherwise TABELLA_CONFLICT. The receipt is any bytes: it may come from another opening or an
+   * earlier process, and may be damaged or another's. `flags` as in tabella_edit_batch. The result has
    * one outcome. The caller releases `out`. [serial] */
   int32_t (*TABELLA_NULLABLE undo)(void *TABELLA_NONNULL source, tabella_string receipt,
                                   uint32_t flags, tabella_edit_result *TABELLA_NONNULL out,

@@ -1,6 +1,8 @@
 /// Taking back a committed batch. The corresponding C table is `tabella_undo`.
 public protocol TableUndoing: AnyObject {
-  /// Takes back the batch that gave this receipt; one outcome. Throws `.conflict` if the source is
-  /// no longer at the version that the batch led to.
+  /// Takes back the batch that gave this receipt; one outcome. Throws `.conflict` if what it changed is
+  /// no longer as it left it, and for a receipt that is damaged or of something else.
+  ///
+  /// The receipt may come from another opening of the source, or from an earlier process.
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult
 }

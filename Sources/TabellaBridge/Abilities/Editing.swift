@@ -123,7 +123,9 @@ private func importEdits(_ raw: tabella_edit_batch) throws(TableError) -> EditBa
     else { throw TableError(.invalidArgument, "edit \(index) has \(edit.cell_count) cells") }
     var cells: [Int: Cell] = [:]
     for cell in UnsafeBufferPointer(start: edit.cells, count: Int(edit.cell_count)) {
-      cells[Int(cell.column)] = try importCell(cell.value)
+      guard cells.updateValue(try importCell(cell.value), forKey: Int(cell.column)) == nil else {
+        throw TableError(.invalidArgument, "edit \(index) names column \(cell.column) twice")
+      }
     }
     switch edit.kind {
     case TABELLA_EDIT_INSERT: edits.append(.insert(at: IndexPath(edit.target), cells: cells))

@@ -62,6 +62,14 @@ extension Law {
       let anew = try table.reopened()
       try require(
         same(after, anew), "after \(batch.edits) the table opened anew has other rows")
+      try require(
+        same(before, after) || now == nil || now != version,
+        "\(batch.edits) changed rows, and the version is \(version?.token ?? "none") as before")
+      let opened = try table.open().version()
+      try require(
+        opened == now,
+        "the version of the same rows opened anew is \(opened?.token ?? "none"), not "
+          + "\(now?.token ?? "none")")
       return .success(result)
     }
   }
@@ -112,6 +120,14 @@ extension Law {
         ]
         try trial.expectRefusal("the batch \(batch.edits + bad)", codes) {
           _ = try table.editing.commit(EditBatch(batch.edits + bad))
+        }
+      }
+      for forbidden in try trial.forbiddenEdits(table) {
+        let result = table.attempt(EditBatch([forbidden]))
+        if case .success(let result) = result {
+          try require(
+            result.outcomes.first?.code != nil,
+            "\(forbidden) is done, which was said not to be possible")
         }
       }
       try table.expectUnchanged("a refused batch")
@@ -199,6 +215,15 @@ extension Law {
       }
       return result
     }
+    // Undo is for another day: the source that gave the receipt is no more.
+    let table = try trial.editedTable()
+    guard let batch = try trial.drawBatch(table), case .success(let done) = table.attempt(batch),
+      let receipt = done.receipt
+    else { return }
+    _ = try table.open().undoing?.undo(receipt, isDryRun: false)
+    try require(
+      same(table.rows, try table.reopened()),
+      "undo of \(batch.edits) by a source opened anew did not bring back the rows of before")
   }
 }
 
@@ -217,7 +242,7 @@ final class EditedTable {
 
   let source: any TableDataSource
   let editing: any TableEditing
-  private let open: () throws(TableError) -> any TableDataSource
+  let open: () throws(TableError) -> any TableDataSource
   private let trial: Trial
   private(set) var rows: [[EditedRow]] = []
 
@@ -422,7 +447,7 @@ extension Trial {
   }
 
   /// A batch of edits that the source says can be made; nil if there are none.
-  private func drawBatch(_ table: EditedTable) throws -> EditBatch? {
+  func drawBatch(_ table: EditedTable) throws -> EditBatch? {
     var paths = table.rows.enumerated().flatMap { section, rows in
       rows.indices.map { IndexPath(section: section, row: $0) }
     }
@@ -511,6 +536,30 @@ extension Trial {
       if cell != .missing { return (path, column, cell) }
     }
     return nil
+  }
+
+  /// Edits of what the source says cannot be edited.
+  func forbiddenEdits(_ table: EditedTable) throws -> [EditBatch.Edit] {
+    guard let section = table.rows.indices.first(where: { !table.rows[$0].isEmpty }) else {
+      return []
+    }
+    let mayBeSet = try table.editing.editableColumns() ?? table.source.columns.map { _ in true }
+    let styles = try table.editing.editability(
+      ofRows: table.rows[section].indices, inSection: section)
+    var edits: [EditBatch.Edit] = []
+    func path(_ row: Int) -> RowReference { .path(IndexPath(section: section, row: row)) }
+    if let column = mayBeSet.firstIndex(of: false) {
+      edits.append(.set(path(0), cells: [column: table.rows[section][0].cells[column]]))
+    }
+    if let row = styles.firstIndex(where: { !$0.contains(.delete) }) {
+      edits.append(.delete(path(row)))
+    }
+    if let row = styles.firstIndex(where: { !$0.contains(.editable) }),
+      let column = mayBeSet.firstIndex(of: true)
+    {
+      edits.append(.set(path(row), cells: [column: table.rows[section][row].cells[column]]))
+    }
+    return edits
   }
 
   /// Batches of which each breaks a rule.

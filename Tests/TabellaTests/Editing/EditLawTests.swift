@@ -33,17 +33,18 @@ import Testing
 enum BrokenEdit: String, CaseIterable {
   case dryRunEdits, dryRunIsSure, wrongChange, forgottenChange, otherVersion, staleIsFine,
     takesTwice, halfDone, setsNothing, setsAnotherRow, setsAnotherAndSaysSo, newIDForSet,
-    undoesNothing,
-    undoesTwice, undoesDryly, deletesAnotherAndSaysSo, insertsNoCells
+    undoesNothing, undoesTwice, undoesDryly, deletesAnotherAndSaysSo, insertsNoCells,
+    keepsTheVersion, setsWhatCannotBeSet
 
   /// The law that must notice it.
   var law: String {
     switch self {
     case .dryRunEdits, .dryRunIsSure: "dry-runs-change-nothing"
-    case .wrongChange, .forgottenChange, .otherVersion, .deletesAnotherAndSaysSo, .insertsNoCells:
+    case .wrongChange, .forgottenChange, .otherVersion, .deletesAnotherAndSaysSo, .insertsNoCells,
+      .keepsTheVersion:
       "edits-replay"
     case .staleIsFine: "stale-versions-conflict"
-    case .takesTwice, .halfDone: "refused-edits-change-nothing"
+    case .takesTwice, .halfDone, .setsWhatCannotBeSet: "refused-edits-change-nothing"
     case .setsNothing, .setsAnotherRow, .setsAnotherAndSaysSo, .newIDForSet: "set-reads-back"
     case .undoesNothing, .undoesTwice, .undoesDryly: "undo-restores"
     }
@@ -65,7 +66,9 @@ final class LawBreaker: TableDataSource, TableEditing, TableUndoing, TableIdenti
   var undoing: (any TableUndoing)? { self }
   var identity: (any TableIdentity)? { self }
 
-  func version() throws(TableError) -> Version? { base.version() }
+  func version() throws(TableError) -> Version? {
+    lie == .keepsTheVersion ? Version("always") : base.version()
+  }
 
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
     try base.numberOfRows(inSection: section, knowing: minimum)
@@ -91,6 +94,10 @@ final class LawBreaker: TableDataSource, TableEditing, TableUndoing, TableIdenti
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
     try base.editability(ofRows: rows, inSection: section)
+  }
+
+  func editableColumns() throws(TableError) -> [Bool]? {
+    lie == .setsWhatCannotBeSet ? [false, true] : nil
   }
 
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
@@ -136,6 +143,8 @@ final class LawBreaker: TableDataSource, TableEditing, TableUndoing, TableIdenti
         }
       }
     case .forgottenChange: result.changes.changes = []
+    case .keepsTheVersion:
+      (result.changes.from, result.changes.to) = (Version("always"), Version("always"))
     case .otherVersion: result.changes.to = Version("later")
     case .setsAnotherRow:
       result.changes.changes = batch.edits.compactMap {
