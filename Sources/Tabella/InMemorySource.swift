@@ -170,22 +170,15 @@ extension InMemorySource: TableEditing, TableMoving {
   public func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
     -> [RowEditability]
   {
-    try checkRange(rows, section)
+    try check(rows: rows, inSection: section)
     return rows.map { _ in [.editable, .delete] }
   }
 
   public func movability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
     -> [Bool]
   {
-    try checkRange(rows, section)
+    try check(rows: rows, inSection: section)
     return rows.map { _ in true }
-  }
-
-  private func checkRange(_ range: Range<Int>, _ section: Int) throws(TableError) {
-    let count = try rows(ofSection: section).count
-    guard range.lowerBound >= 0, range.upperBound <= count else {
-      throw .noRow(range.upperBound - 1, inSection: section, of: count)
-    }
   }
 
   public func commit(_ batch: EditBatch) throws(TableError) -> EditResult {

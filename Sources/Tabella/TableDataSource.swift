@@ -118,6 +118,14 @@ extension TableDataSource {
       throw TableError(.notSupported, "rows have no ids here")
     }
   }
+
+  /// Throws `.notFound` unless all rows of a range are there, which is counted as far as that takes.
+  public func check(rows: Range<Int>, inSection section: Int) throws(TableError) {
+    let count = try numberOfRows(inSection: section, knowing: rows.upperBound).value
+    guard rows.lowerBound >= 0, rows.upperBound <= count else {
+      throw .noRow(rows.upperBound - 1, inSection: section, of: count)
+    }
+  }
 }
 
 /// What a caller wants of one section: a run of rows, some columns, ids or not.

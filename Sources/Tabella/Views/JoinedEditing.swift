@@ -25,12 +25,7 @@ extension JoinedSource: TableEditing, TableMoving {
   private func none<Answer>(
     _ answer: Answer, _ rows: Range<Int>, _ place: Place
   ) throws(TableError) -> [Answer] {
-    let count = try source(place).numberOfRows(
-      inSection: place.path.section, knowing: rows.upperBound
-    ).value
-    guard rows.lowerBound >= 0, rows.upperBound <= count else {
-      throw .noRow(rows.upperBound - 1, inSection: place.path.section, of: count)
-    }
+    try source(place).check(rows: rows, inSection: place.path.section)
     return Array(repeating: answer, count: rows.count)
   }
 
