@@ -15,7 +15,7 @@ build:            ## builds tabella and the shipped providers
 test:             ## runs the tests
 	swift test
 
-check: lint build test examples  ## all that CI runs, at its quick size
+check: lint build test examples  ## lint, tests, examples; .ci/run adds formats, faults and benchmarks
 
 format:           ## formats the Swift code in place
 	swift format format --in-place --recursive $(SOURCES)
