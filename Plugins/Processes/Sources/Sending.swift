@@ -46,7 +46,8 @@ struct Signal: Equatable {
     if name.hasPrefix("SIG") { name.removeFirst(3) }
     let numbers = 1...Signal.largest
     guard
-      let number = numbers.first(where: { Signal(number: $0).name == name }) ?? Int32(text),
+      let number = numbers.first(where: { Signal(number: $0).names.contains(name) })
+        ?? Int32(text),
       numbers.contains(number)
     else {
       throw TableError(
@@ -55,6 +56,14 @@ struct Signal: Equatable {
           + "CONT, USR1 or RTMIN+1, or a number from 1 to \(Signal.largest) (kill -l lists them)")
     }
     self.number = number
+  }
+
+  /// All names that `kill -l` of one system or another has for it.
+  private var names: [String] {
+    let others = [SIGABRT: "IOT", SIGCHLD: "CLD", SIGPOLL: "IO", SIGSYS: "UNUSED"]
+    let (first, last) = (__libc_current_sigrtmin(), __libc_current_sigrtmax())
+    let fromLast = number == last ? "RTMAX" : "RTMAX-\(last - number)"
+    return [name, others[number], number < first ? nil : fromLast].compactMap { $0 }
   }
 
   /// The name without SIG; the number if there is none.

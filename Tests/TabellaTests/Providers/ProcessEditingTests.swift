@@ -61,13 +61,30 @@ import Testing
   @Test(arguments: [
     ("TERM", 15), ("term", 15), ("SIGTERM", 15), ("sigKill", 9), ("9", 9), ("1", 1), ("64", 64),
     ("rtmin+2", 36), ("SIGRTMIN", 34), ("usr1", 10),
+    // What kill -l lists, and was refused.
+    ("RTMAX", 64), ("SIGRTMAX-1", 63), ("rtmax-14", 50), ("IO", 29), ("POLL", 29), ("CLD", 17),
+    ("SIGIOT", 6), ("UNUSED", 31),
   ])
   func signalsHaveNamesAndNumbers(text: String, number: Int32) throws {
     #expect(try Signal(text).number == number)
     #expect(try Signal(Signal(number: number).name).number == number)
   }
 
-  @Test(arguments: ["", "0", "65", "-9", "SIG", "TERMX", "SIGSIGTERM", "KILL ", "9x", "1e1", "+"])
+  @Test func signalsThatKillLists() throws {
+    let bash = try #require(findProgram("bash"))
+    let listed = try run(bash, ["-c", "kill -l"]).text.split(whereSeparator: \.isWhitespace)
+    let names = listed.filter { !$0.hasSuffix(")") }.map(String.init)
+    #expect(names.count > 60)
+    for name in names {
+      let number = try run(bash, ["-c", "kill -l \(name)"]).text.filter(\.isNumber)
+      #expect(try Signal(name).number == Int32(number), "\(name)")
+    }
+  }
+
+  @Test(arguments: [
+    "", "0", "65", "-9", "SIG", "TERMX", "SIGSIGTERM", "KILL ", "9x", "1e1", "+", "RTMAX-54",
+    "RTMAX+1", "RTMIN-1",
+  ])
   func unknownSignalsAreRefusedAtOnce(text: String) throws {
     let error = #expect(throws: TableError.self) {
       try ProcessesProvider().open(
