@@ -166,6 +166,12 @@ struct Fields {
     (values[name] ?? []).split(separator: 0x20).first.flatMap { decimal($0) }
   }
 
+  func hexadecimal(_ name: String) -> UInt64? {
+    (values[name] ?? []).split(separator: 0x20).first.flatMap {
+      UInt64(String(decoding: $0, as: UTF8.self), radix: 16)
+    }
+  }
+
   /// A number of KiB, in bytes.
   func size(_ name: String) -> String? {
     guard let (bytes, isTooLarge) = number(name)?.multipliedReportingOverflow(by: 1024),

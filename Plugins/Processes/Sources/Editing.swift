@@ -3,7 +3,8 @@ import Tabella
 extension ProcessesSource: TableEditing {
   /// What an edit will do, once all has been checked.
   private enum Step {
-    case nothing
+    /// Nothing is set, or what it is; with what there is to say of that.
+    case nothing(OpenProcess, remark: String?)
     case signal(OpenProcess)
     case renice(OpenProcess, Int32)
     /// The process ended before anything was done.
@@ -40,13 +41,24 @@ extension ProcessesSource: TableEditing {
         changes: ChangeBatch(from: old, to: old, changes: []))
     }
     var outcomes = steps.map { step -> EditResult.Outcome in
-      if case .ended(let error) = step { .init(error) } else { .init() }
+      switch step {
+      case .ended(let error): .init(error)
+      case .nothing(let process, let remark): .init(message: remark, id: id(of: process, boot))
+      case .signal, .renice: .init()
+      }
     }
     // What may be taken back comes first.
-    let receipt = renice(steps, &outcomes, boot)
-    signal(steps, &outcomes, besideReceipt: receipt != nil)
-    if let error = steps.isEmpty ? nil : errorIfNothingWasDone(outcomes) { throw error }
-    return EditResult(outcomes: outcomes, changes: readAgain(from: old), receipt: receipt)
+    let (receipt, hasFailed) = renice(steps, &outcomes, boot)
+    signal(steps, &outcomes, besideReceipt: receipt != nil, hasFailed: hasFailed)
+    if let error = errorIfNothingWasDone(outcomes) { throw error }
+    let hasActed = zip(steps, outcomes).contains { step, outcome in
+      switch step {
+      case .signal, .renice: outcome.code == nil
+      case .nothing, .ended: false
+      }
+    }
+    let changes = hasActed ? readAgain(from: old) : ChangeBatch(from: old, to: old, changes: [])
+    return EditResult(outcomes: outcomes, changes: changes, receipt: receipt)
   }
 
   // Checks
@@ -55,6 +67,7 @@ extension ProcessesSource: TableEditing {
   private func plan(_ edits: [EditBatch.Edit]) throws(TableError) -> [Step] {
     try checkBoot()
     let protection = try Protection(procfs)
+    let mayReniceAny = try procfs.mayReniceAny()
     var opened: [ProcessIdentity: OpenProcess] = [:]
     var (signalled, reniced): (Set<ProcessIdentity>, Set<ProcessIdentity>) = ([], [])
     /// Opens what an edit names, each process once, unless it has ended.
@@ -100,10 +113,25 @@ extension ProcessesSource: TableEditing {
         let value = try nice(cells)
         switch try open(reference, unlessIn: &reniced) {
         case .failure(let error): return .ended(error)
-        case .success(let process): return value.map { .renice(process, $0) } ?? .nothing
+        case .success(let process):
+          guard let value, value != process.stat.nice else {
+            return .nothing(process, remark: try remark(value, process))
+          }
+          if !mayReniceAny {
+            try process.checkNice(value) { snapshot.name(of: process.owner) }
+          }
+          return .renice(process, value)
         }
       }
     }
+  }
+
+  /// What to say of a process that has a nice value already, if the table does not show it.
+  private func remark(_ value: Int32?, _ process: OpenProcess) throws(TableError) -> String? {
+    guard let value, let row = snapshot.row(ofPID: process.identity.pid),
+      let shown = try snapshot.process(row, .process)?.nice, shown != value
+    else { return nil }
+    return "it has nice \(value) by now"
   }
 
   /// Which process a row stands for; a failure if that has ended.
@@ -186,19 +214,25 @@ extension ProcessesSource: TableEditing {
 
   private func foreseen(_ step: Step, _ boot: [UInt8]) -> EditResult.Outcome {
     switch step {
-    case .nothing: .init()
     case .ended(let error): .init(error)
     case .signal: .init(message: "would send \(sending.signal.name)")
+    case .nothing(let process, let remark): .init(message: remark, id: id(of: process, boot))
     case .renice(let process, _): .init(id: id(of: process, boot))
     }
   }
 
+  /// Returns what takes it back, and whether it failed, so that nothing more is to be done.
   private func renice(
     _ steps: [Step], _ outcomes: inout [EditResult.Outcome], _ boot: [UInt8]
-  ) -> [UInt8]? {
+  ) -> (receipt: [UInt8]?, hasFailed: Bool) {
     var receipt = NiceReceipt()
+    var hasFailed = false
     for (number, step) in steps.enumerated() {
       guard case .renice(let process, let value) = step else { continue }
+      if hasFailed {
+        outcomes[number] = ProcessesSource.notDone
+        continue
+      }
       let id = id(of: process, boot)
       do throws(TableError) {
         try process.setNice(value) { snapshot.name(of: process.owner) }
@@ -206,10 +240,14 @@ extension ProcessesSource: TableEditing {
         receipt.entries.append(.init(id: id, old: Int32(process.stat.nice), new: value))
       } catch {
         outcomes[number] = .init(error)
+        hasFailed = error.code != .notFound
       }
     }
-    return receipt.bytes
+    return (receipt.bytes, hasFailed)
   }
+
+  private static let notDone = EditResult.Outcome(
+    code: .cancelled, message: "not done, since another edit failed")
 
   private func id(of process: OpenProcess, _ boot: [UInt8]) -> String {
     let (pid, start) = (process.identity.pid, process.identity.start)
@@ -217,11 +255,15 @@ extension ProcessesSource: TableEditing {
   }
 
   private func signal(
-    _ steps: [Step], _ outcomes: inout [EditResult.Outcome], besideReceipt: Bool
+    _ steps: [Step], _ outcomes: inout [EditResult.Outcome], besideReceipt: Bool, hasFailed: Bool
   ) {
     var sent: [(number: Int, process: OpenProcess)] = []
     for (number, step) in steps.enumerated() {
       guard case .signal(let process) = step else { continue }
+      if hasFailed {
+        outcomes[number] = ProcessesSource.notDone
+        continue
+      }
       do throws(TableError) {
         try process.send(sending.signal.number) { snapshot.name(of: process.owner) }
         sent.append((number, process))
@@ -248,7 +290,8 @@ extension ProcessesSource: TableEditing {
   }
 
   private func errorIfNothingWasDone(_ outcomes: [EditResult.Outcome]) -> TableError? {
-    guard outcomes.allSatisfy({ $0.code != nil }), let first = outcomes.first, let code = first.code
+    guard outcomes.allSatisfy({ $0.code != nil }),
+      let first = outcomes.first(where: { $0.code != .cancelled }), let code = first.code
     else { return nil }
     return TableError(code, first.message ?? "nothing was done")
   }
@@ -264,23 +307,27 @@ extension ProcessesSource: TableEditing {
 }
 
 extension ProcessesSource: TableUndoing {
-  /// Sets nice values back, where the process is the same and has what was set.
+  /// Sets nice values back, where the process is the same and has what was set. If only some could be set
+  /// back, the outcome has a code and the receipt takes back the rest.
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
     try checkBoot()
     let old = try version()
-    let entries = try NiceReceipt(receipt).entries
-    var back = NiceReceipt()
+    let entries = try NiceReceipt(bytes: receipt).entries
+    let mayReniceAny = try procfs.mayReniceAny()
     var processes: [OpenProcess] = []
     for entry in entries {
       let process = try open(entry)
+      if !mayReniceAny {
+        try process.checkNice(entry.old) { snapshot.name(of: process.owner) }
+      }
       processes.append(process)
-      back.entries.append(.init(id: entry.id, old: entry.new, new: entry.old))
     }
     if isDryRun {
       return EditResult(
         outcomes: [.init()], changes: ChangeBatch(from: old, to: old, changes: []))
     }
     var outcome = EditResult.Outcome()
+    var next = NiceReceipt(entries.map { .init(id: $0.id, old: $0.new, new: $0.old) })
     for (number, process) in processes.enumerated() {
       do throws(TableError) {
         try process.setNice(entries[number].old) { snapshot.name(of: process.owner) }
@@ -288,11 +335,11 @@ extension ProcessesSource: TableUndoing {
         if number == 0 { throw error }
         outcome = .init(error)
         outcome.message = "\(number) of \(processes.count) were set back, then: \(error.message)"
-        back.entries.removeSubrange(number...)
+        next = NiceReceipt(Array(entries[number...]))
         break
       }
     }
-    return EditResult(outcomes: [outcome], changes: readAgain(from: old), receipt: back.bytes)
+    return EditResult(outcomes: [outcome], changes: readAgain(from: old), receipt: next.bytes)
   }
 
   private func open(_ entry: NiceReceipt.Entry) throws(TableError) -> OpenProcess {

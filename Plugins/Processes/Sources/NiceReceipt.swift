@@ -1,6 +1,8 @@
 import Tabella
 
 /// What takes renicing back: who had which nice value, and which one was set.
+///
+/// As bytes it is lines of words: a head with the number of entries, then one for each.
 struct NiceReceipt {
   struct Entry {
     var id: String
@@ -8,24 +10,25 @@ struct NiceReceipt {
     var new: Int32
   }
 
-  private static let head = "processes nice 1"
+  private static let mark = "tabella-processes-2"
 
   var entries: [Entry] = []
 
-  init() {}
+  init(_ entries: [Entry] = []) { self.entries = entries }
 
   /// Reads a receipt; throws ``TableError`` with `.invalidArgument` for what is none.
-  init(_ bytes: [UInt8]) throws(TableError) {
-    let lines = bytes.split(separator: UInt8(ascii: "\n"))
-    guard lines.first?.elementsEqual(NiceReceipt.head.utf8) == true else {
-      throw NiceReceipt.damaged
-    }
-    for line in lines.dropFirst() {
-      let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-      guard words.count == 3, let old = NiceReceipt.nice(words[1]),
-        let new = NiceReceipt.nice(words[2])
+  init(bytes: [UInt8]) throws(TableError) {
+    var lines = bytes.split(separator: 10, omittingEmptySubsequences: false)
+    // What is cut off does not end a line.
+    guard lines.popLast()?.isEmpty == true, lines.count > 1,
+      lines.removeFirst().elementsEqual("\(NiceReceipt.mark) \(lines.count)".utf8)
+    else { throw NiceReceipt.damaged }
+    for line in lines {
+      let words = line.split(separator: 32, omittingEmptySubsequences: false)
+      guard words.count == 4, words[0].elementsEqual("nice".utf8),
+        let old = NiceReceipt.nice(words[2]), let new = NiceReceipt.nice(words[3])
       else { throw NiceReceipt.damaged }
-      entries.append(Entry(id: String(decoding: words[0], as: UTF8.self), old: old, new: new))
+      entries.append(Entry(id: String(decoding: words[1], as: UTF8.self), old: old, new: new))
     }
   }
 
@@ -39,8 +42,8 @@ struct NiceReceipt {
   /// The bytes; nil if there is nothing to take back.
   var bytes: [UInt8]? {
     if entries.isEmpty { return nil }
-    let lines = entries.map { "\($0.id) \($0.old) \($0.new)" }
-    return Array(([NiceReceipt.head] + lines).joined(separator: "\n").utf8)
+    let lines = entries.map { "nice \($0.id) \($0.old) \($0.new)\n" }
+    return Array("\(NiceReceipt.mark) \(entries.count)\n".utf8) + lines.joined().utf8
   }
 }
 

@@ -97,19 +97,50 @@ final class OpenProcess {
     guard setpriority(which, id_t(identity.pid), value) == 0 else {
       switch errno {
       case ESRCH: throw identity.ended
-      case EACCES:
-        throw TableError(
-          .denied,
-          "process \(identity.pid) has nice \(stat.nice), which only root may lower to \(value)")
-      case EPERM:
-        throw TableError(
-          .denied,
-          "process \(identity.pid) is \(String(decoding: name(), as: UTF8.self))'s: you may not set its nice"
-        )
+      case EACCES: throw mayNotLower(to: value)
+      case EPERM: throw isOfOther(name())
       case let number: throw .system(number, "nice of process \(identity.pid) cannot be set")
       }
     }
     guard try procfs.pid(ofDescriptor: descriptor) == identity.pid else { throw identity.ended }
+  }
+
+  /// Throws ``TableError`` with `.denied` where it is clear beforehand that ``setNice(_:ownedBy:)`` would, to
+  /// one who may not renice any process: setpriority(2).
+  func checkNice(_ value: Int32, ownedBy name: () -> [UInt8]) throws(TableError) {
+    guard let folder = try ProcessFolder(identity.pid, in: procfs) else { throw identity.ended }
+    // Its real and its effective one.
+    let users = try folder.withContents(of: "status") { Fields($0).numbers("Uid") }?.prefix(2)
+    let limit = try folder.withContents(of: "limits") { OpenProcess.lowestNice($0) }
+    guard try procfs.pid(ofDescriptor: descriptor) == identity.pid else { throw identity.ended }
+    if let users, !users.isEmpty, !users.contains(geteuid()) { throw isOfOther(name()) }
+    if let limit, value < stat.nice, value < limit { throw mayNotLower(to: value) }
+  }
+
+  /// The lowest nice value that `limits` allows; nil if it says nothing of that.
+  private static func lowestNice(_ file: UnsafeRawBufferPointer) -> Int64? {
+    let name = "Max nice priority"
+    guard let line = file.split(separator: 10).first(where: { $0.starts(with: name.utf8) }) else {
+      return nil
+    }
+    var words = Words(UnsafeRawBufferPointer(rebasing: line.dropFirst(name.utf8.count)))
+    guard let word = words.next() else { return nil }
+    if word.elementsEqual("unlimited".utf8) { return .min }
+    // 1 to 40, as nice values cannot be negative there; 0 for none.
+    return decimal(word).map { 20 - min(max($0, 0), 40) }
+  }
+
+  private func mayNotLower(to value: Int32) -> TableError {
+    TableError(
+      .denied,
+      "process \(identity.pid) has nice \(stat.nice), which only root may lower to \(value)")
+  }
+
+  private func isOfOther(_ name: [UInt8]) -> TableError {
+    TableError(
+      .denied,
+      "process \(identity.pid) is \(String(decoding: name, as: UTF8.self))'s: you may not set its nice"
+    )
   }
 
   /// Waits until all have ended, at most for some seconds and until the flag is raised.

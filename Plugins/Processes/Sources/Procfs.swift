@@ -113,6 +113,16 @@ final class Procfs {
     return pid > 0 ? Int32(exactly: pid) : nil
   }
 
+  /// Whether this process may set the nice value of any other, as root may; also if that is not known.
+  func mayReniceAny() throws(TableError) -> Bool {
+    // CAP_SYS_NICE of capabilities(7).
+    let bit: UInt64 = 1 << 23
+    let capabilities = try withContents(of: "thread-self/status", in: descriptor) { file in
+      Fields(file).hexadecimal("CapEff")
+    }
+    return capabilities.map { $0 & bit != 0 } ?? true
+  }
+
   // Files
 
   /// Calls `body` with what a file holds, valid inside it only; returns nil if it cannot be read.

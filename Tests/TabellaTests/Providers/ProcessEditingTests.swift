@@ -382,6 +382,146 @@ import Testing
     }
   }
 
+  /// What was clear beforehand was said after the act: a dry run said yes, and of a batch some was done, the
+  /// signals too.
+  @Test func deniedReniceIsForeseen() async {
+    await #expect(processExitsWith: .success) {
+      guard geteuid() == 0 else { return }
+      let victim = try Child()
+      // The saved user stays root, to clear up after it.
+      #expect(setreuid(65534, 0) == 0 && seteuid(65534) == 0)
+      defer { seteuid(0) }
+      let (own, other) = (try Child(), try Child())
+      let source = try ProcessesSource()
+      let (ownID, otherID) = (try source.id(of: own.pid), try source.id(of: other.pid))
+      let victimID = try source.id(of: victim.pid)
+      for isDryRun in [true, false] {
+        for edit in [
+          EditBatch.Edit.set(.id(victimID), cells: [4: 4]), .set(.id(otherID), cells: [4: -1]),
+        ] {
+          let batch = EditBatch(
+            [.set(.id(ownID), cells: [4: 4]), edit, .delete(.id(ownID))], isDryRun: isDryRun)
+          #expect(try Self.refusal(source, batch)?.code == .denied)
+        }
+      }
+      usleep(50_000)
+      #expect(own.nice == 0 && other.nice == 0 && own.endedBy == nil)
+      let result = try source.commit(EditBatch([.set(.id(ownID), cells: [4: 4])]))
+      let receipt = try #require(result.receipt)
+      for isDryRun in [true, false] {
+        let undo = #expect(throws: TableError.self) {
+          try source.undo(receipt, isDryRun: isDryRun)
+        }
+        #expect(undo?.code == .denied && undo?.message.contains("only root may lower") == true)
+      }
+    }
+  }
+
+  /// What is foreseen for one who is not root: users must be the same, and nice falls as far as the limit of
+  /// the process allows.
+  @Test func whatMayBeReniced() throws {
+    let child = try Child()
+    let procfs = try FakeProcfs(actingOn: child.pid)
+    try procfs.add(Int(child.pid), nice: 10)
+    try procfs.write("thread-self/status", Array("Name:\tx\nCapEff:\t00000000a80425fb\n".utf8))
+    let user = geteuid()
+    func isAllowed(_ nice: Int64, limit: String, users: String) throws -> Bool {
+      try procfs.write(
+        "\(child.pid)/limits",
+        Array("Limit  Soft Limit\nMax nice priority         \(limit)                   40\n".utf8))
+      try procfs.write("\(child.pid)/status", Array("Uid:\t\(users)\n".utf8))
+      let source = try procfs.open()
+      let edit = EditBatch.Edit.set(.id(try source.id(0)), cells: [4: .integer(nice)])
+      do throws(TableError) {
+        _ = try source.commit(EditBatch([edit], isDryRun: true))
+        return true
+      } catch {
+        #expect(error.code == .denied)
+        return false
+      }
+    }
+    let (own, other) = ("\(user)\t\(user)\t0\t0", "\(user + 1)\t\(user + 2)\t\(user)\t0")
+    for (limit, lowest) in [("0", 10), ("17", 3), ("40", -20), ("unlimited", -20), ("5", 10)] {
+      for nice in -20...19 as ClosedRange<Int64> {
+        #expect(
+          try isAllowed(nice, limit: limit, users: own) == (nice >= lowest), "\(limit) \(nice)")
+      }
+    }
+    #expect(try isAllowed(12, limit: "0", users: "\(user + 1)\t\(user)\t0\t0"))
+    #expect(try isAllowed(12, limit: "0", users: "\(user)\t\(user + 1)\t0\t0"))
+    #expect(try !isAllowed(12, limit: "40", users: other))
+    // Who may renice any process is refused none.
+    try procfs.write("thread-self/status", Array("CapEff:\t0000000000800000\n".utf8))
+    #expect(try isAllowed(-20, limit: "0", users: other))
+    #expect(child.nice == 0)
+  }
+
+  /// What could not be foreseen: the signals went out after a renice had failed, and of an undo in part
+  /// nobody could tell the rest.
+  @Test func afterAFailureNothingMoreIsDone() async {
+    await #expect(processExitsWith: .success) {
+      guard geteuid() == 0 else { return }
+      let victim = try Child()
+      let procfs = try FakeProcfs(actingOn: victim.pid)
+      #expect(setreuid(65534, 0) == 0 && seteuid(65534) == 0)
+      defer { seteuid(0) }
+      let (own, other) = (try Child(), try Child())
+      seteuid(0)
+      for child in [own, other] { try procfs.add(Int(child.pid)) }
+      seteuid(65534)
+      // It does not tell what this process may do, nor whose the others are.
+      let source = try procfs.open()
+      let ids = try [own, victim, other].map { try source.id(of: $0.pid) }
+      let result = try source.commit(
+        EditBatch([
+          .set(.id(ids[0]), cells: [4: 4]), .set(.id(ids[1]), cells: [4: 4]),
+          .set(.id(ids[2]), cells: [4: 4]), .delete(.id(ids[2])),
+        ]))
+      #expect(result.outcomes.map(\.code) == [nil, .denied, .cancelled, .cancelled])
+      usleep(50_000)
+      #expect(own.nice == 4 && other.nice == 0 && other.endedBy == nil)
+      let alone = try Self.refusal(
+        source, EditBatch([.delete(.id(ids[2])), .set(.id(ids[1]), cells: [4: 4])]))
+      #expect(alone?.code == .denied && other.endedBy == nil)
+
+      let entries = zip(ids, [own, victim, other]).map { id, child in
+        NiceReceipt.Entry(id: id, old: 7, new: 0)
+      }
+      let undone = try source.undo(#require(NiceReceipt(entries).bytes), isDryRun: false)
+      #expect(undone.outcomes[0].code == .denied)
+      #expect(undone.outcomes[0].message?.hasPrefix("1 of 3 were set back, then: ") == true)
+      #expect(own.nice == 7 && other.nice == 0)
+      let rest = try NiceReceipt(bytes: #require(undone.receipt)).entries
+      #expect(rest.map(\.id) == Array(ids.dropFirst()) && rest.map(\.old) == [7, 7])
+      // Of which nothing can be done.
+      let error = #expect(throws: TableError.self) {
+        try source.undo(#require(undone.receipt), isDryRun: false)
+      }
+      #expect(error?.code == .denied)
+    }
+  }
+
+  /// What changed nothing was taken for an edit, since processes come and go all the time.
+  @Test func settingWhatIsThereIsNoChange() throws {
+    let child = try Child()
+    let source = try ProcessesSource()
+    let id = try source.id(of: child.pid)
+    let version = try source.version()
+    let later = try Child()
+    for cells in [[4: 0], [:]] as [[Int: Cell]] {
+      let result = try source.commit(EditBatch([.set(.id(id), cells: cells)]))
+      #expect(result.outcomes == [.init(id: id)] && result.receipt == nil)
+      #expect(result.changes == ChangeBatch(from: version, to: version, changes: []))
+    }
+    #expect(later.endedBy == nil)
+    // Somebody else has set it: the table still shows what it was.
+    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(child.pid), 3)
+    let same = try source.commit(EditBatch([.set(.id(id), cells: [4: 3])]))
+    #expect(same.outcomes == [.init(message: "it has nice 3 by now", id: id)])
+    let result = try source.commit(EditBatch([.set(.id(id), cells: [4: 4])]))
+    #expect(result.changes.changes == nil && result.receipt != nil)
+  }
+
   @Test func otherEditsAreRefused() throws {
     let child = try Child()
     let source = try ProcessesSource(sending: Self.sending(["signal": "KILL"]))
@@ -490,8 +630,17 @@ import Testing
     let id = try source.id(of: child.pid)
     let receipt = try #require(
       source.commit(EditBatch([.set(.id(id), cells: [4: 5])])).receipt)
-    for bytes in [[], [0], Array("processes nice 2".utf8), Array(receipt.dropLast(3))] {
+    let lines = receipt.split(separator: 10).map { Array($0) + [10] }
+    for bytes in [
+      [], [0], [10], Array("tabella-processes-2 0\n".utf8), Array("processes nice 1\n".utf8),
+      lines[0], lines[1], receipt + lines[1], receipt + receipt, receipt + [10],
+    ] {
       #expect(throws: TableError.self) { try source.undo(bytes, isDryRun: true) }
+    }
+    for count in receipt.indices {
+      #expect(throws: TableError.self) {
+        try source.undo(Array(receipt[..<count]), isDryRun: true)
+      }
     }
     var generator = SeededGenerator(seed: 5)
     for _ in 0..<2000 {
