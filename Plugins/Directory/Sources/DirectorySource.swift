@@ -27,6 +27,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   private var troubles = Troubles()
   /// The path that was made last, the entries of its folder, and how long the folder's path is.
   private var made: (path: [UInt8], entries: Range<Int>, prefix: Int) = ([], 0..<0, 0)
+  private var madeIndex: EntryIndex?
+  private var hasLookedForID = false
   /// Why what is shown is not the newest.
   private var staleness: Diagnostic?
   /// Not set if the version after an edit could not be found out.
@@ -80,6 +82,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     listing = fresh
     traversal = Traversal(fresh, root: root, isRecursive: isRecursive)
     made = ([], 0..<0, 0)
+    madeIndex = nil
+    hasLookedForID = false
     troubles.forgetEntries()
     return nil
   }
@@ -377,46 +381,69 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
 
   func indexPath(forID id: String) throws(TableError) -> IndexPath {
     cancel.begin()
-    let inode = id.split(separator: ".").first.flatMap { UInt64($0, radix: 16) }
-    var isFound = false
-    var checked = 0
-    // As far as it takes to find it.
-    try go { traversal in
-      for row in checked..<traversal.order.count {
-        let entry = Int(traversal.order[row])
-        isFound = listing.inode(entry) == inode && self.id(of: entry) == id
-        if isFound { return true }
-        checked = row + 1
-      }
-      return false
-    }
-    while !isFound, checked < traversal.order.count {
-      let entry = Int(traversal.order[checked])
-      isFound = listing.inode(entry) == inode && self.id(of: entry) == id
-      if !isFound { checked += 1 }
-    }
-    guard isFound else {
+    guard let inode = id.split(separator: ".").first.flatMap({ UInt64($0, radix: 16) }),
+      let row = try row(withInode: inode, id)
+    else {
       throw TableError(.notFound, "there is no entry with the id \(id); it was renamed or is gone")
     }
-    let entry = Int(traversal.order[checked])
-    return hasSections ? try self.path(of: entry) : IndexPath(section: 0, row: checked)
+    return hasSections
+      ? try path(of: Int(traversal.order[row])) : IndexPath(section: 0, row: row)
+  }
+
+  private func row(withInode inode: UInt64, _ id: String) throws(TableError) -> Int? {
+    func isIt(_ row: Int) -> Bool {
+      let entry = Int(traversal.order[row])
+      return listing.inode(entry) == inode && self.id(of: entry) == id
+    }
+    // Who asks twice asks for many.
+    if hasLookedForID {
+      return try index().rows(withInode: inode).first(where: isIt)
+    }
+    hasLookedForID = true
+    // As far as it takes to find it.
+    var checked = 0
+    while true {
+      while checked < traversal.order.count {
+        if isIt(checked) { return checked }
+        checked += 1
+      }
+      if traversal.isComplete { return nil }
+      try go { $0.order.count > checked }
+    }
+  }
+
+  /// An index of all that there is, made when it is first needed.
+  func index() throws(TableError) -> EntryIndex {
+    if let made = madeIndex { return made }
+    try go { _ in false }
+    let made = EntryIndex(listing, traversal.order)
+    madeIndex = made
+    return made
   }
 
   /// Where an entry is a row, with sections.
   func path(of entry: Int) throws(TableError) -> IndexPath {
     let folder = listing.folder(of: entry)
-    guard let section = traversal.folders.firstIndex(of: folder) else {
+    // Folders are listed in the order of their numbers.
+    var (low, high) = (0, traversal.folders.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if traversal.folders[middle] < folder { low = middle + 1 } else { high = middle }
+    }
+    guard low < traversal.folders.count, traversal.folders[low] == folder else {
       throw TableError(.internal, "a folder with entries is no section")
     }
-    return IndexPath(
-      section: section, row: entry - listing.folders[folder].entries.lowerBound)
+    return IndexPath(section: low, row: entry - listing.folders[folder].entries.lowerBound)
   }
 
   func version() throws(TableError) -> Version? {
     cancel.begin()
     guard hasVersion else { return nil }
     try go { _ in false }
-    var digest: UInt64 = 0
+    // Where rows are depends on how they are shown too.
+    var digest = [showsHidden, isRecursive, hasSections].reduce(UInt64(0)) {
+      $0 << 1 | ($1 ? 1 : 0)
+    }
     for folder in traversal.folders {
       var bytes = listing.path(ofFolder: folder)
       for entry in listing.folders[folder].entries {

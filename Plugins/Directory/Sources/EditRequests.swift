@@ -28,12 +28,19 @@ struct EditRequests {
     var edit: Int
   }
 
+  /// What an edit is about.
+  enum Subject {
+    case entry(Int)
+    /// By its number among the creations.
+    case new(Int)
+  }
+
   /// The entries, in the order in which they are named first.
   private(set) var entries: [Int] = []
   private(set) var changes: [Int: Change] = [:]
   private(set) var creations: [New] = []
-  /// The entry that each edit is about; nil for insertions.
-  private(set) var subjects: [Int?] = []
+  /// What each edit is about.
+  private(set) var subjects: [Subject] = []
 
   private let source: DirectorySource
 
@@ -42,7 +49,7 @@ struct EditRequests {
     for (index, edit) in edits.enumerated() {
       switch edit {
       case .insert(let target, let cells):
-        subjects.append(nil)
+        subjects.append(.new(creations.count))
         try insert(at: target, cells, index)
       case .delete(let row):
         try change(row) { change, _ throws(TableError) in
@@ -74,7 +81,7 @@ struct EditRequests {
     _ body: (inout Change, Int) throws(TableError) -> Void
   ) throws(TableError) {
     let entry = try source.entry(row)
-    subjects.append(entry)
+    subjects.append(.entry(entry))
     if changes[entry] == nil { entries.append(entry) }
     var change = changes[entry] ?? Change()
     try body(&change, entry)
@@ -243,7 +250,9 @@ extension DirectorySource {
     let path = showsPaths ? listing.path(ofFolder: folder) : []
     let name = value.dropFirst(path.count)
     // Nearly always it stays in its folder, which then need not be looked for.
-    let stays = !showsPaths || (value.starts(with: path) && !name.contains(UInt8(ascii: "/")))
+    let stays =
+      !showsPaths
+      || (value.starts(with: path) && !name.isEmpty && !name.contains(UInt8(ascii: "/")))
     return try stays ? place(Array(name), in: folder) : place(ofPath: value)
   }
 
@@ -268,7 +277,13 @@ extension DirectorySource {
         .notFound, "there is no folder \(readable(folder))",
         column: DirectoryColumn.name.rawValue)
     }
-    return try place(Array(path[(slash + 1)...]), in: number)
+    let name = Array(path[(slash + 1)...])
+    guard !name.isEmpty else {
+      throw TableError(
+        .constraint, "\(readable(path)) lacks a name: say \(readable(path))NAME",
+        column: DirectoryColumn.name.rawValue)
+    }
+    return try place(name, in: number)
   }
 
   private func place(_ name: [UInt8], in folder: Int) throws(TableError) -> Place {
@@ -276,10 +291,13 @@ extension DirectorySource {
     return Place(folder: folder, name: name)
   }
 
+  /// The number of a folder by its path, with a slash behind it.
   private func folderNumber(_ path: [UInt8]) throws(TableError) -> Int? {
-    try go { _ in false }
-    return listing.folders.indices.first {
-      listing.folders[$0].pathLength == path.count && listing.path(ofFolder: $0) == path
+    let index = try index()
+    let names = path.dropLast().split(
+      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    return names.reduce(0) { folder, name in
+      folder.flatMap { listing.entry(named: Array(name), in: $0) }.flatMap(index.folder)
     }
   }
 }

@@ -141,16 +141,16 @@ extension DirectorySource: TableEditing {
   ) {
     let place: Place
     var inode: UInt64?
-    if let entry = plan.requests.subjects[edit] {
+    switch plan.requests.subjects[edit] {
+    case .entry(let entry):
       if plan.requests.changes[entry]?.deletion != nil {
         if settings.deletesForGood { outcome.message = "deleted for good; it cannot be undone" }
         return
       }
       place = plan.finalPlace(entry)
       inode = executor?.copies[place]?.inode ?? listing.inode(entry)
-    } else {
-      guard let new = plan.requests.creations.first(where: { $0.edit == edit }) else { return }
-      place = new.place
+    case .new(let number):
+      place = plan.requests.creations[number].place
       inode = executor?.created[place]?.inode
     }
     if place.name.first == UInt8(ascii: "."), !showsHidden {
@@ -168,7 +168,7 @@ extension DirectorySource: TableEditing {
 
   /// What reads otherwise than it was set.
   private func otherForms(_ edit: EditBatch.Edit, _ number: Int, _ plan: EditPlan) -> [String] {
-    guard case .set(_, let cells) = edit, let entry = plan.requests.subjects[number],
+    guard case .set(_, let cells) = edit, case .entry(let entry) = plan.requests.subjects[number],
       let change = plan.requests.changes[entry]
     else { return [] }
     var shown: [(DirectoryColumn, [UInt8])] = []
@@ -188,7 +188,8 @@ extension DirectorySource: TableEditing {
   private func departure(
     _ edit: EditBatch.Edit, _ number: Int, _ plan: EditPlan
   ) -> String? {
-    guard showsPaths, case .set(_, let cells) = edit, let entry = plan.requests.subjects[number],
+    guard showsPaths, case .set(_, let cells) = edit,
+      case .entry(let entry) = plan.requests.subjects[number],
       case .text(let path)? = cells[DirectoryColumn.name.rawValue],
       !path.contains(UInt8(ascii: "/")), plan.place(entry).folder != 0
     else { return nil }

@@ -64,6 +64,28 @@ final class Listing {
     return !folder.tellsInodes || status.is_mounted || status.device != folder.device
   }
 
+  /// The entry of a folder that has a name, if there is one.
+  /// - Complexity: O(log entries)
+  func entry(named name: [UInt8], in folder: Int) -> Int? {
+    let place = self.place(ofName: name, in: folder)
+    return place < folders[folder].entries.upperBound
+      && withName(place) { $0.elementsEqual(name) } ? place : nil
+  }
+
+  /// The first entry of a folder whose name does not come before one; the end if there is none.
+  func place(ofName name: [UInt8], in folder: Int) -> Int {
+    var (low, high) = (folders[folder].entries.lowerBound, folders[folder].entries.upperBound)
+    while low < high {
+      let middle = (low + high) / 2
+      if withName(middle, { $0.lexicographicallyPrecedes(name) }) {
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
+
   // Paths
 
   /// The folder that an entry is in.

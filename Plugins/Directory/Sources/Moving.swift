@@ -21,20 +21,12 @@ extension DirectorySource: TableMoving {
       throw TableError(.constraint, "\(text(entry)) cannot be moved into itself")
     }
     let name = listing.withName(entry) { Array($0) }
-    let entries = listing.folders[folder].entries
-    var (low, high) = (entries.lowerBound, entries.upperBound)
-    while low < high {
-      let middle = (low + high) / 2
-      if listing.withName(middle, { $0.lexicographicallyPrecedes(name) }) {
-        low = middle + 1
-      } else {
-        high = middle
-      }
+    if let there = listing.entry(named: name, in: folder) {
+      throw TableError(.constraint, "\(text(entry)): there is \(text(there)) already")
     }
-    if low < entries.upperBound, listing.withName(low, { $0.elementsEqual(name) }) {
-      throw TableError(.constraint, "\(text(entry)): there is \(text(low)) already")
-    }
-    return IndexPath(section: proposed.section, row: low - entries.lowerBound)
+    let row =
+      listing.place(ofName: name, in: folder) - listing.folders[folder].entries.lowerBound
+    return IndexPath(section: proposed.section, row: row)
   }
 
   private func isFolder(_ folder: Int, insideOf entry: Int) -> Bool {

@@ -515,4 +515,24 @@ import Testing
     #expect(try open().version() != before)
     #expect(try open().hasVolatileOrder)
   }
+
+  /// A version held for the same folder with other options too, where a position was another row.
+  @Test func versionsNameWhereRowsAre() throws {
+    make(Array("a".utf8))
+    let tokens = try [
+      [:], ["hidden": "true"], ["recursive": "true"], ["sections": "folder"],
+      ["recursive": "true", "sections": "folder"],
+    ].map { try open(nil, $0).version()?.token }
+    #expect(Set(tokens).count == tokens.count)
+    for options in [
+      ["hidden": "false"], ["sections": "none"], ["permanent": "true"], ["across": "true"],
+    ] {
+      #expect(try open(nil, options).version()?.token == tokens[0])
+    }
+    let source = try open(nil, ["hidden": "true"])
+    let edit = EditBatch.Edit.set(.path(IndexPath(section: 0, row: 0)), cells: [0: "b"])
+    let batch = EditBatch([edit], version: tokens[0].map { Version($0) }, isDryRun: true)
+    let error = #expect(throws: TableError.self) { try source.editing?.commit(batch) }
+    #expect(error?.code == .conflict)
+  }
 }
