@@ -33,7 +33,7 @@ int64_t tabella_system_entries(int directory, void *buffer, size_t size) {
 int tabella_system_status(int directory, const char *name, tabella_status *out) {
   struct statx status;
   int flags = AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
-  if (statx(directory, name, flags, STATX_BASIC_STATS | STATX_MNT_ID, &status) != 0) {
+  if (statx(directory, name, flags, STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &status) != 0) {
     return -errno;
   }
   out->size = status.stx_size;
@@ -43,11 +43,16 @@ int tabella_system_status(int directory, const char *name, tabella_status *out) 
   out->mount = (status.stx_mask & STATX_MNT_ID) != 0 ? status.stx_mnt_id : 0;
   out->modified = status.stx_mtime.tv_sec;
   out->modified_rest = status.stx_mtime.tv_nsec;
+  out->has_birth = (status.stx_mask & STATX_BTIME) != 0;
+  out->born = status.stx_btime.tv_sec;
+  out->born_rest = status.stx_btime.tv_nsec;
   out->mode = status.stx_mode;
   out->owner = status.stx_uid;
   out->group = status.stx_gid;
   out->links = status.stx_nlink;
   out->is_mounted = (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  out->is_immutable = (status.stx_attributes & STATX_ATTR_IMMUTABLE) != 0;
+  out->is_append_only = (status.stx_attributes & STATX_ATTR_APPEND) != 0;
   return 0;
 }
 

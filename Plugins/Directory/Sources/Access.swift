@@ -34,16 +34,46 @@ extension OpenFolders {
     guard number == 0 || number == ENOENT else { throw .system(number, "\(text(place)) \(what)") }
   }
 
-  /// Throws if the file system of what is at a place is only read, so that modes and times stay.
-  func checkSettable(_ place: Place) throws(TableError) {
+  /// Throws if what is at a place may not lose its name there.
+  func checkRemovable(_ place: Place, _ status: tabella_status) throws(TableError) {
+    let folder = self[place.folder].status
+    try checkFlags(place, status)
+    if folder.is_append_only {
+      throw refusal(place, "to its folder names are only added (chattr +a)")
+    }
+    guard folder.mode & S_ISVTX != 0, ![0, folder.owner, status.owner].contains(geteuid()) else {
+      return
+    }
+    throw refusal(place, "it is another user's, in a folder where all rename only what is theirs")
+  }
+
+  /// Throws if the mode or the time of what is at a place may not be set.
+  func checkSettable(
+    _ place: Place, _ status: tabella_status, _ what: String
+  ) throws(TableError) {
+    try checkFlags(place, status)
+    if ![0, status.owner].contains(geteuid()) {
+      throw TableError(
+        .denied, "the \(what) of \(text(place)) cannot be set: it is another user's")
+    }
     let entry = place.name.withCString {
       tabella_system_open_entry(self[place.folder].descriptor, $0)
     }
-    guard entry >= 0 else { throw Failure(-entry).error("\(text(place)) cannot be examined") }
+    guard entry >= 0 else { throw Failure(-entry).error(of: text(place), "cannot be examined") }
     defer { close(entry) }
     var system = statvfs()
     if fstatvfs(entry, &system) == 0, system.f_flag & UInt(ST_RDONLY) != 0 {
       throw .system(EROFS, "\(text(place)) cannot be changed")
     }
+  }
+
+  /// Throws if what is at a place keeps its name, mode and time whoever wants to change them.
+  func checkFlags(_ place: Place, _ status: tabella_status) throws(TableError) {
+    if status.is_immutable { throw refusal(place, "it is immutable (chattr +i)") }
+    if status.is_append_only { throw refusal(place, "it is only appended to (chattr +a)") }
+  }
+
+  private func refusal(_ place: Place, _ reason: String) -> TableError {
+    TableError(.denied, "\(text(place)) cannot be changed: \(reason)")
   }
 }

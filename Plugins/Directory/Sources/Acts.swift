@@ -12,12 +12,13 @@ struct Step {
     case relocate([Relocation])
     case create(Place, Creation)
     case setMode(Place, Identity, UInt32)
-    case setModified(Place, Identity, Moment)
+    /// With the time that it had before all the acts.
+    case setModified(Place, Identity, Moment, was: Moment)
     case restore(Trashed, to: Place)
   }
 
   var act: Act
-  /// The edits that it is part of.
+  /// The edits, or the records of a receipt, that it is part of.
   var edits: [Int]
 
   /// What is so when it is done, for people.
@@ -37,7 +38,7 @@ struct Step {
   var folders: [Int] {
     switch act {
     case .trash(let place, _), .remove(let place, _), .create(let place, _),
-      .restore(_, to: let place), .setMode(let place, _, _), .setModified(let place, _, _):
+      .restore(_, to: let place), .setMode(let place, _, _), .setModified(let place, _, _, _):
       [place.folder]
     case .relocate(let relocations): relocations.flatMap { [$0.from.folder, $0.to.folder] }
     }
@@ -81,8 +82,9 @@ struct Remark: Hashable {
 struct Trashed: Hashable {
   var kind: Trash.Kind
   var name: [UInt8]
-  var inode: UInt64
-  var entryKind: EntryKind
+  var identity: LastingIdentity
+  /// A digest of what says where it was.
+  var info: UInt64
 }
 
 /// Does acts, each only to the entry that it was planned for, and records what takes them back.
@@ -95,6 +97,8 @@ final class Executor {
   private(set) var copies: [Place: Identity] = [:]
   /// What was created.
   private(set) var created: [Place: Identity] = [:]
+  /// Whether an act that failed left something otherwise than it was.
+  private(set) var hasLeftTraces = false
   private var usedCans: [TrashCan] = []
 
   init(_ folders: OpenFolders, _ cans: TrashCans, _ cancel: CancelFlag) {
@@ -117,8 +121,8 @@ final class Executor {
     case .create(let place, let creation): return try create(place, creation)
     case .setMode(let place, let identity, let mode):
       remarks = [try setMode(place, identity, mode), sync(place, identity)]
-    case .setModified(let place, let identity, let moment):
-      remarks = [try setModified(place, identity, moment), sync(place, identity)]
+    case .setModified(let place, let identity, let moment, let old):
+      remarks = [try setModified(place, identity, moment, was: old), sync(place, identity)]
     case .restore(let trashed, let place): try restore(trashed, place)
     }
     return remarks.compactMap { $0 }
@@ -140,18 +144,11 @@ final class Executor {
   // Errors
 
   private func vanished(_ place: Place) -> TableError {
-    TableError(.conflict, "\(folders.text(place)) was replaced or has vanished")
+    Failure.vanished.error(of: folders.text(place), "")
   }
 
   private func error(_ place: Place, _ number: Int32, _ what: String) -> TableError {
-    switch number {
-    case EEXIST:
-      TableError(.conflict, "\(folders.text(place)) \(what): something has that name now")
-    case ENOENT, ENOTDIR, ELOOP: vanished(place)
-    case ENOTEMPTY: TableError(.constraint, "\(folders.text(place)) \(what): it is not empty")
-    case ECANCELED: TableError(.cancelled, "\(folders.text(place)) \(what)")
-    default: .system(number, "\(folders.text(place)) \(what)")
-    }
+    Failure(number).error(of: folders.text(place), what)
   }
 
   /// Why a name could not be made in a folder.
@@ -166,10 +163,13 @@ final class Executor {
       .readOnly, "\(folders.text(place)) \(what): the file system takes no new names there")
   }
 
-  private func verify(_ place: Place, _ identity: Identity) throws(TableError) {
+  @discardableResult private func verify(
+    _ place: Place, _ identity: Identity
+  ) throws(TableError) -> tabella_status {
     guard let status = try folders.status(place), Identity(status) == identity else {
       throw vanished(place)
     }
+    return status
   }
 
   // Deleting
@@ -179,13 +179,16 @@ final class Executor {
     let folder = folders[place.folder]
     do throws(Failure) {
       guard let can = try cans.can(for: folder) else { throw Failure(ENOENT) }
-      let name = try can.put(
+      let (name, info) = try can.put(
         place.name, from: folder.descriptor, pathOfFolder: pathOfFolder(folder))
       folders.note(changed: place.folder)
       use(can)
+      var lasting = LastingIdentity(inode: identity.inode, kind: identity.kind, birth: nil)
       var remark: Remark?
       do throws(Failure) {
-        if Identity(try tabella_status(can.files, name)) != identity {
+        let status = try tabella_status(can.files, name)
+        lasting = LastingIdentity(status)
+        if Identity(status) != identity {
           do throws(Failure) {
             // What took its name just now goes back.
             try can.take(name, to: place.name, in: folder.descriptor) { folders.sync(place.folder) }
@@ -202,13 +205,10 @@ final class Executor {
         remark = Remark(error.error("what is in the trash cannot be examined"))
       }
       records.append(
-        .trashed(
-          place,
-          Trashed(kind: can.kind, name: name, inode: identity.inode, entryKind: identity.kind)
-        ))
+        .trashed(place, Trashed(kind: can.kind, name: name, identity: lasting, info: info)))
       return remark
     } catch {
-      throw self.error(place, error.number, "cannot be put in the trash")
+      throw error.error(of: folders.text(place), "cannot be put in the trash")
     }
   }
 
@@ -224,20 +224,20 @@ final class Executor {
     }
     if result != 0 { throw error(place, result, "cannot be deleted") }
     folders.note(changed: place.folder)
+    cans.noteDeleted(place.name, from: folders[place.folder].descriptor)
   }
 
   private func restore(_ trashed: Trashed, _ place: Place) throws(TableError) {
     let folder = folders[place.folder]
     do throws(Failure) {
       guard let can = try cans.can(for: folder, trashed.kind) else { throw Failure.vanished }
-      let status = try tabella_status(can.files, trashed.name)
-      guard trashed.isSame(as: status) else { throw Failure.vanished }
+      guard try can.has(trashed) else { throw Failure.vanished }
       use(can)
       try can.take(trashed.name, to: place.name, in: folder.descriptor) {
         folders.sync(place.folder)
       }
     } catch {
-      throw self.error(place, error.number, "cannot be restored")
+      throw error.error(of: folders.text(place), "cannot be restored")
     }
   }
 
@@ -261,19 +261,19 @@ final class Executor {
       }
       done = other
     }
+    var identities: [LastingIdentity] = []
     for relocation in relocations {
       do throws(TableError) {
-        try verify(relocation.to, relocation.identity)
+        identities.append(
+          LastingIdentity(try verify(relocation.to, relocation.identity)))
       } catch {
         if let stranded = done.takeBack(folders) { throw self.stranded(first, stranded) }
         throw error.code == .conflict ? vanished(relocation.from) : error
       }
     }
-    for relocation in relocations {
+    for (relocation, identity) in zip(relocations, identities) {
       records.append(
-        .relocated(
-          from: relocation.from, to: relocation.to, inode: relocation.identity.inode,
-          kind: relocation.identity.kind, isAcross: false))
+        .relocated(from: relocation.from, to: relocation.to, identity, isAcross: false))
     }
   }
 
@@ -293,12 +293,8 @@ final class Executor {
 
   /// Whether a folder has an entry of exactly this name.
   private func isListed(_ place: Place) -> Bool {
-    let descriptor = tabella_system_open_directory(folders[place.folder].descriptor, ".", 0)
-    guard descriptor >= 0 else { return true }
-    defer { close(descriptor) }
-    let listing = Listing(showsHidden: true)
-    guard (try? listing.add(descriptor, parent: nil, entry: nil)) != nil else { return true }
-    return (0..<listing.count).contains { listing.withName($0) { $0.elementsEqual(place.name) } }
+    let folder = Place(folder: place.folder, name: [UInt8(ascii: ".")])
+    return (try? folders.names(in: folder))?.contains(place.name) ?? true
   }
 
   private func error(_ relocation: Relocation, _ failure: RenamingFailure) -> TableError {
@@ -324,7 +320,8 @@ final class Executor {
   }
 
   private func stranded(_ relocation: Relocation, _ place: Place) -> TableError {
-    TableError(
+    hasLeftTraces = true
+    return TableError(
       .io,
       "\(folders.text(relocation.from)) could not be renamed, nor all put back: see \(folders.text(place))"
     )
@@ -332,16 +329,17 @@ final class Executor {
 
   private func copy(_ relocation: Relocation) throws(TableError) -> [Remark] {
     do throws(TableError) {
-      let (status, remarks) = try CopyAcross(folders: folders, cancel: cancel).move(
-        relocation.from, relocation.identity, to: relocation.to)
+      let (status, remarks) = try CopyAcross(relocation.from, folders, cancel).move(
+        relocation.identity, to: relocation.to)
       copies[relocation.to] = Identity(status)
       records.append(
         .relocated(
-          from: relocation.from, to: relocation.to, inode: status.inode,
-          kind: relocation.identity.kind, isAcross: true))
+          from: relocation.from, to: relocation.to, LastingIdentity(status), isAcross: true))
       return remarks
     } catch {
-      throw TableError(error.code, "\(folders.text(relocation.from)): \(error.message)")
+      // A copy that could not be removed.
+      if (try? folders.status(relocation.to)) ?? nil != nil { hasLeftTraces = true }
+      throw error
     }
   }
 
@@ -361,7 +359,7 @@ final class Executor {
       var remarks: [Remark?] = []
       if let mode = creation.mode { remarks.append(try setMode(place, identity, mode)) }
       if let moment = creation.modified {
-        remarks.append(try setModified(place, identity, moment))
+        remarks.append(try setModified(place, identity, moment, was: status.moment))
       }
       // Taking back the creation is enough.
       records.removeSubrange(mark...)
@@ -369,8 +367,9 @@ final class Executor {
       guard let status = try folders.status(place) else { throw vanished(place) }
       records.append(
         .created(
-          place, inode: status.inode, kind: creation.kind, size: status.size,
-          modified: status.moment))
+          place, LastingIdentity(status),
+          Receipt.Contents(
+            size: status.size, modified: status.moment, target: creation.target)))
       created[place] = identity
       return remarks.compactMap { $0 }
     } catch {
@@ -415,7 +414,7 @@ final class Executor {
     do throws(Failure) {
       status = try tabella_status(entry)
     } catch {
-      throw self.error(place, error.number, what)
+      throw error.error(of: folders.text(place), what)
     }
     guard Identity(status) == copies[place] ?? identity else { throw vanished(place) }
     let number = body(entry, status)
@@ -427,37 +426,40 @@ final class Executor {
   ) throws(TableError) -> Remark? {
     var old: UInt32 = 0
     var new = mode
+    var lasting: LastingIdentity?
     try withEntry(place, identity, "cannot get another mode") { entry, status in
       old = status.mode & permissionBits
+      lasting = LastingIdentity(status)
       let result = tabella_system_set_mode(entry, mode)
       if result < 0 { return -result }
-      new = ((try? tabella_status(entry))?.mode ?? mode) & permissionBits
+      if let status = try? tabella_status(entry) {
+        lasting = LastingIdentity(status)
+        new = status.mode & permissionBits
+      }
       // The system leaves out what a user may not set.
       return new == mode || tabella_system_set_mode(entry, old) < 0 ? 0 : EPERM
     }
-    records.append(
-      .mode(
-        place, inode: (copies[place] ?? identity).inode, kind: identity.kind, old: old, new: new))
+    if let lasting { records.append(.mode(place, lasting, old: old, new: new)) }
     return new == mode ? nil : Remark("the system left out part of it", .denied)
   }
 
   private func setModified(
-    _ place: Place, _ identity: Identity, _ moment: Moment
+    _ place: Place, _ identity: Identity, _ moment: Moment, was old: Moment
   ) throws(TableError) -> Remark? {
-    var old = moment
     var new: Moment?
+    var lasting: LastingIdentity?
     try withEntry(place, identity, "cannot get another time") { entry, status in
-      old = status.moment
+      lasting = LastingIdentity(status)
       let result = tabella_system_set_modified(entry, moment.seconds, moment.nanoseconds)
       if result < 0 { return -result }
-      // File systems keep more or less of it.
-      new = (try? tabella_status(entry))?.moment
+      if let status = try? tabella_status(entry) {
+        lasting = LastingIdentity(status)
+        // File systems keep more or less of it.
+        new = status.moment
+      }
       return 0
     }
-    records.append(
-      .modified(
-        place, inode: (copies[place] ?? identity).inode, kind: identity.kind, old: old,
-        new: new ?? moment))
+    if let lasting { records.append(.modified(place, lasting, old: old, new: new ?? moment)) }
     guard let new else { return Remark("the time that it has now cannot be read", .io) }
     return new == moment ? nil : .keeps(new)
   }
@@ -488,12 +490,6 @@ final class Executor {
     }
     let result = tabella_system_sync_file_system(folder)
     return result < 0 ? -result : nil
-  }
-}
-
-extension Trashed {
-  func isSame(as status: tabella_status) -> Bool {
-    status.inode == inode && EntryKind(mode: status.mode) == entryKind
   }
 }
 

@@ -7,23 +7,42 @@ import TabellaFiles
 struct CopyAcross {
   let folders: OpenFolders
   let cancel: CancelFlag
+  let from: Place
+  /// What it is called in errors.
+  private let text: String
 
-  /// Returns what is at the new place, and what could not be kept. Errors are about the entry, which is
-  /// then where it was.
+  init(_ from: Place, _ folders: OpenFolders, _ cancel: CancelFlag) {
+    self.from = from
+    self.folders = folders
+    self.cancel = cancel
+    text = folders.text(from)
+  }
+
+  /// Throws if an entry has other names too: of these only one would be another file then.
+  static func check(_ status: tabella_status, _ text: String) throws(TableError) {
+    if status.links == 1 { return }
+    throw TableError(
+      .constraint,
+      "\(text) cannot be moved to another file system: it has \(status.links) names (hard links), and a copy under one of them would be another file"
+    )
+  }
+
+  /// Returns what is at the new place, and what could not be kept. After an error the entry is where it was.
   func move(
-    _ from: Place, _ identity: Identity, to: Place
+    _ identity: Identity, to: Place
   ) throws(TableError) -> (status: tabella_status, remarks: [Remark]) {
     let source = folders[from.folder].descriptor
     let target = folders[to.folder].descriptor
     let before = try status(source, from.name)
-    guard Identity(before) == identity else { throw CopyAcross.gone }
+    guard Identity(before) == identity else { throw Failure.vanished.error(of: text, "") }
+    try CopyAcross.check(before, text)
     let remarks =
       identity.kind == .link
       ? try copyLink(before, source, from.name, target, to.name)
       : try copyFile(before, source, from.name, target, to.name)
     do throws(TableError) {
       if let failure = folders.sync(to.folder) {
-        throw .system(failure.number, "cannot be made durable")
+        throw failed(failure.number, "cannot be made durable")
       }
       let copy = try status(target, to.name)
       try check(try status(source, from.name), isStill: before)
@@ -43,14 +62,8 @@ struct CopyAcross {
 
   // Errors
 
-  private static let gone = TableError(.conflict, "was replaced or has vanished")
-
   private func failed(_ number: Int32, _ what: String) -> TableError {
-    switch number {
-    case ENOENT, ENOTDIR, ELOOP: CopyAcross.gone
-    case EEXIST: TableError(.conflict, "\(what): something has that name now")
-    default: .system(number, what)
-    }
+    Failure(number).error(of: text, what)
   }
 
   private func status(_ folder: Int32, _ name: [UInt8]) throws(TableError) -> tabella_status {
@@ -64,9 +77,9 @@ struct CopyAcross {
   private func check(
     _ status: tabella_status, isStill before: tabella_status
   ) throws(TableError) {
-    guard Identity(status) == Identity(before) else { throw CopyAcross.gone }
+    guard Identity(status) == Identity(before) else { throw Failure.vanished.error(of: text, "") }
     guard status.size == before.size, status.moment == before.moment else {
-      throw TableError(.conflict, "was changed while it was copied")
+      throw TableError(.conflict, "\(text) was changed while it was copied")
     }
   }
 
@@ -110,14 +123,19 @@ struct CopyAcross {
     guard original >= 0 else { throw failed(errno, "cannot be read") }
     defer { close(original) }
     try check(try self.status(original, []), isStill: status)
-    let copy = try TemporaryFile(in: target, failing: "cannot be copied")
-    var writer = FileWriter(copy.descriptor, cancel: cancel, failing: "cannot be copied")
+    let copy = try TemporaryFile(in: target, failing: "\(text) cannot be copied")
+    var writer = FileWriter(copy.descriptor, cancel: cancel, failing: "\(text) cannot be copied")
     try writer.copyAll(of: original)
-    let (_, keepsOwner) = try FileAttributes.copy(
-      from: original, to: copy.descriptor, as: .copy)
+    let keepsOwner: Bool
+    do throws(TableError) {
+      (_, keepsOwner) = try FileAttributes.copy(
+        from: original, to: copy.descriptor, as: .copy)
+    } catch {
+      throw TableError(error.code, "\(text): \(error.message)")
+    }
     let remark = try setTime(of: copy.descriptor, status)
     if let failure = makeDurable(copy.descriptor) {
-      throw .system(failure.number, "cannot be made durable")
+      throw failed(failure.number, "cannot be made durable")
     }
     let result = copy.become(newName.map { CChar(bitPattern: $0) } + [0])
     if result < 0 { throw failed(-result, "cannot be given its name") }

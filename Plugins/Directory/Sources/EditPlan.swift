@@ -20,16 +20,14 @@ struct EditPlan {
 
   private let source: DirectorySource
   private var statuses: [Int: tabella_status] = [:]
-  /// The names that become free, and those that are taken.
-  private var freed: Set<Place> = []
-  private var taken: Set<Place> = []
+  private var names = PlannedNames()
 
   init(_ requests: EditRequests, _ source: DirectorySource, isDryRun: Bool) throws(TableError) {
     self.requests = requests
     self.source = source
     cans = TrashCans(source.settings.trash, makes: !isDryRun)
-    try examine()
     try openFolders()
+    try examine()
     let deletions = try planDeletions()
     let relocations = try planRelocations()
     let creations = try planCreations()
@@ -64,16 +62,10 @@ struct EditPlan {
     let entries = requests.entries
     for (entry, examined) in zip(entries, try source.examine(entries, where: { _ in true })) {
       guard examined.isGood else {
-        throw refusal(source.text(entry), Failure(examined.error))
+        throw Failure(examined.error).error(of: source.text(entry), "cannot be examined")
       }
       statuses[entry] = examined.status
     }
-  }
-
-  private func refusal(_ text: String, _ failure: Failure) -> TableError {
-    [ENOENT, ENOTDIR, ELOOP].contains(failure.number)
-      ? TableError(.conflict, "\(text) was replaced or has vanished since it was listed")
-      : failure.error("\(text) cannot be examined")
   }
 
   private func openFolders() throws(TableError) {
@@ -90,7 +82,7 @@ struct EditPlan {
         guard descriptor >= 0 else { throw Failure(-descriptor) }
         try folders.add(number, descriptor, path: path)
       } catch {
-        throw refusal("folder \(readable(path))", error)
+        throw error.error(of: "folder \(readable(path))", "cannot be opened")
       }
     }
   }
@@ -127,8 +119,9 @@ struct EditPlan {
         continue
       }
       try folders.checkWritable(place.folder)
+      try folders.checkRemovable(place, status(entry))
       try checkDeletable(entry, all)
-      freed.insert(place)
+      names.free(place)
       let identity = Identity(status(entry))
       if !isForGood {
         try folders.checkMovable(
@@ -167,33 +160,39 @@ struct EditPlan {
     }
     let status = status(entry)
     if status.is_mounted { throw refuse("something is mounted there") }
-    if let reason = cans.reasonToKeep(Identity(status)) { throw refuse("it \(reason)") }
-    let isFolder = Identity(status).kind == .directory
-    guard source.settings.deletesForGood, isFolder else { return }
-    if try !willBeEmpty(entry, deleted) {
-      throw refuse("it is not empty: delete what is in it first")
+    let identity = Identity(status)
+    if let reason = cans.reasonToKeep(identity) { throw refuse("it \(reason)") }
+    guard identity.kind == .directory else { return }
+    if source.settings.deletesForGood {
+      guard try willBeEmpty(entry, deleted) else {
+        throw refuse("it is not empty: delete what is in it first")
+      }
+    } else if let point = try mountPoint(below: entry) {
+      throw refuse("something is mounted at \(readable(point))")
     }
   }
 
   /// Whether all that is in a folder now is deleted too.
   private func willBeEmpty(_ entry: Int, _ deleted: Set<Int>) throws(TableError) -> Bool {
-    let place = place(entry)
-    let own = Listing(showsHidden: true)
+    let names: [[UInt8]]
     do throws(Failure) {
-      let descriptor = place.name.withCString {
-        tabella_system_open_directory(folders[place.folder].descriptor, $0, 0)
-      }
-      guard descriptor >= 0 else { throw Failure(-descriptor) }
-      defer { close(descriptor) }
-      _ = try own.add(descriptor, parent: nil, entry: nil)
+      names = try folders.names(in: place(entry))
     } catch {
-      throw refusal(source.text(entry), error)
+      throw error.error(of: source.text(entry), "cannot be read")
     }
-    if own.count == 0 { return true }
-    let names = Set(
-      deleted.filter { listing.folders[listing.folder(of: $0)].entry == entry }
-        .map { listing.withName($0) { Array($0) } })
-    return (0..<own.count).allSatisfy { names.contains(own.withName($0) { Array($0) }) }
+    let folder = try source.index().folder(of: entry)
+    return names.allSatisfy { name in
+      folder.flatMap { listing.entry(named: name, in: $0) }.map(deleted.contains) == true
+    }
+  }
+
+  private func mountPoint(below entry: Int) throws(TableError) -> [UInt8]? {
+    let place = place(entry)
+    do throws(Failure) {
+      return try cans.mountPoint(below: place.name, in: folders[place.folder])
+    } catch {
+      throw error.error("what is mounted in \(source.text(entry)) cannot be found out")
+    }
   }
 
   private func checkTrash(_ deletions: [Step]) throws(TableError) {
@@ -214,7 +213,8 @@ struct EditPlan {
         _ = try cans.can(for: folders[place.folder])
         _ = try absolutePath(of: folders[place.folder].descriptor)
       } catch {
-        throw refuse("there is none that could be used: \(String(cString: strerror(error.number)))")
+        let reason = error.detail ?? String(cString: strerror(error.number))
+        throw refuse("there is none that could be used: \(reason)")
       }
       if cans.isInTrash(folders[place.folder].descriptor) { throw refuse("it is in the trash") }
       if let reason = cans.reasonToKeep(identity) { throw refuse("it \(reason)") }
@@ -239,10 +239,11 @@ struct EditPlan {
       }
       try folders.checkWritable(from.folder)
       try folders.checkWritable(to.folder)
+      try folders.checkRemovable(from, status)
       var relocation = Relocation(
         from: from, to: to, identity: Identity(status),
         edits: Set([change.name?.edit, change.folder?.edit].compactMap { $0 }).sorted())
-      relocation.isAcross = try isAcross(relocation)
+      relocation.isAcross = try isAcross(relocation, status)
       if to.folder != from.folder {
         try folders.checkMovable(
           from, relocation.identity,
@@ -252,7 +253,7 @@ struct EditPlan {
         movedFolders.insert(entry)
       }
       targets[entry] = to
-      freed.insert(from)
+      names.free(from)
       relocations.append(relocation)
     }
     for relocation in relocations { try check(relocation, movedFolders) }
@@ -261,7 +262,9 @@ struct EditPlan {
   }
 
   /// Whether an entry must be copied to its new folder; throws if it must not.
-  private func isAcross(_ relocation: Relocation) throws(TableError) -> Bool {
+  private func isAcross(
+    _ relocation: Relocation, _ status: tabella_status
+  ) throws(TableError) -> Bool {
     let (from, to) = (folders[relocation.from.folder], folders[relocation.to.folder])
     if from.status.isOnFileSystem(of: to.status) { return false }
     let text = folders.text(relocation.from)
@@ -276,6 +279,7 @@ struct EditPlan {
         .constraint,
         "\(text) cannot be moved to another file system: only files and links are copied")
     }
+    try CopyAcross.check(status, text)
     if relocation.identity.kind == .file {
       try folders.checkAccess(relocation.from, R_OK, "cannot be read, so not be copied")
     }
@@ -301,19 +305,18 @@ struct EditPlan {
   private mutating func take(
     _ place: Place, _ origin: Place? = nil, _ identity: Identity? = nil
   ) throws(TableError) {
-    guard taken.insert(place).inserted else {
-      throw TableError(.constraint, "two entries would be \(folders.text(place))")
+    let text = folders.text(place)
+    switch try names.take(place, in: folders) {
+    case nil: return
+    case .planned: throw TableError(.constraint, "two entries would be \(text)")
+    case .entry(let status):
+      // The same entry by a name in another case is no obstacle; another hard link of it is.
+      if origin?.folder == place.folder, Identity(status) == identity, status.links == 1 { return }
+      let subject = origin.map { "\(folders.text($0)): " } ?? ""
+      throw TableError(
+        .constraint,
+        "\(subject)there is a \(EntryKind(mode: status.mode).name) named \(text) already")
     }
-    if freed.contains(place) { return }
-    guard let status = try folders.status(place) else { return }
-    // The same entry by a name in another case is no obstacle; another hard link of it is.
-    if let origin, origin.folder == place.folder, Identity(status) == identity, status.links == 1 {
-      return
-    }
-    throw TableError(
-      .constraint,
-      (origin.map { "\(folders.text($0)): " } ?? "")
-        + "there is a \(EntryKind(mode: status.mode).name) named \(folders.text(place)) already")
   }
 
   /// Entries on different file systems cannot change places, since one would be in the other's way.
@@ -353,16 +356,17 @@ struct EditPlan {
             .constraint, "\(source.text(entry)) is a link, which has no mode of its own",
             column: DirectoryColumn.mode.rawValue)
         }
-        try checkSettable(entry, "mode")
+        try folders.checkSettable(self.place(entry), status, "mode")
         let step = Step(act: .setMode(place, identity, mode.value), edits: [mode.edit])
         steps.append((depth(place), step))
       }
       if let modified = change.modified,
         modified.value != status.moment || busy.contains(entry)
       {
-        try checkSettable(entry, "time")
+        try folders.checkSettable(self.place(entry), status, "time")
         let step = Step(
-          act: .setModified(place, identity, modified.value), edits: [modified.edit])
+          act: .setModified(place, identity, modified.value, was: status.moment),
+          edits: [modified.edit])
         steps.append((depth(place), step))
       }
     }
@@ -370,12 +374,5 @@ struct EditPlan {
     return steps.enumerated().sorted {
       ($1.element.depth, $0.offset) < ($0.element.depth, $1.offset)
     }.map(\.element.step)
-  }
-
-  private func checkSettable(_ entry: Int, _ what: String) throws(TableError) {
-    try folders.checkSettable(place(entry))
-    guard geteuid() != 0, geteuid() != status(entry).owner else { return }
-    throw TableError(
-      .denied, "the \(what) of \(source.text(entry)) cannot be set: it is another user's")
   }
 }

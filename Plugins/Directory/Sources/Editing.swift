@@ -38,6 +38,10 @@ extension DirectorySource: TableEditing {
     let executor = Executor(plan.folders, plan.cans, cancel)
     let progress = run(plan.steps, executor)
     var outcomes = outcomes(of: plan, batch.edits, progress, executor)
+    guard progress.hasChanged else {
+      return EditResult(
+        outcomes: outcomes, changes: ChangeBatch(from: before, to: before, changes: []))
+    }
     let receipt = receipt(of: plan, executor)
     // All is done: what cannot be listed now is no reason to throw.
     if let failure = reload() {
@@ -63,6 +67,8 @@ extension DirectorySource: TableEditing {
     var remarks: [Int: [Remark]] = [:]
     /// The folders that may not be durable.
     var unsynced: [Int: Failure] = [:]
+    /// Whether anything is otherwise than before.
+    var hasChanged = false
 
     init(_ done: Int) { self.done = done }
   }
@@ -79,6 +85,7 @@ extension DirectorySource: TableEditing {
       progress.done += 1
     }
     progress.unsynced = executor.sync()
+    progress.hasChanged = progress.done > 0 || executor.hasLeftTraces
     return progress
   }
 
@@ -212,7 +219,7 @@ extension DirectorySource: TableEditing {
     // Only what was really renamed is elsewhere.
     let done = Set(
       executor.records.compactMap { record in
-        if case .relocated(let from, _, _, _, _) = record { from } else { nil as Place? }
+        if case .relocated(let from, _, _, _) = record { from } else { nil as Place? }
       })
     let targets = plan.targets.filter { entry, _ in done.contains(plan.place(entry)) }
     var folders: [Int: Receipt.Folder] = [

@@ -105,7 +105,7 @@ extension DirectorySource: TableSupplementary {
     guard UInt64(now.st_ino) == status.inode, UInt64(now.st_dev) == status.device,
       now.st_mode & S_IFMT == S_IFREG
     else { throw .vanished }
-    let (bytes, isAll) = try read(file, upTo: Preview.longestText.bytes + 1)
+    let (bytes, isAll) = try contents(of: file, upTo: Preview.longestText.bytes + 1)
     // A file of /proc has 0 bytes, one of /sys 4096, whatever is in it.
     let size = Int(now.st_size)
     return (bytes, isAll ? bytes.count : size >= bytes.count ? size : nil)
@@ -115,28 +115,6 @@ extension DirectorySource: TableSupplementary {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw Failure(errno) }
     return status
-  }
-
-  private func read(
-    _ file: Int32, upTo limit: Int
-  ) throws(Failure) -> (bytes: [UInt8], isAll: Bool) {
-    var bytes = [UInt8](repeating: 0, count: limit)
-    var count = 0
-    while count < limit {
-      let got = bytes.withUnsafeMutableBytes {
-        Glibc.read(file, $0.baseAddress! + count, limit - count)
-      }
-      if got == 0 { return (Array(bytes[..<count]), true) }
-      if got > 0 {
-        count += got
-      } else if errno == EAGAIN, count > 0 {
-        // More would have to be waited for.
-        break
-      } else if errno != EINTR {
-        throw Failure(errno)
-      }
-    }
-    return (Array(bytes[..<count]), false)
   }
 
   // Folders

@@ -7,10 +7,13 @@ struct Failure: Error, Hashable {
   let number: Int32
   /// Whether something was done, but may not be durable.
   let isOfSync: Bool
+  /// What it is about and why, where that is not what was asked for.
+  let detail: String?
 
-  init(_ number: Int32, isOfSync: Bool = false) {
+  init(_ number: Int32, isOfSync: Bool = false, detail: String? = nil) {
     self.number = number
     self.isOfSync = isOfSync
+    self.detail = detail
   }
 
   static let vanished = Failure(ENOENT)
@@ -22,7 +25,8 @@ struct Failure: Error, Hashable {
 
   /// For people, about a folder or entry that was listed before.
   var reason: String {
-    switch number {
+    if let detail { return detail }
+    return switch number {
     case ENOENT, ENOTDIR: "has vanished"
     case ELOOP: "leads back to a folder that it is in"
     default: String(cString: strerror(number))
@@ -34,6 +38,17 @@ struct Failure: Error, Hashable {
     var error = TableError.system(number, what)
     error.isRetryable = isOfCall
     return error
+  }
+
+  /// The error of an edit for what a system call failed on: "a cannot be renamed to b: …".
+  func error(of text: String, _ what: String) -> TableError {
+    switch number {
+    case ENOENT, ENOTDIR, ELOOP:
+      TableError(.conflict, "\(text) was replaced or has vanished")
+    case EEXIST: TableError(.conflict, "\(text) \(what): something has that name now")
+    case ENOTEMPTY: TableError(.constraint, "\(text) \(what): it is not empty")
+    default: error("\(text) \(what)")
+    }
   }
 }
 

@@ -22,6 +22,33 @@ struct Identity: Hashable {
   }
 }
 
+/// What tells an entry from another in a later process, when its device may have another number.
+struct LastingIdentity: Hashable {
+  var inode: UInt64
+  var kind: EntryKind
+  /// When it was made, since inodes are used again; nil if the file system does not tell.
+  var birth: Moment?
+
+  init(inode: UInt64, kind: EntryKind, birth: Moment?) {
+    self.inode = inode
+    self.kind = kind
+    self.birth = birth
+  }
+
+  init(_ status: tabella_status) {
+    let birth = Moment(seconds: status.born, nanoseconds: status.born_rest)
+    self.init(
+      inode: status.inode, kind: EntryKind(mode: status.mode),
+      birth: status.has_birth ? birth : nil)
+  }
+
+  func isSame(as status: tabella_status) -> Bool {
+    let other = LastingIdentity(status)
+    return inode == other.inode && kind == other.kind
+      && (birth == other.birth || birth == nil || other.birth == nil)
+  }
+}
+
 extension tabella_status {
   /// What is at a name in an open folder, or what is open if the name is empty.
   init(_ directory: Int32, _ name: [UInt8] = []) throws(Failure) {
@@ -85,6 +112,18 @@ final class OpenFolders {
       if error == .vanished { return nil }
       throw error.error("\(text(place)) cannot be examined")
     }
+  }
+
+  /// The names in a folder that is an entry, hidden ones too.
+  func names(in place: Place) throws(Failure) -> [[UInt8]] {
+    let descriptor = place.name.withCString {
+      tabella_system_open_directory(self[place.folder].descriptor, $0, 0)
+    }
+    guard descriptor >= 0 else { throw Failure(-descriptor) }
+    defer { close(descriptor) }
+    let listing = Listing(showsHidden: true)
+    _ = try listing.add(descriptor, parent: nil, entry: nil)
+    return (0..<listing.count).map { listing.withName($0) { Array($0) } }
   }
 
   // Durability

@@ -2,24 +2,32 @@ import Tabella
 
 /// What takes a batch back: what was done, in order, and by what it is known again.
 ///
-/// It holds paths below the root and inodes, so that a later process can use it; bytes that are none are
-/// refused.
+/// It holds paths below the root, inodes and times, so that a later process can use it. As bytes it is lines
+/// of words: a head with the numbers of folders and records, then one for each of them.
 struct Receipt {
   enum Record: Hashable {
     case trashed(Place, Trashed)
-    case relocated(from: Place, to: Place, inode: UInt64, kind: EntryKind, isAcross: Bool)
-    case created(Place, inode: UInt64, kind: EntryKind, size: UInt64, modified: Moment)
-    case mode(Place, inode: UInt64, kind: EntryKind, old: UInt32, new: UInt32)
-    case modified(Place, inode: UInt64, kind: EntryKind, old: Moment, new: Moment)
+    case relocated(from: Place, to: Place, LastingIdentity, isAcross: Bool)
+    case created(Place, LastingIdentity, Contents)
+    case mode(Place, LastingIdentity, old: UInt32, new: UInt32)
+    case modified(Place, LastingIdentity, old: Moment, new: Moment)
 
     var folders: [Int] {
       switch self {
-      case .trashed(let place, _), .created(let place, _, _, _, _), .mode(let place, _, _, _, _),
-        .modified(let place, _, _, _, _):
+      case .trashed(let place, _), .created(let place, _, _), .mode(let place, _, _, _),
+        .modified(let place, _, _, _):
         [place.folder]
-      case .relocated(let from, let to, _, _, _): [from.folder, to.folder]
+      case .relocated(let from, let to, _, _): [from.folder, to.folder]
       }
     }
+  }
+
+  /// What is known of a new entry but for its name.
+  struct Contents: Hashable {
+    var size: UInt64
+    var modified: Moment
+    /// What a link says.
+    var target: [UInt8] = []
   }
 
   /// A folder that places name by its number here, by what it is called after the batch.
@@ -36,205 +44,174 @@ struct Receipt {
 // As bytes
 
 extension Receipt {
-  private static let mark = Array("tabella-directory 1\n".utf8)
+  private static let mark = "tabella-directory-2"
 
   var bytes: [UInt8] {
-    var writer = ReceiptWriter(bytes: Receipt.mark)
-    writer.put(folders.count)
-    for (number, folder) in folders.sorted(by: { $0.key < $1.key }) {
-      writer.put(number)
-      writer.put(folder.inode)
-      writer.put(folder.path.count)
-      for name in folder.path { writer.put(name) }
+    var lines = [[Receipt.mark, "\(folders.count)", "\(records.count)"]]
+    lines += folders.sorted { $0.key < $1.key }.map { number, folder in
+      ["\(number)", "\(folder.inode)"] + folder.path.map(word)
     }
-    writer.put(records.count)
-    for record in records { writer.put(record) }
-    let digest = writer.bytes.withUnsafeBytes { digest64($0) }
-    writer.put(digest)
-    return writer.bytes
+    lines += records.map { $0.words }
+    return lines.flatMap { Array($0.joined(separator: " ").utf8) + [10] }
   }
 
   /// Throws ``TableError`` with `.invalidArgument` if the bytes are no receipt of this provider's.
   init(bytes: [UInt8]) throws(TableError) {
-    let end = bytes.count - 8
-    guard end >= Receipt.mark.count, bytes.starts(with: Receipt.mark) else {
+    guard bytes.starts(with: Receipt.mark.utf8) else {
       throw TableError(.invalidArgument, "this is no receipt for a directory")
     }
-    var digest = ReceiptReader(bytes: bytes[end...])
-    guard try digest.number() == bytes[..<end].withUnsafeBytes({ digest64($0) }) else {
-      throw ReceiptReader.damaged
+    var lines = bytes.split(separator: 10, omittingEmptySubsequences: false).map {
+      ReceiptLine($0)
     }
-    var reader = ReceiptReader(bytes: bytes[Receipt.mark.count..<end])
+    // What is cut off does not end a line.
+    guard lines.popLast()?.isAtEnd == true, !lines.isEmpty else { throw ReceiptLine.damaged }
+    var head = lines.removeFirst()
+    guard try head.word().elementsEqual(Receipt.mark.utf8) else { throw ReceiptLine.damaged }
+    let (folderCount, recordCount) = (try head.number(Int.self), try head.number(Int.self))
+    guard head.isAtEnd, 0...lines.count ~= folderCount, recordCount > 0,
+      recordCount == lines.count - folderCount
+    else { throw ReceiptLine.damaged }
     folders = [:]
-    for _ in 0..<(try reader.count()) {
-      let number = try reader.count(upTo: .max)
-      let inode = try reader.number()
-      var path: [[UInt8]] = []
-      for _ in 0..<(try reader.count()) { path.append(try reader.name()) }
-      folders[number] = Folder(path: path, inode: inode)
+    for var line in lines[..<folderCount] {
+      let number = try line.number(Int.self)
+      var folder = Folder(path: [], inode: try line.number(UInt64.self))
+      while !line.isAtEnd { folder.path.append(try line.name()) }
+      guard folders.updateValue(folder, forKey: number) == nil else { throw ReceiptLine.damaged }
     }
     records = []
-    for _ in 0..<(try reader.count()) {
-      let record = try reader.record()
-      guard record.folders.allSatisfy({ folders[$0] != nil }) else { throw ReceiptReader.damaged }
+    for var line in lines[folderCount...] {
+      let record = try line.record()
+      guard line.isAtEnd, record.folders.allSatisfy({ folders[$0] != nil }) else {
+        throw ReceiptLine.damaged
+      }
       records.append(record)
     }
-    guard reader.isAtEnd else { throw ReceiptReader.damaged }
   }
 }
 
-/// Numbers as eight bytes, the lowest first; names with their length before them.
-private struct ReceiptWriter {
-  var bytes: [UInt8]
+private func word(_ name: [UInt8]) -> String {
+  String(decoding: Percent.escaped(name), as: UTF8.self)
+}
 
-  mutating func put(_ number: UInt64) {
-    for shift in stride(from: UInt64(0), to: 64, by: 8) {
-      bytes.append(UInt8(truncatingIfNeeded: number >> shift))
-    }
+extension Place {
+  fileprivate var words: [String] { ["\(folder)", word(name)] }
+}
+
+extension Moment {
+  fileprivate var words: [String] { ["\(seconds)", "\(nanoseconds)"] }
+}
+
+extension LastingIdentity {
+  fileprivate var words: [String] {
+    ["\(inode)", "\(kind.rawValue)"] + (birth?.words ?? [ReceiptLine.unknown])
   }
+}
 
-  mutating func put(_ number: Int) { put(UInt64(truncatingIfNeeded: number)) }
-
-  mutating func put(_ name: [UInt8]) {
-    put(name.count)
-    bytes += name
-  }
-
-  mutating func put(_ place: Place) {
-    put(place.folder)
-    put(place.name)
-  }
-
-  mutating func put(_ moment: Moment) {
-    put(UInt64(bitPattern: moment.seconds))
-    put(UInt64(moment.nanoseconds))
-  }
-
-  mutating func put(_ kind: EntryKind) { put(UInt64(kind.rawValue)) }
-
-  mutating func put(_ record: Receipt.Record) {
-    switch record {
+extension Receipt.Record {
+  fileprivate var words: [String] {
+    switch self {
     case .trashed(let place, let trashed):
-      put(0)
-      put(place)
-      put(UInt64(trashed.kind.rawValue))
-      put(trashed.name)
-      put(trashed.inode)
-      put(trashed.entryKind)
-    case .relocated(let from, let to, let inode, let kind, let isAcross):
-      put(1)
-      put(from)
-      put(to)
-      put(inode)
-      put(kind)
-      put(isAcross ? 1 : 0)
-    case .created(let place, let inode, let kind, let size, let modified):
-      put(2)
-      put(place)
-      put(inode)
-      put(kind)
-      put(size)
-      put(modified)
-    case .mode(let place, let inode, let kind, let old, let new):
-      put(3)
-      put(place)
-      put(inode)
-      put(kind)
-      put(UInt64(old))
-      put(UInt64(new))
-    case .modified(let place, let inode, let kind, let old, let new):
-      put(4)
-      put(place)
-      put(inode)
-      put(kind)
-      put(old)
-      put(new)
+      ["trashed"] + place.words + trashed.identity.words
+        + ["\(trashed.kind.rawValue)", word(trashed.name), "\(trashed.info)"]
+    case .relocated(let from, let to, let identity, let isAcross):
+      [isAcross ? "copied" : "renamed"] + to.words + identity.words + from.words
+    case .created(let place, let identity, let contents):
+      ["created"] + place.words + identity.words + ["\(contents.size)"]
+        + contents.modified.words + [word(contents.target)]
+    case .mode(let place, let identity, let old, let new):
+      ["mode"] + place.words + identity.words + ["\(old)", "\(new)"]
+    case .modified(let place, let identity, let old, let new):
+      ["modified"] + place.words + identity.words + old.words + new.words
     }
   }
 }
 
-private struct ReceiptReader {
-  var bytes: ArraySlice<UInt8>
-
+/// Reads the words of a line one by one.
+private struct ReceiptLine {
   static let damaged = TableError(.invalidArgument, "the receipt is damaged")
+  static let unknown = "-"
 
-  var isAtEnd: Bool { bytes.isEmpty }
+  private var words: ArraySlice<ArraySlice<UInt8>>
 
-  mutating func number() throws(TableError) -> UInt64 {
-    guard bytes.count >= 8 else { throw ReceiptReader.damaged }
-    defer { bytes = bytes.dropFirst(8) }
-    return bytes.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  init(_ line: ArraySlice<UInt8>) {
+    words = line.isEmpty ? [] : line.split(separator: 32, omittingEmptySubsequences: false)[...]
+  }
+
+  var isAtEnd: Bool { words.isEmpty }
+
+  mutating func word() throws(TableError) -> ArraySlice<UInt8> {
+    guard let word = words.popFirst() else { throw ReceiptLine.damaged }
+    return word
   }
 
   mutating func number<Number: FixedWidthInteger>(
     _ type: Number.Type, upTo limit: Number = .max
   ) throws(TableError) -> Number {
-    guard let number = Number(exactly: try number()), number <= limit else {
-      throw ReceiptReader.damaged
+    guard let number = Number(String(decoding: try word(), as: UTF8.self)), number <= limit else {
+      throw ReceiptLine.damaged
     }
     return number
   }
 
-  /// How many follow, each of a byte at least.
-  mutating func count() throws(TableError) -> Int { try count(upTo: bytes.count) }
-
-  mutating func count(upTo limit: Int) throws(TableError) -> Int {
-    try number(Int.self, upTo: limit)
+  private mutating func text() throws(TableError) -> [UInt8] {
+    guard let text = Percent.unescaped(try word()) else { throw ReceiptLine.damaged }
+    return text
   }
 
   mutating func name() throws(TableError) -> [UInt8] {
-    let count = try count()
-    guard count <= bytes.count else { throw ReceiptReader.damaged }
-    let name = Array(bytes.prefix(count))
-    bytes = bytes.dropFirst(count)
-    guard (try? EntryName.check(name)) != nil else { throw ReceiptReader.damaged }
+    let name = try text()
+    guard (try? EntryName.check(name)) != nil else { throw ReceiptLine.damaged }
     return name
   }
 
-  mutating func place() throws(TableError) -> Place {
-    Place(folder: try count(upTo: .max), name: try name())
+  private mutating func place() throws(TableError) -> Place {
+    Place(folder: try number(Int.self), name: try name())
   }
 
-  mutating func moment() throws(TableError) -> Moment {
+  private mutating func moment() throws(TableError) -> Moment {
     Moment(
-      seconds: Int64(bitPattern: try number()),
-      nanoseconds: try number(UInt32.self, upTo: 999_999_999))
+      seconds: try number(Int64.self), nanoseconds: try number(UInt32.self, upTo: 999_999_999))
   }
 
-  mutating func kind() throws(TableError) -> EntryKind {
+  private mutating func identity() throws(TableError) -> LastingIdentity {
+    let inode = try number(UInt64.self)
     guard let kind = EntryKind(rawValue: try number(UInt8.self)) else {
-      throw ReceiptReader.damaged
+      throw ReceiptLine.damaged
     }
-    return kind
+    guard words.first?.elementsEqual(ReceiptLine.unknown.utf8) == true else {
+      return LastingIdentity(inode: inode, kind: kind, birth: try moment())
+    }
+    words.removeFirst()
+    return LastingIdentity(inode: inode, kind: kind, birth: nil)
   }
 
   mutating func record() throws(TableError) -> Receipt.Record {
-    switch try number() {
-    case 0:
-      let place = try place()
+    let what = String(decoding: try word(), as: UTF8.self)
+    let (place, identity) = (try place(), try identity())
+    switch what {
+    case "trashed":
       guard let can = Trash.Kind(rawValue: try number(UInt8.self)) else {
-        throw ReceiptReader.damaged
+        throw ReceiptLine.damaged
       }
       return .trashed(
         place,
-        Trashed(kind: can, name: try name(), inode: try number(), entryKind: try kind()))
-    case 1:
+        Trashed(
+          kind: can, name: try name(), identity: identity, info: try number(UInt64.self)))
+    case "renamed", "copied":
       return .relocated(
-        from: try place(), to: try place(), inode: try number(), kind: try kind(),
-        isAcross: try number(UInt8.self, upTo: 1) == 1)
-    case 2:
+        from: try self.place(), to: place, identity, isAcross: what == "copied")
+    case "created":
       return .created(
-        try place(), inode: try number(), kind: try kind(), size: try number(),
-        modified: try moment())
-    case 3:
+        place, identity,
+        Receipt.Contents(
+          size: try number(UInt64.self), modified: try moment(), target: try text()))
+    case "mode":
       return .mode(
-        try place(), inode: try number(), kind: try kind(),
-        old: try number(UInt32.self, upTo: permissionBits),
+        place, identity, old: try number(UInt32.self, upTo: permissionBits),
         new: try number(UInt32.self, upTo: permissionBits))
-    case 4:
-      return .modified(
-        try place(), inode: try number(), kind: try kind(), old: try moment(), new: try moment())
-    default: throw ReceiptReader.damaged
+    case "modified":
+      return .modified(place, identity, old: try moment(), new: try moment())
+    default: throw ReceiptLine.damaged
     }
   }
 }

@@ -19,6 +19,8 @@ struct Trash {
   var home: [UInt8]?
   /// The folder of the user's data, which has the home trash in it.
   var data: [UInt8]?
+  /// The folder of receipts: in the trash they would be of no use.
+  var receipts: [UInt8]?
   var user = geteuid()
 
   /// As the environment says.
@@ -30,7 +32,8 @@ struct Trash {
     }
     let home = absolute("HOME")
     return Trash(
-      home: home, data: absolute("XDG_DATA_HOME") ?? home.map { $0 + Array("/.local/share".utf8) })
+      home: home, data: absolute("XDG_DATA_HOME") ?? home.map { $0 + Array("/.local/share".utf8) },
+      receipts: stateFolder().map { $0 + Array("/receipts".utf8) })
   }
 
   /// The path of the home trash.
@@ -77,12 +80,13 @@ final class TrashCan {
 
   // Putting in
 
-  /// Puts an entry in, which keeps its name as far as that is free; returns the name that it has there.
+  /// Puts an entry in, which keeps its name as far as that is free; returns the name that it has there, and
+  /// a digest of what says where it was.
   ///
-  /// What says where it was is durable before it goes.
+  /// That is durable before the entry goes.
   func put(
     _ name: [UInt8], from folder: Int32, pathOfFolder: [UInt8]
-  ) throws(Failure) -> [UInt8] {
+  ) throws(Failure) -> (name: [UInt8], info: UInt64) {
     let path = pathOfFolder + name
     guard path.starts(with: base) else { throw Failure(EXDEV) }
     let text = TrashInfo.text(path: Array(path.dropFirst(base.count)), date: time(nil))
@@ -94,7 +98,7 @@ final class TrashCan {
           tabella_system_rename(folder, old, files, $0, TABELLA_RENAME_NO_REPLACE)
         }
       }
-      if result == 0 { return stored }
+      if result == 0 { return (stored, text.withUnsafeBytes { digest64($0) }) }
       removeInfo(of: stored)
       // Something is there that no info tells of.
       if result != -EEXIST { throw Failure(-result) }
@@ -137,6 +141,18 @@ final class TrashCan {
 
   // Taking out
 
+  /// Whether an entry is the one that was put in, and not another that has its name.
+  func has(_ trashed: Trashed) throws(Failure) -> Bool {
+    guard trashed.identity.isSame(as: try tabella_status(files, trashed.name)) else { return false }
+    let file = (trashed.name + TrashInfo.suffix).withCString {
+      openat(info, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    }
+    guard file >= 0 else { throw Failure(errno) }
+    defer { close(file) }
+    let (text, isAll) = try contents(of: file, upTo: TrashInfo.longest)
+    return isAll && text.withUnsafeBytes { digest64($0) } == trashed.info
+  }
+
   /// Gives an entry of the trash a name in a folder, where nothing must have it.
   ///
   /// What says where it was stays until that is durable, for which `sync` sees to the folder.
@@ -152,7 +168,9 @@ final class TrashCan {
     if sync() == nil, self.sync() == nil { removeInfo(of: stored) }
   }
 
-  private func removeInfo(of stored: [UInt8]) {
+  private func removeInfo(of stored: [UInt8]) { Self.removeInfo(of: stored, in: info) }
+
+  static func removeInfo(of stored: [UInt8], in info: Int32) {
     _ = (stored + TrashInfo.suffix).withCString { unlinkat(info, $0, 0) }
   }
 

@@ -18,6 +18,8 @@ final class TrashCans {
   private var holders: [Identity: String] = [:]
   /// The trash folders that were seen.
   private var known: Set<Identity> = []
+  /// What is mounted where, once that was asked for.
+  private var mounts: Mounts?
 
   init(_ trash: Trash, makes: Bool) {
     self.trash = trash
@@ -25,18 +27,28 @@ final class TrashCans {
     hold("the current directory", ".")
     if let home = trash.home { hold("the home directory", home) }
     if let path = trash.homeTrash { note(trash: path) }
+    if var path = trash.receipts {
+      // As far as it is there: it may be made at any time.
+      while !hold("the folder of tabella's receipts", path),
+        let slash = path.lastIndex(of: UInt8(ascii: "/"))
+      {
+        path.removeSubrange(slash...)
+      }
+    }
   }
 
   private func hold(_ what: String, _ path: String) { hold(what, Array(path.utf8)) }
 
-  private func hold(_ what: String, _ path: [UInt8]) {
+  /// Keeps a folder and what it is in; returns whether it is there.
+  @discardableResult private func hold(_ what: String, _ path: [UInt8]) -> Bool {
     let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
-    guard descriptor >= 0 else { return }
+    guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     for (level, identity) in ancestors(of: descriptor).enumerated()
     where holders[identity] == nil {
       holders[identity] = level == 0 ? "is \(what)" : "has \(what) in it"
     }
+    return true
   }
 
   private func note(trash path: [UInt8]) {
@@ -62,9 +74,40 @@ final class TrashCans {
     identity.kind == .directory ? holders[identity] : nil
   }
 
+  /// Where something is mounted below what has a name in a folder; nil if nothing is.
+  func mountPoint(
+    below name: [UInt8], in folder: OpenFolders.Folder
+  ) throws(Failure) -> [UInt8]? {
+    let known: Mounts
+    if let mounts { known = mounts } else { known = try Mounts() }
+    mounts = known
+    var path = try absolutePath(of: folder.descriptor)
+    if path == [UInt8(ascii: "/")] { path = [] }
+    return known.point(below: path + [UInt8(ascii: "/")] + name, folder.status.mount)
+  }
+
   /// Whether a folder is in the trash.
   func isInTrash(_ folder: Int32) -> Bool {
     ancestors(of: folder).contains { known.contains($0) }
+  }
+
+  /// Removes what tells of an entry that was deleted for good, if it was in a trash.
+  func noteDeleted(_ name: [UInt8], from folder: Int32) {
+    guard let path = try? absolutePath(of: folder),
+      path.reversed().starts(with: "/files".utf8.reversed())
+    else { return }
+    let above = tabella_system_open_directory(folder, "..", 0)
+    guard above >= 0 else { return }
+    defer { close(above) }
+    let rest = path.dropLast("/files".utf8.count)
+    let tops = [trash.ownName, Trash.sharedName + Array("/\(trash.user)".utf8)]
+    let isKnown = (try? tabella_status(above)).map { known.contains(Identity($0)) } == true
+    guard isKnown || tops.contains(where: { rest.reversed().starts(with: ([47] + $0).reversed()) })
+    else { return }
+    let info = tabella_system_open_directory(above, "info", 0)
+    guard info >= 0 else { return }
+    defer { close(info) }
+    TrashCan.removeInfo(of: name, in: info)
   }
 
   // Where it goes
@@ -166,15 +209,24 @@ final class TrashCans {
       }
     }
     if kind == .shared { throw Failure(ENOENT) }
-    let name = String(decoding: trash.ownName, as: UTF8.self)
-    guard let own = try openFolder(name, in: top, makes: makes) else {
-      if faccessat(top, ".", W_OK | X_OK, Int32(AT_EACCESS)) != 0 { throw Failure(errno) }
-      return nil
+    do throws(Failure) {
+      let name = String(decoding: trash.ownName, as: UTF8.self)
+      guard let own = try openFolder(name, in: top, makes: makes) else {
+        if faccessat(top, ".", W_OK | X_OK, Int32(AT_EACCESS)) != 0 { throw Failure(errno) }
+        return nil
+      }
+      defer { close(own) }
+      guard try tabella_status(own).owner == trash.user else {
+        throw Failure(EPERM, detail: "it is another user's")
+      }
+      note(trash: own)
+      return try TrashCan(.own, own, base: base, makes: makes)
+    } catch {
+      let reason = error.detail ?? String(cString: strerror(error.number))
+      throw Failure(
+        error.number, isOfSync: error.isOfSync,
+        detail: "\(readable(base + trash.ownName)): \(reason)")
     }
-    defer { close(own) }
-    guard try tabella_status(own).owner == trash.user else { throw Failure(EPERM) }
-    note(trash: own)
-    return try TrashCan(.own, own, base: base, makes: makes)
   }
 
   /// The folder at which a file system is mounted.

@@ -5,30 +5,35 @@ import TabellaFiles
 
 /// Taking a batch back: only if all that it did is still as it left it, and over nothing.
 extension DirectorySource: TableUndoing {
+  /// If only a part could be taken back, the outcome has a code and the receipt takes back the rest.
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
     let receipt = try Receipt(bytes: receipt)
     let before = try version()
     let plan = try UndoPlan(receipt, root: root, settings.trash)
-    if isDryRun {
-      return EditResult(
-        outcomes: [.init()], changes: ChangeBatch(from: before, to: before, changes: []))
-    }
+    let unchanged = ChangeBatch(from: before, to: before, changes: [])
+    if isDryRun { return EditResult(outcomes: [.init()], changes: unchanged) }
     let executor = Executor(plan.folders, plan.cans, cancel)
     let progress = run(plan.steps, executor)
-    let redo = self.receipt(of: plan, progress, executor)
+    if let failure = progress.failure, !progress.hasChanged {
+      return EditResult(
+        outcomes: [.init(code: failure.code, message: failure.message)], changes: unchanged)
+    }
     var outcome = outcome(progress, of: plan.steps.count)
+    let next =
+      outcome.code == nil
+      ? redo(of: plan, progress, executor) : rest(of: receipt, plan, progress, executor)
     // All is done: what cannot be listed now is no reason to throw.
     if let failure = reload(), outcome.code == nil {
       outcome.message = "the folder could not be listed again: \(failure.reason)"
     }
     return EditResult(
       outcomes: [outcome],
-      changes: ChangeBatch(from: before, to: versionAfterEdit(), changes: nil), receipt: redo)
+      changes: ChangeBatch(from: before, to: versionAfterEdit(), changes: nil), receipt: next)
   }
 
   /// What does again all that was taken back; nil if something that was created went, or something came
   /// back from the trash, for which there is no way.
-  private func receipt(
+  private func redo(
     of plan: UndoPlan, _ progress: Progress, _ executor: Executor
   ) -> [UInt8]? {
     for step in plan.steps.prefix(progress.done) {
@@ -37,24 +42,33 @@ extension DirectorySource: TableUndoing {
       case .trash, .relocate, .create, .setMode, .setModified: break
       }
     }
-    if executor.records.isEmpty { return nil }
-    var records = executor.records
     // What was set before entries moved on is where they are now.
-    let moves = Dictionary(
-      records.compactMap { record in
-        if case .relocated(let from, let to, _, _, _) = record { (from, to) } else { nil }
-      }, uniquingKeysWith: { $1 })
-    for index in records.indices {
-      guard case .mode(let place, let inode, let kind, let old, let new) = records[index] else {
-        break
-      }
-      records[index] = .mode(moves[place] ?? place, inode: inode, kind: kind, old: old, new: new)
+    let early = executor.records.prefix { if case .mode = $0 { true } else { false } }
+    let moves = executor.moves
+    return receipt(
+      of: early.map { $0.following(moves) } + executor.records.dropFirst(early.count), plan)
+  }
+
+  /// What takes back what is left of a batch; nil if nothing is.
+  private func rest(
+    of receipt: Receipt, _ plan: UndoPlan, _ progress: Progress, _ executor: Executor
+  ) -> [UInt8]? {
+    let done = Set(plan.steps.prefix(progress.done).flatMap(\.edits))
+    let moves = executor.moves
+    let records = receipt.records.indices.filter { !done.contains($0) }.map {
+      receipt.records[$0].following(moves)
     }
+    return self.receipt(of: records, plan)
+  }
+
+  /// The bytes of records, with the folders that they name where these are now: one on the way to them may
+  /// have another name than before.
+  private func receipt(of records: [Receipt.Record], _ plan: UndoPlan) -> [UInt8]? {
+    if records.isEmpty { return nil }
     guard let root = try? absolutePath(of: root) else { return nil }
     var folders: [Int: Receipt.Folder] = [:]
     for number in Set(records.flatMap(\.folders)).union([0]) where plan.folders.contains(number) {
       let folder = plan.folders[number]
-      // Where it is now: a folder on the way to it may have another name than before.
       guard let path = try? absolutePath(of: folder.descriptor), path.starts(with: root) else {
         return nil
       }
@@ -76,14 +90,44 @@ extension DirectorySource: TableUndoing {
   }
 }
 
+extension Executor {
+  /// Where entries are that were renamed or moved, by where they were.
+  fileprivate var moves: [Place: (place: Place, identity: LastingIdentity)] {
+    Dictionary(
+      records.compactMap { record in
+        if case .relocated(let from, let to, let identity, _) = record {
+          (from, (to, identity))
+        } else {
+          nil
+        }
+      }, uniquingKeysWith: { $1 })
+  }
+}
+
+extension Receipt.Record {
+  /// The same of what was set, once the entry has moved on.
+  fileprivate func following(
+    _ moves: [Place: (place: Place, identity: LastingIdentity)]
+  ) -> Receipt.Record {
+    switch self {
+    case .mode(let place, _, let old, let new):
+      guard let move = moves[place] else { return self }
+      return .mode(move.place, move.identity, old: old, new: new)
+    case .modified(let place, _, let old, let new):
+      guard let move = moves[place] else { return self }
+      return .modified(move.place, move.identity, old: old, new: new)
+    case .trashed, .relocated, .created: return self
+    }
+  }
+}
+
 /// What taking back a batch comes to, checked.
 private struct UndoPlan {
   private(set) var steps: [Step] = []
   let folders = OpenFolders()
   let cans: TrashCans
 
-  private var freed: Set<Place> = []
-  private var taken: Set<Place> = []
+  private var names = PlannedNames()
 
   init(_ receipt: Receipt, root: Int32, _ trash: Trash) throws(TableError) {
     cans = TrashCans(trash, makes: false)
@@ -92,66 +136,87 @@ private struct UndoPlan {
     var modes: [Step] = []
     var removals: [Step] = []
     var restorations: [Step] = []
-    var times: [(place: Place, identity: Identity, old: Moment)] = []
-    var closings: [(place: Place, identity: Identity, old: UInt32)] = []
-    for record in receipt.records.reversed() {
+    var times: [Setting<Moment>] = []
+    var closings: [Setting<UInt32>] = []
+    for (number, record) in receipt.records.enumerated().reversed() {
       switch record {
-      case .mode(let place, let inode, let kind, let old, let new):
-        let status = try expect(place, inode, kind)
-        try folders.checkSettable(place)
+      case .mode(let place, let identity, let old, let new):
+        let status = try expect(place, identity)
+        try folders.checkSettable(place, status, "mode")
         guard status.mode & permissionBits == new else { throw changed(place) }
         // A folder is closed when there is nothing more to do in it.
-        if kind == .directory, new & ~old & 0o700 != 0 {
-          closings.append((place, Identity(status), old))
+        if identity.kind == .directory, new & ~old & 0o700 != 0 {
+          closings.append(Setting(number, place, Identity(status), old, new))
         } else {
-          modes.append(step(.setMode(place, Identity(status), old)))
+          modes.append(Step(act: .setMode(place, Identity(status), old), edits: [number]))
         }
-      case .modified(let place, let inode, let kind, let old, let new):
-        let status = try expect(place, inode, kind)
-        try folders.checkSettable(place)
+      case .modified(let place, let identity, let old, let new):
+        let status = try expect(place, identity)
+        try folders.checkSettable(place, status, "time")
         guard status.moment == new else { throw changed(place) }
-        times.append((place, Identity(status), old))
-      case .created(let place, let inode, let kind, let size, let modified):
-        let status = try expect(place, inode, kind)
-        try expectUntouched(place, status, kind, size, modified)
-        try folders.checkWritable(place.folder)
-        freed.insert(place)
-        removals.append(step(.remove(place, Identity(status))))
-      case .relocated(let from, let to, let inode, let kind, let isAcross):
-        let status = try expect(to, inode, kind)
-        try folders.checkWritable(to.folder)
+        times.append(Setting(number, place, Identity(status), old, new))
+      case .created(let place, let identity, let contents):
+        let status = try expect(place, identity)
+        try expectUntouched(place, status, contents)
+        try checkLeaving(place, status)
+        removals.append(Step(act: .remove(place, Identity(status)), edits: [number]))
+      case .relocated(let from, let to, let identity, let isAcross):
+        let status = try expect(to, identity)
         try folders.checkWritable(from.folder)
+        try checkLeaving(to, status)
+        if isAcross { try CopyAcross.check(status, folders.text(to)) }
         if to.folder != from.folder {
           try folders.checkMovable(
             to, Identity(status), "cannot be moved back, since it may not be written")
         }
-        freed.insert(to)
         relocations.append(
           Relocation(
-            from: to, to: from, identity: Identity(status), edits: [0], isAcross: isAcross))
+            from: to, to: from, identity: Identity(status), edits: [number], isAcross: isAcross))
       case .trashed(let place, let trashed):
         try expect(trashed, for: place)
         try folders.checkWritable(place.folder)
-        restorations.append(step(.restore(trashed, to: place)))
+        restorations.append(Step(act: .restore(trashed, to: place), edits: [number]))
       }
     }
     for case .restore(_, let place) in restorations.map(\.act) { try take(place) }
     for relocation in relocations { try take(relocation.to) }
     let moves = inOrder(relocations)
     guard moves.allSatisfy({ $0.count == 1 || !$0.contains(where: \.isAcross) }) else {
-      throw TableError(.invalidArgument, "the receipt is damaged")
+      throw UndoPlan.damaged
     }
     var origins: [Place: Place] = [:]
     for relocation in relocations { origins[relocation.from] = relocation.to }
     steps = modes + removals
-    steps += moves.map { Step(act: .relocate($0), edits: [0]) }
+    steps += moves.map { Step(act: .relocate($0), edits: $0.flatMap(\.edits)) }
     steps += restorations
     // Last, since all the others change the times of folders.
-    steps += closings.map { step(.setMode(origins[$0.place] ?? $0.place, $0.identity, $0.old)) }
-    steps += times.map { step(.setModified(origins[$0.place] ?? $0.place, $0.identity, $0.old)) }
+    steps += closings.map {
+      Step(
+        act: .setMode(origins[$0.place] ?? $0.place, $0.identity, $0.old), edits: [$0.record])
+    }
+    steps += times.map {
+      Step(
+        act: .setModified(origins[$0.place] ?? $0.place, $0.identity, $0.old, was: $0.new),
+        edits: [$0.record])
+    }
   }
 
-  private func step(_ act: Step.Act) -> Step { Step(act: act, edits: [0]) }
+  /// A value to set back when entries are where they were.
+  private struct Setting<Value> {
+    let record: Int
+    let place: Place
+    let identity: Identity
+    let old: Value
+    let new: Value
+
+    init(_ record: Int, _ place: Place, _ identity: Identity, _ old: Value, _ new: Value) {
+      self.record = record
+      self.place = place
+      self.identity = identity
+      self.old = old
+      self.new = new
+    }
+  }
 
   /// Opens a folder step by step from the root, without following links.
   private func open(
@@ -186,57 +251,63 @@ private struct UndoPlan {
     conflict("\(folders.text(place)) was changed since")
   }
 
+  private static let damaged = TableError(.invalidArgument, "the receipt is damaged")
+
   private func expect(
-    _ place: Place, _ inode: UInt64, _ kind: EntryKind
+    _ place: Place, _ identity: LastingIdentity
   ) throws(TableError) -> tabella_status {
-    guard let status = try folders.status(place), status.inode == inode,
-      EntryKind(mode: status.mode) == kind
-    else { throw conflict("\(folders.text(place)) was replaced or has vanished") }
+    guard let status = try folders.status(place), identity.isSame(as: status) else {
+      throw conflict("\(folders.text(place)) was replaced or has vanished")
+    }
     return status
   }
 
   /// Only what is as empty as it was made is removed.
   private func expectUntouched(
-    _ place: Place, _ status: tabella_status, _ kind: EntryKind, _ size: UInt64, _ modified: Moment
+    _ place: Place, _ status: tabella_status, _ contents: Receipt.Contents
   ) throws(TableError) {
-    switch kind {
+    switch EntryKind(mode: status.mode) {
     case .directory:
-      let own = Listing(showsHidden: true)
-      let descriptor = place.name.withCString {
-        tabella_system_open_directory(folders[place.folder].descriptor, $0, 0)
-      }
-      guard descriptor >= 0 else { throw changed(place) }
-      defer { close(descriptor) }
-      guard (try? own.add(descriptor, parent: nil, entry: nil)) != nil, own.count == 0 else {
-        throw conflict("\(folders.text(place)) is not empty")
-      }
+      guard let names = try? folders.names(in: place) else { throw changed(place) }
+      guard names.isEmpty else { throw conflict("\(folders.text(place)) is not empty") }
     case .file:
-      guard status.size == size, size == 0, status.moment == modified else { throw changed(place) }
-    case .link: break
+      guard status.size == 0, contents.size == 0, status.moment == contents.modified else {
+        throw changed(place)
+      }
+    case .link:
+      let target = readLink(folders[place.folder].descriptor, place.name)
+      guard target == contents.target else { throw changed(place) }
     default: throw changed(place)
     }
   }
 
   private func expect(_ trashed: Trashed, for place: Place) throws(TableError) {
+    let status: tabella_status
     do throws(Failure) {
-      guard let can = try cans.can(for: folders[place.folder], trashed.kind) else {
-        throw Failure.vanished
-      }
-      guard trashed.isSame(as: try tabella_status(can.files, trashed.name)) else {
-        throw Failure.vanished
-      }
+      guard let can = try cans.can(for: folders[place.folder], trashed.kind),
+        try can.has(trashed)
+      else { throw Failure.vanished }
+      status = try tabella_status(can.files, trashed.name)
     } catch {
       throw conflict("\(folders.text(place)) is no longer in the trash")
     }
+    try folders.checkFlags(place, status)
+  }
+
+  /// Checks that an entry may lose its name, and notes that this becomes free.
+  private mutating func checkLeaving(
+    _ place: Place, _ status: tabella_status
+  ) throws(TableError) {
+    try folders.checkWritable(place.folder)
+    try folders.checkRemovable(place, status)
+    guard names.free(place) else { throw UndoPlan.damaged }
   }
 
   private mutating func take(_ place: Place) throws(TableError) {
-    guard taken.insert(place).inserted else {
-      throw TableError(.invalidArgument, "the receipt is damaged")
-    }
-    if freed.contains(place) { return }
-    if try folders.status(place) != nil {
-      throw conflict("there is something named \(folders.text(place)) now")
+    switch try names.take(place, in: folders) {
+    case nil: return
+    case .planned: throw UndoPlan.damaged
+    case .entry: throw conflict("there is something named \(folders.text(place)) now")
     }
   }
 }

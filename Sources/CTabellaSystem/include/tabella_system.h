@@ -31,11 +31,16 @@ typedef struct {
   uint64_t mount;        /* which mount it was found through; 0 is not known */
   int64_t modified;      /* seconds */
   uint32_t modified_rest; /* nanoseconds */
+  uint32_t born_rest;
+  int64_t born;          /* when it was made */
+  bool has_birth;        /* whether the file system tells that */
   uint32_t mode;
   uint32_t owner;
   uint32_t group;
   uint32_t links;
   bool is_mounted;       /* whether something is mounted there */
+  bool is_immutable;     /* chattr +i */
+  bool is_append_only;   /* chattr +a */
 } tabella_status;
 
 /* Examines a name in an open directory, or what is open if the name is empty, without following it and

@@ -144,6 +144,29 @@ struct DirectoryAcrossTests {
     #expect(Set(tree.snapshot().entries.keys) == Set(before.entries.keys))
   }
 
+  /// Of a file with two names one was moved, and they were two files without a word.
+  @Test func hardLinksStayTogether() throws {
+    for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    tree.make("here/a")
+    #expect(link(tree.path("here/a"), tree.path("here/b")) == 0)
+    let source = try open()
+    tree.expectRefusal(
+      .constraint, "here/a cannot be moved to another file system: it has 2 names", source,
+      [.set(try tree.row(source, "here/a"), cells: [0: "disk/a"])])
+    #expect(unlink(tree.path("here/b")) == 0)
+    let result = try tree.set(source, ["here/a": [0: "disk/a"]])
+    // Nor is it taken back once the copy has two.
+    #expect(link(tree.path("disk/a"), tree.path("disk/b")) == 0)
+    let receipt = try #require(result.receipt)
+    let error = #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
+    #expect(error?.code == .constraint)
+    #expect(unlink(tree.path("disk/b")) == 0)
+    #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.exists("here/a") && !tree.exists("disk/a"))
+  }
+
   /// A time that the new file system does not know is another there, which is said.
   @Test func timesThatTheOtherDoesNotKnow() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }

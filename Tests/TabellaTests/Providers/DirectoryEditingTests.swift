@@ -587,6 +587,24 @@ import Testing
       try messages(["e/y": [0: "e/x", 3: .date(Timestamp(nanoseconds: 1_000_000_000))]]) == [nil])
   }
 
+  /// A name that two records leave made a circle that never ended.
+  @Test func hostileReceiptsEnd() throws {
+    tree.make("a")
+    let source = try tree.open()
+    let result = try tree.set(source, ["a": [0: "x"]])
+    var receipt = try Receipt(bytes: #require(result.receipt))
+    guard case .relocated(_, let x, let identity, _) = receipt.records[0] else { return }
+    let (a, b) = (Place(folder: 0, name: [97]), Place(folder: 0, name: [98]))
+    receipt.records = [
+      .relocated(from: a, to: x, identity, isAcross: false),
+      .relocated(from: b, to: x, identity, isAcross: false),
+    ]
+    let error = #expect(throws: TableError.self) {
+      try source.undo(receipt.bytes, isDryRun: true)
+    }
+    #expect(error?.code == .invalidArgument)
+  }
+
   /// Bytes that are no receipt are refused, whatever they are.
   @Test func damagedReceiptsAreRefused() throws {
     tree.make("a", "b")
@@ -599,22 +617,29 @@ import Testing
       #expect(throws: TableError.self) { try source.undo(bytes, isDryRun: false) }
     }
     for count in 0..<receipt.count { expectRefused(Array(receipt[..<count])) }
-    for index in receipt.indices {
-      var damaged = receipt
-      damaged[index] ^= UInt8.random(in: 1...255, using: &generator)
-      expectRefused(damaged)
+    for foreign in ["", "\n", "x", "tabella-directory-1 1 1\n", "tabella-save-1 a b\n"] {
+      expectRefused(Array(foreign.utf8))
     }
-    // With a digest that fits, it is refused or finds nothing to do harm to.
+    expectRefused(receipt + receipt)
+    expectRefused(receipt + [10])
+    // Lines that are missing, there twice, or in another order.
+    let lines = receipt.split(separator: 10).map { Array($0) + [10] }
+    for index in lines.indices.dropFirst() {
+      expectRefused(Array((lines[..<index] + lines[(index + 1)...]).joined()))
+      expectRefused(Array((lines[...index] + lines[index...]).joined()))
+    }
+    // Whatever it asks for, it is refused or could be done.
     for _ in 0..<3000 {
-      var hostile = Array(receipt.dropLast(8))
+      var hostile = receipt
       for _ in 0..<Int.random(in: 1...3, using: &generator) {
-        hostile[Int.random(in: hostile.indices, using: &generator)] =
-          [0, 1, 2, 3, 4, 46, 47, 0x7F, 0xFF].randomElement(using: &generator)!
-      }
-      var digest = hostile.withUnsafeBytes { digest64($0) }
-      for _ in 0..<8 {
-        hostile.append(UInt8(truncatingIfNeeded: digest))
-        digest >>= 8
+        let index = Int.random(in: hostile.indices, using: &generator)
+        switch Int.random(in: 0..<3, using: &generator) {
+        case 0:
+          hostile[index] =
+            [0, 10, 32, 37, 45, 46, 47, 48, 49, 57, 58, 0xFF].randomElement(using: &generator)!
+        case 1: hostile.remove(at: index)
+        default: hostile.insert(hostile.randomElement(using: &generator)!, at: index)
+        }
       }
       _ = try? source.undo(hostile, isDryRun: true)
     }

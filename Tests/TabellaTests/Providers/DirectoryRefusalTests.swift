@@ -170,31 +170,129 @@ import Testing
     return isDone
   }()
 
+  /// A mark that keeps a file as it is was found only in the middle: some edits were done, some not.
+  @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
+  func marksAreSeenBefore() throws {
+    for name in ["1/", "2/"] { tree.make(Array(name.utf8)) }
+    tree.make("1/a", "2/f", "t")
+    let chattr = try #require(findProgram("chattr"))
+    let source = try tree.open { $0.isRecursive = true }
+    let before = tree.snapshot()
+    let receipt = try #require(
+      tree.set(source, ["1/a": [0: "1/a.new"], "2/f": [0: "2/f.new"]]).receipt)
+    let trashed = try #require(
+      source.commit(EditBatch([.delete(tree.row(source, "t"))])).receipt)
+    for (flag, part) in [("i", "it is immutable"), ("a", "it is only appended to")] {
+      #expect(try run(chattr, ["+\(flag)", tree.path("1/a.new")]).status == 0)
+      defer { _ = try? run(chattr, ["-\(flag)", tree.path("1/a.new")]) }
+      let (a, f) = (try tree.row(source, "1/a.new"), try tree.row(source, "2/f.new"))
+      for edit in [
+        .set(a, cells: [0: "1/x"]), .set(a, cells: [4: "600"]), .delete(a),
+        .set(a, cells: [3: .date(Timestamp(nanoseconds: 9))]),
+      ] as [EditBatch.Edit] {
+        tree.expectRefusal(
+          .denied, "1/a.new cannot be changed: \(part)", source,
+          [.set(f, cells: [0: "2/y"]), edit])
+      }
+      // Undo took back one of the two and was done with both.
+      let after = tree.snapshot()
+      for isDryRun in [true, false] {
+        let error = #expect(throws: TableError.self) {
+          try source.undo(receipt, isDryRun: isDryRun)
+        }
+        #expect(error?.code == .denied && error?.message.contains(part) == true)
+      }
+      #expect(tree.snapshot() == after)
+      // The same in the trash.
+      let inTrash = tree.trashPath + "/files/t"
+      #expect(try run(chattr, ["+\(flag)", inTrash]).status == 0)
+      defer { _ = try? run(chattr, ["-\(flag)", inTrash]) }
+      let error = #expect(throws: TableError.self) { try source.undo(trashed, isDryRun: true) }
+      #expect(error?.code == .denied, "\(error?.message ?? "")")
+    }
+    // Names in a folder that are only added.
+    #expect(try run(chattr, ["+a", tree.path("1")]).status == 0)
+    defer { _ = try? run(chattr, ["-a", tree.path("1")]) }
+    tree.expectRefusal(
+      .denied, "names are only added", source,
+      [.set(try tree.row(source, "1/a.new"), cells: [0: "1/x"])])
+    #expect(try run(chattr, ["-a", tree.path("1")]).status == 0)
+    #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    #expect(try source.undo(trashed, isDryRun: false).outcomes[0].code == nil)
+    #expect(tree.snapshot() == before)
+  }
+
+  /// Another's file in a sticky folder was found only in the middle: what came before it was done.
+  @Test(.enabled(if: geteuid() == 0, "only root can make another's file"))
+  func stickyFolders() async throws {
+    tree.make("a", "b")
+    #expect(chmod(tree.root, 0o1777) == 0 && chmod(tree.folder.path, 0o777) == 0)
+    #expect(chown(tree.path("a"), 65534, 65534) == 0)
+    setenv("TABELLA_TEST_STICKY", tree.root, 1)
+    await #expect(processExitsWith: .success) {
+      let root = String(cString: getenv("TABELLA_TEST_STICKY"))
+      #expect(setuid(65534) == 0)
+      let before = FileTree(Array(root.utf8))
+      let source = try DirectorySource(
+        path: Array(root.utf8), DirectorySettings(trash: Trash(home: nil, data: nil)))
+      func rename(_ row: Int) -> EditBatch.Edit {
+        .set(.path(IndexPath(section: 0, row: row)), cells: [0: .text("new \(row)")])
+      }
+      for isDryRun in [true, false] {
+        let error = #expect(throws: TableError.self) {
+          try source.commit(EditBatch([rename(0), rename(1)], isDryRun: isDryRun))
+        }
+        #expect(error?.code == .denied && error?.message.contains("another user's") == true)
+      }
+      #expect(FileTree(Array(root.utf8)) == before)
+      #expect(try source.commit(EditBatch([rename(0)])).outcomes[0].code == nil)
+    }
+  }
+
   /// Where the system refuses in the middle, what was done is said and can be taken back, the rest is not
   /// done.
-  @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
+  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
   func failuresInTheMiddle() throws {
-    tree.make("a", "b", "c", "d")
-    let chattr = try #require(findProgram("chattr"))
-    let source = try tree.open()
+    tree.make([UInt8]("disk/".utf8))
+    // Room for the root and three files.
+    let mount = try #require(Mount(tree.path("disk"), "nr_inodes=4"))
+    defer { mount.unmount() }
+    tree.make("disk/a", "disk/b", "disk/c")
+    let source = try tree.open(mount.path)
     let before = tree.snapshot()
-    #expect(try run(chattr, ["+i", tree.path("b")]).status == 0)
-    defer { _ = try? run(chattr, ["-i", tree.path("b")]) }
-    // One deletion is done before the renames, in their order.
+    // The rename is done before the insertion, whatever the order.
     let result = try source.commit(
       EditBatch([
+        .insert(at: IndexPath(section: 0, row: 0), cells: [0: "new"]),
         .set(try tree.row(source, "a"), cells: [0: "a2"]),
-        .set(try tree.row(source, "b"), cells: [0: "b2"]),
-        .set(try tree.row(source, "c"), cells: [0: "c2"]), .delete(try tree.row(source, "d")),
+        .set(try tree.row(source, "b"), cells: [4: "600"]),
       ]))
-    #expect(result.outcomes.map(\.code) == [nil, .denied, .cancelled, nil])
-    #expect(result.outcomes[1].message == "b cannot be renamed to b2: Operation not permitted")
+    #expect(result.outcomes.map(\.code) == [.io, nil, .cancelled])
+    #expect(result.outcomes[0].message == "new cannot be created: No space left on device")
     #expect(result.outcomes[2].message == "not done, since an edit before it failed")
+    #expect(result.changes.changes == nil)
     #expect(try readAll(source).map { $0[0] } == ["a2", "b", "c"])
-    #expect(try run(chattr, ["-i", tree.path("b")]).status == 0)
-    let receipt = try #require(result.receipt)
-    #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+    #expect(
+      try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
     #expect(tree.snapshot() == before)
+  }
+
+  /// What did nothing was taken for an edit, and its receipt was in the way of undo, if anybody changed the
+  /// folder in the meantime: the version was another.
+  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  func whatDidNothingChangesNothing() throws {
+    tree.make([UInt8]("disk/".utf8))
+    let mount = try #require(Mount(tree.path("disk"), "nr_inodes=3"))
+    defer { mount.unmount() }
+    tree.make("disk/a", "disk/b")
+    let source = try tree.open(mount.path)
+    let version = try source.version()
+    #expect(rename(tree.path("disk/b"), tree.path("disk/other")) == 0)
+    let result = try source.commit(
+      EditBatch([.insert(at: IndexPath(section: 0, row: 0), cells: [0: "new"])]))
+    #expect(result.outcomes.map(\.code) == [.io] && result.receipt == nil)
+    #expect(result.changes == ChangeBatch(from: version, to: version, changes: []))
+    #expect(try source.version() == version)
   }
 
   /// Of a circle that cannot be closed nothing is done.
@@ -203,14 +301,21 @@ import Testing
     tree.make("a", "b", "c", "d")
     let chattr = try #require(findProgram("chattr"))
     for name in ["a", "b", "c", "d"] {
-      let source = try tree.open()
+      let folders = OpenFolders()
+      try folders.add(0, open(tree.root, O_RDONLY | O_DIRECTORY), path: [])
       let before = tree.snapshot()
+      let places = ["a", "b", "c", "d"].map { Place(folder: 0, name: Array($0.utf8)) }
+      let circle = try places.indices.map {
+        let identity = Identity(try #require(try folders.status(places[$0])))
+        return Relocation(from: places[$0], to: places[($0 + 1) % 4], identity: identity, edits: [])
+      }
+      let cans = TrashCans(tree.settings.trash, makes: false)
+      let executor = Executor(folders, cans, CancelFlag())
       #expect(try run(chattr, ["+i", tree.path(name)]).status == 0)
-      let result = try tree.set(
-        source, ["a": [0: "b"], "b": [0: "c"], "c": [0: "d"], "d": [0: "a"]])
+      let error = #expect(throws: TableError.self) { try executor.perform(.relocate(circle)) }
       #expect(try run(chattr, ["-i", tree.path(name)]).status == 0)
-      #expect(result.outcomes.map(\.code) == [.denied, .denied, .denied, .denied])
-      #expect(result.receipt == nil && tree.snapshot() == before)
+      #expect(error?.code == .denied && executor.records.isEmpty && !executor.hasLeftTraces)
+      #expect(tree.snapshot() == before)
     }
   }
 }

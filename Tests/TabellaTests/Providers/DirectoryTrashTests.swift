@@ -228,7 +228,80 @@ import Testing
     #expect(error?.message.contains("is the current directory") == true)
   }
 
+  /// The receipt of the deletion went to the trash with the folder of receipts.
+  @Test func receiptsStay() throws {
+    for name in ["data", "state", "state/deep"] {
+      #expect(mkdir("\(tree.folder.path)/\(name)", 0o755) == 0)
+    }
+    for end in ["state/deep/tabella/receipts", "state/deep/receipts", "state/deep"] {
+      var settings = tree.settings
+      settings.trash.receipts = Array("\(tree.folder.path)/\(end)".utf8)
+      // Data, home, state, tree.
+      let outer = try tree.open(tree.folder.path) { $0.trash = settings.trash }
+      expectRefused("has the folder of tabella's receipts in it", outer, 2)
+      let inner = try tree.open(tree.folder.path + "/state") { $0.trash = settings.trash }
+      expectRefused("the folder of tabella's receipts", inner, 0)
+    }
+    // As it is used.
+    tree.make(Array("state/".utf8))
+    for name in ["x", "y"] { tree.make(Array("state/\(name)".utf8)) }
+    let environment = [
+      "XDG_STATE_HOME": tree.path("state"), "XDG_DATA_HOME": tree.folder.path + "/data",
+      "SWIFT_BACKTRACE": "enable=no",
+    ]
+    var settings = tree.settings
+    settings.trash.receipts = Array(tree.path("state/tabella/receipts").utf8)
+    let id = try #require(
+      try tree.open { $0 = settings }.rows(
+        RowRequest(section: 0, first: 0, count: 1, columns: [], includesIDs: true)
+      ).id(0))
+    let result = try run(
+      buildFolder + "/tabella", ["delete", tree.root, "id:\(id)", "--yes"],
+      environment: environment)
+    #expect(result.status != 0 && result.errors.contains("receipts"), "\(result.errors)")
+    #expect(tree.exists("state/x"))
+  }
+
+  /// Of what was deleted from the trash for good, the file stayed that tells where it was.
+  @Test func deletedFromTheTrash() throws {
+    tree.make("a", "b")
+    let source = try tree.open()
+    _ = try delete(source, 0, 1)
+    let files = try tree.open(tree.trashPath + "/files") { $0.deletesForGood = true }
+    #expect(try delete(files, 0).outcomes[0].code == nil)
+    #expect(namesByReaddir(Array("\(tree.trashPath)/info".utf8)) == [Array("b.trashinfo".utf8)])
+    // Folders of such names elsewhere are none.
+    for name in ["files/", "info/"] { tree.make(Array(name.utf8)) }
+    tree.make("files/x", "info/x.trashinfo")
+    let others = try tree.open(tree.path("files")) { $0.deletesForGood = true }
+    #expect(try delete(others, 0).outcomes[0].code == nil)
+    #expect(tree.exists("info/x.trashinfo") && !tree.exists("files/x"))
+  }
+
   // Other file systems
+
+  /// A folder with a mount in it went to the trash, mount and all.
+  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  func foldersWithMountsStay() throws {
+    for name in ["d/", "d/in/", "d/in/sub \\/", "e/", "f/", "d2/"] { tree.make(Array(name.utf8)) }
+    let mount = try #require(Mount(tree.path("d/in/sub \\")))
+    defer { mount.unmount() }
+    tree.make("d/in/sub \\/x")
+    let flat = try tree.open()
+    expectRefused("d cannot be deleted: something is mounted at ", flat, 0)
+    let deep = try tree.open { $0.isRecursive = true }
+    expectRefused("d/in/sub \\", deep, 1)
+    // By another way to the same folder.
+    let program = try #require(findProgram("mount"))
+    #expect(try run(program, ["--bind", tree.path("d"), tree.path("f")]).status == 0)
+    defer { umount2(tree.path("f"), 2) }
+    let bound = try tree.open(tree.path("f"))
+    expectRefused("in cannot be deleted: something is mounted at ", bound, 0)
+    #expect(tree.exists("d/in/sub \\/x"))
+    // What only has a name that begins in the same way, and what is empty, goes.
+    flat.reload()
+    #expect(try delete(flat, 1, 2).outcomes.map(\.code) == [nil, nil])
+  }
 
   @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
   func trashAtTheTop() throws {
@@ -289,8 +362,11 @@ import Testing
     #expect(symlink(tree.folder.path, own) == 0)
     let folder = try tree.open(mount.path)
     expectRefused("-o permanent=true", folder, 0)
+    expectRefused("/disk/.Trash-\(geteuid()): Not a directory", folder, 0)
     #expect(unlink(own) == 0 && mkdir(own, 0o700) == 0 && chown(own, 65534, 65534) == 0)
     expectRefused("-o permanent=true", folder, 0)
+    // Neither the folder nor the reason was told.
+    expectRefused("/disk/.Trash-\(geteuid()): it is another user's", folder, 0)
     #expect(tree.exists("disk/x"))
   }
 }

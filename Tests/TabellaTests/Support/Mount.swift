@@ -5,10 +5,10 @@ import Testing
 final class Mount {
   let path: String
 
-  init?(_ path: String) {
+  init?(_ path: String, _ options: String = "size=16m") {
     self.path = path
     guard geteuid() == 0, let mount = findProgram("mount"),
-      (try? run(mount, ["-t", "tmpfs", "-o", "size=16m", "tabella-test", path]).status) == 0
+      (try? run(mount, ["-t", "tmpfs", "-o", options, "tabella-test", path]).status) == 0
     else { return nil }
   }
 

@@ -1,0 +1,79 @@
+import Glibc
+
+/// What is mounted where, as `/proc/self/mountinfo` tells it: proc_pid_mountinfo(5).
+struct Mounts {
+  private struct Mount {
+    let id: UInt64
+    let parent: UInt64
+    /// Which file system, and what of it is mounted.
+    let device: ArraySlice<UInt8>
+    let root: [UInt8]
+    /// Where.
+    let point: [UInt8]
+  }
+
+  /// A place in a file system, which may be mounted several times.
+  private struct Spot {
+    let device: ArraySlice<UInt8>
+    let path: [UInt8]
+  }
+
+  private static let largestFile = 4 << 20
+
+  private var mounts: [Mount] = []
+
+  init() throws(Failure) {
+    let file = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw Failure(errno) }
+    defer { close(file) }
+    let (text, isAll) = try contents(of: file, upTo: Mounts.largestFile)
+    guard isAll else { throw Failure(EFBIG) }
+    for line in text.split(separator: 10) {
+      let words = line.split(separator: 32)
+      guard words.count > 4, let id = UInt64(String(decoding: words[0], as: UTF8.self)),
+        let parent = UInt64(String(decoding: words[1], as: UTF8.self))
+      else { continue }
+      mounts.append(
+        Mount(
+          id: id, parent: parent, device: words[2], root: Mounts.path(words[3]),
+          point: Mounts.path(words[4])))
+    }
+  }
+
+  /// A path without a slash behind it; odd bytes are a backslash and three octal digits.
+  private static func path(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    var rest = text
+    var path: [UInt8] = []
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\\"), rest.count >= 3 {
+        path.append(rest.prefix(3).reduce(0) { $0 &* 8 &+ ($1 &- 0x30) })
+        rest = rest.dropFirst(3)
+      } else {
+        path.append(byte)
+      }
+    }
+    return path == [UInt8(ascii: "/")] ? [] : path
+  }
+
+  /// Where something is mounted below a folder, of which the mount that it was found through is known, if the
+  /// kernel tells it; nil if nothing is.
+  func point(below folder: [UInt8], _ mount: UInt64) -> [UInt8]? {
+    let own = mounts.last { $0.id == mount } ?? mounts.last { spot(folder, $0) != nil }
+    guard let own, let whole = spot(folder, own) else { return nil }
+    return mounts.first { other in
+      guard let parent = mounts.first(where: { $0.id == other.parent }),
+        let spot = spot(other.point, parent)
+      else { return false }
+      return spot.device == whole.device && spot.path.starts(with: whole.path + [UInt8(ascii: "/")])
+    }?.point
+  }
+
+  /// Where a path that leads through a mount is in its file system.
+  private func spot(_ path: [UInt8], _ mount: Mount) -> Spot? {
+    let rest = path.dropFirst(mount.point.count)
+    guard path.starts(with: mount.point), rest.isEmpty || rest.first == UInt8(ascii: "/") else {
+      return nil
+    }
+    return Spot(device: mount.device, path: mount.root + rest)
+  }
+}
