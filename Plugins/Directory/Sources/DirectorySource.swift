@@ -440,10 +440,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     cancel.begin()
     guard hasVersion else { return nil }
     try go { _ in false }
-    // Where rows are depends on how they are shown too.
-    var digest = [showsHidden, isRecursive, hasSections].reduce(UInt64(0)) {
-      $0 << 1 | ($1 ? 1 : 0)
-    }
+    // With sections the same entries stand elsewhere; the other options show other ones.
+    var digest: UInt64 = hasSections ? 1 : 0
     for folder in traversal.folders {
       var bytes = listing.path(ofFolder: folder)
       for entry in listing.folders[folder].entries {

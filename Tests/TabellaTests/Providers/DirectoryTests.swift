@@ -518,10 +518,11 @@ import Testing
 
   /// A version held for the same folder with other options too, where a position was another row.
   @Test func versionsNameWhereRowsAre() throws {
-    make(Array("a".utf8))
+    make(Array("d".utf8), isFolder: true)
+    for name in [".h", "d/a", "d/.h", "e"] { make(Array(name.utf8)) }
     let tokens = try [
       [:], ["hidden": "true"], ["recursive": "true"], ["sections": "folder"],
-      ["recursive": "true", "sections": "folder"],
+      ["recursive": "true", "sections": "folder"], ["recursive": "true", "hidden": "true"],
     ].map { try open(nil, $0).version()?.token }
     #expect(Set(tokens).count == tokens.count)
     for options in [
@@ -529,9 +530,9 @@ import Testing
     ] {
       #expect(try open(nil, options).version()?.token == tokens[0])
     }
-    let source = try open(nil, ["hidden": "true"])
-    let edit = EditBatch.Edit.set(.path(IndexPath(section: 0, row: 0)), cells: [0: "b"])
-    let batch = EditBatch([edit], version: tokens[0].map { Version($0) }, isDryRun: true)
+    let source = try open(nil, ["recursive": "true", "sections": "folder"])
+    let edit = EditBatch.Edit.set(.path(IndexPath(section: 1, row: 0)), cells: [0: "b"])
+    let batch = EditBatch([edit], version: tokens[2].map { Version($0) }, isDryRun: true)
     let error = #expect(throws: TableError.self) { try source.editing?.commit(batch) }
     #expect(error?.code == .conflict)
   }
