@@ -90,12 +90,11 @@ public struct TableError: Error, Hashable, Sendable {
 }
 
 extension TableError: CustomStringConvertible {
-  /// The message, then the place where it happened, if it is known and not said.
+  /// The message, then the row where it happened, if that is known; a column is named by the message.
   public var description: String {
     var place: [String] = []
     if let section, section != 0 { place.append("section \(section)") }
     if let row { place.append("row \(row)") }
-    if let column { place.append("column \(column)") }
     return place.isEmpty ? message : "\(message) (\(place.joined(separator: ", ")))"
   }
 }

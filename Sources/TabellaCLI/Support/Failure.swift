@@ -7,6 +7,8 @@ struct Failure: Error {
   let subject: String?
   let code: String
   let message: String
+  /// The column that it is about, if it is about one: the message names it, programs get its number.
+  var column: Int?
 
   /// An error of the command line, with a pointer to the help.
   static func usage(_ message: String, command: String? = nil) -> Failure {
@@ -25,15 +27,18 @@ struct Failure: Error {
 
   static func of(_ error: TableError, subject: String?) -> Failure {
     Failure(
-      status: .of(error), subject: subject, code: error.code.name, message: error.description)
+      status: .of(error), subject: subject, code: error.code.name, message: error.description,
+      column: error.column)
   }
 
   /// The error as JSON: `{"error":{"code":…,"message":…,"subject":…,"status":…}}`.
   var json: JSONValue {
-    .object([
+    var members: [String: JSONValue] = [
       "code": .string(code), "message": .string(message),
       "subject": subject.map { .string($0) } ?? .null, "status": .number("\(status.code)"),
-    ])
+    ]
+    if let column { members["column"] = .number("\(column)") }
+    return .object(members)
   }
 }
 
