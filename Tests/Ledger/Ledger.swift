@@ -24,6 +24,10 @@ public struct Ledger: Provider {
       .init("fails", .integer, summary: "the code that a commit throws"),
       .init("trouble", summary: "what goes wrong once it is done"),
       .init("pause", .integer, summary: "milliseconds that pass once it is done"),
+      .init(
+        "churn", .boolean, summary: "as if another program changed the file at the same moment"),
+      .init("halves", .boolean, summary: "take back the first of several lines only"),
+      .init("stops", .boolean, summary: "try nothing behind an edit that is refused"),
     ]
   }
 
@@ -187,11 +191,21 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     let code = TableError.Code(rawValue: options["code"].flatMap { Int32($0) } ?? 11)
     var (edits, outcomes) = ([EditBatch.Edit](), [EditResult.Outcome]())
     for edit in batch.edits {
+      if let gone = gone(edit) {
+        outcomes.append(.init(code: .notFound, message: gone))
+        continue
+      }
+      if isOn("stops", by: false), outcomes.contains(where: { $0.code != nil }) {
+        outcomes.append(.init(code: .cancelled, message: "not done, since one before it failed"))
+        continue
+      }
       let own = try self.edit(edit)
       let isRefused = own.row.map { refused.contains(id($0)) } ?? false
       if !isRefused { edits.append(own.edit) }
       outcomes.append(
-        isRefused ? .init(code: code, message: "it is refused") : .init(message: options["remark"]))
+        isRefused
+          ? .init(code: code, message: "it is refused")
+          : .init(message: options["remark"], id: idAfter(own.edit, own.row)))
     }
     _ = try table.commit(EditBatch(edits))
     let (before, from) = (content, version())
@@ -209,12 +223,42 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
       outcomes = outcomes.map { _ in .init(code: .io, message: trouble) }
     }
     if after == before {
+      let changes = try churned() ? nil : [ChangeBatch.Change]()
       return EditResult(
-        outcomes: outcomes, changes: ChangeBatch(from: from, to: from, changes: []))
+        outcomes: outcomes, changes: ChangeBatch(from: from, to: version(), changes: changes))
     }
     return EditResult(
       outcomes: outcomes, changes: ChangeBatch(from: from, to: version(), changes: nil),
       receipt: batch.isDryRun || !isOn("undoes") ? nil : receipt(before))
+  }
+
+  /// The id of a row once an edit is done; nil if there are none, or it is gone.
+  private func idAfter(_ edit: EditBatch.Edit, _ row: [Cell]?) -> String? {
+    guard identity != nil else { return nil }
+    switch edit {
+    case .delete: return nil
+    case .move: return row.map { id($0) }
+    case .insert(_, let cells), .set(_, let cells):
+      return id([cells[0] ?? row?.first ?? .missing])
+    }
+  }
+
+  /// Another version of the same rows, if there is to be one.
+  private func churned() throws(TableError) -> Bool {
+    guard isOn("churn", by: false) else { return false }
+    try write(content + [10])
+    try load()
+    return true
+  }
+
+  /// Why an edit cannot be done where rows come and go; nil if its row is there.
+  private func gone(_ edit: EditBatch.Edit) -> String? {
+    guard hasVolatileOrder else { return nil }
+    switch edit {
+    case .delete(.id(let id)), .set(.id(let id), _):
+      return (try? indexPath(forID: id)) == nil ? "\(id) is gone" : nil
+    default: return nil
+    }
   }
 
   /// The edit by position, with the row that it is about.
@@ -262,6 +306,22 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     return Array(text.utf8)
   }
 
+  /// The content with the first line that is another in `wanted`, where halves are done; of a file
+  /// that churns not even that.
+  private func halved(_ wanted: [UInt8]) -> ([UInt8], EditResult.Outcome) {
+    guard isOn("halves", by: false) else { return (wanted, .init()) }
+    var lines = content.split(separator: 10)
+    let targets = wanted.split(separator: 10)
+    let others = lines.indices.filter { targets.indices.contains($0) && lines[$0] != targets[$0] }
+    guard others.count > 1 else { return (wanted, .init()) }
+    let count = isOn("churn", by: false) ? 0 : 1
+    for line in others.prefix(count) { lines[line] = targets[line] }
+    return (
+      lines.flatMap { $0 + [10] },
+      .init(code: .io, message: "\(count) of \(others.count) lines were taken back")
+    )
+  }
+
   /// The content to go back to, behind the version that it may replace.
   private func receipt(_ before: [UInt8]) -> [UInt8] {
     Array("\(LedgerSource.digest(content))\n".utf8) + before
@@ -273,12 +333,18 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
       String(decoding: parts[0], as: UTF8.self) == LedgerSource.digest(content)
     else { throw TableError(.conflict, "the file is no longer as the receipt says") }
     let (before, from) = (content, version())
+    let (target, outcome) = halved(Array(parts[1]))
     if !isDryRun {
-      try write(Array(parts[1]))
+      if target == content {
+        let changes = try churned() ? nil : [ChangeBatch.Change]()
+        return EditResult(
+          outcomes: [outcome], changes: ChangeBatch(from: from, to: version(), changes: changes))
+      }
+      try write(target)
       try load()
     }
     return EditResult(
-      outcomes: [.init()], changes: ChangeBatch(from: from, to: version(), changes: nil),
+      outcomes: [outcome], changes: ChangeBatch(from: from, to: version(), changes: nil),
       receipt: isDryRun ? nil : self.receipt(before))
   }
 }

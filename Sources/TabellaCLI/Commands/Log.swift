@@ -7,7 +7,8 @@ extension Command {
     summary: "lists the edits that were done, the newest first",
     discussion: """
       Each has a receipt: its id, when and where it was done, by which provider, what it was, whether it can \
-      be taken back and whether it was. The last 1,000 are kept, in `tabella/receipts` under XDG_STATE_HOME.
+      be taken back and whether it was. The last 1,000 are kept, of at most 256 MiB together, in \
+      `tabella/receipts` under XDG_STATE_HOME.
       """,
     options: [.columns, .rows, .limit, .format, .json, .noHeader] + OptionSpec.display,
     examples: [
@@ -25,14 +26,22 @@ extension Command {
     var entries: [LogSource.Entry] = []
     var damaged: [Failure] = []
     try History(ReceiptStore()).walk(
-      of: place, damaged: { damaged.append($0) },
+      of: place,
+      damaged: {
+        damaged.append($0)
+        return true
+      },
       visit: {
-        var receipt = $0
-        // It may be large, and only its presence is shown.
-        receipt.receipt = receipt.receipt.map { _ in [] }
-        entries.append((receipt, $1))
+        entries.append(($0, $1))
         return true
       })
+    let isTable = (invocation.format ?? "table") == "table"
+    if entries.isEmpty, damaged.isEmpty, !invocation.isJSON {
+      Messages.write(
+        "there is no receipt of an edit\(place == nil ? "" : " of it")",
+        about: invocation.operands.first?.text ?? "log")
+      if isTable { return .done }
+    }
     let shown = ShownTable(
       try ShapedTable(LogSource(entries), name: "log", invocation), hasHeader: invocation.hasHeader
     )
@@ -64,8 +73,8 @@ private final class LogSource: TableDataSource {
       rows: entries.map { receipt, isTakenBack in
         [
           .text(receipt.id.text), receipt.id.time.map { .date($0) } ?? .missing,
-          .text(receipt.place.location), .text(receipt.provider), .text(receipt.summary),
-          .boolean(receipt.receipt != nil), .boolean(isTakenBack),
+          .text(receipt.place.location), .text(receipt.provider), .text(receipt.description),
+          .boolean(receipt.wayBack != nil), .boolean(isTakenBack),
         ]
       })
   }

@@ -14,10 +14,11 @@ extension Command {
       table still is as the edit left it (status 5): edits that came later are taken back before. What \
       cannot be taken back, as a signal, is refused (status 4).
 
-      Taking back is an edit with a receipt of its own: to take that back is to do it again. A file that is \
-      named like a receipt is written `./receipt:ID`.
+      Taking back is an edit with a receipt of its own: to take that back is to do it again. If it was done in \
+      part only, the next `undo` of the location is refused (status 4) and names the receipt to take back first: \
+      from there the whole can be tried again. A file that is named like a receipt is written `./receipt:ID`.
       """,
-    options: [.yes, .dryRun, .json],
+    options: [.needlessYes, .dryRun, .json],
     examples: [
       ("tabella undo data.csv", "the newest edit"),
       ("tabella undo data.csv --dry-run", "whether it could be taken back"),
@@ -29,22 +30,22 @@ extension Command {
     guard invocation.operands.count == 1 else {
       throw .usage("\(invocation.operands[1].text) is not expected", command: "undo")
     }
-    let receipt = try wantedReceipt(operand, invocation)
+    let receipt = try wantedReceipt(operand)
     let subject = String(decoding: receipt.place.location, as: UTF8.self)
-    guard let bytes = receipt.receipt else {
+    guard receipt.wayBack != nil else {
       throw Failure(
         status: .refused, subject: subject, code: "not-supported",
         message:
-          "receipt:\(receipt.id) (\(receipt.summary)) cannot be taken back: provider \(receipt.provider) knows no way back; what was done before can, by its receipt: tabella log"
+          "receipt:\(receipt.id) (\(receipt.description)) cannot be taken back: provider \(receipt.provider) knows no way back; what was done before can, by its receipt: tabella log"
       )
     }
+    let bytes = try ReceiptStore().wayBack(of: receipt)
     let source = try open(receipt, subject)
     guard let undoing = source.undoing else {
       throw Failure(
         status: .refused, subject: subject, code: "not-supported",
         message: "provider \(receipt.provider) takes nothing back here; nothing was done")
     }
-    let summary = "\(receipt.isUndo ? "redo" : "undo"): \(receipt.edits)"
     let commit = KeptCommit(
       subject: subject, source: source, provider: receipt.provider, place: receipt.place,
       options: receipt.options, undoing: receipt,
@@ -53,22 +54,19 @@ extension Command {
       try commit.run(
         commit: { () throws(TableError) in
           try undoing.undo(bytes, isDryRun: invocation.isDryRun)
-        }, summary: { _ in summary })
+        }, summary: { _ in receipt.summary })
     }
     let report = EditReport(
       subject: subject, provider: receipt.provider, from: result.changes.from?.token,
       to: result.changes.to?.token,
       items: result.outcomes.map { .init(edit: nil, outcome: $0, before: nil) },
       columns: source.columns, receipt: kept, isDryRun: invocation.isDryRun,
-      isUndoable: kept?.receipt != nil, hasChangedSomething: result.hasChangedSomething,
-      summary: summary)
+      extent: result.extent, undoing: receipt)
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
   }
 
   /// The receipt that an operand names, or the newest of a location.
-  private static func wantedReceipt(
-    _ operand: Argument, _ invocation: Invocation
-  ) throws(Failure) -> Receipt {
+  private static func wantedReceipt(_ operand: Argument) throws(Failure) -> Receipt {
     let store = try ReceiptStore()
     if operand.text.hasPrefix("receipt:") {
       guard let id = ReceiptID(String(operand.text.dropFirst("receipt:".count))) else {
@@ -78,19 +76,9 @@ extension Command {
       }
       return try store.receipt(id)
     }
-    guard operand.text != "-" else {
-      throw .usage("standard input cannot be edited", command: "undo")
-    }
+    try EditRun.refuseStream(operand.bytes)
     let place = try Receipt.Place(operand)
-    var found: Receipt?
-    try History(store).walk(
-      of: place,
-      damaged: { Messages.write("warning: \($0.message)", about: $0.subject) },
-      visit: { receipt, isTakenBack in
-        if !isTakenBack, !receipt.isUndo { found = receipt }
-        return found == nil
-      })
-    if let found { return found }
+    if let found = try History(store).newestEdit(of: place, named: operand.text) { return found }
     throw Failure(
       status: .failed, subject: operand.text, code: "not-found",
       message: "there is no receipt of an edit of it that was not taken back; tabella log lists all"
@@ -106,7 +94,7 @@ extension Command {
         .system(errno, "\(String(decoding: folder, as: UTF8.self)) cannot be gone to"),
         subject: subject)
     }
-    try EditRun.refusePipe(receipt.place.location)
+    try EditRun.refuseStream(receipt.place.location)
     return try aboutReceipt(receipt) { () throws(Failure) in
       try Failure.about(subject) { () throws(TableError) in
         try Host().open(

@@ -93,10 +93,10 @@ struct Completer {
   private var receipts: [(ReceiptID, String)] {
     guard let store = try? ReceiptStore(), let ids = try? store.ids() else { return [] }
     return ids.prefix(50).compactMap { id in
-      guard let receipt = try? store.receipt(id), receipt.receipt != nil else { return nil }
+      guard let receipt = try? store.receipt(id), receipt.wayBack != nil else { return nil }
       let location = String(decoding: receipt.place.location, as: UTF8.self)
       // It names columns and a file, which may hold anything.
-      return (id, SafeText("\(receipt.summary), \(location)").string)
+      return (id, SafeText("\(receipt.description), \(location)").string)
     }
   }
 

@@ -12,28 +12,61 @@ struct Confirmation {
   /// Whether there is somebody to ask.
   static var isPossible: Bool { isatty(0) == 1 && isatty(2) == 1 }
 
-  /// Shows rows on standard error and asks; throws unless the answer is yes.
-  static func ask(
-    _ question: String, rows: [(name: String, row: RowCells)], of count: Int, columns: [Column],
-    display: DisplayOptions, subject: String
-  ) throws(Failure) {
-    try show(Array(rows.prefix(shownRows)), columns, display)
-    if count > shownRows { Messages.put("and \(count - shownRows) more\n") }
-    let isLarge = count > mostRows
+  let question: String
+  let edits: [PlannedEdit]
+  /// The rows that the edits are about, as they are.
+  let rows: [RowCells?]
+  /// What the source says that will become of the edits.
+  let outcomes: [EditResult.Outcome]
+  let columns: [Column]
+  let subject: String
+
+  /// Shows on standard error what will be done and asks; throws unless the answer is yes.
+  func ask(display: DisplayOptions) throws(Failure) {
+    let items = zip(zip(edits, rows), outcomes).map { (edit: $0.0, row: $0.1, outcome: $1) }
+    let shown = items.prefix(Confirmation.shownRows)
+    try show(
+      shown.compactMap { item in
+        item.row.map { ((item.edit.source ?? item.edit.target)?.description ?? "", $0) }
+      }, display)
+    let remark = items.first?.outcome.message
+    let isShared = items.allSatisfy { $0.outcome.code == nil && $0.outcome.message == remark }
+    for item in shown {
+      var lines: [String] = []
+      if item.edit.kind != .delete {
+        lines.append(item.edit.description(columns, before: item.row, place: nil))
+      } else if item.edit.source == nil {
+        lines.append("\(item.edit.name) was not found")
+      }
+      if !isShared, let said = item.outcome.message ?? item.outcome.code?.name {
+        lines.append(
+          "\(item.edit.name): \(item.outcome.code == nil ? "" : "refused: ")\(said)")
+      }
+      for line in lines { Messages.put("\(line)\n") }
+    }
+    if items.count > shown.count { Messages.put("and \(items.count - shown.count) more\n") }
+    let isLarge = items.count > Confirmation.mostRows
+    let asked = isShared ? remark.map { "\(question) (\($0))" } ?? question : question
     // What was typed before the question is no answer to it.
     tcflush(0, TCIFLUSH)
-    Messages.put(
-      isLarge ? "\(question) Type the number of rows to do it: " : "\(question) [y/N] ")
-    let answer = readAnswer().lowercased()
-    guard isLarge ? answer == "\(count)" : answer == "y" || answer == "yes" else {
+    Messages.put(isLarge ? "\(asked) Type the number of rows to do it: " : "\(asked) [y/N] ")
+    let answer = Confirmation.readAnswer().lowercased()
+    guard isLarge ? answer == "\(items.count)" : answer == "y" || answer == "yes" else {
       throw Failure(
         status: .failed, subject: subject, code: "cancelled",
         message: "not confirmed; nothing was done")
     }
   }
 
-  private static func show(
-    _ rows: [(name: String, row: RowCells)], _ columns: [Column], _ display: DisplayOptions
+  /// What rows are known by stands first: the first cell, then texts. A narrow terminal leaves out the last.
+  private var order: [Int] {
+    let numbers = columns.indices
+    return numbers.prefix(1) + numbers.dropFirst().filter { columns[$0].type == .text }
+      + numbers.dropFirst().filter { columns[$0].type != .text }
+  }
+
+  private func show(
+    _ rows: [(name: String, row: RowCells)], _ display: DisplayOptions
   ) throws(Failure) {
     guard !rows.isEmpty else { return }
     let output = Output(descriptor: 2)
@@ -41,7 +74,8 @@ struct Confirmation {
     display.pages = false
     output.adopt(display)
     let table = InMemorySource(
-      [Column("row")] + columns, rows: rows.map { [.text($0.name)] + $0.row.cells })
+      [Column("row")] + order.map { columns[$0] },
+      rows: rows.map { item in [.text(item.name)] + order.map { item.row.cells[$0] } })
     let shown = ShownTable(ShapedTable(table), hasHeader: true)
     var format = Formats.make("table", output, display)
     try format.begin(shown)

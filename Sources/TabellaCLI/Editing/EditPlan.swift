@@ -20,7 +20,7 @@ struct RequestedEdit {
 /// An edit whose row and place were found.
 struct PlannedEdit {
   let kind: RequestedEdit.Kind
-  /// Where the row is that is set, deleted or moved.
+  /// Where the row is that is set, deleted or moved; nil if it is named by an id and was not found.
   let source: IndexPath?
   /// Where a row ends up that is inserted or moved.
   var target: IndexPath?
@@ -31,7 +31,9 @@ struct PlannedEdit {
   let namesRowByPosition: Bool
   /// Whether a position decides where the row ends up.
   let namesPlaceByPosition: Bool
-  /// What people know the row by: its first cell; nil if that was not looked at.
+  /// Whether the source said that the row will stand at ``target``.
+  var isTargetSure = false
+  /// What people know the row by; nil if that was not looked at.
   var title: String?
 
   /// The edit as the source takes it.
@@ -47,14 +49,12 @@ struct PlannedEdit {
 
   private var reference: RowReference { id.map { .id($0) } ?? .path(source!) }
 
-  /// The row or place that messages are about: where it was, or where it is inserted.
-  var path: IndexPath { source ?? target! }
-
-  /// The same as people read it.
+  /// The row or place that messages are about: where it was, or where it is to be inserted.
   var name: String {
-    switch kind {
-    case .insert: "row \(path)"
-    default: id.map { "row \(path) (id:\($0))" } ?? "row \(path)"
+    switch (source ?? target, id) {
+    case (let path?, let id?): "row \(path) (id:\(id))"
+    case (let path?, nil): "row \(path)"
+    case (nil, let id): "row id:\(id ?? "")"
     }
   }
 }
@@ -70,7 +70,10 @@ struct EditPlanner {
     var ends: [(edit: Int, section: Int)] = []
     let hasOneSection = try source.numberOfSections(knowing: 2) == .exact(1)
     for request in requests {
-      let (path, id) = try request.row.map { row throws(TableError) in try find(row) } ?? (nil, nil)
+      let (path, id) =
+        try request.row.map { row throws(TableError) in
+          try find(row, mayBeGone: requests.count > 1 && request.place == nil)
+        } ?? (nil, nil)
       var target: IndexPath?
       var isDecided = false
       switch request.place {
@@ -83,8 +86,7 @@ struct EditPlanner {
       case .place(let section, let row)?:
         target = try place(section, row)
         isDecided = true
-      case .id?:
-        (target, _) = try find(request.place!)
+      case .id(let id)?: target = try self.path(forID: id)
       }
       edits.append(
         PlannedEdit(
@@ -98,13 +100,20 @@ struct EditPlanner {
   }
 
   /// Where a row is that exists, and its id if that names it.
-  private func find(_ row: RowArgument) throws(TableError) -> (IndexPath, String?) {
+  ///
+  /// `mayBeGone`: of several rows some may vanish at any time where the order changes by itself; what
+  /// becomes of the others is for the source to say, which gets the id.
+  private func find(
+    _ row: RowArgument, mayBeGone: Bool
+  ) throws(TableError) -> (IndexPath?, String?) {
     switch row {
     case .id(let id):
-      guard let identity = source.identity else {
-        throw TableError(.notSupported, "rows have no ids here")
+      do throws(TableError) {
+        return (try path(forID: id), id)
+      } catch {
+        guard mayBeGone, error.code == .notFound, source.hasVolatileOrder else { throw error }
+        return (nil, id)
       }
-      return (try shown(identity.indexPath(forID: id)), id)
     case .place(let section, let row):
       let path = try place(section, row)
       let known = path.row == .max ? path.row : path.row + 1
@@ -118,6 +127,13 @@ struct EditPlanner {
     case .end:
       throw TableError(.invalidArgument, "end is no row")
     }
+  }
+
+  private func path(forID id: String) throws(TableError) -> IndexPath {
+    guard let identity = source.identity else {
+      throw TableError(.notSupported, "rows have no ids here")
+    }
+    return try shown(identity.indexPath(forID: id))
   }
 
   /// The path, if its section is the one that was chosen or all are shown.

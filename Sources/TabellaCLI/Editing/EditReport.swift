@@ -10,8 +10,6 @@ struct EditReport {
     /// The row as it was.
     let before: RowCells?
 
-    var name: String { edit?.name ?? "all" }
-
     /// Whether all cells that are set are so already.
     var changesNothing: Bool {
       guard let edit, edit.kind == .set, let before else { return false }
@@ -30,12 +28,15 @@ struct EditReport {
   let columns: [Column]
   let receipt: Receipt?
   let isDryRun: Bool
+  let extent: EditExtent
+  /// What is taken back, if something is.
+  var undoing: Receipt?
+  /// Where a row stands that was inserted or moved, as far as that can be told. Finding it out may take
+  /// work, so that it is asked only of what is said.
+  var place: (PlannedEdit, EditResult.Outcome) -> IndexPath? = { edit, _ in edit.target }
+
   /// Whether what was done can be taken back; for a dry run not known.
-  let isUndoable: Bool
-  /// Whether anything is other than before.
-  let hasChangedSomething: Bool
-  /// What a dry run of an undo would take back.
-  var summary: String?
+  private var isUndoable: Bool { receipt?.wayBack != nil }
 
   /// Writes it and returns the exit status; throws if something was not done.
   func write(
@@ -63,7 +64,7 @@ struct EditReport {
   /// What one must know when the report itself is lost.
   private var doneNote: String {
     guard let receipt else { return "" }
-    return "; the edit of \(subject) was done (\(receipt.summary); receipt:\(receipt.id))"
+    return "; the edit of \(subject) was done (\(receipt.description); receipt:\(receipt.id))"
   }
 
   private var done: [Item] { items.filter { $0.outcome.code == nil } }
@@ -71,67 +72,71 @@ struct EditReport {
 
   /// The error if not everything was done.
   private var failure: Failure? {
-    guard let first = notDone.first, let code = first.outcome.code else { return nil }
+    // An edit that was not tried, since one before it failed, does not say why.
+    let tried = notDone.filter { $0.outcome.code != .cancelled }
+    let failed = tried.isEmpty ? notDone : tried
+    guard let first = failed.first, let code = first.outcome.code else { return nil }
     func list(_ items: [Item], _ describe: (Item) -> String) -> String {
       let rest = items.count - EditReport.most
       return items.prefix(EditReport.most).map(describe).joined(separator: "; ")
         + (rest > 0 ? "; and \(rest) more" : "")
     }
-    let reasons = list(notDone) { "\($0.name): \($0.outcome.message ?? $0.outcome.code!.name)" }
-    let isSame = notDone.allSatisfy { $0.outcome.code == code }
-    if done.isEmpty, hasChangedSomething, !isDryRun {
-      return Failure(
-        status: .failed, subject: subject, code: code.name, message: "done, but \(reasons)")
+    var reasons = list(failed) { item in
+      let reason = item.outcome.message ?? item.outcome.code!.name
+      return item.edit == nil ? reason : "\(name(of: item)): \(reason)"
+    }
+    if failed.count < notDone.count {
+      reasons +=
+        "; not tried after that: \(list(notDone.filter { $0.outcome.code == .cancelled }, name))"
+    }
+    let isSame = failed.allSatisfy { $0.outcome.code == code }
+    func failure(_ status: ExitStatus, _ code: String, _ message: String) -> Failure {
+      Failure(status: status, subject: subject, code: code, message: message)
     }
     if done.isEmpty {
-      return Failure(
-        status: isSame ? .of(TableError(code, "")) : .failed, subject: subject, code: code.name,
-        message: "nothing \(isDryRun ? "would be" : "was") done: \(reasons)")
+      let status: ExitStatus = isSame ? .of(TableError(code, "")) : .failed
+      switch extent {
+      case _ where isDryRun:
+        return failure(status, code.name, "nothing would be done: \(reasons)")
+      case .nothing: return failure(status, code.name, "nothing was done: \(reasons)")
+      case .unclear: return failure(status, code.name, "failed: \(reasons)")
+      case .something:
+        let again = receipt.map { undoing == nil || $0.wayBack == nil ? "" : wayOn($0) } ?? ""
+        return failure(.failed, code.name, "done, but \(reasons)\(again)")
+      }
     }
     let (not, yes) = isDryRun ? ("would fail", "would be done") : ("failed", "done")
-    return Failure(
-      status: .failed, subject: subject, code: isSame ? code.name : "partial",
-      message:
-        "\(notDone.count) of \(items.count) edits \(not): \(reasons); \(yes): \(list(done, \.name))"
-    )
+    return failure(
+      .failed, isSame ? code.name : "partial",
+      "\(notDone.count) of \(items.count) edits \(not): \(reasons); \(yes): \(list(done, name))")
+  }
+
+  /// How to go on from an undo that was perhaps done in part.
+  private func wayOn(_ receipt: Receipt) -> String {
+    "; to be as before, and try again: tabella undo receipt:\(receipt.id)"
   }
 
   // For people
 
+  /// The row or place that a message is about.
+  private func name(of item: Item) -> String {
+    guard let edit = item.edit else { return "all" }
+    guard edit.kind == .insert, item.outcome.code == nil else { return edit.name }
+    return place(edit, item.outcome).map { "row \($0)" } ?? "the new row"
+  }
+
   /// An edit of a dry run and what the provider says of it.
   private func line(_ item: Item) -> SafeText {
-    var line = item.edit.map { description(of: $0, item.before) } ?? summary ?? subject
+    var line =
+      item.edit.map {
+        $0.description(columns, before: item.before, place: place($0, item.outcome))
+      } ?? undoing.map { "\($0.opposite.rawValue): \($0.summary)" } ?? subject
     if item.outcome.code == nil, item.changesNothing { line += " (it is so already)" }
     if let message = item.outcome.message ?? item.outcome.code?.name {
       line += item.outcome.code == nil ? " (\(message))" : " (refused: \(message))"
     }
     let safe = SafeText(line)
     return "\(safe)\n"
-  }
-
-  private func description(of edit: PlannedEdit, _ before: RowCells?) -> String {
-    switch edit.kind {
-    case .set:
-      let changes = edit.cells.sorted { $0.key < $1.key }.map { column, cell in
-        let old = before.map { cellJSON($0.cells[column]).text } ?? "?"
-        return "\(columns[column].name) \(old) -> \(cellJSON(cell).text)"
-      }
-      return "set \(edit.name): \(changes.joined(separator: ", "))"
-    case .insert:
-      let cells = edit.cells.sorted { $0.key < $1.key }.map {
-        "\(columns[$0.key].name) \(cellJSON($0.value).text)"
-      }
-      return "insert \(edit.name)\(cells.isEmpty ? "" : ": \(cells.joined(separator: ", "))")"
-    case .delete: return "delete \(edit.name)\(content(before))"
-    case .move:
-      return "move \(edit.name) to \(edit.target?.description ?? "?")\(content(before))"
-    }
-  }
-
-  private func content(_ row: RowCells?) -> String {
-    guard let row else { return "" }
-    let cells = zip(columns, row.cells).map { "\($0.name) \(cellJSON($1).text)" }
-    return cells.isEmpty ? "" : ": \(cells.joined(separator: ", "))"
   }
 
   /// What was done, what the provider says of each edit, and the receipt.
@@ -144,11 +149,11 @@ struct EditReport {
       }
       return
     }
-    let isEdit = receipt.undoes == nil
-    Messages.write(isEdit ? "done: \(receipt.summary)" : receipt.summary, about: subject)
+    let isEdit = receipt.kind == .edit
+    Messages.write(isEdit ? "done: \(receipt.summary)" : receipt.description, about: subject)
     let remarks = done.filter { $0.outcome.message != nil }
     for item in remarks.prefix(1000) {
-      Messages.write("\(item.name): \(item.outcome.message ?? "")", about: subject)
+      Messages.write("\(name(of: item)): \(item.outcome.message ?? "")", about: subject)
     }
     if remarks.count > 1000 {
       Messages.write("and \(remarks.count - 1000) remarks more", about: subject)
@@ -175,16 +180,16 @@ struct EditReport {
 
   private func json(of item: Item) -> JSONValue {
     let outcome = item.outcome
+    func text(_ path: IndexPath?) -> JSONValue { path.map { .string($0.description) } ?? .null }
+    let target = item.edit.flatMap { $0.target == nil ? nil : place($0, outcome) }
     var members: [String: JSONValue] = [
       "op": .string(item.edit?.kind.rawValue ?? "undo"),
-      "row": item.edit.map { .string($0.path.description) } ?? .null,
+      "row": text(item.edit?.kind == .insert ? target : item.edit?.source),
       "code": outcome.code.map { .string($0.name) } ?? .null,
       "message": outcome.message.map { .string($0) } ?? .null,
       "id": (outcome.id ?? item.edit?.id).map { .string($0) } ?? .null,
     ]
-    if item.edit?.kind == .move {
-      members["to"] = item.edit?.target.map { .string($0.description) } ?? .null
-    }
+    if item.edit?.kind == .move { members["to"] = text(target) }
     if isDryRun {
       let names = uniqueNames(columns.map(\.name))
       if let cells = item.edit?.cells, !cells.isEmpty {

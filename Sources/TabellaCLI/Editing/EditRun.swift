@@ -22,12 +22,7 @@ struct EditRun {
   init(
     _ invocation: Invocation, _ location: Argument, command: String, output: Output
   ) throws(Failure) {
-    guard location.text != "-" else {
-      throw Failure(
-        status: .refused, subject: "-", code: "read-only",
-        message: "standard input cannot be edited; nothing was done")
-    }
-    try EditRun.refusePipe(location.bytes)
+    try EditRun.refuseStream(location.bytes)
     try EditRun.checkSavingOptions(invocation, location, command)
     self.invocation = invocation
     self.command = command
@@ -54,20 +49,23 @@ struct EditRun {
         }
       }
       return (
-        version, try Receipt.Place(opened.location.bytes, schemes: opened.manifest.schemes)
+        version, try Receipt.Place(opened.location.bytes, of: [opened.manifest])
       )
     }
   }
 
-  /// To look into a pipe would be to wait for its writer.
-  static func refusePipe(_ path: [UInt8]) throws(Failure) {
+  /// Throws for standard input and for a pipe: to look into one would be to wait for its writer.
+  static func refuseStream(_ location: [UInt8]) throws(Failure) {
     var status = stat()
-    guard path.withCString({ stat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFIFO else {
-      return
-    }
+    let isInput = location == [UInt8(ascii: "-")]
+    guard
+      isInput
+        || location.withCString({ stat($0, &status) }) == 0 && status.st_mode & S_IFMT == S_IFIFO
+    else { return }
+    let what = isInput ? "standard input" : "is a pipe and"
     throw Failure(
-      status: .refused, subject: String(decoding: path, as: UTF8.self), code: "read-only",
-      message: "is a pipe and cannot be edited; nothing was done")
+      status: .refused, subject: String(decoding: location, as: UTF8.self), code: "read-only",
+      message: "\(what) cannot be edited; nothing was done")
   }
 
   /// `--in-place` and `--backup` are options of the provider, where it has them.
@@ -124,15 +122,14 @@ struct EditRun {
       throw TableError(.readOnly, "row \(path) cannot be moved")
     }
     edit.target = try moving.target(ofMoveFrom: path, to: target)
+    edit.isTargetSure = true
   }
 
   /// The rows that edits are about, as they are; nil for what is inserted.
   private func rows(_ edits: [PlannedEdit]) throws(Failure) -> [RowCells?] {
-    let found = try Failure.about(subject) { () throws(TableError) in
-      try source.wholeRows(at: edits.compactMap(\.source))
+    try Failure.about(subject) { () throws(TableError) in
+      try source.wholeRows(of: edits)
     }
-    var rest = found[...]
-    return edits.map { $0.source == nil ? nil : rest.popFirst() }
   }
 
   // Confirmation
@@ -146,10 +143,7 @@ struct EditRun {
     guard isUncertain || (asks && !invocation.isDryRun) else { return }
     guard Confirmation.isPossible else {
       throw Failure(
-        status: .refused, subject: subject, code: "denied",
-        message:
-          "its order changes by itself, so that a position may be another row's by now: insert at end, name rows by id:ID (show --with-row prints it) or say --if-version (show --json prints it); nothing was done"
-      )
+        status: .refused, subject: subject, code: "denied", message: try uncertainty(edits))
     }
     if invocation.isDryRun { return }
     let rows = try rows(edits)
@@ -158,12 +152,38 @@ struct EditRun {
         if edits[number].id == nil { edits[number].id = row?.id }
       }
     }
-    let shown = zip(edits, rows).compactMap { edit, row in
-      row.map { (edit.path.description, $0) }
+    // Checked before the question, which the source knows more of: a signal, say.
+    let foreseen = try Failure.about(subject) { () throws(TableError) in
+      try source.editing?.commit(batch(edits, isDryRun: true)).outcomes ?? []
     }
-    try Confirmation.ask(
-      question(edits), rows: shown, of: edits.count, columns: source.columns,
-      display: invocation.display, subject: subject)
+    guard foreseen.contains(where: { $0.code == nil }) else { return }
+    try Confirmation(
+      question: question(edits), edits: edits, rows: rows, outcomes: foreseen,
+      columns: source.columns, subject: subject
+    ).ask(display: invocation.display)
+  }
+
+  /// Why edits are refused that count on positions, and what to say instead.
+  private func uncertainty(_ edits: [PlannedEdit]) throws(Failure) -> String {
+    let row = edits.first(where: \.namesRowByPosition)?.source
+    let place = edits.first(where: \.namesPlaceByPosition)
+    var ways: [String] = []
+    if row != nil { ways.append("name rows by id:ID (show --with-row prints it)") }
+    if place != nil {
+      let sections = try Failure.about(subject) { () throws(TableError) in
+        try source.numberOfSections(knowing: 2)
+      }
+      // Of several sections none is sure to keep its number.
+      if sections == .exact(1) {
+        ways.append("\(place?.kind == .move ? "move" : "insert") to the end")
+      }
+    }
+    let version = "\(ways.isEmpty ? "" : ", or ")say --if-version (show --json prints it)"
+    let what =
+      row.map { "row \($0) may be another" }
+      ?? "the place \(place?.target?.description ?? "") may be another"
+    return
+      "its order changes by itself, so that \(what) by now: \(ways.joined(separator: " and "))\(version); nothing was done"
   }
 
   private func question(_ edits: [PlannedEdit]) -> String {
@@ -174,7 +194,7 @@ struct EditRun {
     }
     return switch kind {
     case .set: "Change \(rows) of \(subject)?"
-    case .insert: "Insert \(rows) into \(subject) at \(edits[0].path)?"
+    case .insert: "Insert \(rows) into \(subject)?"
     case .delete: "Delete \(rows) of \(subject)?"
     case .move: "Move \(rows) of \(subject)?"
     }
@@ -182,15 +202,18 @@ struct EditRun {
 
   // Doing it
 
-  private func commit(_ edits: [PlannedEdit], _ before: [RowCells?]) throws(Failure) -> ExitStatus {
-    guard let editing = source.editing else { return .failed }
+  private func batch(_ edits: [PlannedEdit], isDryRun: Bool) -> EditBatch {
     // Ids hold whatever the version; in an order that changes by itself it would rarely be the same.
     let countsOnPlaces = edits.contains {
       ($0.source != nil && $0.id == nil) || $0.namesPlaceByPosition
     }
     let isPinned = invocation.ifVersion != nil || !source.hasVolatileOrder || countsOnPlaces
-    let batch = EditBatch(
-      edits.map(\.edit), version: isPinned ? version : nil, isDryRun: invocation.isDryRun)
+    return EditBatch(edits.map(\.edit), version: isPinned ? version : nil, isDryRun: isDryRun)
+  }
+
+  private func commit(_ edits: [PlannedEdit], _ before: [RowCells?]) throws(Failure) -> ExitStatus {
+    guard let editing = source.editing else { return .failed }
+    let batch = batch(edits, isDryRun: invocation.isDryRun)
     let titled = invocation.isDryRun ? edits : entitled(edits)
     let kept = KeptCommit(
       subject: subject, source: source, provider: table.tables[0].manifest.id, place: place,
@@ -198,9 +221,9 @@ struct EditRun {
     let (result, receipt) = try kept.run(
       commit: { () throws(TableError) in try editing.commit(batch) },
       summary: { result in
-        var done = result.map { zip(titled, $0.outcomes).filter { $1.code == nil }.map(\.0) } ?? []
+        var done = result.map { zip(titled, $0.outcomes).filter { $1.code == nil } } ?? []
         // Done, with some trouble afterwards.
-        if done.isEmpty { done = titled }
+        if done.isEmpty { done = titled.map { ($0, .init()) } }
         return EditRun.summary(done, source.columns)
       })
     return try report(edits, result, receipt, before: before)
@@ -208,38 +231,59 @@ struct EditRun {
 
   /// The edits, the first few with titles, as far as those can be had.
   private func entitled(_ edits: [PlannedEdit]) -> [PlannedEdit] {
-    let some = edits.prefix(EditRun.titles)
-    guard !source.columns.isEmpty,
-      var rows = (try? source.wholeRows(at: some.compactMap(\.source)))?[...]
-    else { return edits }
-    var edits = edits
-    for number in some.indices {
-      let cell =
-        edits[number].source == nil ? edits[number].cells[0] : rows.popFirst()?.cells[0]
-      guard let cell, cell != .missing else { continue }
-      let text = "\(cell)"
-      edits[number].title = text.count > 40 ? "\(text.prefix(39))…" : text
+    var some = Array(edits.prefix(EditRun.titles))
+    guard let rows = try? source.wholeRows(of: some) else { return edits }
+    for (number, row) in rows.enumerated() {
+      let cells = row?.cells ?? source.columns.indices.map { some[number].cells[$0] ?? .missing }
+      some[number].title = EditRun.title(of: cells, source.columns)
     }
-    return edits
+    return some + edits.dropFirst(some.count)
+  }
+
+  /// What people know a row by: its first cell, or if that is no text (a number that may be another's
+  /// later) all of its texts behind it.
+  private static func title(of cells: [Cell], _ columns: [Column]) -> String? {
+    let isText = columns.first?.type == .text
+    let known = cells.indices.filter {
+      $0 == 0 || (!isText && columns[$0].type == .text && !cells[$0].description.isEmpty)
+    }
+    let text = known.filter { cells[$0] != .missing }.map { "\(cells[$0])" }.joined(separator: " ")
+    return text.isEmpty ? nil : shortened(text, to: isText ? 40 : 60)
+  }
+
+  private static func shortened(_ text: String, to length: Int) -> String {
+    text.count > length ? "\(text.prefix(length - 1))…" : text
   }
 
   /// How many rows a summary names at most.
   private static let titles = 3
 
-  /// `change 1 row (price): Ada`; `delete 2 rows, insert 1 row: a.txt, b.txt, c.txt`.
-  static func summary(_ edits: [PlannedEdit], _ columns: [Column]) -> String {
+  /// `change 1 row (price): Ada`; `delete 2 rows, insert 1 row: a.txt, b.txt, c.txt`; what the source says of
+  /// all alike is behind it: `delete 1 row: 4711 root sleep (sent TERM)`.
+  private static func summary(
+    _ done: [(edit: PlannedEdit, outcome: EditResult.Outcome)], _ columns: [Column]
+  ) -> String {
     let kinds = RequestedEdit.Kind.allCases.compactMap { kind -> String? in
-      let some = edits.filter { $0.kind == kind }
+      let some = done.map(\.edit).filter { $0.kind == kind }
       guard !some.isEmpty else { return nil }
       let rows = some.count == 1 ? "1 row" : "\(some.count) rows"
       guard kind == .set else { return "\(kind.rawValue) \(rows)" }
-      let names = Set(some.flatMap(\.cells.keys)).sorted().map { columns[$0].name }
+      let names = Set(some.flatMap(\.cells.keys)).sorted().map {
+        shortened(columns[$0].name, to: 40)
+      }
       let more = names.count > 5 ? ", …" : ""
       return "change \(rows) (\(names.prefix(5).joined(separator: ", "))\(more))"
     }.joined(separator: ", ")
-    let titles = edits.compactMap(\.title).filter { !$0.isEmpty }
-    guard !titles.isEmpty else { return kinds }
-    return "\(kinds): \(titles.joined(separator: ", "))\(edits.count > titles.count ? ", …" : "")"
+    let titles = done.compactMap(\.edit.title)
+    var summary = kinds
+    if !titles.isEmpty {
+      summary +=
+        ": \(titles.joined(separator: ", "))\(done.count > titles.count ? ", …" : "")"
+    }
+    if let remark = done.first?.outcome.message, done.allSatisfy({ $0.outcome.message == remark }) {
+      summary += " (\(shortened(remark, to: 60)))"
+    }
+    return summary
   }
 
   private func report(
@@ -254,19 +298,8 @@ struct EditRun {
           edit: edits[number], outcome: result!.outcomes[number],
           before: before.indices.contains(number) ? before[number] : nil)
       }, columns: source.columns, receipt: receipt, isDryRun: invocation.isDryRun,
-      isUndoable: receipt?.receipt != nil,
-      hasChangedSomething: result?.hasChangedSomething ?? false)
+      extent: result?.extent ?? .nothing,
+      place: EditLanding(table: table, isDryRun: invocation.isDryRun).place)
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
-  }
-}
-
-extension EditResult {
-  /// Whether anything is other than before, as far as the result tells: that edits were done to what was
-  /// so already is no change, and one that failed may have failed when it was done.
-  var hasChangedSomething: Bool {
-    if receipt != nil { return true }
-    if let from = changes.from, let to = changes.to, from != to { return true }
-    let isNothing = changes.changes == [] && changes.from != nil && changes.from == changes.to
-    return !isNothing && outcomes.contains { $0.code == nil }
   }
 }

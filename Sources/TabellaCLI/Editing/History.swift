@@ -5,11 +5,12 @@ struct History {
   init(_ store: ReceiptStore) { self.store = store }
 
   /// Goes through the edits of a place, or all, the newest first, until `visit` is content: it is told
-  /// of each and whether that was taken back since, and says whether to go on.
+  /// of each and whether that was taken back since, and says whether to go on. So does `damaged`, of a
+  /// receipt that cannot be read and might be of any place.
   ///
-  /// An edit is in force unless one in force took it back.
+  /// An edit is in force unless one in force took it back, without trouble.
   func walk(
-    of place: Receipt.Place?, damaged: (Failure) -> Void,
+    of place: Receipt.Place?, damaged: (Failure) -> Bool,
     visit: (_ receipt: Receipt, _ isTakenBack: Bool) -> Bool
   ) throws(Failure) {
     var takenBack: Set<ReceiptID> = []
@@ -18,13 +19,61 @@ struct History {
       do throws(Failure) {
         receipt = try store.receipt(id)
       } catch {
-        damaged(error)
+        // It may just have given way to a new one.
+        guard error.code == "not-found" || damaged(error) else { return }
         continue
       }
-      guard place == nil || receipt.place.key == place?.key else { continue }
+      guard place?.isSame(as: receipt.place) ?? true else { continue }
       let isTakenBack = takenBack.contains(id)
-      if !isTakenBack, let old = receipt.undoes { takenBack.insert(old) }
+      if !isTakenBack, receipt.trouble == nil, let old = receipt.undoes { takenBack.insert(old) }
       guard visit(receipt, isTakenBack) else { return }
     }
+  }
+
+  /// The newest edit of a place that is in force, which `undo` takes back; nil if there is none.
+  ///
+  /// Throws if something stands before it: a receipt that cannot be read, or an undo that met with
+  /// trouble. To go on to an older edit would take back what nobody named.
+  func newestEdit(of place: Receipt.Place, named operand: String) throws(Failure) -> Receipt? {
+    var found: Receipt?
+    var obstacle: Failure?
+    try walk(
+      of: place,
+      damaged: {
+        obstacle = Failure(
+          status: .failed, subject: operand, code: $0.code,
+          message:
+            "\($0.subject ?? "a receipt") may be of its newest edit, but \($0.message); take back others by their receipts: tabella log"
+        )
+        return false
+      },
+      visit: { receipt, isTakenBack in
+        if isTakenBack { return true }
+        if let trouble = receipt.trouble {
+          obstacle = .partial(receipt, trouble, operand)
+          return false
+        }
+        if receipt.kind == .edit || receipt.kind == .redo { found = receipt }
+        return found == nil
+      })
+    if let obstacle { throw obstacle }
+    return found
+  }
+}
+
+extension Failure {
+  /// What was perhaps taken back in part only stands in the way of older edits.
+  fileprivate static func partial(
+    _ receipt: Receipt, _ trouble: String, _ operand: String
+  ) -> Failure {
+    let way =
+      receipt.wayBack == nil
+      ? "it cannot be taken back itself: set right what is left, and take back older edits by their receipts (tabella log)"
+      : "first take that back (tabella undo receipt:\(receipt.id)), then undo goes on; or take back older edits by their receipts (tabella log)"
+    return Failure(
+      status: .refused, subject: operand, code: "partial",
+      message:
+        "receipt:\(receipt.id), \(receipt.kind.rawValue): \(receipt.summary), met with trouble: \(trouble); \(way)"
+    )
   }
 }

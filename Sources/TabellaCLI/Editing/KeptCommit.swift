@@ -34,9 +34,8 @@ struct KeptCommit {
     } catch {
       throw try failure(of: error, store, file, summary(nil))
     }
-    guard result.hasChangedSomething else { return (result, nil) }
-    let kept = try keep(result.receipt, result.changes, store, file, summary(result))
-    return (result, kept)
+    guard result.extent == .something else { return (result, nil) }
+    return (result, try keep(result, store, file, summary(result)))
   }
 
   private func noPlace<R>(_ body: () throws(TableError) -> R) throws(Failure) -> R {
@@ -58,23 +57,29 @@ struct KeptCommit {
     var message = "\(failure.message); it may have been done all the same: look at it"
     if let receipt = error.receipt {
       let changes = ChangeBatch(from: nil, to: nil, changes: nil)
-      let kept = try keep(receipt, changes, store, file, summary)
+      let result = EditResult(
+        outcomes: [.init(code: error.code, message: error.message)], changes: changes,
+        receipt: receipt)
+      let kept = try keep(result, store, file, summary)
       message += ", or take it back with: tabella undo receipt:\(kept.id)"
     }
     return Failure(status: failure.status, subject: subject, code: failure.code, message: message)
   }
 
   private func keep(
-    _ receipt: [UInt8]?, _ changes: ChangeBatch, _ store: ReceiptStore, _ file: DurableFile,
-    _ summary: String
+    _ result: EditResult, _ store: ReceiptStore, _ file: DurableFile, _ summary: String
   ) throws(Failure) -> Receipt {
+    let bytes = source.undoing == nil ? nil : result.receipt
+    let wayBack = Receipt.WayBack(to: bytes)
+    let failed = result.outcomes.first { $0.code != nil }
     let receipt = Receipt(
-      id: ReceiptID(at: now()), provider: provider, place: place, options: options,
-      from: changes.from?.token, to: changes.to?.token, summary: summary,
-      receipt: source.undoing == nil ? nil : receipt, undoes: undoing?.id,
-      isUndo: undoing.map { !$0.isUndo } ?? false)
+      id: store.newID(at: now()), provider: provider, place: place, options: options,
+      from: result.changes.from?.token, to: result.changes.to?.token, summary: summary,
+      kind: undoing?.opposite ?? .edit, undoes: undoing?.id,
+      trouble: undoing == nil ? nil : failed.map { $0.message ?? $0.code!.name },
+      wayBack: wayBack)
     do throws(TableError) {
-      try store.keep(receipt, in: file)
+      try store.keep(receipt, wayBack == nil ? [] : bytes ?? [], in: file)
     } catch {
       throw Failure(
         status: .failed, subject: subject, code: error.code.name,

@@ -1,20 +1,25 @@
 import Glibc
 import Tabella
 import TabellaFiles
-import TabellaHost
 
 /// The folder of receipts: `$XDG_STATE_HOME/tabella/receipts`, a file for each.
 struct ReceiptStore {
   /// How many are kept.
-  private static let limit = 1000
-  /// No receipt is larger.
-  private static let mostBytes = 1 << 30
+  static let limit = 1000
+  /// How many bytes they may take together.
+  static let mostBytes = 256 << 20
+  /// A longer way back would leave no room for others.
+  static let longestWayBack = 64 << 20
   /// What most receipts need.
   private static let room = 1 << 16
-  private static let suffix = ".json"
+  /// No line of a receipt is longer.
+  private static let longestHead = 16 << 20
+  private static let suffix = ".receipt"
 
   let folder: [UInt8]
   var path: String { String(decoding: folder, as: UTF8.self) }
+
+  init(folder: [UInt8]) { self.folder = folder }
 
   /// Finds the folder, which need not be there.
   init() throws(Failure) {
@@ -49,15 +54,32 @@ struct ReceiptStore {
     }
   }
 
-  /// Keeps a receipt. The oldest give way to it.
-  func keep(_ receipt: Receipt, in file: DurableFile) throws(TableError) {
-    var text: [UInt8] = []
-    receipt.json.append(to: &text)
-    try file.write(text + [10], name: receipt.id.text + ReceiptStore.suffix)
+  /// The id of a receipt that is to be the newest.
+  func newID(at time: Timestamp) -> ReceiptID {
+    ReceiptID(at: time, after: (try? ids())?.first)
+  }
+
+  /// Keeps a receipt with the bytes that it says it has. The oldest give way to it.
+  func keep(
+    _ receipt: Receipt, _ wayBack: [UInt8], in file: DurableFile
+  ) throws(TableError) {
+    try file.write(
+      receipt.head + [10] + wayBack, name: receipt.id.text + ReceiptStore.suffix)
     guard let ids = try? ids() else { return }
-    for old in ids.dropFirst(ReceiptStore.limit) {
+    var bytes = 0
+    for (number, old) in ids.enumerated() {
+      bytes += size(of: old)
+      // None in between goes: undo would not know that it was there.
+      guard number >= ReceiptStore.limit || (number > 0 && bytes > ReceiptStore.mostBytes) else {
+        continue
+      }
       _ = path(of: old).withCString { unlink($0) }
     }
+  }
+
+  private func size(of id: ReceiptID) -> Int {
+    var status = stat()
+    return path(of: id).withCString { lstat($0, &status) } == 0 ? Int(status.st_size) : 0
   }
 
   private func path(of id: ReceiptID) -> [UInt8] {
@@ -85,99 +107,97 @@ struct ReceiptStore {
     return ids.sorted(by: >)
   }
 
-  /// Reads a receipt.
+  /// Reads a receipt, but for its way back.
   func receipt(_ id: ReceiptID) throws(Failure) -> Receipt {
-    try Failure.about("receipt:\(id)") { () throws(TableError) in
-      let text = try content(of: id)
-      do throws(TableError) {
-        return try Receipt(parsing: text, id: id)
-      } catch {
-        throw TableError(
-          .io, "the receipt is damaged: \(error.message); it is \(path)/\(id)\(ReceiptStore.suffix)"
-        )
-      }
+    try reading(id) { file throws(TableError) in
+      let head = try file.head(upTo: ReceiptStore.longestHead)
+      return try Receipt(parsing: head, id: id, rest: file.size - head.count - 1)
     }
   }
 
-  private func content(of id: ReceiptID) throws(TableError) -> [UInt8] {
-    let descriptor = path(of: id).withCString {
+  /// Reads the bytes by which the provider takes an edit back.
+  func wayBack(of receipt: Receipt) throws(Failure) -> [UInt8] {
+    guard let wayBack = receipt.wayBack else { return [] }
+    return try reading(receipt.id) { file throws(TableError) in
+      let bytes = try file.bytes(at: file.size - wayBack.count, count: wayBack.count)
+      guard bytes.count == wayBack.count, Receipt.digest(of: bytes) == wayBack.digest else {
+        throw TableError(.invalidArgument, "the way back is not as it was written")
+      }
+      return bytes
+    }
+  }
+
+  /// Opens a receipt's file; what is wrong with it is said with the file's name.
+  private func reading<R>(
+    _ id: ReceiptID, _ body: (ReceiptFile) throws(TableError) -> R
+  ) throws(Failure) -> R {
+    try Failure.about("receipt:\(id)") { () throws(TableError) in
+      do throws(TableError) {
+        return try body(ReceiptFile(path(of: id)))
+      } catch {
+        guard error.code == .invalidArgument else { throw error }
+        let file = "\(path)/\(id)\(ReceiptStore.suffix)"
+        throw TableError(
+          .io, "the receipt is damaged: \(error.message); it can only be removed: \(file)")
+      }
+    }
+  }
+}
+
+/// The open file of a receipt.
+private final class ReceiptFile {
+  private let descriptor: Int32
+  let size: Int
+
+  init(_ path: [UInt8]) throws(TableError) {
+    let descriptor = path.withCString {
       open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     }
     guard descriptor >= 0 else {
-      throw errno == ENOENT
-        ? TableError(.notFound, "there is no such receipt; tabella log lists them")
-        : .system(errno, "the receipt cannot be read")
-    }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      status.st_size <= ReceiptStore.mostBytes
-    else { throw TableError(.io, "the receipt is damaged: it is no file of at most 1 GiB") }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    var got = 0
-    while got < bytes.count {
-      let count = bytes.withUnsafeMutableBytes { buffer in
-        read(descriptor, buffer.baseAddress! + got, buffer.count - got)
+      throw switch errno {
+      case ENOENT: TableError(.notFound, "there is no such receipt; tabella log lists them")
+      case ELOOP: TableError(.invalidArgument, "it is a link")
+      default: .system(errno, "the receipt cannot be read")
       }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw .system(errno, "the receipt cannot be read") }
-      if count == 0 { break }
-      got += count
     }
-    bytes.removeLast(bytes.count - got)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      throw TableError(.invalidArgument, "it is no file")
+    }
+    self.descriptor = descriptor
+    size = Int(status.st_size)
+  }
+
+  deinit { close(descriptor) }
+
+  /// The first line, without its end.
+  func head(upTo limit: Int) throws(TableError) -> [UInt8] {
+    var count = 4096
+    while true {
+      let bytes = try bytes(at: 0, count: min(count, size))
+      if let end = bytes.firstIndex(of: 10) { return Array(bytes[..<end]) }
+      guard bytes.count == count, count < limit else {
+        throw TableError(.invalidArgument, "its first line has no end")
+      }
+      count *= 8
+    }
+  }
+
+  /// Bytes from a place on; fewer where the file ends.
+  func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var got = 0
+    while got < count {
+      let read = bytes.withUnsafeMutableBytes { buffer in
+        pread(descriptor, buffer.baseAddress! + got, count - got, offset + got)
+      }
+      if read < 0, errno == EINTR { continue }
+      guard read >= 0 else { throw .system(errno, "the receipt cannot be read") }
+      if read == 0 { break }
+      got += read
+    }
+    bytes.removeLast(count - got)
     return bytes
   }
-}
-
-extension Receipt.Place {
-  /// The place that an operand names, whichever provider it was edited by.
-  init(_ operand: Argument) throws(Failure) {
-    let schemes = Host().catalogue.entries.flatMap(\.manifest.schemes)
-    self = try Failure.about(operand.text) { () throws(TableError) in
-      try Receipt.Place(operand.bytes, schemes: schemes)
-    }
-  }
-
-  /// Where a location is; `schemes` are those of its provider.
-  ///
-  /// Throws ``TableError`` with `.io` if it cannot be found out.
-  init(_ location: [UInt8], schemes: [String]) throws(TableError) {
-    let scheme = location.prefix { $0 != UInt8(ascii: ":") }
-    let hasScheme =
-      scheme.count < location.count && schemes.contains { $0.utf8.elementsEqual(scheme) }
-    let rest = hasScheme ? location[(scheme.count + 1)...] : location[...]
-    var isRelative = rest.first != UInt8(ascii: "/")
-    if hasScheme { isRelative = isRelative && !rest.isEmpty }
-    let folder = isRelative ? workingDirectory() : nil
-    guard !isRelative || folder != nil else {
-      throw TableError(.io, "the working directory is gone: name the location by its whole path")
-    }
-    self.location = hasScheme ? location : absolute(location[...], in: folder)
-    self.folder = hasScheme ? folder : nil
-    key =
-      rest.isEmpty ? location : try realPath(rest) ?? (hasScheme ? location : self.location)
-  }
-}
-
-private func absolute(_ path: ArraySlice<UInt8>, in folder: [UInt8]?) -> [UInt8] {
-  folder.map { $0 + [UInt8(ascii: "/")] + path } ?? Array(path)
-}
-
-private func workingDirectory() -> [UInt8]? {
-  guard let path = getcwd(nil, 0) else { return nil }
-  defer { free(path) }
-  return UnsafeRawBufferPointer(start: path, count: strlen(path)).map { $0 }
-}
-
-/// The path without links and dots; nil if nothing is there.
-private func realPath(_ path: ArraySlice<UInt8>) throws(TableError) -> [UInt8]? {
-  guard let found = Array(path).withCString({ realpath($0, nil) }) else {
-    // Under another key the receipt would not be found again.
-    guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else {
-      throw .system(errno, "its place cannot be found out")
-    }
-    return nil
-  }
-  defer { free(found) }
-  return UnsafeRawBufferPointer(start: found, count: strlen(found)).map { $0 }
 }

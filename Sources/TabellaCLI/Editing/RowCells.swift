@@ -35,4 +35,10 @@ extension TableDataSource {
     }
     return rows
   }
+
+  /// The rows that edits are about, as they are; nil for what is inserted, and for what was not found.
+  func wholeRows(of edits: [PlannedEdit]) throws(TableError) -> [RowCells?] {
+    var rest = try wholeRows(at: edits.compactMap(\.source))[...]
+    return edits.map { $0.source == nil ? nil : rest.popFirst() }
+  }
 }

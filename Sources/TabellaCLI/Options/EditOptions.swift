@@ -4,8 +4,16 @@ import Tabella
 
 extension OptionSpec {
   static let yes = OptionSpec(
-    names: ["--yes"], argument: nil, summary: "do not ask"
+    names: ["--yes"], argument: nil, summary: "do not ask",
+    detail: """
+      Positions in an order that changes by itself (folders, processes) are asked about all the same: \
+      name rows by `id:ID`, or say `--if-version`
+      """
   ) { invocation, _ throws(Failure) in invocation.isConfirmed = true }
+
+  static let needlessYes = OptionSpec(
+    names: ["--yes"], argument: nil, summary: "nothing is asked here; it may be said all the same"
+  ) { _, _ throws(Failure) in }
 
   static let dryRun = OptionSpec(
     names: ["--dry-run"], argument: nil,

@@ -47,7 +47,7 @@ import Testing
       #expect(result.output.isEmpty)
       let lines = result.errors.split(separator: "\n")
       #expect(lines.count == 2 && lines[0].hasPrefix("tabella: a.ledger: done: "))
-      let id = try #require(ledgers.receiptNames.first).dropLast(5)
+      let id = try #require(ledgers.receiptIDs.first)
       #expect(lines[1].hasSuffix("receipt: \(id) (tabella undo receipt:\(id))"))
     }
     #expect(try ledgers.content() == after)
@@ -96,6 +96,10 @@ import Testing
     (["move", "a.ledger", "0", "1", "2"], 2, "2 is not expected"),
     (["delete", "a.ledger", "0"], 2, "say --yes"),
     (["delete", "a.ledger", "0", "id:Ada", "--yes"], 2, "row 0:0 is named twice"),
+    // What would choose what is shown.
+    (["set", "a.ledger", "0", "name=A", "--columns", "name"], 2, "there is no option --columns"),
+    (["delete", "a.ledger", "0", "--yes", "--rows", "0..1"], 2, "there is no option --rows"),
+    (["insert", "a.ledger", "0", "-n", "1"], 2, "there is no option -n"),
     // What is not there.
     (["set", "a.ledger", "3", "name=A"], 1, "there is no row 3; there are 3"),
     (["set", "a.ledger", "9223372036854775807", "name=A"], 1, "there is no row"),
@@ -123,6 +127,11 @@ import Testing
     (
       ["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "code=8"], 1,
       "nothing was done"
+    ),
+    // Edits that were not tried made it a failure of several kinds, and were repeated one by one.
+    (
+      ["delete", "a.ledger", "0", "1", "2", "--yes", "-o", "refuse=Ada", "-o", "stops=true"], 4,
+      "nothing was done: row 0:0: it is refused; not tried after that: row 0:1; row 0:2"
     ),
     (["set", "a.ledger", "0", "name=A", "-o", "fails=5"], 5, "it fails, as it was told"),
     (["set", "a.ledger", "0", "name=A", "-o", "fails=6"], 4, "it fails, as it was told"),
@@ -158,7 +167,7 @@ import Testing
     #expect(outcomes.map { $0["code"] as? String } == [nil, "denied", nil])
     #expect(outcomes.map { $0["row"] as? String } == ["0:0", "0:1", "0:2"])
     #expect(outcomes[2]["id"] as? String == "Cy")
-    #expect((document["receipt"] as? String).map { "\($0).json" } == ledgers.receiptNames.first)
+    #expect(document["receipt"] as? String == ledgers.receiptIDs.first)
     let error = try jsonObject(result.errors)["error"] as? [String: Any]
     let message = try #require(error?["message"] as? String)
     #expect(message.contains("1 of 3 edits failed: row 0:1: it is refused"))
@@ -261,8 +270,8 @@ import Testing
   /// What took such an edit back was thrown away with the lie.
   @Test func aLieKeepsItsReceipt() throws {
     let result = try ledgers.tabella("delete", "a.ledger", "0", "--yes", "-o", "lies=true")
-    let name = try #require(ledgers.receiptNames.first)
-    #expect(result.errors.contains("take it back with: tabella undo receipt:\(name.dropLast(5))"))
+    let id = try #require(ledgers.receiptIDs.first)
+    #expect(result.errors.contains("take it back with: tabella undo receipt:\(id)"))
     #expect(try ledgers.content() == "Bob\t2\nCy\t\\N\n")
     #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
@@ -285,6 +294,13 @@ import Testing
     #expect(empty.filter { $0.value is NSNull }.count == 4 && empty["text"] as? String == "")
     // As everywhere, the longest name that fits is meant.
     #expect(try cells("a=b=c") as? [String: String] == ["a=b": "c"])
+    // The message did not say why not.
+    let late = try ledgers.tabella("insert", file, "0", "day=2263-01-01")
+    #expect(late.status == 2 && late.errors.contains("from 1677-09-21 to 2262-04-11"))
+    for (first, last) in [("1677-09-22", "1677-09-20"), ("2262-04-11", "2262-04-12")] {
+      #expect(try ledgers.tabella("insert", file, "0", "day=\(first)", "--dry-run").status == 0)
+      #expect(try ledgers.tabella("insert", file, "0", "day=\(last)", "--dry-run").status == 2)
+    }
     for wrong in ["real=1,5", "open=maybe", "day=2026-02-30", "raw=abc"] {
       let result = try ledgers.tabella("insert", file, "0", wrong)
       #expect(result.status == 2 && result.errors.contains("must be"), "\(wrong)")
@@ -355,7 +371,12 @@ import Testing
     let result = try ledgers.tabella(words)
     #expect(result.status == status, "\(result.errors)")
     if status == 4 {
-      #expect(result.errors.contains("id:ID") && result.errors.contains("--if-version"))
+      // Only ways that lead on are named.
+      let namesRow = arguments[0] != "insert" && !arguments[1].hasPrefix("id:")
+      let placesRow = arguments[0] == "insert" || arguments[0] == "move"
+      #expect(result.errors.contains("id:ID") == namesRow, "\(result.errors)")
+      #expect(result.errors.contains("\(arguments[0]) to the end") == placesRow)
+      #expect(result.errors.contains("--if-version"))
       #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
       let document = try jsonObject(
         ledgers.tabella(
@@ -367,7 +388,190 @@ import Testing
     }
   }
 
+  /// Where there are several sections, the end of one was named as a way, though it was said.
+  @Test func sectionsWhereTheOrderChanges() throws {
+    try ledgers.folder.write("s.ledger", "name:text\n# One\nA\nB\n# Two\nC\n")
+    for words in [["move", "s.ledger", "id:A", "1:end"], ["insert", "s.ledger", "end", "name=D"]] {
+      let result = try ledgers.tabella(words + ["-o", "volatile=true"])
+      #expect(result.status == 4, "\(result.errors)")
+      #expect(result.errors.contains("may be another by now: say --if-version"))
+      #expect(!result.errors.contains("id:ID") && !result.errors.contains("to the end"))
+    }
+  }
+
+  /// Of several rows one that was gone made all of it fail, though the provider does the others.
+  @Test func someOfTheRowsAreGone() throws {
+    let volatile = ["-o", "volatile=true"]
+    let result = try ledgers.tabella(
+      ["delete", "a.ledger", "id:Zed", "id:Bob", "--yes", "--json"] + volatile)
+    #expect(result.status == 1 && result.errors.contains("row id:Zed: Zed is gone"))
+    let outcomes = try jsonObject(result.text)["outcomes"] as? [[String: Any]]
+    #expect(outcomes?[0]["row"] is NSNull && outcomes?[0]["code"] as? String == "not-found")
+    #expect(outcomes?[1]["row"] as? String == "0:1" && outcomes?[1]["code"] is NSNull)
+    #expect(try ledgers.content() == "Ada\t1\nCy\t\\N\n")
+    try ledgers.folder.write(
+      "edits.jsonl",
+      """
+      {"op":"set","row":"id:Zed","cells":{"count":1}}
+      {"op":"insert","at":"end","cells":{"name":"New"}}
+      {"op":"delete","row":"id:Bob"}
+      {"op":"set","row":"id:Cy","cells":{"count":3}}
+      """)
+    let batch = try ledgers.tabella(["apply", "a.ledger", "edits.jsonl"] + volatile)
+    #expect(batch.status == 1 && batch.errors.contains("2 of 4 edits failed"), "\(batch.errors)")
+    #expect(try ledgers.content() == "Ada\t1\nCy\t3\nNew\t\\N\n")
+    // One alone, all of them, a move, and rows of what does not change by itself.
+    let before = try ledgers.content()
+    for words in [
+      ["delete", "a.ledger", "id:Zed", "--yes"] + volatile,
+      ["delete", "a.ledger", "id:Zed", "id:Yak", "--yes"] + volatile,
+      ["delete", "a.ledger", "id:Zed", "id:Cy", "--yes"], ["apply", "a.ledger", "edits.jsonl"],
+      ["move", "a.ledger", "id:Zed", "end"] + volatile,
+    ] {
+      let none = try ledgers.tabella(words)
+      #expect(none.status == 1, "\(words): \(none.errors)")
+      #expect(try ledgers.content() == before)
+    }
+    // It is said before the question.
+    let shown = try ledgers.onTerminal(
+      ["delete", "a.ledger", "id:Zed", "id:Cy"] + volatile, answers: [("[y/N] ", "y")])
+    #expect(shown.text.contains("row id:Zed was not found"), "\(shown.text)")
+    #expect(try ledgers.content() == "Ada\t1\nNew\t\\N\n")
+  }
+
+  /// A refusal was kept as an edit, if the table changed at the same moment.
+  @Test func aRefusalWhileTheTableChanges() throws {
+    let result = try ledgers.tabella(
+      "delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "churn=true")
+    #expect(result.status == 4 && result.errors.contains("failed: row 0:0: it is refused"))
+    #expect(ledgers.receiptNames.isEmpty)
+  }
+
+  @Test func extents() {
+    let versions = [nil, Version("a"), Version("b")]
+    let (done, failed) = (EditResult.Outcome(), EditResult.Outcome(code: .io))
+    for (from, to) in versions.flatMap({ from in versions.map { (from, $0) } }) {
+      func extent(
+        _ outcomes: [EditResult.Outcome], _ changes: [ChangeBatch.Change]?,
+        _ receipt: [UInt8]? = nil
+      ) -> EditExtent {
+        EditResult(
+          outcomes: outcomes, changes: ChangeBatch(from: from, to: to, changes: changes),
+          receipt: receipt
+        ).extent
+      }
+      let change = [ChangeBatch.Change.delete(IndexPath(section: 0, row: 0))]
+      #expect(extent([done, failed], []) == .nothing && extent([failed], []) == .nothing)
+      #expect(extent([done, failed], nil) == .something && extent([failed], nil) == .unclear)
+      #expect(extent([failed], change) == .something && extent([], nil) == .unclear)
+      #expect(extent([failed], nil, [1]) == .something && extent([failed], [], [1]) == .something)
+    }
+  }
+
+  // Where rows come to stand
+
+  /// What was asked for was told, where a view placed the row elsewhere.
+  @Test(arguments: 1...40 as ClosedRange<UInt64>)
+  func whereARowStandsAfterwards(_ seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let count = Int.random(in: 1...6, using: &random)
+    let rows = (0..<count).map { "r\($0)\t\(Int.random(in: 0...2, using: &random))\n" }
+    try ledgers.folder.write("a.ledger", "name:text count:integer\n" + rows.joined())
+    let shapes = [
+      [], ["--sort", "count:desc"], ["--sort", "name"], ["--section-by", "count"],
+      ["--section-by", "count", "--sort", "name:desc"], ["--filter", "count > 0"],
+      ["--search", "r"], ["-o", "volatile=true"], ["-o", "volatile=true", "--sort", "count"],
+    ]
+    let shape = shapes.randomElement(using: &random)!
+    func names() throws -> [String: String] {
+      let shown = try ledgers.tabella(
+        ["show", "a.ledger", "--format", "json"] + shape)
+      let sections = try jsonObject(shown.text)["sections"] as? [[String: Any]] ?? []
+      var places: [String: String] = [:]
+      for (section, content) in sections.enumerated() {
+        for (row, line) in (content["rows"] as? [[String: Any]] ?? []).enumerated() {
+          places[line["id"] as? String ?? ""] = "\(section):\(row)"
+        }
+      }
+      return places
+    }
+    let before = try names()
+    guard let row = before.keys.sorted().randomElement(using: &random), let path = before[row]
+    else {
+      return
+    }
+    let value = Int.random(in: 0...2, using: &random)
+    let isMove = Bool.random(using: &random)
+    let words =
+      isMove
+      ? ["move", "a.ledger", "id:\(row)", path]
+      : ["insert", "a.ledger", path, "name=new", "count=\(value)"]
+    let version = try jsonObject(ledgers.tabella(["show", "a.ledger", "--json"] + shape).text)[
+      "version"]
+    let pinned = words + shape + ["--if-version", version as? String ?? "", "--json"]
+    let key = isMove ? "to" : "row"
+    func told(_ result: ProgramResult) throws -> Any? {
+      (try jsonObject(result.text)["outcomes"] as? [[String: Any]])?.first?[key]
+    }
+    let dry = try ledgers.tabella(pinned + ["--dry-run"])
+    let result = try ledgers.tabella(pinned)
+    #expect(dry.status == result.status, "\(pinned): \(result.errors)")
+    guard result.status == 0 else { return }
+    let after = try names()[isMove ? row : "new"]
+    #expect(try told(result) as? String == after, "\(pinned): \(result.text)")
+    // What a dry run says is so; of a table as it is it always says something.
+    let foreseen = try told(dry) as? String
+    #expect(foreseen == after || foreseen == nil && !shape.isEmpty, "\(pinned): \(dry.text)")
+  }
+
+  @Test func whereARowIsNotShown() throws {
+    let filter = ["--filter", "count = 1"]
+    let result = try ledgers.tabella(
+      ["insert", "a.ledger", "0", "name=New", "count=9", "--json"] + filter)
+    let outcomes = try jsonObject(result.text)["outcomes"] as? [[String: Any]]
+    #expect(outcomes?[0]["row"] is NSNull && outcomes?[0]["id"] as? String == "New")
+    let dry = try ledgers.tabella(["insert", "a.ledger", "0", "name=N", "--dry-run"] + filter)
+    #expect(dry.text == "insert a row (at 0:0, as asked): name \"N\"\n")
+    let remark = try ledgers.tabella(
+      ["insert", "a.ledger", "0", "name=N", "-o", "remark=so", "--sort", "name"])
+    #expect(remark.errors.contains("row 0:3: so"), "\(remark.errors)")
+    let refused = try ledgers.tabella(
+      "move", "a.ledger", "0", "1", "-o", "fails=6", "--json")
+    #expect(refused.status == 4)
+  }
+
   // Confirmation
+
+  /// Only the row as it is was shown, not what is to become of it.
+  @Test func whatWillBeIsShown() throws {
+    let set = try ledgers.onTerminal(
+      ["set", "a.ledger", "1", "count=7", "-o", "volatile=true"], answers: [("[y/N] ", "n")])
+    #expect(set.text.contains("set row 0:1 (id:Bob): count 2 -> 7\n"), "\(set.text)")
+    let delete = try ledgers.onTerminal(
+      ["delete", "a.ledger", "1", "2", "-o", "remark=would send KILL"], answers: [("[y/N] ", "n")])
+    #expect(delete.text.contains("Delete 2 rows of a.ledger? (would send KILL) [y/N] "))
+    let some = try ledgers.onTerminal(
+      ["delete", "a.ledger", "0", "1", "-o", "refuse=Ada"], answers: [("[y/N] ", "n")])
+    #expect(some.text.contains("row 0:0: refused: it is refused\n"), "\(some.text)")
+    // Nothing is asked of what would not be done.
+    let none = try ledgers.onTerminal(
+      ["delete", "a.ledger", "0", "-o", "refuse=Ada"], answers: [("[y/N] ", "y")])
+    #expect(none.status == 4 && !none.text.contains("[y/N]"))
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
+  }
+
+  /// What a process is known by stood behind its numbers, was left out on a narrow terminal, and not kept.
+  @Test func rowsAreKnownByTheirTexts() throws {
+    let numbers = (0..<20).map { "number\($0):integer" }.joined(separator: " ")
+    let line = "4711\t" + (0..<20).map { "10000\($0)" }.joined(separator: "\t") + "\troot\tsleep\n"
+    try ledgers.folder.write(
+      "a.ledger", "pid:integer \(numbers) user:text command:text\n\(line)")
+    let words = ["delete", "a.ledger", "0", "-o", "remark=sent KILL"]
+    let shown = try ledgers.onTerminal(words, answers: [("[y/N] ", "y")])
+    #expect(shown.text.contains("row   pid  user  command  number0"), "\(shown.text)")
+    let log = try ledgers.tabella("log", "--format", "plain", "--columns", "edits")
+    #expect(log.text == "delete 1 row: 4711 root sleep (sent KILL)\n")
+  }
 
   @Test func deletingIsConfirmed() throws {
     let question = "Delete 2 rows of a.ledger? [y/N] "
@@ -429,9 +633,21 @@ import Testing
     #expect(result.status == 1)
     let error = try jsonObject(result.errors)["error"] as? [String: Any]
     let message = try #require(error?["message"] as? String)
-    let id = try #require(ledgers.receiptNames.first).dropLast(5)
+    let id = try #require(ledgers.receiptIDs.first)
     #expect(message.contains("was done (change 1 row (count): Ada; receipt:\(id))"))
     #expect(try ledgers.content().hasPrefix("Ada\t9\n"))
+  }
+
+  /// A message named the column, and its number again: "(column 1)".
+  @Test func columnsAreNamed() throws {
+    #expect(try ledgers.shell("mkdir d && touch d/f").status == 0)
+    let row = try ledgers.tabella("show", "d", "--with-row", "--format", "plain").text
+      .prefix { $0 != "\t" }
+    let result = try ledgers.tabella("set", "d", "\(row)", "kind=x")
+    #expect(result.status == 4 && !result.errors.contains("column 1"), "\(result.errors)")
+    let asJSON = try ledgers.tabella("set", "d", "\(row)", "kind=x", "--json")
+    let error = try jsonObject(asJSON.errors)["error"] as? [String: Any]
+    #expect(error?["column"] as? Int == 1, "\(asJSON.errors)")
   }
 
   @Test func completions() throws {
@@ -446,7 +662,7 @@ import Testing
     #expect(try complete("set", "--b") == ["--backup"])
     #expect(try complete("set", "--backup", "a.ledger", "0", "na") == ["name="])
     _ = try ledgers.tabella("set", "a.ledger", "0", "count=2")
-    let id = try #require(ledgers.receiptNames.first).dropLast(5)
+    let id = try #require(ledgers.receiptIDs.first)
     #expect(try complete("undo", "rec") == ["receipt:\(id)"])
   }
 }

@@ -18,7 +18,8 @@ struct Ledgers {
     let options = [
       "volatile:boolean", "read-only:boolean", "moves:boolean", "undoes:boolean", "ids:boolean",
       "versions:boolean", "refuse:text", "code:integer", "remark:text", "lies:boolean",
-      "fails:integer", "trouble:text", "pause:integer",
+      "fails:integer", "trouble:text", "pause:integer", "churn:boolean", "halves:boolean",
+      "stops:boolean",
     ].map { option in
       let parts = option.split(separator: ":")
       return "{\"name\":\"\(parts[0])\",\"type\":\"\(parts[1])\"}"
@@ -32,6 +33,11 @@ struct Ledgers {
   }
 
   var receipts: String { folder.path + "/state/tabella/receipts" }
+
+  /// The ids of the receipts, the oldest first.
+  var receiptIDs: [String] {
+    receiptNames.filter { $0.hasSuffix(".receipt") }.map { String($0.dropLast(8)) }
+  }
 
   /// The names of the receipts' files, the oldest first.
   var receiptNames: [String] {

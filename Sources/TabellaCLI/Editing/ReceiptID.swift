@@ -1,0 +1,60 @@
+import Tabella
+
+/// The name of a receipt: the moment in UTC, to the microsecond, and six random digits. Ids stand in the
+/// order in which they were made, and are safe as names of files.
+struct ReceiptID: Hashable, Comparable, CustomStringConvertible {
+  let text: String
+
+  /// Nil for what is not written as ids are.
+  init?(_ text: String) {
+    let pattern = Array("00000000T000000.000000Z-xxxxxx".utf8)
+    let bytes = Array(text.utf8)
+    guard bytes.count == pattern.count else { return nil }
+    for (byte, wanted) in zip(bytes, pattern) {
+      let fits =
+        switch wanted {
+        case UInt8(ascii: "0"): 48...57 ~= byte
+        case UInt8(ascii: "x"): 48...57 ~= byte || 97...102 ~= byte
+        default: byte == wanted
+        }
+      guard fits else { return nil }
+    }
+    self.text = text
+    guard time != nil else { return nil }
+  }
+
+  /// A new one for a moment.
+  init(at time: Timestamp) {
+    // To the microsecond, always with six digits.
+    let microseconds = time.nanoseconds / 1000
+    let whole = Timestamp(nanoseconds: microseconds / 1_000_000 * 1_000_000_000)
+    let fraction = String(1_000_000 + microseconds % 1_000_000).dropFirst()
+    let moment = whole.description.filter { $0 != "-" && $0 != ":" && $0 != "Z" }
+    let random = String(UInt32.random(in: 0x100_0000...0x1FF_FFFF), radix: 16).dropFirst()
+    text = "\(moment).\(fraction)Z-\(random)"
+  }
+
+  /// A new one that stands behind another, also where the clock was set back since.
+  init(at time: Timestamp, after newest: ReceiptID?) {
+    guard let last = newest?.time else {
+      self.init(at: time)
+      return
+    }
+    let (next, overflow) = last.nanoseconds.addingReportingOverflow(1000)
+    self.init(at: overflow ? last : max(time, Timestamp(nanoseconds: next)))
+  }
+
+  var time: Timestamp? {
+    let digits = Array(text.utf8)
+    func part(_ range: Range<Int>) -> String { String(decoding: digits[range], as: UTF8.self) }
+    let date = "\(part(0..<4))-\(part(4..<6))-\(part(6..<8))"
+    let moment = "\(date)T\(part(9..<11)):\(part(11..<13)):\(part(13..<22))Z"
+    return Array(moment.utf8).withUnsafeBytes { Timestamp(rfc3339: $0) }
+  }
+
+  var description: String { text }
+
+  static func < (left: ReceiptID, right: ReceiptID) -> Bool {
+    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
+}

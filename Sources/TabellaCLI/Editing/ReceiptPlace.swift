@@ -1,0 +1,93 @@
+import Glibc
+import Tabella
+import TabellaFiles
+import TabellaHost
+
+extension Receipt {
+  /// Where a table was, so that it is found again from any folder.
+  struct Place: Hashable {
+    /// The scheme, if the location was given with one.
+    var scheme: String?
+    /// The real path, without links and dots; of a location with a scheme that is no path what stands
+    /// behind the scheme.
+    var rest: [UInt8]
+    /// The folder in which that was given, if it may depend on it.
+    var folder: [UInt8]?
+
+    /// What is opened.
+    var location: [UInt8] { (scheme.map { Array("\($0):".utf8) } ?? []) + rest }
+
+    /// Whether both name the same: a path is the same with a scheme and without.
+    func isSame(as other: Place) -> Bool {
+      // A real path does not begin as `https://` goes on.
+      let isPath = rest.first == UInt8(ascii: "/") && !rest.starts(with: "//".utf8)
+      return isPath ? rest == other.rest : self == other
+    }
+  }
+}
+
+extension Receipt.Place {
+  /// The place that an operand names, whichever provider it was edited by.
+  init(_ operand: Argument) throws(Failure) {
+    let manifests = Host().catalogue.entries.map(\.manifest)
+    self = try Failure.about(operand.text) { () throws(TableError) in
+      try Receipt.Place(operand.bytes, of: manifests)
+    }
+  }
+
+  /// Where a location is that one of these providers opens.
+  ///
+  /// Throws ``TableError`` with `.io` if it cannot be found out.
+  init(_ location: [UInt8], of manifests: [Manifest]) throws(TableError) {
+    let start = location.prefix { $0 != UInt8(ascii: ":") }
+    let claims =
+      start.count < location.count
+      ? manifests.first { $0.schemes.contains { $0.utf8.elementsEqual(start) } } : nil
+    guard let claims else {
+      if let real = try realPath(location) { rest = real } else { rest = try absolute(location) }
+      return
+    }
+    scheme = String(decoding: start, as: UTF8.self)
+    rest = Array(location[(start.count + 1)...])
+    // A folder's provider takes nothing for the folder that one is in.
+    let path = rest.isEmpty && claims.accepts.contains(.directory) ? [UInt8(ascii: ".")] : rest
+    if let kind = pathKind(path), claims.accepts.contains(kind), let real = try realPath(path) {
+      rest = real
+    } else if !rest.isEmpty, rest.first != UInt8(ascii: "/") {
+      folder = try workingDirectory()
+    }
+  }
+}
+
+/// What kind of path it is, if it is one and something is there.
+private func pathKind(_ path: [UInt8]) -> Manifest.PathKind? {
+  var status = stat()
+  guard !path.isEmpty, path.withCString({ stat($0, &status) }) == 0 else { return nil }
+  return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
+}
+
+private func absolute(_ path: [UInt8]) throws(TableError) -> [UInt8] {
+  path.first == UInt8(ascii: "/")
+    ? path : try workingDirectory() + [UInt8(ascii: "/")] + path
+}
+
+private func workingDirectory() throws(TableError) -> [UInt8] {
+  guard let path = getcwd(nil, 0) else {
+    throw TableError(.io, "the working directory is gone: name the location by its whole path")
+  }
+  defer { free(path) }
+  return UnsafeRawBufferPointer(start: path, count: strlen(path)).map { $0 }
+}
+
+/// The path without links and dots; nil if nothing is there.
+private func realPath(_ path: [UInt8]) throws(TableError) -> [UInt8]? {
+  guard let found = path.withCString({ realpath($0, nil) }) else {
+    // Under another path the receipt would not be found again.
+    guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else {
+      throw .system(errno, "its place cannot be found out")
+    }
+    return nil
+  }
+  defer { free(found) }
+  return UnsafeRawBufferPointer(start: found, count: strlen(found)).map { $0 }
+}
