@@ -19,7 +19,8 @@ extension Command {
       is binary. A line that makes no sense is an error with its number, and nothing is done.
 
       All is done or nothing, where the provider can; where it can not (folders, processes), the message \
-      lists what was done.
+      lists what was done. Rows named by an id that is gone (a process has ended) are then left to the provider, \
+      which may do the others.
 
       \(saving)
       """,

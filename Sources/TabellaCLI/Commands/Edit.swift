@@ -56,8 +56,9 @@ extension Command {
     name: "delete", operands: "LOCATION ROW…", operandValues: [.location, .none],
     summary: "deletes rows",
     discussion: """
-      On a terminal the rows are shown, and it is asked whether they are meant; more than a hundred are \
-      confirmed by their number. Elsewhere `--yes` must say that they are.
+      On a terminal the rows are shown, with what the provider says that it will do with them, and it is asked \
+      whether they are meant; more than a hundred are confirmed by their number. Elsewhere `--yes` must say that \
+      they are.
 
       Where the order changes by itself (folders, processes), a position may be another row's by the time \
       that it is used. Such rows are deleted by `id:ID`, by a position with `--if-version`, or by a position \

@@ -175,7 +175,7 @@ struct EditRun {
       }
       // Of several sections none is sure to keep its number.
       if sections == .exact(1) {
-        ways.append("\(place?.kind == .move ? "move" : "insert") to the end")
+        ways.append("put it at end")
       }
     }
     let version = "\(ways.isEmpty ? "" : ", or ")say --if-version (show --json prints it)"

@@ -375,7 +375,7 @@ import Testing
       let namesRow = arguments[0] != "insert" && !arguments[1].hasPrefix("id:")
       let placesRow = arguments[0] == "insert" || arguments[0] == "move"
       #expect(result.errors.contains("id:ID") == namesRow, "\(result.errors)")
-      #expect(result.errors.contains("\(arguments[0]) to the end") == placesRow)
+      #expect(result.errors.contains("put it at end") == placesRow)
       #expect(result.errors.contains("--if-version"))
       #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
       let document = try jsonObject(
@@ -395,7 +395,7 @@ import Testing
       let result = try ledgers.tabella(words + ["-o", "volatile=true"])
       #expect(result.status == 4, "\(result.errors)")
       #expect(result.errors.contains("may be another by now: say --if-version"))
-      #expect(!result.errors.contains("id:ID") && !result.errors.contains("to the end"))
+      #expect(!result.errors.contains("id:ID") && !result.errors.contains("put it at end"))
     }
   }
 
