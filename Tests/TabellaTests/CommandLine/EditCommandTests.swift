@@ -439,6 +439,22 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nNew\t\\N\n")
   }
 
+  /// Of two processes one had ended, and neither was signalled.
+  @Test func someProcessesHaveEnded() throws {
+    let result = try ledgers.shell(
+      """
+      row() { tabella show processes: --filter "pid = $1" --with-row --format plain --columns pid | cut -f 1; }
+      sleep 1000 & ended=$!; sleep 1000 & alive=$!
+      rows="$(row $ended) $(row $alive)"
+      kill $ended; wait $ended 2> /dev/null
+      tabella delete processes: $rows --yes; echo $?
+      wait $alive 2> /dev/null; echo $?
+      """)
+    #expect(result.text == "1\n143\n", "\(result.errors)")
+    #expect(result.errors.contains("1 of 2 edits failed: row id:"))
+    #expect(result.errors.contains("has ended"))
+  }
+
   /// A refusal was kept as an edit, if the table changed at the same moment.
   @Test func aRefusalWhileTheTableChanges() throws {
     let result = try ledgers.tabella(
