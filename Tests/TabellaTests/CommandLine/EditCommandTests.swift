@@ -441,16 +441,28 @@ import Testing
 
   /// Of two processes one had ended, and neither was signalled.
   @Test func someProcessesHaveEnded() throws {
-    let result = try ledgers.shell(
-      """
-      row() { tabella show processes: --filter "pid = $1" --with-row --format plain --columns pid | cut -f 1; }
-      sleep 1000 & ended=$!; sleep 1000 & alive=$!
-      rows="$(row $ended) $(row $alive)"
-      kill $ended; wait $ended 2> /dev/null
-      tabella delete processes: $rows --yes; echo $?
-      wait $alive 2> /dev/null; echo $?
-      """)
-    #expect(result.text == "1\n143\n", "\(result.errors)")
+    let children = try [spawn("/bin/sleep", "1000"), spawn("/bin/sleep", "1000")]
+    var isReaped = [false, false]
+    defer {
+      for (pid, isReaped) in zip(children, isReaped) where !isReaped {
+        kill(pid, SIGKILL)
+        reap(pid)
+      }
+    }
+    let rows = try children.map { pid in
+      let shown = try ledgers.tabella(
+        "show", "processes:", "--filter", "pid = \(pid)", "--with-row", "--format", "plain")
+      return String(shown.text.prefix { $0 != "\t" })
+    }
+    kill(children[0], SIGKILL)
+    reap(children[0])
+    isReaped[0] = true
+    let result = try ledgers.tabella(
+      ["delete", "processes:", "--yes", "-o", "signal=KILL", "-o", "wait=20"] + rows)
+    #expect(result.status == 1, "\(result.errors)")
+    var status: Int32 = 0
+    isReaped[1] = waitpid(children[1], &status, WNOHANG) == children[1]
+    #expect(isReaped[1] && status & 0x7F == SIGKILL)
     #expect(result.errors.contains("1 of 2 edits failed: row id:"))
     #expect(result.errors.contains("has ended"))
   }
