@@ -122,7 +122,8 @@ struct EditRun {
       throw TableError(.readOnly, "row \(path) cannot be moved")
     }
     edit.target = try moving.target(ofMoveFrom: path, to: target)
-    edit.isTargetSure = true
+    // Where a sorted view puts it, only reading it again tells.
+    edit.isTargetSure = invocation.sort == nil
   }
 
   /// The rows that edits are about, as they are; nil for what is inserted.
