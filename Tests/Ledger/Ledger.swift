@@ -345,7 +345,7 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     }
     return EditResult(
       outcomes: [outcome], changes: ChangeBatch(from: from, to: version(), changes: nil),
-      receipt: isDryRun ? nil : self.receipt(before))
+      receipt: isDryRun ? nil : self.receipt(outcome.code == nil ? before : Array(parts[1])))
   }
 }
 

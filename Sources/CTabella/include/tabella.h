@@ -547,7 +547,8 @@ typedef struct tabella_undo {
   /* Takes back the batch that gave this receipt, while what it changed is still as it left it;
    * otherwise TABELLA_CONFLICT. The receipt is any bytes: it may come from another opening or an
    * earlier process, and may be damaged or another's. `flags` as in tabella_edit_batch. The result has
-   * one outcome. The caller releases `out`. [serial] */
+   * one outcome. If that has a code, only a part was taken back; a receipt beside it takes back the
+   * rest. Else the receipt does the batch again. The caller releases `out`. [serial] */
   int32_t (*TABELLA_NULLABLE undo)(void *TABELLA_NONNULL source, tabella_string receipt,
                                   uint32_t flags, tabella_edit_result *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);

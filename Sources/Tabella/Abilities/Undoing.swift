@@ -3,6 +3,8 @@ public protocol TableUndoing: AnyObject {
   /// Takes back the batch that gave this receipt; one outcome. Throws `.conflict` if what it changed is
   /// no longer as it left it, and for a receipt that is damaged or of something else.
   ///
-  /// The receipt may come from another opening of the source, or from an earlier process.
+  /// An outcome with a code means that a part only was taken back; a receipt beside it takes back the
+  /// rest. Else the receipt does the batch again. `receipt` may come from another opening of the
+  /// source, or from an earlier process.
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult
 }

@@ -15,8 +15,7 @@ extension Command {
       cannot be taken back, as a signal, is refused (status 4).
 
       Taking back is an edit with a receipt of its own: to take that back is to do it again. If it was done in \
-      part only, the next `undo` of the location is refused (status 4) and names the receipt to take back first: \
-      from there the whole can be tried again. A file that is named like a receipt is written `./receipt:ID`.
+      part only (status 1), the next `undo` of the location takes back the rest. A file that is named like a receipt is written `./receipt:ID`.
       """,
     options: [.needlessYes, .dryRun, .json],
     examples: [

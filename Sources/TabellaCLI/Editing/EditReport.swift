@@ -111,9 +111,9 @@ struct EditReport {
       "\(notDone.count) of \(items.count) edits \(not): \(reasons); \(yes): \(list(done, name))")
   }
 
-  /// How to go on from an undo that was perhaps done in part.
+  /// How to go on from an undo that was done in part.
   private func wayOn(_ receipt: Receipt) -> String {
-    "; to be as before, and try again: tabella undo receipt:\(receipt.id)"
+    "; for the rest: tabella undo receipt:\(receipt.id)"
   }
 
   // For people

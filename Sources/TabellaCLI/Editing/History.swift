@@ -8,7 +8,8 @@ struct History {
   /// of each and whether that was taken back since, and says whether to go on. So does `damaged`, of a
   /// receipt that cannot be read and might be of any place.
   ///
-  /// An edit is in force unless one in force took it back, without trouble.
+  /// An edit is in force unless one in force took it back. One that took back a part did so once the rest
+  /// is taken back as well.
   func walk(
     of place: Receipt.Place?, damaged: (Failure) -> Bool,
     visit: (_ receipt: Receipt, _ isTakenBack: Bool) -> Bool
@@ -25,15 +26,16 @@ struct History {
       }
       guard place?.isSame(as: receipt.place) ?? true else { continue }
       let isTakenBack = takenBack.contains(id)
-      if !isTakenBack, receipt.trouble == nil, let old = receipt.undoes { takenBack.insert(old) }
+      if isTakenBack == (receipt.trouble != nil), let old = receipt.undoes { takenBack.insert(old) }
       guard visit(receipt, isTakenBack) else { return }
     }
   }
 
-  /// The newest edit of a place that is in force, which `undo` takes back; nil if there is none.
+  /// The newest edit of a place that is in force, or what is left of it, which `undo` takes back; nil if
+  /// there is none.
   ///
-  /// Throws if something stands before it: a receipt that cannot be read, or an undo that met with
-  /// trouble. To go on to an older edit would take back what nobody named.
+  /// Throws if something stands before it: a receipt that cannot be read, or what met with trouble and
+  /// cannot be taken back. To go on to an older edit would take back what nobody named.
   func newestEdit(of place: Receipt.Place, named operand: String) throws(Failure) -> Receipt? {
     var found: Receipt?
     var obstacle: Failure?
@@ -49,11 +51,11 @@ struct History {
       },
       visit: { receipt, isTakenBack in
         if isTakenBack { return true }
-        if let trouble = receipt.trouble {
+        if let trouble = receipt.trouble, receipt.kind != .undo || receipt.wayBack == nil {
           obstacle = .partial(receipt, trouble, operand)
           return false
         }
-        if receipt.kind == .edit || receipt.kind == .redo { found = receipt }
+        if receipt.kind != .undo || receipt.trouble != nil { found = receipt }
         return found == nil
       })
     if let obstacle { throw obstacle }
@@ -62,14 +64,15 @@ struct History {
 }
 
 extension Failure {
-  /// What was perhaps taken back in part only stands in the way of older edits.
+  /// What was done again in part only, or taken back so without a way to the rest, stands in the way of
+  /// older edits.
   fileprivate static func partial(
     _ receipt: Receipt, _ trouble: String, _ operand: String
   ) -> Failure {
     let way =
       receipt.wayBack == nil
       ? "it cannot be taken back itself: set right what is left, and take back older edits by their receipts (tabella log)"
-      : "first take that back (tabella undo receipt:\(receipt.id)), then undo goes on; or take back older edits by their receipts (tabella log)"
+      : "do the rest first (tabella undo receipt:\(receipt.id)), then undo goes on; or take back older edits by their receipts (tabella log)"
     return Failure(
       status: .refused, subject: operand, code: "partial",
       message:

@@ -55,7 +55,8 @@ struct KeptCommit {
     let failure = Failure.of(error, subject: subject)
     guard error.code == .misbehaved || error.code == .timeout else { return failure }
     var message = "\(failure.message); it may have been done all the same: look at it"
-    if let receipt = error.receipt {
+    // Of an undo it would be taken for that of a rest; whether the edit is still there, its own one tells.
+    if let receipt = error.receipt, undoing == nil {
       let changes = ChangeBatch(from: nil, to: nil, changes: nil)
       let result = EditResult(
         outcomes: [.init(code: error.code, message: error.message)], changes: changes,

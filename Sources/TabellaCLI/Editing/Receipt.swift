@@ -8,8 +8,6 @@ struct Receipt {
     case undo
     /// Took back an undo, and so did an edit again.
     case redo
-    /// Took back an undo or a redo that met with trouble, as if that had not been.
-    case restore
   }
 
   /// The bytes by which the provider takes it back; they are kept behind all that stands here.
@@ -39,7 +37,7 @@ struct Receipt {
   var kind: Kind
   /// The receipt that this edit took back; nil for an edit only.
   var undoes: ReceiptID?
-  /// What went wrong when something was taken back: perhaps it was in part only.
+  /// What went wrong when something was taken back, in part only; the way back is then that of the rest.
   var trouble: String?
   /// Nil if it cannot be taken back.
   var wayBack: WayBack?
@@ -52,10 +50,11 @@ struct Receipt {
 
   /// What it is to take this back.
   var opposite: Kind {
-    if trouble != nil { return .restore }
+    // What is left of an undo is taken back, too.
+    if trouble != nil { return kind }
     return switch kind {
     case .edit, .redo: .undo
-    case .undo, .restore: .redo
+    case .undo: .redo
     }
   }
 }
