@@ -299,7 +299,7 @@ extension ProcessesSource: TableEditing {
   /// Lists the processes anew. What was done is done: if they cannot be listed, the table stays.
   private func readAgain(from old: Version?) -> ChangeBatch {
     guard let fresh = try? Snapshot(procfs) else {
-      return ChangeBatch(from: old, to: old, changes: [])
+      return ChangeBatch(from: old, to: old, changes: nil)
     }
     snapshot = fresh
     return ChangeBatch(from: old, to: try? version(), changes: nil)

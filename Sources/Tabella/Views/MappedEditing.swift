@@ -104,6 +104,18 @@ extension MappedSource: TableEditing, TableMoving {
   private func baseEdits(_ edits: [EditBatch.Edit]) throws(TableError) -> BaseEdits {
     try checkKinds(edits)
     var mapped = BaseEdits(answers: edits.map { _ in 0 })
+    // Where rows come and go, the base answers for those that are gone.
+    var (gone, rest): ([Int], [Int]) = ([], [])
+    for (number, edit) in edits.enumerated() {
+      if try isGone(edit) { gone.append(number) } else { rest.append(number) }
+    }
+    guard gone.isEmpty else {
+      let others = try baseEdits(rest.map { edits[$0] })
+      mapped.edits = others.edits
+      for (number, answer) in zip(rest, others.answers) { mapped.answers[number] = answer }
+      for number in gone { mapped.append(edits[number], answering: number) }
+      return mapped
+    }
     let changes = try EditBatch(edits).changes { id throws(TableError) in try shownPath(forID: id) }
     let plan = try BatchPlan(
       changes,
@@ -147,6 +159,20 @@ extension MappedSource: TableEditing, TableMoving {
       return .insert(
         at: place ?? target,
         cells: target.isSection ? cells : try baseCells(cells, insertedAt: target))
+    }
+  }
+
+  /// Whether the row that an edit names by its id is no row of a volatile base any more.
+  private func isGone(_ edit: EditBatch.Edit) throws(TableError) -> Bool {
+    guard base.hasVolatileOrder, let identity = base.identity else { return false }
+    switch edit {
+    case .set(.id(let id), _), .delete(.id(let id)):
+      do throws(TableError) { _ = try identity.indexPath(forID: id) } catch {
+        if error.code == .notFound { return true }
+        throw error
+      }
+      return false
+    default: return false
     }
   }
 

@@ -252,6 +252,27 @@ import Testing
       ])
   }
 
+  /// A batch failed whole in a view if one of its processes had ended since it was shown.
+  @Test func inAViewTheOthersAreSignalledToo() throws {
+    for isSorted in [true, false] {
+      let children = try [Child(), Child()]
+      usleep(20_000)
+      let ids = try children.map { try ProcessesSource().id(of: $0.pid) }
+      children[0].end()
+      let source = try ProcessesSource()
+      let view: any TableDataSource =
+        isSorted
+        ? try source.sorted(by: [SortDescriptor(column: 0, isDescending: true)])
+        : try source.filtered(by: [
+          Condition(column: 0, comparison: .equal, value: Array("\(children[1].pid)".utf8))
+        ])
+      let result = try #require(view.editing).commit(Self.delete(.id(ids[0]), .id(ids[1])))
+      #expect(result.outcomes[0].code == .notFound)
+      #expect(result.outcomes[1] == .init(message: "sent TERM"))
+      try waitUntil { children[1].endedBy == SIGTERM }
+    }
+  }
+
   /// A procfs in which a child's pid was another's when it was listed.
   @Test func laterProcessWithThePIDIsNotSignalled() throws {
     let child = try Child()
