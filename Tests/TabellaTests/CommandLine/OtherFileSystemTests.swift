@@ -76,6 +76,7 @@ import Testing
     let name = try #require(try FileManager.default.contentsOfDirectory(atPath: kept).first)
     #expect(failed.errors.contains("half written") && failed.errors.contains("\(kept)/\(name)"))
     #expect(!failed.errors.contains("nothing was changed"))
+    #expect(!failed.errors.contains("tabella undo"))
     #expect(
       try String(contentsOfFile: "\(kept)/\(name)", encoding: .utf8) == "a,b\n1,2\n")
     let undone = try tabella("", "undo", "t.csv")
