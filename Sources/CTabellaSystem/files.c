@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -65,6 +67,24 @@ int tabella_system_set_attribute(int file, const char *name, const void *value, 
 
 int tabella_system_remove_attribute(int file, const char *name) {
   return result(fremovexattr(file, name));
+}
+
+int tabella_system_copy_flags(int from, int to) {
+  const unsigned kept = FS_NODUMP_FL | FS_NOATIME_FL | FS_SYNC_FL;
+  unsigned wanted = 0;
+  unsigned there = 0;
+  if (ioctl(from, FS_IOC_GETFLAGS, &wanted) < 0) return 0;
+  if (ioctl(to, FS_IOC_GETFLAGS, &there) < 0) there = 0;
+  if ((wanted & kept) == (there & kept)) return 0;
+  there = (there & ~kept) | (wanted & kept);
+  return result(ioctl(to, FS_IOC_SETFLAGS, &there));
+}
+
+int64_t tabella_system_time_of_birth(int file) {
+  struct statx status;
+  if (statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0) return 0;
+  if ((status.stx_mask & STATX_BTIME) == 0) return 0;
+  return status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
 }
 
 int tabella_system_open_entry(int directory, const char *name) {

@@ -62,8 +62,8 @@ int tabella_system_open_directory(int directory, const char *name, int follow) {
   return descriptor < 0 ? -errno : descriptor;
 }
 
-bool tabella_system_is_of_kernel(int directory) {
+bool tabella_system_is_of_kernel(int file) {
   struct statfs system;
-  if (fstatfs(directory, &system) < 0) return false;
+  if (fstatfs(file, &system) < 0) return false;
   return system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC;
 }

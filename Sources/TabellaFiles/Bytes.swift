@@ -1,3 +1,4 @@
+import CTabellaSystem
 import Tabella
 
 /// Bytes that can be read at any offset.
@@ -94,10 +95,13 @@ public final class OpenFile {
 
   deinit { close(descriptor) }
 
+  /// The same file as it is now; nil if that cannot be had.
+  func again() -> OpenFile? { try? OpenFile(duplicating: descriptor) }
+
   /// The bytes: read in place from a file that has a size, kept as they are read from a stream.
   public func bytes() -> any ByteSource {
     if isStored { return FileBytes(self) }
-    // A pipe, a device, or a file of /proc, whose size is said to be 0.
+    // A pipe, a device, or a file of /proc or /sys, whose size says nothing.
     var awaitsWriter = fingerprint.kind == S_IFIFO
     return SpooledBytes { [self] buffer throws(TableError) in
       if awaitsWriter { awaitWriter() }
@@ -108,11 +112,11 @@ public final class OpenFile {
     }
   }
 
-  /// Whether it is a regular file that has the size that is said; so may be empty, but in /proc a
-  /// file that is said to be empty is not.
+  /// Whether it is a regular file that has the size that is said: in /proc files are said to be empty and
+  /// are not, in /sys to have a page.
   public var isStored: Bool {
     guard fingerprint.kind == S_IFREG else { return false }
-    if fingerprint.size > 0 { return true }
+    if fingerprint.size > 0 { return !tabella_system_is_of_kernel(descriptor) }
     var byte: UInt8 = 0
     return pread(descriptor, &byte, 1, 0) == 0
   }
@@ -121,13 +125,6 @@ public final class OpenFile {
   private func awaitWriter() {
     var pipe = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     while poll(&pipe, 1, -1) < 0, errno == EINTR {}
-  }
-}
-
-extension Array where Element == UInt8 {
-  /// Calls `body` with the bytes, which have no NUL, as a C string.
-  public func withCString<R>(_ body: (UnsafePointer<CChar>) -> R) -> R {
-    (map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { body($0.baseAddress!) }
   }
 }
 

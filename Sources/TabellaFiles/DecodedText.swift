@@ -30,6 +30,9 @@ public struct DecodedText {
     return nil
   }
 
+  /// Whether the text is a file's bytes, so that places in it are places in the file.
+  public var isAsStored: Bool { transcoder == nil && bytes.version != nil }
+
   /// A remark on the first place so far that could not be converted; nil if there is none.
   public var remark: String? {
     transcoder?.firstFailure.map {

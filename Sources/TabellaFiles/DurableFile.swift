@@ -16,16 +16,13 @@ public final class DurableFile {
   /// with `.denied`, `.readOnly`, `.notFound` or `.io`.
   public init(in folder: [UInt8], room: Int) throws(TableError) {
     let directory = folder.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    guard directory >= 0 else {
-      throw .system(errno, "\(String(decoding: folder, as: UTF8.self)) cannot be opened")
-    }
+    guard directory >= 0 else { throw .system(errno, "\(folder.shown) cannot be opened") }
     do throws(TableError) {
       file = try TemporaryFile(in: directory)
       let result = posix_fallocate(file.descriptor, 0, max(room, 1))
       // Where room cannot be taken beforehand, writing will tell.
       guard result == 0 || result == EOPNOTSUPP || result == EINVAL else {
-        throw .system(
-          result, "a file in \(String(decoding: folder, as: UTF8.self)) cannot be made")
+        throw .system(result, "a file in \(folder.shown) cannot be made")
       }
     } catch {
       close(directory)
@@ -39,15 +36,35 @@ public final class DurableFile {
     close(folder)
   }
 
+  /// The file, open as long as this object lives.
+  var descriptor: Int32 { file.descriptor }
+
+  /// Makes what was done to names of the folder durable; 0, or -1 with `errno` set.
+  func synchronizeFolder() -> Int32 { fsync(folder) }
+
   /// Writes the content and gives the file its name, once; returns when both are on the disk.
   ///
   /// Throws ``TableError``; `.conflict` if something has the name, which is then left as it is. After
   /// any other error the file may be there or not, but never in part.
   public func write(_ bytes: [UInt8], name: String) throws(TableError) {
-    let what = "\(name) cannot be written"
-    var writer = FileWriter(file.descriptor, cancel: CancelFlag(), failing: what)
+    var writer = FileWriter(
+      file.descriptor, cancel: CancelFlag(), failing: "\(name) cannot be written")
     try writer.write(bytes)
-    guard ftruncate(file.descriptor, bytes.count) == 0, fsync(file.descriptor) == 0 else {
+    try finish(bytes.count, name)
+  }
+
+  /// The same with bytes of another file; `.cancelled` leaves nothing.
+  func write(
+    _ range: Range<Int>, of other: Int32, name: String, cancel: CancelFlag
+  ) throws(TableError) {
+    var writer = FileWriter(file.descriptor, cancel: cancel, failing: "\(name) cannot be written")
+    try writer.copy(range, of: other)
+    try finish(range.count, name)
+  }
+
+  private func finish(_ size: Int, _ name: String) throws(TableError) {
+    let what = "\(name) cannot be written"
+    guard ftruncate(file.descriptor, size) == 0, fsync(file.descriptor) == 0 else {
       throw .system(errno, what)
     }
     let result = file.become(Array(name.utf8CString))

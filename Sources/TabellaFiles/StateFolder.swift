@@ -25,7 +25,7 @@ public func makeFolders(_ path: [UInt8]) throws(TableError) {
     if number == EEXIST { continue }
     // One that is there may be told otherwise where nothing can be made.
     guard folder.withCString({ access($0, F_OK) }) != 0 else { continue }
-    throw .system(number, "\(String(decoding: folder, as: UTF8.self)) cannot be made")
+    throw .system(number, "\(folder.shown) cannot be made")
   }
 }
 
@@ -35,11 +35,10 @@ private func synchronizeParent(of path: [UInt8]) throws(TableError) {
   let parent = Array(path[..<max(1, end)])
   let descriptor = parent.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
   guard descriptor >= 0 else {
-    throw .system(errno, "\(String(decoding: parent, as: UTF8.self)) cannot be opened")
+    throw .system(errno, "\(parent.shown) cannot be opened")
   }
   defer { close(descriptor) }
   guard fsync(descriptor) == 0 else {
-    throw .system(
-      errno, "\(String(decoding: path, as: UTF8.self)) was made, but cannot be made durable")
+    throw .system(errno, "\(path.shown) was made, but cannot be made durable")
   }
 }

@@ -17,8 +17,3 @@ extension TableError {
 
 /// What an error of the system is called: "No space left on device".
 func errorText(_ number: Int32) -> String { String(cString: strerror(number)) }
-
-extension Array where Element == CChar {
-  /// A C string in an array, for a message.
-  var shown: String { String(decoding: dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) }
-}

@@ -7,6 +7,7 @@ Some of the states are made on a real disk, and the next run must work there."""
 import itertools
 import math
 import os
+import subprocess
 
 import case as cases
 import disk_model
@@ -93,10 +94,10 @@ def put(case, state, root):
     for name in case.hard_links:
         os.unlink(os.path.join(root, name))
         os.link(target, os.path.join(root, name))
-    status = os.stat(target) if case.in_place else None
     for path in cases.kept_bytes(state) if case.in_place else []:
         folder = os.path.dirname(os.path.join(root, path))
-        os.rename(os.path.join(root, path), f"{folder}/{status.st_dev:x}-{status.st_ino:x}")
+        inode, born = subprocess.check_output(["stat", "-c", "%i %.9W", target], text=True).split()
+        os.rename(os.path.join(root, path), f"{folder}/{int(inode):x}-{int(born.replace('.', '')):x}")
 
 
 def is_receipt(path, entry):

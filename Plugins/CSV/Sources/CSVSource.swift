@@ -18,16 +18,13 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
   private var remarks = Remarks()
   var reader: RecordReader { text.reader }
   var file: any ByteSource { text.file }
-  private var cells: Cells { text.cells }
-  /// A cell that is read before it is appended.
-  private var cell = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 10, alignment: 16)
 
   init(path: [UInt8], options: Options) throws(TableError) {
     self.options = options
     let opened = try OpenFile(path: path)
-    shownFile = ShownFile(path: path, opened, options.save)
+    shownFile = ShownFile(path: path, opened, options.save, reading: options.reading)
     text = try DelimitedText(opened.bytes(), options, cancel: cancel)
-    if let remark = InPlaceSave.remark(on: opened.fingerprint) { remarks.add("in place", remark) }
+    if let remark = shownFile.remark { remarks.add("in place", remark) }
     try begin()
   }
 
@@ -43,13 +40,11 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
     try begin()
   }
 
-  deinit { cell.deallocate() }
-
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
 
   func version() throws(TableError) -> Version? {
     try file.checkUnchanged()
-    return file.version
+    return shownFile.version(of: file.version)
   }
 
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
@@ -114,31 +109,48 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
     _ numbers: [Int]
   ) {
     for (builder, column) in zip(builder.columns, numbers) {
-      if column == columns.count - 1 {
-        appendLast(page, records, bytes, to: builder)
-      } else if builder.type == .text {
+      if builder.type == .text {
         append(column, page, records, bytes, to: builder)
       } else {
-        for record in records { appendTyped(column, page, record, to: builder) }
+        let (cells, width) = (text.cells, columns.count)
+        for record in records {
+          cells.withCell(column, page, record, width: width) { cell in
+            if let cell {
+              CellTypes.append(cell, to: builder)
+            } else {
+              builder.appendMissing()
+            }
+          }
+        }
       }
     }
     if let ids = builder.ids {
       for record in records { ids.append(page.id(of: record)) }
     }
-    if page.isUnclosed, records.contains(page.numbers.upperBound - 1) { noteUnclosed(page) }
+    if page.openEnd == .quote, records.contains(page.numbers.upperBound - 1) {
+      noteUnclosed(page)
+    }
   }
 
-  /// Appends a column of text that is not the last.
+  /// Appends a column of text.
   private func append(
     _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ bytes: Int,
     to builder: ColumnBuilder
   ) {
-    let cells = cells
+    let (cells, width) = (text.cells, columns.count)
     let room = room(for: column, page, records, bytes)
+    var surplus: Int?
     builder.append(records.count, room: room) { number, place in
-      guard let field = bounds(column, page, records.lowerBound + number) else { return -1 }
-      return cells.write(page.bytes + field.lowerBound, field.count, to: place)
+      let record = records.lowerBound + number
+      guard let (range, isSurplus) = page.bounds(column, record, width: width) else { return -1 }
+      guard isSurplus else {
+        return cells.write(page.bytes + range.lowerBound, range.count, to: place)
+      }
+      surplus = surplus ?? record
+      memcpy(place, page.bytes + range.lowerBound, range.count)
+      return range.count
     }
+    if let surplus { noteSurplus(page, surplus) }
   }
 
   /// The most that the cells of one column take. Among few columns any may take it all; room for that
@@ -146,91 +158,19 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
   private func room(
     for column: Int, _ page: RecordPage, _ records: Range<Int>, _ bytes: Int
   ) -> Int {
-    if columns.count <= 64 { return bytes }
-    return records.reduce(0) { $0 + (bounds(column, page, $1)?.count ?? 0) }
-  }
-
-  /// Where the field of a column that is not the last begins, and where it ends: at its separator or
-  /// with the record. Nil if the record has none.
-  @inline(__always)
-  private func bounds(_ column: Int, _ page: RecordPage, _ record: Int) -> Range<Int>? {
-    let fields = page.fields(of: record)
-    let field = fields.lowerBound + column
-    guard field < fields.upperBound else { return nil }
-    let isLast = field + 1 == fields.upperBound
-    let end = isLast ? page.end(ofLastField: field) : page.end(ofField: field)
-    return Range(uncheckedBounds: (page.start(ofField: field), end))
-  }
-
-  /// Appends the last column, which keeps the surplus of rows that are too long as it stands.
-  private func appendLast(
-    _ page: RecordPage, _ records: Range<Int>, _ bytes: Int, to builder: ColumnBuilder
-  ) {
-    let column = columns.count - 1
-    guard builder.type == .text else {
-      for record in records { appendTyped(column, page, record, to: builder) }
-      return
-    }
-    let cells = cells
-    var surplus: Int?
-    builder.append(records.count, room: bytes) { number, place in
-      let fields = page.fields(of: records.lowerBound + number)
-      let field = fields.lowerBound + column
-      guard field < fields.upperBound else { return -1 }
-      let start = page.start(ofField: field)
-      let end = page.end(ofLastField: fields.upperBound - 1)
-      if field + 1 == fields.upperBound {
-        return cells.write(page.bytes + start, end - start, to: place)
-      }
-      surplus = surplus ?? records.lowerBound + number
-      memcpy(place, page.bytes + start, end - start)
-      return end - start
-    }
-    if let surplus { noteSurplus(page, surplus) }
-  }
-
-  private func appendTyped(
-    _ column: Int, _ page: RecordPage, _ record: Int, to builder: ColumnBuilder
-  ) {
-    withCell(column, page, record) { cell in
-      if let cell {
-        CellTypes.append(cell, to: builder)
-      } else {
-        builder.appendMissing()
-      }
-    }
-  }
-
-  /// Calls `body` with a cell; nil if the record has none for the column.
-  private func withCell(
-    _ column: Int, _ page: RecordPage, _ record: Int, _ body: (UnsafeRawBufferPointer?) -> Void
-  ) {
-    let fields = page.fields(of: record)
-    let field = fields.lowerBound + column
-    guard field < fields.upperBound else { return body(nil) }
-    let start = page.start(ofField: field)
-    let isSurplus = column == columns.count - 1 && field + 1 < fields.upperBound
-    let end =
-      isSurplus || field + 1 == fields.upperBound
-      ? page.end(ofLastField: fields.upperBound - 1) : page.end(ofField: field)
-    if isSurplus {
-      return body(UnsafeRawBufferPointer(start: page.bytes + start, count: end - start))
-    }
-    if cell.count < end - start + 32 {
-      cell.deallocate()
-      cell = .allocate(byteCount: 2 * (end - start + 32), alignment: 16)
-    }
-    let count = cells.write(page.bytes + start, end - start, to: cell.baseAddress!)
-    body(UnsafeRawBufferPointer(rebasing: cell[..<count]))
+    let width = columns.count
+    if width <= 64 { return bytes }
+    return records.reduce(0) { $0 + (page.bounds(column, $1, width: width)?.range.count ?? 0) }
   }
 
   private func inferTypes() throws(TableError) {
     var types = CellTypes(columns: columns.count)
+    let (cells, width) = (text.cells, columns.count)
     var number = 0
     while let page = try reader.page(with: number) {
       for record in page.numbers {
-        for column in columns.indices {
-          withCell(column, page, record) { cell in
+        for column in 0..<width {
+          cells.withCell(column, page, record, width: width) { cell in
             if let cell { types.observe(cell, column: column) }
           }
         }

@@ -35,6 +35,19 @@ struct CellTypes {
     }
   }
 
+  /// What bytes are in a column of a type, nil for a field that is not there. Where it is not text, an
+  /// empty one is missing.
+  static func cell(_ bytes: UnsafeRawBufferPointer?, as type: ColumnType) -> Cell {
+    guard let bytes else { return .missing }
+    return switch type {
+    case .text, .binary: .text(Array(bytes))
+    case .integer: integer(bytes).map { .integer($0) } ?? .missing
+    case .real: real(bytes).map { .real($0) } ?? .missing
+    case .boolean: boolean(bytes).map { .boolean($0) } ?? .missing
+    case .date: Timestamp(rfc3339: bytes).map { .date($0) } ?? .missing
+    }
+  }
+
   /// Appends a cell to a column of its type; an empty one is missing.
   static func append(_ cell: UnsafeRawBufferPointer, to builder: ColumnBuilder) {
     switch builder.type {
@@ -44,6 +57,12 @@ struct CellTypes {
     case .boolean: boolean(cell).map { builder.append($0) } ?? builder.appendMissing()
     case .date: Timestamp(rfc3339: cell).map { builder.append($0) } ?? builder.appendMissing()
     }
+  }
+
+  /// Whether a date as it stands in a field has a time behind it; nil if it says nothing.
+  static func hasTime(_ field: UnsafeRawBufferPointer) -> Bool? {
+    let digits = field.drop { !(48...57 ~= $0) }
+    return digits.isEmpty ? nil : digits.contains(UInt8(ascii: ":"))
   }
 
   /// `-?(0|[1-9][0-9]*)` in 64 bits.

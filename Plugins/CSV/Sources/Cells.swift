@@ -11,6 +11,23 @@ struct Cells {
     escape = rules.escape
   }
 
+  /// Calls `body` with the cell of a column in a table of so many; nil if the record has none.
+  @inline(__always)
+  func withCell<R>(
+    _ column: Int, _ page: RecordPage, _ record: Int, width: Int,
+    _ body: (UnsafeRawBufferPointer?) -> R
+  ) -> R {
+    guard let (range, isSurplus) = page.bounds(column, record, width: width) else {
+      return body(nil)
+    }
+    let field = UnsafeRawBufferPointer(start: page.bytes + range.lowerBound, count: range.count)
+    if isSurplus { return body(field) }
+    return withUnsafeTemporaryAllocation(byteCount: field.count + 32, alignment: 16) { place in
+      let count = write(field.baseAddress!, field.count, to: place.baseAddress!)
+      return body(UnsafeRawBufferPointer(rebasing: place[..<count]))
+    }
+  }
+
   /// Writes the cell that a field holds to `place`, which has room for the field and 32 bytes more, and
   /// returns its length. 32 bytes behind the field may be read.
   @inline(__always)

@@ -14,8 +14,10 @@ struct DelimitedText {
   /// Where the first row begins.
   let start: Int
   var columns: [Column]
-  /// Whether a quote that the header opens is never closed.
-  private(set) var hasUnclosedHeader = false
+  /// How what stands before the first row ends, a header or lines that are skipped; nil if nothing does.
+  let prefixEnd: LineEnd?
+  /// What the header ends in the middle of, with the text.
+  private(set) var headerEnd: OpenEnd?
   /// What is worth a remark, each of a kind.
   private(set) var remarks: [(kind: String, message: String)] = []
 
@@ -41,6 +43,11 @@ struct DelimitedText {
     let header = try first.page(with: 0)
     var names: [String] = []
     var start = sniffer.start
+    var prefixEnd: LineEnd?
+    if start > decoded.start {
+      let last = try text.bytes(at: start - min(2, start), count: min(2, start))
+      prefixEnd = LineEnd(last == [13, 10] ? last[...] : last.suffix(1))
+    }
     if let header, options.hasHeader {
       let fields = header.fields(of: 0)
       guard fields.count <= DelimitedText.mostColumns else {
@@ -51,6 +58,7 @@ struct DelimitedText {
       }
       names = fields.map { cells.name(header, $0, isLast: $0 == fields.last) }
       start = header.numbers.count > 1 ? header.offset(of: 1) : header.end
+      prefixEnd = header.span(of: 0).lineEnd
       if !isUTF8(header, upTo: start) {
         remarks.append(
           (
@@ -58,11 +66,12 @@ struct DelimitedText {
             "the header is not UTF-8, its names are repaired; if it is Latin-1, say -o encoding=latin1"
           ))
       }
-      if header.isUnclosed, header.numbers.count == 1 {
-        hasUnclosedHeader = true
+      if header.numbers.count == 1 { headerEnd = header.openEnd }
+      if headerEnd == .quote {
         remarks.append(("quote", "the header: a quote is never closed"))
       }
     }
+    self.prefixEnd = prefixEnd
     // Without a header the surplus of a row that is wider still stays in its last cell.
     let width = min(
       DelimitedText.mostColumns,
@@ -76,37 +85,34 @@ struct DelimitedText {
     reader = RecordReader(text, index, rules: rules)
   }
 
-  /// Whether something stands before the first row, a header for one.
-  var hasPrefix: Bool { start > decoded.start }
-
-  /// Whether the bytes are a file's, so that places in the text are places in the file.
-  var isAsStored: Bool { decoded.bytes === file && file.version != nil }
-
-  /// Where the field of a column lies in a page: at its separator or with the record it ends, and the
-  /// last column goes on to the end of the record. Nil if the record has none.
+  /// Where the field of a column lies in a page; nil if the record has none.
   func bounds(_ column: Int, _ page: RecordPage, _ record: Int) -> Range<Int>? {
-    let fields = page.fields(of: record)
-    let field = fields.lowerBound + column
-    guard field < fields.upperBound else { return nil }
-    let isLast = column == columns.count - 1 || field + 1 == fields.upperBound
-    return page.start(
-      ofField: field)..<(isLast
-      ? page.end(ofLastField: fields.upperBound - 1) : page.end(ofField: field))
+    page.bounds(column, record, width: columns.count)?.range
   }
 
-  /// A cell as its row shows it; nil if the record has none for the column.
-  func cell(_ column: Int, _ page: RecordPage, _ record: Int) -> [UInt8]? {
-    guard let bounds = bounds(column, page, record) else { return nil }
-    let fields = page.fields(of: record)
-    if column == columns.count - 1, fields.count > columns.count {
-      return Array(
-        UnsafeRawBufferPointer(start: page.bytes + bounds.lowerBound, count: bounds.count))
+  /// A cell as its row shows it, as a value of the column's type.
+  func cell(_ column: Int, _ page: RecordPage, _ record: Int) -> Cell {
+    cells.withCell(column, page, record, width: columns.count) {
+      CellTypes.cell($0, as: columns[column].type)
     }
-    var cell = [UInt8](repeating: 0, count: bounds.count + 32)
-    let count = cell.withUnsafeMutableBytes {
-      cells.write(page.bytes + bounds.lowerBound, bounds.count, to: $0.baseAddress!)
-    }
-    return Array(cell.prefix(count))
+  }
+}
+
+extension RecordPage {
+  /// Where the field of a column lies in ``bytes``, in a table of so many columns; nil if the record has
+  /// none. The last column keeps the surplus of a record that is too long, as it stands.
+  @inline(__always)
+  func bounds(
+    _ column: Int, _ record: Int, width: Int
+  ) -> (range: Range<Int>, isSurplus: Bool)? {
+    let fields = fields(of: record)
+    let field = fields.lowerBound + column
+    guard field < fields.upperBound else { return nil }
+    let isLast = field + 1 == fields.upperBound
+    let isSurplus = !isLast && column + 1 == width
+    let end =
+      isLast || isSurplus ? end(ofLastField: fields.upperBound - 1) : end(ofField: field)
+    return (Range(uncheckedBounds: (start(ofField: field), end)), isSurplus)
   }
 }
 

@@ -67,6 +67,20 @@ struct Options {
     }
   }
 
+  /// What of this decides which rows there are.
+  var reading: Reading {
+    return Reading(
+      "csv",
+      [
+        hasHeader ? nil : "header",
+        delimiter.map { "delimiter \($0)" },
+        quote == UInt8(ascii: "\"") ? nil : "quote \(quote ?? 0)",
+        escape.map { "escape \($0)" },
+        encoding.map { "encoding \($0)" },
+        skip == 0 ? nil : "skip \(skip)",
+      ])
+  }
+
   private static let names: [String: UInt8] = [
     "tab": 9, "\\t": 9, "comma": UInt8(ascii: ","), "semicolon": UInt8(ascii: ";"),
     "pipe": UInt8(ascii: "|"), "space": UInt8(ascii: " "),

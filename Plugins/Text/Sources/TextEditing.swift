@@ -8,16 +8,9 @@ extension TextSource: RecordEditing {
   var moving: (any TableMoving)? { editing == nil ? nil : self }
   var undoing: (any TableUndoing)? { editing == nil ? nil : self }
 
-  var recordsStart: (offset: Int, hasPrefix: Bool) { (decoded.start, false) }
+  var recordsStart: (offset: Int, prefixEnd: LineEnd?) { (decoded.start, nil) }
 
-  func checkEditable() throws(TableError) {
-    guard decoded.bytes === file else {
-      throw TableError(
-        .readOnly,
-        "is not stored as UTF-8 or a like encoding, and what is converted cannot be edited; convert the file with iconv"
-      )
-    }
-  }
+  func checkEditable() throws(TableError) { try shownFile.checkEditable(decoded) }
 
   var keepsSections: Bool { sectioning == .none }
 
@@ -55,7 +48,7 @@ extension TextSource: RecordEditing {
   func checkReads(_ bytes: any ByteSource) throws(TableError) {
     let new = try DecodedText(bytes, encoding: encoding)
     let isText = encoding != nil ? true : try bytes.looksLikeText()
-    guard isText, new.bytes === bytes, new.start == decoded.start else {
+    guard isText, new.isAsStored, new.start == decoded.start else {
       throw TableError(.constraint, "the file would no longer be read as the same kind of text")
     }
   }

@@ -34,9 +34,16 @@ public struct TextProvider: Provider {
     let opened = try OpenFile(path: request.location)
     let file = opened.bytes()
     if encoding == nil, !(try file.looksLikeText()) { return HexSource(file) }
+    let sectioning = request.options["sections"].flatMap(Sectioning.init) ?? .none
+    let reading = Reading(
+      "text",
+      [
+        sectioning == .none ? nil : "sections \(sectioning.rawValue)",
+        encoding.map { "encoding \($0)" },
+      ])
     return try TextSource(
-      ShownFile(path: request.location, opened, save), file, encoding: encoding,
-      sectioning: request.options["sections"].flatMap(Sectioning.init) ?? .none,
+      ShownFile(path: request.location, opened, save, reading: reading), file,
+      encoding: encoding, sectioning: sectioning,
       headings: HeadingStyle(fileName: request.location))
   }
 }

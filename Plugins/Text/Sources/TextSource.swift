@@ -38,9 +38,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     decoded = try DecodedText(file, encoding: encoding)
     reader = TextSource.reader(decoded, cancel)
     finder = SectionFinder(sectioning, HeadingReader(headings))
-    if let remark = InPlaceSave.remark(on: shownFile.file.fingerprint) {
-      remarks.add("in place", remark)
-    }
+    if let remark = shownFile.remark { remarks.add("in place", remark) }
     try file.checkUnchanged()
   }
 
@@ -65,7 +63,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
 
   func version() throws(TableError) -> Version? {
     try file.checkUnchanged()
-    return file.version
+    return shownFile.version(of: file.version)
   }
 
   // Sections and rows

@@ -51,9 +51,9 @@ int tabella_system_status(int directory, const char *_Nonnull name, tabella_stat
  * `follow` is set; returns a descriptor or -errno. */
 int tabella_system_open_directory(int directory, const char *_Nonnull name, int follow);
 
-/* Whether an open directory is in /proc or /sys, where only the kernel makes and removes names, whatever
- * their modes say. statfs(2) is not imported. */
-bool tabella_system_is_of_kernel(int directory);
+/* Whether an open directory or file is in /proc or /sys, where only the kernel makes and removes names,
+ * whatever their modes say, and files have no size. statfs(2) is not imported. */
+bool tabella_system_is_of_kernel(int file);
 
 typedef enum {
   TABELLA_RENAME_OVER,       /* Whatever has the new name is replaced. */
@@ -89,6 +89,14 @@ int64_t tabella_system_attribute(int file, const char *_Nonnull name, void *_Nul
 int tabella_system_set_attribute(int file, const char *_Nonnull name, const void *_Nonnull value,
                                  size_t size);
 int tabella_system_remove_attribute(int file, const char *_Nonnull name);
+
+/* Gives one open file the flags of another that chattr(1) calls d, A and S; 0, also where there is no such
+ * thing, or -errno. FS_IOC_GETFLAGS is not imported. */
+int tabella_system_copy_flags(int from, int to);
+
+/* When an open file was made, in nanoseconds since 1970; 0 where the file system does not tell. With the
+ * inode's number it tells a file from all others, whatever its name. statx(2) is not imported. */
+int64_t tabella_system_time_of_birth(int file);
 
 /* Opens an entry as a place only, whatever it is, without following it: a descriptor for the next two, or
  * -errno. O_PATH is not imported. */

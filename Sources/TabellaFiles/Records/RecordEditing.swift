@@ -8,8 +8,9 @@ public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Table
   var shownFile: ShownFile { get }
   var reader: RecordReader { get }
   var cancel: CancelFlag { get }
-  /// Where the first record begins, and whether text stands before it, a header for one.
-  var recordsStart: (offset: Int, hasPrefix: Bool) { get }
+  /// Where the first record begins, and how what stands before it ends, a header for one; nil if that is
+  /// no text.
+  var recordsStart: (offset: Int, prefixEnd: LineEnd?) { get }
 
   /// Throws why nothing can be edited at all, if so it is.
   func checkEditable() throws(TableError)
@@ -70,21 +71,24 @@ extension RecordEditing {
     let edits = try RecordEdits(batch, of: self) { path throws(TableError) in
       try record(at: path)
     }
-    let start = recordsStart
     let plan = try RecordPlan(
-      edits, reader, bytes, size: file.fingerprint.size,
-      from: start.offset, hasPrefix: start.hasPrefix,
+      edits, reader, bytes, size: file.fingerprint.size, prefixEnd: recordsStart.prefixEnd,
       content: { arrival throws(TableError) in
-        try record(of: arrival.cells, before: arrival.place)
+        try about(edits.places[arrival.edit]) { () throws(TableError) in
+          try record(of: arrival.cells, before: arrival.place)
+        }
       },
       splices: { number, cells throws(TableError) in
-        try splices(inRecord: number, setting: cells)
+        try about(edits.sets[number].map { edits.places[$0.edit] }) { () throws(TableError) in
+          try splices(inRecord: number, setting: cells)
+        }
       })
+    try checkEncoding(of: batch, in: bytes, plan)
     var ids: [Int: String] = [:]
     let saved = try shownFile.save(cancel: cancel).save(
       plan.table, edited: plan.edited, isDryRun: batch.isDryRun
     ) { bytes throws(TableError) in
-      ids = try readBack(plan, batch, bytes)
+      ids = try readBack(plan, batch, edits.places, bytes)
       try checkReads(bytes)
     }
     var result = try self.result(
@@ -126,7 +130,8 @@ extension RecordEditing {
     }
     let outcome = EditResult.Outcome(
       code: trouble.map { _ in .io }, message: trouble ?? remark)
-    let after = isSaved ? saved.file.fingerprint.version : before
+    let after =
+      isSaved ? shownFile.version(of: saved.file.fingerprint.version) : before
     return EditResult(
       outcomes: Array(repeating: outcome, count: count),
       changes: ChangeBatch(from: before, to: after, changes: isSaved || isDryRun ? nil : []),
@@ -136,7 +141,7 @@ extension RecordEditing {
   /// Reads what was written as it will be read, record by record; returns the ids of the rows that
   /// edits made or changed.
   private func readBack(
-    _ plan: RecordPlan, _ batch: EditBatch, _ bytes: any ByteSource
+    _ plan: RecordPlan, _ batch: EditBatch, _ places: [IndexPath], _ bytes: any ByteSource
   ) throws(TableError) -> [Int: String] {
     var sizes = RecordReader.Sizes()
     sizes.first = 1 << 10
@@ -147,16 +152,66 @@ extension RecordEditing {
       guard let page = try written.page(at: touched.content.lowerBound),
         page.span(of: 0).content == touched.content
       else {
+        let place = places[touched.edit]
         throw TableError(
-          .constraint,
-          "edit \(touched.edit) would not read back as one row; nothing was changed")
+          .constraint, "would not read back as one row; nothing was changed",
+          section: place.section, row: place.row)
       }
       switch batch.edits[touched.edit] {
-      case .set(_, let cells), .insert(_, let cells): try check(page, has: cells)
+      case .set(_, let cells), .insert(_, let cells):
+        try about(places[touched.edit]) { () throws(TableError) in try check(page, has: cells) }
       case .delete, .move: break
       }
       ids[touched.edit] = page.id(of: 0)
     }
     return ids
+  }
+
+  /// Has an error say which row it is about.
+  private func about<R>(
+    _ place: IndexPath?, _ body: () throws(TableError) -> R
+  ) throws(TableError) -> R {
+    do throws(TableError) {
+      return try body()
+    } catch {
+      var error = error
+      error.section = place?.section
+      error.row = place?.row
+      throw error
+    }
+  }
+
+  /// Throws if a new cell is UTF-8 where the file is in another encoding, as far as it was looked at: its
+  /// first MiB and the rows that are edited. The file would then be in neither.
+  private func checkEncoding(
+    of batch: EditBatch, in bytes: any ByteSource, _ plan: RecordPlan
+  ) throws(TableError) {
+    guard batch.edits.contains(where: \.bringsUTF8) else { return }
+    var tally = EncodingTally()
+    tally.add(try bytes.bytes(at: 0, count: EncodingTally.sampleSize))
+    for edited in plan.edited where edited.range.upperBound > EncodingTally.sampleSize {
+      tally.add(
+        try bytes.bytes(
+          at: edited.range.lowerBound, count: min(edited.range.count, EncodingTally.sampleSize)))
+    }
+    guard tally.isOther else { return }
+    throw TableError(
+      .constraint,
+      "a cell is UTF-8 and the file is not, so that it would be in no encoding; convert the file with iconv"
+    )
+  }
+}
+
+extension EditBatch.Edit {
+  /// Whether it has text with characters that are UTF-8 and not ASCII.
+  fileprivate var bringsUTF8: Bool {
+    switch self {
+    case .insert(_, let cells), .set(_, let cells):
+      cells.values.contains { cell in
+        guard case .text(let text) = cell else { return false }
+        return text.contains { $0 >= 0x80 } && text.withUnsafeBytes { $0.isUTF8 }
+      }
+    case .delete, .move: false
+    }
   }
 }

@@ -22,6 +22,8 @@ public struct RecordEdits {
   public private(set) var sets: [Int: (edit: Int, cells: [Int: Cell])] = [:]
   /// In the order in which they will stand.
   public private(set) var arrivals: [Arrival] = []
+  /// The row that each edit is about: a new one where it comes to stand, any other where it stood.
+  public private(set) var places: [IndexPath] = []
   /// The batch as a change of the table: exactly what was asked. A record's id says what is in it and
   /// where it begins, so that one that was set is another.
   public private(set) var changes: [ChangeBatch.Change] = []
@@ -43,6 +45,13 @@ public struct RecordEdits {
       throw TableError(.notSupported, "sections cannot be edited here")
     }
     let plan = try BatchPlan(named, of: source)
+    places = named.map { change in
+      switch change {
+      case .insert(let path), .delete(let path), .reload(let path), .reconfigure(let path),
+        .move(let path, _):
+        path
+      }
+    }
     for (section, rows) in plan.rows.sorted(by: { $0.key < $1.key }) {
       func number(_ row: Int) throws(TableError) -> Int {
         try record(IndexPath(section: section, row: row))

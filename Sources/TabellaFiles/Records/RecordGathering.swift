@@ -92,7 +92,7 @@ extension RecordReader {
               RecordPage(
                 numbers: 0..<records.count, offset: 0, bytes: text.baseAddress!, filled: size,
                 separators: UnsafePointer(places.separators), ends: UnsafePointer(places.ends),
-                escape: rules.escape, isUnclosed: false,
+                escape: rules.escape, openEnd: nil,
                 origin: RecordPage.Origin(
                   numbers: numbers.baseAddress!, offsets: offsets.baseAddress!)), 0..<records.count)
           }

@@ -2,9 +2,9 @@ import Tabella
 
 /// The text that comes of edits of its records, as pieces of the text that was.
 ///
-/// Line ends belong to their records. One that has none, because it was the last, gets one when
-/// something comes to stand behind it; what comes to stand last in a text without a final line end
-/// gets none. A new record ends as those around it do.
+/// Line ends belong to their records, but a text without a final line end stays one: what was last gets
+/// one when something comes to stand behind it, what comes to stand last loses its own. A new record
+/// ends as those around it do.
 public struct RecordPlan {
   /// Some bytes in place of others, within a record.
   public struct Splice {
@@ -34,39 +34,34 @@ public struct RecordPlan {
   private let reader: RecordReader
   private let bytes: any ByteSource
   private let size: Int
-  /// Where the first record begins; what stands before it stays.
-  private let start: Int
-  /// Whether what stands before the first record is text, a header for one.
-  private let hasPrefix: Bool
+  /// How what stands before the first record ends, a header for one; nil if that is no text.
+  private let prefixEnd: LineEnd?
   /// The line end of the last record that was put out, if it is still to come.
-  private var held: (lineEnd: LineEnd, old: Range<Int>, near: Int)?
-  /// Whether the last record that was put out came to stand there.
-  private var isArrival = false
+  private var held: (lineEnd: LineEnd, old: Range<Int>, near: Int, isEmpty: Bool)?
 
-  /// Plans edits of the records from `start` on of a text of `size` bytes.
+  /// Plans edits of the records of a text of `size` bytes.
   ///
-  /// `content` makes a new record, `splices`
-  /// what cells change in one that is there. Throws ``TableError`` with `.notFound` for a place that
-  /// is not there, with `.readOnly` for a record whose quote is never closed.
+  /// `prefixEnd` is how what stands before the first record ends, a header for one; nil if that is no text.
+  /// `content` makes a new record, `splices` what cells change in one that is there. Throws ``TableError``
+  /// with `.notFound` for a place that is not there, with `.readOnly` for a record with an ``OpenEnd``.
   /// - Complexity: O(edits) apart from finding the records.
   public init(
     _ edits: RecordEdits, _ reader: RecordReader, _ bytes: any ByteSource,
-    size: Int, from start: Int, hasPrefix: Bool,
+    size: Int, prefixEnd: LineEnd?,
     content: (RecordEdits.Arrival) throws(TableError) -> [UInt8],
     splices: (Int, [Int: Cell]) throws(TableError) -> [Splice]
   ) throws(TableError) {
     self.reader = reader
     self.bytes = bytes
     self.size = size
-    self.start = start
-    self.hasPrefix = hasPrefix
+    self.prefixEnd = prefixEnd
 
     var units: [Int: Unit] = [:]
     for number in Set(edits.gone).union(edits.sets.keys).sorted() {
       guard let span = try reader.span(of: number) else {
         throw .noRow(number, inSection: 0, of: reader.index.known)
       }
-      guard !span.isUnclosed else { throw RecordPlan.isUnclosed(number) }
+      if let end = span.openEnd { throw RecordPlan.refusal(of: number, end) }
       edited.append(EditedRange(span.content, digest: span.digest))
       guard let set = edits.sets[number] else {
         units[number] = Unit(span, span.content.isEmpty ? [] : [.old(span.content)])
@@ -84,6 +79,7 @@ public struct RecordPlan {
     }
 
     let gone = Set(edits.gone)
+    try holdNewLast(gone, &units)
     var arrivals = edits.arrivals[...]
     var at = 0
     var marks = Set(units.keys).union(arrivals.map(\.place)).sorted()[...]
@@ -100,11 +96,11 @@ public struct RecordPlan {
         } else {
           unit = Unit(try content(arrival), edit: arrival.edit)
         }
-        try putOut(unit, near: mark, isArrival: true)
+        try putOut(unit, near: mark)
       }
       guard let unit = units[mark] else { continue }
       at = unit.old.upperBound
-      if !gone.contains(mark) { try putOut(unit, near: mark, isArrival: false) }
+      if !gone.contains(mark) { try putOut(unit, near: mark) }
     }
     try putOut(at..<size)
     try end()
@@ -133,11 +129,28 @@ public struct RecordPlan {
     }
   }
 
-  private static func isUnclosed(_ number: Int) -> TableError {
-    TableError(
-      .readOnly,
-      "row \(number) has a quote that is never closed; it and what would come behind it cannot be edited"
-    )
+  /// Where the last record of a text without a final line end leaves, the one that comes to stand last in
+  /// what is there must be able to give its own up.
+  private mutating func holdNewLast(
+    _ gone: Set<Int>, _ units: inout [Int: Unit]
+  ) throws(TableError) {
+    guard var last = gone.max(), let unit = units[last], unit.lineEnd == .none,
+      unit.old.upperBound == size
+    else { return }
+    while gone.contains(last) { last -= 1 }
+    guard units[last] == nil, let span = try reader.span(of: last) else { return }
+    edited.append(EditedRange(span.content, digest: span.digest))
+    units[last] = Unit(span, span.content.isEmpty ? [] : [.old(span.content)])
+  }
+
+  private static func refusal(of number: Int, _ end: OpenEnd) -> TableError {
+    let what =
+      switch end {
+      case .quote: "has a quote that is never closed"
+      case .escape: "ends in an escape with nothing behind it"
+      }
+    return TableError(
+      .readOnly, "row \(number) \(what); it and what would come behind it cannot be edited")
   }
 
   /// Where a record begins, or the text ends if it is the one behind the last.
@@ -148,8 +161,8 @@ public struct RecordPlan {
         .notFound,
         "there is no place for a row behind row \(number - 1); there are \(reader.index.known)")
     }
-    guard try reader.span(of: number - 1)?.isUnclosed != true else {
-      throw RecordPlan.isUnclosed(number - 1)
+    if let end = try reader.span(of: number - 1)?.openEnd {
+      throw RecordPlan.refusal(of: number - 1, end)
     }
     return size
   }
@@ -160,12 +173,9 @@ public struct RecordPlan {
     try endLine()
     try part(from: bytes.bytes(at: range.lowerBound, count: 1).first)
     table.append(old: range)
-    isArrival = false
   }
 
-  private mutating func putOut(
-    _ unit: Unit, near: Int, isArrival: Bool
-  ) throws(TableError) {
+  private mutating func putOut(_ unit: Unit, near: Int) throws(TableError) {
     try endLine()
     if unit.content.isEmpty { try part(from: unit.lineEnd.bytes.first) }
     let start = table.size
@@ -176,8 +186,7 @@ public struct RecordPlan {
       }
     }
     for edit in unit.edits { touched.append(Touched(edit: edit, content: start..<table.size)) }
-    held = (unit.lineEnd, unit.old, near)
-    self.isArrival = isArrival
+    held = (unit.lineEnd, unit.old, near, table.size == start)
   }
 
   /// Keeps a CR that ended a record from becoming one line end with a LF that comes to follow it.
@@ -188,7 +197,7 @@ public struct RecordPlan {
 
   /// Ends the record that was put out last, since another comes.
   private mutating func endLine() throws(TableError) {
-    if let (lineEnd, old, near) = held {
+    if let (lineEnd, old, near, _) = held {
       held = nil
       guard lineEnd == .none else {
         table.append(old: old)
@@ -206,26 +215,17 @@ public struct RecordPlan {
 
   /// Ends the text.
   private mutating func end() throws(TableError) {
-    guard let (lineEnd, _, _) = held else { return }
-    let isEmpty = touched.last?.content.isEmpty ?? false
+    guard let held else { return }
     // What is empty is no record without a line end.
-    let staysOpen = isArrival ? try isOpen() : lineEnd == .none
-    if isEmpty || !staysOpen { try endLine() }
+    let staysOpen = try isOpen()
+    if held.isEmpty || !staysOpen { try endLine() }
   }
 
   /// Whether the old text ends without a line end. All of it is known by then.
   private func isOpen() throws(TableError) -> Bool {
     if let last = try reader.span(of: reader.index.known - 1) { return last.lineEnd == .none }
     // Only what stands before the records: a header, or nothing but a byte order mark.
-    guard hasPrefix else { return false }
-    return try prefixEnd() == .none
-  }
-
-  /// How what stands before the first record ends.
-  private func prefixEnd() throws(TableError) -> LineEnd {
-    let last = try bytes.bytes(at: max(0, start - 2), count: min(2, start))
-    if last == [13, 10] { return .both }
-    return LineEnd(last.suffix(1))
+    return prefixEnd == LineEnd.none
   }
 
   /// The line end of the records around a place, else of what stands before them, else LF.
@@ -234,7 +234,7 @@ public struct RecordPlan {
     for neighbour in [number - 1, number] where end == .none {
       end = try reader.span(of: neighbour)?.lineEnd ?? .none
     }
-    if end == .none { end = try prefixEnd() }
+    if end == .none { end = prefixEnd ?? .none }
     if end == .none { end = .lineFeed }
     // A CR before a LF would be taken for the line end's.
     guard end == .lineFeed else { return end }

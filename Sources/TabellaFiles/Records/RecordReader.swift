@@ -109,7 +109,9 @@ public final class RecordReader {
       let isWhole = isEnd && found.scanned == usable
       if isWhole { closeLast(&found) }
       if found.records > 0 {
-        let made = makePage(number, offset, found, isUnclosed: isWhole && state.inside != 0)
+        let openEnd: OpenEnd? =
+          state.inside != 0 ? .quote : state.plain != 0 ? .escape : nil
+        let made = makePage(number, offset, found, isWhole ? openEnd : nil)
         index.note(
           number: made.numbers.upperBound, at: made.end,
           isEnd: isWhole && made.end == offset + filled)
@@ -139,13 +141,13 @@ public final class RecordReader {
   }
 
   private func makePage(
-    _ number: Int, _ offset: Int, _ found: tabella_scan_found, isUnclosed: Bool
+    _ number: Int, _ offset: Int, _ found: tabella_scan_found, _ openEnd: OpenEnd?
   ) -> RecordPage {
     RecordPage(
       numbers: number..<number + found.records, offset: offset,
       bytes: UnsafeRawPointer(text.baseAddress!), filled: filled,
       separators: UnsafePointer(places.separators), ends: UnsafePointer(places.ends),
-      escape: rules.escape, isUnclosed: isUnclosed)
+      escape: rules.escape, openEnd: openEnd)
   }
 
   /// Moves what is there already of the text from `offset` on to the front.
@@ -206,8 +208,8 @@ public struct RecordPage {
   let separators: UnsafePointer<UInt32>
   let ends: UnsafePointer<UInt32>
   let escape: UInt8?
-  /// Whether the last record ends within quotes, with the text.
-  public let isUnclosed: Bool
+  /// What the last record ends in the middle of, with the text.
+  public let openEnd: OpenEnd?
   /// Where the records come from, if they were gathered: then ``numbers`` count from 0.
   var origin: Origin?
 

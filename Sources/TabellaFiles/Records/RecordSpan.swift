@@ -15,7 +15,8 @@ public enum LineEnd: Hashable, Sendable {
     }
   }
 
-  init(_ bytes: some Collection<UInt8>) {
+  /// The line end that some bytes are, all of them.
+  public init(_ bytes: some Collection<UInt8>) {
     switch (bytes.first, bytes.count) {
     case (10, 1): self = .lineFeed
     case (13, 1): self = .carriageReturn
@@ -25,13 +26,21 @@ public enum LineEnd: Hashable, Sendable {
   }
 }
 
+/// What a text ends in the middle of, so that a line end behind it would end no record.
+public enum OpenEnd: Hashable, Sendable {
+  /// Quotes that are never closed.
+  case quote
+  /// An escape with nothing behind it.
+  case escape
+}
+
 /// Where a record lies in the text.
 public struct RecordSpan: Hashable, Sendable {
   /// The record without its line end.
   public var content: Range<Int>
   public var lineEnd: LineEnd
-  /// Whether it ends within quotes, with the text.
-  var isUnclosed: Bool
+  /// What it ends in the middle of, with the text.
+  var openEnd: OpenEnd?
   var digest: UInt64
 
   /// Where the next record begins.
@@ -46,7 +55,7 @@ extension RecordPage {
     return RecordSpan(
       content: offset + start..<offset + end,
       lineEnd: LineEnd(UnsafeRawBufferPointer(start: bytes + end, count: next - end)),
-      isUnclosed: isUnclosed && number == numbers.upperBound - 1,
+      openEnd: number == numbers.upperBound - 1 ? openEnd : nil,
       digest: digest64(bytes(of: number)))
   }
 }

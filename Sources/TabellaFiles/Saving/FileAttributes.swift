@@ -34,6 +34,10 @@ public enum FileAttributes {
       }
     }
     try copyExtended(from: old, to: new, as: role)
+    if role == .replacement {
+      let result = tabella_system_copy_flags(old, new)
+      guard result == 0 else { throw kept("its flags (lsattr)", -result) }
+    }
     var mode = was.st_mode & 0o7777
     if !keepsOwner { mode &= ~(S_ISUID | S_ISGID) }
     // Last: a change of owner takes setuid away, a list sets bits of the mode.

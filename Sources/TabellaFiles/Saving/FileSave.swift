@@ -13,7 +13,7 @@ public struct FileSave {
     public let file: OpenFile
     /// What ``undoing(_:)`` takes; nil if too much would have to be kept.
     public let receipt: [UInt8]?
-    /// What is wrong though the file was saved: "was saved, but …"; nil if nothing is.
+    /// What is wrong though the file was saved, or that it is half written; nil if nothing is.
     public let trouble: String?
   }
 
@@ -51,10 +51,14 @@ public struct FileSave {
     verify: (any ByteSource) throws(TableError) -> Void
   ) throws(TableError) -> Saved {
     try checkUnchanged(edited)
+    try checkNotInterrupted()
     let target = try SaveTarget(path: path, of: file)
     try target.checkMayBeSaved(file, options)
     let isNothing = table.isIdentity(ofSize: file.fingerprint.size)
-    if isDryRun, !isNothing { try verify(PieceBytes(table, of: file.bytes())) }
+    if isDryRun, !isNothing {
+      if !options.isInPlace { try Replacement(target, file, cancel: cancel).tryRights() }
+      try verify(PieceBytes(table, of: file.bytes()))
+    }
     if isDryRun || isNothing { return Saved(file: file, receipt: nil, trouble: nil) }
     try lock(file)
     defer { _ = tabella_system_unlock(file.descriptor) }
@@ -69,20 +73,29 @@ public struct FileSave {
       try target.checkHolds(file.fingerprint)
       try checkUnchanged(edited)
     }
-    var (saved, trouble): (OpenFile, String?)
+    let written: WrittenFile
     if options.isInPlace {
-      (saved, trouble) = try InPlaceSave(target, file, cancel: cancel)
+      written = try InPlaceSave(target, file, cancel: cancel)
         .save(table, backup: options.backupSuffix, check: check, verify: verify)
     } else {
-      (saved, trouble) = try Replacement(target, file, cancel: cancel)
+      written = try Replacement(target, file, cancel: cancel)
         .save(table, backup: options.backupSuffix, check: check, verify: verify)
     }
-    let receipt = inverse.map {
-      SaveReceipt(
-        version: saved.fingerprint.version, content: content, place: target.path, table: $0
-      ).bytes
-    }
-    return Saved(file: saved, receipt: receipt, trouble: trouble)
+    // What is half written no receipt leads back from.
+    let receipt = written.isWhole ? inverse : nil
+    return Saved(
+      file: written.file,
+      receipt: receipt.map {
+        SaveReceipt(
+          version: written.file.fingerprint.version, content: content, place: target.path, table: $0
+        ).bytes
+      },
+      trouble: written.trouble)
+  }
+
+  /// Throws if a save in place was interrupted: the next would hide that the file is half written.
+  func checkNotInterrupted() throws(TableError) {
+    if let remark = KeptBytes.remark(on: file, at: path) { throw TableError(.readOnly, remark) }
   }
 
   /// The table that takes back the save that gave a receipt.
@@ -117,9 +130,25 @@ public struct FileSave {
       if attempt < FileSave.lockPatience.attempts { usleep(FileSave.lockPatience.microseconds) }
     }
     var error = TableError(
-      .conflict, "is being saved by another process; nothing was changed, try again")
+      .conflict,
+      "is locked by another process, which may be saving it; nothing was changed, try again")
     error.isRetryable = true
     throw error
+  }
+}
+
+/// What writing a file led to.
+struct WrittenFile {
+  let file: OpenFile
+  /// What is wrong though it was written; nil if nothing is.
+  let trouble: String?
+  /// Whether it has all the new bytes.
+  let isWhole: Bool
+
+  init(_ file: OpenFile, _ trouble: String?, isWhole: Bool = true) {
+    self.file = file
+    self.trouble = trouble
+    self.isWhole = isWhole
   }
 }
 

@@ -16,13 +16,13 @@ struct Replacement {
   func save(
     _ table: PieceTable, backup: [UInt8]?, check: () throws(TableError) -> Void,
     verify: (any ByteSource) throws(TableError) -> Void
-  ) throws(TableError) -> (OpenFile, trouble: String?) {
+  ) throws(TableError) -> WrittenFile {
     let new = try TemporaryFile(in: target.folder)
     // Those who open it as soon as it has the name wait until it is durable there.
     _ = tabella_system_lock(new.descriptor)
     var writer = FileWriter(new.descriptor, cancel: cancel)
     try writer.write(table, old: file.descriptor)
-    let rights = try copyRights(to: new)
+    let rights = try copyRights(to: new.descriptor)
     try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))
     // Never again if it fails: the system would forget what it could not write.
     guard fsync(new.descriptor) == 0 else {
@@ -44,17 +44,23 @@ struct Replacement {
       let saved = try OpenFile(duplicating: new.descriptor)
       // What another program wrote there since is not what was saved: whoever reads on is told.
       let isSame = saved.fingerprint.isOfSameContent(as: opened.fingerprint)
-      return (isSame ? saved : opened, trouble)
+      return WrittenFile(isSame ? saved : opened, trouble)
     } catch {
-      return (opened, trouble ?? "was saved, but \(error.message)")
+      return WrittenFile(opened, trouble ?? "was saved, but \(error.message)")
     }
   }
 
-  private func copyRights(to new: TemporaryFile) throws(TableError) -> stat {
+  /// Throws what of the file cannot be kept, if that can be tried without a trace.
+  func tryRights() throws(TableError) {
+    let trial = tabella_system_make_nameless(target.folder)
+    guard trial >= 0 else { return }
+    defer { close(trial) }
+    _ = try copyRights(to: trial)
+  }
+
+  private func copyRights(to new: Int32) throws(TableError) -> stat {
     do throws(TableError) {
-      return try FileAttributes.copy(
-        from: file.descriptor, to: new.descriptor, as: .replacement
-      ).was
+      return try FileAttributes.copy(from: file.descriptor, to: new, as: .replacement).was
     } catch {
       throw TableError(
         error.code,
@@ -71,7 +77,7 @@ struct Replacement {
     _ new: TemporaryFile, _ rights: stat, _ backup: [UInt8]?
   ) throws(TableError) -> String? {
     let result = rename(new.name, target.name, TABELLA_RENAME_EXCHANGE)
-    if result == -EINVAL || result == -ENOSYS || result == -EOPNOTSUPP {
+    if TemporaryFile.isUnknown(result) {
       return try swapWithoutExchange(new, backup)
     }
     guard result == 0 else { throw cannotReplace(-result) }
@@ -84,6 +90,14 @@ struct Replacement {
         new,
         TableError(
           .conflict, "was changed by another program at the same moment; nothing was changed"))
+    }
+    guard displaced.st_nlink == 1 else {
+      return try swapBack(
+        new,
+        TableError(
+          .conflict,
+          "got another name (hard link) at the same moment, which a save would part; nothing was changed"
+        ))
     }
     new.nameIsAnothers()
     // Somebody may have changed the mode or the owner since they were copied: that is no conflict.
@@ -103,7 +117,7 @@ struct Replacement {
       rights.st_mode == old.st_mode && rights.st_uid == old.st_uid && rights.st_gid == old.st_gid
     if isSame { return nil }
     do throws(TableError) {
-      _ = try copyRights(to: new)
+      _ = try copyRights(to: new.descriptor)
       return nil
     } catch {
       return
@@ -127,28 +141,32 @@ struct Replacement {
   private func swapWithoutExchange(
     _ new: TemporaryFile, _ backup: [UInt8]?
   ) throws(TableError) -> String? {
-    if let backup {
-      let spare = TemporaryFile.randomName()
-      guard linkat(target.folder, target.name, target.folder, spare, 0) == 0 else {
-        throw .system(errno, "the backup cannot be made; nothing was changed")
-      }
-      if let trouble = keep(spare, as: backup) {
-        unlinkat(target.folder, spare, 0)
-        throw TableError(.io, "\(trouble); nothing was changed")
-      }
+    // The old file gets its name as the backup only when the new one is there: until then the file and
+    // its backup would be one, and an earlier backup gone for nothing.
+    let spare = TemporaryFile.randomName()
+    if backup != nil, linkat(target.folder, target.name, target.folder, spare, 0) != 0 {
+      throw .system(errno, "the backup cannot be made; nothing was changed")
     }
     let result = rename(new.name, target.name, TABELLA_RENAME_OVER)
-    guard result == 0 else { throw cannotReplace(-result) }
+    guard result == 0 else {
+      if backup != nil { unlinkat(target.folder, spare, 0) }
+      throw cannotReplace(-result)
+    }
     new.nameIsAnothers()
-    return nil
+    guard let backup else { return nil }
+    guard fsync(target.folder) == 0 else {
+      return
+        "was saved, but its folder cannot be made durable, and the old file stays as \(spare.shown): \(errorText(errno))"
+    }
+    return keep(spare, as: backup)
   }
 
   private func cannotReplace(_ number: Int32) -> TableError {
-    guard number == EBUSY else { return .system(number, "cannot be replaced; nothing was changed") }
-    return TableError(
-      .readOnly,
-      "is mounted by itself and cannot be replaced; --in-place (-o in-place=true) rewrites it where it is"
-    )
+    switch number {
+    case EBUSY: SaveTarget.isMounted
+    case ENOENT: SaveTarget.isGone
+    default: .system(number, "cannot be replaced; nothing was changed")
+    }
   }
 
   /// Names the old file as the backup, in place of an earlier one.

@@ -12,31 +12,38 @@ final class SaveTarget {
   /// Finds the place of a file that was opened by a path. Throws ``TableError`` with `.conflict` if
   /// another file is there by now.
   init(path: [UInt8], of file: OpenFile) throws(TableError) {
-    guard let resolved = path.withCString({ realpath($0, nil) }) else {
+    guard let resolved = realPath(path) else {
       let number = errno
       throw number == ENOENT ? SaveTarget.isGone : .system(number, "cannot be found again")
     }
-    defer { free(resolved) }
-    let bytes = UnsafeRawBufferPointer(start: resolved, count: strlen(resolved))
-    self.path = Array(bytes)
+    self.path = resolved
     // An absolute path has a slash.
-    let slash = bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0
-    name = bytes[(slash + 1)...].map { CChar(bitPattern: $0) } + [0]
-    folder = Array(bytes[...slash]).withCString {
-      open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    }
-    guard folder >= 0 else { throw .system(errno, "its folder cannot be opened") }
+    let slash = resolved.lastIndex(of: UInt8(ascii: "/")) ?? 0
+    name = Array(resolved[(slash + 1)...]).cString
+    folder = try SaveTarget.open(Array(resolved[...slash]))
     try checkHolds(file.fingerprint)
   }
 
   deinit { close(folder) }
+
+  private static func open(_ folder: [UInt8]) throws(TableError) -> Int32 {
+    let descriptor = folder.withCString { Glibc.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    if descriptor >= 0 { return descriptor }
+    let number = errno
+    // In one that may not be listed a file can still be rewritten where it is.
+    let place = folder.withCString { tabella_system_open_entry(AT_FDCWD, $0) }
+    guard number == EACCES, place >= 0 else {
+      throw .system(number, "its folder cannot be opened")
+    }
+    return place
+  }
 
   /// What the file's backup is called.
   func backupName(_ suffix: [UInt8]) -> [CChar] {
     name.dropLast() + suffix.map { CChar(bitPattern: $0) } + [0]
   }
 
-  private static let isGone = TableError(
+  static let isGone = TableError(
     .conflict, "was removed since it was opened; nothing was changed")
 
   /// Throws `.conflict` unless the name is still that of the file with this fingerprint.
@@ -73,9 +80,10 @@ final class SaveTarget {
     guard faccessat(folder, name, W_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, "cannot be written")
     }
-    let needsFolder = !options.isInPlace || options.backupSuffix != nil
-    guard !needsFolder || faccessat(folder, ".", W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
-      throw .system(errno, "its folder cannot be written into")
+    if !options.isInPlace {
+      try checkFolder("its folder cannot be written into (--in-place, -o in-place=true, needs not)")
+    } else if options.backupSuffix != nil {
+      try checkFolder("the backup cannot be put into its folder")
     }
     if let suffix = options.backupSuffix { try checkBackup(suffix) }
     guard status.st_nlink > 0 else { throw SaveTarget.isGone }
@@ -84,6 +92,21 @@ final class SaveTarget {
         .readOnly,
         "has \(status.st_nlink) names (hard links), which a save would part; --in-place (-o in-place=true) rewrites it where it is"
       )
+    }
+    var there = tabella_status()
+    guard options.isInPlace || tabella_system_status(folder, name, &there) != 0 || !there.is_mounted
+    else { throw SaveTarget.isMounted }
+  }
+
+  static let isMounted = TableError(
+    .readOnly,
+    "is mounted by itself and cannot be replaced; --in-place (-o in-place=true) rewrites it where it is"
+  )
+
+  /// Throws unless the folder can be written into, and made durable, for which it must be read.
+  private func checkFolder(_ failing: String) throws(TableError) {
+    guard faccessat(folder, ".", R_OK | W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
+      throw .system(errno, failing)
     }
   }
 

@@ -5,12 +5,22 @@ public final class ShownFile {
   public let path: [UInt8]
   public private(set) var file: OpenFile
   private let options: SaveOptions
+  private let reading: Reading
 
   /// A file that was opened by this path.
-  public init(path: [UInt8], _ file: OpenFile, _ options: SaveOptions) {
+  public init(path: [UInt8], _ file: OpenFile, _ options: SaveOptions, reading: Reading) {
     self.path = path
     self.file = file
     self.options = options
+    self.reading = reading
+  }
+
+  /// What is to be said of the file before it is shown; nil if nothing is.
+  public var remark: String? { KeptBytes.remark(on: file, at: path) }
+
+  /// The table's version while its bytes have this one; nil if they have none.
+  public func version(of bytes: Version?) -> Version? {
+    bytes.map { Version("\($0.token).\(reading.token)") }
   }
 
   /// A save of the file as it is shown. Taking back keeps no backup: that of the edit stays.
@@ -22,4 +32,36 @@ public final class ShownFile {
 
   /// From now on the file is shown as it was saved.
   func show(_ saved: OpenFile) { file = saved }
+
+  /// Throws why a file that is shown as this text cannot be edited, if so it is.
+  public func checkEditable(_ text: DecodedText) throws(TableError) {
+    // First: what is half written may look like anything.
+    try save(cancel: CancelFlag()).checkNotInterrupted()
+    guard text.isAsStored else {
+      throw TableError(
+        .readOnly,
+        "is converted to be shown, and what is converted cannot be edited; leave -o encoding out if it is UTF-8, else convert the file with iconv"
+      )
+    }
+    // UTF-16 without a mark, a compressed file: records put in between would break it.
+    guard try text.bytes.looksLikeText() else {
+      throw TableError(
+        .readOnly, "is no text: it has a NUL in its first 8 KiB; such a file cannot be edited")
+    }
+  }
+}
+
+/// How a file is read: by which provider, and with which of its options that decide what its rows are.
+///
+/// Part of a table's version, because the place of a row in one reading is another's in the next.
+public struct Reading: Hashable, Sendable {
+  /// The provider's id, and a digest of the options if there are any.
+  let token: String
+
+  /// `options` says what differs from the plain reading; nil is nothing.
+  public init(_ provider: String, _ options: [String?] = []) {
+    let said = options.compactMap { $0 }.map { "\($0.utf8.count) \($0)" }.joined()
+    let digest = Array(said.utf8).withUnsafeBytes { digest64($0) }
+    token = said.isEmpty ? provider : "\(provider)-\(String(digest, radix: 16))"
+  }
 }

@@ -73,12 +73,20 @@ public final class TemporaryFile {
   /// Lets the file be the one of this name (a C string) in its folder, for good; returns 0, or -errno:
   /// `-EEXIST` if something has the name.
   public func become(_ name: [CChar]) -> Int32 {
-    let result =
-      isNamed
-      ? tabella_system_rename(folder, self.name, folder, name, TABELLA_RENAME_NO_REPLACE)
-      : tabella_system_name(descriptor, folder, name)
+    guard isNamed else { return tabella_system_name(descriptor, folder, name) }
+    var result = tabella_system_rename(folder, self.name, folder, name, TABELLA_RENAME_NO_REPLACE)
+    if TemporaryFile.isUnknown(result) {
+      // NFS, 9p and others know only the plain rename, which replaces; a second name does not.
+      result = linkat(folder, self.name, folder, name, 0) == 0 ? 0 : -errno
+      if result == 0 { unlinkat(folder, self.name, 0) }
+    }
     if result == 0 { isNamed = false }
     return result
+  }
+
+  /// Whether a file system does not know what was asked of a rename.
+  static func isUnknown(_ result: Int32) -> Bool {
+    [EINVAL, ENOSYS, EOPNOTSUPP].contains(-result)
   }
 
   /// From now on another file has the name, or none.

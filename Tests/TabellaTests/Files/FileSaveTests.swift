@@ -5,8 +5,9 @@ import Testing
 
 @testable import TabellaFiles
 
-/// The one save: what it keeps, what it refuses, and who wins.
-@Suite struct FileSaveTests {
+/// The one save: what it keeps, what it refuses, and who wins. One after the other, for XDG_STATE_HOME is all
+/// of theirs.
+@Suite(.serialized) struct FileSaveTests {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
@@ -256,9 +257,45 @@ import Testing
     try folder.write("a", "hello")
     let other = open("\(folder.path)/a", O_RDONLY)
     #expect(tabella_system_lock(other) == 0)
-    try expectRefusal(.conflict, "being saved by another process", "a")
+    try expectRefusal(.conflict, "locked by another process", "a")
     close(other)
     _ = try save("a")
+  }
+
+  /// chattr's flags were lost without a word.
+  @Test func flagsStay() throws {
+    guard let chattr = findProgram("chattr"), let lsattr = findProgram("lsattr") else { return }
+    try folder.write("a", "hello")
+    let path = "\(folder.path)/a"
+    guard try run(chattr, ["+d", path]).status == 0 else { return }
+    let before = try run(lsattr, [path]).text
+    #expect(before.split(separator: " ").first?.contains("d") == true)
+    _ = try save("a")
+    #expect(try run(lsattr, [path]).text == before)
+  }
+
+  /// A dry run said yes where the name is a mount, which no file can take.
+  @Test(.enabled(if: Mount.works)) func aFileThatIsMounted() throws {
+    try folder.write("a", "hello")
+    try folder.write("b", "other")
+    let path = "\(folder.path)/a"
+    let mount = try #require(findProgram("mount"))
+    #expect(try run(mount, ["--bind", "\(folder.path)/b", path]).status == 0)
+    defer { umount2(path, 2) }
+    for isDryRun in [true, false] {
+      do {
+        _ = try save("a", isDryRun: isDryRun)
+        Issue.record("saved")
+      } catch let error as TableError {
+        #expect(error.code == .readOnly && error.message.contains("mounted"), "\(error)")
+      }
+    }
+    #expect(try folder.read("b") == Array("other".utf8))
+    setenv("XDG_STATE_HOME", "\(folder.path)/state", 1)
+    var options = SaveOptions()
+    options.isInPlace = true
+    _ = try save("a", options)
+    #expect(try folder.read("b") == Array("NEW ther".utf8))
   }
 
   @Test func backups() throws {
@@ -382,11 +419,66 @@ import Testing
     #expect(try folder.read("a~") == Array("NEW ello world".utf8))
     #expect(status("a~").st_ino != inode)
     // A save that was killed left the old bytes there: nobody edits over that.
-    let print = try OpenFile(path: Array("\(folder.path)/a".utf8)).fingerprint
-    let kept = "\(String(print.device, radix: 16))-\(String(print.inode, radix: 16))"
-    try folder.write("state/tabella/in-place/\(kept)", "old")
+    let kept = try keepOldBytes("a")
     try expectRefusal(.readOnly, kept, "a", options)
-    #expect(InPlaceSave.remark(on: print)?.contains(kept) == true)
+    #expect(shown("a").remark?.contains(kept) == true)
+  }
+
+  /// Leaves old bytes as a save in place does that is killed; returns the path of them.
+  func keepOldBytes(_ name: String) throws -> String {
+    let path = Array("\(folder.path)/\(name)".utf8)
+    let kept = String(
+      decoding: try KeptBytes.path(of: OpenFile(path: path), at: path), as: UTF8.self)
+    try FileManager.default.createDirectory(
+      atPath: "\(folder.path)/state/tabella/in-place", withIntermediateDirectories: true)
+    try Data("old".utf8).write(to: URL(fileURLWithPath: kept))
+    return kept
+  }
+
+  func shown(_ name: String) -> ShownFile {
+    let path = Array("\(folder.path)/\(name)".utf8)
+    return ShownFile(
+      path: path, try! OpenFile(path: path), SaveOptions(), reading: Reading("test"))
+  }
+
+  /// A file that a save in place had left half written could be replaced, and then nothing told of it;
+  /// a dry run said that all was well.
+  @Test func aHalfWrittenFileIsNotSaved() throws {
+    setenv("XDG_STATE_HOME", "\(folder.path)/state", 1)
+    try folder.write("a", "hello")
+    link("\(folder.path)/a", "\(folder.path)/b")
+    let kept = try keepOldBytes("a")
+    unlink("\(folder.path)/a")
+    // By whatever name: it is the same file.
+    for isDryRun in [false, true] {
+      do {
+        _ = try save("b", isDryRun: isDryRun)
+        Issue.record("saved")
+      } catch let error as TableError {
+        #expect(error.code == .readOnly && error.message.contains(kept), "\(error)")
+        #expect(error.message.contains("copy them back") && error.message.contains("remove"))
+      }
+    }
+    #expect(try folder.read("b") == Array("hello".utf8))
+    unlink(kept)
+    _ = try save("b")
+  }
+
+  /// Kept bytes were known by the number of an inode, so that another file which got that number was to be
+  /// overwritten with them.
+  @Test func anotherFileIsNotHalfWritten() throws {
+    setenv("XDG_STATE_HOME", "\(folder.path)/state", 1)
+    for _ in 0..<50 {
+      try folder.write("a", "hello")
+      let inode = status("a").st_ino
+      _ = try keepOldBytes("a")
+      unlink("\(folder.path)/a")
+      // Most file systems give the number again at once.
+      let file = open("\(folder.path)/a", O_CREAT | O_WRONLY, 0o600)
+      close(file)
+      #expect(shown("a").remark == nil)
+      if status("a").st_ino == inode { return }
+    }
   }
 
   @Test func receiptsTakeBackAndComplain() throws {

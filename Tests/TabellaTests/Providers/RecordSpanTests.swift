@@ -54,7 +54,7 @@ import Testing
       else { return tried }
       let place = IndexPath(section: 0, row: row)
       let old = try #require(try source.reader.page(with: row))
-      if old.span(of: row).content.upperBound == text.count, old.isUnclosed { return tried }
+      if old.span(of: row).content.upperBound == text.count, old.openEnd != nil { return tried }
       let field = try #require(source.text.bounds(column, old, row).map { old.place($0) })
       // No change: not even another inode. Only a surplus is text that has to be quoted.
       let isSurplus = old.fields(of: row).count > source.columns.count

@@ -1,0 +1,248 @@
+import Tabella
+import TabellaSDK
+import Testing
+
+@testable import TabellaCSV
+@testable import TabellaFiles
+@testable import TabellaText
+
+/// What edits of csv and text files were known to get wrong, one file each.
+@Suite struct RecordFileEditingTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder(inMemory: true) }
+
+  func open(
+    _ bytes: [UInt8], _ options: [String: String], _ provider: any Provider = CSVProvider()
+  ) throws -> any TableDataSource {
+    let path = try folder.write("t.csv", bytes)
+    return try provider.open(OpenRequest(location: Array(path.utf8), options: options))
+  }
+
+  /// The file after a batch.
+  func after(
+    _ edits: EditBatch.Edit..., in text: [UInt8], _ options: [String: String] = [:],
+    _ provider: any Provider = CSVProvider()
+  ) throws -> [UInt8] {
+    let source = try open(text, options, provider)
+    let result = try #require(source.editing).commit(EditBatch(edits))
+    #expect(result.outcomes.allSatisfy { $0.code == nil }, "\(result)")
+    return try folder.read("t.csv")
+  }
+
+  func after(
+    _ edits: EditBatch.Edit..., in text: String, _ options: [String: String] = [:]
+  ) throws -> String {
+    let source = try open(Array(text.utf8), options)
+    let result = try #require(source.editing).commit(EditBatch(edits))
+    #expect(result.outcomes.allSatisfy { $0.code == nil }, "\(result)")
+    return String(decoding: try folder.read("t.csv"), as: UTF8.self)
+  }
+
+  /// Expects that the batch is refused, for run and dry run alike, and that the file stays.
+  func expectRefusal(
+    _ code: TableError.Code, _ part: String, _ edits: EditBatch.Edit..., in text: [UInt8],
+    _ options: [String: String] = [:], _ provider: any Provider = CSVProvider(),
+    row: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let source = try open(text, options, provider)
+    for isDryRun in [true, false] {
+      do throws(TableError) {
+        _ = try source.editing!.commit(EditBatch(edits, isDryRun: isDryRun))
+        Issue.record("done", sourceLocation: sourceLocation)
+      } catch {
+        #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+        #expect(error.message.contains(part), "\(error)", sourceLocation: sourceLocation)
+        if let row { #expect(error.row == row, "\(error)", sourceLocation: sourceLocation) }
+      }
+    }
+    #expect(try folder.read("t.csv") == text, sourceLocation: sourceLocation)
+  }
+
+  static func row(_ row: Int) -> RowReference { .path(at(row)) }
+  static func at(_ row: Int) -> IndexPath { IndexPath(section: 0, row: row) }
+
+  // The end of the file
+
+  /// The line end behind a lone escape was made plain by it: two rows became one, and it was "done".
+  @Test func aLoneEscapeAtTheEnd() throws {
+    let text = Array("id,name\n1,a\n2,b\\".utf8)
+    let options = ["escape": "\\"]
+    let insert = EditBatch.Edit.insert(at: Self.at(2), cells: [0: "3", 1: "c"])
+    try expectRefusal(.readOnly, "escape", insert, in: text, options)
+    try expectRefusal(.readOnly, "escape", .move(Self.row(0), to: Self.at(1)), in: text, options)
+    try expectRefusal(.readOnly, "escape", .move(Self.row(1), to: Self.at(0)), in: text, options)
+    try expectRefusal(.readOnly, "header", insert, in: Array("id,name\\".utf8), options)
+    // One that makes something plain is none.
+    #expect(
+      try after(insert, in: "id,name\n1,a\n2,b\\\\", options) == "id,name\n1,a\n2,b\\\\\n3,c")
+    #expect(
+      try after(.insert(at: Self.at(0), cells: [:]), in: "id,name\\\n", options)
+        == "id,name\\\n\n,")
+  }
+
+  /// "A missing final line end stays" was not so for what was moved away from the end or deleted there.
+  @Test func aMissingFinalLineEndStays() throws {
+    #expect(try after(.move(Self.row(1), to: Self.at(0)), in: "h\na\nb") == "h\nb\na")
+    #expect(try after(.delete(Self.row(1)), in: "h\na\nb") == "h\na")
+    #expect(try after(.delete(Self.row(1)), .delete(Self.row(2)), in: "h\na\nb\nc") == "h\na")
+    #expect(
+      try after(.delete(Self.row(1)), .insert(at: Self.at(1), cells: [0: "x"]), in: "h\na\nb")
+        == "h\na\nx")
+    #expect(
+      try after(.move(Self.row(1), to: Self.at(0)), in: Array("a\r\nb".utf8), [:], TextProvider())
+        == Array("b\r\na".utf8))
+    // An empty row without a line end would be none, and the header keeps its own.
+    #expect(try after(.delete(Self.row(2)), in: "h\na\n\nb") == "h\na\n\n")
+    #expect(try after(.delete(Self.row(0)), in: "h\na") == "h\n")
+  }
+
+  // The start of the file
+
+  /// A first row of up to two bytes became the header, or was skipped, and it was "done".
+  @Test func aFirstRowIsNoHeader() throws {
+    let empty = EditBatch.Edit.insert(at: Self.at(0), cells: [:])
+    try expectRefusal(.constraint, "header=false", empty, in: [], ["columns": "2"])
+    for text in ["a", "a\n"] {
+      try expectRefusal(
+        .constraint, "-o skip", empty, in: Array(text.utf8),
+        ["skip": "2", "header": "false", "columns": "1"])
+    }
+    #expect(try after(empty, in: "", ["columns": "2", "header": "false"]) == ",\n")
+    #expect(try after(.insert(at: Self.at(0), cells: [0: "x"]), in: "h") == "h\nx")
+    #expect(try after(.insert(at: Self.at(0), cells: [0: "x"]), in: "h\r\n") == "h\r\nx\r\n")
+  }
+
+  // What is no text, or not UTF-8
+
+  /// UTF-16 without its mark, and compressed files, got rows of UTF-8.
+  @Test func whatIsNoText() throws {
+    let utf16 = "id,name\n1,a\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    let insert = EditBatch.Edit.insert(at: Self.at(0), cells: [0: "x"])
+    try expectRefusal(.readOnly, "no text", insert, in: utf16)
+    try expectRefusal(.readOnly, "no text", insert, in: [0x1F, 0x8B, 8, 0, 0, 0, 10, 65])
+    let source = try open(utf16, [:])
+    let rows = try source.editing?.editability(ofRows: 0..<1, inSection: 0)
+    #expect(rows == [[]])
+  }
+
+  /// A cell in UTF-8 in a file in Latin-1 made one that is in neither.
+  @Test func encodingsAreNotMixed() throws {
+    let latin1 = Array("id,name\n1,caf".utf8) + [0xE9, 10] + Array("2,b\n".utf8)
+    let set = EditBatch.Edit.set(Self.row(1), cells: [1: "né"])
+    try expectRefusal(.constraint, "iconv", set, in: latin1)
+    try expectRefusal(
+      .constraint, "iconv", .insert(at: Self.at(0), cells: [0: "é"]), in: latin1, [:],
+      TextProvider())
+    #expect(
+      try after(.set(Self.row(1), cells: [1: "ne"]), in: latin1) == latin1.dropLast(2)
+        + Array("ne\n".utf8))
+    // Bytes that are as the file's own, a file in UTF-8, and one that is damaged already.
+    let own = EditBatch.Edit.set(Self.row(1), cells: [1: .text([0x6E, 0xE9])])
+    #expect(try after(own, in: latin1) == latin1.dropLast(2) + [0x6E, 0xE9, 10])
+    #expect(try after(set, in: "id,name\n1,ö\n2,b\n") == "id,name\n1,ö\n2,né\n")
+    #expect(
+      try after(set, in: Array("ö,name\n1,".utf8) + [0xE9] + Array("\n2,b\n".utf8)).count == 18)
+    // Beyond what is looked at: only the row itself tells.
+    let long =
+      Array("id,name\n".utf8) + [UInt8](repeating: 120, count: 2 << 20) + Array("\n1,".utf8)
+    try expectRefusal(.constraint, "iconv", set, in: long + [0xE9, 10])
+    // A character across the end of the sample is whole.
+    let cut = Array("id,name\nx\n2,".utf8)
+    let padding = [UInt8](repeating: 120, count: EncodingTally.sampleSize - cut.count - 1)
+    let text = cut + padding + Array("é\n".utf8)
+    #expect(try after(set, in: text) == Array("id,name\nx\n2,né\n".utf8))
+  }
+
+  @Test func convertedTextSaysWhatToDo() throws {
+    let set = EditBatch.Edit.set(Self.row(0), cells: [0: "x"])
+    try expectRefusal(
+      .readOnly, "leave -o encoding out", set, in: Array("id\n1\n".utf8), ["encoding": "UTF-8"])
+  }
+
+  // Types
+
+  /// Equal values were written in another form, and a typed cell in the middle could not be cleared.
+  @Test func typedCellsKeepTheirForm() throws {
+    let text = "n,r,d,s\n1,1.50,2024-02-29,a\n2,2.5,2024-03-01,b\n"
+    let options = ["types": "infer"]
+    let day = Cell.date(Timestamp(seconds: 1_709_164_800)!)
+    #expect(try after(.set(Self.row(0), cells: [2: day, 1: 1.5]), in: text, options) == text)
+    #expect(
+      try after(.set(Self.row(1), cells: [2: day]), in: text, options)
+        == "n,r,d,s\n1,1.50,2024-02-29,a\n2,2.5,2024-02-29,b\n")
+    #expect(
+      try after(.insert(at: Self.at(2), cells: [2: day]), in: text, options)
+        == text + ",,2024-02-29,\n")
+    #expect(
+      try after(.set(Self.row(0), cells: [0: .missing, 2: .missing]), in: text, options)
+        == "n,r,d,s\n,1.50,,a\n2,2.5,2024-03-01,b\n")
+    // Also at the end, where a cell of text would go with its delimiter.
+    #expect(
+      try after(.set(Self.row(0), cells: [1: .missing]), in: "a,b\nx,1\ny,2\n", options)
+        == "a,b\nx,\ny,2\n")
+    #expect(
+      try after(.set(Self.row(0), cells: [1: .missing]), in: "a,b\nx,1\ny,2\n") == "a,b\nx\ny,2\n")
+    // Times stay times.
+    let times = "d\n2024-02-28T10:00:00Z\n2024-02-28T11:00:00Z\n"
+    #expect(
+      try after(.set(Self.row(0), cells: [0: day]), in: times, options)
+        == "d\n2024-02-29T00:00:00Z\n2024-02-28T11:00:00Z\n")
+  }
+
+  // Messages
+
+  /// The error of a batch of many edits did not say which it was about.
+  @Test func errorsNameRowAndColumn() throws {
+    let text = Array("id,city\n1,a\n2,b\n3,c\n".utf8)
+    let good = EditBatch.Edit.set(Self.row(0), cells: [0: "5"])
+    try expectRefusal(
+      .constraint, "city: ", good, .set(Self.row(2), cells: [1: "x\ny"]), in: text,
+      ["quote": "none"], row: 2)
+    try expectRefusal(
+      .constraint, "id cannot be missing", good, .set(Self.row(1), cells: [0: .missing]), in: text,
+      row: 1)
+    try expectRefusal(
+      .constraint, "line end", .insert(at: Self.at(3), cells: [0: "x\ny"]), in: text, [:],
+      TextProvider(), row: 3)
+  }
+
+  // Versions
+
+  /// A version that was read with other options, or by the other provider, was taken for the same, though
+  /// its places were other rows.
+  @Test func versionsAreOfOneReading() throws {
+    let path = Array(try folder.write("t.csv", "a,b\n1,2\n").utf8)
+    func version(_ provider: any Provider, _ options: [String: String] = [:]) throws -> String {
+      let source = try provider.open(OpenRequest(location: path, options: options))
+      return try #require(try source.version()).token
+    }
+    let readings: [[String: String]] = [
+      [:], ["header": "false"], ["skip": "1"], ["delimiter": ";"], ["quote": "none"],
+      ["quote": "'"], ["escape": "\\"], ["encoding": "latin1"], ["skip": "1", "header": "false"],
+    ]
+    var tokens = try readings.map { try version(CSVProvider(), $0) }
+    for options in [[:], ["sections": "headings"], ["sections": "paragraphs"]] {
+      tokens.append(try version(TextProvider(), options))
+    }
+    #expect(Set(tokens).count == tokens.count, "\(tokens)")
+    let saving = ["in-place": "true", "backup": "~", "columns": "3", "header": "true"]
+    #expect(try version(CSVProvider(), saving) == tokens[0])
+    let source = try TextProvider().open(OpenRequest(location: path, options: [:]))
+    let delete = EditBatch([.delete(Self.row(0))], version: Version(tokens[0]))
+    #expect(throws: TableError.self) { try source.editing?.commit(delete) }
+    // What an edit leads to is what the file is opened at.
+    let result = try #require(source.editing).commit(EditBatch([.delete(Self.row(0))]))
+    #expect(try result.changes.to?.token == version(TextProvider()))
+  }
+
+  /// A file of /sys, which is said to have a page and has less, "was shortened while it was read".
+  @Test func filesOfSys() throws {
+    let path = "/sys/kernel/mm/transparent_hugepage/enabled"
+    guard access(path, R_OK) == 0 else { return }
+    let source = try TextProvider().open(
+      OpenRequest(location: Array(path.utf8), options: [:]))
+    #expect(try readAll(source).count == 1)
+    #expect(try source.version() == nil && source.editing == nil)
+  }
+}
