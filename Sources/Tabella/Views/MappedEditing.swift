@@ -257,7 +257,7 @@ extension MappedSource: TableEditing, TableMoving {
   private func moving(
     on isDryRun: Bool, _ edit: () throws(TableError) -> EditResult
   ) throws(TableError) -> EditResult {
-    let version = try token(try baseVersion())
+    let version = base.hasVolatileOrder ? try token(try baseVersion()) : nil
     var result: EditResult
     do throws(TableError) { result = try edit() } catch {
       // Any other error says that nothing was done.
@@ -270,12 +270,15 @@ extension MappedSource: TableEditing, TableMoving {
   }
 
   /// What leads from a version of the view to that which its base is at now, as nothing or *reload*.
+  ///
+  /// `version` is what the view had before; nil where the base's tells it.
   private func reload(_ change: ChangeBatch, from version: Version?) -> ChangeBatch {
+    let from = base.hasVolatileOrder ? version : (try? token(change.from)) ?? nil
     if change.changes == [], change.from == change.to {
-      return ChangeBatch(from: version, to: version, changes: [])
+      return ChangeBatch(from: from, to: from, changes: [])
     }
     // It is done: if the base cannot be read, its version is not known.
-    return ChangeBatch(from: version, to: try? token(change.to), changes: nil)
+    return ChangeBatch(from: from, to: (try? token(change.to)) ?? nil, changes: nil)
   }
 }
 
@@ -299,7 +302,7 @@ extension MappedSource: TableUndoing, TableChanges {
     guard let changes = base.changes else {
       throw TableError(.notSupported, "the table does not change")
     }
-    let version = try token(try baseVersion())
+    let version = base.hasVolatileOrder ? try token(try baseVersion()) : nil
     let change: ChangeBatch
     do throws(TableError) { change = try changes.pull() } catch {
       // It may have moved all the same.

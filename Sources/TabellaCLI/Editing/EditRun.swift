@@ -56,12 +56,15 @@ struct EditRun {
 
   /// Throws for standard input and for a pipe: to look into one would be to wait for its writer.
   static func refuseStream(_ location: [UInt8]) throws(Failure) {
-    var status = stat()
+    func isPipe(_ path: some Collection<UInt8>) -> Bool {
+      var status = stat()
+      return Array(path).withCString { stat($0, &status) } == 0
+        && status.st_mode & S_IFMT == S_IFIFO
+    }
     let isInput = location == [UInt8(ascii: "-")]
-    guard
-      isInput
-        || location.withCString({ stat($0, &status) }) == 0 && status.st_mode & S_IFMT == S_IFIFO
-    else { return }
+    // Behind a scheme, too.
+    let path = location.drop { $0 != UInt8(ascii: ":") }.dropFirst()
+    guard isInput || isPipe(location) || isPipe(path) else { return }
     let what = isInput ? "standard input" : "is a pipe and"
     throw Failure(
       status: .refused, subject: String(decoding: location, as: UTF8.self), code: "read-only",

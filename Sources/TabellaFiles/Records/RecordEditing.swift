@@ -108,7 +108,10 @@ extension RecordEditing {
     try checkEditable()
     let save = shownFile.save(cancel: cancel, isUndo: true)
     let saved = try save.save(save.undoing(receipt), edited: [], isDryRun: isDryRun) { _ in }
-    return try result(of: saved, from: before, isDryRun: isDryRun, count: 1)
+    var result = try result(of: saved, from: before, isDryRun: isDryRun, count: 1)
+    // A receipt beside a code would take back the rest of an undo; all of this one was done.
+    if result.outcomes[0].code != nil { result.receipt = nil }
+    return result
   }
 
   /// Shows what was saved. From here on nothing is thrown: the edits are done.

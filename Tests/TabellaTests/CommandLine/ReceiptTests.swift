@@ -242,6 +242,33 @@ import Testing
     #expect(try ledgers.tabella("undo", "a.ledger").status == 1)
   }
 
+  /// A refusal advised `--in-place`, which undo did not know.
+  @Test func undoSavesAsItIsTold() throws {
+    let file = try ledgers.folder.write("links.csv", "a,b\n1,2\n")
+    #expect(try ledgers.tabella("set", "links.csv", "0", "b=3").status == 0)
+    #expect(link(file, file + ".other") == 0)
+    let refused = try ledgers.tabella("undo", "links.csv")
+    #expect(refused.status == 4 && refused.errors.contains("--in-place"), "\(refused.errors)")
+    let undo = try ledgers.tabella("undo", "links.csv", "--in-place")
+    #expect(undo.status == 0, "\(undo.errors)")
+    for name in [file, file + ".other"] {
+      #expect(try String(contentsOfFile: name, encoding: .utf8) == "a,b\n1,2\n")
+    }
+    // The same way again, without being told.
+    let redo = try ledgers.tabella("undo", "receipt:\(ledgers.receiptIDs.last ?? "")")
+    #expect(redo.status == 0, "\(redo.errors)")
+    #expect(try String(contentsOfFile: file + ".other", encoding: .utf8) == "a,b\n1,3\n")
+  }
+
+  /// A pipe behind a scheme was opened, and its writer waited for.
+  @Test func pipesAreNotEdited() throws {
+    for location in ["p", "csv:p", "text:p"] {
+      let result = try ledgers.shell(
+        "test -p p || mkfifo p; timeout 20 tabella insert \(location) end a=1")
+      #expect(result.status == 4 && result.errors.contains("is a pipe"), "\(result.errors)")
+    }
+  }
+
   /// What was undone in part without a way back must be set right by hand.
   @Test func aPartialUndoWithoutAWayBack() throws {
     let store = ReceiptStore(folder: Array(ledgers.receipts.utf8))
