@@ -99,7 +99,8 @@ struct EditReport {
       case _ where isDryRun:
         return failure(status, code.name, "nothing would be done: \(reasons)")
       case .nothing: return failure(status, code.name, "nothing was done: \(reasons)")
-      case .unclear: return failure(status, code.name, "failed: \(reasons)")
+      case .unclear:
+        return failure(status, code.name, "failed, and may be done in part: \(reasons)")
       case .something:
         let again = receipt.map { undoing == nil || $0.wayBack == nil ? "" : wayOn($0) } ?? ""
         return failure(.failed, code.name, "done, but \(reasons)\(again)")
