@@ -12,12 +12,14 @@ struct EditCheck {
   private static let mostRows = 1000
 
   private let source: ImportedSource
+  private let columnsBefore: [Column]
   /// Nil if the source could not tell.
   private let version: Version??
   private let counts: KnownCounts
 
   init(_ source: ImportedSource, before edits: [EditBatch.Edit]) {
     self.source = source
+    columnsBefore = source.columns
     version = knownVersion(of: source)
     var needs: [Int: Int] = [:]
     if let sections = try? source.numberOfSections(knowing: 0), sections.isExact,
@@ -123,7 +125,11 @@ struct EditCheck {
   }
 
   private func check(_ row: ExpectedRow, at path: IndexPath) throws(TableError) {
-    let columns = row.cells.keys.filter { source.columns.indices.contains($0) }.sorted()
+    // A column that is another now may show the same value as another cell.
+    let columns = row.cells.keys.filter {
+      source.columns.indices.contains($0) && columnsBefore.indices.contains($0)
+        && source.columns[$0] == columnsBefore[$0]
+    }.sorted()
     guard !columns.isEmpty else { return }
     let batch: Batch
     do throws(TableError) {

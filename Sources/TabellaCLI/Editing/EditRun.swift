@@ -44,7 +44,7 @@ struct EditRun {
         guard version.token == wanted else {
           throw TableError(
             .conflict,
-            "is at version \(version), not \(wanted), in this shape (--filter, --sort and the like are part of a version); nothing was done"
+            "is at version \(version), not \(wanted), in this shape (-o, --filter, --sort and the like are part of a version); nothing was done"
           )
         }
       }
@@ -91,7 +91,7 @@ struct EditRun {
   /// Does what is asked for. `asks` says whether a person confirms it first.
   func run(_ requests: [RequestedEdit], asks: Bool) throws(Failure) -> ExitStatus {
     guard !requests.isEmpty else {
-      return try report([], nil, nil, before: [])
+      return try report([], nil, nil, before: [], source.columns)
     }
     var edits = try Failure.about(subject) { () throws(TableError) in
       try plan(requests)
@@ -218,6 +218,8 @@ struct EditRun {
   private func commit(_ edits: [PlannedEdit], _ before: [RowCells?]) throws(Failure) -> ExitStatus {
     guard let editing = source.editing else { return .failed }
     let batch = batch(edits, isDryRun: invocation.isDryRun)
+    // Taken down before: there may be fewer afterwards.
+    let columns = source.columns
     let titled = invocation.isDryRun ? edits : EditSummary.entitled(edits, of: source)
     let kept = KeptCommit(
       subject: subject, source: source, provider: table.tables[0].manifest.id, place: place,
@@ -228,13 +230,14 @@ struct EditRun {
         var done = result.map { zip(titled, $0.outcomes).filter { $1.code == nil } } ?? []
         // Done, with some trouble afterwards.
         if done.isEmpty { done = titled.map { ($0, .init()) } }
-        return EditSummary.text(done, source.columns)
+        return EditSummary.text(done, columns)
       })
-    return try report(edits, result, receipt, before: before)
+    return try report(edits, result, receipt, before: before, columns)
   }
 
   private func report(
-    _ edits: [PlannedEdit], _ result: EditResult?, _ receipt: Receipt?, before: [RowCells?]
+    _ edits: [PlannedEdit], _ result: EditResult?, _ receipt: Receipt?, before: [RowCells?],
+    _ columns: [Column]
   ) throws(Failure) -> ExitStatus {
     let version = version?.token
     let report = EditReport(
@@ -244,7 +247,7 @@ struct EditRun {
         EditReport.Item(
           edit: edits[number], outcome: result!.outcomes[number],
           before: before.indices.contains(number) ? before[number] : nil)
-      }, columns: source.columns, receipt: receipt, isDryRun: invocation.isDryRun,
+      }, columns: columns, receipt: receipt, isDryRun: invocation.isDryRun,
       extent: result?.extent ?? .nothing,
       place: EditLanding(table: table, isDryRun: invocation.isDryRun).place)
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)

@@ -260,6 +260,23 @@ import Testing
     #expect(try String(contentsOfFile: file + ".other", encoding: .utf8) == "a,b\n1,3\n")
   }
 
+  /// An edit that made the table narrower ended the program after it was saved, without a receipt; one that
+  /// changed what a column is taken for was said not to be what was asked.
+  @Test func columnsMayBeOthersAfterwards() throws {
+    let ragged = try ledgers.folder.write("ragged.csv", "id,name\n1,Ada\n2,Bob,x\n")
+    try ledgers.folder.write(
+      "narrow.jsonl", #"{"op":"set","row":"1","cells":{"column 3":null}}"# + "\n")
+    let narrow = try ledgers.tabella("apply", "ragged.csv", "narrow.jsonl")
+    #expect(narrow.status == 0 && narrow.errors.contains("change 1 row (column 3): 2"))
+    #expect(try String(contentsOfFile: ragged, encoding: .utf8) == "id,name\n1,Ada\n2,Bob\n")
+    #expect(try ledgers.tabella("undo", "ragged.csv").status == 0)
+    #expect(try String(contentsOfFile: ragged, encoding: .utf8) == "id,name\n1,Ada\n2,Bob,x\n")
+    try ledgers.folder.write("typed.csv", "1,2\n")
+    let untyped = try ledgers.tabella(
+      "set", "typed.csv", "0", "column 2=", "-o", "header=false", "-o", "types=infer")
+    #expect(untyped.status == 0, "\(untyped.errors)")
+  }
+
   /// A pipe behind a scheme was opened, and its writer waited for.
   @Test func pipesAreNotEdited() throws {
     for location in ["p", "csv:p", "text:p"] {
