@@ -21,7 +21,7 @@ extension Array where Element == CChar {
 }
 
 /// The absolute path of what is there, without links and dots; nil with `errno` set if that cannot be had.
-func realPath(_ path: [UInt8]) -> [UInt8]? {
+public func realPath(_ path: [UInt8]) -> [UInt8]? {
   guard let found = path.withCString({ realpath($0, nil) }) else { return nil }
   defer { free(found) }
   return Array(UnsafeRawBufferPointer(start: found, count: strlen(found)))

@@ -238,7 +238,10 @@ extension MappedSource {
   /// The token of the view's version as it is mapped now, at this version of the base.
   func token(_ version: Version?) throws(TableError) -> Version? {
     guard let version else { return nil }
-    let digest = base.hasVolatileOrder ? fingerprint(digest + (try places()), digits: 8) : digest
+    // What a condition or an order means depends on the types of columns.
+    let types = base.columns.map(\.type.name).joined(separator: " ")
+    let places = base.hasVolatileOrder ? try places() : ""
+    let digest = fingerprint("\(digest) \(types) \(places)", digits: 8)
     let token = "\(version.token).\(digest)"
     if token.utf8.count <= Version.maximumLength { return Version(token) }
     return Version("\(fingerprint(version.token, digits: 16)).\(digest)")

@@ -44,14 +44,14 @@ extension Receipt.Place {
       start.count < location.count
       ? manifests.first { $0.schemes.contains { $0.utf8.elementsEqual(start) } } : nil
     guard let claims else {
-      if let real = try realPath(location) { rest = real } else { rest = try absolute(location) }
+      if let real = try real(location) { rest = real } else { rest = try absolute(location) }
       return
     }
     scheme = String(decoding: start, as: UTF8.self)
     rest = Array(location[(start.count + 1)...])
     // A folder's provider takes nothing for the folder that one is in.
     let path = rest.isEmpty && claims.accepts.contains(.directory) ? [UInt8(ascii: ".")] : rest
-    if let kind = pathKind(path), claims.accepts.contains(kind), let real = try realPath(path) {
+    if let kind = pathKind(path), claims.accepts.contains(kind), let real = try real(path) {
       rest = real
     } else if !rest.isEmpty, rest.first != UInt8(ascii: "/") {
       folder = try workingDirectory()
@@ -80,14 +80,11 @@ private func workingDirectory() throws(TableError) -> [UInt8] {
 }
 
 /// The path without links and dots; nil if nothing is there.
-private func realPath(_ path: [UInt8]) throws(TableError) -> [UInt8]? {
-  guard let found = path.withCString({ realpath($0, nil) }) else {
-    // Under another path the receipt would not be found again.
-    guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else {
-      throw .system(errno, "its place cannot be found out")
-    }
-    return nil
+private func real(_ path: [UInt8]) throws(TableError) -> [UInt8]? {
+  if let found = realPath(path) { return found }
+  // Under another path the receipt would not be found again.
+  guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else {
+    throw .system(errno, "its place cannot be found out")
   }
-  defer { free(found) }
-  return UnsafeRawBufferPointer(start: found, count: strlen(found)).map { $0 }
+  return nil
 }

@@ -388,6 +388,30 @@ import Testing
     }
   }
 
+  /// A version that was read with other options, where the row of that place was another, was good enough.
+  @Test func versionsAreOfOneReading() throws {
+    let content = "n\n10\n9\n8\n"
+    let file = try ledgers.folder.write("n.csv", content)
+    let readings = [
+      [], ["-o", "header=false"], ["-o", "skip=1"], ["--provider", "text"],
+      ["--sort", "n"], ["--sort", "n", "-o", "types=infer"], ["--filter", "n > 8"],
+    ]
+    func version(_ reading: [String]) throws -> String {
+      let shown = try ledgers.tabella(["show", "n.csv", "--json"] + reading)
+      return try #require(try jsonObject(shown.text)["version"] as? String, "\(shown.errors)")
+    }
+    let versions = try readings.map(version)
+    #expect(Set(versions).count == readings.count, "\(versions)")
+    for reading in readings {
+      for (number, version) in versions.enumerated() where readings[number] != reading {
+        let result = try ledgers.tabella(
+          ["delete", "n.csv", "0", "--yes", "--if-version", version] + reading)
+        #expect(result.status == 5, "\(reading), \(readings[number]): \(result.errors)")
+      }
+    }
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == content)
+  }
+
   /// Where there are several sections, the end of one was named as a way, though it was said.
   @Test func sectionsWhereTheOrderChanges() throws {
     try ledgers.folder.write("s.ledger", "name:text\n# One\nA\nB\n# Two\nC\n")
