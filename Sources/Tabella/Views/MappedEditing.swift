@@ -257,7 +257,7 @@ extension MappedSource: TableEditing, TableMoving {
   private func moving(
     on isDryRun: Bool, _ edit: () throws(TableError) -> EditResult
   ) throws(TableError) -> EditResult {
-    let version = base.hasVolatileOrder ? try token(try baseVersion()) : nil
+    let mark = try mark()
     var result: EditResult
     do throws(TableError) { result = try edit() } catch {
       // Any other error says that nothing was done.
@@ -265,15 +265,14 @@ extension MappedSource: TableEditing, TableMoving {
       throw error
     }
     if !isDryRun { forget() }
-    result.changes = reload(result.changes, from: version)
+    result.changes = reload(result.changes, from: mark)
     return result
   }
 
-  /// What leads from a version of the view to that which its base is at now, as nothing or *reload*.
-  ///
-  /// `version` is what the view had before; nil where the base's tells it.
-  private func reload(_ change: ChangeBatch, from version: Version?) -> ChangeBatch {
-    let from = base.hasVolatileOrder ? version : (try? token(change.from)) ?? nil
+  /// What leads from the view's version with this mark to that which its base is at now, as nothing or
+  /// *reload*.
+  private func reload(_ change: ChangeBatch, from mark: String) -> ChangeBatch {
+    let from = token(change.from, mark: mark)
     if change.changes == [], change.from == change.to {
       return ChangeBatch(from: from, to: from, changes: [])
     }
@@ -302,7 +301,7 @@ extension MappedSource: TableUndoing, TableChanges {
     guard let changes = base.changes else {
       throw TableError(.notSupported, "the table does not change")
     }
-    let version = base.hasVolatileOrder ? try token(try baseVersion()) : nil
+    let mark = try mark()
     let change: ChangeBatch
     do throws(TableError) { change = try changes.pull() } catch {
       // It may have moved all the same.
@@ -310,7 +309,7 @@ extension MappedSource: TableUndoing, TableChanges {
       throw error
     }
     if change.changes != [] || change.from != change.to { forget() }
-    return reload(change, from: version)
+    return reload(change, from: mark)
   }
 }
 

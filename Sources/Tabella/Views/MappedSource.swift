@@ -237,14 +237,22 @@ extension MappedSource {
 
   /// The token of the view's version as it is mapped now, at this version of the base.
   func token(_ version: Version?) throws(TableError) -> Version? {
+    version == nil ? nil : token(version, mark: try mark())
+  }
+
+  func token(_ version: Version?, mark: String) -> Version? {
     guard let version else { return nil }
+    let token = "\(version.token).\(mark)"
+    if token.utf8.count <= Version.maximumLength { return Version(token) }
+    return Version("\(fingerprint(version.token, digits: 16)).\(mark)")
+  }
+
+  /// What a version says of the view, as it is now, in 8 digits.
+  func mark() throws(TableError) -> String {
     // What a condition or an order means depends on the types of columns.
     let types = base.columns.map(\.type.name).joined(separator: " ")
     let places = base.hasVolatileOrder ? try places() : ""
-    let digest = fingerprint("\(digest) \(types) \(places)", digits: 8)
-    let token = "\(version.token).\(digest)"
-    if token.utf8.count <= Version.maximumLength { return Version(token) }
-    return Version("\(fingerprint(version.token, digits: 16)).\(digest)")
+    return fingerprint("\(digest) \(types) \(places)", digits: 8)
   }
 
   /// A digest of which row of the base stands where.
