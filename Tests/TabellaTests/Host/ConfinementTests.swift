@@ -4,14 +4,22 @@ import Testing
 
 /// A confined process can do what it was started for, and how it is written does not matter.
 @Suite struct ConfinementTests {
+  static let library: Result<(TemporaryFolder, String), any Error> = Result {
+    let folder = try TemporaryFolder()
+    return (
+      folder,
+      try compileLibrary(
+        packageFolder + "/Tests/TabellaTests/Host/Libraries/habits.c", into: folder,
+        name: "habits.so", flags: ["-pthread"])
+    )
+  }
+
   let folder: TemporaryFolder
   let library: String
 
   init() throws {
     folder = try TemporaryFolder()
-    library = try compileLibrary(
-      packageFolder + "/Tests/TabellaTests/Host/Libraries/habits.c", into: folder,
-      name: "habits.so", flags: ["-pthread"])
+    library = try Self.library.get().1
   }
 
   func run(
@@ -92,7 +100,7 @@ import Testing
     let texts = confined.denials.map(\.text)
     #expect(texts.contains("reading /etc/shadow"))
     #expect(texts.contains("the system call 2000"))
-    #expect(texts.contains("changing \(place)/new"))
+    #expect(texts.contains { $0.hasPrefix("changing /") && $0.hasSuffix("/place/new") })
   }
 
   /// The calls of x32 have numbers that no filter of the others knows.

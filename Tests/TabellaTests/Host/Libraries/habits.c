@@ -78,7 +78,7 @@ static void work(void) {
 
 /* threads: some that are there before the second layer, and some that come. */
 
-static _Atomic int stage;    /* 1: the second layer is there */
+static _Atomic int stage;    /* 1: the second layer is there; 2: nobody asks */
 static _Atomic int are_live; /* so many have tried before it */
 static struct {
   int before, after;
@@ -107,7 +107,7 @@ static void *live(void *context) {
   of_threads[index].before = read_library();
   are_live++;
   while (stage == 0) usleep(1000);
-  of_threads[index].after = read_library();
+  if (stage == 1) of_threads[index].after = read_library();
   return NULL;
 }
 
@@ -304,7 +304,7 @@ static int32_t open_location(void *provider, const tabella_open_request *request
   for (size_t index = 0; index < sizeof habits / sizeof *habits; index++) {
     if (!tabella_string_equals(request->scheme, habits[index].name)) continue;
     habits[index].act();
-    stage = 1;
+    if (stage == 0) stage = 2;
     out->table = &table;
     out->source = done;
     return TABELLA_OK;
