@@ -55,7 +55,7 @@ struct Confined {
     }
   }
 
-  private func tellDenials() {
+  func tellDenials() {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {
       let count = buffer.withUnsafeMutableBytes {
@@ -82,6 +82,7 @@ do throws(TableError) {
   fflush(nil)
 } catch {
   line("error", error.code.name, error.message)
+  confined.tellDenials()
   fflush(nil)
   exit(1)
 }
