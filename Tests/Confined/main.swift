@@ -17,6 +17,7 @@ struct Confined {
   mutating func run() throws(TableError) {
     guard tabella_system_make_sockets(&ends) == 0 else { throw TableError(.io, "no sockets") }
     let rules = arguments.rules
+    let running = Kernel.running
     let early = arguments.earlyThread.map { EarlyThread($0) }
     if arguments.isConfined {
       let report = try Confinement.begin(
@@ -26,7 +27,14 @@ struct Confined {
       report.absent.forEach { line("absent", String(decoding: $0, as: UTF8.self)) }
     }
     let provider = try Host.loadLibrary(at: arguments.library)
-    if arguments.isConfined { try Confinement.tighten(rules, on: arguments.kernel) }
+    if arguments.isConfined {
+      // As a worker asks, where no kernel is made up.
+      if arguments.kernel == running {
+        try Confinement.tighten(rules)
+      } else {
+        try Confinement.tighten(rules, on: arguments.kernel)
+      }
+    }
     let source = try provider.open(
       OpenRequest(
         location: Array(arguments.location.utf8), scheme: arguments.scheme,
