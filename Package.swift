@@ -118,7 +118,8 @@ let package = Package(
       name: "Ledger", dependencies: ["CTabella", "TabellaSDK"], path: "Tests/Ledger",
       swiftSettings: strict, linkerSettings: providerLinking),
     .executableTarget(
-      name: "tabella-bench", path: "Tests/Bench", exclude: ["Floors", "Helpers"],
+      name: "tabella-bench", dependencies: ["Tabella", "TabellaHost"], path: "Tests/Bench",
+      exclude: ["Crossing", "Floors", "Helpers"],
       swiftSettings: strict),
     .testTarget(
       name: "TabellaTests",
