@@ -82,6 +82,9 @@ let package = Package(
     .target(
       name: "TabellaRemote", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
       swiftSettings: strict),
+    .target(
+      name: "TabellaConfinement", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
+      swiftSettings: strict),
     // Roles: these two never see each other.
     .target(
       name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
@@ -121,14 +124,22 @@ let package = Package(
       name: "tabella-bench", dependencies: ["Tabella", "TabellaHost"], path: "Tests/Bench",
       exclude: ["Crossing", "Floors", "Helpers"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "tabella-confined",
+      dependencies: [
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
+        "TabellaHost",
+      ],
+      path: "Tests/Confined", swiftSettings: strict),
     .testTarget(
       name: "TabellaTests",
       dependencies: [
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
-        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaRemote",
+        "TabellaConfinement", "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost",
+        "TabellaRemote",
         "TabellaSDK",
         "TabellaTerminal",
-        "tabella-bench",
+        "tabella-bench", "tabella-confined",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] },
