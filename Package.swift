@@ -73,6 +73,10 @@ let package = Package(
       name: "TabellaFiles", dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella"],
       swiftSettings: strict),
     .target(
+      name: "TabellaLoading",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles"],
+      swiftSettings: strict),
+    .target(
       name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: strict
     ),
     .target(
@@ -85,7 +89,8 @@ let package = Package(
     .target(
       name: "TabellaHost",
       dependencies: [
-        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles", "ShippedManifests",
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles", "TabellaLoading",
+        "ShippedManifests",
       ],
       swiftSettings: strict),
     .target(
@@ -113,9 +118,8 @@ let package = Package(
       name: "TabellaTests",
       dependencies: [
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
-        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaSDK",
-        "TabellaTerminal",
-        "tabella-bench",
+        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaLoading",
+        "TabellaSDK", "TabellaTerminal", "tabella-bench",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] },
