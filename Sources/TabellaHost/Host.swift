@@ -1,5 +1,6 @@
 import Tabella
 import TabellaBridge
+import TabellaLoading
 
 /// The front door for programs that show tables: finds, chooses and loads providers, and opens
 /// locations as data sources.
@@ -12,17 +13,23 @@ import TabellaBridge
 public final class Host {
   /// The providers found, and the candidates refused.
   public let catalogue: Catalogue
+  /// What the user holds added libraries to; read once, when it is first needed.
+  lazy var pinned: Result<[Pins.Pin], TableError> = Result { () throws(TableError) in
+    try pins.read()
+  }
+  private let pins: Pins
   private var providers: [String: ImportedProvider] = [:]
 
   /// A host for the providers on a search path. Reads manifests; runs no provider's code.
-  public init(searchPath: SearchPath = .standard) {
+  public init(searchPath: SearchPath = .standard, pins: Pins = .standard) {
     catalogue = Catalogue(searchPath)
+    self.pins = pins
   }
 
   /// Opens a location with the provider named, or with the one that fits it.
   ///
-  /// Throws ``TableError``: `.noProvider` if none is found or it cannot be loaded, `.misbehaved` if
-  /// it breaks the contract, `.invalidArgument` for options that it does not have, and whatever the
+  /// Throws ``TableError``: `.noProvider` if none is found or it cannot be loaded, `.denied` if its library
+  /// is not trusted, `.misbehaved` if it breaks the contract, `.invalidArgument` for options that it does not have, and whatever the
   /// provider itself says of the location.
   public func open(
     _ location: Location, provider: String? = nil, options: [String: String] = [:]
@@ -45,7 +52,7 @@ public final class Host {
   /// Loads a provider, or returns it if it is loaded.
   public func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
     if let provider = providers[entry.manifest.id] { return provider }
-    let provider = try Library.load(entry.library, name: entry.manifest.id)
+    let provider = try Library.load(try check(entry), name: entry.manifest.id)
     guard provider.id == entry.manifest.id else {
       throw TableError(
         .misbehaved,
@@ -53,16 +60,6 @@ public final class Host {
     }
     providers[entry.manifest.id] = provider
     return provider
-  }
-
-  /// Loads a library by path, manifest or not. Runs its code.
-  public static func loadLibrary(at path: String) throws(TableError) -> ImportedProvider {
-    try Library.load(path, name: path)
-  }
-
-  /// Checks, without running code, that a file is a library that exports the entry of a provider.
-  public static func checkLibrary(at path: String) throws(TableError) {
-    try ELFImage.check(path, exports: providerEntrySymbol)
   }
 }
 

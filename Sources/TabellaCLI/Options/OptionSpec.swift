@@ -30,6 +30,9 @@ struct OptionSpec: Sendable {
   }
 }
 
+/// What is done to the pins of added providers.
+enum Pinning { case pin, unpin }
+
 /// What a command is to do, as its options and operands say.
 struct Invocation {
   var operands: [Argument] = []
@@ -53,6 +56,8 @@ struct Invocation {
   var hasRowColumn = false
   var display = DisplayOptions()
   var loads = false
+  /// What is to become of the pins.
+  var pinning: Pinning?
   /// Edit without asking.
   var isConfirmed = false
   var isDryRun = false

@@ -154,6 +154,22 @@ extension OptionSpec {
     names: ["--load"], argument: nil, summary: "load the library and run its code to ask it"
   ) { invocation, _ throws(Failure) in invocation.loads = true }
 
+  static let pin = OptionSpec(
+    names: ["--pin"], argument: nil,
+    summary:
+      "hold the added providers, or those named, to what they are now, and grant their wishes"
+  ) { invocation, _ throws(Failure) in
+    guard invocation.pinning != .unpin else { throw .usage("not together with --unpin") }
+    invocation.pinning = .pin
+  }
+
+  static let unpin = OptionSpec(
+    names: ["--unpin"], argument: nil, summary: "forget the pins of the providers named"
+  ) { invocation, _ throws(Failure) in
+    guard invocation.pinning != .pin else { throw .usage("not together with --pin") }
+    invocation.pinning = .unpin
+  }
+
   /// What opens a table.
   static let opening: [OptionSpec] = [.provider, .option]
 
