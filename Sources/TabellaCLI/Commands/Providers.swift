@@ -18,7 +18,7 @@ extension Command {
     options: [.pin, .unpin, .json],
     examples: [
       ("tabella providers", "all of them"),
-      ("tabella providers --pin planets", "planets is held to what it is now"),
+      ("tabella providers --pin", "those that were added are held to what they are now"),
     ], seeAlso: ["describe"]
   ) { invocation, output throws(Failure) in
     let host = Host()
