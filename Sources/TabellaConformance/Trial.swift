@@ -10,14 +10,16 @@ final class Trial {
 
   private let makeSource: () throws(TableError) -> any TableDataSource
   private let makeScratch: ConformanceSuite.Scratch?
+  private let meter: ConformanceSuite.Meter
   private var state: UInt64
 
   init(
     seed: UInt64, open: @escaping () throws(TableError) -> any TableDataSource,
-    scratch: ConformanceSuite.Scratch?
+    scratch: ConformanceSuite.Scratch?, meter: @escaping ConformanceSuite.Meter
   ) {
     makeSource = open
     makeScratch = scratch
+    self.meter = meter
     state = seed
   }
 
@@ -28,6 +30,9 @@ final class Trial {
     guard let makeScratch else { throw Skipped(reason: "there is nothing that may be edited") }
     return try makeScratch()
   }
+
+  /// What the process holds that a source lives in.
+  func holdings(of source: any TableDataSource) throws -> Holdings { try meter(source) }
 
   /// A number drawn from the range (SplitMix64, so that a seed repeats a run anywhere).
   func draw(_ range: Range<Int>) -> Int {

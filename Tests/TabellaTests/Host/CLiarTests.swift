@@ -81,7 +81,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let laws = ConformanceSuite.laws.filter(\.needsQuiet)
       let open = { (lie: String) in { () throws(TableError) in try Self.open(lie) } }
-      #expect(brokenLaws(laws: laws, open("leaked-batch")) == ["memory-returns"])
+      #expect(brokenLaws(laws: laws, open("leaked-batch")).contains("memory-returns"))
       #expect(brokenLaws(laws: laws, open("")).isEmpty)
     }
   }
