@@ -74,8 +74,8 @@ let package = Package(
       name: "TabellaFiles", dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella"],
       swiftSettings: strict),
     .target(
-      name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: strict
-    ),
+      name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge"],
+      swiftSettings: strict),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: strict),

@@ -73,15 +73,22 @@ public struct ConformanceSuite {
 
   private func run(_ law: Law) -> Finding {
     let trial = Trial(seed: seed, open: open, scratch: scratch, meter: meter)
+    return Finding(law: law, outcome: .of(seed: seed) { try law.check(trial) })
+  }
+}
+
+extension ConformanceSuite.Outcome {
+  /// What becomes of a check.
+  static func of(seed: UInt64, _ check: () throws -> Void) -> Self {
     do {
-      try law.check(trial)
-      return Finding(law: law, outcome: .passed)
+      try check()
+      return .passed
     } catch let skipped as Skipped {
-      return Finding(law: law, outcome: .skipped(skipped.reason))
+      return .skipped(skipped.reason)
     } catch let broken as LawBroken {
-      return Finding(law: law, outcome: .failed("\(broken.what) (seed \(seed))"))
+      return .failed("\(broken.what) (seed \(seed))")
     } catch {
-      return Finding(law: law, outcome: .failed("an unexpected error: \(error) (seed \(seed))"))
+      return .failed("an unexpected error: \(error) (seed \(seed))")
     }
   }
 }

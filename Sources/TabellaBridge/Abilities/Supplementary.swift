@@ -73,7 +73,10 @@ private final class ImportedSupplementary: TableSupplementary {
     try foreign.call("supplementary.element") { error in
       withCString(kind) { table.element!(foreign.source, $0, path.raw, &raw, error) }
     }
-    defer { raw.release?(&raw) }
+    defer {
+      raw.release?(&raw)
+      foreign.witness.released("an element", isCleared: raw.release == nil)
+    }
     return try foreign.checking("supplementary.element") { () throws(TableError) in
       switch raw.form {
       case TABELLA_ELEMENT_NONE: return nil
