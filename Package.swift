@@ -59,6 +59,7 @@ let package = Package(
     .library(name: "TabellaSDK", targets: ["TabellaSDK"]),
     .library(name: "TabellaHost", targets: ["TabellaHost"]),
     .library(name: "TabellaConformance", targets: ["TabellaConformance"]),
+    .library(name: "TabellaChecking", targets: ["TabellaChecking"]),
     // For tests only: not installed.
     .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
   ] + plugins.map(\.product),
@@ -94,6 +95,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "TabellaChecking",
+      dependencies: [
+        "Tabella", "TabellaBridge", "TabellaConformance", "TabellaFiles", "TabellaHost",
+        "TabellaRemote",
+      ],
+      swiftSettings: strict),
+    .target(
       name: "ShippedManifests", path: "Plugins",
       exclude: ["provider.map"] + plugins.flatMap { ["\($0.name)/Sources", "\($0.name)/Entry"] },
       sources: ["ShippedManifests.swift"],
@@ -103,14 +111,15 @@ let package = Package(
     .executableTarget(
       name: "TabellaCLI",
       dependencies: [
-        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles",
-        "TabellaHost", "TabellaRemote", "TabellaTerminal",
+        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaChecking",
+        "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaTerminal",
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "TabellaWorker",
       dependencies: [
-        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaHost", "TabellaRemote",
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConformance", "TabellaHost",
+        "TabellaRemote",
       ],
       swiftSettings: strict),
     // Tests
@@ -124,7 +133,7 @@ let package = Package(
       name: "TabellaTests",
       dependencies: [
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
-        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaRemote",
+        "TabellaChecking", "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaRemote",
         "TabellaSDK",
         "TabellaTerminal",
         "tabella-bench",

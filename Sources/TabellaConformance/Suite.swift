@@ -46,7 +46,8 @@ public struct ConformanceSuite {
   private let scratch: Scratch?
   private let meter: Meter
 
-  /// Makes data that may be edited and lost, and returns what opens it, any number of times.
+  /// Makes data that may be edited and lost, and returns what opens it, any number of times. Throws
+  /// ``Skipped`` where there is none.
   public typealias Scratch = () throws -> () throws(TableError) -> any TableDataSource
 
   /// Tells what the process holds that a source lives in.
@@ -134,8 +135,11 @@ struct LawBroken: Error {
   init(_ what: String) { self.what = what }
 }
 
-struct Skipped: Error {
-  let reason: String
+/// Thrown by what a suite is given, as by a law: this cannot be judged here.
+public struct Skipped: Error {
+  public let reason: String
+
+  public init(reason: String) { self.reason = reason }
 }
 
 /// Throws that the law is broken unless `condition` holds.

@@ -96,6 +96,12 @@ public final class Host {
     try Library.load(path, name: name ?? path, isMinimal: isMinimal, log: log)
   }
 
+  /// Loads a library by path and returns its entry, which is not called: for checks. Runs the library's
+  /// constructors.
+  public static func entryOfLibrary(at path: String) throws(TableError) -> ProviderEntry {
+    try Library.entry(of: path)
+  }
+
   /// Checks, without running code, that a file is a library that exports the entry of a provider.
   public static func checkLibrary(at path: String) throws(TableError) {
     try ELFImage.check(path, exports: providerEntrySymbol)

@@ -18,6 +18,18 @@ enum Library {
     _ path: String, name: String, isMinimal: Bool = false,
     log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
   ) throws(TableError) -> ImportedProvider {
+    let entry = try entry(of: path)
+    do throws(TableError) {
+      return try ImportedProvider(calling: entry, name: name, isMinimal: isMinimal, log: log)
+    } catch {
+      var error = error
+      if error.code == .noProvider { error.message = "\(path): \(error.message)" }
+      throw error
+    }
+  }
+
+  /// Loads a library that was checked and returns its entry, not called.
+  static func entry(of path: String) throws(TableError) -> ProviderEntry {
     // The loader's own rules are out of the way: the path is absolute and without links.
     guard let resolved = realpath(path, nil) else {
       throw TableError(.noProvider, "\(path): \(String(cString: strerror(errno)))")
@@ -25,17 +37,9 @@ enum Library {
     defer { free(resolved) }
     let file = String(cString: resolved)
     try ELFImage.check(file, exports: providerEntrySymbol)
-    let entry: ProviderEntry
     switch loading.withLock({ _ in Result { () throws(TableError) in try find(in: file) } }) {
-    case .success(let found): entry = found
+    case .success(let entry): return entry
     case .failure(let error): throw error
-    }
-    do throws(TableError) {
-      return try ImportedProvider(calling: entry, name: name, isMinimal: isMinimal, log: log)
-    } catch {
-      var error = error
-      if error.code == .noProvider { error.message = "\(path): \(error.message)" }
-      throw error
     }
   }
 

@@ -14,7 +14,9 @@ public final class SourceServer {
       load: @escaping (LoadRequest) throws(TableError) -> LoadedProvider,
       open: @escaping (OpenRequest) throws(TableError) -> any TableDataSource,
       statistics: @escaping () -> WorkerStatistics,
-      probe: @escaping (ProbeRequest) throws(TableError) -> ProbeAnswer
+      probe: @escaping (ProbeRequest) throws(TableError) -> ProbeAnswer = {
+        _ throws(TableError) in throw TableError(.notSupported, "there are no probes here")
+      }
     ) {
       self.load = load
       self.open = open

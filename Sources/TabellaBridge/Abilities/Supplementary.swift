@@ -15,7 +15,7 @@ nonisolated(unsafe) let supplementaryTable = immortal(
       answer(source, error) { box throws(TableError) in
         let kind = try kind.text("the kind") ?? ""
         let element = try box.supplementary?.supplementaryElement(
-          ofKind: kind, at: IndexPath(path))
+          ofKind: kind, at: try IndexPath(asked: path))
         switch element {
         case nil: out.pointee.form = TABELLA_ELEMENT_NONE
         case .table(let table):

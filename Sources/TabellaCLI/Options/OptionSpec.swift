@@ -58,6 +58,8 @@ struct Invocation {
   var isolation = Host.Isolation.automatic
   /// What the locations are opened for.
   var access = Host.Access.reading
+  /// What `check` is told.
+  var checks = CheckArguments()
   /// Edit without asking.
   var isConfirmed = false
   var isDryRun = false

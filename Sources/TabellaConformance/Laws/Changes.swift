@@ -57,7 +57,7 @@ private final class WatchedTable {
       "a pull led from \(batch.from?.token ?? "none") to \(batch.to?.token ?? "none"), not from "
         + "\(version?.token ?? "none") to \(now?.token ?? "none")")
     try require(
-      same(old, rows) || now == nil || now != version,
+      same(old, rows) || now == nil || now != version || source.hasVolatileOrder,
       "a pull changed rows, and the version is \(version?.token ?? "none") as before")
     try replay(batch, from: old, to: rows)
   }

@@ -47,6 +47,17 @@ extension Host {
       id: provider.id, version: provider.version, options: provider.options)
   }
 
+  /// Has a new worker check a library from the inside: a probe, or a law of those that need one process
+  /// (`ProbeSuite` has both). Throws ``TableError`` for how the worker ended, if that is before it answers.
+  public func probe(
+    library: String, _ probe: ProbeRequest
+  ) throws(TableError) -> ProbeAnswer {
+    let load = LoadRequest(library: library, name: library, isProbed: true)
+    let request = probe.request ?? OpenRequest(location: [])
+    return try launch(load, request, probe.mayEdit ? .editing : .reading, nil).start()
+      .session.probe(probe)
+  }
+
   /// A source in a worker of its own, checked like one that was loaded here.
   func openInWorker(
     _ load: LoadRequest, _ request: OpenRequest, _ access: Access,
@@ -118,7 +129,7 @@ struct WorkerLaunch {
       program: program, provider: load.name, library: library, input: input, limits: limits,
       onOutput: onOutput)
     let provider = try session.load(load)
-    try entry?.check(id: provider.id)
+    if !load.isProbed { try entry?.check(id: provider.id) }
     return (session, provider)
   }
 }
