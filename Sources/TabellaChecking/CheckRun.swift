@@ -25,9 +25,10 @@ final class CheckRun {
     let worker: WorkerStatus?
   }
 
-  /// What was printed, logged and denied, from any thread.
+  /// What was printed, logged and denied, and the trace; from any thread.
   private final class Heard: Sendable {
     let lines = Mutex<[WorkerOutput]>([])
+    let trace = Mutex("")
   }
 
   init(
@@ -41,6 +42,16 @@ final class CheckRun {
     self.folder = folder
     self.host = host
     host.onOutput = { [heard] output in heard.lines.withLock { $0.append(output) } }
+    if options.keepsCalls, host.trace == nil {
+      host.trace = Trace { [heard] text in
+        heard.trace.withLock { trace in
+          trace += text
+          if trace.utf8.count > CheckRun.mostTrace {
+            trace = String(trace.suffix(CheckRun.mostTrace / 2))
+          }
+        }
+      }
+    }
   }
 
   /// Forgets what was there before a check.
@@ -48,6 +59,15 @@ final class CheckRun {
     opened = []
     endings = []
     heard.lines.withLock { $0 = [] }
+    heard.trace.withLock { $0 = "" }
+  }
+
+  /// How much of a trace is kept, in bytes.
+  private static let mostTrace = 64 << 10
+
+  /// The last lines of the trace since ``begin()``.
+  var lastCalls: [String] {
+    heard.trace.withLock { $0.split(separator: "\n").suffix(12).map(String.init) }
   }
 
   // Sources
@@ -63,7 +83,7 @@ final class CheckRun {
     if isSoon { host.limits.total = min(limits.total, 3 * limits.silence) }
     do throws(TableError) {
       let (source, worker) = try host.open(
-        library: library, request, access: access, isMinimal: isMinimal)
+        library: library, name: loaded.id, request, access: access, isMinimal: isMinimal)
       opened.append(Opened(source: source, worker: worker))
       return source
     } catch {
@@ -128,7 +148,8 @@ final class CheckRun {
   func probe(_ name: String, _ place: Place?) throws(TableError) -> ConformanceSuite.Outcome {
     guard host.isolation == .never else {
       let answer = try host.probe(
-        library: library, ProbeRequest(name: name, seed: options.seed, request: place?.request))
+        library: library, name: loaded.id,
+        ProbeRequest(name: name, seed: options.seed, request: place?.request))
       return switch answer.kind {
       case .passed: .passed
       case .skipped: .skipped(answer.text)

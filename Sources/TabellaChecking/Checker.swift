@@ -13,6 +13,9 @@ public struct CheckOptions: Sendable {
   public var only: Set<String>?
   /// Whether what a scheme shows may be edited: it cannot be copied. Files and folders are copied.
   public var mayEdit = false
+  /// Whether findings have the last calls before them. What is checked from inside the provider's process
+  /// has none.
+  public var keepsCalls = false
   /// Options of the provider with which everything is opened.
   public var values: [String: String] = [:]
 
@@ -39,12 +42,15 @@ public final class Checker {
 
   /// A checker for a library, with a location or with what its manifest suggests.
   ///
-  /// `host` says where providers run and what they may use; its ``Host/onOutput`` is taken.
+  /// `host` says where providers run and what they may use; its ``Host/onOutput`` is taken, and it keeps no
+  /// deny list any more.
   public init(library: String, location: Location?, options: CheckOptions, host: Host) {
     self.library = library
     self.location = location
     self.options = options
     self.host = host
+    // What fails in a check is no reason not to be tried.
+    host.denyList = nil
     manifest = Checker.manifest(of: library, host.catalogue)
   }
 
@@ -198,14 +204,14 @@ extension CheckRun {
     } catch {
       problem = .failed("\(error)")
     }
-    guard let problem else {
+    guard var problem else {
       return Finding(check: check, status: .passed, place: place?.name)
     }
     // That the process is gone tells more than what a law makes of it.
-    if problem.status == .failed, let ending {
-      return Finding(check, Problem(ending), place: place?.name)
-    }
-    return Finding(check, problem, place: place?.name)
+    if problem.status == .failed, let ending { problem = Problem(ending) }
+    var finding = Finding(check, problem, place: place?.name)
+    if finding.isFailure || finding.status == .warning { finding.calls = lastCalls }
+    return finding
   }
 
   private func make(_ law: Law, _ place: Place) throws {

@@ -59,6 +59,7 @@ extension Command {
     options.seed = arguments.seed ?? UInt64.random(in: 1...999_999_999)
     options.only = arguments.only.isEmpty ? nil : Set(arguments.only)
     options.mayEdit = arguments.mayEdit
+    options.keepsCalls = arguments.reproduces
     options.values = invocation.options
     let entry = host.catalogue.entries.first { $0.manifest.id == operand.text }
     let checker = Checker(

@@ -70,9 +70,12 @@ final class CheckReport {
     if invocation.isJSON {
       try output.write(json: json)
     } else {
-      for finding in findings where finding.isFailure || finding.isWarning {
+      let told = findings.filter { $0.isFailure || $0.isWarning }
+      // What breaks much is told once.
+      for finding in told where told.first(where: { $0.fault == finding.fault }) == finding {
+        let others = told.filter { $0.fault == finding.fault && $0 != finding }
         try output.write("\n")
-        for line in full(finding) { try output.write(line + "\n") }
+        for line in full(finding, others: others) { try output.write(line + "\n") }
       }
       try output.write("\n\(SafeText(summary))\n")
     }
@@ -91,15 +94,18 @@ final class CheckReport {
   }
 
   /// A finding in full: what was expected, what came, what to do.
-  private func full(_ finding: Finding) -> [SafeText] {
+  private func full(_ finding: Finding, others: [Finding]) -> [SafeText] {
     let status = output.screen.paint(
       SafeText(finding.status.rawValue), style(of: finding.status))
-    var lines: [SafeText] = [
-      status + ": \(SafeText(finding.check.name)) (\(SafeText(finding.check.level.rawValue)))",
-      "  expected  \(SafeText(finding.check.summary))",
-    ]
+    let title: SafeText =
+      status + ": \(SafeText(finding.check.name)) (\(SafeText(finding.check.level.rawValue)))"
+    var lines: [SafeText] = [title, "  expected  \(SafeText(finding.check.summary))"]
     if let came = finding.came { lines.append("  came      \(SafeText(came))") }
     if let place = finding.place { lines.append("  with      \(SafeText(place))") }
+    if !others.isEmpty {
+      let names = others.map { "\($0.check.name) (\($0.status.rawValue))" }
+      lines.append("  also      \(SafeText(names.joined(separator: ", ")))")
+    }
     lines.append("  hint      \(SafeText(finding.check.hint))")
     lines.append("  again     \(SafeText(again(finding)))")
     if !finding.calls.isEmpty {
@@ -180,5 +186,13 @@ final class CheckReport {
 }
 
 extension Finding {
+  /// What came, without what differs from check to check: the fault of a provider that breaks many.
+  fileprivate var fault: String {
+    let start = "an unexpected error: "
+    guard let came else { return check.name }
+    let text = came.hasPrefix(start) ? String(came.dropFirst(start.count)) : came
+    return text.hasSuffix(")") ? text.split(separator: " (seed ")[0].description : text
+  }
+
   fileprivate var isWarning: Bool { status == .warning }
 }

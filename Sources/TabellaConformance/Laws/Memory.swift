@@ -54,7 +54,8 @@ extension Law {
   }
 
   static let dryRunsReturn = Law(
-    "dry-runs-return", "A dry run keeps nothing: results and changes are freed when they are released.",
+    "dry-runs-return",
+    "A dry run keeps nothing: results and changes are freed when they are released.",
     hint: "free all of a tabella_edit_result in its release, changes included", needsQuiet: true,
     edits: true
   ) { trial in

@@ -4,7 +4,8 @@ import Tabella
 
 extension Law {
   static let threadsMayChange = Law(
-    "threads-may-change", "Calls may come from any thread, one at a time; answers do not depend on it.",
+    "threads-may-change",
+    "Calls may come from any thread, one at a time; answers do not depend on it.",
     hint: "keep nothing in thread-local storage, and compare no thread with another",
     needsOneProcess: true
   ) { trial in
