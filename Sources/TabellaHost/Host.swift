@@ -72,16 +72,16 @@ public final class Host {
     let request = OpenRequest(location: choice.rest, scheme: choice.scheme, options: options)
     let entry = choice.entry
     let isIsolated = isIsolated(entry)
-    let (source, session) = try tracing(
+    let (source, worker) = try tracing(
       entry.manifest.id, entry.library, request, isIsolated: isIsolated
-    ) { () throws(TableError) -> (any TableDataSource, RemoteSession?) in
+    ) { () throws(TableError) -> (any TableDataSource, WorkerStatus?) in
       guard isIsolated else { return (try load(entry).open(request), nil) }
       return try openInWorker(
         LoadRequest(library: entry.library, name: entry.manifest.id), request, access, entry)
     }
     return OpenedTable(
       source: source, manifest: entry.manifest, location: location,
-      worker: session.map { WorkerStatus($0) })
+      worker: worker)
   }
 
   /// The provider that would show a location; no provider's code runs.

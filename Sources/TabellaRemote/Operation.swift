@@ -1,4 +1,5 @@
 import Tabella
+import TabellaConfinement
 
 /// What a host may ask of a worker: the functions of the contract, one each.
 public enum Operation: Int32, Hashable, Sendable, CaseIterable {
@@ -167,14 +168,18 @@ public struct LoadRequest: Hashable, Sendable {
   public var isMinimal: Bool
   /// Whether the entry is left uncalled, for a probe that does so; what is loaded then says nothing.
   public var isProbed: Bool
+  /// What the worker may do.
+  public var rules: Rules
 
   public init(
-    library: String, name: String, isMinimal: Bool = false, isProbed: Bool = false
+    library: String, name: String, isMinimal: Bool = false, isProbed: Bool = false,
+    rules: Rules = Rules()
   ) {
     self.library = library
     self.name = name
     self.isMinimal = isMinimal
     self.isProbed = isProbed
+    self.rules = rules
   }
 }
 
@@ -184,12 +189,14 @@ extension LoadRequest: WireValue {
     writer.put(name)
     writer.put(isMinimal)
     writer.put(isProbed)
+    writer.put(rules)
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> LoadRequest {
     LoadRequest(
       library: try reader.get(String.self), name: try reader.get(String.self),
-      isMinimal: try reader.get(Bool.self), isProbed: try reader.get(Bool.self))
+      isMinimal: try reader.get(Bool.self), isProbed: try reader.get(Bool.self),
+      rules: try reader.get(Rules.self))
   }
 }
 
@@ -198,11 +205,11 @@ public struct LoadedProvider: Hashable, Sendable {
   public var id: String
   public var version: String
   public var options: [OptionDeclaration]
-  /// What confines the worker, and what this system lacks for it, in words.
-  public var confinement: [String]
+  /// What confines the worker, in words; nil in a host's own process.
+  public var confinement: Report?
 
   public init(
-    id: String, version: String, options: [OptionDeclaration], confinement: [String] = []
+    id: String, version: String, options: [OptionDeclaration], confinement: Report? = nil
   ) {
     self.id = id
     self.version = version
@@ -223,7 +230,7 @@ extension LoadedProvider: WireValue {
     LoadedProvider(
       id: try reader.get(String.self), version: try reader.get(String.self),
       options: try reader.get([OptionDeclaration].self),
-      confinement: try reader.get([String].self))
+      confinement: try reader.get(Report?.self))
   }
 }
 

@@ -6,6 +6,7 @@
 import CTabellaSystem
 import Tabella
 import TabellaBridge
+import TabellaConfinement
 import TabellaConformance
 import TabellaFiles
 import TabellaHost
@@ -47,9 +48,14 @@ do throws(TableError) {
     arena: try Arena(mapping: Descriptor.arena), token: Token(words.0, words.1),
     handlers: SourceServer.Handlers(
       load: { request throws(TableError) in
+        // Asked once: afterwards the question would be refused.
+        let kernel = Kernel.running
+        let report = try Confinement.begin(
+          request.rules, telling: Descriptor.side, prefix: SideMessage.denialPrefix, on: kernel)
         if request.isProbed {
           probed = (try Host.entryOfLibrary(at: request.library), request.name)
-          return LoadedProvider(id: "", version: "", options: [])
+          try Confinement.tighten(request.rules, on: kernel)
+          return LoadedProvider(id: "", version: "", options: [], confinement: report)
         }
         let loaded = try Host.loadLibrary(
           at: request.library, name: request.name, isMinimal: request.isMinimal,
@@ -57,7 +63,9 @@ do throws(TableError) {
             SideMessage.log(severity: severity, line).send(to: Descriptor.side)
           })
         provider = loaded
-        return LoadedProvider(id: loaded.id, version: loaded.version, options: loaded.options)
+        try Confinement.tighten(request.rules, on: kernel)
+        return LoadedProvider(
+          id: loaded.id, version: loaded.version, options: loaded.options, confinement: report)
       },
       open: { request throws(TableError) in
         guard let provider else { throw TableError(.invalidState, "no library was loaded") }

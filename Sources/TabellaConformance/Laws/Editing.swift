@@ -64,7 +64,7 @@ extension Law {
       let anew = try table.reopened()
       try require(
         same(after, anew), "after \(batch.edits) the table opened anew has other rows")
-      // Where rows are known by their ids, cells may differ within a version.
+      // Where order is volatile a version knows rows by their ids: their cells may differ.
       try require(
         same(before, after) || now == nil || now != version || table.source.hasVolatileOrder,
         "\(batch.edits) changed rows, and the version is \(version?.token ?? "none") as before")

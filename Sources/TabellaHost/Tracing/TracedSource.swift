@@ -25,8 +25,8 @@ final class TracedSource: TableDataSource {
 
   /// A notice, which has no answer.
   private func notice(_ what: String, _ rows: Range<Int>, _ section: Int, _ body: () -> Void) {
-    trace.call(
-      "\(name) \(what) \(section):\(rows.lowerBound) to \(rows.upperBound)", { "ok" }, body)
+    let place = "\(section):\(rows.lowerBound) to \(rows.upperBound)"
+    trace.call("\(name) \(what) \(place)", body, words: { _ in "ok" })
   }
 
   var columns: [Column] { base.columns }
