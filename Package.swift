@@ -55,6 +55,7 @@ let package = Package(
   name: "tabella",
   products: [
     .executable(name: "tabella", targets: ["TabellaCLI"]),
+    .executable(name: "tabella-worker", targets: ["TabellaWorker"]),
     .library(name: "TabellaSDK", targets: ["TabellaSDK"]),
     .library(name: "TabellaHost", targets: ["TabellaHost"]),
     .library(name: "TabellaConformance", targets: ["TabellaConformance"]),
@@ -78,6 +79,9 @@ let package = Package(
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: strict),
+    .target(
+      name: "TabellaRemote", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
+      swiftSettings: strict),
     // Roles: these two never see each other.
     .target(
       name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
@@ -85,7 +89,8 @@ let package = Package(
     .target(
       name: "TabellaHost",
       dependencies: [
-        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles", "ShippedManifests",
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles", "TabellaRemote",
+        "ShippedManifests",
       ],
       swiftSettings: strict),
     .target(
@@ -99,7 +104,13 @@ let package = Package(
       name: "TabellaCLI",
       dependencies: [
         "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles",
-        "TabellaHost", "TabellaTerminal",
+        "TabellaHost", "TabellaRemote", "TabellaTerminal",
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "TabellaWorker",
+      dependencies: [
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaHost", "TabellaRemote",
       ],
       swiftSettings: strict),
     // Tests
@@ -113,7 +124,8 @@ let package = Package(
       name: "TabellaTests",
       dependencies: [
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
-        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaSDK",
+        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaRemote",
+        "TabellaSDK",
         "TabellaTerminal",
         "tabella-bench",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },

@@ -78,6 +78,20 @@ public struct TableError: Error, Hashable, Sendable {
   /// a provider that says of an edit what is not so. Never crosses the contract.
   public var receipt: [UInt8]?
 
+  /// What became of an edit whose provider ended in the middle of it.
+  public enum Aftermath: Hashable, Sendable {
+    /// The source is as it was before.
+    case nothingDone
+    /// The source is as the edit was to leave it; there is no receipt.
+    case done
+    /// Neither can be told.
+    case unknown
+  }
+
+  /// Set by the host where a provider ended in a commit or an undo; nil everywhere else. Never crosses
+  /// the contract.
+  public var aftermath: Aftermath?
+
   public init(
     _ code: Code, _ message: String, section: Int? = nil, row: Int? = nil, column: Int? = nil
   ) {

@@ -57,9 +57,11 @@ final class ForeignSource {
     do throws(TableError) {
       return try body()
     } catch {
+      // What a host says of a provider is complete.
+      if error.provider != nil { throw error }
       var named = error
       named.provider = provider
-      if error.code == .misbehaved, error.provider == nil {
+      if error.code == .misbehaved {
         named.message = "provider \(provider) broke the contract in \(what): \(error.message)"
       }
       throw named

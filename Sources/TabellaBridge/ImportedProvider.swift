@@ -21,10 +21,16 @@ public final class ImportedProvider {
   ///
   /// Throws ``TableError`` with `.noProvider` if it is of another contract version or refuses, with
   /// `.misbehaved` if its answer breaks the contract.
-  public init(calling entry: ProviderEntry, name: String) throws(TableError) {
+  ///
+  /// `log` gets the lines that the provider writes to the host's log, from any thread and as long as the
+  /// process lives; with `isMinimal` the provider meets a host that offers nothing that is optional.
+  public init(
+    calling entry: ProviderEntry, name: String, isMinimal: Bool = false,
+    log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
+  ) throws(TableError) {
     var meeting = tabella_entry()
     meeting.contract_version = TABELLA_CONTRACT_VERSION
-    meeting.host = sharedHost
+    meeting.host = isMinimal ? minimalHost : log.map(hostLogging) ?? sharedHost
     do throws(TableError) {
       let code = entry(&meeting)
       guard meeting.provider_contract == TABELLA_CONTRACT_VERSION else {
@@ -59,7 +65,9 @@ public final class ImportedProvider {
   }
 
   /// Opens a location.
-  public func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
+  public func open(
+    _ request: OpenRequest, edits: EditJudgement = .judged
+  ) throws(TableError) -> any TableDataSource {
     let arena = Arena()
     let options = request.options.sorted { $0.key < $1.key }.map { name, value in
       tabella_option_value(name: arena.string(name.utf8), value: arena.string(value.utf8))
@@ -79,7 +87,7 @@ public final class ImportedProvider {
       }
       throw named
     }
-    return try importSource(source, provider: id)
+    return try importSource(source, provider: id, edits: edits)
   }
 }
 
@@ -92,9 +100,30 @@ public let contractVersionName = contractName(TABELLA_CONTRACT_VERSION)
 /// The name of the one symbol that a provider library exports.
 public let providerEntrySymbol = TABELLA_ENTRY_SYMBOL
 
-// What this host offers: nothing optional yet, and a log that goes nowhere until there is one.
+// What this host offers: nothing optional yet, and a log that goes nowhere if nobody listens.
 nonisolated(unsafe) private let sharedHost = immortal(
   tabella_host(host: nil, log: { _, _, _ in }, ability: { _, _ in nil }))
+nonisolated(unsafe) private let minimalHost = immortal(
+  tabella_host(host: nil, log: nil, ability: nil))
+
+private final class HostLog: Sendable {
+  let write: @Sendable (Int, [UInt8]) -> Void
+
+  init(_ write: @escaping @Sendable (Int, [UInt8]) -> Void) { self.write = write }
+}
+
+/// A host whose log is heard; it lives as long as the process, like the provider that has it.
+private func hostLogging(
+  _ write: @escaping @Sendable (Int, [UInt8]) -> Void
+) -> UnsafePointer<tabella_host> {
+  immortal(
+    tabella_host(
+      host: Unmanaged.passRetained(HostLog(write)).toOpaque(),
+      log: { host, severity, message in
+        guard let host, let line = try? message.copied("a line of the log") else { return }
+        Unmanaged<HostLog>.fromOpaque(host).takeUnretainedValue().write(Int(severity), line)
+      }, ability: { _, _ in nil }))
+}
 
 private func readOptions(
   _ provider: tabella_provider, _ id: String

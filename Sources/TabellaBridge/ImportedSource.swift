@@ -6,13 +6,25 @@ import Tabella
 /// Whatever comes back is checked before use: codes, counts, strings, Arrow arrays. What breaks the
 /// contract is a ``TableError`` with `.misbehaved` that names the provider and the function.
 public func importSource(
-  _ raw: tabella_source, provider: String
+  _ raw: tabella_source, provider: String, edits: EditJudgement = .judged
 ) throws(TableError) -> any TableDataSource {
-  try ImportedSource(ForeignSource(raw, provider: provider))
+  try ImportedSource(ForeignSource(raw, provider: provider), edits)
+}
+
+/// How what a provider says of its edits is taken.
+public enum EditJudgement {
+  /// Looked at: what is said must fit what the source shows before and after.
+  case judged
+  /// The same, and where the provider ended in the middle of an edit, the closure opens the location
+  /// anew, to see what became of it.
+  case judgedAlsoByReopening(() throws(TableError) -> any TableDataSource)
+  /// Passed on: someone else will judge.
+  case passedOn
 }
 
 final class ImportedSource: TableDataSource {
   let foreign: ForeignSource
+  let judgement: EditJudgement
   private(set) var gatherer: tabella_gathering?
   private(set) var columns: [Column]
   let hasVolatileOrder: Bool
@@ -33,8 +45,9 @@ final class ImportedSource: TableDataSource {
   private(set) var prefetching: (any TablePrefetching)?
   private(set) var diagnostics: (any TableDiagnostics)?
 
-  init(_ foreign: ForeignSource) throws(TableError) {
+  init(_ foreign: ForeignSource, _ judgement: EditJudgement = .judged) throws(TableError) {
     self.foreign = foreign
+    self.judgement = judgement
     columns = try readColumns(foreign)
     hasVolatileOrder = foreign.table.flags!(foreign.source) & TABELLA_SOURCE_VOLATILE_ORDER != 0
     if let canceller = foreign.canceller {

@@ -56,6 +56,10 @@ func call(
 private func taken(
   _ raw: inout tabella_error, _ code: Int32, _ what: String
 ) throws(TableError) -> TableError {
+  if let made = hostError(raw) {
+    raw.release?(&raw)
+    return made
+  }
   let message: String?
   do throws(TableError) {
     message = try raw.message.text("\(what): the message")
@@ -86,20 +90,10 @@ private func taken(
 
 /// Fills a C error from a Swift one and returns its code.
 func report(_ error: TableError, to raw: UnsafeMutablePointer<tabella_error>) -> Int32 {
-  let message = Array(error.message.utf8)
-  let copy = UnsafeMutableRawPointer.allocate(byteCount: max(message.count, 1), alignment: 1)
-  message.withUnsafeBytes {
-    copy.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(copy), byteCount: $0.count)
-  }
-  raw.pointee.message = tabella_string(
-    bytes: UnsafePointer(copy.assumingMemoryBound(to: CChar.self)), length: Int64(message.count))
-  raw.pointee.private_data = copy
-  raw.pointee.release = { error in
-    error.pointee.private_data?.deallocate()
-    error.pointee.private_data = nil
-    error.pointee.message = tabella_string()
-    error.pointee.release = nil
-  }
+  let kept = ReportedError(error)
+  raw.pointee.message = kept.arena.string(error.message.utf8)
+  raw.pointee.private_data = Unmanaged.passRetained(kept).toOpaque()
+  raw.pointee.release = releaseReported
   if let section = error.section {
     raw.pointee.path.section = Int64(section)
     raw.pointee.located |= TABELLA_ERROR_HAS_SECTION
@@ -114,6 +108,32 @@ func report(_ error: TableError, to raw: UnsafeMutablePointer<tabella_error>) ->
   }
   raw.pointee.retryable = error.isRetryable ? 1 : 0
   return error.code.crossing
+}
+
+/// An error while C has it.
+private final class ReportedError {
+  let error: TableError
+  let arena = Arena()
+
+  init(_ error: TableError) { self.error = error }
+}
+
+private let releaseReported: @convention(c) (UnsafeMutablePointer<tabella_error>) -> Void = {
+  raw in
+  if let data = raw.pointee.private_data { Unmanaged<ReportedError>.fromOpaque(data).release() }
+  raw.pointee.private_data = nil
+  raw.pointee.message = tabella_string()
+  raw.pointee.release = nil
+}
+
+/// The error itself, if this very library made the C form, of one that a host had made: then nothing of
+/// it is lost. A source in a worker goes through the contract inside the host.
+private func hostError(_ raw: tabella_error) -> TableError? {
+  guard let release = raw.release, let data = raw.private_data,
+    unsafeBitCast(release, to: UInt.self) == unsafeBitCast(releaseReported, to: UInt.self)
+  else { return nil }
+  let error = Unmanaged<ReportedError>.fromOpaque(data).takeUnretainedValue().error
+  return error.provider == nil ? nil : error
 }
 
 extension IndexPath {

@@ -1,5 +1,6 @@
 import Tabella
 import TabellaBridge
+import TabellaRemote
 
 /// The front door for programs that show tables: finds, chooses and loads providers, and opens
 /// locations as data sources.
@@ -19,20 +20,56 @@ public final class Host {
     catalogue = Catalogue(searchPath)
   }
 
+  /// Where providers run.
+  public enum Isolation: Hashable, Sendable {
+    /// Shipped providers in this process, all others in workers.
+    case automatic
+    case always
+    /// In this process, whatever it is: for debuggers. A bad provider takes the process with it.
+    case never
+  }
+
+  /// What a location is opened for.
+  public enum Access: Hashable, Sendable {
+    /// A provider in a worker gets no right to change anything.
+    case reading
+    case editing
+  }
+
+  /// Where providers run from now on. The default is `.automatic`.
+  public var isolation = Isolation.automatic
+  /// What providers in workers may use.
+  public var limits = WorkerLimits()
+  /// The program `tabella-worker`; nil to look for it beside this program and in `../libexec/tabella`
+  /// from there.
+  public var workerProgram: String?
+  /// Gets what providers in workers print, log and are denied; from any thread, until the worker ends.
+  public var onOutput: (@Sendable (WorkerOutput) -> Void)?
+
   /// Opens a location with the provider named, or with the one that fits it.
   ///
   /// Throws ``TableError``: `.noProvider` if none is found or it cannot be loaded, `.misbehaved` if
   /// it breaks the contract, `.invalidArgument` for options that it does not have, and whatever the
   /// provider itself says of the location.
   public func open(
-    _ location: Location, provider: String? = nil, options: [String: String] = [:]
+    _ location: Location, provider: String? = nil, options: [String: String] = [:],
+    access: Access = .editing
   ) throws(TableError) -> OpenedTable {
     let choice = try catalogue.choose(location, provider: provider)
     try choice.entry.manifest.check(options)
     let request = OpenRequest(location: choice.rest, scheme: choice.scheme, options: options)
+    let entry = choice.entry
+    let source: any TableDataSource
+    var session: RemoteSession?
+    if isIsolated(entry) {
+      (source, session) = try openInWorker(
+        LoadRequest(library: entry.library, name: entry.manifest.id), request, access, entry)
+    } else {
+      source = try load(entry).open(request)
+    }
     return OpenedTable(
-      source: try load(choice.entry).open(request), manifest: choice.entry.manifest,
-      location: location)
+      source: source, manifest: entry.manifest, location: location,
+      worker: session.map { WorkerStatus($0) })
   }
 
   /// The provider that would show a location; no provider's code runs.
@@ -46,18 +83,17 @@ public final class Host {
   public func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
     if let provider = providers[entry.manifest.id] { return provider }
     let provider = try Library.load(entry.library, name: entry.manifest.id)
-    guard provider.id == entry.manifest.id else {
-      throw TableError(
-        .misbehaved,
-        "\(entry.library): the manifest says \(entry.manifest.id), the library says \(provider.id)")
-    }
+    try entry.check(id: provider.id)
     providers[entry.manifest.id] = provider
     return provider
   }
 
   /// Loads a library by path, manifest or not. Runs its code.
-  public static func loadLibrary(at path: String) throws(TableError) -> ImportedProvider {
-    try Library.load(path, name: path)
+  public static func loadLibrary(
+    at path: String, name: String? = nil, isMinimal: Bool = false,
+    log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
+  ) throws(TableError) -> ImportedProvider {
+    try Library.load(path, name: name ?? path, isMinimal: isMinimal, log: log)
   }
 
   /// Checks, without running code, that a file is a library that exports the entry of a provider.
@@ -73,4 +109,16 @@ public struct OpenedTable {
   /// The manifest of its provider.
   public let manifest: Manifest
   public let location: Location
+  /// The worker that it lives in; nil if it lives in this process.
+  public let worker: WorkerStatus?
+}
+
+extension Catalogue.Entry {
+  /// Throws `.misbehaved` if the library has another id than the manifest.
+  func check(id: String) throws(TableError) {
+    guard id == manifest.id else {
+      throw TableError(
+        .misbehaved, "\(library): the manifest says \(manifest.id), the library says \(id)")
+    }
+  }
 }

@@ -14,7 +14,10 @@ enum Library {
   ///
   /// Throws ``TableError`` with `.noProvider` if it cannot be loaded or is of another contract
   /// version, and with `.misbehaved` if it breaks the contract.
-  static func load(_ path: String, name: String) throws(TableError) -> ImportedProvider {
+  static func load(
+    _ path: String, name: String, isMinimal: Bool = false,
+    log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
+  ) throws(TableError) -> ImportedProvider {
     // The loader's own rules are out of the way: the path is absolute and without links.
     guard let resolved = realpath(path, nil) else {
       throw TableError(.noProvider, "\(path): \(String(cString: strerror(errno)))")
@@ -28,7 +31,7 @@ enum Library {
     case .failure(let error): throw error
     }
     do throws(TableError) {
-      return try ImportedProvider(calling: entry, name: name)
+      return try ImportedProvider(calling: entry, name: name, isMinimal: isMinimal, log: log)
     } catch {
       var error = error
       if error.code == .noProvider { error.message = "\(path): \(error.message)" }

@@ -42,7 +42,7 @@ public struct SearchPath: Hashable, Sendable {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  private static var executableDirectory: String? {
+  static var executableDirectory: String? {
     guard let path = realpath("/proc/self/exe", nil) else { return nil }
     defer { free(path) }
     let text = String(cString: path)

@@ -130,6 +130,24 @@ void tabella_system_hold_signals(void (*_Nullable stop)(void *_Nullable context)
                                  void *_Nullable context);
 void tabella_system_release_signals(void);
 
+/* Memory without a name for two processes to share, of a size that is sealed; a descriptor or -errno.
+ * memfd_create(2) and the seals are not imported. */
+int tabella_system_make_arena(size_t size);
+
+/* A pair of connected sockets of packets, or a pipe, closed on exec: 0 or -errno. */
+int tabella_system_make_sockets(int *_Nonnull ends);
+int tabella_system_make_pipe(int *_Nonnull ends);
+
+/* Starts a program in a session of its own, without signals blocked or ignored, with these descriptors as
+ * 0, 1, 2, … and no others; its process, or -errno. What posix_spawn(3) has for this is not imported. */
+int tabella_system_spawn(const char *_Nonnull program,
+                         char *_Nullable const *_Nonnull arguments,
+                         char *_Nullable const *_Nonnull environment, const int *_Nonnull files,
+                         int count);
+
+/* Whether a child has ended: its number and status, 0 if not, or -errno. waitpid(2) without waiting. */
+int tabella_system_wait(int process, int *_Nonnull status);
+
 /* Whether a line of progress stands on standard error. */
 void tabella_system_has_progress_line(bool there_is);
 

@@ -243,7 +243,7 @@ extension ImportedSource: TableEditing, TableUndoing {
     _ what: String, _ batch: EditBatch, outcomes: Int,
     _ body: (inout tabella_edit_result, UnsafeMutablePointer<tabella_error>) -> Int32
   ) throws(TableError) -> EditResult {
-    let check = batch.isDryRun ? nil : EditCheck(self, before: batch.edits)
+    let check = try judge(before: batch)
     var raw = tabella_edit_result()
     var code = TABELLA_INTERNAL
     defer { if code == TABELLA_OK { raw.release?(&raw) } }
@@ -254,7 +254,7 @@ extension ImportedSource: TableEditing, TableUndoing {
           return code
         }
         let result = try importResult(raw, of: outcomes)
-        guard let check else { return result }
+        if batch.isDryRun { return result }
         do throws(TableError) {
           try follow(result.changes)
         } catch {
@@ -262,17 +262,55 @@ extension ImportedSource: TableEditing, TableUndoing {
           // The edit is done; of what cannot be read, perhaps since others are at work, nothing is judged.
           return result
         }
+        guard let check = check.reports else { return result }
         let plan = try check.check(result.changes)
         try check.checkRows(result, of: batch, plan)
         return result
       } catch {
-        guard code == TABELLA_OK else { throw check?.judge(error) ?? error }
+        guard code == TABELLA_OK else {
+          if error.aftermath != nil { throw check.settle(error, batch) }
+          throw check.reports?.judge(error) ?? error
+        }
         var error = error
         error.code = .misbehaved
         error.receipt = try? raw.receipt.copied("the receipt")
         throw error
       }
     }
+  }
+}
+
+/// What an edit is judged by.
+private struct Judge {
+  /// What the provider reports; nil if that is not judged.
+  var reports: EditCheck?
+  /// What can be found out if the provider ends, and how the location is opened then.
+  var aftermath: (EditAftermath, () throws(TableError) -> any TableDataSource)?
+  var isDryRun: Bool
+
+  /// The error of a provider that ended in the middle.
+  func settle(_ error: TableError, _ batch: EditBatch) -> TableError {
+    if isDryRun { return error.settled(.nothingDone) }
+    guard let (before, open) = aftermath, let source = try? open() else {
+      return error.settled(.unknown)
+    }
+    return error.settled(before.find(batch, in: source))
+  }
+}
+
+extension ImportedSource {
+  /// Notes what the source is before an edit.
+  fileprivate func judge(before batch: EditBatch) throws(TableError) -> Judge {
+    var judge = Judge(isDryRun: batch.isDryRun)
+    if batch.isDryRun { return judge }
+    switch judgement {
+    case .passedOn: break
+    case .judged: judge.reports = EditCheck(self, before: batch.edits)
+    case .judgedAlsoByReopening(let open):
+      judge.reports = EditCheck(self, before: batch.edits)
+      judge.aftermath = (EditAftermath(self, before: batch), open)
+    }
+    return judge
   }
 }
 

@@ -2,6 +2,7 @@ import Glibc
 import Tabella
 import TabellaBridge
 import TabellaHost
+import TabellaRemote
 import TabellaTerminal
 
 extension Command {
@@ -34,7 +35,7 @@ extension Command {
     guard invocation.operands.count <= 2 else {
       throw .usage("\(invocation.operands[2].text) is not expected", command: "describe")
     }
-    let host = Host()
+    let host = Host(invocation)
     let description: JSONValue
     var troubles: [Failure] = []
     if invocation.operands.count == 2 {
@@ -210,7 +211,7 @@ extension Command {
     let manifest = providerJSON(entry)
     guard invocation.loads, case .object(var members) = manifest else { return manifest }
     let provider = try Failure.about(entry.manifest.id) { () throws(TableError) in
-      try host.load(entry)
+      try host.examine(library: entry.library)
     }
     members["loaded"] = loadedJSON(provider)
     return .object(members)
@@ -223,14 +224,14 @@ extension Command {
     try Failure.about(nil) { () throws(TableError) in
       try Host.checkLibrary(at: path)
       members["entry"] = .string(providerEntrySymbol)
-      if invocation.loads { members["loaded"] = loadedJSON(try Host.loadLibrary(at: path)) }
+      if invocation.loads { members["loaded"] = loadedJSON(try host.examine(library: path)) }
     }
     let entry = host.catalogue.entries.first { isSameFile($0.library, path) }
     members["manifest"] = entry.map { providerJSON($0) } ?? .null
     return .object(members)
   }
 
-  private static func loadedJSON(_ provider: ImportedProvider) -> JSONValue {
+  private static func loadedJSON(_ provider: LoadedProvider) -> JSONValue {
     .object([
       "id": .string(provider.id), "version": .string(provider.version),
       "contract": .string(contractVersionName),

@@ -17,7 +17,7 @@ extension Command {
       Taking back is an edit with a receipt of its own: to take that back is to do it again. If it was done in \
       part only (status 1), the next `undo` of the location takes back the rest. A file that is named like a receipt is written `./receipt:ID`.
       """,
-    options: [.option, .inPlace, .backup, .needlessYes, .dryRun, .json],
+    options: [.option, .inPlace, .backup, .needlessYes, .dryRun, .json] + OptionSpec.isolation,
     examples: [
       ("tabella undo data.csv", "the newest edit"),
       ("tabella undo data.csv --dry-run", "whether it could be taken back"),
@@ -41,7 +41,7 @@ extension Command {
     let bytes = try ReceiptStore().wayBack(of: receipt)
     // Perhaps it must be saved in another way by now.
     let options = receipt.options.merging(invocation.options) { $1 }
-    let source = try open(receipt, subject, options)
+    let source = try open(receipt, subject, options, invocation)
     guard let undoing = source.undoing else {
       throw Failure(
         status: .refused, subject: subject, code: "not-supported",
@@ -87,7 +87,7 @@ extension Command {
 
   /// Opens the table that a receipt is about, as it was opened for the edit but for these options.
   private static func open(
-    _ receipt: Receipt, _ subject: String, _ options: [String: String]
+    _ receipt: Receipt, _ subject: String, _ options: [String: String], _ invocation: Invocation
   ) throws(Failure) -> any TableDataSource {
     if let folder = receipt.place.folder, folder.withCString({ chdir($0) }) != 0 {
       throw .of(
@@ -97,7 +97,7 @@ extension Command {
     try EditRun.refuseStream(receipt.place.location)
     return try aboutReceipt(receipt) { () throws(Failure) in
       try Failure.about(subject) { () throws(TableError) in
-        try Host().open(
+        try Host(invocation).open(
           Location(receipt.place.location), provider: receipt.provider, options: options
         ).source
       }

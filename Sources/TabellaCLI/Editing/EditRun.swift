@@ -29,6 +29,7 @@ struct EditRun {
     self.output = output
     var shape = invocation
     shape.operands = [location]
+    shape.access = .editing
     let table = try ShapedTable(shape, command: command)
     self.table = table
     let opened = table.tables[0]

@@ -54,6 +54,8 @@ struct KeptCommit {
   ) throws(Failure) -> Failure {
     let failure = Failure.of(error, subject: subject)
     guard error.code == .misbehaved || error.code == .timeout else { return failure }
+    // Of a provider that ended it is known, and said.
+    guard error.aftermath == nil else { return failure }
     var message = "\(failure.message); it may have been done all the same: look at it"
     // Of an undo it would be taken for that of a rest; whether the edit is still there, its own one tells.
     if let receipt = error.receipt, undoing == nil {

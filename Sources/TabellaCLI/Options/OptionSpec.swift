@@ -1,4 +1,5 @@
 import Tabella
+import TabellaHost
 
 /// An option of the command line: its names, what it takes, what it does.
 struct OptionSpec: Sendable {
@@ -53,6 +54,10 @@ struct Invocation {
   var hasRowColumn = false
   var display = DisplayOptions()
   var loads = false
+  /// Where providers run.
+  var isolation = Host.Isolation.automatic
+  /// What the locations are opened for.
+  var access = Host.Access.reading
   /// Edit without asking.
   var isConfirmed = false
   var isDryRun = false

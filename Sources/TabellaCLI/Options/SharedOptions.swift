@@ -154,8 +154,21 @@ extension OptionSpec {
     names: ["--load"], argument: nil, summary: "load the library and run its code to ask it"
   ) { invocation, _ throws(Failure) in invocation.loads = true }
 
+  static let isolate = OptionSpec(
+    names: ["--isolate"], argument: nil,
+    summary: "run every provider in a process of its own; the default for those that do not ship"
+  ) { invocation, _ throws(Failure) in invocation.isolation = .always }
+
+  static let inProcess = OptionSpec(
+    names: ["--in-process"], argument: nil,
+    summary: "run every provider in this process, for a debugger: a bad one takes it along"
+  ) { invocation, _ throws(Failure) in invocation.isolation = .never }
+
+  /// What says where providers run.
+  static let isolation: [OptionSpec] = [.isolate, .inProcess]
+
   /// What opens a table.
-  static let opening: [OptionSpec] = [.provider, .option]
+  static let opening: [OptionSpec] = [.provider, .option] + isolation
 
   /// What chooses and arranges rows, in the order in which it is applied.
   static let shaping: [OptionSpec] = [

@@ -105,7 +105,7 @@ struct ShapedTable {
 
   /// Opens all locations. Of several each gets the options that its provider has.
   private static func open(_ invocation: Invocation) throws(Failure) -> [OpenedTable] {
-    let host = Host()
+    let host = Host(invocation)
     guard invocation.operands.count > 1 else {
       return [try openTable(invocation.operands[0], invocation, host)]
     }
@@ -260,7 +260,8 @@ func openTable(
 ) throws(Failure) -> OpenedTable {
   try Failure.about(operand.text) { () throws(TableError) in
     try host.open(
-      Location(operand.bytes), provider: invocation.provider, options: invocation.options)
+      Location(operand.bytes), provider: invocation.provider, options: invocation.options,
+      access: invocation.access)
   }
 }
 

@@ -1,0 +1,171 @@
+import Tabella
+
+/// What the rows were that a batch names, to find out what became of it if its provider ends in the
+/// middle.
+///
+/// Ids outlive places, so they are noted before the commit: of the rows that the batch names, and of no
+/// others.
+struct EditAftermath {
+  /// Of a longer batch it is not found out: that would cost more than the edit.
+  private static let mostEdits = 1000
+
+  private let version: Version??
+  private let isVolatile: Bool
+  private let counts: KnownCounts
+  /// Where the rows were, and what they are called.
+  private var places: [String: IndexPath] = [:]
+  private var ids: [IndexPath: String] = [:]
+
+  init(_ source: any TableDataSource, before batch: EditBatch) {
+    version = (try? source.version()).map { .some($0) } ?? nil
+    isVolatile = source.hasVolatileOrder
+    var needs: [Int: Int] = [:]
+    for edit in batch.edits {
+      if let section = edit.target?.section ?? edit.path?.section, section >= 0 {
+        needs[section] = 0
+      }
+    }
+    counts = (try? KnownCounts(of: source, knowing: needs)) ?? KnownCounts()
+    guard batch.edits.count <= EditAftermath.mostEdits, let identity = source.identity else {
+      return
+    }
+    for edit in batch.edits {
+      if let id = edit.id {
+        if let path = try? identity.indexPath(forID: id) { note(id, path) }
+      } else if let path = edit.path, !path.isSection,
+        let rows = try? source.rows(
+          RowRequest(
+            section: path.section, first: path.row, count: 1, columns: [], includesIDs: true)),
+        rows.rowCount > 0, let id = rows.id(0)
+      {
+        note(id, path)
+      }
+    }
+  }
+
+  private mutating func note(_ id: String, _ path: IndexPath) {
+    places[id] = path
+    ids[path] = id
+  }
+
+  /// What became of the batch, by the location as it is now.
+  ///
+  /// Equal versions mean the same rows, so nothing was done, but for what versions of a volatile table do
+  /// not say: its cells. Else it was done if every row reads as the batch wants it, and as many are there.
+  func find(_ batch: EditBatch, in source: any TableDataSource) -> TableError.Aftermath {
+    let isSameVersion =
+      if case .some(.some(let before)) = version, let now = try? source.version() {
+        now == before
+      } else { false }
+    if isSameVersion, !isVolatile { return .nothingDone }
+    guard !batch.edits.isEmpty, batch.edits.count <= EditAftermath.mostEdits else {
+      return .unknown
+    }
+    let plan = plan(of: batch)
+    let findings = batch.edits.map { found($0, in: source, plan) }
+    if findings.allSatisfy({ $0 == .done }), plan.map({ fits($0, source) }) ?? isVolatile {
+      return .done
+    }
+    // Where the version is another, someone has changed something: then nothing is sure.
+    if findings.allSatisfy({ $0 == .nothingDone }), isVolatile { return .nothingDone }
+    return .unknown
+  }
+
+  /// Where everything would end up; nil if that cannot be told.
+  private func plan(of batch: EditBatch) -> BatchPlan? {
+    let changes = try? batch.changes { id throws(TableError) in
+      guard let path = places[id] else { throw TableError(.notFound, "no row id:\(id)") }
+      return path
+    }
+    guard let changes else { return nil }
+    return (try? ChangeBatch(from: nil, to: nil, changes: changes).plan(before: counts)) ?? nil
+  }
+
+  private func fits(_ plan: BatchPlan, _ source: any TableDataSource) -> Bool {
+    var needs: [Int: Int] = [:]
+    for section in counts.rows.keys {
+      if let now = plan.place(ofSection: section) { needs[now] = 0 }
+    }
+    guard let after = try? KnownCounts(of: source, knowing: needs) else { return false }
+    return (try? plan.check(before: counts, after: after)) != nil
+  }
+
+  /// What became of one edit.
+  private func found(
+    _ edit: EditBatch.Edit, in source: any TableDataSource, _ plan: BatchPlan?
+  ) -> TableError.Aftermath {
+    let before = edit.path ?? edit.id.flatMap { places[$0] }
+    let id = edit.id ?? edit.path.flatMap { ids[$0] }
+    let now = id.flatMap { try? source.identity?.indexPath(forID: $0) }
+    switch edit {
+    case .insert(let path, let cells):
+      if path.isSection || isVolatile { return .unknown }
+      return reads(source, path, cells) ? .done : .nothingDone
+    case .set(_, let cells):
+      // A row that is named by what it contains has another id now; a volatile one has no place.
+      guard let path = now ?? (isVolatile ? nil : before.flatMap { plan?.path(of: $0) }) else {
+        return .unknown
+      }
+      return reads(source, path, cells) ? .done : .nothingDone
+    case .delete:
+      guard id != nil, source.identity != nil else { return .unknown }
+      // What ended may still be there for a moment, and may be there again under the same name.
+      return now == nil ? .done : .nothingDone
+    case .move(_, let target):
+      guard let now, !isVolatile else { return .unknown }
+      return now == target ? .done : .nothingDone
+    }
+  }
+
+  private func reads(
+    _ source: any TableDataSource, _ path: IndexPath, _ cells: [Int: Cell]
+  ) -> Bool {
+    let columns = cells.keys.sorted()
+    guard columns.allSatisfy(source.columns.indices.contains),
+      let rows = try? source.rows(
+        RowRequest(section: path.section, first: path.row, count: 1, columns: columns)),
+      rows.rowCount == 1
+    else { return false }
+    return zip(rows.row(0), columns).allSatisfy { $0 == cells[$1] }
+  }
+}
+
+extension EditBatch.Edit {
+  /// The path by which it names its row.
+  fileprivate var path: IndexPath? {
+    switch self {
+    case .set(.path(let path), _), .delete(.path(let path)), .move(.path(let path), _): path
+    default: nil
+    }
+  }
+
+  fileprivate var id: String? {
+    switch self {
+    case .set(.id(let id), _), .delete(.id(let id)), .move(.id(let id), _): id
+    default: nil
+    }
+  }
+
+  fileprivate var target: IndexPath? {
+    switch self {
+    case .insert(let path, _), .move(_, let path): path
+    default: nil
+    }
+  }
+}
+
+extension TableError {
+  /// The same error once it is known what became of the edit.
+  func settled(_ aftermath: Aftermath) -> TableError {
+    var error = self
+    error.aftermath = aftermath
+    let outcome =
+      switch aftermath {
+      case .nothingDone: "; nothing was done: the table is as it was"
+      case .done: "; the edit was done all the same, but there is no receipt to take it back"
+      case .unknown: "; whether the edit was done is not known: look before you repeat it"
+      }
+    error.message += outcome
+    return error
+  }
+}

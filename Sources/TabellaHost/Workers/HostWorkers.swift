@@ -1,0 +1,137 @@
+import Tabella
+import TabellaBridge
+import TabellaFiles
+import TabellaRemote
+
+// How a host opens a location in a worker.
+
+extension Host {
+  func isIsolated(_ entry: Catalogue.Entry) -> Bool {
+    switch isolation {
+    case .automatic: !entry.isShipped
+    case .always: true
+    case .never: false
+    }
+  }
+
+  /// Opens a location with a library, manifest or not, in a new worker or in this process, by
+  /// ``isolation``; `.automatic` means a worker. With `isMinimal` the provider meets a host that offers
+  /// nothing.
+  public func open(
+    library: String, _ request: OpenRequest, access: Access = .editing, isMinimal: Bool = false
+  ) throws(TableError) -> (source: any TableDataSource, worker: WorkerStatus?) {
+    let load = LoadRequest(library: library, name: library, isMinimal: isMinimal)
+    guard isolation == .never else {
+      let (source, session) = try openInWorker(load, request, access)
+      return (source, WorkerStatus(session))
+    }
+    let provider = try Library.load(library, name: library, isMinimal: isMinimal)
+    return (try provider.open(request), nil)
+  }
+
+  /// What a library says of itself once it is loaded: in a worker that ends with this, or in this process,
+  /// by ``isolation``. Runs its code.
+  public func examine(library: String) throws(TableError) -> LoadedProvider {
+    let entry = catalogue.entries.first { $0.library == library }
+    if let entry, !isIsolated(entry) {
+      let provider = try load(entry)
+      return LoadedProvider(
+        id: provider.id, version: provider.version, options: provider.options)
+    }
+    let load = LoadRequest(library: library, name: entry?.manifest.id ?? library)
+    guard isolation == .never else {
+      return try launch(load, OpenRequest(location: []), .reading, entry).start().provider
+    }
+    let provider = try Library.load(library, name: library)
+    return LoadedProvider(
+      id: provider.id, version: provider.version, options: provider.options)
+  }
+
+  /// A source in a worker of its own, checked like one that was loaded here.
+  func openInWorker(
+    _ load: LoadRequest, _ request: OpenRequest, _ access: Access,
+    _ entry: Catalogue.Entry? = nil
+  ) throws(TableError) -> (any TableDataSource, RemoteSession) {
+    let launch = try launch(load, request, access, entry)
+    let (remote, session, provider) = try launch.open()
+    let source = try importSource(
+      exportSource(remote), provider: provider.id,
+      edits: .judgedAlsoByReopening { () throws(TableError) in
+        let (again, _, provider) = try launch.open()
+        return try importSource(exportSource(again), provider: provider.id)
+      })
+    return (source, session)
+  }
+
+  /// What is needed to open the same location any number of times.
+  private func launch(
+    _ load: LoadRequest, _ request: OpenRequest, _ access: Access, _ entry: Catalogue.Entry?
+  ) throws(TableError) -> WorkerLaunch {
+    guard let program = workerProgram ?? Host.standardWorkerProgram else {
+      throw TableError(
+        .noProvider, "tabella-worker, in which \(load.name) is to run, is not beside this program")
+    }
+    return WorkerLaunch(
+      program: program, load: load, entry: entry, request: request, access: access,
+      limits: limits, onOutput: onOutput)
+  }
+
+  /// The worker's program where it is installed or built.
+  private static var standardWorkerProgram: String? {
+    guard let directory = SearchPath.executableDirectory else { return nil }
+    let candidates = ["tabella-worker", "../libexec/tabella/tabella-worker"]
+    return candidates.map { "\(directory)/\($0)" }.first { access($0, X_OK) == 0 }
+  }
+}
+
+/// One way to open one location, in a new worker each time.
+struct WorkerLaunch {
+  var program: String
+  var load: LoadRequest
+  /// The provider in the catalogue, if it was found there.
+  var entry: Catalogue.Entry?
+  var request: OpenRequest
+  var access: Host.Access
+  var limits: WorkerLimits
+  var onOutput: (@Sendable (WorkerOutput) -> Void)?
+
+  func open() throws(TableError) -> (
+    source: any TableDataSource, session: RemoteSession, provider: LoadedProvider
+  ) {
+    let (session, provider) = try start()
+    return (try session.open(request), session, provider)
+  }
+
+  /// A worker with the library loaded.
+  func start() throws(TableError) -> (session: RemoteSession, provider: LoadedProvider) {
+    try Host.checkLibrary(at: load.library)
+    let library = load.library.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC) }
+    guard library >= 0 else { throw .system(errno, "\(load.library) cannot be opened") }
+    defer { close(library) }
+    // Standard input is given to who is to read it, and to nobody else.
+    let input =
+      request.scheme == nil && request.location == Array("/dev/stdin".utf8)
+      ? dup(0) : Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+    guard input >= 0 else { throw .system(errno, "standard input cannot be passed on") }
+    defer { close(input) }
+    let session = try Worker.start(
+      program: program, provider: load.name, library: library, input: input, limits: limits,
+      onOutput: onOutput)
+    let provider = try session.load(load)
+    try entry?.check(id: provider.id)
+    return (session, provider)
+  }
+}
+
+/// The worker in which a source lives, for whoever wants to know more than the source.
+public struct WorkerStatus: Sendable {
+  private let session: RemoteSession
+
+  init(_ session: RemoteSession) { self.session = session }
+
+  /// What it uses now; throws ``TableError`` if it has ended.
+  public func statistics() throws(TableError) -> WorkerStatistics { try session.statistics() }
+
+  /// How it ended; nil while it lives.
+  public var ending: TableError? { session.ended }
+}

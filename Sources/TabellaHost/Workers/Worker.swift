@@ -1,0 +1,283 @@
+import CTabellaSystem
+import Synchronization
+import Tabella
+import TabellaFiles
+import TabellaRemote
+
+/// A provider in a process of its own, watched.
+///
+/// The process ends with the last source that lives in it. A thread of its own reads what the worker says
+/// beside the calls; the calling thread waits for answers, and ends what gives none.
+final class Worker: WorkerSupervisor, @unchecked Sendable {
+  /// How a worker ended other than by being let go, for whoever keeps a list.
+  struct Failure: Sendable {
+    var operation: Operation
+    var error: TableError
+  }
+
+  /// The steps of ending a worker that does not answer.
+  private enum Step: Int, Comparable {
+    case waiting
+    case asked
+    case terminated
+    case killed
+
+    static func < (left: Step, right: Step) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  /// Why the steps were begun.
+  private enum Reason {
+    case silence
+    case duration
+    case cancellation
+  }
+
+  /// The call that runs; only the thread that calls touches it, but for ``cancelled``.
+  private struct Call {
+    var operation = Operation.load
+    var number: UInt64 = 0
+    var began = 0.0
+    var lastSign = 0.0
+    var traffic: UInt64?
+    var signs = 0
+    var step = Step.waiting
+    var stepBegan = 0.0
+    var reason = Reason.silence
+  }
+
+  let name: String
+  private let limits: WorkerLimits
+  private let process: WorkerProcess
+  private let main: Int32
+  private let side: Int32
+  private let listener: SideListener
+  private let onFailure: @Sendable (Failure) -> Void
+  private var call = Call()
+  /// When the running call was asked to stop by who called; 0 if it was not.
+  private let cancelled = Mutex<(number: UInt64, at: Double)>((0, 0))
+
+  /// Starts a worker for a library; throws `.noProvider` if that cannot be.
+  ///
+  /// `library` and `input` are descriptors of the caller's: the checked library, and what the provider
+  /// may read as standard input.
+  static func start(
+    program: String, provider name: String, library: Int32, input: Int32, limits: WorkerLimits,
+    onOutput: (@Sendable (WorkerOutput) -> Void)?,
+    onFailure: @escaping @Sendable (Failure) -> Void = { _ in }
+  ) throws(TableError) -> RemoteSession {
+    let arena = try Arena()
+    let token = Token.random()
+    var ends = WorkerEnds()
+    try ends.make()
+    let worker: Worker
+    do throws(TableError) {
+      let process = try WorkerProcess(
+        program: program,
+        files: [
+          input, ends.output.1, ends.errors.1, ends.main.1, ends.side.1, arena.descriptor, library,
+        ])
+      ends.closeWorkers()
+      worker = Worker(name, process, ends, limits, onOutput, onFailure)
+    } catch {
+      ends.closeAll()
+      throw error
+    }
+    let session = RemoteSession(
+      socket: ends.main.0, arena: arena, token: token, limit: limits.answer, supervisor: worker)
+    worker.listener.begin(session)
+    // The first packet that the worker gets tells it the token of all others.
+    withUnsafeBytes(of: token.words) { bytes in
+      _ = Glibc.send(ends.main.0, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+    return session
+  }
+
+  private init(
+    _ name: String, _ process: WorkerProcess, _ ends: WorkerEnds, _ limits: WorkerLimits,
+    _ onOutput: (@Sendable (WorkerOutput) -> Void)?,
+    _ onFailure: @escaping @Sendable (Failure) -> Void
+  ) {
+    self.name = name
+    self.process = process
+    self.limits = limits
+    self.onFailure = onFailure
+    main = ends.main.0
+    side = ends.side.0
+    listener = SideListener(
+      side: ends.side.0, output: ends.output.0, errors: ends.errors.0,
+      capture: OutputCapture(provider: name, limit: limits.output, pass: onOutput))
+  }
+
+  deinit {
+    // Every source was released: the worker sees the end of both sockets and goes; if not, it is ended.
+    close(main)
+    shutdown(side, Int32(SHUT_WR))
+    if process.wait(1) == nil { process.end() }
+    listener.stop()
+  }
+
+  // The calls
+
+  func callBegan(_ operation: Operation, number: UInt64) {
+    let time = now()
+    call = Call(
+      operation: operation, number: number, began: time, lastSign: time, traffic: nil,
+      signs: listener.signs, stepBegan: time)
+  }
+
+  func callEnded() { cancelled.withLock { $0 = (0, 0) } }
+
+  func cancel(_ number: UInt64) {
+    cancelled.withLock { if $0.number != number { $0 = (number, now()) } }
+    SideMessage.cancel(number).send(to: side)
+  }
+
+  func waitForPacket() throws(TableError) {
+    while true {
+      var files = [
+        pollfd(fd: main, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: process.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      let ready = poll(&files, 2, 100)
+      // What was sent before the end is still to be read.
+      if files[0].revents != 0 { return }
+      if ready > 0 { throw .closed }
+      try look()
+    }
+  }
+
+  /// Looks for signs of life and goes a step further where there are none.
+  private func look() throws(TableError) {
+    let time = now()
+    let signs = listener.signs
+    let traffic = process.traffic
+    if signs != call.signs || traffic != call.traffic {
+      if call.traffic != nil || signs != call.signs { call.lastSign = time }
+      call.signs = signs
+      call.traffic = traffic
+    }
+    switch call.step {
+    case .waiting:
+      let cancelledAt = cancelled.withLock { $0.number == call.number ? $0.at : 0 }
+      if time - call.began > limits.total {
+        call.reason = .duration
+      } else if time - call.lastSign > limits.silence {
+        call.reason = .silence
+      } else if cancelledAt > 0, !call.operation.edits, time - cancelledAt > limits.grace {
+        // An edit that was begun is not killed for having been cancelled: its end must be known.
+        call.reason = .cancellation
+      } else {
+        return
+      }
+      call.step = .asked
+      SideMessage.cancel(call.number).send(to: side)
+    case .asked where time - call.stepBegan > limits.grace:
+      call.step = .terminated
+      process.signal(SIGTERM)
+    case .terminated where time - call.stepBegan > limits.grace:
+      call.step = .killed
+      process.signal(SIGKILL)
+    case .killed where time - call.stepBegan > 5 * limits.grace:
+      // The kernel holds it; nobody waits for it any longer.
+      throw .closed
+    default: return
+    }
+    call.stepBegan = time
+  }
+
+  func explain(_ error: TableError) -> TableError {
+    guard error.code == .cancelled, call.step == .asked, call.reason != .cancellation else {
+      return error
+    }
+    return told(TableError(.timeout, "provider \(name) \(waited) and was cancelled"))
+  }
+
+  func end(because error: TableError) -> TableError {
+    // Who closes the connection is about to end by itself, and how tells most.
+    var status = error == .closed ? process.wait(call.step == .waiting ? 0.5 : 0.1) : nil
+    let endedItself = status != nil
+    if status == nil { status = process.end() }
+    listener.stop()
+    let what = ending(error, status, endedItself)
+    let told = told(what)
+    onFailure(Failure(operation: call.operation, error: told))
+    return told
+  }
+
+  private func ending(
+    _ error: TableError, _ status: Int32?, _ endedItself: Bool
+  ) -> TableError {
+    let place = call.operation.name
+    if call.step > .waiting {
+      return call.reason == .cancellation
+        ? TableError(.cancelled, "cancelled; provider \(name) went on with \(place) and was ended")
+        : TableError(.timeout, "provider \(name) \(waited) and was ended")
+    }
+    if error != .closed {
+      return TableError(
+        error.code, "provider \(name) broke the contract in \(place): \(error.message)")
+    }
+    guard let status, endedItself else {
+      return TableError(.misbehaved, "provider \(name) closed its connection in \(place)")
+    }
+    return TableError(
+      .misbehaved, "provider \(name) ended \(WorkerProcess.describe(status)) in \(place)")
+  }
+
+  private var waited: String {
+    call.reason == .silence
+      ? "was silent for \(seconds(limits.silence)) in \(call.operation.name)"
+      : "took more than \(seconds(limits.total)) for \(call.operation.name)"
+  }
+
+  private func told(_ error: TableError) -> TableError {
+    var told = error
+    told.provider = name
+    if call.operation.edits { told.aftermath = .unknown }
+    return told
+  }
+
+  private func seconds(_ value: Double) -> String {
+    "\(value == value.rounded() ? "\(Int(value))" : "\(value)") s"
+  }
+}
+
+/// The descriptors between a host and a worker: the first of each is the host's.
+private struct WorkerEnds {
+  var main: (Int32, Int32) = (-1, -1)
+  var side: (Int32, Int32) = (-1, -1)
+  var output: (Int32, Int32) = (-1, -1)
+  var errors: (Int32, Int32) = (-1, -1)
+
+  mutating func make() throws(TableError) {
+    do throws(TableError) {
+      main = try pair(tabella_system_make_sockets)
+      side = try pair(tabella_system_make_sockets)
+      output = try pair(tabella_system_make_pipe)
+      errors = try pair(tabella_system_make_pipe)
+    } catch {
+      closeAll()
+      throw error
+    }
+  }
+
+  private func pair(
+    _ make: (UnsafeMutablePointer<Int32>) -> Int32
+  ) throws(TableError) -> (Int32, Int32) {
+    var ends: [Int32] = [-1, -1]
+    let result = make(&ends)
+    guard result == 0 else { throw .system(-result, "a worker cannot be connected") }
+    return (ends[0], ends[1])
+  }
+
+  mutating func closeWorkers() {
+    for file in [main.1, side.1, output.1, errors.1] where file >= 0 { close(file) }
+    (main.1, side.1, output.1, errors.1) = (-1, -1, -1, -1)
+  }
+
+  mutating func closeAll() {
+    closeWorkers()
+    for file in [main.0, side.0, output.0, errors.0] where file >= 0 { close(file) }
+    (main.0, side.0, output.0, errors.0) = (-1, -1, -1, -1)
+  }
+}

@@ -1,0 +1,72 @@
+import CTabellaSystem
+import Tabella
+import TabellaFiles
+
+/// The memory that host and worker share for what is too large for a packet.
+///
+/// The host makes it once, of a size that is then sealed, and reads and writes it as a file: it never
+/// maps what another process writes. The worker maps it.
+public final class Arena {
+  /// 8 MiB: a batch seldom has more, and what has goes in pieces.
+  public static let standardSize = 8 << 20
+
+  public let descriptor: Int32
+  public let size: Int
+  private let mapping: UnsafeMutableRawPointer?
+
+  /// Makes an arena; throws ``TableError`` with `.io` if there is no memory.
+  public init(size: Int = Arena.standardSize) throws(TableError) {
+    let made = tabella_system_make_arena(size)
+    guard made >= 0 else { throw .system(-made, "the shared memory cannot be made") }
+    descriptor = made
+    self.size = size
+    mapping = nil
+  }
+
+  /// Maps an arena that the host made; throws ``TableError`` with `.io` if it cannot be.
+  public init(mapping descriptor: Int32) throws(TableError) {
+    let size = Int(lseek(descriptor, 0, SEEK_END))
+    let mapped = mmap(nil, max(size, 1), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+    guard size > 0, let mapped, mapped != MAP_FAILED else {
+      throw .system(errno, "the shared memory cannot be mapped")
+    }
+    self.descriptor = descriptor
+    self.size = size
+    mapping = mapped
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(TableError) {
+    if let mapping, let start = bytes.baseAddress {
+      memcpy(mapping + offset, start, bytes.count)
+      return
+    }
+    var done = 0
+    while done < bytes.count {
+      let written = pwrite(
+        descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
+      if written < 0, errno == EINTR { continue }
+      guard written > 0 else { throw .system(errno, "the shared memory cannot be written") }
+      done += written
+    }
+  }
+
+  func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(TableError) {
+    if let mapping, let start = bytes.baseAddress {
+      memcpy(start, mapping + offset, bytes.count)
+      return
+    }
+    var done = 0
+    while done < bytes.count {
+      let read = pread(
+        descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
+      if read < 0, errno == EINTR { continue }
+      guard read > 0 else { throw .system(errno, "the shared memory cannot be read") }
+      done += read
+    }
+  }
+
+  deinit {
+    if let mapping { munmap(mapping, size) }
+    close(descriptor)
+  }
+}

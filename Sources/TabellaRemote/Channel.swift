@@ -1,0 +1,212 @@
+import Glibc
+import Tabella
+
+/// The secret that every packet of a worker carries, so that none of another time or place is taken for
+/// one of this.
+public struct Token: Hashable, Sendable {
+  public var words: (UInt64, UInt64)
+
+  public init(_ first: UInt64, _ second: UInt64) { words = (first, second) }
+
+  public static func random() -> Token {
+    Token(.random(in: 1 ... .max), .random(in: 1 ... .max))
+  }
+
+  public static func == (left: Token, right: Token) -> Bool { left.words == right.words }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(words.0)
+    hasher.combine(words.1)
+  }
+}
+
+/// Messages over a socket of packets, in both directions but one at a time.
+///
+/// A short message is in its packet. A long one goes through the arena, in pieces that the receiver
+/// takes out one after the other: it says ``Kind/next`` when a piece is copied. Each packet carries the
+/// token, the number of the message that it belongs to, and the place of the piece.
+final class Channel {
+  /// What a packet is.
+  private enum Kind: UInt64 {
+    /// A whole message, in the packet.
+    case whole = 1
+    /// A piece of a message, in the arena from its start on.
+    case piece = 2
+    /// The last piece was copied.
+    case next = 3
+  }
+
+  /// The fields of a packet, 8 bytes each.
+  private struct Header {
+    var token: Token
+    var number: UInt64
+    var kind: Kind
+    /// The message's whole length.
+    var total: UInt64
+    /// Where a piece begins in the message, and how long it is.
+    var start: UInt64
+    var count: UInt64
+
+    static let size = 7 * 8
+  }
+
+  /// Messages up to this go in one packet: below it a copy costs less than a second system call.
+  static let packetLimit = 32 << 10
+
+  let socket: Int32
+  private let arena: Arena
+  private let token: Token
+  /// Called before each packet is waited for; throws what is to be told instead of waiting on.
+  private let wait: () throws(TableError) -> Void
+  private let packet = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: packetLimit + Header.size, alignment: 8)
+
+  init(
+    socket: Int32, arena: Arena, token: Token,
+    wait: @escaping () throws(TableError) -> Void = {}
+  ) {
+    self.socket = socket
+    self.arena = arena
+    self.token = token
+    self.wait = wait
+  }
+
+  deinit { packet.deallocate() }
+
+  /// Sends a message.
+  ///
+  /// Throws ``TableError``: `.misbehaved` if the other end answers something else than it should, and
+  /// ``TableError/closed`` if it is gone.
+  func send(_ message: OutgoingMessage, number: UInt64) throws(TableError) {
+    let total = message.count
+    if total <= Channel.packetLimit {
+      try message.forEachPart { bytes, start throws(TableError) in
+        let target = UnsafeMutableRawBufferPointer(rebasing: packet[(Header.size + start)...])
+        if bytes.count > 0 { target.copyMemory(from: bytes) }
+      }
+      try send(
+        Header(
+          token: token, number: number, kind: .whole, total: UInt64(total), start: 0,
+          count: UInt64(total)), length: total)
+      return
+    }
+    var sent = 0
+    var filled = 0
+    func flush() throws(TableError) {
+      try send(
+        Header(
+          token: token, number: number, kind: .piece, total: UInt64(total), start: UInt64(sent),
+          count: UInt64(filled)), length: 0)
+      sent += filled
+      filled = 0
+      if sent < total { try expectNext(number) }
+    }
+    try message.forEachPart { bytes, _ throws(TableError) in
+      var rest = bytes
+      while rest.count > 0 {
+        let count = min(rest.count, arena.size - filled)
+        try arena.write(UnsafeRawBufferPointer(rebasing: rest[..<count]), at: filled)
+        filled += count
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        if filled == arena.size { try flush() }
+      }
+    }
+    if filled > 0 { try flush() }
+  }
+
+  /// Receives the message with this number, or with nil any, of `limit` bytes at most.
+  ///
+  /// Memory grows with what has arrived, never with what is announced.
+  func receive(
+    _ expected: UInt64?, limit: Int
+  ) throws(TableError) -> (number: UInt64, message: IncomingMessage) {
+    let first = try receivePacket()
+    let number = first.number
+    guard expected == nil || number == expected else {
+      throw .malformed("it is the answer \(number) where \(expected ?? 0) was asked")
+    }
+    guard first.total <= UInt64(limit) else {
+      throw TableError(
+        .misbehaved,
+        "sent a message of \(first.total) bytes; at most \(limit) are taken")
+    }
+    if first.kind == .whole {
+      let message = IncomingMessage(count: Int(first.total))
+      message.storage.copyMemory(
+        from: UnsafeRawBufferPointer(
+          rebasing: packet[Header.size..<Header.size + Int(first.total)]))
+      return (number, message)
+    }
+    let total = Int(first.total)
+    let message = IncomingMessage(count: 0)
+    var piece = first
+    while true {
+      guard piece.kind == .piece, piece.number == number, Int(piece.total) == total,
+        Int(piece.start) == message.count, piece.count > 0, piece.count <= UInt64(arena.size),
+        Int(piece.count) <= total - message.count
+      else { throw .malformed("a piece of it is out of place") }
+      let start = message.count
+      message.grow(to: start + Int(piece.count))
+      try arena.read(
+        UnsafeMutableRawBufferPointer(rebasing: message.storage[start..<message.count]), at: 0)
+      if message.count == total { return (number, message) }
+      try send(
+        Header(token: token, number: number, kind: .next, total: 0, start: 0, count: 0), length: 0)
+      piece = try receivePacket()
+    }
+  }
+
+  private func expectNext(_ number: UInt64) throws(TableError) {
+    let answer = try receivePacket()
+    guard answer.kind == .next, answer.number == number else {
+      throw .malformed("a piece was not answered")
+    }
+  }
+
+  /// Sends the header and so many bytes that lie behind it in ``packet``.
+  private func send(_ header: Header, length: Int) throws(TableError) {
+    let fields = [
+      header.token.words.0, header.token.words.1, header.number, header.kind.rawValue,
+      header.total, header.start, header.count,
+    ]
+    for (index, field) in fields.enumerated() {
+      packet.storeBytes(of: field, toByteOffset: index * 8, as: UInt64.self)
+    }
+    while true {
+      let sent = Glibc.send(
+        socket, packet.baseAddress, Header.size + length, Int32(MSG_NOSIGNAL))
+      if sent == Header.size + length { return }
+      guard sent < 0, errno == EINTR else { throw .closed }
+    }
+  }
+
+  /// Receives one packet; a whole message's bytes lie behind the header in ``packet``.
+  private func receivePacket() throws(TableError) -> Header {
+    try wait()
+    var count = 0
+    repeat {
+      count = recv(socket, packet.baseAddress, packet.count, Int32(MSG_TRUNC))
+    } while count < 0 && errno == EINTR
+    guard count > 0 else { throw .closed }
+    guard count >= Header.size, count <= packet.count else {
+      throw .malformed("a packet has \(count) bytes")
+    }
+    func field(_ index: Int) -> UInt64 { packet.load(fromByteOffset: index * 8, as: UInt64.self) }
+    guard Token(field(0), field(1)) == token else { throw .malformed("it has a wrong token") }
+    guard let kind = Kind(rawValue: field(3)) else {
+      throw .malformed("a packet is of the kind \(field(3))")
+    }
+    let header = Header(
+      token: token, number: field(2), kind: kind, total: field(4), start: field(5),
+      count: field(6))
+    guard header.start <= header.total,
+      count - Header.size == (kind == .whole ? Int(clamping: header.total) : 0)
+    else { throw .malformed("a packet's length is wrong") }
+    return header
+  }
+}
+
+extension TableError {
+  /// The other end is gone; why is for whoever watches it to say.
+  public static let closed = TableError(.misbehaved, "the connection was closed")
+}

@@ -1,0 +1,284 @@
+import Tabella
+
+/// A source that lives in a worker: each call is a message and its answer.
+///
+/// What comes back is of the right shape; whether it makes sense is not judged here. It is a provider's
+/// word like any other and goes through the same checks, those of the bridge.
+final class RemoteSource: TableDataSource {
+  private let session: RemoteSession
+  private let number: Int
+  private let abilities: SourceDescription.Abilities
+  private let canCancel: Bool
+  private(set) var columns: [Column]
+  let hasVolatileOrder: Bool
+  /// The last rows asked for, to see whether they are read one batch after the other.
+  private var lastRows: (request: RowRequest, end: Int)?
+
+  init(_ description: SourceDescription, in session: RemoteSession) {
+    self.session = session
+    number = description.number
+    abilities = description.abilities
+    canCancel = description.canCancel
+    columns = description.columns
+    hasVolatileOrder = description.hasVolatileOrder
+  }
+
+  deinit {
+    session.setListener(nil, of: number)
+    session.notify(.release, of: number) { _ in }
+  }
+
+  private func call<R: WireValue>(
+    _ operation: Operation, for _: R.Type, _ arguments: (inout WireWriter) -> Void = { _ in }
+  ) throws(TableError) -> R {
+    try session.call(operation, of: number, arguments) { reader, _ throws(TableError) in
+      try reader.get(R.self)
+    }
+  }
+
+  // The core
+
+  func version() throws(TableError) -> Version? { try call(.version, for: Version?.self) }
+
+  func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
+    try call(.numberOfRows, for: Count.self) {
+      $0.put(section)
+      $0.put(minimum)
+    }
+  }
+
+  func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    // The third batch in a row suggests a fourth.
+    var follows = false
+    if let last = lastRows {
+      var expected = last.request
+      expected.first = last.end
+      follows = expected == request
+    }
+    lastRows = nil
+    let batch = try session.rows(request, of: number, following: follows)
+    if batch.rowCount > 0, request.first <= Int.max - batch.rowCount {
+      lastRows = (request, request.first + batch.rowCount)
+    }
+    return batch
+  }
+
+  var cancellation: (@Sendable () -> Void)? {
+    guard canCancel else { return nil }
+    return { [session, number] in session.cancel(number) }
+  }
+
+  var sections: (any TableSections)? { abilities.contains(.sections) ? self : nil }
+  var sectionIndex: (any TableSectionIndex)? { abilities.contains(.sectionIndex) ? self : nil }
+  var identity: (any TableIdentity)? { abilities.contains(.identity) ? self : nil }
+  var gathering: (any TableGathering)? { abilities.contains(.gathering) ? self : nil }
+  var changes: (any TableChanges)? { abilities.contains(.changes) ? self : nil }
+  var editing: (any TableEditing)? { abilities.contains(.editing) ? self : nil }
+  var moving: (any TableMoving)? { abilities.contains(.moving) ? self : nil }
+  var undoing: (any TableUndoing)? { abilities.contains(.undoing) ? self : nil }
+  var supplementary: (any TableSupplementary)? { abilities.contains(.supplementary) ? self : nil }
+  var accessories: (any TableAccessories)? { abilities.contains(.accessories) ? self : nil }
+  var display: (any TableDisplay)? { abilities.contains(.display) ? self : nil }
+  var prefetching: (any TablePrefetching)? { abilities.contains(.prefetching) ? self : nil }
+  var diagnostics: (any TableDiagnostics)? { abilities.contains(.diagnostics) ? self : nil }
+}
+
+extension RemoteSource: TableSections, TableSectionIndex, TableIdentity, TableGathering {
+  func numberOfSections(knowing minimum: Int) throws(TableError) -> Count {
+    try call(.numberOfSections, for: Count.self) { $0.put(minimum) }
+  }
+
+  func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
+    try call(.title, for: String?.self) {
+      $0.put(place)
+      $0.put(section)
+    }
+  }
+
+  func sectionIndexTitles() throws(TableError) -> [String] {
+    try call(.sectionIndexTitles, for: [String].self)
+  }
+
+  func indexPath(forIndexTitle title: String, at index: Int) throws(TableError) -> IndexPath {
+    try call(.indexPathForTitle, for: IndexPath.self) {
+      $0.put(title)
+      $0.put(index)
+    }
+  }
+
+  func indexPath(forID id: String) throws(TableError) -> IndexPath {
+    try call(.indexPathForID, for: IndexPath.self) { $0.put(id) }
+  }
+
+  func rows(
+    at paths: [IndexPath], columns: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    try session.call(
+      .gather, of: number,
+      {
+        $0.put(paths)
+        $0.put(columns)
+        $0.put(includesIDs)
+      }
+    ) { reader, message throws(TableError) in try incomingBatch(&reader, in: message) }
+  }
+}
+
+extension RemoteSource: TableChanges, TableEditing, TableMoving, TableUndoing {
+  func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
+    session.setListener(nil, of: number)
+    _ = try call(.listen, for: Bool.self) { $0.put(notify != nil) }
+    session.setListener(notify, of: number)
+  }
+
+  func pull() throws(TableError) -> ChangeBatch {
+    try edited(.pull, for: ChangeBatch.self) { _ in }
+  }
+
+  func editability(
+    ofRows rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [RowEditability] {
+    try answers(.editability, section, rows).map { RowEditability(rawValue: $0) }
+  }
+
+  func editableColumns() throws(TableError) -> [Bool]? {
+    try call(.editableColumns, for: [Bool]?.self)
+  }
+
+  func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+    try edited(.commit, for: EditResult.self) { $0.put(batch) }
+  }
+
+  func movability(
+    ofRows rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [Bool] {
+    try answers(.movability, section, rows).map { $0 != 0 }
+  }
+
+  func target(
+    ofMoveFrom source: IndexPath, to proposed: IndexPath
+  ) throws(TableError) -> IndexPath {
+    try call(.target, for: IndexPath.self) {
+      $0.put(source)
+      $0.put(proposed)
+    }
+  }
+
+  func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
+    try edited(.undo, for: EditResult.self) {
+      $0.put(bytes: receipt)
+      $0.put(isDryRun)
+    }
+  }
+
+  /// A call after which the source may be of another version: its columns come with the answer.
+  private func edited<R: WireValue>(
+    _ operation: Operation, for _: R.Type, _ arguments: (inout WireWriter) -> Void
+  ) throws(TableError) -> R {
+    lastRows = nil
+    let (result, columns) = try session.call(operation, of: number, arguments) {
+      reader, _ throws(TableError) in
+      (try reader.get(R.self), try reader.get([Column].self))
+    }
+    self.columns = columns
+    return result
+  }
+
+  /// One byte for each row.
+  private func answers(
+    _ operation: Operation, _ section: Int, _ rows: Range<Int>
+  ) throws(TableError) -> [UInt8] {
+    try session.call(
+      operation, of: number,
+      {
+        $0.put(section)
+        $0.put(rows.lowerBound)
+        $0.put(rows.count)
+      }
+    ) { reader, _ throws(TableError) in
+      let bytes = try reader.get(WireBytes.self).bytes
+      guard bytes.count == rows.count else {
+        throw .malformed("\(bytes.count) rows are answered where \(rows.count) were asked")
+      }
+      return bytes
+    }
+  }
+}
+
+extension RemoteSource: TableSupplementary, TableAccessories {
+  func supplementaryKinds() throws(TableError) -> [String] {
+    try call(.supplementaryKinds, for: [String].self)
+  }
+
+  func supplementaryElement(
+    ofKind kind: String, at path: IndexPath
+  ) throws(TableError) -> SupplementaryElement? {
+    let element = try call(.supplementaryElement, for: WireElement?.self) {
+      $0.put(kind)
+      $0.put(path)
+    }
+    return switch element {
+    case nil: nil
+    case .text(let text): .text(text)
+    case .table(let description): .table(RemoteSource(description, in: session))
+    }
+  }
+
+  func location(forRowAt path: IndexPath) throws(TableError) -> [UInt8]? {
+    let location = try call(.location, for: WireBytes?.self) { $0.put(path) }
+    return location?.bytes
+  }
+}
+
+extension RemoteSource: TableDisplay, TablePrefetching, TableDiagnostics {
+  func willDisplay(rows: Range<Int>, inSection section: Int) {
+    notice(.willDisplay, rows, section)
+  }
+
+  func didEndDisplaying(rows: Range<Int>, inSection section: Int) {
+    notice(.didEndDisplaying, rows, section)
+  }
+
+  func prefetch(rows: Range<Int>, inSection section: Int) { notice(.prefetch, rows, section) }
+
+  func cancelPrefetching(rows: Range<Int>, inSection section: Int) {
+    notice(.cancelPrefetching, rows, section)
+  }
+
+  private func notice(_ operation: Operation, _ rows: Range<Int>, _ section: Int) {
+    session.notify(operation, of: number) {
+      $0.put(section)
+      $0.put(rows.lowerBound)
+      $0.put(rows.count)
+    }
+  }
+
+  func nextDiagnostic() -> Diagnostic? {
+    (try? call(.nextDiagnostic, for: Diagnostic?.self)) ?? nil
+  }
+}
+
+/// A supplementary element as it crosses: a table becomes a source of its own.
+enum WireElement: WireValue {
+  case text(StyledText)
+  case table(SourceDescription)
+
+  func write(to writer: inout WireWriter) {
+    switch self {
+    case .text(let text):
+      writer.put(0)
+      writer.put(text)
+    case .table(let description):
+      writer.put(1)
+      writer.put(description)
+    }
+  }
+
+  static func read(_ reader: inout WireReader) throws(TableError) -> WireElement {
+    switch try reader.get(Int.self) {
+    case 0: return .text(try reader.get(StyledText.self))
+    case 1: return .table(try reader.get(SourceDescription.self))
+    case let form: throw .malformed("an element has the form \(form)")
+    }
+  }
+}

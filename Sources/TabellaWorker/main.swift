@@ -1,0 +1,98 @@
+// The program `tabella-worker`: one provider in a process of its own. Started by a host, never by hand.
+//
+// Its descriptors: 0 what the provider may read, 1 and 2 pipes to the host, 3 the calls, 4 what is said
+// beside them, 5 the shared memory, 6 the library.
+
+import CTabellaSystem
+import Tabella
+import TabellaBridge
+import TabellaFiles
+import TabellaHost
+import TabellaRemote
+
+/// The descriptors that the host gives.
+enum Descriptor {
+  static let calls: Int32 = 3
+  static let side: Int32 = 4
+  static let arena: Int32 = 5
+  static let library: Int32 = 6
+}
+
+/// Ends the process without running anything of the provider's.
+func leave(_ status: Int32, _ message: String? = nil) -> Never {
+  if let message { SideMessage.log(severity: 4, Array(message.utf8)).send(to: Descriptor.side) }
+  _exit(status)
+}
+
+/// The provider, once it is loaded.
+nonisolated(unsafe) var provider: ImportedProvider?
+
+var words: (UInt64, UInt64) = (0, 0)
+let received = withUnsafeMutableBytes(of: &words) {
+  recv(Descriptor.calls, $0.baseAddress, $0.count, 0)
+}
+guard received == 16 else {
+  let text = "tabella-worker is started by programs that show tables, not by hand\n"
+  _ = text.withCString { write(2, $0, strlen($0)) }
+  _exit(2)
+}
+
+do throws(TableError) {
+  let server = SourceServer(
+    socket: Descriptor.calls, side: Descriptor.side,
+    arena: try Arena(mapping: Descriptor.arena), token: Token(words.0, words.1),
+    handlers: SourceServer.Handlers(
+      load: { request throws(TableError) in
+        let loaded = try Host.loadLibrary(
+          at: request.library, name: request.name, isMinimal: request.isMinimal,
+          log: { severity, line in
+            SideMessage.log(severity: severity, line).send(to: Descriptor.side)
+          })
+        provider = loaded
+        return LoadedProvider(id: loaded.id, version: loaded.version, options: loaded.options)
+      },
+      open: { request throws(TableError) in
+        guard let provider else { throw TableError(.invalidState, "no library was loaded") }
+        return try provider.open(request, edits: .passedOn)
+      },
+      statistics: {
+        WorkerStatistics(
+          heap: Int(tabella_system_heap_in_use()), descriptors: countEntries("/proc/self/fd"),
+          threads: countEntries("/proc/self/task"))
+      }))
+  listen(server.running)
+  try server.run()
+  leave(0)
+} catch {
+  leave(1, error.message)
+}
+
+/// Starts the thread that hears what the host says beside the calls, and ends the process with it.
+func listen(_ running: SourceServer.RunningCall) {
+  var thread = pthread_t()
+  pthread_create(
+    &thread, nil,
+    { context in
+      let running = Unmanaged<SourceServer.RunningCall>.fromOpaque(context!).takeRetainedValue()
+      while true {
+        switch SideMessage.receive(from: Descriptor.side, waiting: true) {
+        case .message(.cancel(let number)): running.cancel(number)
+        // The host is gone, or is done with this worker.
+        case .closed: leave(0)
+        default: break
+        }
+      }
+    }, Unmanaged.passRetained(running).toOpaque())
+  pthread_detach(thread)
+}
+
+/// How many entries a folder of the kernel has.
+func countEntries(_ path: String) -> Int {
+  guard let folder = opendir(path) else { return 0 }
+  defer { closedir(folder) }
+  var count = 0
+  while let entry = readdir(folder) {
+    if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
+  }
+  return count
+}
