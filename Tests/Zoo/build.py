@@ -58,10 +58,10 @@ def digest_of(sources, library):
     return digest.hexdigest()[:16]
 
 
-def run(command):
-    done = subprocess.run(command, capture_output=True, text=True)
+def run(command, folder=None):
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode != 0:
-        raise SystemExit(f"Tests/Zoo: {' '.join(map(str, command))}\n{done.stderr}")
+        raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stderr}")
 
 
 def house(library, folder):

@@ -20,7 +20,7 @@ RUBBISH = b"RUBBISH"
 MOST_ERRORS = 64 * 1024
 SOME = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
 # How a line begins that a provider wrote, as tabella passes it on.
-LABEL = re.compile(r"^tabella: provider [^ ]+ (says|wrote|logs): |^tabella: [^ ]+ says: |^\[[^\]]+\] ")
+LABEL = re.compile(r"^tabella: provider \S+: (says|was denied): ")
 
 
 @dataclasses.dataclass
@@ -196,8 +196,8 @@ def meet(settings, animal, form):
             hand_over(place, settings.user)
         variables = {**environment(settings, place, folders), **animal.options.get("environment", {})}
         filled = words_of(animal, place, form)
-        for command in animal.before:
-            execute(settings, [settings.tabella, *filled(command)], place, variables, 30)
+        if animal.before:
+            execute(settings, [settings.tabella, *filled(animal.before)], place, variables, 30)
         outcome = execute(settings, [settings.tabella, *filled(animal.command)], place, variables, animal.seconds, animal.meanwhile)
         wrong = judge(settings, animal, outcome, "--json" in filled(animal.command))
         if animal.after:

@@ -72,5 +72,7 @@ A_DEED(hangs_in_print) {
   printf("never\n");
 }
 
+A_DEED(takes_a_second) { usleep(1000000); }
+
 /* Waits as long as is allowed without a sign, and then a little. */
 A_DEED(takes_three_seconds) { usleep(3000000); }

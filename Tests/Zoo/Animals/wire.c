@@ -2,7 +2,6 @@
  * it owns it may use; the host must not believe it. -DDEED=name -DMOMENT=rows. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -112,14 +111,17 @@ A_DEED(talks_to_itself) {
   dup2(pair[0], MAIN);
 }
 
-/* Forgeries: what the host says is heard, changed and sent back as if it were an answer. */
+/* Forgeries: what the host says is heard, changed and sent back as if it were an answer. The first 56
+ * bytes of a packet are its head: two words of token, the message's number, the packet's kind, the message's
+ * length, where this piece begins, how long it is. */
 
-static uint8_t heard[1 << 18];
-static ssize_t hear(int flags) {
-  struct pollfd wait = {MAIN, POLLIN, 0};
-  if (poll(&wait, 1, 5000) <= 0) return -1;
-  return recv(MAIN, heard, sizeof heard, flags);
-}
+enum { HEAD_WORDS = 7 };
+
+static uint64_t heard[1 << 15];
+
+/* Who has waited longest gets the next packet: this thread, and not the one that serves. */
+static ssize_t hear(int flags) { return recv(MAIN, heard, sizeof heard, flags); }
+
 static void *echo(void *unused) {
   for (;;) {
     ssize_t size = hear(0);
@@ -132,24 +134,21 @@ static void *echo_changed(void *unused) {
     ssize_t size = hear(0);
     int i;
     if (size <= 0) return unused;
-    /* The head with its token stays more often than not. */
-    for (i = 0; i < 4; i++) {
-      size_t at = next_chance() % (size_t)size;
-      if (at < 24 && i > 0) continue;
-      heard[at] = (uint8_t)next_chance();
-    }
+    for (i = 0; i < 4; i++) ((uint8_t *)heard)[next_chance() % (size_t)size] = (uint8_t)next_chance();
     send_bytes(MAIN, heard, (size_t)size);
   }
 }
-/* Answers in the form of the question, with a body of chance: token and number are right. */
+/* Answers with a head that is right and a body of chance: "done", mostly, and then small numbers. */
 static void *answer_by_chance(void *unused) {
   for (;;) {
     ssize_t size = hear(0);
-    size_t i, length;
+    size_t i, words;
     if (size <= 0) return unused;
-    length = (size_t)size + next_chance() % 512;
-    for (i = (size_t)HEAD; i < length; i++) heard[i] = (uint8_t)(next_chance() & next_chance());
-    send_bytes(MAIN, heard, length);
+    words = next_chance() % 64;
+    for (i = 0; i < words; i++) heard[HEAD_WORDS + i] = next_chance() >> next_chance() % 64;
+    if (words > 0 && next_chance() % 4 != 0) heard[HEAD_WORDS] = 1;
+    heard[4] = words * 8;
+    send_bytes(MAIN, heard, (HEAD_WORDS + words) * 8);
   }
 }
 static void *steal(void *unused) {
@@ -166,6 +165,31 @@ A_DEED(echoes_changed) { run(echo_changed); }
 A_DEED(answers_by_chance) { run(answer_by_chance); }
 A_DEED(steals) { run(steal); }
 A_DEED(answers_first_and_twice) { run(answer_twice); }
+
+/* -DFIELD=…: the word of the head that is not as it should be; -DVALUE=…: what it is. */
+#ifdef FIELD
+static void *answer_with(void *unused) {
+  ssize_t size = hear(0);
+  if (size <= 0) return unused;
+  heard[FIELD] = VALUE;
+  send_bytes(MAIN, heard, (size_t)size);
+  return unused;
+}
+A_DEED(answers_with_a_strange_head) { run(answer_with); }
+
+/* The same for a message that is announced to come in pieces. */
+static void *announce(void *unused) {
+  ssize_t size = hear(0);
+  if (size <= 0) return unused;
+  heard[3] = 2, heard[4] = 1 << 20, heard[5] = 0, heard[6] = 1 << 16;
+  heard[FIELD] = VALUE;
+  /* The pieces never come; each call for the next gets the same again. */
+  do send_bytes(MAIN, heard, HEAD_WORDS * 8);
+  while (recv(MAIN, heard + HEAD_WORDS, sizeof heard - HEAD_WORDS * 8, 0) > 0);
+  return unused;
+}
+A_DEED(announces_strange_pieces) { run(announce); }
+#endif
 
 /* The arena */
 
