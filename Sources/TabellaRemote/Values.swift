@@ -56,6 +56,7 @@ extension TableError: WireValue {
     writer.put(row)
     writer.put(column)
     writer.put(isRetryable)
+    writer.put(receipt.map { WireBytes($0) })
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> TableError {
@@ -64,6 +65,7 @@ extension TableError: WireValue {
     error.row = try reader.get(Int?.self)
     error.column = try reader.get(Int?.self)
     error.isRetryable = try reader.get(Bool.self)
+    error.receipt = try reader.get(WireBytes?.self)?.bytes
     return error
   }
 }

@@ -186,6 +186,8 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   }
 
   func explain(_ error: TableError) -> TableError {
+    // What the worker found out is as good as found out here; the rest the provider said.
+    if error.code == .misbehaved || error.code == .noProvider { return told(error) }
     guard error.code == .cancelled, call.step == .asked, call.reason != .cancellation else {
       return error
     }
@@ -198,8 +200,8 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     let endedItself = status != nil
     if status == nil { status = process.end() }
     listener.stop()
-    let what = ending(error, status, endedItself)
-    let told = told(what)
+    var told = told(ending(error, status, endedItself))
+    if call.operation.edits { told.aftermath = .unknown }
     onFailure(Failure(operation: call.operation, error: told))
     return told
   }
@@ -233,7 +235,6 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   private func told(_ error: TableError) -> TableError {
     var told = error
     told.provider = name
-    if call.operation.edits { told.aftermath = .unknown }
     return told
   }
 

@@ -101,7 +101,7 @@ import Testing
 
   @Test(arguments: subjects, [1, 2, 3] as [UInt64])
   func throughALibrary(_ subject: Subject, seed: UInt64) {
-    expectConformance(of: subject, by: Host(), seed: seed)
+    expectLaws(of: subject, by: Host(), seed: seed)
   }
 
   /// The remote source is a source like any other.
@@ -109,10 +109,10 @@ import Testing
   func inAWorker(_ subject: Subject) {
     let host = Host()
     host.isolation = .always
-    expectConformance(of: subject, by: host, seed: 1)
+    expectLaws(of: subject, by: host, seed: 1)
   }
 
-  private func expectConformance(of subject: Subject, by host: Host, seed: UInt64) {
+  private func expectLaws(of subject: Subject, by host: TabellaHost.Host, seed: UInt64) {
     func open(_ subject: Subject) throws(TableError) -> any TableDataSource {
       let location = subject.scheme.map { "\($0):" } ?? ""
       return try host.open(
