@@ -1,6 +1,7 @@
-"""Tests/Zoo/run [--count full|tenth] [--seed N] [--in KIND] [--user NAME] [--tabella PATH] [--keep] [--write] [NAME…]
+"""Tests/Zoo/run [--count full|tenth] [--seed N] [--in KIND] [--user NAME] [--tabella PATH] [--keep] [--verbose]
+                     [--house FOLDER] [--write] [--list] [NAME…]
 
-NAME is a part of animals' names. docs/zoo.md says what is shown and how to add an animal."""
+NAME is a part of animals' names. --house only puts their libraries into a folder. docs/zoo.md says what is shown and how to add an animal."""
 
 import argparse
 import collections
@@ -106,6 +107,18 @@ def good_rows(settings):
     return outcome.out
 
 
+def house_all(animals, folder):
+    """Puts the libraries of all animals into a folder, with a list, for a program that meets all of them: those
+    that need nothing but to be opened."""
+    folder.mkdir(mode=0o700, parents=True)
+    lines = []
+    for animal in animals:
+        if not (animal.prepare or animal.meanwhile or animal.also or animal.options or animal.library.manifest):
+            build.house(animal.library, folder)
+            lines.append(f"{animal.library.id}\t{animal.location}")
+    (folder / "animals.tsv").write_text("\n".join(dict.fromkeys(lines)) + "\n")
+
+
 class Report:
     def __init__(self, verbose):
         self.verbose = verbose
@@ -156,6 +169,7 @@ def main():
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--house", metavar="FOLDER")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
@@ -165,6 +179,9 @@ def main():
             print(f"{animal.kind}\t{animal.name}\t{animal.library.source}\t{' '.join(animal.command)}")
         return 0
     animals = chosen(animals, options)
+    if options.house:
+        house_all(animals, pathlib.Path(options.house))
+        return 0
     folder = place_for(options)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began = time.monotonic()

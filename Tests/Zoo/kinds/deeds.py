@@ -23,7 +23,7 @@ MOMENTS = ("constructor", "entry", "open", "ability", "flags", "version", "schem
 
 
 def words(name):
-    return name.replace("_", "-")
+    return name.replace("_", "-").lower()
 
 
 def deed(kind, source, name, moment="rows", says="", flags=(), **more):
@@ -123,7 +123,6 @@ def noisy():
     yield noise("prints", "release")
     yield noise("prints", "destructor")
     yield deed("P17", "noise", "logs_what_is_not_there", says="SIGSEGV")
-    yield deed("P17", "noise", "prints_for_ever_and_never_comes_back", says=SILENCE, slow=True, seconds=40)
 
 
 # What a meddler breaks is its own worker; most of it is nothing to anybody.
@@ -134,10 +133,10 @@ MEDDLERS = [
     "allows_a_second", "wants_a_core", "wants_no_limits", "is_nice", "is_idle", "outlives_its_parent",
     "has_another_name", "cannot_be_looked_at", "has_a_session_of_its_own", "has_strange_ways", "rounds_up",
     "locks_memory", "ticks", "ticks_restlessly", "is_traced", "lives_in_a_cell", "is_nobody", "hangs_at_the_end",
-    "crashes_at_the_end", "wants_signals_for_input",
+    "crashes_at_the_end",
 ]  # fmt: skip
 BREAKERS = ["closes_everything", "closes_a_range", "closes_3", "closes_4", "closes_5", "puts_others_in_their_place",
-            "does_not_block", "allows_no_memory", "allows_no_stack", "traps_floats", "forbids_itself_to_speak"]  # fmt: skip
+            "does_not_block", "wants_signals_for_input", "allows_no_memory", "allows_no_stack", "traps_floats", "forbids_itself_to_speak"]  # fmt: skip
 
 
 def meddling():
