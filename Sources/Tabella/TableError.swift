@@ -78,6 +78,10 @@ public struct TableError: Error, Hashable, Sendable {
   /// a provider that says of an edit what is not so. Never crosses the contract.
   public var receipt: [UInt8]?
 
+  /// Whether the provider's process has ended, so that no call of this source will ever be answered; set by
+  /// the host. Never crosses the contract.
+  public var isProviderGone = false
+
   /// What became of an edit whose provider ended in the middle of it.
   public enum Aftermath: Hashable, Sendable {
     /// The source is as it was before.

@@ -1,3 +1,4 @@
+import Glibc
 import Tabella
 import TabellaBridge
 import TabellaRemote
@@ -45,6 +46,14 @@ public final class Host {
   public var workerProgram: String?
   /// Gets what providers in workers print, log and are denied; from any thread, until the worker ends.
   public var onOutput: (@Sendable (WorkerOutput) -> Void)?
+
+  /// What providers in workers failed at, so that it is not tried again and again; the default is a list
+  /// of this host's own, `.standard` holds for all programs of this user, nil keeps none.
+  public var denyList: DenyList? = DenyList(folder: nil)
+
+  /// For tests: called with the worker's process before a request is sent, once it is sent, and before
+  /// what came is read.
+  var onPacket: (@Sendable (pid_t) -> Void)?
 
   /// Opens a location with the provider named, or with the one that fits it.
   ///

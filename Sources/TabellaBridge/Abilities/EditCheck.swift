@@ -136,7 +136,7 @@ struct EditCheck {
       batch = try source.rows(
         RowRequest(section: path.section, first: path.row, count: 1, columns: columns))
     } catch {
-      if error.code == .misbehaved { throw error }
+      if error.code == .misbehaved, !error.isProviderGone { throw error }
       // What cannot be read cannot be judged.
       guard error.code == .notFound else { return }
       throw lie("\(row.what), but there is no row \(path)")

@@ -258,7 +258,7 @@ extension ImportedSource: TableEditing, TableUndoing {
         do throws(TableError) {
           try follow(result.changes)
         } catch {
-          if error.code == .misbehaved { throw error }
+          if error.code == .misbehaved, !error.isProviderGone { throw error }
           // The edit is done; of what cannot be read, perhaps since others are at work, nothing is judged.
           return result
         }

@@ -1,3 +1,4 @@
+import Glibc
 import Tabella
 import TabellaHost
 
@@ -9,13 +10,25 @@ extension Command {
       A provider is a library with a manifest beside it, `NAME.tabella.json`. They are found without running \
       any of their code. A candidate that cannot be used is named on standard error with the reason; that is \
       no failure.
+
+      A provider that fails three times within an hour at the same location is not tried there again for a \
+      minute, then for two, four and so on, a day at most; what is denied so is listed as well.
       """,
-    options: [.json], examples: [("tabella providers", "all of them")], seeAlso: ["describe"]
+    options: [.allow, .json],
+    examples: [
+      ("tabella providers", "all of them"),
+      ("tabella providers --allow planets", "try planets again where it failed"),
+    ], seeAlso: ["describe"]
   ) { invocation, output throws(Failure) in
     if let operand = invocation.operands.first {
       throw .usage("\(operand.text) is not expected", command: "providers")
     }
     let catalogue = Host().catalogue
+    let denyList = DenyList.standard
+    if let allowed = invocation.allowed {
+      _ = try Failure.about(nil) { () throws(TableError) in try catalogue.entry(id: allowed) }
+      denyList.allow(allowed)
+    }
     if invocation.isJSON {
       let refused = catalogue.refusals.map { refusal in
         JSONValue.object([
@@ -24,7 +37,7 @@ extension Command {
       }
       let document = JSONValue.object([
         "providers": .array(catalogue.entries.map { providerJSON($0) }),
-        "refused": .array(refused),
+        "refused": .array(refused), "denied": .array(denyList.denied.map(\.json)),
       ])
       try output.write(json: document)
       return .done
@@ -39,6 +52,13 @@ extension Command {
     for refusal in catalogue.refusals {
       try output.finish()
       Messages.write("\(refusal.path): \(refusal.reason)", about: "refused")
+    }
+    for entry in denyList.denied {
+      try output.finish()
+      let left = DenyList.text(seconds: entry.until - Int(time(nil)))
+      Messages.write(
+        "\(entry.location), for \(left): it failed \(entry.failures) times, last in \(entry.operation) (\(entry.reason))",
+        about: "denied: provider \(entry.provider)")
     }
     return .done
   }

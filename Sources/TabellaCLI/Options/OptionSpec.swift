@@ -54,6 +54,8 @@ struct Invocation {
   var hasRowColumn = false
   var display = DisplayOptions()
   var loads = false
+  /// The provider whose failures are to be forgotten.
+  var allowed: String?
   /// Where providers run.
   var isolation = Host.Isolation.automatic
   /// What the locations are opened for.

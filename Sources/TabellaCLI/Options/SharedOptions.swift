@@ -164,6 +164,11 @@ extension OptionSpec {
     summary: "run every provider in this process, for a debugger: a bad one takes it along"
   ) { invocation, _ throws(Failure) in invocation.isolation = .never }
 
+  static let allow = OptionSpec(
+    names: ["--allow"], argument: "ID", summary: "forget where this provider failed",
+    values: .provider
+  ) { invocation, value throws(Failure) in invocation.allowed = value.text }
+
   /// What says where providers run.
   static let isolation: [OptionSpec] = [.isolate, .inProcess]
 

@@ -10,6 +10,7 @@ extension Host {
     self.init()
     isolation = invocation.isolation
     limits.output = Host.outputLimit
+    denyList = .standard
     onOutput = { output in Messages.write(output) }
   }
 }

@@ -73,7 +73,7 @@ extension Host {
     }
     return WorkerLaunch(
       program: program, load: load, entry: entry, request: request, access: access,
-      limits: limits, onOutput: onOutput)
+      limits: limits, onOutput: onOutput, denyList: denyList, onPacket: onPacket)
   }
 
   /// The worker's program where it is installed or built.
@@ -94,6 +94,8 @@ struct WorkerLaunch {
   var access: Host.Access
   var limits: WorkerLimits
   var onOutput: (@Sendable (WorkerOutput) -> Void)?
+  var denyList: DenyList?
+  var onPacket: (@Sendable (pid_t) -> Void)?
 
   func open() throws(TableError) -> (
     source: any TableDataSource, session: RemoteSession, provider: LoadedProvider
@@ -104,6 +106,7 @@ struct WorkerLaunch {
 
   /// A worker with the library loaded.
   func start() throws(TableError) -> (session: RemoteSession, provider: LoadedProvider) {
+    try denyList?.check(load.library, request.location)
     try Host.checkLibrary(at: load.library)
     let library = load.library.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC) }
     guard library >= 0 else { throw .system(errno, "\(load.library) cannot be opened") }
@@ -116,7 +119,12 @@ struct WorkerLaunch {
     defer { close(input) }
     let session = try Worker.start(
       program: program, provider: load.name, library: library, input: input, limits: limits,
-      onOutput: onOutput)
+      onOutput: onOutput, onPacket: onPacket
+    ) { [denyList, load, request] failure in
+      denyList?.note(
+        provider: load.name, library: load.library, location: request.location,
+        operation: failure.operation.name, reason: failure.error.message)
+    }
     let provider = try session.load(load)
     try entry?.check(id: provider.id)
     return (session, provider)

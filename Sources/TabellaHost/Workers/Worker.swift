@@ -51,6 +51,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   private let main: Int32
   private let side: Int32
   private let listener: SideListener
+  private let onPacket: (@Sendable (pid_t) -> Void)?
   private let onFailure: @Sendable (Failure) -> Void
   private var call = Call()
   /// When the running call was asked to stop by who called; 0 if it was not.
@@ -63,6 +64,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   static func start(
     program: String, provider name: String, library: Int32, input: Int32, limits: WorkerLimits,
     onOutput: (@Sendable (WorkerOutput) -> Void)?,
+    onPacket: (@Sendable (pid_t) -> Void)? = nil,
     onFailure: @escaping @Sendable (Failure) -> Void = { _ in }
   ) throws(TableError) -> RemoteSession {
     let arena = try Arena()
@@ -77,7 +79,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
           input, ends.output.1, ends.errors.1, ends.main.1, ends.side.1, arena.descriptor, library,
         ])
       ends.closeWorkers()
-      worker = Worker(name, process, ends, limits, onOutput, onFailure)
+      worker = Worker(name, process, ends, limits, onOutput, onPacket, onFailure)
     } catch {
       ends.closeAll()
       throw error
@@ -95,11 +97,13 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   private init(
     _ name: String, _ process: WorkerProcess, _ ends: WorkerEnds, _ limits: WorkerLimits,
     _ onOutput: (@Sendable (WorkerOutput) -> Void)?,
+    _ onPacket: (@Sendable (pid_t) -> Void)?,
     _ onFailure: @escaping @Sendable (Failure) -> Void
   ) {
     self.name = name
     self.process = process
     self.limits = limits
+    self.onPacket = onPacket
     self.onFailure = onFailure
     main = ends.main.0
     side = ends.side.0
@@ -119,6 +123,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   // The calls
 
   func callBegan(_ operation: Operation, number: UInt64) {
+    onPacket?(process.id)
     let time = now()
     call = Call(
       operation: operation, number: number, began: time, lastSign: time, traffic: nil,
@@ -133,6 +138,8 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   }
 
   func waitForPacket() throws(TableError) {
+    onPacket?(process.id)
+    defer { onPacket?(process.id) }
     while true {
       var files = [
         pollfd(fd: main, events: Int16(POLLIN), revents: 0),
@@ -201,8 +208,9 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     if status == nil { status = process.end() }
     listener.stop()
     var told = told(ending(error, status, endedItself))
+    told.isProviderGone = true
     if call.operation.edits { told.aftermath = .unknown }
-    onFailure(Failure(operation: call.operation, error: told))
+    if told.code != .cancelled { onFailure(Failure(operation: call.operation, error: told)) }
     return told
   }
 

@@ -19,9 +19,11 @@ func run(
   process.executableURL = URL(fileURLWithPath: program)
   process.arguments = arguments
   if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-  process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-  process.standardInput = FileHandle.nullDevice
   let folder = try TemporaryFolder()
+  // What a test leaves behind goes with it.
+  process.environment = ProcessInfo.processInfo.environment
+    .merging(["XDG_STATE_HOME": folder.path + "/state"]) { $1 }.merging(environment) { $1 }
+  process.standardInput = FileHandle.nullDevice
   // Files, not pipes: no program can block on them, whatever it writes.
   let output = folder.path + "/output"
   let errors = folder.path + "/errors"

@@ -1,0 +1,254 @@
+import Foundation
+import Synchronization
+import Tabella
+import TabellaRemote
+import Testing
+
+@testable import TabellaHost
+
+/// Providers in workers: how their ends are told, and what becomes of edits.
+@Suite struct WorkerTests {
+  let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder(inMemory: true) }
+
+  /// A host whose providers all run in workers.
+  func isolated(_ searchPath: SearchPath = .standard) -> TabellaHost.Host {
+    let host = TabellaHost.Host(searchPath: searchPath)
+    host.isolation = .always
+    return host
+  }
+
+  func csv(_ text: String = "name,count\nAda,1\nBob,2\nCy,3\n") throws -> String {
+    try folder.write("a.csv", text)
+  }
+
+  func error(_ body: () throws -> Void) -> TableError? {
+    do { try body() } catch { return error as? TableError }
+    return nil
+  }
+
+  // Ends
+
+  @Test func anEndIsToldOfEveryCall() throws {
+    let worker = Atomic<pid_t>(0)
+    let host = isolated()
+    host.onPacket = { worker.store($0, ordering: .relaxed) }
+    let table = try host.open(Location(try csv()))
+    kill(worker.load(ordering: .relaxed), SIGSEGV)
+    let first = error { _ = try table.source.exactNumberOfRows(inSection: 0) }
+    #expect(first?.code == .misbehaved && first?.provider == "csv")
+    #expect(first?.message == "provider csv ended by SIGSEGV in row_count")
+    #expect(error { _ = try table.source.version() }?.message == first?.message)
+    #expect(table.source.diagnostics?.nextDiagnostic() == nil)
+    #expect(table.worker?.ending == first)
+    // The host goes on.
+    #expect(try host.open(Location(try csv())).source.exactNumberOfRows(inSection: 0) == 3)
+  }
+
+  @Test func aWorkerEndsWithItsSource() throws {
+    let worker = Atomic<pid_t>(0)
+    let host = isolated()
+    host.onPacket = { worker.store($0, ordering: .relaxed) }
+    do {
+      let table = try host.open(Location(try csv()))
+      #expect(try table.source.exactNumberOfRows(inSection: 0) == 3)
+      #expect(kill(worker.load(ordering: .relaxed), 0) == 0)
+    }
+    #expect(kill(worker.load(ordering: .relaxed), 0) != 0)
+  }
+
+  /// Batches are memory of the host's own.
+  @Test func batchesOutliveTheWorker() throws {
+    let batch = try isolated().open(Location(try csv())).source.rows(
+      RowRequest(first: 0, count: 3, columns: [0, 1]))
+    #expect(batch.row(2) == ["Cy", "3"])
+  }
+
+  /// Nothing is read but what is asked for, until it is plain that all is wanted; then the rows are the
+  /// same all the same, whatever is called in between.
+  @Test func rowsAreReadAhead() throws {
+    let lines = (0..<5000).map { "row \($0),\($0)" }.joined(separator: "\n")
+    let file = try csv("name,count\n\(lines)\n")
+    let table = try isolated().open(Location(file)).source
+    let direct = try TabellaHost.Host().open(Location(file)).source
+    var first = 0
+    var random = SystemRandomNumberGenerator()
+    while first < 5000 {
+      let request = RowRequest(first: first, count: 64, columns: [1, 0])
+      let batch = try table.rows(request)
+      let expected = try direct.rows(request)
+      #expect(batch.rowCount == expected.rowCount)
+      for row in 0..<batch.rowCount { #expect(batch.row(row) == expected.row(row)) }
+      first += batch.rowCount
+      switch Int.random(in: 0..<8, using: &random) {
+      case 0: _ = try table.version()
+      case 1: _ = try table.rows(RowRequest(first: 7, count: 2, columns: [0]))
+      case 2: _ = error { _ = try table.rows(RowRequest(first: 9_000, count: 2, columns: [0])) }
+      default: break
+      }
+    }
+  }
+
+  // Edits
+
+  /// The batch that is committed, and what the file is after it.
+  static let edits = EditBatch([
+    .set(.path(IndexPath(section: 0, row: 0)), cells: [1: "10"]),
+    .delete(.path(IndexPath(section: 0, row: 1))),
+    .insert(at: IndexPath(section: 0, row: 2), cells: [0: "Di", 1: "4"]),
+  ])
+
+  /// The worker is killed at each message of a session with an edit and its undo: what is said of the edit
+  /// is so, and nothing hangs.
+  @Test func killedAtEachMessage() throws {
+    let before = "name,count\nAda,1\nBob,2\nCy,3\n"
+    let after = "name,count\nAda,10\nCy,3\nDi,4\n"
+    var point = 0
+    var seen: [String: Int] = [:]
+    while true {
+      let file = try csv(before)
+      let counter = Counter(killsAt: point)
+      let host = isolated()
+      host.onPacket = { counter.pass($0) }
+      let said = session(host, file)
+      let text = try String(contentsOfFile: file, encoding: .utf8)
+      seen[said.description, default: 0] += 1
+      switch said {
+      case .nothing: #expect(text == before, "point \(point)")
+      case .edited: #expect(text == after, "point \(point)")
+      case .unknown: #expect(text == before || text == after, "point \(point)")
+      case .takenBack: #expect(text == before, "point \(point)")
+      }
+      // Nothing half is left behind.
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      #expect(names.filter { !$0.hasPrefix(".") } == ["a.csv"], "point \(point)")
+      for name in names where name != "a.csv" {
+        try FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
+      }
+      if !counter.wasReached { break }
+      point += 1
+    }
+    #expect(point > 30)
+    // The murders were felt, and most edits are accounted for.
+    #expect(seen["nothing", default: 0] > 5 && seen["edited", default: 0] > 1, "\(seen)")
+    #expect(seen["unknown", default: 0] <= 2, "\(seen)")
+  }
+
+  /// What is said of a session of an edit and its undo.
+  enum Said: CustomStringConvertible {
+    case nothing
+    case edited
+    case takenBack
+    case unknown
+
+    var description: String {
+      switch self {
+      case .nothing: "nothing"
+      case .edited: "edited"
+      case .takenBack: "taken back"
+      case .unknown: "unknown"
+      }
+    }
+  }
+
+  func session(_ host: TabellaHost.Host, _ file: String) -> Said {
+    guard let table = try? host.open(Location(file)), let version = try? table.source.version()
+    else { return .nothing }
+    var batch = Self.edits
+    batch.version = version
+    let receipt: [UInt8]
+    do {
+      guard let result = try table.source.editing?.commit(batch), let given = result.receipt else {
+        return .unknown
+      }
+      receipt = given
+    } catch {
+      switch error.aftermath {
+      case .nothingDone: return .nothing
+      case .done: return .edited
+      case .unknown: return .unknown
+      case nil: return error.code == .misbehaved ? .nothing : .unknown
+      }
+    }
+    do {
+      _ = try table.source.undoing?.undo(receipt, isDryRun: false)
+      return .takenBack
+    } catch {
+      return switch error.aftermath {
+      case .nothingDone, nil: .edited
+      case .done: .takenBack
+      case .unknown: .unknown
+      }
+    }
+  }
+
+  /// Kills a worker when it has passed so often.
+  final class Counter: Sendable {
+    private let passed = Atomic(0)
+    private let killsAt: Int
+
+    init(killsAt: Int) { self.killsAt = killsAt }
+
+    var wasReached: Bool { passed.load(ordering: .relaxed) > killsAt }
+
+    func pass(_ worker: pid_t) {
+      if passed.wrappingAdd(1, ordering: .relaxed).oldValue == killsAt { kill(worker, SIGKILL) }
+    }
+  }
+
+  // The list of what failed
+
+  @Test func whatFailsAgainAndAgainIsDenied() throws {
+    let time = Atomic(1_000_000)
+    let list = DenyList(folder: Array("\(folder.path)/state".utf8)) {
+      time.load(ordering: .relaxed)
+    }
+    let file = try csv()
+    let killer = Atomic(true)
+    let host = isolated()
+    host.denyList = list
+    host.onPacket = {
+      if killer.load(ordering: .relaxed) { kill($0, SIGKILL) }
+    }
+    for _ in 0..<3 {
+      let failed = error { _ = try host.open(Location(file)) }
+      #expect(failed?.message == "provider csv ended by SIGKILL in load")
+    }
+    let denied = error { _ = try host.open(Location(file)) }
+    #expect(denied?.code == .misbehaved)
+    #expect(
+      denied?.message
+        == "provider csv failed 3 times here, last in load (provider csv ended by SIGKILL in load), and is not tried again for 1 min; try it now with: tabella providers --allow csv"
+    )
+    #expect(list.denied.map(\.failures) == [3])
+    killer.store(false, ordering: .relaxed)
+    // Another location is another matter, and another process knows of it.
+    let other = try folder.write("b.csv", "a\n1\n")
+    #expect(try host.open(Location(other)).source.exactNumberOfRows(inSection: 0) == 1)
+    let later = DenyList(folder: Array("\(folder.path)/state".utf8)) {
+      time.load(ordering: .relaxed)
+    }
+    #expect(later.denied == list.denied)
+    // It ends by itself, and each more failure denies for twice as long.
+    time.add(60, ordering: .relaxed)
+    #expect(try host.open(Location(file)).source.exactNumberOfRows(inSection: 0) == 3)
+    killer.store(true, ordering: .relaxed)
+    #expect(error { _ = try host.open(Location(file)) }?.message.contains("SIGKILL") == true)
+    #expect(list.denied.first.map { $0.until - $0.last } == 120)
+    killer.store(false, ordering: .relaxed)
+    #expect(list.allow("text") == 0 && list.allow("csv") == 1 && list.denied.isEmpty)
+    #expect(try host.open(Location(file)).source.exactNumberOfRows(inSection: 0) == 3)
+  }
+
+  /// Damaged entries deny nothing.
+  @Test func aDamagedListDeniesNothing() throws {
+    let state = folder.path + "/state/denied"
+    try FileManager.default.createDirectory(
+      atPath: state, withIntermediateDirectories: true)
+    for (name, text) in [("1.json", "{"), ("2.json", "{}"), ("3.json", "[]"), ("4.json", "")] {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: "\(state)/\(name)"))
+    }
+    #expect(DenyList(folder: Array("\(folder.path)/state".utf8)).denied.isEmpty)
+  }
+}
