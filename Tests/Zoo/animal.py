@@ -54,6 +54,7 @@ class Animal:
     remarks: str = ""
     also: tuple = ()  # libraries that must be there too
     before: tuple = ()  # a command that is run first, without judging
+    before_times: int = 1
     prepare: Optional[Callable] = None  # (place): before the command
     meanwhile: Optional[Callable] = None  # (place, process): beside it
     after: Optional[Callable] = None  # (place, outcome): returns what is wrong, or None

@@ -200,7 +200,7 @@ def meet(settings, animal, form):
             hand_over(place, settings.user)
         variables = {**environment(settings, place, folders), **animal.options.get("environment", {})}
         filled = words_of(animal, place, form)
-        if animal.before:
+        for _ in range(animal.before_times if animal.before else 0):
             execute(settings, [settings.tabella, *filled(animal.before)], place, variables, 30)
         outcome = execute(settings, [settings.tabella, *filled(animal.command)], place, variables, animal.seconds, animal.meanwhile)
         wrong = judge(settings, animal, outcome, "--json" in filled(animal.command))
