@@ -82,6 +82,9 @@ let package = Package(
     .target(
       name: "TabellaRemote", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
       swiftSettings: strict),
+    .target(
+      name: "TabellaConfinement", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
+      swiftSettings: strict),
     // Roles: these two never see each other.
     .target(
       name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
@@ -118,16 +121,25 @@ let package = Package(
       name: "Ledger", dependencies: ["CTabella", "TabellaSDK"], path: "Tests/Ledger",
       swiftSettings: strict, linkerSettings: providerLinking),
     .executableTarget(
-      name: "tabella-bench", path: "Tests/Bench", exclude: ["Floors", "Helpers"],
+      name: "tabella-bench", dependencies: ["Tabella", "TabellaHost"], path: "Tests/Bench",
+      exclude: ["Crossing", "Floors", "Helpers"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "tabella-confined",
+      dependencies: [
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
+        "TabellaHost",
+      ],
+      path: "Tests/Confined", swiftSettings: strict),
     .testTarget(
       name: "TabellaTests",
       dependencies: [
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
-        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaRemote",
+        "TabellaConfinement", "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost",
+        "TabellaRemote",
         "TabellaSDK",
         "TabellaTerminal",
-        "tabella-bench",
+        "tabella-bench", "tabella-confined",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] },
