@@ -368,6 +368,10 @@ ZOO_HELPER int32_t zoo_open(void *provider, const tabella_open_request *request,
   (void)provider;
   zoo_at(zoo_in_open);
   if (source == NULL) return tabella_fail(error, TABELLA_INTERNAL, "out of memory");
+  if (request->location.length >= (int64_t)sizeof source->path) {
+    free(source);
+    return tabella_fail(error, TABELLA_NOT_FOUND, "the location is too long");
+  }
   snprintf(source->path, sizeof source->path, "%.*s", (int)request->location.length,
            request->location.bytes);
   dot = source->path[0] == '/' ? strrchr(source->path, '.') : source->path - 1;

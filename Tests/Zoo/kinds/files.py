@@ -111,7 +111,7 @@ def strange_files():
 
 def loaded():
     def loading(kind, name, flags, status=(3,), says="", **more):
-        return Animal(kind, name, Library(f"loading.{name}", "loading.c", flags), status=status, says=says, **more)
+        return Animal(kind, name, Library(f"loading.{name.lower()}", "loading.c", flags), status=status, says=says, **more)
 
     yield loading("P8", "lost-function", ("-DWITH_LOST_FUNCTION",), says="zoo_function_that_nobody_has")
     yield Animal("P7", "needs-a-library", Library("file.needy"), says="libzoo-missing.so", prepare=put_needy, **NOT)
