@@ -80,10 +80,11 @@ let package = Package(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: strict),
     .target(
-      name: "TabellaRemote", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
+      name: "TabellaConfinement", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
       swiftSettings: strict),
     .target(
-      name: "TabellaConfinement", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
+      name: "TabellaRemote",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles"],
       swiftSettings: strict),
     // Roles: these two never see each other.
     .target(
@@ -92,8 +93,8 @@ let package = Package(
     .target(
       name: "TabellaHost",
       dependencies: [
-        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles", "TabellaRemote",
-        "ShippedManifests",
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
+        "TabellaRemote", "ShippedManifests",
       ],
       swiftSettings: strict),
     .target(
@@ -106,14 +107,15 @@ let package = Package(
     .executableTarget(
       name: "TabellaCLI",
       dependencies: [
-        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles",
-        "TabellaHost", "TabellaRemote", "TabellaTerminal",
+        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement",
+        "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaTerminal",
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "TabellaWorker",
       dependencies: [
-        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaHost", "TabellaRemote",
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
+        "TabellaHost", "TabellaRemote",
       ],
       swiftSettings: strict),
     // Tests

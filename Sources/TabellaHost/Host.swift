@@ -69,16 +69,16 @@ public final class Host {
     let request = OpenRequest(location: choice.rest, scheme: choice.scheme, options: options)
     let entry = choice.entry
     let source: any TableDataSource
-    var session: RemoteSession?
+    var worker: WorkerStatus?
     if isIsolated(entry) {
-      (source, session) = try openInWorker(
+      (source, worker) = try openInWorker(
         LoadRequest(library: entry.library, name: entry.manifest.id), request, access, entry)
     } else {
       source = try load(entry).open(request)
     }
     return OpenedTable(
       source: source, manifest: entry.manifest, location: location,
-      worker: session.map { WorkerStatus($0) })
+      worker: worker)
   }
 
   /// The provider that would show a location; no provider's code runs.

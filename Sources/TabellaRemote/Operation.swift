@@ -1,4 +1,5 @@
 import Tabella
+import TabellaConfinement
 
 /// What a host may ask of a worker: the functions of the contract, one each.
 public enum Operation: Int32, Hashable, Sendable, CaseIterable {
@@ -164,11 +165,14 @@ public struct LoadRequest: Hashable, Sendable {
   public var name: String
   /// Whether the provider gets a host that offers nothing.
   public var isMinimal: Bool
+  /// What the worker may do.
+  public var rules: Rules
 
-  public init(library: String, name: String, isMinimal: Bool = false) {
+  public init(library: String, name: String, isMinimal: Bool = false, rules: Rules = Rules()) {
     self.library = library
     self.name = name
     self.isMinimal = isMinimal
+    self.rules = rules
   }
 }
 
@@ -177,12 +181,13 @@ extension LoadRequest: WireValue {
     writer.put(library)
     writer.put(name)
     writer.put(isMinimal)
+    writer.put(rules)
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> LoadRequest {
     LoadRequest(
       library: try reader.get(String.self), name: try reader.get(String.self),
-      isMinimal: try reader.get(Bool.self))
+      isMinimal: try reader.get(Bool.self), rules: try reader.get(Rules.self))
   }
 }
 
@@ -191,11 +196,11 @@ public struct LoadedProvider: Hashable, Sendable {
   public var id: String
   public var version: String
   public var options: [OptionDeclaration]
-  /// What confines the worker, and what this system lacks for it, in words.
-  public var confinement: [String]
+  /// What confines the worker, in words; nil in a host's own process.
+  public var confinement: Report?
 
   public init(
-    id: String, version: String, options: [OptionDeclaration], confinement: [String] = []
+    id: String, version: String, options: [OptionDeclaration], confinement: Report? = nil
   ) {
     self.id = id
     self.version = version
@@ -216,7 +221,7 @@ extension LoadedProvider: WireValue {
     LoadedProvider(
       id: try reader.get(String.self), version: try reader.get(String.self),
       options: try reader.get([OptionDeclaration].self),
-      confinement: try reader.get([String].self))
+      confinement: try reader.get(Report?.self))
   }
 }
 

@@ -6,6 +6,7 @@
 import CTabellaSystem
 import Tabella
 import TabellaBridge
+import TabellaConfinement
 import TabellaFiles
 import TabellaHost
 import TabellaRemote
@@ -43,13 +44,19 @@ do throws(TableError) {
     arena: try Arena(mapping: Descriptor.arena), token: Token(words.0, words.1),
     handlers: SourceServer.Handlers(
       load: { request throws(TableError) in
+        // Asked once: afterwards the question would be refused.
+        let kernel = Kernel.running
+        let report = try Confinement.begin(
+          request.rules, telling: Descriptor.side, prefix: SideMessage.denialPrefix, on: kernel)
         let loaded = try Host.loadLibrary(
           at: request.library, name: request.name, isMinimal: request.isMinimal,
           log: { severity, line in
             SideMessage.log(severity: severity, line).send(to: Descriptor.side)
           })
         provider = loaded
-        return LoadedProvider(id: loaded.id, version: loaded.version, options: loaded.options)
+        try Confinement.tighten(request.rules, on: kernel)
+        return LoadedProvider(
+          id: loaded.id, version: loaded.version, options: loaded.options, confinement: report)
       },
       open: { request throws(TableError) in
         guard let provider else { throw TableError(.invalidState, "no library was loaded") }

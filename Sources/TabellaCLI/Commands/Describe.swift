@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaBridge
+import TabellaConfinement
 import TabellaHost
 import TabellaRemote
 import TabellaTerminal
@@ -81,8 +82,17 @@ extension Command {
         "options": .array(table.manifest.options.map { optionJSON($0) }),
         "sections": countJSON(sections), "titles": .array(titles),
         "rows in section 0": rows.map { countJSON($0) } ?? .null,
+        "worker": table.worker?.confinement.map { confinementJSON($0) } ?? .null,
       ])
     }
+  }
+
+  /// What confines a worker, and what the system lacks for that.
+  private static func confinementJSON(_ report: Report) -> JSONValue {
+    .object([
+      "confined by": .array(report.inForce.map { .string($0) }),
+      "lacking": .array(report.lacking.map { .string($0) }),
+    ])
   }
 
   /// The table, in the shape that the options ask for: a ROW is a row of that.
@@ -236,6 +246,7 @@ extension Command {
       "id": .string(provider.id), "version": .string(provider.version),
       "contract": .string(contractVersionName),
       "options": .array(provider.options.map { optionJSON($0) }),
+      "worker": provider.confinement.map { confinementJSON($0) } ?? .null,
     ])
   }
 

@@ -1,5 +1,6 @@
 import Tabella
 import TabellaBridge
+import TabellaConfinement
 import TabellaFiles
 import TabellaRemote
 
@@ -22,8 +23,7 @@ extension Host {
   ) throws(TableError) -> (source: any TableDataSource, worker: WorkerStatus?) {
     let load = LoadRequest(library: library, name: library, isMinimal: isMinimal)
     guard isolation == .never else {
-      let (source, session) = try openInWorker(load, request, access)
-      return (source, WorkerStatus(session))
+      return try openInWorker(load, request, access)
     }
     let provider = try Library.load(library, name: library, isMinimal: isMinimal)
     return (try provider.open(request), nil)
@@ -51,7 +51,7 @@ extension Host {
   func openInWorker(
     _ load: LoadRequest, _ request: OpenRequest, _ access: Access,
     _ entry: Catalogue.Entry? = nil
-  ) throws(TableError) -> (any TableDataSource, RemoteSession) {
+  ) throws(TableError) -> (any TableDataSource, WorkerStatus) {
     let launch = try launch(load, request, access, entry)
     let (remote, session, provider) = try launch.open()
     let source = try importSource(
@@ -60,7 +60,7 @@ extension Host {
         let (again, _, provider) = try launch.open()
         return try importSource(exportSource(again), provider: provider.id)
       })
-    return (source, session)
+    return (source, WorkerStatus(session, provider))
   }
 
   /// What is needed to open the same location any number of times.
@@ -107,6 +107,8 @@ struct WorkerLaunch {
   /// A worker with the library loaded.
   func start() throws(TableError) -> (session: RemoteSession, provider: LoadedProvider) {
     try denyList?.check(load.library, request.location)
+    var load = load
+    load.rules = rules
     try Host.checkLibrary(at: load.library)
     let library = load.library.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC) }
     guard library >= 0 else { throw .system(errno, "\(load.library) cannot be opened") }
@@ -131,11 +133,42 @@ struct WorkerLaunch {
   }
 }
 
+extension WorkerLaunch {
+  /// What the worker may do: what the location and the provider's granted wishes take.
+  private var rules: Rules {
+    var rules = Rules.forLocation(
+      request.location, isPath: request.scheme == nil, isEditing: access == .editing,
+      library: Array(load.library.utf8), wishes: wishes)
+    rules.memory = limits.memory
+    rules.files = limits.files
+    rules.processorSeconds = Int(limits.total)
+    return rules
+  }
+
+  /// What a shipped provider needs beyond its location.
+  private var wishes: Wishes {
+    guard let entry, entry.isShipped else { return Wishes() }
+    var wishes = Wishes()
+    switch entry.manifest.id {
+    case "processes":
+      wishes.processes = true
+      wishes.signals = true
+    default: break
+    }
+    return wishes
+  }
+}
+
 /// The worker in which a source lives, for whoever wants to know more than the source.
 public struct WorkerStatus: Sendable {
   private let session: RemoteSession
+  /// What confines it, and what this system lacks for that.
+  public let confinement: Report?
 
-  init(_ session: RemoteSession) { self.session = session }
+  init(_ session: RemoteSession, _ provider: LoadedProvider) {
+    self.session = session
+    confinement = provider.confinement
+  }
 
   /// What it uses now; throws ``TableError`` if it has ended.
   public func statistics() throws(TableError) -> WorkerStatistics { try session.statistics() }
