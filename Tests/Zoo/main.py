@@ -1,5 +1,5 @@
 """Tests/Zoo/run [--count full|tenth] [--seed N] [--in KIND] [--user NAME] [--tabella PATH] [--keep] [--verbose]
-                     [--check-only] [--house FOLDER] [--write] [--list] [NAME…]
+                     [--no-check] [--check-only] [--house FOLDER] [--write] [--list] [NAME…]
 
 NAME is a part of animals' names. --house only puts their libraries into a folder. docs/zoo.md says what is shown and how to add an animal."""
 
@@ -182,6 +182,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--check-only", action="store_true")
+    parser.add_argument("--no-check", action="store_true")
     parser.add_argument("--house", metavar="FOLDER")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("names", nargs="*")
@@ -209,7 +210,7 @@ def main():
         if not options.check_only:
             run_all(animals, settings, [generator.choice(["csv", "json"]) for _ in animals], report)
             print(f"zoo: {report.line()}", flush=True)
-        checked = to_be_checked(animals, options, generator)
+        checked = [] if options.no_check else to_be_checked(animals, options, generator)
         run_all(checked, settings, ["check"] * len(checked), checks)
         print(f"zoo: check: {checks.line()}", flush=True)
         passed &= not report.failures and not checks.failures

@@ -51,6 +51,8 @@ CRASHES = {
 }  # fmt: skip
 # What ends only a thread may leave the rest of the process silent.
 SILENT = {"ends_the_thread", "ends_the_thread_by_system_call"}
+# What is refused to it, and so is nothing to anybody.
+REFUSED = {"signals_its_group"}
 EVERYWHERE = ("writes_to_null", "leaves_0", "exits_0", "aborts", "recurses")
 
 
@@ -58,9 +60,10 @@ def crashing():
     for name, says in CRASHES.items():
         kind = "P12" if "exit" in name or "leaves" in name or "ends" in name or name == "aborts" else "P13"
         silent = name in SILENT
-        yield deed(kind, "crash", name, "rows", says, slow=silent, seconds=20 if silent else 10)
+        statuses = (0, 3) if name in REFUSED else (3,)
+        yield deed(kind, "crash", name, "rows", says, slow=silent, seconds=20 if silent else 10, status=statuses)
         if name not in EVERYWHERE and not silent:
-            yield deed("P11", "crash", name, "constructor", says)
+            yield deed("P11", "crash", name, "constructor", says, status=statuses)
     for name in EVERYWHERE:
         for moment in MOMENTS:
             if moment != "rows":
