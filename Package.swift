@@ -74,6 +74,10 @@ let package = Package(
       name: "TabellaFiles", dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella"],
       swiftSettings: strict),
     .target(
+      name: "TabellaLoading",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles"],
+      swiftSettings: strict),
+    .target(
       name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: strict
     ),
     .target(
@@ -94,7 +98,7 @@ let package = Package(
       name: "TabellaHost",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaRemote", "ShippedManifests",
+        "TabellaLoading", "TabellaRemote", "ShippedManifests",
       ],
       swiftSettings: strict),
     .target(
@@ -115,7 +119,7 @@ let package = Package(
       name: "TabellaWorker",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaHost", "TabellaRemote",
+        "TabellaLoading", "TabellaRemote",
       ],
       swiftSettings: strict),
     // Tests
@@ -138,10 +142,8 @@ let package = Package(
       dependencies: [
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
         "TabellaConfinement", "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost",
-        "TabellaRemote",
-        "TabellaSDK",
-        "TabellaTerminal",
-        "tabella-bench", "tabella-confined",
+        "TabellaLoading", "TabellaRemote", "TabellaSDK", "TabellaTerminal", "tabella-bench",
+        "tabella-confined",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] },

@@ -8,7 +8,7 @@ import Tabella
 import TabellaBridge
 import TabellaConfinement
 import TabellaFiles
-import TabellaHost
+import TabellaLoading
 import TabellaRemote
 
 /// The descriptors that the host gives.
@@ -48,8 +48,9 @@ do throws(TableError) {
         let kernel = Kernel.running
         let report = try Confinement.begin(
           request.rules, telling: Descriptor.side, prefix: SideMessage.denialPrefix, on: kernel)
-        let loaded = try Host.loadLibrary(
-          at: request.library, name: request.name, isMinimal: request.isMinimal,
+        let library = try CheckedLibrary(taking: Descriptor.library, path: request.library)
+        let loaded = try Library.load(
+          library, name: request.name, isMinimal: request.isMinimal,
           log: { severity, line in
             SideMessage.log(severity: severity, line).send(to: Descriptor.side)
           })
