@@ -59,6 +59,7 @@ let package = Package(
     .library(name: "TabellaSDK", targets: ["TabellaSDK"]),
     .library(name: "TabellaHost", targets: ["TabellaHost"]),
     .library(name: "TabellaConformance", targets: ["TabellaConformance"]),
+    .library(name: "TabellaChecking", targets: ["TabellaChecking"]),
     // For tests only: not installed.
     .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
   ] + plugins.map(\.product),
@@ -78,8 +79,8 @@ let package = Package(
       dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles"],
       swiftSettings: strict),
     .target(
-      name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: strict
-    ),
+      name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge"],
+      swiftSettings: strict),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: strict),
@@ -102,6 +103,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "TabellaChecking",
+      dependencies: [
+        "Tabella", "TabellaBridge", "TabellaConformance", "TabellaFiles", "TabellaHost",
+        "TabellaRemote",
+      ],
+      swiftSettings: strict),
+    .target(
       name: "ShippedManifests", path: "Plugins",
       exclude: ["provider.map"] + plugins.flatMap { ["\($0.name)/Sources", "\($0.name)/Entry"] },
       sources: ["ShippedManifests.swift"],
@@ -111,15 +119,16 @@ let package = Package(
     .executableTarget(
       name: "TabellaCLI",
       dependencies: [
-        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement",
+        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaChecking",
+        "TabellaConfinement",
         "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaTerminal",
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "TabellaWorker",
       dependencies: [
-        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaLoading", "TabellaRemote",
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaConformance",
+        "TabellaFiles", "TabellaLoading", "TabellaRemote",
       ],
       swiftSettings: strict),
     // Tests
@@ -141,9 +150,9 @@ let package = Package(
       name: "TabellaTests",
       dependencies: [
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
-        "TabellaConfinement", "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost",
-        "TabellaLoading", "TabellaRemote", "TabellaSDK", "TabellaTerminal", "tabella-bench",
-        "tabella-confined",
+        "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
+        "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaRemote", "TabellaSDK",
+        "TabellaTerminal", "tabella-bench", "tabella-confined",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] },

@@ -92,8 +92,8 @@ public struct Catalogue: Sendable {
     } catch {
       refusals.append(
         Refusal(
-          path: path, reason: error.message, code: error.code, id: manifest?.id,
-          schemes: manifest?.schemes ?? []))
+          path: path, reason: error.message, code: error.code == .denied ? .denied : .noProvider,
+          id: manifest?.id, schemes: manifest?.schemes ?? []))
     }
   }
 

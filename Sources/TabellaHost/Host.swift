@@ -54,6 +54,9 @@ public final class Host {
   /// Gets what providers in workers print, log and are denied; from any thread, until the worker ends.
   public var onOutput: (@Sendable (WorkerOutput) -> Void)?
 
+  /// Where the traffic of providers is written; nil for nowhere, which costs nothing.
+  public var trace: Trace?
+
   /// What providers in workers failed at, so that it is not tried again and again; the default is a list
   /// of this host's own, `.standard` holds for all programs of this user, nil keeps none.
   public var denyList: DenyList? = DenyList(folder: nil)
@@ -75,13 +78,13 @@ public final class Host {
     try choice.entry.manifest.check(options)
     let request = OpenRequest(location: choice.rest, scheme: choice.scheme, options: options)
     let entry = choice.entry
-    let source: any TableDataSource
-    var worker: WorkerStatus?
-    if isIsolated(entry) {
-      (source, worker) = try openInWorker(
+    let isIsolated = isIsolated(entry)
+    let (source, worker) = try tracing(
+      entry.manifest.id, entry.library, request, isIsolated: isIsolated
+    ) { () throws(TableError) -> (any TableDataSource, WorkerStatus?) in
+      guard isIsolated else { return (try load(entry).open(request), nil) }
+      return try openInWorker(
         LoadRequest(library: entry.library, name: entry.manifest.id), request, access, entry)
-    } else {
-      source = try load(entry).open(request)
     }
     return OpenedTable(
       source: source, manifest: entry.manifest, location: location,

@@ -13,7 +13,7 @@ public struct Location: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
   public var description: String { String(decoding: bytes, as: UTF8.self) }
 
   /// What stands before the first colon, if it could be a scheme, and what stands behind it.
-  var schemeAndRest: (scheme: String, rest: [UInt8])? {
+  public var schemeAndRest: (scheme: String, rest: [UInt8])? {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let scheme = String(decoding: bytes[..<colon], as: UTF8.self)
     return Manifest.isName(scheme) ? (scheme, Array(bytes[(colon + 1)...])) : nil

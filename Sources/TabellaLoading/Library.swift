@@ -37,17 +37,23 @@ public enum Library {
     _ library: CheckedLibrary, name: String, isMinimal: Bool = false,
     log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
   ) throws(TableError) -> ImportedProvider {
-    let result = loaded.withLock { loaded in
-      Result { () throws(TableError) in try entry(of: library, in: &loaded) }
-    }
     do throws(TableError) {
-      let entry = unsafeBitCast(try result.get(), to: ProviderEntry.self)
-      return try ImportedProvider(calling: entry, name: name, isMinimal: isMinimal, log: log)
+      return try ImportedProvider(
+        calling: try entry(of: library), name: name, isMinimal: isMinimal, log: log)
     } catch {
       var error = error
       if error.code == .noProvider { error.message = "\(library.path): \(error.message)" }
       throw error
     }
+  }
+
+  /// Loads a library that was checked, once in the process, and returns its entry, which is not called: for
+  /// checks. Runs the library's constructors.
+  public static func entry(of library: CheckedLibrary) throws(TableError) -> ProviderEntry {
+    let result = loaded.withLock { loaded in
+      Result { () throws(TableError) in try entry(of: library, in: &loaded) }
+    }
+    return unsafeBitCast(try result.get(), to: ProviderEntry.self)
   }
 
   /// The address of a library's entry.

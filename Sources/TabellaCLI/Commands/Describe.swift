@@ -219,7 +219,8 @@ extension Command {
   private static func describeProvider(
     _ entry: Catalogue.Entry, _ host: Host, _ invocation: Invocation
   ) throws(Failure) -> JSONValue {
-    let manifest = providerJSON(entry)
+    let manifest = providerJSON(
+      entry, entry.isShipped ? [:] : ["pinned": .boolean(host.pin(of: entry) != nil)])
     guard invocation.loads, case .object(var members) = manifest else { return manifest }
     let provider = try Failure.about(entry.manifest.id) { () throws(TableError) in
       try host.examine(library: entry.library)

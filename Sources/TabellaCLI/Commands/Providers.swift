@@ -22,7 +22,7 @@ extension Command {
     options: [.pin, .unpin, .allow, .json],
     examples: [
       ("tabella providers", "all of them"),
-      ("tabella providers --pin planets", "planets is held to what it is now"),
+      ("tabella providers --pin", "those that were added are held to what they are now"),
       ("tabella providers --allow planets", "try planets again where it failed"),
     ], seeAlso: ["describe"]
   ) { invocation, output throws(Failure) in

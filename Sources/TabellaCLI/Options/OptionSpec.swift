@@ -65,6 +65,8 @@ struct Invocation {
   var access = Host.Access.reading
   /// What is to become of the pins.
   var pinning: Pinning?
+  /// What `check` is told.
+  var checks = CheckArguments()
   /// Edit without asking.
   var isConfirmed = false
   var isDryRun = false

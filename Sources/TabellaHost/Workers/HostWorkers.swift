@@ -18,17 +18,23 @@ extension Host {
 
   /// Opens a location with a library, manifest or not, in a new worker or in this process, by
   /// ``isolation``; `.automatic` means a worker. With `isMinimal` the provider meets a host that offers
-  /// nothing.
+  /// nothing. `name` is what to call the provider in messages, its path if it is not known.
   public func open(
-    library: String, _ request: OpenRequest, access: Access = .editing, isMinimal: Bool = false
+    library: String, name: String? = nil, _ request: OpenRequest, access: Access = .editing,
+    isMinimal: Bool = false
   ) throws(TableError) -> (source: any TableDataSource, worker: WorkerStatus?) {
-    let load = LoadRequest(library: library, name: library, isMinimal: isMinimal)
-    guard isolation == .never else {
+    let name = name ?? library
+    let load = LoadRequest(library: library, name: name, isMinimal: isMinimal)
+    let isIsolated = isolation != .never
+    return try tracing(name, library, request, isIsolated: isIsolated) {
+      () throws(TableError) -> (any TableDataSource, WorkerStatus?) in
+      guard isIsolated else {
+        let provider = try Library.load(
+          try report(onLibraryAt: library).library, name: name, isMinimal: isMinimal)
+        return (try provider.open(request), nil)
+      }
       return try openInWorker(load, request, access)
     }
-    let provider = try Library.load(
-      try report(onLibraryAt: library).library, name: library, isMinimal: isMinimal)
-    return (try provider.open(request), nil)
   }
 
   /// What a library says of itself once it is loaded: in a worker that ends with this, or in this process,
@@ -47,6 +53,17 @@ extension Host {
     let provider = try Library.load(try report(onLibraryAt: library).library, name: library)
     return LoadedProvider(
       id: provider.id, version: provider.version, options: provider.options)
+  }
+
+  /// Has a new worker check a library from the inside: a probe, or a law of those that need one process
+  /// (`ProbeSuite` has both). Throws ``TableError`` for how the worker ended, if that is before it answers.
+  public func probe(
+    library: String, name: String? = nil, _ probe: ProbeRequest
+  ) throws(TableError) -> ProbeAnswer {
+    let load = LoadRequest(library: library, name: name ?? library, isProbed: true)
+    let request = probe.request ?? OpenRequest(location: [])
+    return try launch(load, request, probe.mayEdit ? .editing : .reading, nil).start()
+      .session.probe(probe)
   }
 
   /// A source in a worker of its own, checked like one that was loaded here.
@@ -79,8 +96,8 @@ extension Host {
       check: { () throws(TableError) in
         if let entry { return try self.check(entry) }
         return try self.report(onLibraryAt: load.library).library
-      }, request: request, access: access,
-      limits: limits, onOutput: onOutput, denyList: denyList, onPacket: onPacket)
+      }, request: request, access: access, limits: limits, onOutput: traced, denyList: denyList,
+      onPacket: onPacket, trace: trace)
   }
 
   /// The worker's program where it is installed or built.
@@ -107,6 +124,7 @@ struct WorkerLaunch {
   var onOutput: (@Sendable (WorkerOutput) -> Void)?
   var denyList: DenyList?
   var onPacket: (@Sendable (pid_t) -> Void)?
+  var trace: Trace?
 
   func open() throws(TableError) -> (
     source: any TableDataSource, session: RemoteSession, provider: LoadedProvider
@@ -132,13 +150,14 @@ struct WorkerLaunch {
       program: program, provider: load.name, library: library.descriptor, input: input,
       limits: limits,
       onOutput: onOutput, onPacket: onPacket
-    ) { [denyList, load, request] failure in
+    ) { [denyList, load, request, trace] failure in
+      trace?.note("\(load.name) worker ended: \(failure.error.message)")
       denyList?.note(
         provider: load.name, library: load.library, location: request.location,
         operation: failure.operation.name, reason: failure.error.message)
     }
     let provider = try session.load(order)
-    try entry?.check(id: provider.id)
+    if !load.isProbed { try entry?.check(id: provider.id) }
     return (session, provider)
   }
 }

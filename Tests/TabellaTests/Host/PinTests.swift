@@ -19,10 +19,8 @@ private typealias Host = TabellaHost.Host
 
   init() throws {
     folder = try TemporaryFolder()
-    #expect(chmod(folder.path, 0o755) == 0)
     library = try compileLibrary(
       packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "planets.so")
-    #expect(chmod(library, 0o755) == 0)
     try writeManifest(wishes: #"{"write": ["~/planets"], "network": true}"#)
   }
 

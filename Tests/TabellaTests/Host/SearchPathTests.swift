@@ -12,7 +12,6 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
 
   init() throws {
     folder = try TemporaryFolder()
-    #expect(chmod(folder.path, 0o755) == 0)
   }
 
   func path(isPrivileged: Bool = false, _ variables: [String: String]) -> SearchPath {
@@ -134,7 +133,6 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
   @Test func describeTellsWhatIsTrusted() throws {
     let library = try compileLibrary(
       packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "planets.so")
-    #expect(chmod(library, 0o755) == 0)
     let result = try run(
       buildFolder + "/tabella", ["describe", "./planets.so", "--json"],
       environment: ["XDG_CONFIG_HOME": folder.path], directory: folder.path)

@@ -287,7 +287,6 @@ private let stranger: UInt32 = 54321
     let library = try compileLibrary(
       packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "planets.so",
       flags: ["-Wl,-rpath,\(home)"])
-    #expect(chmod(library, 0o755) == 0)
     let error = #expect(throws: TableError.self) { try Host.checkLibrary(at: library, pins: .none) }
     #expect(error?.code == .denied)
     #expect(error?.message.contains("(RUNPATH)") == true)

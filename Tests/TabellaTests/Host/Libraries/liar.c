@@ -31,11 +31,17 @@ static int32_t version(void *self, tabella_string *out, tabella_error *error) {
   return TABELLA_OK;
 }
 
+/* Leave `release` set, and the memory to nobody: the host must notice by the mark. */
+static void forgetful_schema_release(struct ArrowSchema *schema) { (void)schema; }
+static void forgetful_element_release(struct tabella_element *element) { (void)element; }
+
 static int32_t schema(void *self, struct ArrowSchema *out, tabella_error *error) {
   source *source = self;
   int32_t code = tabella_schema_make(columns, 2, out, error);
   if (code == TABELLA_OK && tells(source, "unknown-format")) out->children[1]->format = "+m";
   if (code == TABELLA_OK && tells(source, "schema-without-release")) out->release = NULL;
+  if (code == TABELLA_OK && tells(source, "schema-release-not-cleared"))
+    out->release = forgetful_schema_release;
   return code;
 }
 
@@ -122,8 +128,9 @@ static int32_t rows(void *self, const tabella_row_request *request, tabella_batc
   source *source = self;
   int64_t first = request->first, count = request->count, row, i;
   tabella_batch_builder *batch;
-  int32_t code;
+  int32_t code = tabella_rows_check(request, 2, 1, error);
   source->calls++;
+  if (code != TABELLA_OK) return code;
   if (request->section != 0)
     return tabella_fail(error, TABELLA_NOT_FOUND, "there is no section");
   if (first > ROWS && !tells(source, "accepts-any-row"))
@@ -242,6 +249,8 @@ static int32_t element(void *self, tabella_string kind, tabella_index_path path,
     if (tells((source *)self, "failing-element"))
       return tabella_fail(error, TABELLA_IO, "the note is lost");
     out->text = tabella_cstring("a note");
+    if (tells((source *)self, "element-release-not-cleared"))
+      out->release = forgetful_element_release;
     if (tells((source *)self, "span-beyond-text")) out->spans = &outside, out->span_count = 1;
     if (tells((source *)self, "unknown-form")) out->form = 7;
   } else if (tabella_string_equals(kind, "odd")) {
@@ -298,6 +307,9 @@ int32_t tabella_provider_entry(tabella_entry *entry) {
   return TABELLA_NOT_SUPPORTED;
 #else
   entry->provider_contract = TABELLA_CONTRACT_VERSION;
+#ifndef ANY_CONTRACT
+  if (entry->contract_version != TABELLA_CONTRACT_VERSION) return TABELLA_NOT_SUPPORTED;
+#endif
 #ifdef REFUSES
   return tabella_fail(&entry->error, TABELLA_DENIED, "no licence today");
 #endif

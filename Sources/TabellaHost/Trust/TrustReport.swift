@@ -49,6 +49,14 @@ extension Host {
     try Library.load(try checkLibrary(at: path, pins: pins), name: path)
   }
 
+  /// Loads a library by its path, which must be absolute, and returns its entry, which is not called: for
+  /// checks. Runs the library's constructors.
+  public static func entryOfLibrary(
+    at path: String, pins: Pins = .standard
+  ) throws(TableError) -> ProviderEntry {
+    try Library.entry(of: try checkLibrary(at: path, pins: pins))
+  }
+
   /// Checks, without running code, that a file is a library that is trusted and exports the entry of a
   /// provider.
   @discardableResult
