@@ -56,6 +56,7 @@ class Animal:
     before: tuple = ()  # a command that is run first, without judging
     before_times: int = 1
     prepare: Optional[Callable] = None  # (place): before the command
+    between: Optional[Callable] = None  # (place): after `before`
     meanwhile: Optional[Callable] = None  # (place, process): beside it
     after: Optional[Callable] = None  # (place, outcome): returns what is wrong, or None
     check: Optional[tuple] = None

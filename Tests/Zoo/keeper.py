@@ -194,14 +194,19 @@ def meet(settings, animal, form):
         folders = [build.house(library, place / "library") for library in (animal.library, *animal.also)]
         if any("{file}" in word for word in animal.command):
             (place / "files" / f"rows.{animal.location or 'x'}").touch()
+        if settings.user:
+            hand_over(place, settings.user)
         if animal.prepare:
             folders = animal.prepare(place) or folders
-        if settings.user:
+        # Whose the library is is what trust is about.
+        if settings.user and animal.kind != "P40":
             hand_over(place, settings.user)
         variables = {**environment(settings, place, folders), **animal.options.get("environment", {})}
         filled = words_of(animal, place, form)
         for _ in range(animal.before_times if animal.before else 0):
             execute(settings, [settings.tabella, *filled(animal.before)], place, variables, 30)
+        if animal.between:
+            animal.between(place)
         outcome = execute(settings, [settings.tabella, *filled(animal.command)], place, variables, animal.seconds, animal.meanwhile)
         wrong = judge(settings, animal, outcome, "--json" in filled(animal.command))
         if animal.after:

@@ -45,15 +45,28 @@ CRASHES = {
     "pipes_itself": "SIGPIPE", "signals_its_group": "SIGKILL", "sets_an_alarm": "SIGALRM",
     "frees_twice": "SIGABRT", "ruins_the_heap": "SIGABRT|SIGSEGV", "smashes_the_stack": "SIGSEGV|SIGABRT|SIGBUS",
     "jumps": "SIGSEGV|SIGABRT|SIGBUS", "crashes_from_a_thread": "SIGSEGV",
-    "exits_0": "ended|exit", "exits_3": "ended|exit", "leaves_0": "ended|exit", "leaves_quickly": "ended|exit",
-    "leaves_by_system_call": "ended|exit", "ends_the_thread": "ended|exit|silent",
-    "ends_the_thread_by_system_call": "ended|exit|silent", "exits_from_a_thread": "ended|exit",
+    "exits_0": "with exit status 0", "exits_3": "with exit status 3", "leaves_0": "with exit status 0", "leaves_quickly": "with exit status 0",
+    "leaves_by_system_call": "with exit status 0", "ends_the_thread": "ended|exit|silent",
+    "ends_the_thread_by_system_call": "ended|exit|silent", "exits_from_a_thread": "with exit status 0",
 }  # fmt: skip
 # What ends only a thread may leave the rest of the process silent.
 SILENT = {"ends_the_thread", "ends_the_thread_by_system_call"}
+# What the host was asking when it ended, by moment.
+OPERATIONS = {
+    "constructor": "load", "entry": "load", "open": "open", "ability": "open", "flags": "open", "schema": "open",
+    "version": "version", "sections": "sections.count", "title": "sections.title", "count": "row_count", "rows": "rows",
+    "find": "identity.find", "kinds": "supplementary.kinds", "element": "supplementary.element",
+    "display": "display.will_display", "diagnostics": "diagnostics.next", "editable": "editing.editable",
+    "commit": "editing.commit", "undo": "undo.undo",
+}  # fmt: skip
 # What is refused to it, and so is nothing to anybody.
 REFUSED = {"signals_its_group"}
 EVERYWHERE = ("writes_to_null", "leaves_0", "exits_0", "aborts", "recurses")
+
+
+def ended(name, moment="rows"):
+    """What is said: how it ended, and in which function of the contract, if that is sure."""
+    return f"({CRASHES[name]}).* in {OPERATIONS[moment]}" if moment in OPERATIONS else CRASHES[name]
 
 
 def crashing():
@@ -61,14 +74,14 @@ def crashing():
         kind = "P12" if "exit" in name or "leaves" in name or "ends" in name or name == "aborts" else "P13"
         silent = name in SILENT
         statuses = (0, 3) if name in REFUSED else (3,)
-        yield deed(kind, "crash", name, "rows", says, slow=silent, seconds=20 if silent else 10, status=statuses)
+        yield deed(kind, "crash", name, "rows", says if silent else ended(name), slow=silent, seconds=20 if silent else 10, status=statuses)
         if name not in EVERYWHERE and not silent:
-            yield deed("P11", "crash", name, "constructor", says, status=statuses)
+            yield deed("P11", "crash", name, "constructor", ended(name, "constructor"), status=statuses)
     for name in EVERYWHERE:
         for moment in MOMENTS:
             if moment != "rows":
                 kind = "P11" if moment in ("constructor", "destructor") else "P13" if "SIG" in CRASHES[name] else "P12"
-                yield deed(kind, "crash", name, moment, CRASHES[name])
+                yield deed(kind, "crash", name, moment, ended(name, moment))
     # A program that is not allowed to be started leaves all as it was.
     yield deed("P12", "crash", "becomes_another_program", "rows", status=(0, 3), shows=WHOLE)
     yield deed("P13", "crash", "crashes_a_little_later", "rows", "SIGSEGV", status=(0, 3))

@@ -1,7 +1,6 @@
 """P40, P41: libraries that may not be loaded, because others could have put them there."""
 
 import os
-import pathlib
 
 from animal import EMPTY, WHOLE, Animal, Library
 
@@ -42,24 +41,29 @@ def everybodys_target(folder, library):
     moved(folder, library, target / "target.so")
 
 
-def by_root_only(change):
-    """Owners can only be changed by root; for others the animal is as it is, and is told apart by name."""
-    return change if os.geteuid() == 0 else None
-
-
 def trusted():
-    yield untrusted("P40", "writable-by-all", lambda folder, library: library.chmod(0o777), "writ|mode|777")
-    yield untrusted("P40", "writable-by-group", lambda folder, library: library.chmod(0o775), "writ|mode|775")
-    yield untrusted("P40", "folder-writable-by-all", lambda folder, library: folder.chmod(0o777), "writ|mode|777")
-    yield untrusted("P40", "folder-writable-by-group", lambda folder, library: folder.chmod(0o770), "writ|mode|770")
-    yield untrusted("P40", "sticky-folder", lambda folder, library: folder.chmod(0o1777), "writ|mode|sticky|1777")
-    yield untrusted("P40", "folder-above-writable", elsewhere, "writ|mode|777")
-    yield untrusted("P40", "link-to-everybodys-folder", everybodys_target, "link|writ|mode|777")
+    yield untrusted("P40", "writable-by-all", lambda folder, library: library.chmod(0o777), r"\(mode\).*777")
+    yield untrusted("P40", "writable-by-group", lambda folder, library: library.chmod(0o775), r"\(mode\).*775")
+    yield untrusted("P40", "folder-writable-by-all", lambda folder, library: folder.chmod(0o777), r"\(mode\).*777")
+    yield untrusted("P40", "folder-writable-by-group", lambda folder, library: folder.chmod(0o770), r"\(mode\).*770")
+    yield untrusted("P40", "sticky-folder", lambda folder, library: folder.chmod(0o1777), r"\(sticky\)")
+    yield untrusted("P40", "folder-above-writable", elsewhere, r"\(mode\).*777")
+    yield untrusted("P40", "link-to-everybodys-folder", everybodys_target, r"\((link|mode)\)")
     if os.geteuid() == 0:
-        yield untrusted("P40", "somebody-elses-file", lambda folder, library: os.chown(library, NOBODY, NOBODY), "own|65534|nobody")
-        yield untrusted("P40", "somebody-elses-folder", lambda folder, library: os.chown(folder, NOBODY, NOBODY), "own|65534|nobody")
+        yield untrusted("P40", "somebody-elses-file", lambda folder, library: os.chown(library, NOBODY, NOBODY), r"\(owner\)")
+        yield untrusted("P40", "somebody-elses-folder", lambda folder, library: os.chown(folder, NOBODY, NOBODY), r"\(owner\)")
+    yield untrusted("P40", "runs-as-its-owner", lambda folder, library: library.chmod(0o4755), r"\(setuid\)")
+    pinned = Library("trust.pinned")
+    yield Animal("P40", "not-as-it-was-pinned", pinned, before=("providers", "--pin", pinned.id), between=append_to_library,
+                 says=r"\(pin\).*SHA-256", **REFUSED)  # fmt: skip
+    yield Animal("P40", "as-it-was-pinned", pinned, before=("providers", "--pin", pinned.id), status=(0,), shows=WHOLE)
     # What is as it should be is taken, however it is written.
     yield untrusted("P40", "read-only-library", lambda folder, library: library.chmod(0o500), None, status=(0,), shows=WHOLE)
+
+
+def append_to_library(place):
+    with open(next((place / "library").glob("*/*.so")), "ab") as stream:
+        stream.write(b"\0")
 
 
 # P41: what the environment says of where providers are
