@@ -75,6 +75,10 @@ let package = Package(
       name: "TabellaFiles", dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella"],
       swiftSettings: strict),
     .target(
+      name: "TabellaLoading",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles"],
+      swiftSettings: strict),
+    .target(
       name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge"],
       swiftSettings: strict),
     .target(
@@ -95,7 +99,7 @@ let package = Package(
       name: "TabellaHost",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaRemote", "ShippedManifests",
+        "TabellaLoading", "TabellaRemote", "ShippedManifests",
       ],
       swiftSettings: strict),
     .target(
@@ -124,7 +128,7 @@ let package = Package(
       name: "TabellaWorker",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaConformance",
-        "TabellaFiles", "TabellaHost", "TabellaRemote",
+        "TabellaFiles", "TabellaLoading", "TabellaRemote",
       ],
       swiftSettings: strict),
     // Tests
@@ -147,10 +151,8 @@ let package = Package(
       dependencies: [
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
         "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
-        "TabellaFiles", "TabellaHost", "TabellaRemote",
-        "TabellaSDK",
-        "TabellaTerminal",
-        "tabella-bench", "tabella-confined",
+        "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaRemote", "TabellaSDK",
+        "TabellaTerminal", "tabella-bench", "tabella-confined",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] },

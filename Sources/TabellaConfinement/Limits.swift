@@ -6,11 +6,14 @@ import TabellaFiles
 enum Limits {
   /// Sets them, and says which there are. Throws ``TableError`` with `.io`.
   static func set(_ rules: Rules, _ report: inout Report) throws(TableError) {
-    // What a crash would leave on the disk is what the process had in memory.
-    try set(RLIMIT_CORE, 0)
+    // What a crash would leave on the disk is what the process had in memory. One byte, since 0 does not keep
+    // the kernel from handing it to a program: core(5).
+    try set(RLIMIT_CORE, 1)
     var words: [String] = []
     for (kind, value, unit) in [
-      (RLIMIT_DATA, rules.memory, "bytes of memory"), (RLIMIT_NOFILE, rules.files, "open files"),
+      (RLIMIT_DATA, rules.memory, "bytes of memory"),
+      (RLIMIT_AS, rules.addresses, "bytes of addresses"),
+      (RLIMIT_NOFILE, rules.files, "open files"),
       (RLIMIT_FSIZE, rules.fileSize, "bytes in a file"),
       (RLIMIT_CPU, rules.processorSeconds, "seconds of processor time"),
     ] where value > 0 {

@@ -20,11 +20,14 @@ public struct Rules: Hashable, Sendable {
   public var signals = false
   /// Whether there may be IP sockets.
   public var network = false
-  /// How many bytes of memory of its own the process may have; 0 for no limit, as below.
+  /// How many bytes of memory of its own the process may have that it can write to; 0 for no limit, as below.
   public var memory = 0
+  /// How many bytes of addresses it may use: for libraries, for what is shared, and for what is only kept
+  /// free, of which some languages keep a lot.
+  public var addresses = 0
   /// How many files may be open.
   public var files = 0
-  /// How many bytes a file may get.
+  /// How many bytes a file may get, also one in memory.
   public var fileSize = 0
   /// How many seconds of processor time there are.
   public var processorSeconds = 0

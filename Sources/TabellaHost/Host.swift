@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaBridge
+import TabellaLoading
 import TabellaRemote
 
 /// The front door for programs that show tables: finds, chooses and loads providers, and opens
@@ -14,11 +15,17 @@ import TabellaRemote
 public final class Host {
   /// The providers found, and the candidates refused.
   public let catalogue: Catalogue
+  /// What the user holds added libraries to; read once, when it is first needed.
+  lazy var pinned: Result<[Pins.Pin], TableError> = Result { () throws(TableError) in
+    try pins.read()
+  }
+  private let pins: Pins
   private var providers: [String: ImportedProvider] = [:]
 
   /// A host for the providers on a search path. Reads manifests; runs no provider's code.
-  public init(searchPath: SearchPath = .standard) {
+  public init(searchPath: SearchPath = .standard, pins: Pins = .standard) {
     catalogue = Catalogue(searchPath)
+    self.pins = pins
   }
 
   /// Where providers run.
@@ -60,9 +67,9 @@ public final class Host {
 
   /// Opens a location with the provider named, or with the one that fits it.
   ///
-  /// Throws ``TableError``: `.noProvider` if none is found or it cannot be loaded, `.misbehaved` if
-  /// it breaks the contract, `.invalidArgument` for options that it does not have, and whatever the
-  /// provider itself says of the location.
+  /// Throws ``TableError``: `.noProvider` if none is found or it cannot be loaded, `.denied` if its library
+  /// is not trusted, `.misbehaved` if it breaks the contract, `.invalidArgument` for options that it does
+  /// not have, and whatever the provider itself says of the location.
   public func open(
     _ location: Location, provider: String? = nil, options: [String: String] = [:],
     access: Access = .editing
@@ -94,29 +101,10 @@ public final class Host {
   /// Loads a provider, or returns it if it is loaded.
   public func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
     if let provider = providers[entry.manifest.id] { return provider }
-    let provider = try Library.load(entry.library, name: entry.manifest.id)
+    let provider = try Library.load(try check(entry), name: entry.manifest.id)
     try entry.check(id: provider.id)
     providers[entry.manifest.id] = provider
     return provider
-  }
-
-  /// Loads a library by path, manifest or not. Runs its code.
-  public static func loadLibrary(
-    at path: String, name: String? = nil, isMinimal: Bool = false,
-    log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
-  ) throws(TableError) -> ImportedProvider {
-    try Library.load(path, name: name ?? path, isMinimal: isMinimal, log: log)
-  }
-
-  /// Loads a library by path and returns its entry, which is not called: for checks. Runs the library's
-  /// constructors.
-  public static func entryOfLibrary(at path: String) throws(TableError) -> ProviderEntry {
-    try Library.entry(of: path)
-  }
-
-  /// Checks, without running code, that a file is a library that exports the entry of a provider.
-  public static func checkLibrary(at path: String) throws(TableError) {
-    try ELFImage.check(path, exports: providerEntrySymbol)
   }
 }
 

@@ -99,7 +99,7 @@ extension Catalogue {
     guard let (scheme, _) = location.schemeAndRest else { return }
     if let refusal = refusals.first(where: { $0.schemes.contains(scheme) }) {
       throw TableError(
-        .noProvider, "the provider of \(scheme): is refused: \(refusal.path): \(refusal.reason)")
+        refusal.code, "the provider of \(scheme): is refused: \(refusal.path): \(refusal.reason)")
     }
     let known = entries.flatMap(\.manifest.schemes).map { "\($0):" }.joined(separator: ", ")
     throw TableError(

@@ -9,7 +9,7 @@ import TabellaBridge
 import TabellaConfinement
 import TabellaConformance
 import TabellaFiles
-import TabellaHost
+import TabellaLoading
 import TabellaRemote
 
 /// The descriptors that the host gives.
@@ -52,13 +52,14 @@ do throws(TableError) {
         let kernel = Kernel.running
         let report = try Confinement.begin(
           request.rules, telling: Descriptor.side, prefix: SideMessage.denialPrefix, on: kernel)
+        let library = try CheckedLibrary(taking: Descriptor.library, path: request.library)
         if request.isProbed {
-          probed = (try Host.entryOfLibrary(at: request.library), request.name)
+          probed = (try Library.entry(of: library), request.name)
           try Confinement.tighten(request.rules, on: kernel)
           return LoadedProvider(id: "", version: "", options: [], confinement: report)
         }
-        let loaded = try Host.loadLibrary(
-          at: request.library, name: request.name, isMinimal: request.isMinimal,
+        let loaded = try Library.load(
+          library, name: request.name, isMinimal: request.isMinimal,
           log: { severity, line in
             SideMessage.log(severity: severity, line).send(to: Descriptor.side)
           })

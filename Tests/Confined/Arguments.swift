@@ -13,7 +13,8 @@ struct Arguments {
   var isEditing = false
   var waits = false
   var wishes = Wishes()
-  var limits: (memory: Int, files: Int, fileSize: Int) = (0, 0, 0)
+  var earlyThread: EarlyThread.Kind?
+  var limits = Rules()
   var edits: [EditBatch.Edit] = []
 
   init() {
@@ -33,12 +34,14 @@ struct Arguments {
     case "unconfined": isConfined = false
     case "edit": isEditing = true
     case "wait": waits = true
+    case "early-thread": earlyThread = EarlyThread.Kind(rawValue: value)
     case "read": wishes.read.append(Array(value.utf8))
     case "write": wishes.write.append(Array(value.utf8))
     case "signals": wishes.signals = true
     case "network": wishes.network = true
     case "processes": wishes.processes = true
     case "memory": limits.memory = Int(value) ?? 0
+    case "addresses": limits.addresses = Int(value) ?? 0
     case "files": limits.files = Int(value) ?? 0
     case "file-size": limits.fileSize = Int(value) ?? 0
     case "delete": edits.append(.delete(.path(IndexPath(section: 0, row: Int(value) ?? 0))))
@@ -60,6 +63,7 @@ struct Arguments {
       Array(location.utf8), isPath: scheme == nil, isEditing: isEditing,
       library: Array(library.utf8), wishes: wishes)
     rules.memory = limits.memory
+    rules.addresses = limits.addresses
     rules.files = limits.files
     rules.fileSize = limits.fileSize
     return rules

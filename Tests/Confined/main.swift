@@ -17,6 +17,7 @@ struct Confined {
   mutating func run() throws(TableError) {
     guard tabella_system_make_sockets(&ends) == 0 else { throw TableError(.io, "no sockets") }
     let rules = arguments.rules
+    let early = arguments.earlyThread.map { EarlyThread($0) }
     if arguments.isConfined {
       let report = try Confinement.begin(
         rules, telling: ends[1], prefix: Confined.prefix, on: arguments.kernel)
@@ -30,6 +31,7 @@ struct Confined {
       OpenRequest(
         location: Array(arguments.location.utf8), scheme: arguments.scheme,
         options: arguments.options))
+    if let early { line("row", "an earlier thread", early.result) }
     try show(source)
     try edit(source)
     tellDenials()
@@ -55,7 +57,7 @@ struct Confined {
     }
   }
 
-  private func tellDenials() {
+  func tellDenials() {
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {
       let count = buffer.withUnsafeMutableBytes {
@@ -82,6 +84,7 @@ do throws(TableError) {
   fflush(nil)
 } catch {
   line("error", error.code.name, error.message)
+  confined.tellDenials()
   fflush(nil)
   exit(1)
 }

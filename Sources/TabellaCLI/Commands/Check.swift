@@ -62,8 +62,13 @@ extension Command {
     options.keepsCalls = arguments.reproduces
     options.values = invocation.options
     let entry = host.catalogue.entries.first { $0.manifest.id == operand.text }
+    // Who types a path means the folder that they are in.
+    let path = try Failure.about(operand.text) { () throws(TableError) in
+      if let entry { return entry.library }
+      return String(decoding: try absolute(operand.bytes), as: UTF8.self)
+    }
     let checker = Checker(
-      library: entry?.library ?? operand.text,
+      library: path,
       location: invocation.operands.dropFirst().first.map { Location($0.bytes) },
       options: options, host: host)
     let report = CheckReport(

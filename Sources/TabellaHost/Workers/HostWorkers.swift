@@ -2,6 +2,7 @@ import Tabella
 import TabellaBridge
 import TabellaConfinement
 import TabellaFiles
+import TabellaLoading
 import TabellaRemote
 
 // How a host opens a location in a worker.
@@ -28,7 +29,8 @@ extension Host {
     return try tracing(name, library, request, isIsolated: isIsolated) {
       () throws(TableError) -> (any TableDataSource, WorkerStatus?) in
       guard isIsolated else {
-        let provider = try Library.load(library, name: name, isMinimal: isMinimal)
+        let provider = try Library.load(
+          try report(onLibraryAt: library).library, name: name, isMinimal: isMinimal)
         return (try provider.open(request), nil)
       }
       return try openInWorker(load, request, access, entry(of: library))
@@ -48,7 +50,7 @@ extension Host {
     guard isolation == .never else {
       return try launch(load, OpenRequest(location: []), .reading, entry).start().provider
     }
-    let provider = try Library.load(library, name: library)
+    let provider = try Library.load(try report(onLibraryAt: library).library, name: library)
     return LoadedProvider(
       id: provider.id, version: provider.version, options: provider.options)
   }
@@ -94,9 +96,14 @@ extension Host {
       throw TableError(
         .noProvider, "tabella-worker, in which \(load.name) is to run, is not beside this program")
     }
+    let wishes = entry.map { grantedConfinement(for: $0).granted } ?? Wishes()
     return WorkerLaunch(
-      program: program, load: load, entry: entry, request: request, access: access,
-      limits: limits, onOutput: traced, denyList: denyList, onPacket: onPacket, trace: trace)
+      program: program, load: load, entry: entry, wishes: wishes,
+      check: { () throws(TableError) in
+        if let entry { return try self.check(entry) }
+        return try self.report(onLibraryAt: load.library).library
+      }, request: request, access: access, limits: limits, onOutput: traced, denyList: denyList,
+      onPacket: onPacket, trace: trace)
   }
 
   /// The worker's program where it is installed or built.
@@ -113,6 +120,10 @@ struct WorkerLaunch {
   var load: LoadRequest
   /// The provider in the catalogue, if it was found there.
   var entry: Catalogue.Entry?
+  /// What the provider may do beyond its location.
+  var wishes: Wishes
+  /// Checks the library, anew each time, and holds it open.
+  var check: () throws(TableError) -> CheckedLibrary
   var request: OpenRequest
   var access: Host.Access
   var limits: WorkerLimits
@@ -131,12 +142,10 @@ struct WorkerLaunch {
   /// A worker with the library loaded.
   func start() throws(TableError) -> (session: RemoteSession, provider: LoadedProvider) {
     try denyList?.check(load.library, request.location)
-    var load = load
-    load.rules = rules
-    try Host.checkLibrary(at: load.library)
-    let library = load.library.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC) }
-    guard library >= 0 else { throw .system(errno, "\(load.library) cannot be opened") }
-    defer { close(library) }
+    let library = try check()
+    var order = load
+    order.library = library.path
+    order.rules = rules(for: library)
     // Standard input is given to who is to read it, and to nobody else.
     let input =
       request.scheme == nil && request.location == Array("/dev/stdin".utf8)
@@ -144,7 +153,8 @@ struct WorkerLaunch {
     guard input >= 0 else { throw .system(errno, "standard input cannot be passed on") }
     defer { close(input) }
     let session = try Worker.start(
-      program: program, provider: load.name, library: library, input: input, limits: limits,
+      program: program, provider: load.name, library: library.descriptor, input: input,
+      limits: limits,
       onOutput: onOutput, onPacket: onPacket
     ) { [denyList, load, request, trace] failure in
       trace?.note("\(load.name) worker ended: \(failure.error.message)")
@@ -152,7 +162,7 @@ struct WorkerLaunch {
         provider: load.name, library: load.library, location: request.location,
         operation: failure.operation.name, reason: failure.error.message)
     }
-    let provider = try session.load(load)
+    let provider = try session.load(order)
     if !load.isProbed { try entry?.check(id: provider.id) }
     return (session, provider)
   }
@@ -160,27 +170,25 @@ struct WorkerLaunch {
 
 extension WorkerLaunch {
   /// What the worker may do: what the location and the provider's granted wishes take.
-  private var rules: Rules {
+  private func rules(for library: CheckedLibrary) -> Rules {
+    let folders = library.searched.filter { $0.hasPrefix("/") }.map { Array($0.utf8) }
     var rules = Rules.forLocation(
       request.location, isPath: request.scheme == nil, isEditing: access == .editing,
-      library: Array(load.library.utf8), wishes: wishes)
+      library: Array(library.path.utf8), libraryFolders: folders, wishes: wishes)
     rules.memory = limits.memory
     rules.files = limits.files
     rules.processorSeconds = Int(limits.total)
     return rules
   }
+}
 
-  /// What a shipped provider needs beyond its location.
-  private var wishes: Wishes {
-    guard let entry, entry.isShipped else { return Wishes() }
-    var wishes = Wishes()
-    switch entry.manifest.id {
-    case "processes":
-      wishes.processes = true
-      wishes.signals = true
-    default: break
-    }
-    return wishes
+extension Manifest.Confinement {
+  /// The wishes as a worker is granted them; paths that mean nothing here are left out.
+  var granted: Wishes {
+    Wishes(
+      read: read.compactMap { Manifest.Confinement.path($0) },
+      write: write.compactMap { Manifest.Confinement.path($0) }, signals: signals,
+      network: network, processes: processes)
   }
 }
 

@@ -78,7 +78,7 @@ static void work(void) {
 
 /* threads: some that are there before the second layer, and some that come. */
 
-static _Atomic int stage;    /* 1: the second layer is there */
+static _Atomic int stage;    /* 1: the second layer is there; 2: nobody asks */
 static _Atomic int are_live; /* so many have tried before it */
 static struct {
   int before, after;
@@ -107,7 +107,7 @@ static void *live(void *context) {
   of_threads[index].before = read_library();
   are_live++;
   while (stage == 0) usleep(1000);
-  of_threads[index].after = read_library();
+  if (stage == 1) of_threads[index].after = read_library();
   return NULL;
 }
 
@@ -155,13 +155,25 @@ static void threads(void) {
 
 /* limits: more of everything, until there is no more. */
 
-static void limits(void) {
+static long map_until_refused(int kind) {
+  enum { MOST = 4096 };
+  static void *maps[MOST];
   long got = 0;
-  while (got < 4096 && mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                            0) != MAP_FAILED)
+  while (got < MOST) {
+    maps[got] = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
+    if (maps[got] == MAP_FAILED) break;
     got++;
-  note(got < 4096 ? "memory ends" : "memory is endless", 0);
-  note(got > 16 ? "after a while" : "at once", 0);
+  }
+  for (long index = 0; index < got; index++) munmap(maps[index], 1 << 20);
+  return got;
+}
+
+static void limits(void) {
+  long private = map_until_refused(MAP_PRIVATE);
+  long shared = map_until_refused(MAP_SHARED);
+  note(private < 4096 ? "memory ends" : "memory is endless", 0);
+  note(shared < 4096 ? "shared memory ends" : "shared memory is endless", 0);
+  note(private > 16 && private < shared ? "after a while" : "at once", 0);
   int file;
   long files = 0;
   while (files < 4096 && (file = open("/dev/null", O_RDONLY)) >= 0) files++;
@@ -171,7 +183,7 @@ static void limits(void) {
   note("write what is large", pwrite(memfd_create("y", 0), "x", 1, 1 << 30));
   struct rlimit core;
   getrlimit(RLIMIT_CORE, &core);
-  note(core.rlim_max == 0 ? "no core" : "a core", 0);
+  note(core.rlim_max <= 1 ? "no core" : "a core", 0);
 }
 
 /* granted: what wishes allow, and what no wish does. */
@@ -304,7 +316,7 @@ static int32_t open_location(void *provider, const tabella_open_request *request
   for (size_t index = 0; index < sizeof habits / sizeof *habits; index++) {
     if (!tabella_string_equals(request->scheme, habits[index].name)) continue;
     habits[index].act();
-    stage = 1;
+    if (stage == 0) stage = 2;
     out->table = &table;
     out->source = done;
     return TABELLA_OK;
