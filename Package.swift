@@ -143,7 +143,7 @@ let package = Package(
       name: "tabella-confined",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaHost",
+        "TabellaLoading",
       ],
       path: "Tests/Confined", swiftSettings: strict),
     .testTarget(

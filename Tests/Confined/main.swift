@@ -6,7 +6,7 @@ import Tabella
 import TabellaBridge
 import TabellaConfinement
 import TabellaFiles
-import TabellaHost
+import TabellaLoading
 
 /// What is done in which order.
 struct Confined {
@@ -19,6 +19,9 @@ struct Confined {
     let rules = arguments.rules
     let running = Kernel.running
     let early = arguments.earlyThread.map { EarlyThread($0) }
+    // As a host does it: the open file is what a worker gets.
+    let file = open(arguments.library, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw .system(errno, "\(arguments.library) cannot be opened") }
     if arguments.isConfined {
       let report = try Confinement.begin(
         rules, telling: ends[1], prefix: Confined.prefix, on: arguments.kernel)
@@ -26,7 +29,8 @@ struct Confined {
       report.lacking.forEach { line("lacking", $0) }
       report.absent.forEach { line("absent", String(decoding: $0, as: UTF8.self)) }
     }
-    let provider = try Host.loadLibrary(at: arguments.library)
+    let provider = try Library.load(
+      CheckedLibrary(taking: file, path: arguments.library), name: arguments.library)
     if arguments.isConfined {
       // As a worker asks, where no kernel is made up.
       if arguments.kernel == running {
