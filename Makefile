@@ -6,7 +6,7 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint widths fuzz model formats faults examples bench bench-peers manual \
+.PHONY: build test check format lint widths fuzz model formats faults zoo examples bench bench-peers manual \
   install environment
 
 build:            ## builds tabella and the shipped providers
@@ -41,6 +41,13 @@ formats: build    ## reads what tabella writes with jq, Python, a Markdown rende
 faults: build     ## kills, errors, full disks, power cuts, races: all of them, 20 to 30 minutes
 	Tests/Faults/run --count full --seed $(SEED) $(if $(WRITE),--write)
 	Tests/Faults/pid-reuse --count 100
+
+zoo: build        ## bad providers of every kind, 1,000 damaged libraries, all of them in one host
+	Tests/Zoo/run --count full --seed $(SEED) $(if $(WRITE),--write)
+	Tests/Zoo/damage --count 1000 --seed $(SEED)
+	rm -rf .build/zoo-house
+	Tests/Zoo/run --count full --house .build/zoo-house
+	TABELLA_ZOO=$(CURDIR)/.build/zoo-house swift test --filter ZooTests
 
 examples: build   ## builds and runs the examples and compares their output
 	Examples/run

@@ -74,6 +74,7 @@ let package = Package(
     .library(name: "TabellaSDK", targets: ["TabellaSDK"]),
     .library(name: "TabellaHost", targets: ["TabellaHost"]),
     .library(name: "TabellaConformance", targets: ["TabellaConformance"]),
+    .library(name: "TabellaChecking", targets: ["TabellaChecking"]),
     // For tests only: not installed.
     .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
   ] + plugins.map(\.product),
@@ -89,13 +90,21 @@ let package = Package(
       name: "TabellaFiles", dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella"],
       swiftSettings: strict),
     .target(
-      name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: strict
-    ),
+      name: "TabellaLoading",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles"],
+      swiftSettings: strict),
+    .target(
+      name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge"],
+      swiftSettings: strict),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: strict),
     .target(
-      name: "TabellaRemote", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
+      name: "TabellaConfinement", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
+      swiftSettings: strict),
+    .target(
+      name: "TabellaRemote",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles"],
       swiftSettings: strict),
     // Roles: these two never see each other.
     .target(
@@ -104,8 +113,15 @@ let package = Package(
     .target(
       name: "TabellaHost",
       dependencies: [
-        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles", "TabellaRemote",
-        "ShippedManifests",
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
+        "TabellaLoading", "TabellaRemote", "ShippedManifests",
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "TabellaChecking",
+      dependencies: [
+        "Tabella", "TabellaBridge", "TabellaConformance", "TabellaFiles", "TabellaHost",
+        "TabellaRemote",
       ],
       swiftSettings: strict),
     .target(
@@ -118,14 +134,16 @@ let package = Package(
     .executableTarget(
       name: "TabellaCLI",
       dependencies: [
-        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles",
-        "TabellaHost", "TabellaRemote", "TabellaTerminal",
+        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaChecking",
+        "TabellaConfinement",
+        "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaTerminal",
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "TabellaWorker",
       dependencies: [
-        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaHost", "TabellaRemote",
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaConformance",
+        "TabellaFiles", "TabellaLoading", "TabellaRemote",
       ],
       swiftSettings: strict),
     // Tests
@@ -133,16 +151,23 @@ let package = Package(
       name: "Ledger", dependencies: ["CTabella", "TabellaSDK"], path: "Tests/Ledger",
       swiftSettings: strict, linkerSettings: providerLinking),
     .executableTarget(
-      name: "tabella-bench", path: "Tests/Bench", exclude: ["Floors", "Helpers"],
+      name: "tabella-bench", dependencies: ["Tabella", "TabellaHost"], path: "Tests/Bench",
+      exclude: ["Crossing", "Floors", "Helpers"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "tabella-confined",
+      dependencies: [
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
+        "TabellaHost",
+      ],
+      path: "Tests/Confined", swiftSettings: strict),
     .testTarget(
       name: "TabellaTests",
       dependencies: [
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
-        "TabellaConformance", "TabellaCLI", "TabellaFiles", "TabellaHost", "TabellaRemote",
-        "TabellaSDK",
-        "TabellaTerminal",
-        "tabella-bench",
+        "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
+        "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaRemote", "TabellaSDK",
+        "TabellaTerminal", "tabella-bench", "tabella-confined",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] } + fuzzing,

@@ -59,7 +59,8 @@ static int32_t rows(void *source, const tabella_row_request *request, tabella_ba
   tabella_count count = {0, 0, 0};
   int64_t row, i;
   tabella_batch_builder *batch;
-  int32_t code = row_count(source, request->section, 0, &count, error);
+  int32_t code = tabella_rows_check(request, 5, 1, error);
+  if (code == TABELLA_OK) code = row_count(source, request->section, 0, &count, error);
   if (code != TABELLA_OK) return code;
   if (request->first > count.value)
     return tabella_fail(error, TABELLA_NOT_FOUND, "there is no row %lld",

@@ -5,14 +5,36 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/magic.h>
 #include <malloc.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 void *tabella_system_load(const char *path) {
   return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+void *tabella_system_loaded(const char *path) {
+  return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_NOLOAD);
+}
+
+bool tabella_system_belongs(void *library, const void *address) {
+  Dl_info info;
+  struct link_map *owner = NULL;
+  struct link_map *own = NULL;
+  return dladdr1(address, &info, (void **)&owner, RTLD_DL_LINKMAP) != 0 &&
+         dlinfo(library, RTLD_DI_LINKMAP, &own) == 0 && owner == own;
+}
+
+bool tabella_system_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
+
+bool tabella_system_is_noexec(int file) {
+  struct statvfs system;
+  return fstatvfs(file, &system) == 0 && (system.f_flag & ST_NOEXEC) != 0;
 }
 
 const char *tabella_system_library_of(const void *address) {

@@ -76,7 +76,7 @@ private final class ImportedArray {
 
   deinit {
     array.release?(&array)
-    if array.release != nil { witness.note("releasing a batch did not clear its release") }
+    witness.released("a batch", isCleared: array.release == nil)
   }
 }
 
@@ -85,7 +85,11 @@ private final class ImportedArray {
 final class ReleaseWitness: Sendable {
   private let complaint = Mutex<String?>(nil)
 
-  func note(_ what: String) { complaint.withLock { $0 = what } }
+  /// Something was released once; that must have cleared its release.
+  func released(_ what: String, isCleared: Bool) {
+    guard !isCleared else { return }
+    complaint.withLock { $0 = "releasing \(what) did not clear its release" }
+  }
 
   /// Throws what was noted, once.
   func check() throws(TableError) {

@@ -14,7 +14,7 @@ public final class ImportedProvider {
   public let version: String
   /// The options that its code declares; a host has those of its manifest without running code.
   public let options: [OptionDeclaration]
-  private let raw: tabella_provider
+  let raw: tabella_provider
 
   /// Calls the entry and checks what comes back. `name` stands for the provider in messages until
   /// its own id is known.
@@ -68,6 +68,11 @@ public final class ImportedProvider {
   public func open(
     _ request: OpenRequest, edits: EditJudgement = .judged
   ) throws(TableError) -> any TableDataSource {
+    try importSource(try openRaw(request), provider: id, edits: edits)
+  }
+
+  /// Opens a location as a C source, which the caller owns.
+  func openRaw(_ request: OpenRequest) throws(TableError) -> tabella_source {
     let arena = Arena()
     let options = request.options.sorted { $0.key < $1.key }.map { name, value in
       tabella_option_value(name: arena.string(name.utf8), value: arena.string(value.utf8))
@@ -87,7 +92,7 @@ public final class ImportedProvider {
       }
       throw named
     }
-    return try importSource(source, provider: id, edits: edits)
+    return source
   }
 }
 

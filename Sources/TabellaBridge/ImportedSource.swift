@@ -117,7 +117,9 @@ final class ImportedSource: TableDataSource {
 private func readColumns(_ foreign: ForeignSource) throws(TableError) -> [Column] {
   var schema = ArrowSchema()
   try foreign.call("schema") { foreign.table.schema!(foreign.source, &schema, $0) }
-  return try foreign.checking("schema") { () throws(TableError) in try importSchema(&schema) }
+  return try foreign.checking("schema") { () throws(TableError) in
+    try importSchema(&schema, foreign.witness)
+  }
 }
 
 /// The Swift form of a version; nil if it is absent or empty.

@@ -79,11 +79,16 @@ private func metadata(_ pairs: [(String, String)], _ arena: Arena) -> UnsafePoin
 
 /// The columns in a schema, which is released. Throws `.misbehaved` for what the contract does not
 /// allow.
-func importSchema(_ schema: inout ArrowSchema) throws(TableError) -> [Column] {
+func importSchema(
+  _ schema: inout ArrowSchema, _ witness: ReleaseWitness
+) throws(TableError) -> [Column] {
   guard schema.release != nil else {
     throw TableError(.misbehaved, "schema: gave no release")
   }
-  defer { schema.release?(&schema) }
+  defer {
+    schema.release?(&schema)
+    witness.released("a schema", isCleared: schema.release == nil)
+  }
   guard schema.format.map({ String(cString: $0) }) == "+s" else {
     throw TableError(.misbehaved, "schema: is not a struct of columns")
   }

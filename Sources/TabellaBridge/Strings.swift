@@ -91,7 +91,7 @@ private func taken(
 /// Fills a C error from a Swift one and returns its code.
 func report(_ error: TableError, to raw: UnsafeMutablePointer<tabella_error>) -> Int32 {
   let kept = ReportedError(error)
-  raw.pointee.message = kept.arena.string(error.message.utf8)
+  raw.pointee.message = kept.arena.string(oneLine(error.message).utf8)
   raw.pointee.private_data = Unmanaged.passRetained(kept).toOpaque()
   raw.pointee.release = releaseReported
   if let section = error.section {
@@ -108,6 +108,19 @@ func report(_ error: TableError, to raw: UnsafeMutablePointer<tabella_error>) ->
   }
   raw.pointee.retryable = error.isRetryable ? 1 : 0
   return error.code.crossing
+}
+
+/// A message as the contract wants it: what a message quotes may have line ends, which show as `\\n`.
+private func oneLine(_ message: String) -> String {
+  guard message.utf8.contains(where: { $0 == 10 || $0 == 13 }) else { return message }
+  return String(
+    decoding: message.utf8.flatMap { byte -> [UInt8] in
+      switch byte {
+      case 10: Array("\\n".utf8)
+      case 13: Array("\\r".utf8)
+      default: [byte]
+      }
+    }, as: UTF8.self)
 }
 
 /// An error while C has it.
@@ -140,6 +153,15 @@ extension IndexPath {
   var raw: tabella_index_path { tabella_index_path(section: Int64(section), row: Int64(row)) }
 
   init(_ raw: tabella_index_path) { self.init(section: Int(raw.section), row: Int(raw.row)) }
+
+  /// The Swift form of a path that a host asks about: of a row, or of a section with row -1. Throws
+  /// `.invalidArgument` for what is neither.
+  init(asked raw: tabella_index_path) throws(TableError) {
+    guard raw.section >= 0, raw.row >= -1 else {
+      throw TableError(.invalidArgument, "\(raw.section):\(raw.row) is no place of a table")
+    }
+    self.init(raw)
+  }
 }
 
 extension tabella_count {

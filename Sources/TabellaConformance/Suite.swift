@@ -28,51 +28,68 @@ public struct ConformanceSuite {
   public static let laws: [Law] =
     [
       .columnsHold, .countsHold, .sectionsCounted, .batchesValid, .cutsAgree, .projectionAgrees,
-      .cellsHold, .orderIsFree, .endIsEmpty, .refusals,
+      .cellsHold, .orderIsFree, .endIsEmpty, .refusals, .oddSizesAgree,
     ] + [
       .titlesInBounds, .indexInBounds, .idsIdentify, .idsOnlyWhenAsked, .gatherAgrees,
       .versionHolds, .permissionsAnswer, .supplementsAnswer, .accessoriesAnswer,
-      .noticesAreHarmless, .diagnosticsEnd,
+      .noticesAreHarmless, .diagnosticsEnd, .pullsReplay,
+    ] + [
+      .anyCallsAgree, .senselessCallsRefused, .cancelIsHarmless, .threadsMayChange,
+      .openingsAreIndependent,
     ] + [
       .dryRunsChangeNothing, .editsReplay, .staleVersionsConflict, .refusedEditsChangeNothing,
       .setReadsBack, .undoRestores,
-    ] + [.batchOutlivesSource, .memoryReturns]
+    ] + [.batchOutlivesSource, .memoryReturns, .answersReturn, .dryRunsReturn, .openingsReturn]
 
   private let seed: UInt64
   private let open: () throws(TableError) -> any TableDataSource
   private let scratch: Scratch?
+  private let meter: Meter
 
-  /// Makes data that may be edited and lost, and returns what opens it, any number of times.
+  /// Makes data that may be edited and lost, and returns what opens it, any number of times. Throws
+  /// ``Skipped`` where there is none.
   public typealias Scratch = () throws -> () throws(TableError) -> any TableDataSource
+
+  /// Tells what the process holds that a source lives in.
+  public typealias Meter = (any TableDataSource) throws -> Holdings
 
   /// A suite over the sources that `open` gives; each must show the same data. The seed decides what
   /// is drawn at random; a failure says it.
   ///
   /// What `open` gives is never edited. The laws of editing edit what `scratch` makes, which is made
-  /// anew for each of them; without it they are skipped.
+  /// anew for each of them; without it they are skipped. The laws of memory ask `meter`; where sources
+  /// live in other processes it asks there.
   public init(
     seed: UInt64 = 1, open: @escaping () throws(TableError) -> any TableDataSource,
-    scratch: Scratch? = nil
+    scratch: Scratch? = nil, meter: @escaping Meter = { _ in .ofThisProcess() }
   ) {
     self.seed = seed
     self.open = open
     self.scratch = scratch
+    self.meter = meter
   }
 
   /// Runs laws and returns what became of each.
   public func run(_ laws: [Law] = laws) -> [Finding] { laws.map { run($0) } }
 
   private func run(_ law: Law) -> Finding {
-    let trial = Trial(seed: seed, open: open, scratch: scratch)
+    let trial = Trial(seed: seed, open: open, scratch: scratch, meter: meter)
+    return Finding(law: law, outcome: .of(seed: seed) { try law.check(trial) })
+  }
+}
+
+extension ConformanceSuite.Outcome {
+  /// What becomes of a check.
+  static func of(seed: UInt64, _ check: () throws -> Void) -> Self {
     do {
-      try law.check(trial)
-      return Finding(law: law, outcome: .passed)
+      try check()
+      return .passed
     } catch let skipped as Skipped {
-      return Finding(law: law, outcome: .skipped(skipped.reason))
+      return .skipped(skipped.reason)
     } catch let broken as LawBroken {
-      return Finding(law: law, outcome: .failed("\(broken.what) (seed \(seed))"))
+      return .failed("\(broken.what) (seed \(seed))")
     } catch {
-      return Finding(law: law, outcome: .failed("an unexpected error: \(error) (seed \(seed))"))
+      return .failed("an unexpected error: \(error) (seed \(seed))")
     }
   }
 }
@@ -87,16 +104,24 @@ public struct Law: Hashable, Sendable {
   public let hint: String
   /// Whether it can only be judged when nothing else runs in the process.
   public let needsQuiet: Bool
+  /// Whether it judges what only shows where all sources, and the judge, are in one process: over sources
+  /// that live in processes of their own it passes, and proves nothing.
+  public let needsOneProcess: Bool
+  /// Whether it edits, and so is skipped without scratch data.
+  public let edits: Bool
   let check: @Sendable (Trial) throws -> Void
 
   init(
     _ name: String, _ summary: String, hint: String, needsQuiet: Bool = false,
+    needsOneProcess: Bool = false, edits: Bool = false,
     check: @escaping @Sendable (Trial) throws -> Void
   ) {
     self.name = name
     self.summary = summary
     self.hint = hint
     self.needsQuiet = needsQuiet
+    self.needsOneProcess = needsOneProcess
+    self.edits = edits
     self.check = check
   }
 
@@ -110,8 +135,11 @@ struct LawBroken: Error {
   init(_ what: String) { self.what = what }
 }
 
-struct Skipped: Error {
-  let reason: String
+/// Thrown by what a suite is given, as by a law: this cannot be judged here.
+public struct Skipped: Error {
+  public let reason: String
+
+  public init(reason: String) { self.reason = reason }
 }
 
 /// Throws that the law is broken unless `condition` holds.

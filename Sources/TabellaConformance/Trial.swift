@@ -10,15 +10,17 @@ final class Trial {
 
   private let makeSource: () throws(TableError) -> any TableDataSource
   private let makeScratch: ConformanceSuite.Scratch?
-  private var state: UInt64
+  private let meter: ConformanceSuite.Meter
+  private var numbers: Numbers
 
   init(
     seed: UInt64, open: @escaping () throws(TableError) -> any TableDataSource,
-    scratch: ConformanceSuite.Scratch?
+    scratch: ConformanceSuite.Scratch?, meter: @escaping ConformanceSuite.Meter
   ) {
     makeSource = open
     makeScratch = scratch
-    state = seed
+    self.meter = meter
+    numbers = Numbers(seed: seed)
   }
 
   func open() throws -> any TableDataSource { try makeSource() }
@@ -29,15 +31,27 @@ final class Trial {
     return try makeScratch()
   }
 
-  /// A number drawn from the range (SplitMix64, so that a seed repeats a run anywhere).
-  func draw(_ range: Range<Int>) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    mixed ^= mixed >> 31
-    return range.lowerBound + Int(mixed % UInt64(range.count))
+  /// What the process holds that a source lives in.
+  func holdings(of source: any TableDataSource) throws -> Holdings { try meter(source) }
+
+  /// Numbers drawn at random: SplitMix64, so that a seed repeats a run anywhere.
+  struct Numbers {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func draw(_ range: Range<Int>) -> Int {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = state
+      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+      mixed ^= mixed >> 31
+      return range.lowerBound + Int(mixed % UInt64(range.count))
+    }
   }
+
+  /// A number drawn from the range.
+  func draw(_ range: Range<Int>) -> Int { numbers.draw(range) }
 
   /// The sections looked at.
   func sections(_ source: any TableDataSource) throws -> Range<Int> {

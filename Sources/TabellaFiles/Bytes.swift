@@ -138,13 +138,13 @@ public struct Fingerprint: Hashable, Sendable {
   let modified: [Int]
   let changed: [Int]
 
-  init(of descriptor: Int32) throws(TableError) {
+  public init(of descriptor: Int32) throws(TableError) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .system(errno, "cannot be examined") }
     self.init(status)
   }
 
-  init(_ status: stat) {
+  public init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     size = Int(status.st_size)

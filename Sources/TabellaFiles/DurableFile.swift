@@ -62,6 +62,20 @@ public final class DurableFile {
     try finish(range.count, name)
   }
 
+  /// The same over what has the name: it stays whole until this is.
+  public func write(_ bytes: [UInt8], replacing name: String) throws(TableError) {
+    var writer = FileWriter(
+      file.descriptor, cancel: CancelFlag(), failing: "\(name) cannot be written")
+    try writer.write(bytes)
+    let what = "\(name) cannot be written"
+    guard ftruncate(file.descriptor, bytes.count) == 0, fsync(file.descriptor) == 0 else {
+      throw .system(errno, what)
+    }
+    let result = try file.replace(Array(name.utf8CString))
+    guard result == 0 else { throw .system(-result, what) }
+    guard fsync(folder) == 0 else { throw .system(errno, what) }
+  }
+
   private func finish(_ size: Int, _ name: String) throws(TableError) {
     let what = "\(name) cannot be written"
     guard ftruncate(file.descriptor, size) == 0, fsync(file.descriptor) == 0 else {

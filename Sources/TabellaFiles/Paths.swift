@@ -26,3 +26,10 @@ public func realPath(_ path: [UInt8]) -> [UInt8]? {
   defer { free(found) }
   return Array(UnsafeRawBufferPointer(start: found, count: strlen(found)))
 }
+
+/// Whether two paths lead to the same file, whatever they are called.
+public func isSameFile(_ left: String, _ right: String) -> Bool {
+  var (first, second) = (stat(), stat())
+  return stat(left, &first) == 0 && stat(right, &second) == 0
+    && first.st_dev == second.st_dev && first.st_ino == second.st_ino
+}

@@ -81,7 +81,7 @@ public final class SpooledBytes: ByteSource {
   }
 
   private func temporaryFile() throws(TableError) -> Int32 {
-    let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    let folder = trustedVariable("TMPDIR").map(\.shown) ?? "/tmp"
     var template = Array("\(folder)/tabella-XXXXXX".utf8CString)
     let descriptor = mkstemp(&template)
     guard descriptor >= 0 else {

@@ -21,7 +21,10 @@ public struct Catalogue: Sendable {
     /// The manifest, library or directory.
     public let path: String
     public let reason: String
-    /// The schemes that it would have claimed, as far as they are known.
+    /// `.denied` if it is not trusted, else `.noProvider`.
+    public var code = TableError.Code.noProvider
+    /// The id and the schemes that it would have had, as far as they are known.
+    var id: String?
     var schemes: [String] = []
   }
 
@@ -29,7 +32,12 @@ public struct Catalogue: Sendable {
   public private(set) var entries: [Entry] = []
   public private(set) var refusals: [Refusal] = []
 
-  public init(_ searchPath: SearchPath) {
+  private let trust: TrustCheck
+
+  public init(_ searchPath: SearchPath) { self.init(searchPath, trust: TrustCheck()) }
+
+  init(_ searchPath: SearchPath, trust: TrustCheck) {
+    self.trust = trust
     refusals = searchPath.refused.map { Refusal(path: $0.path, reason: $0.reason) }
     for text in shippedManifests { addShipped(text, searchPath) }
     for directory in searchPath.directories {
@@ -37,11 +45,14 @@ public struct Catalogue: Sendable {
     }
   }
 
-  /// The provider with this id; throws `.noProvider` that lists the ids there are.
+  /// The provider with this id; throws `.noProvider` that lists the ids there are, or why it is refused, with
+  /// `.denied` if that is because it is not trusted.
   public func entry(id: String) throws(TableError) -> Entry {
     if let entry = entries.first(where: { $0.manifest.id == id }) { return entry }
-    if let refusal = refusals.first(where: { $0.path == id || $0.path.hasSuffix("/\(id)") }) {
-      throw TableError(.noProvider, "\(refusal.path): \(refusal.reason)")
+    if let refusal = refusals.first(where: {
+      $0.id == id || $0.path == id || $0.path.hasSuffix("/\(id)")
+    }) {
+      throw TableError(refusal.code, "\(refusal.path): \(refusal.reason)")
     }
     let known = entries.map(\.manifest.id).joined(separator: ", ")
     throw TableError(
@@ -60,7 +71,7 @@ public struct Catalogue: Sendable {
             path: manifest.library,
             reason: "the library of the shipped provider \(manifest.id) is in none of "
               + searchPath.directories.joined(separator: ", "),
-            schemes: manifest.schemes))
+            id: manifest.id, schemes: manifest.schemes))
         return
       }
       entries.append(Entry(manifest: manifest, library: library, isShipped: true))
@@ -70,13 +81,19 @@ public struct Catalogue: Sendable {
   }
 
   private mutating func add(_ path: String, in directory: String) {
-    var schemes: [String] = []
+    var manifest: Manifest?
     do throws(TableError) {
-      let manifest = try Manifest(parsing: try readManifest(path))
-      schemes = manifest.schemes
-      entries.append(try accepted(manifest, in: directory))
+      let (text, distrust) = try readManifest(path)
+      let parsed = try Manifest(parsing: text)
+      manifest = parsed
+      // What it says is then told with the refusal only.
+      if let distrust { throw distrust }
+      entries.append(try accepted(parsed, in: directory))
     } catch {
-      refusals.append(Refusal(path: path, reason: error.message, schemes: schemes))
+      refusals.append(
+        Refusal(
+          path: path, reason: error.message, code: error.code == .denied ? .denied : .noProvider,
+          id: manifest?.id, schemes: manifest?.schemes ?? []))
     }
   }
 
@@ -104,7 +121,30 @@ public struct Catalogue: Sendable {
     guard access(library, F_OK) == 0 else {
       throw TableError(.noProvider, "its library \(library) is not there")
     }
+    close(try trust.open(library, for: .library).descriptor)
     return Entry(manifest: manifest, library: library, isShipped: false)
+  }
+
+  /// The bytes of a manifest, and why it is not trusted if it is not.
+  private func readManifest(
+    _ path: String
+  ) throws(TableError) -> (bytes: [UInt8], distrust: TableError?) {
+    let limit = 1 << 20
+    do throws(TableError) {
+      let file = try trust.open(path, for: .settings)
+      defer { close(file.descriptor) }
+      do throws(TableError) {
+        return (try file.bytes(limit: limit), nil)
+      } catch {
+        throw TableError(.noProvider, "it \(error.message)")
+      }
+    } catch {
+      guard error.code == .denied, let file = try? OpenFile(path: Array(path.utf8)),
+        file.fingerprint.kind == S_IFREG,
+        let bytes = try? file.bytes().bytes(at: 0, count: limit)
+      else { throw error }
+      return (bytes, error)
+    }
   }
 }
 
@@ -121,22 +161,4 @@ private func manifestNames(in directory: String) -> [String] {
     if name.hasSuffix(".tabella.json") { names.append(name) }
   }
   return names.sorted()
-}
-
-/// The bytes of a manifest, which has at most 1 MiB.
-private func readManifest(_ path: String) throws(TableError) -> [UInt8] {
-  let limit = 1 << 20
-  let bytes: [UInt8]
-  do throws(TableError) {
-    let file = try OpenFile(path: Array(path.utf8))
-    // A pipe could be waited for without end.
-    guard file.fingerprint.kind == S_IFREG else {
-      throw TableError(.noProvider, "is no regular file")
-    }
-    bytes = try file.bytes().bytes(at: 0, count: limit + 1)
-  } catch {
-    throw TableError(.noProvider, "it \(error.message)")
-  }
-  guard bytes.count <= limit else { throw TableError(.noProvider, "it is larger than 1 MiB") }
-  return bytes
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaBridge
+import TabellaLoading
 import TabellaRemote
 
 /// The front door for programs that show tables: finds, chooses and loads providers, and opens
@@ -14,11 +15,17 @@ import TabellaRemote
 public final class Host {
   /// The providers found, and the candidates refused.
   public let catalogue: Catalogue
+  /// What the user holds added libraries to; read once, when it is first needed.
+  lazy var pinned: Result<[Pins.Pin], TableError> = Result { () throws(TableError) in
+    try pins.read()
+  }
+  private let pins: Pins
   private var providers: [String: ImportedProvider] = [:]
 
   /// A host for the providers on a search path. Reads manifests; runs no provider's code.
-  public init(searchPath: SearchPath = .standard) {
+  public init(searchPath: SearchPath = .standard, pins: Pins = .standard) {
     catalogue = Catalogue(searchPath)
+    self.pins = pins
   }
 
   /// Where providers run.
@@ -47,6 +54,9 @@ public final class Host {
   /// Gets what providers in workers print, log and are denied; from any thread, until the worker ends.
   public var onOutput: (@Sendable (WorkerOutput) -> Void)?
 
+  /// Where the traffic of providers is written; nil for nowhere, which costs nothing.
+  public var trace: Trace?
+
   /// What providers in workers failed at, so that it is not tried again and again; the default is a list
   /// of this host's own, `.standard` holds for all programs of this user, nil keeps none.
   public var denyList: DenyList? = DenyList(folder: nil)
@@ -57,9 +67,9 @@ public final class Host {
 
   /// Opens a location with the provider named, or with the one that fits it.
   ///
-  /// Throws ``TableError``: `.noProvider` if none is found or it cannot be loaded, `.misbehaved` if
-  /// it breaks the contract, `.invalidArgument` for options that it does not have, and whatever the
-  /// provider itself says of the location.
+  /// Throws ``TableError``: `.noProvider` if none is found or it cannot be loaded, `.denied` if its library
+  /// is not trusted, `.misbehaved` if it breaks the contract, `.invalidArgument` for options that it does
+  /// not have, and whatever the provider itself says of the location.
   public func open(
     _ location: Location, provider: String? = nil, options: [String: String] = [:],
     access: Access = .editing
@@ -68,17 +78,17 @@ public final class Host {
     try choice.entry.manifest.check(options)
     let request = OpenRequest(location: choice.rest, scheme: choice.scheme, options: options)
     let entry = choice.entry
-    let source: any TableDataSource
-    var session: RemoteSession?
-    if isIsolated(entry) {
-      (source, session) = try openInWorker(
+    let isIsolated = isIsolated(entry)
+    let (source, worker) = try tracing(
+      entry.manifest.id, entry.library, request, isIsolated: isIsolated
+    ) { () throws(TableError) -> (any TableDataSource, WorkerStatus?) in
+      guard isIsolated else { return (try load(entry).open(request), nil) }
+      return try openInWorker(
         LoadRequest(library: entry.library, name: entry.manifest.id), request, access, entry)
-    } else {
-      source = try load(entry).open(request)
     }
     return OpenedTable(
       source: source, manifest: entry.manifest, location: location,
-      worker: session.map { WorkerStatus($0) })
+      worker: worker)
   }
 
   /// The provider that would show a location; no provider's code runs.
@@ -91,23 +101,10 @@ public final class Host {
   /// Loads a provider, or returns it if it is loaded.
   public func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
     if let provider = providers[entry.manifest.id] { return provider }
-    let provider = try Library.load(entry.library, name: entry.manifest.id)
+    let provider = try Library.load(try check(entry), name: entry.manifest.id)
     try entry.check(id: provider.id)
     providers[entry.manifest.id] = provider
     return provider
-  }
-
-  /// Loads a library by path, manifest or not. Runs its code.
-  public static func loadLibrary(
-    at path: String, name: String? = nil, isMinimal: Bool = false,
-    log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
-  ) throws(TableError) -> ImportedProvider {
-    try Library.load(path, name: name ?? path, isMinimal: isMinimal, log: log)
-  }
-
-  /// Checks, without running code, that a file is a library that exports the entry of a provider.
-  public static func checkLibrary(at path: String) throws(TableError) {
-    try ELFImage.check(path, exports: providerEntrySymbol)
   }
 }
 

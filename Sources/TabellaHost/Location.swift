@@ -13,7 +13,7 @@ public struct Location: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
   public var description: String { String(decoding: bytes, as: UTF8.self) }
 
   /// What stands before the first colon, if it could be a scheme, and what stands behind it.
-  var schemeAndRest: (scheme: String, rest: [UInt8])? {
+  public var schemeAndRest: (scheme: String, rest: [UInt8])? {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let scheme = String(decoding: bytes[..<colon], as: UTF8.self)
     return Manifest.isName(scheme) ? (scheme, Array(bytes[(colon + 1)...])) : nil
@@ -99,7 +99,7 @@ extension Catalogue {
     guard let (scheme, _) = location.schemeAndRest else { return }
     if let refusal = refusals.first(where: { $0.schemes.contains(scheme) }) {
       throw TableError(
-        .noProvider, "the provider of \(scheme): is refused: \(refusal.path): \(refusal.reason)")
+        refusal.code, "the provider of \(scheme): is refused: \(refusal.path): \(refusal.reason)")
     }
     let known = entries.flatMap(\.manifest.schemes).map { "\($0):" }.joined(separator: ", ")
     throw TableError(

@@ -34,6 +34,8 @@ public struct Manifest: Hashable, Sendable {
   public var options: [OptionDeclaration]
   /// What the provider's sources can do, for people and completion; not relied on.
   public var capabilities: [String]
+  /// What the provider wishes to be allowed in a worker.
+  public var confinement: Confinement
 
   /// Parses a manifest; throws ``TableError`` with `.noProvider` that says what is wrong.
   public init(parsing text: [UInt8]) throws(TableError) {
@@ -65,6 +67,10 @@ public struct Manifest: Hashable, Sendable {
     columns =
       json["columns"] == nil
       ? nil : try fields.list("columns").map { json throws(TableError) in try Column(json) }
+    confinement =
+      try json["confinement"].map { json throws(TableError) in
+        try Confinement(json)
+      } ?? .none
     options = try fields.list("options").map { json throws(TableError) in
       try OptionDeclaration(json)
     }

@@ -1,45 +1,80 @@
+import CTabellaSystem
 import Glibc
 import Tabella
+import TabellaFiles
 
 /// The directories in which providers are looked for, in order.
 public struct SearchPath: Hashable, Sendable {
-  /// Absolute directories.
-  public var directories: [String]
-  /// Directories that were named and are not used, with the reason.
-  public var refused: [(path: String, reason: String)] {
-    relative.map { ($0, "not an absolute path") }
+  private struct Refused: Hashable {
+    let path: String
+    let reason: String
   }
-  private var relative: [String] = []
+
+  /// Absolute directories.
+  public var directories: [String] = []
+  /// Directories that were named and are not used, with the reason.
+  public var refused: [(path: String, reason: String)] { refusals.map { ($0.path, $0.reason) } }
+  private var refusals: [Refused] = []
   /// Where the shipped libraries belong; looked at first for them.
   var ownDirectories: [String] = []
 
+  /// Takes directories as they are named; those that are not absolute are refused.
   public init(_ directories: [String]) {
-    var seen: Set<String> = []
-    self.directories = directories.filter { $0.hasPrefix("/") && seen.insert($0).inserted }
-    relative = directories.filter { !$0.hasPrefix("/") && !$0.isEmpty }
+    for directory in directories { add(directory, named: "the search path") }
   }
 
   /// `TABELLA_PROVIDER_PATH`, the executable's directory, `../lib/tabella/providers` from it, and
-  /// `tabella/providers` in the user's data directory.
+  /// `tabella/providers` in the user's data directory. The environment is ignored by a process with rights
+  /// that its user has not (AT_SECURE).
   public static var standard: SearchPath {
-    var directories: [String] = []
-    if let named = environment("TABELLA_PROVIDER_PATH") {
-      directories += named.split(separator: ":").map(String.init)
+    SearchPath(isPrivileged: tabella_system_is_privileged()) { name in
+      getenv(name).map { String(cString: $0) }
     }
-    let own = executableDirectory.map { [$0, $0 + "/../lib/tabella/providers"] } ?? []
-    directories += own
-    if let data = environment("XDG_DATA_HOME"), data.hasPrefix("/") {
-      directories.append(data + "/tabella/providers")
-    } else if let home = environment("HOME"), home.hasPrefix("/") {
-      directories.append(home + "/.local/share/tabella/providers")
-    }
-    var path = SearchPath(directories)
-    path.ownDirectories = own
-    return path
   }
 
-  private static func environment(_ name: String) -> String? {
-    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+  init(isPrivileged: Bool, variable: (String) -> String?) {
+    let named = variable("TABELLA_PROVIDER_PATH").flatMap { $0.isEmpty ? nil : $0 }
+    if let named, isPrivileged {
+      refuse(
+        named, "TABELLA_PROVIDER_PATH is ignored: this process has rights that its user has not")
+    } else if let named {
+      for directory in named.split(separator: ":", omittingEmptySubsequences: false) {
+        add(String(directory), named: "TABELLA_PROVIDER_PATH")
+      }
+    }
+    ownDirectories =
+      SearchPath.executableDirectory.map { [$0, $0 + "/../lib/tabella/providers"] } ?? []
+    for directory in ownDirectories { add(directory, named: "the executable's path") }
+    guard !isPrivileged else { return }
+    if let data = variable("XDG_DATA_HOME"), !data.isEmpty, !data.hasPrefix("/") {
+      refuse(data, "XDG_DATA_HOME is ignored: it is not an absolute path")
+    }
+    // The compiler lets no closure escape that may not outlive this call.
+    let (data, home) = (variable("XDG_DATA_HOME"), variable("HOME"))
+    let folders = UserFolders { name in
+      switch name {
+      case "XDG_DATA_HOME": data.map { Array($0.utf8) }
+      case "HOME": home.map { Array($0.utf8) }
+      default: nil
+      }
+    }
+    if let data = folders.folder(.data) {
+      add(String(decoding: data, as: UTF8.self) + "/tabella/providers", named: "XDG_DATA_HOME")
+    }
+  }
+
+  private mutating func add(_ directory: String, named source: String) {
+    if directory.isEmpty {
+      refuse(source, "has an empty entry, which would mean the current directory")
+    } else if !directory.hasPrefix("/") {
+      refuse(directory, "not an absolute path (in \(source))")
+    } else if !directories.contains(directory) {
+      directories.append(directory)
+    }
+  }
+
+  private mutating func refuse(_ path: String, _ reason: String) {
+    refusals.append(Refused(path: path, reason: reason))
   }
 
   static var executableDirectory: String? {

@@ -1,4 +1,5 @@
 import Tabella
+import TabellaConfinement
 
 /// What a host may ask of a worker: the functions of the contract, one each.
 public enum Operation: Int32, Hashable, Sendable, CaseIterable {
@@ -6,6 +7,7 @@ public enum Operation: Int32, Hashable, Sendable, CaseIterable {
   case load = 1
   case open
   case statistics
+  case probe
   // Of a source
   case release
   case version
@@ -164,11 +166,20 @@ public struct LoadRequest: Hashable, Sendable {
   public var name: String
   /// Whether the provider gets a host that offers nothing.
   public var isMinimal: Bool
+  /// Whether the entry is left uncalled, for a probe that does so; what is loaded then says nothing.
+  public var isProbed: Bool
+  /// What the worker may do.
+  public var rules: Rules
 
-  public init(library: String, name: String, isMinimal: Bool = false) {
+  public init(
+    library: String, name: String, isMinimal: Bool = false, isProbed: Bool = false,
+    rules: Rules = Rules()
+  ) {
     self.library = library
     self.name = name
     self.isMinimal = isMinimal
+    self.isProbed = isProbed
+    self.rules = rules
   }
 }
 
@@ -177,12 +188,15 @@ extension LoadRequest: WireValue {
     writer.put(library)
     writer.put(name)
     writer.put(isMinimal)
+    writer.put(isProbed)
+    writer.put(rules)
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> LoadRequest {
     LoadRequest(
       library: try reader.get(String.self), name: try reader.get(String.self),
-      isMinimal: try reader.get(Bool.self))
+      isMinimal: try reader.get(Bool.self), isProbed: try reader.get(Bool.self),
+      rules: try reader.get(Rules.self))
   }
 }
 
@@ -191,11 +205,11 @@ public struct LoadedProvider: Hashable, Sendable {
   public var id: String
   public var version: String
   public var options: [OptionDeclaration]
-  /// What confines the worker, and what this system lacks for it, in words.
-  public var confinement: [String]
+  /// What confines the worker, in words; nil in a host's own process.
+  public var confinement: Report?
 
   public init(
-    id: String, version: String, options: [OptionDeclaration], confinement: [String] = []
+    id: String, version: String, options: [OptionDeclaration], confinement: Report? = nil
   ) {
     self.id = id
     self.version = version
@@ -216,7 +230,7 @@ extension LoadedProvider: WireValue {
     LoadedProvider(
       id: try reader.get(String.self), version: try reader.get(String.self),
       options: try reader.get([OptionDeclaration].self),
-      confinement: try reader.get([String].self))
+      confinement: try reader.get(Report?.self))
   }
 }
 
@@ -246,5 +260,69 @@ extension WorkerStatistics: WireValue {
     WorkerStatistics(
       heap: try reader.get(Int.self), descriptors: try reader.get(Int.self),
       threads: try reader.get(Int.self))
+  }
+}
+
+/// A check that a worker makes by itself, where it must be in the provider's process.
+public struct ProbeRequest: Hashable, Sendable {
+  /// The probe, or the law.
+  public var name: String
+  public var seed: UInt64
+  /// What is opened, if there is something.
+  public var request: OpenRequest?
+  /// Whether edits, none of which could be made, may be tried.
+  public var mayEdit: Bool
+
+  public init(name: String, seed: UInt64, request: OpenRequest?, mayEdit: Bool = false) {
+    self.name = name
+    self.seed = seed
+    self.request = request
+    self.mayEdit = mayEdit
+  }
+}
+
+extension ProbeRequest: WireValue {
+  func write(to writer: inout WireWriter) {
+    writer.put(name)
+    writer.put(word: seed)
+    writer.put(request)
+    writer.put(mayEdit)
+  }
+
+  static func read(_ reader: inout WireReader) throws(TableError) -> ProbeRequest {
+    ProbeRequest(
+      name: try reader.get(String.self), seed: try reader.word(),
+      request: try reader.get(OpenRequest?.self), mayEdit: try reader.get(Bool.self))
+  }
+}
+
+/// What became of a probe.
+public struct ProbeAnswer: Hashable, Sendable {
+  public enum Kind: Int32, Hashable, Sendable, CaseIterable {
+    case passed
+    case skipped
+    case failed
+  }
+
+  public var kind: Kind
+  /// Why it was skipped, or what was wrong.
+  public var text: String
+
+  public init(_ kind: Kind, _ text: String = "") {
+    self.kind = kind
+    self.text = text
+  }
+}
+
+extension ProbeAnswer.Kind: WireValue {}
+
+extension ProbeAnswer: WireValue {
+  func write(to writer: inout WireWriter) {
+    writer.put(kind)
+    writer.put(text)
+  }
+
+  static func read(_ reader: inout WireReader) throws(TableError) -> ProbeAnswer {
+    ProbeAnswer(try reader.get(Kind.self), try reader.get(String.self))
   }
 }

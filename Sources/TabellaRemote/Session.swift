@@ -85,6 +85,13 @@ public final class RemoteSession: @unchecked Sendable {
     }
   }
 
+  /// Has the worker check the library that it loaded for a probe.
+  public func probe(_ request: ProbeRequest) throws(TableError) -> ProbeAnswer {
+    try call(.probe, { $0.put(request) }) { reader, _ throws(TableError) in
+      try reader.get(ProbeAnswer.self)
+    }
+  }
+
   /// How the session ended; nil while it goes on.
   public var ended: TableError? {
     guard case .success(let ending) = lock.withLock({ () throws(TableError) in ending }) else {

@@ -9,8 +9,11 @@ public enum SideMessage: Hashable, Sendable {
   case notify(Int)
   /// To the host: a provider wrote a line to the host's log.
   case log(severity: Int, [UInt8])
-  /// To the host: the worker was denied something; in words.
+  /// To the host: the worker was denied something; a record that `Denial` reads.
   case denial([UInt8])
+
+  /// What stands before the record of a denial in its packet.
+  public static let denialPrefix = [UInt8(ascii: "d")]
 
   /// What a packet holds at most; a longer line is cut.
   static let limit = 4096
@@ -22,7 +25,7 @@ public enum SideMessage: Hashable, Sendable {
     case .notify(let source): [UInt8(ascii: "n")] + number(UInt64(bitPattern: Int64(source)))
     case .log(let severity, let text):
       [UInt8(ascii: "l"), UInt8(clamping: severity)] + text.prefix(SideMessage.limit - 2)
-    case .denial(let text): [UInt8(ascii: "d")] + text.prefix(SideMessage.limit - 1)
+    case .denial(let record): SideMessage.denialPrefix + record.prefix(SideMessage.limit - 1)
     }
   }
 

@@ -8,15 +8,20 @@ public final class SourceServer {
     public var load: (LoadRequest) throws(TableError) -> LoadedProvider
     public var open: (OpenRequest) throws(TableError) -> any TableDataSource
     public var statistics: () -> WorkerStatistics
+    public var probe: (ProbeRequest) throws(TableError) -> ProbeAnswer
 
     public init(
       load: @escaping (LoadRequest) throws(TableError) -> LoadedProvider,
       open: @escaping (OpenRequest) throws(TableError) -> any TableDataSource,
-      statistics: @escaping () -> WorkerStatistics
+      statistics: @escaping () -> WorkerStatistics,
+      probe: @escaping (ProbeRequest) throws(TableError) -> ProbeAnswer = {
+        _ throws(TableError) in throw TableError(.notSupported, "there are no probes here")
+      }
     ) {
       self.load = load
       self.open = open
       self.statistics = statistics
+      self.probe = probe
     }
   }
 
@@ -90,6 +95,7 @@ public final class SourceServer {
     case .load: return success(try handlers.load(try reader.get(LoadRequest.self)))
     case .open: return success(describe(try handlers.open(try reader.get(OpenRequest.self))))
     case .statistics: return success(handlers.statistics())
+    case .probe: return success(try handlers.probe(try reader.get(ProbeRequest.self)))
     case .release:
       sources[number] = nil
       return success()

@@ -1,4 +1,5 @@
 import Tabella
+import TabellaConfinement
 
 // How the values of the protocol are written and read, each beside the other.
 
@@ -317,4 +318,53 @@ extension ChangeBatch.Change: WireValue {
     default: throw .malformed("a change is of the kind \(kind)")
     }
   }
+}
+
+// Confinement
+
+extension Rules: WireValue {
+  func write(to writer: inout WireWriter) {
+    for paths in [readable, writable, saving, temporary, libraries] {
+      writer.put(paths.map { WireBytes($0) })
+    }
+    writer.put(signals)
+    writer.put(network)
+    for limit in [memory, files, fileSize, processorSeconds] { writer.put(limit) }
+  }
+
+  static func read(_ reader: inout WireReader) throws(TableError) -> Rules {
+    var rules = Rules()
+    rules.readable = try paths(&reader)
+    rules.writable = try paths(&reader)
+    rules.saving = try paths(&reader)
+    rules.temporary = try paths(&reader)
+    rules.libraries = try paths(&reader)
+    rules.signals = try reader.get(Bool.self)
+    rules.network = try reader.get(Bool.self)
+    rules.memory = try reader.get(Int.self)
+    rules.files = try reader.get(Int.self)
+    rules.fileSize = try reader.get(Int.self)
+    rules.processorSeconds = try reader.get(Int.self)
+    return rules
+  }
+}
+
+extension Report: WireValue {
+  func write(to writer: inout WireWriter) {
+    writer.put(inForce)
+    writer.put(lacking)
+    writer.put(absent.map { WireBytes($0) })
+  }
+
+  static func read(_ reader: inout WireReader) throws(TableError) -> Report {
+    var report = Report()
+    report.inForce = try reader.get([String].self)
+    report.lacking = try reader.get([String].self)
+    report.absent = try paths(&reader)
+    return report
+  }
+}
+
+private func paths(_ reader: inout WireReader) throws(TableError) -> [[UInt8]] {
+  try reader.get([WireBytes].self).map(\.bytes)
 }

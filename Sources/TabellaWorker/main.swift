@@ -6,8 +6,10 @@
 import CTabellaSystem
 import Tabella
 import TabellaBridge
+import TabellaConfinement
+import TabellaConformance
 import TabellaFiles
-import TabellaHost
+import TabellaLoading
 import TabellaRemote
 
 /// The descriptors that the host gives.
@@ -27,6 +29,9 @@ func leave(_ status: Int32, _ message: String? = nil) -> Never {
 /// The provider, once it is loaded.
 nonisolated(unsafe) var provider: ImportedProvider?
 
+/// The entry of a library that is loaded for a probe.
+nonisolated(unsafe) var probed: (entry: ProviderEntry, name: String)?
+
 var words: (UInt64, UInt64) = (0, 0)
 let received = withUnsafeMutableBytes(of: &words) {
   recv(Descriptor.calls, $0.baseAddress, $0.count, 0)
@@ -43,13 +48,25 @@ do throws(TableError) {
     arena: try Arena(mapping: Descriptor.arena), token: Token(words.0, words.1),
     handlers: SourceServer.Handlers(
       load: { request throws(TableError) in
-        let loaded = try Host.loadLibrary(
-          at: request.library, name: request.name, isMinimal: request.isMinimal,
+        // Asked once: afterwards the question would be refused.
+        let kernel = Kernel.running
+        let report = try Confinement.begin(
+          request.rules, telling: Descriptor.side, prefix: SideMessage.denialPrefix, on: kernel)
+        let library = try CheckedLibrary(taking: Descriptor.library, path: request.library)
+        if request.isProbed {
+          probed = (try Library.entry(of: library), request.name)
+          try Confinement.tighten(request.rules, on: kernel)
+          return LoadedProvider(id: "", version: "", options: [], confinement: report)
+        }
+        let loaded = try Library.load(
+          library, name: request.name, isMinimal: request.isMinimal,
           log: { severity, line in
             SideMessage.log(severity: severity, line).send(to: Descriptor.side)
           })
         provider = loaded
-        return LoadedProvider(id: loaded.id, version: loaded.version, options: loaded.options)
+        try Confinement.tighten(request.rules, on: kernel)
+        return LoadedProvider(
+          id: loaded.id, version: loaded.version, options: loaded.options, confinement: report)
       },
       open: { request throws(TableError) in
         guard let provider else { throw TableError(.invalidState, "no library was loaded") }
@@ -59,6 +76,12 @@ do throws(TableError) {
         WorkerStatistics(
           heap: Int(tabella_system_heap_in_use()), descriptors: countEntries("/proc/self/fd"),
           threads: countEntries("/proc/self/task"))
+      },
+      probe: { request throws(TableError) in
+        guard let (entry, name) = probed else {
+          throw TableError(.invalidState, "no library was loaded for a probe")
+        }
+        return try probe(request, entry, name)
       }))
   listen(server.running)
   try server.run()
@@ -84,6 +107,30 @@ func listen(_ running: SourceServer.RunningCall) {
       }
     }, Unmanaged.passRetained(running).toOpaque())
   pthread_detach(thread)
+}
+
+/// Makes a check of a provider in this process, which is lost if it is a bad one.
+func probe(
+  _ request: ProbeRequest, _ entry: ProviderEntry, _ name: String
+) throws(TableError) -> ProbeAnswer {
+  let suite = ProbeSuite(
+    seed: request.seed, entry: entry, name: name, request: request.request,
+    mayEdit: request.mayEdit, sign: giveSign)
+  switch suite.run(request.name) {
+  case .passed: return ProbeAnswer(.passed)
+  case .skipped(let reason): return ProbeAnswer(.skipped, reason)
+  case .failed(let what): return ProbeAnswer(.failed, what)
+  case nil: throw TableError(.invalidArgument, "there is no probe \(request.name)")
+  }
+}
+
+/// Reads a byte of nothing: the host sees from what is read that the work goes on.
+func giveSign() {
+  let file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC)
+  guard file >= 0 else { return }
+  defer { close(file) }
+  var byte: UInt8 = 0
+  _ = read(file, &byte, 1)
 }
 
 /// How many entries a folder of the kernel has.

@@ -9,7 +9,7 @@ struct Cases {
     [
       startup, showSmall, firstRows, countPlain, countQuoted, nthRows, selectPlain, selectQuoted,
       group, sortFirst, sortAll, textCount, textLine, folderNames, folderStat, folderSort,
-      processes,
+      processes, showIsolated, exportIsolated,
     ]
   }
 
@@ -63,6 +63,32 @@ struct Cases {
         polars("q(F).head(20).collect().write_csv(sys.stdout.buffer)", plain, check: same),
       ],
       reference: "head", aims: [.cpu(3, of: "floor"), .cpu(1.1, of: "tabella, 1 KB")])
+  }
+
+  // MARK: In a worker
+
+  private var showIsolated: Case {
+    let file = cache.smallFile
+    return Case(
+      name: "show-isolated", about: "a CSV file of three rows, the provider in a worker",
+      commands: [
+        floor("empty"), tabella("show", file),
+        tabella("show", "--isolate", file, label: "tabella --isolate"),
+      ],
+      reference: "tabella", aims: [])
+  }
+
+  private var exportIsolated: Case {
+    let same = Reduction(measure: .order)
+    return Case(
+      name: "export-isolated", about: "all cells of a CSV file, the provider in a worker",
+      needs: [.file(.plain)],
+      commands: [
+        tabella("export", plain, "--format", "csv", check: same),
+        tabella(
+          "export", "--isolate", plain, "--format", "csv", label: "tabella --isolate", check: same),
+      ],
+      reference: "tabella", aims: [.wall(1.1, of: "tabella", command: "tabella --isolate")])
   }
 
   // MARK: Rows

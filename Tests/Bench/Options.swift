@@ -10,6 +10,8 @@ struct Options {
   var cache = Cache.defaultFolder
   var tabella = ".build/release/tabella"
   var python: String?
+  /// Whether crossing to a provider is measured though cases are named, or alone.
+  var crossing = false
   var strict = false
   var write = false
   var clean = false
@@ -24,6 +26,7 @@ struct Options {
     Options:
       --size ROWS       rows of the plain CSV file; all else follows from it (1000000)
       --case NAME,…     these cases only; may be repeated
+      --crossing        what it costs to reach a provider, alone or beside the cases named
       --rounds N        how often each command is run (7)
       --seed N          for the generated data (1)
       --cache FOLDER    where data and floors lie ($TMPDIR/tabella-bench)
@@ -43,6 +46,7 @@ struct Options {
     while let word = rest.popFirst() {
       switch word {
       case "--strict": strict = true
+      case "--crossing": crossing = true
       case "--write": write = true
       case "--clean": clean = true
       case "--list": list = true

@@ -3,6 +3,7 @@ import Foundation
 /// `docs/benchmarks.md`: how it is measured, on what, and the figures.
 struct Page {
   let results: [CaseResult]
+  let crossing: [Crossing.Figure]
   let bench: Bench
   let tabella: String
 
@@ -28,6 +29,13 @@ struct Page {
     ## Figures
 
     \(Report.sections(results, hiding: bench.cache))
+    ## Crossing to a provider
+
+    Measured inside one program (`Tests/Bench/Crossing.swift`), the rounds of all figures taking turns: a \
+    provider in C whose cells cost nothing to make, in this process and in a worker, and the same cells \
+    as a virtual table of SQLite.
+
+    \(Report.table(head: ["", "median", "least to most"], rows: crossing.map(\.row)))
     """
   }
 

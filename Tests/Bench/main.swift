@@ -34,11 +34,18 @@ private func run(_ options: Options) throws -> Int32 {
     print(list.map { "\($0.name): \($0.about)" }.joined(separator: "\n"))
     return 0
   }
-  let chosen = try options.cases.isEmpty ? list : options.cases.map { try named($0, in: list) }
+  let chosen =
+    try options.cases.isEmpty && !options.crossing
+    ? list : options.cases.map { try named($0, in: list) }
   try cache.create()
   try floors.build()
   let bench = Bench(cache: cache, floors: floors, tools: tools, rounds: options.rounds)
-  return try report(measure(chosen, bench), bench, tabella: tabella, options)
+  var crossing: [Crossing.Figure] = []
+  if options.cases.isEmpty || options.crossing {
+    note("crossing")
+    crossing = try Crossing(cache: cache, rounds: options.rounds).measure()
+  }
+  return try report(measure(chosen, bench), crossing, bench, tabella: tabella, options)
 }
 
 private func named(_ name: String, in list: [Case]) throws(UsageError) -> Case {
@@ -61,12 +68,18 @@ private func measure(_ cases: [Case], _ bench: Bench) throws -> [CaseResult] {
 }
 
 private func report(
-  _ results: [CaseResult], _ bench: Bench, tabella: String, _ options: Options
+  _ results: [CaseResult], _ crossing: [Crossing.Figure], _ bench: Bench, tabella: String,
+  _ options: Options
 ) throws -> Int32 {
   print(Report.table(results, hiding: bench.cache), terminator: "")
+  if !crossing.isEmpty {
+    print(Report.table(head: ["crossing", "median", "least to most"], rows: crossing.map(\.row)))
+  }
   let absent = bench.absentTools(results.map(\.case))
   if !absent.isEmpty { print("\nAbsent: \(absent.joined(separator: ", "))") }
-  if options.write { try Page(results: results, bench: bench, tabella: tabella).write() }
+  if options.write {
+    try Page(results: results, crossing: crossing, bench: bench, tabella: tabella).write()
+  }
   let wrong = results.filter { $0.isWrong(strict: options.strict) }.map(\.case.name)
   guard !wrong.isEmpty else { return 0 }
   note("wrong: \(wrong.joined(separator: ", "))")

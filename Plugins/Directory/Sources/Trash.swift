@@ -25,14 +25,9 @@ struct Trash {
 
   /// As the environment says.
   static var ofUser: Trash {
-    func absolute(_ name: String) -> [UInt8]? {
-      guard let value = getenv(name) else { return nil }
-      let path = Array(String(cString: value).utf8)
-      return path.first == UInt8(ascii: "/") ? path : nil
-    }
-    let home = absolute("HOME")
+    let folders = UserFolders.standard
     return Trash(
-      home: home, data: absolute("XDG_DATA_HOME") ?? home.map { $0 + Array("/.local/share".utf8) },
+      home: folders.home, data: folders.folder(.data),
       receipts: stateFolder().map { $0 + Array("/receipts".utf8) })
   }
 

@@ -41,7 +41,7 @@ final class TrashCans {
 
   /// Keeps a folder and what it is in; returns whether it is there.
   @discardableResult private func hold(_ what: String, _ path: [UInt8]) -> Bool {
-    let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    let descriptor = path.withCString { tabella_open_place($0) }
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     for (level, identity) in ancestors(of: descriptor).enumerated()
@@ -52,7 +52,7 @@ final class TrashCans {
   }
 
   private func note(trash path: [UInt8]) {
-    let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    let descriptor = path.withCString { tabella_open_place($0) }
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     note(trash: descriptor)

@@ -245,6 +245,29 @@ TABELLA_HELPER void tabella_batch_discard(tabella_batch_builder *builder) {
   free(builder);
 }
 
+/* Answers a request that no section could answer as the contract wants it: call it first in `rows`, and
+ * go on if it returns TABELLA_OK. `columns` is how many the source has, `has_ids` whether rows have ids:
+ *
+ *   int32_t code = tabella_rows_check(request, 2, 0, error);
+ *   if (code != TABELLA_OK) return code; */
+TABELLA_HELPER int32_t tabella_rows_check(const tabella_row_request *request, int64_t columns,
+                                          int has_ids, tabella_error *error) {
+  int64_t i;
+  if (request->section < 0 || request->first < 0)
+    return tabella_fail(error, TABELLA_INVALID_ARGUMENT, "asked for section %lld, row %lld",
+                        (long long)request->section, (long long)request->first);
+  if (request->count < 1)
+    return tabella_fail(error, TABELLA_INVALID_ARGUMENT, "asked for %lld rows",
+                        (long long)request->count);
+  for (i = 0; i < request->column_count; i++)
+    if (request->columns[i] < 0 || request->columns[i] >= columns)
+      return tabella_fail(error, TABELLA_INVALID_ARGUMENT, "there is no column %lld",
+                          (long long)request->columns[i]);
+  if ((request->flags & TABELLA_ROWS_IDS) != 0 && !has_ids)
+    return tabella_fail(error, TABELLA_NOT_SUPPORTED, "rows have no ids here");
+  return TABELLA_OK;
+}
+
 /* A builder for columns of these types; with `ids` 1 there is a column of ids behind them. Null
  * when there is no memory, which all other functions accept and tabella_batch_finish reports. */
 TABELLA_HELPER tabella_batch_builder *

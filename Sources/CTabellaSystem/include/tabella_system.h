@@ -12,9 +12,25 @@
 /* dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE): the last flag is not imported. */
 void *_Nullable tabella_system_load(const char *_Nonnull path);
 
+/* The library that a file is loaded as, the same as `tabella_system_load` returned for it, or null if it is
+ * not loaded: RTLD_NOLOAD is not imported. The loader knows files by device and inode, and from then on
+ * this path by its text as well. */
+void *_Nullable tabella_system_loaded(const char *_Nonnull path);
+
+/* Whether an address belongs to a loaded library and not to one that it depends on: dladdr1 and dlinfo are
+ * not imported. */
+bool tabella_system_belongs(void *_Nonnull library, const void *_Nonnull address);
+
 /* The path of the library that an address belongs to, or null: dladdr is not imported. The string
  * lives as long as the library. */
 const char *_Nullable tabella_system_library_of(const void *_Nonnull address);
+
+/* Whether this process has rights that its user has not, as when a setuid program starts: the environment is
+ * then not to be believed. getauxval is not imported. */
+bool tabella_system_is_privileged(void);
+
+/* Whether an open file lies where nothing may be run from: the flag of statvfs is not imported. */
+bool tabella_system_is_noexec(int file);
 
 /* The bytes that malloc has handed out in all arenas: mallinfo2 is not imported. */
 uint64_t tabella_system_heap_in_use(void);

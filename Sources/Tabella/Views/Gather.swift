@@ -20,15 +20,16 @@ struct RunPlan {
     if !ascends { order.sort { paths[$0] < paths[$1] } }
     for (member, index) in order.enumerated() {
       let path = paths[index]
+      // A row may be asked for that no table has.
+      let end = path.row.advancedUp(by: 1)
       if let last = runs.last, last.section == path.section,
-        path.row <= last.rows.upperBound + gap
+        path.row <= last.rows.upperBound.advancedUp(by: gap)
       {
-        runs[runs.count - 1].rows = last.rows.lowerBound..<max(last.rows.upperBound, path.row + 1)
+        runs[runs.count - 1].rows = last.rows.lowerBound..<max(last.rows.upperBound, end)
         runs[runs.count - 1].members = last.members.lowerBound..<member + 1
       } else {
         runs.append(
-          Run(
-            section: path.section, rows: path.row..<path.row + 1, members: member..<member + 1))
+          Run(section: path.section, rows: path.row..<end, members: member..<member + 1))
       }
     }
   }
@@ -50,7 +51,7 @@ extension TableDataSource {
       return .empty(columns.map { self.columns[$0].type }, ids: includesIDs)
     }
     let isRun = zip(paths, paths.dropFirst()).allSatisfy {
-      $0.section == $1.section && $0.row + 1 == $1.row
+      $0.section == $1.section && $0.row.advancedUp(by: 1) == $1.row
     }
     if isRun {
       let batch = try rows(
@@ -116,7 +117,7 @@ private struct RunReader {
         let first = paths[member].row
         let batch = try source.rows(
           RowRequest(
-            section: run.section, first: first, count: run.rows.upperBound - first,
+            section: run.section, first: first, count: max(1, run.rows.upperBound - first),
             columns: columns, includesIDs: includesIDs))
         guard batch.rowCount > 0 else {
           throw .noRow(first, inSection: run.section, of: first)

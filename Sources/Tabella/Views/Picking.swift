@@ -27,7 +27,7 @@ extension Batch {
   }
 
   /// About how many bytes the cells take.
-  var byteCount: Int {
+  public var byteCount: Int {
     columns.reduce(0) { $0 + $1.byteCount } + (ids?.byteCount ?? 0)
   }
 }

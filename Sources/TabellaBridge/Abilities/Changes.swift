@@ -130,7 +130,10 @@ private final class ImportedChanges: TableChanges {
   func pull() throws(TableError) -> ChangeBatch {
     var raw = tabella_changes()
     try foreign.call("changes.pull") { table.pull!(foreign.source, &raw, $0) }
-    defer { raw.release?(&raw) }
+    defer {
+      raw.release?(&raw)
+      foreign.witness.released("changes", isCleared: raw.release == nil)
+    }
     let change = try foreign.checking("changes.pull") { () throws(TableError) in
       try importChangeBatch(raw)
     }

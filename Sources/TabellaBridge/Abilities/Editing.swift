@@ -246,7 +246,12 @@ extension ImportedSource: TableEditing, TableUndoing {
     let check = try judge(before: batch)
     var raw = tabella_edit_result()
     var code = TABELLA_INTERNAL
-    defer { if code == TABELLA_OK { raw.release?(&raw) } }
+    defer {
+      if code == TABELLA_OK {
+        raw.release?(&raw)
+        foreign.witness.released("a result", isCleared: raw.release == nil)
+      }
+    }
     return try foreign.checking(what) { () throws(TableError) in
       do throws(TableError) {
         try foreign.call(what) {

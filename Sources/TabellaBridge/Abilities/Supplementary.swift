@@ -15,7 +15,7 @@ nonisolated(unsafe) let supplementaryTable = immortal(
       answer(source, error) { box throws(TableError) in
         let kind = try kind.text("the kind") ?? ""
         let element = try box.supplementary?.supplementaryElement(
-          ofKind: kind, at: IndexPath(path))
+          ofKind: kind, at: try IndexPath(asked: path))
         switch element {
         case nil: out.pointee.form = TABELLA_ELEMENT_NONE
         case .table(let table):
@@ -73,7 +73,10 @@ private final class ImportedSupplementary: TableSupplementary {
     try foreign.call("supplementary.element") { error in
       withCString(kind) { table.element!(foreign.source, $0, path.raw, &raw, error) }
     }
-    defer { raw.release?(&raw) }
+    defer {
+      raw.release?(&raw)
+      foreign.witness.released("an element", isCleared: raw.release == nil)
+    }
     return try foreign.checking("supplementary.element") { () throws(TableError) in
       switch raw.form {
       case TABELLA_ELEMENT_NONE: return nil

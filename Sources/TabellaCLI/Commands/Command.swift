@@ -28,7 +28,7 @@ struct Command: Sendable {
 enum CommandTable {
   static let commands: [Command] = [
     .show, .count, .export, .describe, .set, .insert, .delete, .move, .apply, .undo, .log,
-    .providers, .help, .completions, .complete,
+    .providers, .check, .help, .completions, .complete,
   ]
 
   static let version = "0.1.0"

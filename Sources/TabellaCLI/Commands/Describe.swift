@@ -1,6 +1,8 @@
 import Glibc
 import Tabella
 import TabellaBridge
+import TabellaConfinement
+import TabellaFiles
 import TabellaHost
 import TabellaRemote
 import TabellaTerminal
@@ -13,8 +15,8 @@ extension Command {
     discussion: """
       Of a table: its provider, version, columns, the options of its provider, and what can be done with it. \
       Its sections' titles are listed, up to 100. With ROW: all cells of that row, its id, and what the provider shows beside it, such as a preview. Of a \
-      provider: its manifest. Of a library: whether it could be loaded, which runs none of its code; `--load` \
-      does run it.
+      provider: its manifest. Of a library: whether it is trusted and could be loaded, which runs none of its code; \
+      `--load` does run it.
 
       A name that is both a provider and a file is the provider: write `./csv` for the file.
       """,
@@ -44,7 +46,7 @@ extension Command {
     } else if let entry = host.catalogue.entries.first(where: { $0.manifest.id == operand.text }) {
       description = try describeProvider(entry, host, invocation)
     } else if isLibrary(operand) {
-      description = try describeLibrary(operand.text, host, invocation)
+      description = try describeLibrary(operand, host, invocation)
     } else {
       description = try describeTable(invocation, operand)
     }
@@ -81,8 +83,17 @@ extension Command {
         "options": .array(table.manifest.options.map { optionJSON($0) }),
         "sections": countJSON(sections), "titles": .array(titles),
         "rows in section 0": rows.map { countJSON($0) } ?? .null,
+        "worker": table.worker?.confinement.map { confinementJSON($0) } ?? .null,
       ])
     }
+  }
+
+  /// What confines a worker, and what the system lacks for that.
+  private static func confinementJSON(_ report: Report) -> JSONValue {
+    .object([
+      "confined by": .array(report.inForce.map { .string($0) }),
+      "lacking": .array(report.lacking.map { .string($0) }),
+    ])
   }
 
   /// The table, in the shape that the options ask for: a ROW is a row of that.
@@ -208,7 +219,8 @@ extension Command {
   private static func describeProvider(
     _ entry: Catalogue.Entry, _ host: Host, _ invocation: Invocation
   ) throws(Failure) -> JSONValue {
-    let manifest = providerJSON(entry)
+    let manifest = providerJSON(
+      entry, entry.isShipped ? [:] : ["pinned": .boolean(host.pin(of: entry) != nil)])
     guard invocation.loads, case .object(var members) = manifest else { return manifest }
     let provider = try Failure.about(entry.manifest.id) { () throws(TableError) in
       try host.examine(library: entry.library)
@@ -218,17 +230,32 @@ extension Command {
   }
 
   private static func describeLibrary(
-    _ path: String, _ host: Host, _ invocation: Invocation
+    _ operand: Argument, _ host: Host, _ invocation: Invocation
   ) throws(Failure) -> JSONValue {
-    var members: [String: JSONValue] = ["library": .string(path)]
+    var members: [String: JSONValue] = ["library": .string(operand.text)]
     try Failure.about(nil) { () throws(TableError) in
-      try Host.checkLibrary(at: path)
+      // Who types a path means the folder that they are in.
+      let path = String(decoding: try absolute(operand.bytes), as: UTF8.self)
+      let report = try host.report(onLibraryAt: path)
       members["entry"] = .string(providerEntrySymbol)
+      members["trust"] = try trustJSON(report)
       if invocation.loads { members["loaded"] = loadedJSON(try host.examine(library: path)) }
     }
-    let entry = host.catalogue.entries.first { isSameFile($0.library, path) }
+    let entry = host.catalogue.entries.first { isSameFile($0.library, operand.text) }
     members["manifest"] = entry.map { providerJSON($0) } ?? .null
     return .object(members)
+  }
+
+  private static func trustJSON(_ report: TrustReport) throws(TableError) -> JSONValue {
+    var names = AccountNames(.user)
+    let mode = String(report.mode & 0o7777, radix: 8)
+    return .object([
+      "path": .string(report.library.path),
+      "owner": .string(String(decoding: names[report.owner], as: UTF8.self)),
+      "mode": .string(String(repeating: "0", count: max(0, 4 - mode.count)) + mode),
+      "sha256": .string(try report.sha256()),
+      "pin": report.pin.map { .string($0.id) } ?? .null,
+    ])
   }
 
   private static func loadedJSON(_ provider: LoadedProvider) -> JSONValue {
@@ -236,6 +263,7 @@ extension Command {
       "id": .string(provider.id), "version": .string(provider.version),
       "contract": .string(contractVersionName),
       "options": .array(provider.options.map { optionJSON($0) }),
+      "worker": provider.confinement.map { confinementJSON($0) } ?? .null,
     ])
   }
 

@@ -4,8 +4,8 @@ import TabellaHost
 
 extension Command {
   static let providers = Command(
-    name: "providers", operands: "",
-    summary: "lists the providers found, and the candidates refused with the reason",
+    name: "providers", operands: "[ID…]", operandValues: [.provider],
+    summary: "lists the providers found, and the candidates refused with the reason; pins them",
     discussion: """
       A provider is a library with a manifest beside it, `NAME.tabella.json`. They are found without running \
       any of their code. A candidate that cannot be used is named on standard error with the reason; that is \
@@ -13,52 +13,131 @@ extension Command {
 
       A provider that fails three times within an hour at the same location is not tried there again for a \
       minute, then for two, four and so on, a day at most; what is denied so is listed as well.
+
+      Those that ship with tabella are `shipped`. Of the others, `--pin` notes the SHA-256: from then on one \
+      whose library is another is refused, and a wish of its manifest to be allowed more than its location \
+      (files, signals, the network) is granted. What is noted is told. Without an ID all are pinned. The pins \
+      are in `$XDG_CONFIG_HOME/tabella/pins.json`.
       """,
-    options: [.allow, .json],
+    options: [.pin, .unpin, .allow, .json],
     examples: [
       ("tabella providers", "all of them"),
+      ("tabella providers --pin", "those that were added are held to what they are now"),
       ("tabella providers --allow planets", "try planets again where it failed"),
     ], seeAlso: ["describe"]
   ) { invocation, output throws(Failure) in
-    if let operand = invocation.operands.first {
-      throw .usage("\(operand.text) is not expected", command: "providers")
+    let host = Host()
+    let ids = invocation.operands.map(\.text)
+    switch invocation.pinning {
+    case .pin: return try pin(ids, host, invocation, output)
+    case .unpin: return try unpin(ids, host)
+    case nil:
+      if let allowed = invocation.allowed {
+        _ = try Failure.about(nil) { () throws(TableError) in
+          try host.catalogue.entry(id: allowed)
+        }
+        DenyList.standard.allow(allowed)
+      }
+      if let id = ids.first { throw .usage("\(id) is not expected", command: "providers") }
+      return try list(host, invocation, output)
     }
-    let catalogue = Host().catalogue
-    let denyList = DenyList.standard
-    if let allowed = invocation.allowed {
-      _ = try Failure.about(nil) { () throws(TableError) in try catalogue.entry(id: allowed) }
-      denyList.allow(allowed)
+  }
+
+  private static func list(
+    _ host: Host, _ invocation: Invocation, _ output: Output
+  ) throws(Failure) -> ExitStatus {
+    var refusals = host.catalogue.refusals.map { ($0.path, $0.reason) }
+    let entries = host.catalogue.entries.filter { entry in
+      do throws(TableError) {
+        _ = try host.check(entry)
+        return true
+      } catch {
+        refusals.append((entry.manifest.id, error.message))
+        return false
+      }
     }
     if invocation.isJSON {
-      let refused = catalogue.refusals.map { refusal in
-        JSONValue.object([
-          "path": .string(refusal.path), "reason": .string(refusal.reason),
-        ])
+      let providers = entries.map { entry in
+        let pinned = entry.isShipped ? JSONValue.null : .boolean(host.pin(of: entry) != nil)
+        return providerJSON(entry, ["pinned": pinned])
       }
-      let document = JSONValue.object([
-        "providers": .array(catalogue.entries.map { providerJSON($0) }),
-        "refused": .array(refused), "denied": .array(denyList.denied.map(\.json)),
-      ])
-      try output.write(json: document)
+      let refused = refusals.map { path, reason in
+        JSONValue.object(["path": .string(path), "reason": .string(reason)])
+      }
+      let denied = DenyList.standard.denied.map(\.json)
+      try output.write(
+        json: .object([
+          "providers": .array(providers), "refused": .array(refused), "denied": .array(denied),
+        ]))
       return .done
     }
-    let rows = catalogue.entries.map { entry in
-      [
-        entry.manifest.id, entry.manifest.version, entry.isShipped ? "shipped" : "added",
-        claims(entry.manifest), entry.manifest.summary,
+    let rows = entries.map { entry in
+      let origin =
+        entry.isShipped ? "shipped" : host.pin(of: entry) != nil ? "pinned" : "unpinned"
+      return [
+        entry.manifest.id, entry.manifest.version, origin, claims(entry.manifest),
+        entry.manifest.summary,
       ]
     }
     try writeTable(["id", "version", "origin", "opens", "summary"], rows, output)
-    for refusal in catalogue.refusals {
+    for (path, reason) in refusals {
       try output.finish()
-      Messages.write("\(refusal.path): \(refusal.reason)", about: "refused")
+      Messages.write("\(path): \(reason)", about: "refused")
     }
-    for entry in denyList.denied {
+    for entry in DenyList.standard.denied {
       try output.finish()
       let left = DenyList.text(seconds: entry.until - Int(time(nil)))
       Messages.write(
         "\(entry.location), for \(left): it failed \(entry.failures) times, last in \(entry.operation) (\(entry.reason))",
         about: "denied: provider \(entry.provider)")
+    }
+    return .done
+  }
+
+  private static func pin(
+    _ ids: [String], _ host: Host, _ invocation: Invocation, _ output: Output
+  ) throws(Failure) -> ExitStatus {
+    var entries = host.catalogue.entries.filter { !$0.isShipped }
+    if !ids.isEmpty {
+      entries = try ids.map { id throws(Failure) in
+        let entry = try Failure.about(id) { () throws(TableError) in
+          try host.catalogue.entry(id: id)
+        }
+        guard !entry.isShipped else {
+          throw .usage("\(id) ships with tabella and needs no pin", command: "providers")
+        }
+        return entry
+      }
+    }
+    let pins = try entries.map { entry throws(Failure) in
+      try Failure.about(entry.manifest.id) { () throws(TableError) in try host.newPin(for: entry) }
+    }
+    if !pins.isEmpty {
+      try Failure.about("pins") { () throws(TableError) in try Pins.standard.change(adding: pins) }
+    }
+    if invocation.isJSON {
+      try output.write(json: .object(["pinned": .array(pins.map(\.json))]))
+    } else {
+      let rows = pins.map { pin in
+        [
+          pin.id, pin.confinement.wishes.joined(separator: ", "), pin.sha256, pin.library,
+        ]
+      }
+      try writeTable(["pinned", "granted", "sha256", "library"], rows, output)
+    }
+    return .done
+  }
+
+  private static func unpin(_ ids: [String], _ host: Host) throws(Failure) -> ExitStatus {
+    guard !ids.isEmpty else {
+      throw .usage("say which: --unpin wants ids", command: "providers")
+    }
+    try Failure.about("pins") { () throws(TableError) in
+      let known = Set(try Pins.standard.read().map(\.id))
+      if let stranger = ids.first(where: { !known.contains($0) }) {
+        throw TableError(.notFound, "\(stranger) is not pinned")
+      }
+      try Pins.standard.change(adding: [], removing: Set(ids))
     }
     return .done
   }
@@ -74,11 +153,13 @@ func claims(_ manifest: Manifest) -> String {
   return (manifest.schemes.map { "\($0):" } + paths).joined(separator: " ")
 }
 
-/// A provider as JSON, as its manifest describes it.
-func providerJSON(_ entry: Catalogue.Entry) -> JSONValue {
+/// A provider as JSON, as its manifest describes it, with more members.
+func providerJSON(
+  _ entry: Catalogue.Entry, _ more: [String: JSONValue] = [:]
+) -> JSONValue {
   let manifest = entry.manifest
   func texts(_ list: [String]) -> JSONValue { .array(list.map { .string($0) }) }
-  return .object([
+  let members: [String: JSONValue] = [
     "id": .string(manifest.id), "version": .string(manifest.version),
     "contract": .string(manifest.contract), "library": .string(entry.library),
     "shipped": .boolean(entry.isShipped), "summary": .string(manifest.summary),
@@ -87,7 +168,9 @@ func providerJSON(_ entry: Catalogue.Entry) -> JSONValue {
     "capabilities": texts(manifest.capabilities),
     "options": .array(manifest.options.map { optionJSON($0) }),
     "columns": manifest.columns.map { .array($0.map { columnJSON($0) }) } ?? .null,
-  ])
+    "confinement": manifest.confinement == .none ? .null : manifest.confinement.json,
+  ]
+  return .object(members.merging(more) { $1 })
 }
 
 func columnJSON(_ column: Column) -> JSONValue {

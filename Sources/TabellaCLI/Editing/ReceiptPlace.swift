@@ -66,7 +66,8 @@ private func pathKind(_ path: [UInt8]) -> Manifest.PathKind? {
   return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
 }
 
-private func absolute(_ path: [UInt8]) throws(TableError) -> [UInt8] {
+/// A path from the root on, for one that may be from the working directory on.
+func absolute(_ path: [UInt8]) throws(TableError) -> [UInt8] {
   path.first == UInt8(ascii: "/")
     ? path : try workingDirectory() + [UInt8(ascii: "/")] + path
 }

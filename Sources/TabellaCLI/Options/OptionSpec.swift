@@ -31,6 +31,9 @@ struct OptionSpec: Sendable {
   }
 }
 
+/// What is done to the pins of added providers.
+enum Pinning { case pin, unpin }
+
 /// What a command is to do, as its options and operands say.
 struct Invocation {
   var operands: [Argument] = []
@@ -60,6 +63,10 @@ struct Invocation {
   var isolation = Host.Isolation.automatic
   /// What the locations are opened for.
   var access = Host.Access.reading
+  /// What is to become of the pins.
+  var pinning: Pinning?
+  /// What `check` is told.
+  var checks = CheckArguments()
   /// Edit without asking.
   var isConfirmed = false
   var isDryRun = false

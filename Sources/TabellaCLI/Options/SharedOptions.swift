@@ -164,13 +164,29 @@ extension OptionSpec {
     summary: "run every provider in this process, for a debugger: a bad one takes it along"
   ) { invocation, _ throws(Failure) in invocation.isolation = .never }
 
+  /// What says where providers run.
+  static let isolation: [OptionSpec] = [.isolate, .inProcess]
+
   static let allow = OptionSpec(
     names: ["--allow"], argument: "ID", summary: "forget where this provider failed",
     values: .provider
   ) { invocation, value throws(Failure) in invocation.allowed = value.text }
 
-  /// What says where providers run.
-  static let isolation: [OptionSpec] = [.isolate, .inProcess]
+  static let pin = OptionSpec(
+    names: ["--pin"], argument: nil,
+    summary:
+      "hold the added providers, or those named, to what they are now, and grant their wishes"
+  ) { invocation, _ throws(Failure) in
+    guard invocation.pinning != .unpin else { throw .usage("not together with --unpin") }
+    invocation.pinning = .pin
+  }
+
+  static let unpin = OptionSpec(
+    names: ["--unpin"], argument: nil, summary: "forget the pins of the providers named"
+  ) { invocation, _ throws(Failure) in
+    guard invocation.pinning != .pin else { throw .usage("not together with --pin") }
+    invocation.pinning = .unpin
+  }
 
   /// What opens a table.
   static let opening: [OptionSpec] = [.provider, .option] + isolation

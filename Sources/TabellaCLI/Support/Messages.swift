@@ -7,8 +7,15 @@ enum Messages {
   /// How many remarks on one table are worth reading.
   private static let remarkLimit = 1000
 
+  /// How many characters of a line are worth reading; a provider may send any number.
+  private static let lineLimit = 4000
+
   /// Writes a line about a location, a command or the program as such.
   static func write(_ message: String, about subject: String?) {
+    let isLong = message.utf8.count > lineLimit && message.count > lineLimit
+    let message =
+      isLong
+      ? "\(message.prefix(lineLimit))… (\(message.count - lineLimit) more characters)" : message
     // `processes:` ends with a colon of its own.
     let subject = subject.map { $0.hasSuffix(":") ? "\($0) " : "\($0): " } ?? ""
     put("tabella: \(subject)\(message)\n")

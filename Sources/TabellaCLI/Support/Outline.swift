@@ -20,9 +20,9 @@ struct Outline {
 
   private func member(_ key: SafeText, _ value: JSONValue, _ indent: String) -> String {
     switch value {
-    // A manifest without columns, or an empty list, has nothing to tell.
+    // A manifest without columns or wishes, or an empty list, has nothing to tell.
     case .array([]): return ""
-    case .null where key.string == "columns": return ""
+    case .null where ["columns", "confinement"].contains(key.string): return ""
     // A title may be several words.
     case .array(let titles) where key.string == "titles":
       return "\(indent)\(key):\n"

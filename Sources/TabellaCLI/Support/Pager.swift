@@ -9,8 +9,10 @@ struct Pager {
   let input: Int32
   private let process: pid_t
 
-  /// The command to use: TABELLA_PAGER, PAGER, or less; nil if there is to be none.
+  /// The command to use: TABELLA_PAGER, PAGER, or less; nil if there is to be none, and for a process with
+  /// rights that its user has not, who would be given them: a pager runs what one types.
   static var preferred: String? {
+    if tabella_system_is_privileged() { return nil }
     for name in ["TABELLA_PAGER", "PAGER"] {
       if let value = getenv(name).map({ String(cString: $0) }) {
         let command = value.drop { $0 == " " }

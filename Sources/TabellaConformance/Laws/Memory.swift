@@ -1,4 +1,3 @@
-import CTabellaSystem
 import Tabella
 
 // The laws of ownership.
@@ -6,7 +5,7 @@ import Tabella
 extension Law {
   static let batchOutlivesSource = Law(
     "batch-outlives-source", "A batch can be read after its source was released.",
-    hint: "a batch owns its memory; nothing in it may point into the source"
+    hint: "a batch owns its memory; nothing in it may point into the source", needsOneProcess: true
   ) { trial in
     var source: (any TableDataSource)? = try trial.open()
     guard let opened = source, try opened.numberOfSections(knowing: 1).value > 0 else {
@@ -33,28 +32,158 @@ extension Law {
     let source = try trial.open()
     let sections = try trial.sections(source)
     let columns = Array(source.columns.indices)
-    func rounds(_ count: Int) throws -> Int {
-      for _ in 0..<count {
-        for section in sections {
-          _ = try source.rows(
-            RowRequest(section: section, first: 0, count: 64, columns: columns))
-          _ = try source.sections?.title(.header, ofSection: section)
-        }
+    try trial.requireReturn("reading", of: source, calls: max(sections.count, 1)) {
+      for section in sections {
+        _ = try source.rows(RowRequest(section: section, first: 0, count: 64, columns: columns))
+        _ = try source.sections?.title(.header, ofSection: section)
       }
-      return Int(tabella_system_heap_in_use())
     }
-    // Caches may fill at first; a leak goes on growing by at least a pointer a fetch.
-    var last = try rounds(200)
-    var growths: [Int] = []
+  }
+
+  static let answersReturn = Law(
+    "answers-return",
+    "No answer, be it a refusal, is kept: asking the same again and again takes no more memory, "
+      + "descriptors or threads.",
+    hint: "free what an error, an element or a lookup took; a refusal frees what it had begun",
+    needsQuiet: true
+  ) { trial in
+    let source = try trial.open()
+    for (what, ask) in try trial.answers(of: source) {
+      try trial.requireReturn(what, of: source, calls: 1, ask)
+    }
+  }
+
+  static let dryRunsReturn = Law(
+    "dry-runs-return",
+    "A dry run keeps nothing: results and changes are freed when they are released.",
+    hint: "free all of a tabella_edit_result in its release, changes included", needsQuiet: true,
+    edits: true
+  ) { trial in
+    let table = try trial.editedTable()
+    guard var batch = try trial.drawBatch(table) else {
+      throw Skipped(reason: "no edit could be made")
+    }
+    batch.isDryRun = true
+    try trial.requireReturn("a dry run", of: table.source, calls: 1, rounds: 40) {
+      _ = table.attempt(batch)
+    }
+    try table.expectUnchanged("a dry run")
+  }
+
+  static let openingsReturn = Law(
+    "openings-return",
+    "Opening, reading and releasing again and again takes no more memory, descriptors or threads.",
+    hint: "release frees all that open made, closes its files and ends its threads",
+    needsQuiet: true, needsOneProcess: true
+  ) { trial in
+    let keeper = try trial.open()
+    try trial.requireReturn("an opening", of: keeper, calls: 1, rounds: 40) {
+      let source = try trial.open()
+      guard try source.numberOfSections(knowing: 1).value > 0 else { return }
+      _ = try source.rows(
+        RowRequest(first: 0, count: 20, columns: Array(source.columns.indices)))
+    }
+  }
+}
+
+extension Trial {
+  /// Throws if `rounds` rounds more of `body`, of so many calls each, make the source's process hold more
+  /// and more.
+  ///
+  /// Caches may fill at first, and what is live may grow; a leak goes on growing by at least a pointer
+  /// and what malloc adds to it, a call.
+  fileprivate func requireReturn(
+    _ what: String, of source: any TableDataSource, calls: Int, rounds: Int = 200,
+    _ body: () throws -> Void
+  ) throws {
+    func holding() throws -> Holdings {
+      for _ in 0..<rounds { try body() }
+      return try holdings(of: source)
+    }
+    var last = try holding()
+    var least = Holdings(heap: .max, descriptors: .max, threads: .max)
     for _ in 0..<3 {
-      let now = try rounds(200)
-      growths.append(now - last)
+      let now = try holding()
+      least.heap = min(least.heap, now.heap - last.heap)
+      least.descriptors = min(least.descriptors, now.descriptors - last.descriptors)
+      least.threads = min(least.threads, now.threads - last.threads)
       last = now
     }
-    let threshold = 200 * max(sections.count, 1) * 16
     try require(
-      growths.min()! < threshold,
-      "200 more rounds of reading took \(growths.min()!) bytes more, each time"
-    )
+      least.heap < rounds * calls * 16,
+      "\(rounds) more rounds of \(what) took \(least.heap) bytes more, each time")
+    try require(
+      least.descriptors <= 0,
+      "\(rounds) more rounds of \(what) left \(least.descriptors) descriptors open, each time")
+    try require(
+      least.threads <= 0,
+      "\(rounds) more rounds of \(what) left \(least.threads) threads, each time")
+  }
+
+  /// What can be asked of a source besides rows, each by its name.
+  fileprivate func answers(
+    of source: any TableDataSource
+  ) throws -> [(what: String, ask: () throws -> Void)] {
+    var answers: [(String, () throws -> Void)] = [
+      ("versions", { _ = try source.version() }),
+      ("counts", { _ = try source.numberOfSections(knowing: 1) }),
+      ("refusals", { _ = try? source.numberOfRows(inSection: -1, knowing: 0) }),
+    ]
+    let section = try sections(source).first { try rowCount(source, $0) > 0 }
+    guard let section else { return answers }
+    let path = IndexPath(section: section, row: 0)
+    let columns = Array(source.columns.indices)
+    answers.append(
+      (
+        "refused rows",
+        {
+          _ = try? source.rows(
+            RowRequest(section: section, first: .max, count: 1, columns: columns))
+        }
+      ))
+    if let identity = source.identity {
+      let id = try ids(source, section: section, rows: 0..<1)[0]
+      answers.append(("lookups of an id", { _ = try identity.indexPath(forID: id) }))
+      answers.append(
+        ("lookups in vain", { _ = try? identity.indexPath(forID: "no-such-id") }))
+    }
+    if let gathering = source.gathering {
+      answers.append(
+        (
+          "gathering",
+          { _ = try gathering.rows(at: [path, path], columns: columns, includesIDs: false) }
+        ))
+    }
+    if let index = source.sectionIndex {
+      answers.append(("the index", { _ = try index.sectionIndexTitles() }))
+    }
+    if let supplementary = source.supplementary {
+      answers.append(("the kinds of elements", { _ = try supplementary.supplementaryKinds() }))
+      for kind in try supplementary.supplementaryKinds() {
+        answers.append(
+          (
+            "the \(kind) of a row",
+            { _ = try? supplementary.supplementaryElement(ofKind: kind, at: path) }
+          ))
+      }
+    }
+    if let accessories = source.accessories {
+      answers.append(
+        ("where a row leads", { _ = try accessories.location(forRowAt: path) }))
+    }
+    if let editing = source.editing {
+      answers.append(
+        (
+          "whether a row may be edited",
+          {
+            _ = try editing.editability(ofRows: path.row..<path.row + 1, inSection: section)
+            _ = try editing.editableColumns()
+          }
+        ))
+    }
+    if let changes = source.changes {
+      answers.append(("pulling", { _ = try changes.pull() }))
+    }
+    return answers
   }
 }

@@ -84,6 +84,14 @@ public final class TemporaryFile {
     return result
   }
 
+  /// Lets the file be the one of this name (a C string) in its folder, whatever has it; 0 or -errno.
+  func replace(_ name: [CChar]) throws(TableError) -> Int32 {
+    try takeName()
+    let result = tabella_system_rename(folder, self.name, folder, name, TABELLA_RENAME_OVER)
+    if result == 0 { isNamed = false }
+    return result
+  }
+
   /// Whether a file system does not know what was asked of a rename.
   static func isUnknown(_ result: Int32) -> Bool {
     [EINVAL, ENOSYS, EOPNOTSUPP].contains(-result)

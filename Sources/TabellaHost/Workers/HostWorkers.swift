@@ -1,6 +1,8 @@
 import Tabella
 import TabellaBridge
+import TabellaConfinement
 import TabellaFiles
+import TabellaLoading
 import TabellaRemote
 
 // How a host opens a location in a worker.
@@ -16,23 +18,29 @@ extension Host {
 
   /// Opens a location with a library, manifest or not, in a new worker or in this process, by
   /// ``isolation``; `.automatic` means a worker. With `isMinimal` the provider meets a host that offers
-  /// nothing.
+  /// nothing. `name` is what to call the provider in messages, its path if it is not known.
   public func open(
-    library: String, _ request: OpenRequest, access: Access = .editing, isMinimal: Bool = false
+    library: String, name: String? = nil, _ request: OpenRequest, access: Access = .editing,
+    isMinimal: Bool = false
   ) throws(TableError) -> (source: any TableDataSource, worker: WorkerStatus?) {
-    let load = LoadRequest(library: library, name: library, isMinimal: isMinimal)
-    guard isolation == .never else {
-      let (source, session) = try openInWorker(load, request, access)
-      return (source, WorkerStatus(session))
+    let name = name ?? library
+    let load = LoadRequest(library: library, name: name, isMinimal: isMinimal)
+    let isIsolated = isolation != .never
+    return try tracing(name, library, request, isIsolated: isIsolated) {
+      () throws(TableError) -> (any TableDataSource, WorkerStatus?) in
+      guard isIsolated else {
+        let provider = try Library.load(
+          try report(onLibraryAt: library).library, name: name, isMinimal: isMinimal)
+        return (try provider.open(request), nil)
+      }
+      return try openInWorker(load, request, access, entry(of: library))
     }
-    let provider = try Library.load(library, name: library, isMinimal: isMinimal)
-    return (try provider.open(request), nil)
   }
 
   /// What a library says of itself once it is loaded: in a worker that ends with this, or in this process,
   /// by ``isolation``. Runs its code.
   public func examine(library: String) throws(TableError) -> LoadedProvider {
-    let entry = catalogue.entries.first { $0.library == library }
+    let entry = entry(of: library)
     if let entry, !isIsolated(entry) {
       let provider = try load(entry)
       return LoadedProvider(
@@ -42,16 +50,33 @@ extension Host {
     guard isolation == .never else {
       return try launch(load, OpenRequest(location: []), .reading, entry).start().provider
     }
-    let provider = try Library.load(library, name: library)
+    let provider = try Library.load(try report(onLibraryAt: library).library, name: library)
     return LoadedProvider(
       id: provider.id, version: provider.version, options: provider.options)
+  }
+
+  /// Has a new worker check a library from the inside: a probe, or a law of those that need one process
+  /// (`ProbeSuite` has both). Throws ``TableError`` for how the worker ended, if that is before it answers.
+  public func probe(
+    library: String, name: String? = nil, _ probe: ProbeRequest
+  ) throws(TableError) -> ProbeAnswer {
+    let load = LoadRequest(library: library, name: name ?? library, isProbed: true)
+    let request = probe.request ?? OpenRequest(location: [])
+    return try launch(
+      load, request, probe.mayEdit ? .editing : .reading, entry(of: library)
+    ).start().session.probe(probe)
+  }
+
+  /// The provider in the catalogue that a library belongs to.
+  private func entry(of library: String) -> Catalogue.Entry? {
+    catalogue.entries.first { isSameFile($0.library, library) }
   }
 
   /// A source in a worker of its own, checked like one that was loaded here.
   func openInWorker(
     _ load: LoadRequest, _ request: OpenRequest, _ access: Access,
     _ entry: Catalogue.Entry? = nil
-  ) throws(TableError) -> (any TableDataSource, RemoteSession) {
+  ) throws(TableError) -> (any TableDataSource, WorkerStatus) {
     let launch = try launch(load, request, access, entry)
     let (remote, session, provider) = try launch.open()
     let source = try importSource(
@@ -60,7 +85,7 @@ extension Host {
         let (again, _, provider) = try launch.open()
         return try importSource(exportSource(again), provider: provider.id)
       })
-    return (source, session)
+    return (source, WorkerStatus(session, provider))
   }
 
   /// What is needed to open the same location any number of times.
@@ -71,9 +96,14 @@ extension Host {
       throw TableError(
         .noProvider, "tabella-worker, in which \(load.name) is to run, is not beside this program")
     }
+    let wishes = entry.map { grantedConfinement(for: $0).granted } ?? Wishes()
     return WorkerLaunch(
-      program: program, load: load, entry: entry, request: request, access: access,
-      limits: limits, onOutput: onOutput, denyList: denyList, onPacket: onPacket)
+      program: program, load: load, entry: entry, wishes: wishes,
+      check: { () throws(TableError) in
+        if let entry { return try self.check(entry) }
+        return try self.report(onLibraryAt: load.library).library
+      }, request: request, access: access, limits: limits, onOutput: traced, denyList: denyList,
+      onPacket: onPacket, trace: trace)
   }
 
   /// The worker's program where it is installed or built.
@@ -90,12 +120,17 @@ struct WorkerLaunch {
   var load: LoadRequest
   /// The provider in the catalogue, if it was found there.
   var entry: Catalogue.Entry?
+  /// What the provider may do beyond its location.
+  var wishes: Wishes
+  /// Checks the library, anew each time, and holds it open.
+  var check: () throws(TableError) -> CheckedLibrary
   var request: OpenRequest
   var access: Host.Access
   var limits: WorkerLimits
   var onOutput: (@Sendable (WorkerOutput) -> Void)?
   var denyList: DenyList?
   var onPacket: (@Sendable (pid_t) -> Void)?
+  var trace: Trace?
 
   func open() throws(TableError) -> (
     source: any TableDataSource, session: RemoteSession, provider: LoadedProvider
@@ -107,10 +142,10 @@ struct WorkerLaunch {
   /// A worker with the library loaded.
   func start() throws(TableError) -> (session: RemoteSession, provider: LoadedProvider) {
     try denyList?.check(load.library, request.location)
-    try Host.checkLibrary(at: load.library)
-    let library = load.library.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC) }
-    guard library >= 0 else { throw .system(errno, "\(load.library) cannot be opened") }
-    defer { close(library) }
+    let library = try check()
+    var order = load
+    order.library = library.path
+    order.rules = rules(for: library)
     // Standard input is given to who is to read it, and to nobody else.
     let input =
       request.scheme == nil && request.location == Array("/dev/stdin".utf8)
@@ -118,24 +153,55 @@ struct WorkerLaunch {
     guard input >= 0 else { throw .system(errno, "standard input cannot be passed on") }
     defer { close(input) }
     let session = try Worker.start(
-      program: program, provider: load.name, library: library, input: input, limits: limits,
+      program: program, provider: load.name, library: library.descriptor, input: input,
+      limits: limits,
       onOutput: onOutput, onPacket: onPacket
-    ) { [denyList, load, request] failure in
+    ) { [denyList, load, request, trace] failure in
+      trace?.note("\(load.name) worker ended: \(failure.error.message)")
       denyList?.note(
         provider: load.name, library: load.library, location: request.location,
         operation: failure.operation.name, reason: failure.error.message)
     }
-    let provider = try session.load(load)
-    try entry?.check(id: provider.id)
+    let provider = try session.load(order)
+    if !load.isProbed { try entry?.check(id: provider.id) }
     return (session, provider)
+  }
+}
+
+extension WorkerLaunch {
+  /// What the worker may do: what the location and the provider's granted wishes take.
+  private func rules(for library: CheckedLibrary) -> Rules {
+    let folders = library.searched.filter { $0.hasPrefix("/") }.map { Array($0.utf8) }
+    var rules = Rules.forLocation(
+      request.location, isPath: request.scheme == nil, isEditing: access == .editing,
+      library: Array(library.path.utf8), libraryFolders: folders, wishes: wishes)
+    rules.memory = limits.memory
+    rules.files = limits.files
+    rules.processorSeconds = Int(limits.total)
+    return rules
+  }
+}
+
+extension Manifest.Confinement {
+  /// The wishes as a worker is granted them; paths that mean nothing here are left out.
+  var granted: Wishes {
+    Wishes(
+      read: read.compactMap { Manifest.Confinement.path($0) },
+      write: write.compactMap { Manifest.Confinement.path($0) }, signals: signals,
+      network: network, processes: processes)
   }
 }
 
 /// The worker in which a source lives, for whoever wants to know more than the source.
 public struct WorkerStatus: Sendable {
   private let session: RemoteSession
+  /// What confines it, and what this system lacks for that.
+  public let confinement: Report?
 
-  init(_ session: RemoteSession) { self.session = session }
+  init(_ session: RemoteSession, _ provider: LoadedProvider) {
+    self.session = session
+    confinement = provider.confinement
+  }
 
   /// What it uses now; throws ``TableError`` if it has ended.
   public func statistics() throws(TableError) -> WorkerStatistics { try session.statistics() }

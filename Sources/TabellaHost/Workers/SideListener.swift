@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Synchronization
 import Tabella
+import TabellaConfinement
 import TabellaFiles
 import TabellaRemote
 
@@ -86,12 +87,18 @@ final class SideListener: @unchecked Sendable {
     switch SideMessage.receive(from: side, waiting: false) {
     case .message(.notify(let source)): session?.sourceNotified(source)
     case .message(.log(_, let text)): capture.tell(.logged, text)
-    case .message(.denial(let text)): capture.tell(.denied, text)
+    case .message(.denial(let record)): tell(record.withUnsafeBytes { Denial($0) })
     case .message(.cancel), .rubbish, .nothing: break
     case .closed: return false
     }
     count.wrappingAdd(1, ordering: .relaxed)
     return true
+  }
+
+  /// Passes on what the confinement refused; not what no process of this user could do.
+  private func tell(_ denial: Denial?) {
+    guard let denial, !denial.isByMode else { return }
+    capture.tell(.denied, Array(denial.description.utf8))
   }
 
   private func readStream(_ stream: Int) -> Bool {

@@ -110,7 +110,7 @@ import Testing
         "/bin/sh", ["-c", line],
         environment: [
           "PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8",
-          "XDG_STATE_HOME": "\(folder.path)/state",
+          "XDG_STATE_HOME": "\(folder.path)/state", "XDG_CONFIG_HOME": "\(folder.path)/config",
         ], directory: folder.path)
       // An example that writes a file says nothing; `>` in quotes is a filter's. An edit says on
       // standard error what it did.

@@ -65,6 +65,8 @@ import Testing
     ("unprintable-version", "version-holds"), ("failing-kinds", "supplements-answer"),
     ("failing-element", "supplements-answer"), ("span-beyond-text", "supplements-answer"),
     ("unknown-form", "supplements-answer"), ("lying-table", "supplements-answer"),
+    ("schema-release-not-cleared", "columns-hold"),
+    ("element-release-not-cleared", "supplements-answer"),
   ])
   func suiteFindsOut(_ lie: String, law: String) {
     let broken = brokenLaws { () throws(TableError) in try Self.open(lie) }
@@ -81,7 +83,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let laws = ConformanceSuite.laws.filter(\.needsQuiet)
       let open = { (lie: String) in { () throws(TableError) in try Self.open(lie) } }
-      #expect(brokenLaws(laws: laws, open("leaked-batch")) == ["memory-returns"])
+      #expect(brokenLaws(laws: laws, open("leaked-batch")).contains("memory-returns"))
       #expect(brokenLaws(laws: laws, open("")).isEmpty)
     }
   }

@@ -134,33 +134,6 @@ import Testing
     #expect(error.code == .noProvider && error.message.contains("nowhere"))
   }
 
-  /// Cut anywhere, or with any byte changed in its headers, a library is refused or loaded, and the
-  /// reader of ELF files stays within the file.
-  @Test func damagedLibrariesAreReadSafely() throws {
-    let library = try compileLibrary(liar, into: folder, name: "whole.so")
-    let whole = Array(try Data(contentsOf: URL(fileURLWithPath: library)))
-    var generator = SeededGenerator(seed: 3)
-    for round in 0..<400 {
-      var bytes = whole
-      if round % 2 == 0 {
-        bytes.removeLast(Int.random(in: 1...bytes.count, using: &generator))
-      } else {
-        let end = round % 4 == 1 ? 64 + 56 * 12 : bytes.count
-        for _ in 0..<4 {
-          bytes[Int.random(in: 0..<end, using: &generator)] = UInt8.random(
-            in: 0...255, using: &generator)
-        }
-      }
-      let path = try folder.write("damaged.so", bytes)
-      do throws(TableError) {
-        try ELFImage.check(path, exports: providerEntrySymbol)
-      } catch { #expect(error.code == .noProvider) }
-    }
-    // A library that ends before one of its segments does would kill the process when it is loaded.
-    let short = try folder.write("short.so", Array(whole.prefix(4096)))
-    #expect(try refusal { try Host.checkLibrary(at: short) }.message.contains("truncated"))
-  }
-
   @Test func theIDsMustAgree() throws {
     _ = try compileLibrary(liar, into: folder, name: "liar.so")
     try folder.write("a.tabella.json", manifest("truth", "liar.so", ",\"schemes\":[\"truth\"]"))

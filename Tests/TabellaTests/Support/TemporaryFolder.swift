@@ -7,9 +7,13 @@ final class TemporaryFolder: Sendable {
   /// `inMemory`: where fsync costs nothing, for tests that save thousands of times.
   init(inMemory: Bool = false) throws {
     let parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NSTemporaryDirectory()
+    _ = TemporaryFolder.usualMask
     path = parent + "/tabella-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
+
+  /// What a group may write to is not trusted, so who has the umask 002 would test other things.
+  private static let usualMask: mode_t = umask(0o022)
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 

@@ -1,0 +1,327 @@
+/* What a refused system call gets: an error, and a word to the host.
+ *
+ * The filter stops a call with SIGSYS. The handler makes those on which Landlock decides, so that it sees
+ * what came of them, refuses the others, and sends a record of each refusal. It runs at any instruction of
+ * foreign code, on whatever stack there is: it calls nothing of the C library and takes little room. It is a
+ * courtesy, not a guard: what it lets pass the kernel would let pass. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "handler.h"
+
+tabella_call_rules tabella_rules_in_force;
+
+const char *tabella_call_name(uint32_t number) {
+  const tabella_call *call = tabella_find_call(number);
+  return call != NULL ? call->name : NULL;
+}
+
+/* System calls */
+
+#if defined(__x86_64__)
+__asm__(
+    ".text\n"
+    ".globl tabella_raw_call, tabella_raw_call_place, tabella_raw_return\n"
+    ".hidden tabella_raw_call, tabella_raw_call_place, tabella_raw_return\n"
+    ".type tabella_raw_call, @function\n"
+    "tabella_raw_call:\n"
+    "  mov %rdi, %rax\n"
+    "  mov %rsi, %rdi\n"
+    "  mov %rdx, %rsi\n"
+    "  mov %rcx, %rdx\n"
+    "  mov %r8, %r10\n"
+    "  mov %r9, %r8\n"
+    "  mov 8(%rsp), %r9\n"
+    "  syscall\n"
+    "tabella_raw_call_place:\n"
+    "  ret\n"
+    "tabella_raw_return:\n"
+    "  mov $15, %eax\n"
+    "  syscall\n");
+#elif defined(__aarch64__)
+__asm__(
+    ".text\n"
+    ".globl tabella_raw_call, tabella_raw_call_place, tabella_raw_return\n"
+    ".hidden tabella_raw_call, tabella_raw_call_place, tabella_raw_return\n"
+    ".type tabella_raw_call, @function\n"
+    "tabella_raw_call:\n"
+    "  mov x8, x0\n"
+    "  mov x0, x1\n"
+    "  mov x1, x2\n"
+    "  mov x2, x3\n"
+    "  mov x3, x4\n"
+    "  mov x4, x5\n"
+    "  mov x5, x6\n"
+    "  svc #0\n"
+    "tabella_raw_call_place:\n"
+    "  ret\n"
+    "tabella_raw_return:\n"
+    "  mov x8, #139\n"
+    "  svc #0\n");
+#endif
+extern void tabella_raw_return(void);
+
+/* Records */
+
+typedef struct {
+  char prefix[TABELLA_DENIAL_PREFIX];
+  tabella_denial denial;
+  char path[TABELLA_DENIAL_PATH];
+} record;
+
+static record records[TABELLA_DENIALS];
+static int record_count;
+static atomic_flag is_noting = ATOMIC_FLAG_INIT;
+static int told_by = -1;
+static size_t prefix_size;
+static char prefix[TABELLA_DENIAL_PREFIX];
+static long own_pid;
+
+NO_PROBES static bool are_same(const char *one, const char *other, size_t size) {
+  for (size_t index = 0; index < size; index++) {
+    if (one[index] != other[index]) return false;
+  }
+  return true;
+}
+
+/* Reads a string that may not be there, as far as there is room; returns how long it is. Page by page: a
+ * string ends before memory does. */
+NO_PROBES static size_t read_string(char *to, size_t room, uint64_t from) {
+  enum { PAGE = 4096 };
+  size_t count = 0;
+  while (count < room) {
+    size_t wanted = PAGE - (from + count) % PAGE;
+    if (wanted > room - count) wanted = room - count;
+    struct iovec local = {to + count, wanted};
+    struct iovec remote = {(void *)(uintptr_t)(from + count), wanted};
+    long got = tabella_raw_call(__NR_process_vm_readv, own_pid, (long)&local, 1, (long)&remote, 1, 0);
+    if (got <= 0) return count;
+    for (long index = 0; index < got; index++) {
+      if (to[count + (size_t)index] == 0) return count + (size_t)index;
+    }
+    count += (size_t)got;
+  }
+  return count;
+}
+
+/* The folder that a path is in, with a slash behind it; 0 if that cannot be had. */
+NO_PROBES static size_t read_folder(char *to, size_t room, int folder) {
+  char link[32] = "/proc/self/";
+  size_t end = 11;
+  if (folder == AT_FDCWD) {
+    link[end++] = 'c', link[end++] = 'w', link[end++] = 'd';
+  } else {
+    link[end++] = 'f', link[end++] = 'd', link[end++] = '/';
+    char digits[12];
+    int count = 0;
+    unsigned rest = (unsigned)folder;
+    do digits[count++] = (char)('0' + rest % 10);
+    while ((rest /= 10) != 0);
+    while (count > 0) link[end++] = digits[--count];
+  }
+  link[end] = 0;
+  long got = RAW(__NR_readlinkat, AT_FDCWD, link, to, room, 0);
+  if (got <= 0 || (size_t)got >= room) return 0;
+  if (to[got - 1] != '/') to[got++] = '/';
+  return (size_t)got;
+}
+
+/* A path as the call meant it: absolute, where that can be found out. */
+NO_PROBES static size_t read_path(char *to, size_t room, tabella_path_place place,
+                                  const uint64_t *arguments) {
+  size_t count = read_string(to, room, arguments[place.path]);
+  if (count == 0 || to[0] == '/' || count == room) return count;
+  int folder = place.folder < 0 ? AT_FDCWD : (int)arguments[place.folder];
+  size_t before = read_folder(to, room - count, folder);
+  return before + read_string(to + before, room - before, arguments[place.path]);
+}
+
+NO_PROBES static void read_paths(record *r, const tabella_call *call, const uint64_t *arguments) {
+  size_t count = 0;
+  for (int index = 0; call != NULL && index < 2; index++) {
+    if (call->paths[index].path < 0) break;
+    if (index > 0 && count < sizeof r->path) r->path[count++] = 0;
+    count += read_path(r->path + count, sizeof r->path - count, call->paths[index], arguments);
+  }
+  r->denial.path_size = (uint32_t)count;
+}
+
+/* Whether this refusal is in the last record and in none before. */
+NO_PROBES static bool is_new(const record *r) {
+  for (const record *other = records; other < r; other++) {
+    if (other->denial.call == r->denial.call &&
+        other->denial.path_size == r->denial.path_size &&
+        are_same(other->path, r->path, r->denial.path_size) &&
+        (r->denial.path_size > 0 || other->denial.arguments[0] == r->denial.arguments[0]))
+      return false;
+  }
+  return true;
+}
+
+/* Keeps and sends a record of a refused call, unless it was sent before. */
+NO_PROBES static void note(const tabella_call *call, uint32_t number, const uint64_t *arguments,
+                           int error, uint32_t flags) {
+  if (told_by < 0) return;
+  /* Held for microseconds; by this very thread, if a handler of the library's interrupted this one. */
+  int patience = 10000;
+  while (atomic_flag_test_and_set(&is_noting)) {
+    if (--patience == 0) return;
+  }
+  if (record_count < TABELLA_DENIALS) {
+    record *r = &records[record_count];
+    r->denial = (tabella_denial){.call = number, .error = error, .flags = flags};
+    for (int index = 0; index < 3; index++) r->denial.arguments[index] = arguments[index];
+    read_paths(r, call, arguments);
+    if (is_new(r)) {
+      if (++record_count == TABELLA_DENIALS) r->denial.flags |= TABELLA_DENIAL_LAST;
+      char *start = (char *)&r->denial - prefix_size;
+      for (size_t index = 0; index < prefix_size; index++) start[index] = prefix[index];
+      size_t size = prefix_size + sizeof r->denial + r->denial.path_size;
+      RAW(__NR_sendto, told_by, start, size, MSG_DONTWAIT | MSG_NOSIGNAL, 0);
+    }
+  }
+  atomic_flag_clear(&is_noting);
+}
+
+/* Calls on which Landlock decides */
+
+/* Of Landlock, of the filter, or of a mount that can only be read. */
+NO_PROBES static bool is_refusal(long result) {
+  return result == -EACCES || result == -EPERM || result == -EROFS;
+}
+
+/* Whether the file's permissions refuse to open it as well, of which Landlock knows nothing. */
+NO_PROBES static bool is_refused_by_mode(const tabella_call *call, const uint64_t *arguments) {
+  int flags;
+  if (call->number == __NR_openat) flags = (int)arguments[2];
+#ifdef __NR_open
+  else if (call->number == __NR_open) flags = (int)arguments[1];
+#endif
+  else return false;
+  int way = flags & O_ACCMODE;
+  int wanted = way == O_RDONLY ? R_OK : way == O_WRONLY ? W_OK : R_OK | W_OK;
+  tabella_path_place place = call->paths[0];
+  long folder = place.folder < 0 ? AT_FDCWD : (long)arguments[place.folder];
+  long result = RAW(__NR_faccessat, folder, arguments[place.path], wanted, 0, 0);
+  return result == -EACCES || result == -EPERM;
+}
+
+NO_PROBES static long make_call(const tabella_call *call, const uint64_t *a) {
+  long result = tabella_raw_call(call->number, (long)a[0], (long)a[1], (long)a[2], (long)a[3],
+                                 (long)a[4], (long)a[5]);
+  if (is_refusal(result)) {
+    uint32_t flags = is_refused_by_mode(call, a) ? TABELLA_DENIAL_BY_MODE : 0;
+    note(call, call->number, a, (int)-result, flags);
+  }
+  return result;
+}
+
+/* Masks and handlers */
+
+enum { MASK_SIZE = 8 };
+static const uint64_t of_sigsys = UINT64_C(1) << (SIGSYS - 1);
+
+/* Sets the mask as asked, but for SIGSYS: with that blocked the next stopped call would end the process. The
+ * handler runs with the mask of what it interrupted, which gets the one that stands in its context. */
+NO_PROBES static long set_mask(ucontext_t *context, const uint64_t *a) {
+  long result = RAW(__NR_rt_sigprocmask, a[0], a[1], a[2], a[3], 0);
+  if (result < 0) return result;
+  uint64_t now = 0;
+  RAW(__NR_rt_sigprocmask, SIG_BLOCK, 0, &now, MASK_SIZE, 0);
+  now &= ~of_sigsys;
+  *(uint64_t *)&context->uc_sigmask = now;
+  return result;
+}
+
+/* As the kernel takes it; the C library's struct is another. */
+typedef struct {
+  void *handler;
+  unsigned long flags;
+  void *restorer;
+  uint64_t mask;
+} kernel_action;
+
+enum { HAS_RESTORER = 0x04000000 };
+
+/* Sets a handler as asked, which shall not block SIGSYS. That of SIGSYS stays what it is. */
+NO_PROBES static long set_handler(const uint64_t *a) {
+  if (a[0] == SIGSYS) return RAW(__NR_rt_sigaction, SIGSYS, 0, a[2], a[3], 0);
+  long result = RAW(__NR_rt_sigaction, a[0], a[1], a[2], a[3], 0);
+  if (result < 0) return result;
+  kernel_action now = {0};
+  if (RAW(__NR_rt_sigaction, a[0], 0, &now, MASK_SIZE, 0) == 0 && (now.mask & of_sigsys) != 0) {
+    now.mask &= ~of_sigsys;
+    RAW(__NR_rt_sigaction, a[0], &now, 0, MASK_SIZE, 0);
+  }
+  return result;
+}
+
+/* The handler */
+
+NO_PROBES static long answer(uint32_t number, const uint64_t *arguments, ucontext_t *context) {
+  const tabella_call *call = tabella_find_call(number);
+  if (call == NULL) {
+    /* A program of tomorrow asks for a call of tomorrow and can do without. */
+    note(NULL, number, arguments, ENOSYS, 0);
+    return -ENOSYS;
+  }
+  if (number == __NR_rt_sigprocmask) return set_mask(context, arguments);
+  if (number == __NR_rt_sigaction) return set_handler(arguments);
+  bool is_by_landlock = call->rule == RULE_LANDLOCK || number == __NR_openat2 ||
+                        (call->rule == RULE_TRUNCATE && tabella_rules_in_force.truncates);
+  if (is_by_landlock) return make_call(call, arguments);
+  long result = tabella_make_by_path(call, arguments);
+  if (is_refusal(result)) {
+    note(call, number, arguments, (int)-result, 0);
+  }
+  return result;
+}
+
+NO_PROBES static void handle(int signal, siginfo_t *info, void *pointer) {
+  (void)signal;
+  enum { FROM_FILTER = 1 };
+  if (info->si_code == SI_TKILL) tabella_confine_if_asked();
+  if (info->si_code != FROM_FILTER) return;
+  ucontext_t *context = pointer;
+#if defined(__x86_64__)
+  greg_t *now = context->uc_mcontext.gregs;
+  const uint64_t arguments[6] = {
+      (uint64_t)now[REG_RDI], (uint64_t)now[REG_RSI], (uint64_t)now[REG_RDX],
+      (uint64_t)now[REG_R10], (uint64_t)now[REG_R8],  (uint64_t)now[REG_R9],
+  };
+  now[REG_RAX] = answer((uint32_t)info->si_syscall, arguments, context);
+#elif defined(__aarch64__)
+  unsigned long long *now = context->uc_mcontext.regs;
+  const uint64_t arguments[6] = {now[0], now[1], now[2], now[3], now[4], now[5]};
+  now[0] = (uint64_t)answer((uint32_t)info->si_syscall, arguments, context);
+#endif
+}
+
+int tabella_denials_begin(int socket, const void *bytes, size_t size) {
+  if (size > sizeof prefix) return -EINVAL;
+  for (size_t index = 0; index < size; index++) prefix[index] = ((const char *)bytes)[index];
+  prefix_size = size;
+  told_by = socket;
+  own_pid = getpid();
+  /* On the alternate stack, if a thread has one: threads of some languages have little room on theirs. With
+   * no signal blocked, so that the mask is that of what was interrupted. Set without the C library, which
+   * under a sanitizer would keep the signal until later. */
+  kernel_action action = {
+      .handler = (void *)handle,
+      .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART | HAS_RESTORER,
+      .restorer = (void *)tabella_raw_return,
+  };
+  long result = RAW(__NR_rt_sigaction, SIGSYS, &action, 0, MASK_SIZE, 0);
+  uint64_t set = of_sigsys;
+  if (result == 0) result = RAW(__NR_rt_sigprocmask, SIG_UNBLOCK, &set, 0, MASK_SIZE, 0);
+  return (int)result;
+}

@@ -1,0 +1,68 @@
+import CTabella
+import Tabella
+
+extension ImportedProvider {
+  /// The abilities that sources may have.
+  private static let sourceAbilities = [
+    TABELLA_SECTIONS_ID, TABELLA_SECTION_INDEX_ID, TABELLA_IDENTITY_ID, TABELLA_GATHERING_ID,
+    TABELLA_CHANGES_ID, TABELLA_EDITING_ID, TABELLA_MOVING_ID, TABELLA_UNDO_ID,
+    TABELLA_SUPPLEMENTARY_ID, TABELLA_ACCESSORIES_ID, TABELLA_DISPLAY_ID, TABELLA_PREFETCHING_ID,
+    TABELLA_DIAGNOSTICS_ID,
+  ]
+
+  /// Asks for abilities that do not exist, of the provider and of a source that a request opens; returns
+  /// what is wrong, or nil.
+  ///
+  /// No id is followed by memory that may be read: one that is taken for a C string ends the process.
+  public func complaintAboutAbilities(
+    opening request: OpenRequest?
+  ) throws(TableError) -> String? {
+    if let complaint = complaint(
+      about: "the provider", [TABELLA_OPTIONS_ID],
+      ask: raw.ability.map {
+        ability in { ability(self.raw.provider, $0) }
+      })
+    {
+      return complaint
+    }
+    guard let request else { return nil }
+    let foreign = try ForeignSource(try openRaw(request), provider: id)
+    return complaint(
+      about: "the source", ImportedProvider.sourceAbilities,
+      ask: foreign.table.ability.map { ability in { ability(foreign.source, $0) } })
+  }
+
+  private func complaint(
+    about who: String, _ known: [String], ask: ((tabella_string) -> UnsafeRawPointer?)?
+  ) -> String? {
+    guard let ask else { return nil }
+    func answer(_ bytes: [UInt8]) -> UnsafeRawPointer? {
+      guard let memory = GuardedMemory(bytes) else { return nil }
+      defer { withExtendedLifetime(memory) {} }
+      return ask(
+        tabella_string(
+          bytes: memory.start.assumingMemoryBound(to: CChar.self), length: Int64(bytes.count)))
+    }
+    for id in known {
+      let bytes = Array(id.utf8)
+      guard answer(bytes) == answer(bytes) else {
+        return "\(who) gives another table for \(id) at each call"
+      }
+      let others: [[UInt8]] = [
+        bytes + Array("x".utf8), bytes + Array(" ".utf8), bytes + [0], bytes.dropLast(),
+        Array(bytes.dropLast()) + Array("2".utf8), Array(id.uppercased().utf8),
+        Array("x".utf8) + bytes,
+      ]
+      for other in others where answer(other) != nil {
+        return "\(who) has an ability \(String(decoding: other, as: UTF8.self).debugDescription)"
+      }
+    }
+    for other in [[], Array("tabella.nothing/1".utf8), Array(repeating: 0x61, count: 65_536)]
+    where answer(other) != nil {
+      return
+        "\(who) has an ability \(String(decoding: other.prefix(40), as: UTF8.self).debugDescription)"
+    }
+    guard ask(tabella_string()) == nil else { return "\(who) has an ability without an id" }
+    return nil
+  }
+}

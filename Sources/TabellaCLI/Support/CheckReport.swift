@@ -1,0 +1,198 @@
+import CTabellaSystem
+import Synchronization
+import Tabella
+import TabellaChecking
+import TabellaHost
+import TabellaTerminal
+
+/// Tells what becomes of checks: a line each as they are made, the findings in full, a summary; or JSON.
+final class CheckReport {
+  private let checker: Checker
+  private let output: Output
+  private let invocation: Invocation
+  private let seed: UInt64
+  private let operands: [Argument]
+  private var findings: [Finding] = []
+
+  /// Set by a signal: the check that is running is the last one, and the samples are removed.
+  private static let isStopped = Atomic(false)
+
+  init(
+    _ checker: Checker, _ output: Output, _ invocation: Invocation, seed: UInt64,
+    operands: [Argument]
+  ) {
+    self.checker = checker
+    self.output = output
+    self.invocation = invocation
+    self.seed = seed
+    self.operands = operands
+    tabella_system_hold_signals(
+      { _ in CheckReport.isStopped.store(true, ordering: .relaxed) }, nil)
+  }
+
+  /// Tells what is checked, with what.
+  func begin() throws(Failure) {
+    guard !invocation.isJSON else { return }
+    var line: SafeText = "checking \(SafeText(checker.library))"
+    if let provider = checker.provider {
+      line.append(" (\(SafeText(provider.id)) \(SafeText(provider.version)))")
+    }
+    if !checker.places.isEmpty {
+      let names = checker.places.map(\.name).joined(separator: ", ")
+      line.append(" with \(SafeText(names))")
+    }
+    try output.write(line + "\n")
+    try output.flush()
+  }
+
+  /// Tells of one check.
+  func add(_ finding: Finding) throws(Failure) {
+    findings.append(finding)
+    if !invocation.isJSON, !invocation.checks.isQuiet || finding.isFailure || finding.isWarning {
+      var line = output.screen.paint(
+        SafeText(finding.status.rawValue).padded(to: 9), style(of: finding.status))
+      line.append("  ")
+      let name = SafeText(finding.check.name)
+      let note = finding.status == .passed ? nil : finding.came
+      line.append(note == nil ? name : name.padded(to: CheckReport.nameWidth))
+      if let note { line.append("  \(SafeText(note))") }
+      try output.write(output.screen.fitted(line) + "\n")
+      try output.flush()
+    }
+    if CheckReport.isStopped.load(ordering: .relaxed) {
+      throw Failure(
+        status: .failed, subject: checker.library, code: "cancelled", message: "cancelled")
+    }
+  }
+
+  /// Tells of the findings in full and returns the exit status.
+  func end() throws(Failure) -> ExitStatus {
+    if invocation.isJSON {
+      try output.write(json: json)
+    } else {
+      let told = findings.filter { $0.isFailure || $0.isWarning }
+      // What breaks much is told once.
+      for finding in told where told.first(where: { $0.fault == finding.fault }) == finding {
+        let others = told.filter { $0.fault == finding.fault && $0 != finding }
+        try output.write("\n")
+        for line in full(finding, others: others) { try output.write(line + "\n") }
+      }
+      try output.write("\n\(SafeText(summary))\n")
+    }
+    if let failure = checker.failure { return .of(failure) }
+    return findings.contains(where: \.isFailure) ? .failed : .done
+  }
+
+  private static let nameWidth = Check.all.map(\.name.count).max() ?? 0
+
+  private func style(of status: Finding.Status) -> TextStyle {
+    switch status {
+    case .failed, .crashed, .timedOut: .error
+    case .warning: .warning
+    case .passed, .skipped: .faint
+    }
+  }
+
+  /// A finding in full: what was expected, what came, what to do.
+  private func full(_ finding: Finding, others: [Finding]) -> [SafeText] {
+    let status = output.screen.paint(
+      SafeText(finding.status.rawValue), style(of: finding.status))
+    let title: SafeText =
+      status + ": \(SafeText(finding.check.name)) (\(SafeText(finding.check.level.rawValue)))"
+    var lines: [SafeText] = [title, "  expected  \(SafeText(finding.check.summary))"]
+    if let came = finding.came { lines.append("  came      \(SafeText(came))") }
+    if let place = finding.place { lines.append("  with      \(SafeText(place))") }
+    if !others.isEmpty {
+      let names = others.map { "\($0.check.name) (\($0.status.rawValue))" }
+      lines.append("  also      \(SafeText(names.joined(separator: ", ")))")
+    }
+    lines.append("  hint      \(SafeText(finding.check.hint))")
+    lines.append("  again     \(SafeText(again(finding)))")
+    if !finding.calls.isEmpty {
+      lines.append("  calls")
+      lines += finding.calls.map { "    \(SafeText($0))" }
+    }
+    return lines
+  }
+
+  /// The command line that makes a check again.
+  private func again(_ finding: Finding) -> String {
+    let words =
+      ["tabella", "check"] + operands.map { quoted($0.text) }
+      + invocation.options.sorted { $0.key < $1.key }.flatMap { ["-o", quoted("\($0)=\($1)")] }
+      + (invocation.checks.mayEdit ? ["--edit"] : [])
+      + ["--only", finding.check.name, "--reproduce", "\(seed)"]
+    return words.joined(separator: " ")
+  }
+
+  private func quoted(_ word: String) -> String {
+    let isPlain = word.utf8.allSatisfy { byte in
+      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        || "/._-+=:,@%".utf8.contains(byte)
+    }
+    return isPlain && !word.isEmpty
+      ? word
+      : "'\(word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
+  }
+
+  /// `39 passed, 1 failed, 2 warnings, 5 skipped; seed 1`.
+  private var summary: String {
+    let parts = Finding.Status.allCases.compactMap { status -> String? in
+      let count = findings.count { $0.status == status }
+      guard count > 0 || status == .passed else { return nil }
+      let word =
+        switch status {
+        case .timedOut: "timed out"
+        case .warning: count == 1 ? "warning" : "warnings"
+        default: status.rawValue
+        }
+      return "\(count) \(word)"
+    }
+    return "\(parts.joined(separator: ", ")); seed \(seed)"
+  }
+
+  private var json: JSONValue {
+    func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+    let checks = findings.map { finding in
+      var members: [String: JSONValue] = [
+        "name": .string(finding.check.name), "level": .string(finding.check.level.rawValue),
+        "status": .string(finding.status.rawValue), "expected": .string(finding.check.summary),
+        "came": text(finding.came), "hint": .string(finding.check.hint),
+        "location": text(finding.place),
+        "seconds": .number("\((finding.time * 1e6).rounded() / 1e6)"),
+      ]
+      if invocation.checks.reproduces {
+        members["calls"] = .array(finding.calls.map { .string($0) })
+      }
+      return JSONValue.object(members)
+    }
+    let counts = Finding.Status.allCases.map { status in
+      (status.rawValue, JSONValue.number("\(findings.count { $0.status == status })"))
+    }
+    let provider = checker.provider.map { provider in
+      JSONValue.object(["id": .string(provider.id), "version": .string(provider.version)])
+    }
+    let places = checker.places.map { place in
+      JSONValue.object([
+        "location": .string(place.name), "origin": .string(place.origin.rawValue),
+      ])
+    }
+    return .object([
+      "library": .string(checker.library), "provider": provider ?? .null,
+      "locations": .array(places), "seed": .number("\(seed)"), "checks": .array(checks),
+      "summary": .object(Dictionary(uniqueKeysWithValues: counts)),
+    ])
+  }
+}
+
+extension Finding {
+  /// What came, without what differs from check to check: the fault of a provider that breaks many.
+  fileprivate var fault: String {
+    let start = "an unexpected error: "
+    guard let came else { return check.name }
+    let text = came.hasPrefix(start) ? String(came.dropFirst(start.count)) : came
+    return text.hasSuffix(")") ? text.split(separator: " (seed ")[0].description : text
+  }
+
+  fileprivate var isWarning: Bool { status == .warning }
+}

@@ -1,0 +1,183 @@
+import Synchronization
+import Tabella
+import TabellaBridge
+import TabellaConformance
+import TabellaHost
+import TabellaRemote
+
+/// What a check works with: the library, and sources that each live in a new process.
+final class CheckRun {
+  let library: String
+  let manifest: Manifest?
+  let loaded: LoadedProvider
+  let options: CheckOptions
+  let folder: PrivateFolder
+  private let host: Host
+  private var opened: [Opened] = []
+  /// How processes ended that should not have, in order.
+  private var endings: [TableError] = []
+  private let heard = Heard()
+  private var folders = 0
+
+  /// A source, and the process that it lives in.
+  private struct Opened {
+    weak var source: (any TableDataSource)?
+    let worker: WorkerStatus?
+  }
+
+  /// What was printed, logged and denied, and the trace; from any thread.
+  private final class Heard: Sendable {
+    let lines = Mutex<[WorkerOutput]>([])
+    let trace = Mutex("")
+  }
+
+  init(
+    library: String, manifest: Manifest?, loaded: LoadedProvider, options: CheckOptions,
+    folder: PrivateFolder, host: Host
+  ) {
+    self.library = library
+    self.manifest = manifest
+    self.loaded = loaded
+    self.options = options
+    self.folder = folder
+    self.host = host
+    host.onOutput = { [heard] output in heard.lines.withLock { $0.append(output) } }
+    if options.keepsCalls, host.trace == nil {
+      host.trace = Trace { [heard] text in
+        heard.trace.withLock { trace in
+          trace += text
+          if trace.utf8.count > CheckRun.mostTrace {
+            trace = String(trace.suffix(CheckRun.mostTrace / 2))
+          }
+        }
+      }
+    }
+  }
+
+  /// Forgets what was there before a check.
+  func begin() {
+    opened = []
+    endings = []
+    heard.lines.withLock { $0 = [] }
+    heard.trace.withLock { $0 = "" }
+  }
+
+  /// How much of a trace is kept, in bytes.
+  private static let mostTrace = 64 << 10
+
+  /// The last lines of the trace since ``begin()``.
+  var lastCalls: [String] {
+    heard.trace.withLock { $0.split(separator: "\n").suffix(12).map(String.init) }
+  }
+
+  // Sources
+
+  /// Opens something in a process of its own; with `isSoon` no call may take long.
+  func open(
+    _ request: OpenRequest, access: Host.Access = .reading, isMinimal: Bool = false,
+    isSoon: Bool = false
+  ) throws(TableError) -> any TableDataSource {
+    forgetReleased()
+    let limits = host.limits
+    defer { host.limits = limits }
+    if isSoon { host.limits.total = min(limits.total, 3 * limits.silence) }
+    do throws(TableError) {
+      let (source, worker) = try host.open(
+        library: library, name: loaded.id, request, access: access, isMinimal: isMinimal)
+      opened.append(Opened(source: source, worker: worker))
+      return source
+    } catch {
+      if Finding.Status.of(error) != nil { endings.append(error) }
+      throw error
+    }
+  }
+
+  /// What the process holds that a source lives in.
+  func holdings(of source: any TableDataSource) throws -> Holdings {
+    guard let worker = opened.first(where: { $0.source === source })?.worker else {
+      return .ofThisProcess()
+    }
+    let statistics = try worker.statistics()
+    return Holdings(
+      heap: statistics.heap, descriptors: statistics.descriptors, threads: statistics.threads)
+  }
+
+  /// A worker lives as long as someone knows it.
+  private func forgetReleased() {
+    endings += opened.compactMap { $0.source == nil ? $0.worker?.ending : nil }
+    opened.removeAll { $0.source == nil }
+  }
+
+  /// How a process ended that should not have, if one did since ``begin()``.
+  var ending: TableError? {
+    (endings + opened.compactMap { $0.worker?.ending }).first { Finding.Status.of($0) != nil }
+  }
+
+  /// What was heard since ``begin()``. What a process says last is heard when it has ended.
+  func takeHeard() -> [WorkerOutput] {
+    opened = []
+    return heard.lines.withLock { $0 }
+  }
+
+  // Data to edit
+
+  /// Makes data to be edited of a place, and returns what opens it; throws `Skipped` where there is none.
+  func scratch(_ place: Place) throws -> () throws(TableError) -> any TableDataSource {
+    var request = place.request
+    if place.isPath {
+      let copy = try freshFolder()
+      let name = request.location.split(separator: UInt8(ascii: "/")).last ?? []
+      let target = copy + [UInt8(ascii: "/")] + (name.isEmpty ? Array("copy".utf8) : Array(name))
+      do throws(TableError) {
+        try TreeCopy.make(request.location, target)
+      } catch {
+        throw Skipped(reason: error.message)
+      }
+      request = place.request(target)
+    } else if !options.mayEdit {
+      guard try open(place.request).editing != nil else { throw Skipped(reason: "read-only") }
+      throw Skipped(
+        reason: "what \(place.name) shows would be edited, and cannot be copied; --edit allows it")
+    }
+    return { () throws(TableError) in try self.open(request, access: .editing) }
+  }
+
+  // From the inside
+
+  /// Makes a check from inside the provider's process.
+  func probe(_ name: String, _ place: Place?) throws(TableError) -> ConformanceSuite.Outcome {
+    guard host.isolation == .never else {
+      let answer = try host.probe(
+        library: library, name: loaded.id,
+        ProbeRequest(name: name, seed: options.seed, request: place?.request))
+      return switch answer.kind {
+      case .passed: .passed
+      case .skipped: .skipped(answer.text)
+      case .failed: .failed(answer.text)
+      }
+    }
+    let suite = ProbeSuite(
+      seed: options.seed, entry: try Host.entryOfLibrary(at: library), name: loaded.id,
+      request: place?.request)
+    return suite.run(name) ?? .skipped("there is no such probe")
+  }
+}
+
+extension CheckRun {
+  /// Whether what a provider prints comes here.
+  var hears: Bool { host.isolation != .never }
+
+  /// A folder that is empty.
+  func freshFolder() throws(TableError) -> [UInt8] {
+    folders += 1
+    return try folder.makeFolder("folder-\(folders)")
+  }
+
+  /// A file of these bytes that is named like the one at a place, asked for as that is.
+  func sample(_ bytes: [UInt8], like place: Place) throws(TableError) -> OpenRequest {
+    let name = place.request.location.split(separator: UInt8(ascii: "/")).last ?? []
+    let path = try freshFolder() + [UInt8(ascii: "/")] + name
+    try write(bytes, to: path, mode: 0o600)
+    return place.request(path)
+  }
+}

@@ -1,0 +1,231 @@
+import Tabella
+import TabellaBridge
+import TabellaConformance
+import TabellaFiles
+import TabellaHost
+import TabellaRemote
+
+/// How a provider is checked.
+public struct CheckOptions: Sendable {
+  /// Decides what is drawn at random.
+  public var seed: UInt64 = 1
+  /// The names of the checks to make; nil means all.
+  public var only: Set<String>?
+  /// Whether what a scheme shows may be edited: it cannot be copied. Files and folders are copied.
+  public var mayEdit = false
+  /// Whether findings have the last calls before them. What is checked from inside the provider's process
+  /// has none.
+  public var keepsCalls = false
+  /// Options of the provider with which everything is opened.
+  public var values: [String: String] = [:]
+
+  public init() {}
+}
+
+/// The conformance suite as a product: checks a provider's library, each check in a process of its own.
+///
+/// It needs nothing from the provider's author but the library, and edits only copies. Belongs to one
+/// thread.
+public final class Checker {
+  public let library: String
+  /// The manifest beside the library, or the one that ships; nil if there is none.
+  public let manifest: Manifest?
+  /// What the provider says of itself; nil if it could not be loaded.
+  public private(set) var provider: LoadedProvider?
+  /// Why it could not be loaded.
+  public private(set) var failure: TableError?
+  /// What it is checked with.
+  public private(set) var places: [Place] = []
+  private let host: Host
+  private let location: Location?
+  private let options: CheckOptions
+
+  /// A checker for a library, with a location or with what its manifest suggests.
+  ///
+  /// `host` says where providers run and what they may use; its ``Host/onOutput`` is taken, and it keeps no
+  /// deny list any more.
+  public init(library: String, location: Location?, options: CheckOptions, host: Host) {
+    self.library = library
+    self.location = location
+    self.options = options
+    self.host = host
+    // What fails in a check is no reason not to be tried.
+    host.denyList = nil
+    manifest = Checker.manifest(of: library, host.catalogue)
+  }
+
+  /// Makes the checks, one after the other, and tells of each when it is done.
+  ///
+  /// A library that cannot be loaded is the only thing told of; ``failure`` then has the reason. `onStart`
+  /// is called once it is known what is checked with.
+  public func run(
+    onStart: (Checker) throws -> Void = { _ in }, _ onFinding: (Finding) throws -> Void
+  ) throws {
+    let folder = try PrivateFolder()
+    let began = ContinuousClock.now
+    let loaded: LoadedProvider
+    do throws(TableError) {
+      loaded = try host.examine(library: library)
+    } catch {
+      failure = error
+      try onStart(self)
+      var finding = Finding(.loads, Problem(error), place: nil)
+      finding.time = seconds(since: began)
+      return try onFinding(finding)
+    }
+    provider = loaded
+    let run = CheckRun(
+      library: library, manifest: manifest, loaded: loaded, options: options, folder: folder,
+      host: host)
+    let (usable, unusable) = try findPlaces(run)
+    places = usable.map(\.place) + unusable.map(\.place)
+    try onStart(self)
+    for check in Check.all where options.only?.contains(check.name) ?? true {
+      let began = ContinuousClock.now
+      var finding = run.make(check, usable.map(\.place), unusable)
+      finding.time = seconds(since: began)
+      try onFinding(finding)
+    }
+  }
+
+  private func seconds(since began: ContinuousClock.Instant) -> Double {
+    let parts = (ContinuousClock.now - began).components
+    return Double(parts.seconds) + Double(parts.attoseconds) / 1e18
+  }
+
+  /// A place, and why it cannot be opened.
+  typealias Tried = (place: Place, error: TableError?)
+
+  /// What is checked with: what opens, and what does not.
+  private func findPlaces(_ run: CheckRun) throws -> (usable: [Tried], unusable: [Tried]) {
+    let candidates: [Place]
+    if let location {
+      candidates = [Place(given: location, manifest, options: options.values)]
+    } else if let manifest {
+      candidates = try Place.derived(from: manifest, in: run.folder, options: options.values)
+    } else {
+      candidates = []
+    }
+    let tried = candidates.map { place in
+      do throws(TableError) {
+        _ = try run.open(place.request)
+        return (place: place, error: nil as TableError?)
+      } catch {
+        return (place: place, error: error)
+      }
+    }
+    return (tried.filter { $0.error == nil }, tried.filter { $0.error != nil })
+  }
+
+  /// The manifest of a library: one in its folder that names it, or the shipped one.
+  private static func manifest(of library: String, _ catalogue: Catalogue) -> Manifest? {
+    if let entry = catalogue.entries.first(where: { isSameFile($0.library, library) }) {
+      return entry.manifest
+    }
+    let slash = UInt8(ascii: "/")
+    let path = Array(library.utf8)
+    let folder = path.lastIndex(of: slash).map { Array(path[...$0]) } ?? Array("./".utf8)
+    for name in names(in: folder) ?? [] where shown(name).hasSuffix(".tabella.json") {
+      guard let text = try? OpenFile(path: folder + name).bytes().bytes(at: 0, count: 1 << 20),
+        let manifest = try? Manifest(parsing: text)
+      else { continue }
+      let named =
+        manifest.library.hasPrefix("/") ? manifest.library : shown(folder) + manifest.library
+      if isSameFile(named, library) { return manifest }
+    }
+    return nil
+  }
+}
+
+extension CheckRun {
+  /// Makes a check with every place that it can be made with; what is worst counts.
+  func make(_ check: Check, _ places: [Place], _ unusable: [Checker.Tried]) -> Finding {
+    switch check.body {
+    case .file(let body): return make(check, nil) { try body(self) }
+    case .probe where check.subject == .entry:
+      return make(check, nil) { try self.judge(try self.probe(check.name, places.first)) }
+    case .probe:
+      return makeEach(check, places, unusable) { place in
+        try self.judge(try self.probe(check.name, place))
+      }
+    case .law(let law):
+      return makeEach(check, places, unusable) { place in try self.make(law, place) }
+    case .place(let body):
+      // Whether it opens at all is for these to say.
+      let all = check == .opens ? places + unusable.map(\.place) : places
+      return makeEach(check, all, unusable) { place in try body(self, place) }
+    case .kind(let body):
+      var kinds: [Place] = []
+      for place in places where !kinds.contains(where: { $0.isLike(place) }) { kinds.append(place) }
+      return makeEach(check, kinds, unusable) { place in try body(self, place) }
+    case .places(let body):
+      guard !places.isEmpty else {
+        return Finding(check, .skipped(whyNothing(unusable)), place: nil)
+      }
+      return make(check, nil) { try body(self, places) }
+    }
+  }
+
+  private func makeEach(
+    _ check: Check, _ places: [Place], _ unusable: [Checker.Tried],
+    _ body: (Place) throws -> Void
+  ) -> Finding {
+    guard !places.isEmpty else {
+      return Finding(check, .skipped(whyNothing(unusable)), place: nil)
+    }
+    let findings = places.map { place in make(check, place) { try body(place) } }
+    let order: [Finding.Status] = [.crashed, .timedOut, .failed, .warning, .passed, .skipped]
+    return order.lazy.compactMap { status in findings.first { $0.status == status } }.first
+      ?? findings[0]
+  }
+
+  private func whyNothing(_ unusable: [Checker.Tried]) -> String {
+    guard let (place, error) = unusable.first, let error else {
+      return manifest == nil
+        ? "there is no manifest beside the library: name a location"
+        : "the manifest suggests nothing to open: name a location"
+    }
+    return "\(place.name) cannot be opened (\(error.message)): name a location"
+  }
+
+  /// Makes a check once.
+  private func make(
+    _ check: Check, _ place: Place?, _ body: () throws -> Void
+  ) -> Finding {
+    begin()
+    let problem: Problem?
+    do {
+      try body()
+      problem = nil
+    } catch let found as Problem {
+      problem = found
+    } catch let error as TableError {
+      problem = Problem(error)
+    } catch {
+      problem = .failed("\(error)")
+    }
+    guard var problem else {
+      return Finding(check: check, status: .passed, place: place?.name)
+    }
+    // That the process is gone tells more than what a law makes of it.
+    if problem.status == .failed, let ending { problem = Problem(ending) }
+    var finding = Finding(check, problem, place: place?.name)
+    if finding.isFailure || finding.status == .warning { finding.calls = lastCalls }
+    return finding
+  }
+
+  private func make(_ law: Law, _ place: Place) throws {
+    let suite = ConformanceSuite(
+      seed: options.seed, open: { () throws(TableError) in try self.open(place.request) },
+      scratch: { try self.scratch(place) }, meter: { try self.holdings(of: $0) })
+    try judge(suite.run([law])[0].outcome)
+  }
+
+  private func judge(_ outcome: ConformanceSuite.Outcome) throws {
+    switch outcome {
+    case .passed: return
+    case .skipped(let reason): throw Problem.skipped(reason)
+    case .failed(let what): throw Problem.failed(what)
+    }
+  }
+}

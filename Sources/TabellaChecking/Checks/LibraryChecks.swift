@@ -1,0 +1,115 @@
+import Tabella
+import TabellaBridge
+import TabellaHost
+
+// What a library's file and its manifest say.
+
+extension Check {
+  /// Told of first, and by itself where it fails.
+  static let loads = Check(
+    "loads", .library,
+    "The file is a library for this machine that exports the entry, and the entry answers.",
+    hint:
+      "build it as a shared library; export tabella_provider_entry; set provider_contract, id and "
+      + "open", .file { _ in })
+
+  static let manifestAgrees = Check(
+    "manifest-agrees", .library,
+    "The manifest beside the library says of id, version and options what the library says.",
+    hint: "hosts go by the manifest without running the library: correct the one that is wrong",
+    .file { run in
+      guard let manifest = run.manifest else {
+        throw Problem.skipped("there is no manifest beside the library")
+      }
+      guard manifest.contract == contractVersionName else {
+        throw Problem.failed(
+          "the manifest says contract \(manifest.contract), this host has \(contractVersionName)")
+      }
+      for (what, declared, said) in [
+        ("id", manifest.id, run.loaded.id), ("version", manifest.version, run.loaded.version),
+      ] where declared != said {
+        throw Problem.failed("the manifest says \(what) \(declared), the library says \(said)")
+      }
+      // Its code need not know any: hosts go by the manifest.
+      guard !run.loaded.options.isEmpty else { return }
+      let (declared, said) = (manifest.options, run.loaded.options)
+      if let option = said.first(where: { option in !declared.contains { $0.name == option.name } })
+      {
+        throw Problem.failed("the library has an option \(option.name), the manifest has not")
+      }
+      for option in declared {
+        guard let own = said.first(where: { $0.name == option.name }) else {
+          throw Problem.failed("the manifest has an option \(option.name), the library has not")
+        }
+        guard own.kind == option.kind, own.choices == option.choices,
+          own.defaultValue ?? "" == option.defaultValue ?? ""
+        else {
+          throw Problem.failed(
+            "the option \(option.name) is \(words(of: option)) in the manifest, and \(words(of: own)) "
+              + "in the library")
+        }
+      }
+    })
+
+  static let exportsOneSymbol = Check(
+    "exports-one-symbol", .recommended, .library,
+    "The library exports the entry and nothing else.",
+    hint: "compile C with -fvisibility=hidden; link with --version-script, as Plugins/provider.map",
+    .file { run in
+      let others = try LibraryFile(run.library).exports.filter { $0 != providerEntrySymbol }
+      guard others.isEmpty else {
+        let some = others.prefix(3).joined(separator: ", ")
+        throw Problem.failed(
+          "it exports \(others.count) more: \(some)\(others.count > 3 ? ", …" : "")")
+      }
+    })
+
+  static let runpathIsRelative = Check(
+    "runpath-is-relative", .recommended, .library,
+    "The library looks for others beside itself, at no place of the machine that it was built on.",
+    hint: "link with -rpath '$ORIGIN'; swift build --disable-local-rpath with "
+      + "-Xswiftc -no-toolchain-stdlib-rpath leaves the toolchain's out",
+    .file { run in
+      let absolute = try LibraryFile(run.library).searchPaths.filter { $0.hasPrefix("/") }
+      guard absolute.isEmpty else {
+        throw Problem.failed("its RUNPATH names \(absolute.joined(separator: ", "))")
+      }
+    })
+
+  static let staysLoaded = Check(
+    "stays-loaded", .recommended, .library,
+    "The library asks never to be unmapped.",
+    hint:
+      "link with -z nodelete: code that is still known to the Swift runtime or to a thread must not "
+      + "go",
+    .file { run in
+      guard try LibraryFile(run.library).isNeverUnmapped else {
+        throw Problem.failed("its flags have no NODELETE")
+      }
+    })
+
+  static let ownConformances = Check(
+    "own-conformances", .recommended, .library,
+    "No Swift type of another module is made to conform to a protocol of another module.",
+    hint:
+      "such a conformance holds for the whole process, the host included: wrap the type instead",
+    .file { run in
+      let count = try LibraryFile(run.library).retroactiveConformances
+      guard count == 0 else {
+        throw Problem.failed("it has \(count) such conformance\(count == 1 ? "" : "s")")
+      }
+    })
+
+  fileprivate init(
+    _ name: String, _ subject: Subject, _ summary: String, hint: String, _ body: Body
+  ) {
+    self.init(name, .required, subject, summary, hint: hint, body)
+  }
+}
+
+private func words(of option: OptionDeclaration) -> String {
+  var words = option.kind.name
+  if let value = option.defaultValue, !value.isEmpty { words += " (default \(value))" }
+  if !option.choices.isEmpty { words += " of \(option.choices.joined(separator: "|"))" }
+  return words
+}

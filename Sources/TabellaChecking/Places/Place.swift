@@ -1,0 +1,155 @@
+import Glibc
+import Tabella
+import TabellaHost
+
+/// Something that a provider is checked with.
+public struct Place: Hashable, Sendable {
+  /// Where a place came from.
+  public enum Origin: String, Hashable, Sendable {
+    /// It was named.
+    case given
+    /// A scheme of the manifest, with nothing behind it.
+    case scheme
+    /// A sample that was made for the patterns of the manifest.
+    case sample
+  }
+
+  public let origin: Origin
+  /// The place for people: as it was named, the scheme, or the sample's name.
+  public let name: String
+  /// What the provider is asked to open.
+  public let request: OpenRequest
+
+  /// Whether it is a path of a file or a folder.
+  var isPath: Bool { request.scheme == nil }
+
+  /// What is at the end of the path.
+  var kind: Manifest.PathKind? {
+    var status = stat()
+    guard isPath, request.location.withCString({ stat($0, &status) }) == 0 else { return nil }
+    return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
+  }
+
+  /// Whether both are files, or folders, or of one scheme.
+  func isLike(_ other: Place) -> Bool {
+    request.scheme == other.request.scheme && kind == other.kind
+  }
+
+  /// The same provider asked for another path.
+  func request(_ path: [UInt8]) -> OpenRequest {
+    OpenRequest(location: path, options: request.options)
+  }
+}
+
+extension Place {
+  /// What a location names: `SCHEME:REST` if the manifest has the scheme (or, without a manifest, if there
+  /// is no such file), else a path.
+  init(given location: Location, _ manifest: Manifest?, options: [String: String]) {
+    var request = OpenRequest(location: location.bytes, options: options)
+    if let (scheme, rest) = location.schemeAndRest {
+      let isFile = status(of: location.bytes) != nil
+      if manifest?.schemes.contains(scheme) ?? !isFile {
+        request = OpenRequest(location: rest, scheme: scheme, options: options)
+      }
+    }
+    self.init(origin: .given, name: location.description, request: request)
+  }
+
+  /// What the manifest suggests: samples for its patterns and magic bytes, or its schemes with nothing
+  /// behind them.
+  static func derived(
+    from manifest: Manifest, in folder: PrivateFolder, options: [String: String]
+  ) throws(TableError) -> [Place] {
+    var places: [Place] = []
+    func add(_ name: String, _ path: [UInt8]) {
+      places.append(
+        Place(
+          origin: .sample, name: name, request: OpenRequest(location: path, options: options)))
+    }
+    let patterns = manifest.patterns.isEmpty && !manifest.magic.isEmpty ? ["*"] : manifest.patterns
+    if let pattern = patterns.first {
+      if manifest.accepts.contains(.file) {
+        let magic = manifest.magic.first
+        for sample in Sample.all {
+          let name = Sample.name(sample.name, pattern: pattern)
+          // A pattern may fit one name only.
+          let path = try folder.makeFolder(sample.name) + Array("/\(name)".utf8)
+          try write(sample.content(magic: magic), to: path, mode: 0o600)
+          add("\(sample.name) (a sample named \(name))", path)
+        }
+      }
+      if manifest.accepts.contains(.directory) {
+        add("a folder (a sample)", try Sample.makeFolder(in: folder))
+      }
+    }
+    if places.isEmpty {
+      for scheme in manifest.schemes {
+        places.append(
+          Place(
+            origin: .scheme, name: "\(scheme):",
+            request: OpenRequest(location: [], scheme: scheme, options: options)))
+      }
+    }
+    return places
+  }
+}
+
+/// Files that are made where no location is named.
+struct Sample {
+  let name: String
+  let lines: [UInt8]
+
+  static let all = [
+    Sample(name: "small", lines: small), Sample(name: "empty", lines: []),
+    Sample(name: "odd", lines: odd),
+  ]
+
+  /// Lines that most kinds of text can be.
+  static let small = Array(
+    "name,year,note\nAda,1815,first\nGrace,1906,\nLinus,1969,\"a, b\"\nMargaret,1936,moon\n".utf8)
+
+  /// What is rare: CRLF, blank lines, quotes within quotes, no UTF-8, NUL, a long cell, no end of line.
+  static let odd: [UInt8] = {
+    var bytes = Array("name,year,note\r\n\r\n\"two\nlines\",1,\"say \"\"so\"\"\"\r\n".utf8)
+    bytes += [0xFF, 0xFE, 0x2C, 0x00, 0x2C, 0x1B, 0x5B, 0x6D, 0x0A]
+    bytes += Array("é,\u{202E}2,\t\n,,\n;;;\n".utf8) + [UInt8](repeating: 0x78, count: 5000)
+    return bytes + Array(",3\nlast,4,no end".utf8)
+  }()
+
+  /// A name that a pattern fits: `*.csv` is `small.csv`.
+  static func name(_ stem: String, pattern: String) -> String {
+    var name = ""
+    var hasStem = false
+    for character in pattern {
+      switch character {
+      case "*":
+        name += hasStem ? "" : stem
+        hasStem = true
+      case "?": name += "x"
+      default: name.append(character)
+      }
+    }
+    return name
+  }
+
+  func content(magic: Manifest.Magic?) -> [UInt8] {
+    guard let magic, !lines.isEmpty else { return lines }
+    return [UInt8](repeating: 0, count: magic.offset) + magic.bytes + lines
+  }
+
+  /// A folder of a few files and folders.
+  static func makeFolder(in folder: PrivateFolder) throws(TableError) -> [UInt8] {
+    let path = try folder.makeFolder("folder")
+    for (name, bytes) in [
+      ("a.txt", small), ("empty", []), ("two words", small), (".hidden", odd),
+    ] { try write(bytes, to: path + Array("/\(name)".utf8), mode: 0o600) }
+    for inner in ["inner", "inner/deeper"] {
+      let inner = path + Array("/\(inner)".utf8)
+      guard inner.withCString({ mkdir($0, 0o700) }) == 0 else {
+        throw .system(errno, "\(shown(inner)) cannot be made")
+      }
+      try write(small, to: inner + Array("/b.txt".utf8), mode: 0o600)
+    }
+    return path
+  }
+}

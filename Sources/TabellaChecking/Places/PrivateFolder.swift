@@ -1,0 +1,152 @@
+import Glibc
+import Tabella
+import TabellaFiles
+
+/// A folder that only this user can look into, gone with the object, in which a provider may do what it
+/// likes.
+final class PrivateFolder {
+  let path: [UInt8]
+
+  init() throws(TableError) {
+    let parent = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+    var template = Array("\(parent.hasPrefix("/") ? parent : "/tmp")/tabella-check-XXXXXX".utf8)
+      .map { CChar(bitPattern: $0) }
+    template.append(0)
+    guard mkdtemp(&template) != nil else {
+      throw .system(errno, "a folder for samples cannot be made")
+    }
+    path = template.dropLast().map { UInt8(bitPattern: $0) }
+  }
+
+  deinit { removeTree(path) }
+
+  func place(_ name: [UInt8]) -> [UInt8] { path + [UInt8(ascii: "/")] + name }
+
+  func place(_ name: String) -> [UInt8] { place(Array(name.utf8)) }
+
+  /// A folder in it.
+  func makeFolder(_ name: String) throws(TableError) -> [UInt8] {
+    let folder = place(name)
+    guard folder.withCString({ mkdir($0, 0o700) }) == 0 else {
+      throw .system(errno, "\(shown(folder)) cannot be made")
+    }
+    return folder
+  }
+
+  @discardableResult
+  func write(_ name: [UInt8], _ bytes: [UInt8]) throws(TableError) -> [UInt8] {
+    let file = place(name)
+    try TabellaChecking.write(bytes, to: file, mode: 0o600)
+    return file
+  }
+}
+
+/// A path for people.
+func shown(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
+
+/// Makes a file of these bytes that was not there.
+func write(_ bytes: [UInt8], to path: [UInt8], mode: mode_t) throws(TableError) {
+  let file = path.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
+  guard file >= 0 else { throw .system(errno, "\(shown(path)) cannot be made") }
+  defer { close(file) }
+  var sent = 0
+  while sent < bytes.count {
+    let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + sent, $0.count - sent) }
+    guard count > 0 else { throw .system(errno, "\(shown(path)) cannot be written") }
+    sent += count
+  }
+}
+
+/// The names in a folder, sorted; nil if it cannot be read.
+func names(in folder: [UInt8]) -> [[UInt8]]? {
+  guard let stream = folder.withCString({ opendir($0) }) else { return nil }
+  defer { closedir(stream) }
+  var names: [[UInt8]] = []
+  while let entry = readdir(stream) {
+    // An entry is only as long as its name, so it must not be read as a whole.
+    guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return nil }
+    let start = UnsafeRawPointer(entry) + offset
+    let name = Array(
+      UnsafeRawBufferPointer(
+        start: start, count: strlen(start.assumingMemoryBound(to: CChar.self))))
+    if name != [UInt8(ascii: ".")], name != Array("..".utf8) { names.append(name) }
+  }
+  return names.sorted { $0.lexicographicallyPrecedes($1) }
+}
+
+/// What is at the end of a path, links not followed; nil if nothing is.
+func status(of path: [UInt8]) -> stat? {
+  var status = stat()
+  return path.withCString { lstat($0, &status) } == 0 ? status : nil
+}
+
+/// Removes what is at a path, a folder with all that is in it. Links are removed, not followed.
+func removeTree(_ path: [UInt8]) {
+  guard let status = status(of: path) else { return }
+  if status.st_mode & S_IFMT == S_IFDIR {
+    // A provider may have taken the rights to it away.
+    if status.st_mode & 0o700 != 0o700 { _ = path.withCString { chmod($0, 0o700) } }
+    for name in names(in: path) ?? [] { removeTree(path + [UInt8(ascii: "/")] + name) }
+    _ = path.withCString { rmdir($0) }
+  } else {
+    _ = path.withCString { unlink($0) }
+  }
+}
+
+/// Copies a file or a folder for laws that edit it, so much and no more.
+struct TreeCopy {
+  /// How much is copied: a copy is made for each law that edits.
+  static let most = (bytes: 16 << 20, entries: 2000)
+
+  private var bytes = 0
+  private var entries = 0
+
+  /// Copies what is at a path, links as links. Throws for what is too large, or neither file, folder nor
+  /// link.
+  static func make(_ from: [UInt8], _ to: [UInt8]) throws(TableError) {
+    var copy = TreeCopy()
+    try copy.add(from, to, isTop: true)
+  }
+
+  private mutating func add(_ from: [UInt8], _ to: [UInt8], isTop: Bool) throws(TableError) {
+    var status = stat()
+    let result = from.withCString { isTop ? stat($0, &status) : lstat($0, &status) }
+    guard result == 0 else { throw .system(errno, "\(shown(from)) cannot be copied") }
+    entries += 1
+    bytes += status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : 0
+    guard bytes <= TreeCopy.most.bytes, entries <= TreeCopy.most.entries else {
+      throw TableError(
+        .notSupported,
+        "a copy to be edited has more than \(TreeCopy.most.bytes >> 20) MiB or \(TreeCopy.most.entries) entries"
+      )
+    }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG:
+      let file: any ByteSource
+      do throws(TableError) { file = try OpenFile(path: from).bytes() } catch {
+        throw TableError(error.code, "\(shown(from)) \(error.message)")
+      }
+      try write(
+        try file.bytes(at: 0, count: Int(status.st_size)), to: to, mode: status.st_mode & 0o777)
+    case S_IFDIR:
+      guard to.withCString({ mkdir($0, 0o700) }) == 0 else {
+        throw .system(errno, "\(shown(to)) cannot be made")
+      }
+      for name in names(in: from) ?? [] {
+        let slash = [UInt8(ascii: "/")]
+        try add(from + slash + name, to + slash + name, isTop: false)
+      }
+      _ = to.withCString { chmod($0, status.st_mode & 0o777) }
+    case S_IFLNK:
+      var target = [CChar](repeating: 0, count: 4096)
+      let count = from.withCString { readlink($0, &target, target.count) }
+      guard count > 0 else { throw .system(errno, "\(shown(from)) cannot be read") }
+      let made = target[..<count].map { UInt8(bitPattern: $0) }.withCString { target in
+        to.withCString { symlink(target, $0) }
+      }
+      guard made == 0 else { throw .system(errno, "\(shown(to)) cannot be made") }
+    default:
+      throw TableError(.notSupported, "\(shown(from)) is no file, folder or link")
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import CTabellaSystem
+import Tabella
+
+/// Something that a confined process tried and was refused.
+///
+/// What it says is what the process said of itself, which a hostile one can keep back or make up: a help for
+/// authors and users, and no evidence.
+public struct Denial: Hashable, Sendable {
+  /// The number of the system call on this machine.
+  public var call: UInt32
+  /// The error that it got: `EACCES` from Landlock, `EPERM` from the filter, as a rule.
+  public var error: Int32
+  /// The first three arguments.
+  public var arguments: [UInt64]
+  /// The paths that it named, absolute where that could be found out.
+  public var paths: [[UInt8]]
+  /// Whether the permissions of the file itself refuse that as well: then it would fail in any process of
+  /// this user.
+  public var isByMode: Bool
+  /// Whether no more will be told by this process.
+  public var isLast: Bool
+
+  /// Reads a record as it is sent, without the prefix; nil for what is none.
+  public init?(_ record: UnsafeRawBufferPointer) {
+    let head = MemoryLayout<tabella_denial>.size
+    guard record.count >= head else { return nil }
+    let denial = record.loadUnaligned(as: tabella_denial.self)
+    let rest = record.dropFirst(head)
+    guard rest.count == Int(denial.path_size) else { return nil }
+    call = denial.call
+    error = denial.error
+    arguments = [denial.arguments.0, denial.arguments.1, denial.arguments.2]
+    paths =
+      rest.isEmpty ? [] : rest.split(separator: 0, omittingEmptySubsequences: false).map(Array.init)
+    isByMode = denial.flags & UInt32(TABELLA_DENIAL_BY_MODE) != 0
+    isLast = denial.flags & UInt32(TABELLA_DENIAL_LAST) != 0
+  }
+
+  /// The name of the system call, or its number if this build does not know it.
+  public var name: String {
+    tabella_call_name(call).map { String(cString: $0) } ?? "\(call)"
+  }
+}
+
+extension Denial: CustomStringConvertible {
+  /// What was refused, for people: `reading /etc/shadow`. Paths are any bytes, to be made safe.
+  public var description: String {
+    let names = paths.map { String(decoding: $0, as: UTF8.self) }
+    let first = names.first ?? "a file"
+    switch name {
+    case "open", "openat", "openat2", "creat":
+      return "\(isForWriting ? "changing" : "reading") \(first)"
+    case "unlink", "unlinkat", "rmdir": return "removing \(first)"
+    case "rename", "renameat", "renameat2", "link", "linkat":
+      let what = name.hasPrefix("rename") ? "renaming" : "linking"
+      return names.count > 1 ? "\(what) \(first) to \(names[1])" : "\(what) \(first)"
+    case "mkdir", "mkdirat", "symlink", "symlinkat", "mknod", "mknodat": return "making \(first)"
+    case "truncate": return "cutting \(first)"
+    case "execve", "execveat": return "running \(first)"
+    case "fork", "vfork", "clone": return "starting a process"
+    case "kill", "tkill", "tgkill", "rt_sigqueueinfo", "pidfd_open":
+      return "a signal to process \(Int32(truncatingIfNeeded: arguments[0])) (\(name))"
+    case "socket", "socketpair": return "a socket of family \(arguments[0]) (\(name))"
+    default: return names.isEmpty ? "the system call \(name)" : "\(name) of \(first)"
+    }
+  }
+
+  private var isForWriting: Bool {
+    let flags: UInt64
+    switch name {
+    case "creat": return true
+    case "open": flags = arguments[1]
+    case "openat": flags = arguments[2]
+    // Its flags are in memory that is not sent.
+    default: return false
+    }
+    return flags & 0b11 != 0
+  }
+}

@@ -1,0 +1,91 @@
+import TabellaFiles
+
+extension Rules {
+  /// The rules for a provider that opens one location; computed where the location is typed, before there is
+  /// a worker.
+  ///
+  /// `location` is what the provider is given: a path, or what stands behind `SCHEME:`, which grants
+  /// something only if it is the path of something that is there. A path means what it leads to, behind all
+  /// links. To read, that and no more; to edit a folder, everything beneath it; to edit a file, also one that
+  /// is not there yet, the folder that it is in, since saving makes a new file there and lets it take the
+  /// name. `library` is the provider's file, `libraryFolders` where it says that others are.
+  public static func forLocation(
+    _ location: [UInt8], isPath: Bool, isEditing: Bool, library: [UInt8],
+    libraryFolders: [[UInt8]] = [], wishes: Wishes = Wishes()
+  ) -> Rules {
+    var rules = Rules()
+    if isEditing {
+      rules.grantEditing(location, isPath: isPath)
+      rules.writable += wishes.write
+      rules.signals = wishes.signals
+    } else if let place = Place(location) {
+      rules.readable.append(place.path)
+    }
+    rules.readable += wishes.read
+    if wishes.processes { rules.readable.append(Array("/proc".utf8)) }
+    rules.network = wishes.network
+    rules.libraries = [library] + librariesBeside(library) + libraryFolders
+    return rules
+  }
+
+  private mutating func grantEditing(_ location: [UInt8], isPath: Bool) {
+    if let place = Place(location) {
+      switch place.kind {
+      case S_IFREG: saving.append(parent(of: place.path))
+      default: writable.append(place.path)
+      }
+    } else if isPath, !location.isEmpty, let folder = Place(parent(of: location)) {
+      saving.append(folder.path)
+    }
+  }
+
+  /// A library finds those that came with it in its own folder; whatever else lies there stays unread.
+  private static func librariesBeside(_ library: [UInt8]) -> [[UInt8]] {
+    let folder = parent(of: library)
+    guard let list = folder.withCString({ opendir($0) }) else { return [] }
+    defer { closedir(list) }
+    var found: [[UInt8]] = []
+    while let entry = readdir(list) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: UInt8.self, capacity: 256) {
+          Array(UnsafeBufferPointer(start: $0, count: strnlen($0, 256)))
+        }
+      }
+      if isLibraryName(name[...]) { found.append(folder + [UInt8(ascii: "/")] + name) }
+    }
+    return found.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+}
+
+/// What a path leads to.
+private struct Place {
+  /// Absolute, without links. Where that cannot be said (a file without a name, that standard input is), the
+  /// path that leads there.
+  let path: [UInt8]
+  /// `S_IFREG` and so on.
+  let kind: UInt32
+
+  /// Nil if nothing is there, or it cannot be examined.
+  init?(_ path: [UInt8]) {
+    var status = stat()
+    guard path.withCString({ stat($0, &status) }) == 0 else { return nil }
+    self.path = realPath(path) ?? path
+    kind = status.st_mode & S_IFMT
+  }
+}
+
+/// The folder that a path's last name is in: `.` for a name alone.
+func parent(of path: [UInt8]) -> [UInt8] {
+  guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return [UInt8(ascii: ".")] }
+  return slash == 0 ? [UInt8(ascii: "/")] : Array(path[..<slash])
+}
+
+/// Whether a file is called as the loader's files are: `libx.so`, `libx.so.1`.
+func isLibraryName(_ name: ArraySlice<UInt8>) -> Bool {
+  let mark = Array(".so".utf8)
+  return name.indices.contains { start in
+    guard name[start...].starts(with: mark) else { return false }
+    let rest = name[(start + mark.count)...]
+    return rest.isEmpty || rest.first == UInt8(ascii: ".")
+  }
+}

@@ -1,0 +1,173 @@
+import Tabella
+
+// Edits drawn at random, good and bad.
+
+extension Trial {
+  /// A table of its own to edit.
+  func editedTable() throws -> EditedTable { try EditedTable(self, try scratch()) }
+
+  /// Draws batches and has each tried; a law says nothing if all are refused.
+  func forEachCommit(
+    _ body: (EditedTable, EditBatch) throws -> Result<EditResult, TableError>
+  ) throws {
+    let table = try editedTable()
+    var done = 0
+    for _ in 0..<6 {
+      guard let batch = try drawBatch(table) else { break }
+      if case .success = try body(table, batch) { done += 1 }
+      _ = try table.reread()
+    }
+    if done == 0 { throw Skipped(reason: "no edit could be made") }
+  }
+
+  /// A batch of edits that the source says can be made; nil if there are none.
+  func drawBatch(_ table: EditedTable) throws -> EditBatch? {
+    var paths = table.rows.enumerated().flatMap { section, rows in
+      rows.indices.map { IndexPath(section: section, row: $0) }
+    }
+    var edits: [EditBatch.Edit] = []
+    for _ in 0..<draw(1..<4) {
+      guard !paths.isEmpty else { break }
+      let path = paths.remove(at: draw(0..<paths.count))
+      let rows = path.row..<path.row + 1
+      let id = table.rows[path.section][path.row].id
+      let reference = draw(0..<2) == 0 ? id.map { RowReference.id($0) } ?? .path(path) : .path(path)
+      let style = try table.editing.editability(ofRows: rows, inSection: path.section)[0]
+      if draw(0..<3) == 0, style.contains(.delete) {
+        edits.append(.delete(reference))
+      } else if let (_, column, cell) = try drawSet(table, of: path) {
+        edits.append(.set(reference, cells: [column: cell]))
+      }
+    }
+    if let arrival = try drawArrival(table, paths, edits) { edits.append(arrival) }
+    return edits.isEmpty ? nil : EditBatch(edits)
+  }
+
+  /// A move or an insert besides other edits, its target counted as all of them leave the table; or nil.
+  private func drawArrival(
+    _ table: EditedTable, _ free: [IndexPath], _ edits: [EditBatch.Edit]
+  ) throws -> EditBatch.Edit? {
+    guard !table.rows.isEmpty else { return nil }
+    let section = draw(0..<table.rows.count)
+    var staying = table.rows[section].count
+    for edit in edits {
+      guard case .delete(let reference) = edit else { continue }
+      let isHere =
+        switch reference {
+        case .path(let path): path.section == section
+        case .id(let id): table.rows[section].contains { $0.id == id }
+        }
+      if isHere { staying -= 1 }
+    }
+    switch draw(0..<3) {
+    case 0:
+      guard let moving = table.source.moving, !free.isEmpty else { return nil }
+      let from = free[draw(0..<free.count)]
+      let rows = from.row..<from.row + 1
+      guard try moving.movability(ofRows: rows, inSection: from.section)[0] else { return nil }
+      if from.section == section { staying -= 1 }
+      var target = IndexPath(section: section, row: draw(0..<staying + 1))
+      // With others that go, what the source would say of the move alone is no answer.
+      if edits.allSatisfy(\.isSet) {
+        do throws(TableError) {
+          target = try moving.target(ofMoveFrom: from, to: target)
+        } catch {
+          try require(error.code == .constraint, "a move is vetoed as \(error.code.name): \(error)")
+          return nil
+        }
+      }
+      return .move(.path(from), to: target)
+    case 1:
+      guard let model = table.rows.joined().first else { return nil }
+      let mayBeSet = try table.editing.editableColumns() ?? table.source.columns.map { _ in true }
+      var cells: [Int: Cell] = [:]
+      for (column, cell) in model.cells.enumerated() where mayBeSet[column] && cell != .missing {
+        cells[column] = cell
+      }
+      return .insert(at: IndexPath(section: section, row: draw(0..<staying + 1)), cells: cells)
+    default: return nil
+    }
+  }
+
+  /// A cell to set, and a value that some row has there.
+  func drawSet(
+    _ table: EditedTable, of wanted: IndexPath? = nil
+  ) throws -> (path: IndexPath, column: Int, cell: Cell)? {
+    let paths = table.rows.enumerated().flatMap { section, rows in
+      rows.indices.map { IndexPath(section: section, row: $0) }
+    }
+    let mayBeSet = try table.editing.editableColumns() ?? table.source.columns.map { _ in true }
+    let columns = mayBeSet.indices.filter { mayBeSet[$0] }
+    guard !paths.isEmpty, !columns.isEmpty else { return nil }
+    for _ in 0..<10 {
+      let path = wanted ?? paths[draw(0..<paths.count)]
+      let editability = try table.editing.editability(
+        ofRows: path.row..<path.row + 1, inSection: path.section)
+      guard editability[0].contains(.editable) else { continue }
+      let other = paths[draw(0..<paths.count)]
+      let column = columns[draw(0..<columns.count)]
+      let cell = table.rows[other.section][other.row].cells[column]
+      if cell != .missing { return (path, column, cell) }
+    }
+    return nil
+  }
+
+  /// Edits of what the source says cannot be edited.
+  func forbiddenEdits(_ table: EditedTable) throws -> [EditBatch.Edit] {
+    guard let section = table.rows.indices.first(where: { !table.rows[$0].isEmpty }) else {
+      return []
+    }
+    let mayBeSet = try table.editing.editableColumns() ?? table.source.columns.map { _ in true }
+    let styles = try table.editing.editability(
+      ofRows: table.rows[section].indices, inSection: section)
+    var edits: [EditBatch.Edit] = []
+    func path(_ row: Int) -> RowReference { .path(IndexPath(section: section, row: row)) }
+    if let column = mayBeSet.firstIndex(of: false) {
+      edits.append(.set(path(0), cells: [column: table.rows[section][0].cells[column]]))
+    }
+    if let row = styles.firstIndex(where: { !$0.contains(.delete) }) {
+      edits.append(.delete(path(row)))
+    }
+    if let row = styles.firstIndex(where: { !$0.contains(.editable) }),
+      let column = mayBeSet.firstIndex(of: true)
+    {
+      edits.append(.set(path(row), cells: [column: table.rows[section][row].cells[column]]))
+    }
+    return edits
+  }
+
+  /// Batches of which each breaks a rule.
+  func badEdits(_ table: EditedTable) throws -> [[EditBatch.Edit]] {
+    let end = IndexPath(section: 0, row: table.rows.first?.count ?? 0)
+    var bad: [[EditBatch.Edit]] = [
+      [.delete(.path(end))], [.set(.path(end), cells: [:])],
+      [.delete(.path(IndexPath(section: table.rows.count, row: 0)))],
+    ]
+    if table.source.identity != nil { bad.append([.delete(.id("no-such-id"))]) }
+    if let section = table.rows.firstIndex(where: { !$0.isEmpty }) {
+      let row = RowReference.path(IndexPath(section: section, row: 0))
+      bad.append([.delete(row), .delete(row)])
+      bad.append([.set(row, cells: [:]), .delete(row)])
+      bad.append([.set(row, cells: [table.source.columns.count: .missing])])
+    }
+    return bad
+  }
+}
+
+extension EditBatch.Edit {
+  /// The row that it names, where it names one.
+  var reference: RowReference? {
+    switch self {
+    case .insert: nil
+    case .delete(let reference), .set(let reference, _), .move(let reference, _): reference
+    }
+  }
+
+  var isDelete: Bool {
+    if case .delete = self { true } else { false }
+  }
+
+  var isSet: Bool {
+    if case .set = self { true } else { false }
+  }
+}

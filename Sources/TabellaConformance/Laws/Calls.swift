@@ -1,0 +1,303 @@
+import Tabella
+
+// The laws of calls: any order, any size, senseless ones, cancelled ones.
+
+extension Law {
+  static let oddSizesAgree = Law(
+    "odd-sizes-agree",
+    "However many rows are asked for at once, from one to more than can be, the cells are the same.",
+    hint: "compute the end as first + min(count, rows - first): first + count can overflow"
+  ) { trial in
+    let source = try trial.open()
+    let columns = Array(source.columns.indices)
+    for section in try trial.sections(source) {
+      let count = try trial.rowCount(source, section)
+      let whole = try trial.read(source, section: section, rows: 0..<count)
+      let starts = Set([0, count / 2, max(0, count - 1), count].filter { $0 <= count }).sorted()
+      for first in starts {
+        for size in [1, 2, 3, 7, 31, 127, 251, 65_537, 1 << 31, 1 << 32 + 1, .max - first, .max] {
+          let request = RowRequest(section: section, first: first, count: size, columns: columns)
+          let batch = try trial.fetch(source, request)
+          try require(
+            batch.rowCount > 0 || first == count,
+            "\(size) rows from row \(first) of section \(section) were asked for, and none came")
+          // There may be more than were looked at.
+          let known = min(batch.rowCount, count - first)
+          let (rows, expected) = (
+            (0..<known).map { batch.row($0) }, Array(whole[first..<first + known])
+          )
+          try require(
+            same(rows, expected),
+            "\(size) rows from row \(first) of section \(section) differ: \(firstDifference(expected, rows))"
+          )
+        }
+      }
+    }
+  }
+
+  static let anyCallsAgree = Law(
+    "any-calls-agree",
+    "Whatever is asked in between, each call answers as it did when all were made in order.",
+    hint: "keep no cursor that one call sets and another relies on"
+  ) { trial in
+    let source = try trial.open()
+    let recorded = try Recorded(source, trial)
+    var last = "they were read in order"
+    for _ in 0..<300 {
+      last = try trial.makeAnyCall(source, recorded, after: last)
+    }
+  }
+
+  static let senselessCallsRefused = Law(
+    "senseless-calls-refused",
+    "Whatever is asked of what is not there, be it again and again, is refused with the right code "
+      + "and one line.",
+    hint: "check sections, rows and ids before they are used; not-found for what is not there"
+  ) { trial in
+    let source = try trial.open()
+    let recorded = try Recorded(source, trial)
+    for _ in 0..<120 {
+      try trial.makeSenselessCall(source, recorded)
+      if trial.draw(0..<4) == 0, let path = recorded.drawRow(trial) {
+        try recorded.requireRows(from: path, of: source, trial, after: "a refused call")
+      }
+    }
+  }
+
+  static let cancelIsHarmless = Law(
+    "cancel-is-harmless",
+    "Cancelling stops a running call at most, as cancelled, and nothing that comes after it.",
+    hint: "a call forgets at its start what was cancelled before (CancelFlag.begin)"
+  ) { trial in
+    let source = try trial.open()
+    guard let cancel = source.cancellation else { throw Skipped(reason: "cannot be cancelled") }
+    cancel()
+    let recorded = try Recorded(source, trial)
+    var last = "cancelling"
+    for _ in 0..<60 {
+      cancel()
+      last = try trial.makeAnyCall(source, recorded, after: last)
+      cancel()
+    }
+    // From another thread, at any moment.
+    try Repeater.repeating(cancel) {
+      for _ in 0..<60 {
+        do {
+          last = try trial.makeAnyCall(source, recorded, after: last)
+        } catch let error as TableError where error.code == .cancelled {
+          last = "a call that was cancelled"
+        }
+      }
+    }
+    for _ in 0..<20 {
+      last = try trial.makeAnyCall(source, recorded, after: last)
+    }
+  }
+}
+
+extension Trial {
+  /// Makes a call drawn at random that a source can answer, compares the answer with the model, and
+  /// returns what was done. `last` is what was done before.
+  fileprivate func makeAnyCall(
+    _ source: any TableDataSource, _ recorded: Recorded, after last: String
+  ) throws -> String {
+    guard !recorded.sections.isEmpty else {
+      _ = try source.numberOfSections(knowing: draw(0..<3))
+      return "sections were counted"
+    }
+    let section = draw(0..<recorded.sections.count)
+    let path = recorded.drawRow(self)
+    func agrees<A: Equatable>(_ now: A, _ before: A, _ what: String) throws {
+      try require(now == before, "\(what) was \(before), and after \(last) it is \(now)")
+    }
+    switch draw(0..<13) {
+    case 0:
+      let count = try source.numberOfSections(knowing: draw(0..<4))
+      try require(
+        !count.isExact || count.value >= recorded.sections.count,
+        "there were \(recorded.sections.count) sections, and after \(last) there are \(count)")
+      return "sections were counted"
+    case 1:
+      let count = try source.numberOfRows(inSection: section, knowing: draw(0..<300))
+      let rows = recorded.sections[section].rows.count
+      try require(
+        !count.isExact || count.value >= rows,
+        "section \(section) had \(rows) rows, and after \(last) it has \(count)")
+      return "rows were counted"
+    case 2:
+      guard let sections = source.sections else { break }
+      let place = draw(0..<2) == 0 ? TitlePlace.header : .footer
+      try agrees(
+        try sections.title(place, ofSection: section),
+        recorded.sections[section].titles[place] ?? nil, "the \(place) of section \(section)")
+      return "a title was asked for"
+    case 3:
+      try agrees(try source.version(), recorded.version, "the version")
+      return "the version was asked for"
+    case 4:
+      guard let identity = source.identity, let path, let id = recorded[path].id else { break }
+      try agrees(try identity.indexPath(forID: id), path, "the place of the id \(id)")
+      return "an id was looked for"
+    case 5:
+      guard !recorded.index.isEmpty else { break }
+      let number = draw(0..<recorded.index.count)
+      let (title, place) = recorded.index[number]
+      try agrees(
+        try source.sectionIndex?.indexPath(forIndexTitle: title, at: number), place,
+        "where the index title \(title) leads")
+      return "the index was asked"
+    case 6:
+      guard let accessories = source.accessories, let path else { break }
+      let leads = recorded.sections[path.section].leads
+      guard leads.indices.contains(path.row) else { break }
+      try agrees(
+        try accessories.location(forRowAt: path), leads[path.row], "where row \(path) leads")
+      return "where a row leads was asked"
+    case 7:
+      guard let supplementary = source.supplementary, let path, !recorded.kinds.isEmpty else {
+        break
+      }
+      // What is beside a row may be of the moment, and the row's thing be gone.
+      do throws(TableError) {
+        _ = try supplementary.supplementaryElement(
+          ofKind: recorded.kinds[draw(0..<recorded.kinds.count)], at: path)
+      } catch {
+        guard error.code == .conflict else { throw error }
+      }
+      return "an element was asked for"
+    case 8:
+      guard let editing = source.editing, let path else { break }
+      try agrees(
+        try editing.editability(ofRows: path.row..<path.row + 1, inSection: path.section),
+        [recorded[path].editability ?? []], "how row \(path) may be edited")
+      return "whether a row may be edited was asked"
+    case 9:
+      guard let moving = source.moving, let path else { break }
+      try agrees(
+        try moving.movability(ofRows: path.row..<path.row + 1, inSection: path.section),
+        [recorded[path].isMovable ?? false], "whether row \(path) may be moved")
+      return "whether a row may be moved was asked"
+    case 10:
+      guard let path else { break }
+      let rows = path.row..<recorded.sections[path.section].rows.count
+      source.prefetching?.prefetch(rows: rows, inSection: path.section)
+      source.prefetching?.cancelPrefetching(rows: rows, inSection: path.section)
+      source.display?.willDisplay(rows: rows, inSection: path.section)
+      source.display?.didEndDisplaying(rows: rows, inSection: path.section)
+      return "notices were given"
+    case 11:
+      guard let gathering = source.gathering else { break }
+      let paths = (0..<draw(1..<8)).compactMap { _ in recorded.drawRow(self) }
+      guard !paths.isEmpty else { break }
+      let batch = try gather(
+        gathering, source, paths, Array(source.columns.indices), ids: source.identity != nil)
+      for row in 0..<batch.rowCount {
+        try require(
+          same(batch.row(row), recorded[paths[row]].cells)
+            && (source.identity == nil || batch.id(row) == recorded[paths[row]].id),
+          "row \(paths[row]), gathered after \(last), is \(batch.row(row)), not \(recorded[paths[row]].cells)"
+        )
+      }
+      return "rows were gathered"
+    default: break
+    }
+    if let path { try recorded.requireRows(from: path, of: source, self, after: last) }
+    return "rows were read"
+  }
+
+  /// A row that no table has, or a section that this one has not.
+  private func drawNowhere(_ recorded: Recorded, _ source: any TableDataSource) throws -> IndexPath?
+  {
+    let far = [Int.max, .max - 1, .max / 2, 1 << 40, -1, -2, .min]
+    if draw(0..<2) == 0 {
+      let count = try source.numberOfSections(knowing: 1 << 16)
+      let section = draw(0..<2) == 0 ? count.value : far[draw(0..<far.count)]
+      guard count.isExact, !(0..<count.value).contains(section) else { return nil }
+      return IndexPath(section: section, row: 0)
+    }
+    guard !recorded.sections.isEmpty else { return nil }
+    let section = draw(0..<recorded.sections.count)
+    let count = try source.numberOfRows(inSection: section, knowing: 1 << 16)
+    let row = draw(0..<2) == 0 ? count.value : far[draw(0..<far.count)]
+    // -1 is the section itself.
+    guard count.isExact, !(0..<count.value).contains(row), row != -1 else { return nil }
+    return IndexPath(section: section, row: row)
+  }
+
+  /// Makes a call drawn at random that must be refused, and checks how it is.
+  fileprivate func makeSenselessCall(
+    _ source: any TableDataSource, _ recorded: Recorded
+  ) throws {
+    let columns = Array(source.columns.indices)
+    // Beyond what is there is not-found; below nothing is an argument without sense as well.
+    let absent: [TableError.Code] = [.notFound, .invalidArgument]
+    guard let path = try drawNowhere(recorded, source) else { return }
+    let rows = path.row..<path.row.advancedUp(by: 1)
+    switch draw(0..<9) {
+    case 0:
+      guard recorded.sections.isEmpty || !recorded.sections.indices.contains(path.section) else {
+        break
+      }
+      try expectRefusal("row_count of section \(path.section)", absent) {
+        _ = try source.numberOfRows(inSection: path.section, knowing: draw(0..<9))
+      }
+    case 1:
+      guard let sections = source.sections, !recorded.sections.indices.contains(path.section)
+      else { break }
+      try expectRefusal("the title of section \(path.section)", absent) {
+        _ = try sections.title(.header, ofSection: path.section)
+      }
+    case 2:
+      guard let editing = source.editing, !rows.isEmpty else { break }
+      try expectRefusal("whether row \(path) may be edited", absent) {
+        _ = try editing.editability(ofRows: rows, inSection: path.section)
+      }
+    case 3:
+      guard let moving = source.moving, !rows.isEmpty else { break }
+      try expectRefusal("whether row \(path) may be moved", absent) {
+        _ = try moving.movability(ofRows: rows, inSection: path.section)
+      }
+    case 4:
+      guard let gathering = source.gathering else { break }
+      let paths = [recorded.drawRow(self), path, recorded.drawRow(self)].compactMap { $0 }
+      try expectRefusal("gathering row \(path) among others", absent) {
+        // It may stop before it comes to it.
+        let batch = try gathering.rows(at: paths, columns: columns, includesIDs: false)
+        if batch.rowCount < paths.count, batch.rowCount > 0 {
+          _ = try gathering.rows(at: [path], columns: columns, includesIDs: false)
+        }
+      }
+    case 5:
+      guard let identity = source.identity else { break }
+      let ids = ["", " ", "no-such-id", "\u{1B}[31m", "é", String(repeating: "x", count: 20_000)]
+      let id = ids[draw(0..<ids.count)]
+      guard !recorded.sections.contains(where: { $0.rows.contains { $0.id == id } }) else { break }
+      try expectRefusal("the id \(id.prefix(20).debugDescription)", absent) {
+        _ = try identity.indexPath(forID: id)
+      }
+    case 6:
+      guard let index = source.sectionIndex else { break }
+      try expectRefusal("index title \(recorded.index.count + 3)", absent) {
+        _ = try index.indexPath(forIndexTitle: "no such title", at: recorded.index.count + 3)
+      }
+    case 7:
+      var first = path.row
+      // The end is no mistake, but of a section that is not there.
+      if recorded.sections.indices.contains(path.section),
+        first == (try source.numberOfRows(inSection: path.section, knowing: 1 << 16).value)
+      {
+        first += 1
+      }
+      try expectRefusal("rows from \(path.section):\(first)", absent) {
+        _ = try source.rows(
+          RowRequest(section: path.section, first: first, count: 3, columns: columns))
+      }
+    default:
+      let column = [columns.count, .max, -1][draw(0..<3)]
+      try expectRefusal("column \(column)", [.invalidArgument]) {
+        _ = try source.rows(
+          RowRequest(section: 0, first: 0, count: 1, columns: columns + [column]))
+      }
+    }
+  }
+}

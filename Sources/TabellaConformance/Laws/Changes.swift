@@ -1,0 +1,73 @@
+import Tabella
+
+// The law of changes that are pulled.
+
+extension Law {
+  static let pullsReplay = Law(
+    "pulls-replay",
+    "What a pull says that changed leads from the old rows to the new, be it others who changed it.",
+    hint: "pull compares what was shown with what is; where that is too dear it answers reload"
+  ) { trial in
+    let source = try trial.open()
+    guard source.changes != nil else { throw Skipped(reason: "no changes to pull") }
+    let watched = try WatchedTable(source, trial)
+    for _ in 0..<3 { try watched.pull() }
+    let open: () throws(TableError) -> any TableDataSource
+    do { open = try trial.scratch() } catch is Skipped { return }
+    let watching = try WatchedTable(try open(), trial)
+    guard watching.source.editing != nil else { return }
+    for _ in 0..<6 {
+      // Another opening, made when the batch is.
+      let table = try EditedTable(trial, open)
+      // Where each opening is the very same source, nobody else can edit.
+      guard table.source !== watching.source else { return }
+      guard let batch = try trial.drawBatch(table), case .success = table.attempt(batch) else {
+        continue
+      }
+      try watching.pull()
+      try require(
+        same(watching.rows, try table.reopened()),
+        "after \(batch.edits) by another opening and a pull, the rows are not those of the data")
+      try watching.expectNothing()
+    }
+  }
+}
+
+/// A table that follows what others do, and what was read of it last.
+private final class WatchedTable {
+  let source: any TableDataSource
+  private let trial: Trial
+  private(set) var rows: [[EditedRow]]
+
+  init(_ source: any TableDataSource, _ trial: Trial) throws {
+    self.source = source
+    self.trial = trial
+    rows = try EditedTable.read(source, trial)
+  }
+
+  /// Pulls, and compares what it says with the rows before and after.
+  func pull() throws {
+    guard let changes = source.changes else { throw LawBroken("the changes are gone") }
+    let (old, version) = (rows, try source.version())
+    let batch = try changes.pull()
+    rows = try EditedTable.read(source, trial)
+    let now = try source.version()
+    try require(
+      batch.from == version && batch.to == now,
+      "a pull led from \(batch.from?.token ?? "none") to \(batch.to?.token ?? "none"), not from "
+        + "\(version?.token ?? "none") to \(now?.token ?? "none")")
+    try require(
+      same(old, rows) || now == nil || now != version || source.hasVolatileOrder,
+      "a pull changed rows, and the version is \(version?.token ?? "none") as before")
+    try replay(batch, from: old, to: rows)
+  }
+
+  /// Pulls again, where nothing can have changed.
+  func expectNothing() throws {
+    guard let batch = try source.changes?.pull() else { return }
+    try require(
+      batch.from == batch.to && (batch.changes ?? []).isEmpty,
+      "a pull without a change lists \(batch.changes ?? []) from \(batch.from?.token ?? "none") to "
+        + "\(batch.to?.token ?? "none")")
+  }
+}

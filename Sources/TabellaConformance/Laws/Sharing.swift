@@ -1,0 +1,57 @@
+import Tabella
+
+// The laws of what sources share: threads, and each other's library.
+
+extension Law {
+  static let threadsMayChange = Law(
+    "threads-may-change",
+    "Calls may come from any thread, one at a time; answers do not depend on it.",
+    hint: "keep nothing in thread-local storage, and compare no thread with another",
+    needsOneProcess: true
+  ) { trial in
+    // Opened here, asked there, ended elsewhere.
+    var source: (any TableDataSource)? = try OtherThread.run { try trial.open() }
+    func asked<R>(_ body: (any TableDataSource) throws -> R) throws -> R {
+      guard let source else { throw LawBroken("the source is gone") }
+      return try OtherThread.run { try body(source) }
+    }
+    let recorded = try asked { try Recorded($0, trial) }
+    for round in 0..<24 {
+      guard let path = recorded.drawRow(trial) else { break }
+      func read(_ source: any TableDataSource) throws {
+        try recorded.requireRows(
+          from: path, of: source, trial, after: "calls from other threads")
+        try require(
+          try source.version() == recorded.version, "another thread is told another version")
+      }
+      if round % 3 == 0, let source { try read(source) } else { try asked(read) }
+    }
+    try OtherThread.run { source = nil }
+  }
+
+  static let openingsAreIndependent = Law(
+    "openings-are-independent",
+    "Sources of one library do not disturb each other, while they live and when one ends.",
+    hint: "keep nothing of a source in global variables", needsOneProcess: true
+  ) { trial in
+    var sources = [try trial.open(), try trial.open(), try trial.open()]
+    // Each is compared with itself, for what is live differs between openings.
+    var models: [Recorded] = []
+    for source in sources { models.append(try Recorded(source, trial)) }
+    while true {
+      for _ in 0..<30 {
+        let number = trial.draw(0..<sources.count)
+        guard let path = models[number].drawRow(trial) else { continue }
+        try models[number].requireRows(
+          from: path, of: sources[number], trial, after: "another opening was read")
+        try require(
+          try sources[number].version() == models[number].version,
+          "the version changed when another opening was read")
+      }
+      guard sources.count > 1 else { break }
+      let ended = trial.draw(0..<sources.count)
+      sources.remove(at: ended)
+      models.remove(at: ended)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Tabella
+import TabellaBridge
+
+extension Probe {
+  static let entryRefusesVersions = Probe(
+    "entry-refuses-versions",
+    "A host of another contract version is refused, by the first two fields of the entry alone.",
+    hint:
+      "set provider_contract, compare contract_version, and return TABELLA_NOT_SUPPORTED before "
+      + "anything else is read or written"
+  ) { trial in
+    if let complaint = complaintAboutOtherVersions(trial.entry) { throw LawBroken(complaint) }
+  }
+
+  static let entryIsQuiet = Probe(
+    "entry-is-quiet", "The entry reads and writes nothing, and starts no threads.",
+    hint: "leave files, connections and threads to open"
+  ) { trial in
+    _ = ProcessUse.now()
+    let before = ProcessUse.now()
+    _ = try trial.provider()
+    guard let now = ProcessUse.now(), let before else {
+      throw Skipped(reason: "what this process reads and writes cannot be seen")
+    }
+    // To look costs something itself: the same but for a digit or two.
+    let cost = 16 + (ProcessUse.now().map { $0.bytes - now.bytes } ?? 0)
+    try require(
+      now.bytes - before.bytes <= cost,
+      "it read or wrote \(now.bytes - before.bytes - cost) bytes")
+    try require(
+      now.holdings.threads <= before.holdings.threads,
+      "it started \(now.holdings.threads - before.holdings.threads) threads")
+    try require(
+      now.holdings.descriptors <= before.holdings.descriptors,
+      "it left \(now.holdings.descriptors - before.holdings.descriptors) descriptors open")
+  }
+
+  static let entryIsQuick = Probe(
+    "entry-is-quick", "The entry takes less than a twentieth of a second.",
+    hint: "hosts call it for each provider that they look at; leave work to open"
+  ) { trial in
+    let time = ContinuousClock().measure { _ = try? trial.provider() }
+    try require(time < .milliseconds(50), "it took \(time)")
+  }
+
+  static let entryAnswersAgain = Probe(
+    "entry-answers-again",
+    "Each host in a process that calls the entry gets a provider that works.",
+    hint: "the entry is called once for each host, not once"
+  ) { trial in
+    let (first, second) = (try trial.provider(), try trial.provider())
+    try require(
+      first.id == second.id && first.version == second.version,
+      "it is \(first.id) \(first.version) at first, then \(second.id) \(second.version)")
+    try require(
+      first.options == second.options, "its options are \(first.options), then \(second.options)")
+    guard let request = trial.request else { return }
+    let (one, other) = (try first.open(request), try second.open(request))
+    try require(
+      one.columns == other.columns,
+      "the first opens columns \(one.columns), the second \(other.columns)")
+  }
+
+  static let unknownAbilities = Probe(
+    "unknown-abilities", "An ability that is not there is null, whatever its id looks like.",
+    hint: "compare the whole id with its length (tabella_string_equals); it does not end with a NUL"
+  ) { trial in
+    if let complaint = try trial.provider().complaintAboutAbilities(opening: trial.request) {
+      throw LawBroken(complaint)
+    }
+  }
+
+  static let senselessRequests = Probe(
+    "senseless-requests",
+    "What a host would refuse by itself is refused by the provider too, with the right code and one "
+      + "line.",
+    hint: "begin rows with check(request), in C with tabella_rows_check; other hosts may not check",
+    needsLocation: true
+  ) { trial in
+    guard let request = trial.request else { return }
+    let complaint = try trial.provider().complaintAboutSenselessCalls(
+      opening: request, mayEdit: trial.mayEdit, calls: 300, draw: trial.draw)
+    if let complaint { throw LawBroken(complaint) }
+  }
+}

@@ -1,0 +1,35 @@
+import Tabella
+
+// What a host notes in its trace besides the calls.
+
+extension Host {
+  /// Opens something, and wraps what is opened, if there is a trace.
+  func tracing<Worker>(
+    _ provider: String, _ library: String, _ request: OpenRequest, isIsolated: Bool,
+    _ open: () throws(TableError) -> (any TableDataSource, Worker)
+  ) throws(TableError) -> (any TableDataSource, Worker) {
+    guard let trace else { return try open() }
+    let road = isIsolated ? "in a worker" : "in this process"
+    let number = trace.numberTable()
+    let (source, worker) = try trace.call(
+      "\(provider) open \(request.traced) \(road), from \(library)", open,
+      words: { "\(provider)#\(number): \($0.0.traced)" })
+    return (TracedSource(source, provider: provider, trace, number: number), worker)
+  }
+
+  /// Who hears what a provider in a worker says: the trace, too.
+  var traced: (@Sendable (WorkerOutput) -> Void)? {
+    guard let trace else { return onOutput }
+    return { [onOutput] output in
+      let what =
+        switch output.kind {
+        case .printed: "prints"
+        case .logged: "logs"
+        case .denied: "is denied"
+        }
+      trace.note(
+        "\(output.provider) \(what): \(String(decoding: output.text.prefix(200), as: UTF8.self))")
+      onOutput?(output)
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import CTabellaSystem
+import Tabella
+import TabellaFiles
+
+/// A walk down an absolute path, step by step and through links; each step is judged before the next one is
+/// taken from what is open, so that nothing can be exchanged behind it.
+final class PathWalk {
+  enum End {
+    /// A regular file, open for reading.
+    case file(Int32, stat)
+    case folder
+    /// Nothing is there, or this process cannot get there: an `errno`.
+    case unreachable(Int32)
+  }
+
+  /// As many links as the kernel follows.
+  private static let mostLinks = 40
+
+  private let check: TrustCheck
+  private let subject: String
+  /// The folder that one is in.
+  private var folder: Int32
+  private var names: [[UInt8]] = []
+  /// What is still to be gone, the next step last.
+  private var rest: [[UInt8]]
+  private var links = 0
+  /// The folder that one is in, if everybody may put files into it.
+  private(set) var shared: (path: String, mode: UInt32)?
+
+  /// Begins at the root; `subject` is what messages begin with.
+  ///
+  /// Throws ``TableError`` with `.denied` for a path that is not absolute.
+  init(_ path: String, _ check: TrustCheck, subject: String) throws(TableError) {
+    guard path.hasPrefix("/") else {
+      throw untrusted(
+        subject, "path",
+        "\"\(path)\" is not absolute, so what it is depends on the current directory; write it from / on"
+      )
+    }
+    guard !path.utf8.contains(0) else { throw untrusted(subject, "path", "it has a NUL in it") }
+    self.check = check
+    self.subject = subject
+    rest = PathWalk.steps(Array(path.utf8))
+    folder = -1
+    try enter(tabella_system_open_entry(AT_FDCWD, "/"))
+  }
+
+  deinit { close(folder) }
+
+  /// Where one is, without links.
+  var shown: String { PathWalk.text(names) }
+
+  private static func text(_ names: [[UInt8]]) -> String {
+    "/" + names.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+  }
+
+  private static func steps(_ path: [UInt8]) -> [[UInt8]] {
+    path.split(separator: UInt8(ascii: "/")).map { Array($0) }.filter { $0 != [46] }.reversed()
+  }
+
+  /// Goes to the end. Throws ``TableError`` with `.denied` for a step that is refused, and with the code of
+  /// the system's error for one that fails.
+  func end() throws(TableError) -> End {
+    while let name = rest.popLast() {
+      if name == Array("..".utf8) {
+        names = names.dropLast()
+        try enter(tabella_system_open_entry(folder, ".."))
+        continue
+      }
+      let entry = name.withCString { tabella_system_open_entry(folder, $0) }
+      guard entry >= 0 else { return .unreachable(-entry) }
+      var status = stat()
+      guard fstat(entry, &status) == 0 else {
+        defer { close(entry) }
+        throw failure(errno, name)
+      }
+      switch status.st_mode & S_IFMT {
+      case S_IFDIR:
+        names.append(name)
+        try enter(entry)
+      case S_IFLNK:
+        defer { close(entry) }
+        guard links < PathWalk.mostLinks else { return .unreachable(ELOOP) }
+        try follow(entry, name, status)
+      default:
+        defer { close(entry) }
+        return rest.isEmpty ? try file(name, status) : .unreachable(ENOTDIR)
+      }
+    }
+    return .folder
+  }
+
+  /// Judges a folder and goes into it.
+  private func enter(_ descriptor: Int32) throws(TableError) {
+    guard descriptor >= 0 else { throw failure(-descriptor) }
+    if folder >= 0 { close(folder) }
+    folder = descriptor
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw failure(errno) }
+    let isShared = try check.judge(status, at: shown, of: subject)
+    shared = isShared ? (shown, status.st_mode) : nil
+  }
+
+  private func follow(_ link: Int32, _ name: [UInt8], _ status: stat) throws(TableError) {
+    let place = PathWalk.text(names + [name])
+    try refuseShared("the link \(place)")
+    _ = try check.judge(status, at: place, of: subject)
+    links += 1
+    var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = target.withUnsafeMutableBytes { buffer in
+      readlinkat(link, "", buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
+    }
+    guard count >= 0 else { throw failure(errno, name) }
+    target.removeLast(target.count - count)
+    rest += PathWalk.steps(target)
+    if target.first == UInt8(ascii: "/") {
+      names = []
+      try enter(tabella_system_open_entry(AT_FDCWD, "/"))
+    }
+  }
+
+  private func file(_ name: [UInt8], _ seen: stat) throws(TableError) -> End {
+    names.append(name)
+    guard seen.st_mode & S_IFMT == S_IFREG else {
+      throw TableError(.noProvider, "\(subject): is no regular file")
+    }
+    try refuseShared(shown)
+    let file = name.withCString {
+      openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    }
+    guard file >= 0 else { throw failure(errno) }
+    do throws(TableError) {
+      var status = stat()
+      guard fstat(file, &status) == 0 else { throw failure(errno) }
+      guard status.st_dev == seen.st_dev, status.st_ino == seen.st_ino else {
+        throw untrusted(
+          subject, "changed", "\(shown) became another file at this moment; try again")
+      }
+      _ = try check.judge(status, at: shown, of: subject)
+      return .file(file, status)
+    } catch {
+      close(file)
+      throw error
+    }
+  }
+
+  /// Beside a file in such a folder everybody may put others, which it may then be taken for or load.
+  private func refuseShared(_ what: String) throws(TableError) {
+    guard let shared else { return }
+    throw untrusted(
+      subject, "sticky",
+      "\(what) is in \(shared.path), which has mode \(octal(shared.mode)), so everybody may put files beside it; move it into a folder of your own"
+    )
+  }
+
+  private func failure(_ number: Int32, _ name: [UInt8]? = nil) -> TableError {
+    let place = PathWalk.text(names + (name.map { [$0] } ?? []))
+    return .system(number, "\(subject): \(place) cannot be opened")
+  }
+}

@@ -1,0 +1,128 @@
+import Tabella
+import TabellaBridge
+import TabellaFiles
+import TabellaLoading
+
+/// What is known of a library that is trusted, without having run any of its code.
+public struct TrustReport {
+  /// The library, checked and open.
+  public let library: CheckedLibrary
+  /// The file's owner and permissions.
+  public let owner: UInt32
+  public let mode: UInt32
+  /// The pin that it fulfils, if it has one.
+  public let pin: Pins.Pin?
+
+  /// The SHA-256 of the file.
+  public func sha256() throws(TableError) -> String {
+    let digest = try SHA256.digest(ofFile: library.descriptor)
+    try library.checkUnchanged()
+    return digest
+  }
+}
+
+extension Host {
+  /// Checks a provider's library, and holds it open: what is loaded is what was checked. Runs none of its
+  /// code.
+  ///
+  /// Throws ``TableError``: `.denied` if the library is not trusted or not as it was pinned, `.noProvider` if
+  /// it is no library that exports the entry of a provider.
+  public func check(_ entry: Catalogue.Entry) throws(TableError) -> CheckedLibrary {
+    try report(on: entry).library
+  }
+
+  /// The same, with what was found.
+  public func report(on entry: Catalogue.Entry) throws(TableError) -> TrustReport {
+    try Host.report(
+      at: entry.library, id: entry.manifest.id, pins: entry.isShipped ? [] : pinned.get())
+  }
+
+  /// The same for a library by its path, which must be absolute, manifest or not.
+  public func report(onLibraryAt path: String) throws(TableError) -> TrustReport {
+    try Host.report(at: path, id: nil, pins: pinned.get())
+  }
+
+  /// Loads a library by its path, which must be absolute, manifest or not. Runs its code.
+  public static func loadLibrary(
+    at path: String, pins: Pins = .standard
+  ) throws(TableError) -> ImportedProvider {
+    try Library.load(try checkLibrary(at: path, pins: pins), name: path)
+  }
+
+  /// Loads a library by its path, which must be absolute, and returns its entry, which is not called: for
+  /// checks. Runs the library's constructors.
+  public static func entryOfLibrary(
+    at path: String, pins: Pins = .standard
+  ) throws(TableError) -> ProviderEntry {
+    try Library.entry(of: try checkLibrary(at: path, pins: pins))
+  }
+
+  /// Checks, without running code, that a file is a library that is trusted and exports the entry of a
+  /// provider.
+  @discardableResult
+  public static func checkLibrary(
+    at path: String, pins: Pins = .standard
+  ) throws(TableError) -> CheckedLibrary {
+    try report(at: path, id: nil, pins: try pins.read()).library
+  }
+
+  /// What a provider may do beyond its location when it runs in a worker: what its manifest wishes, if it
+  /// ships with Tabella, or if the user has pinned it with these very wishes; else nothing.
+  public func grantedConfinement(for entry: Catalogue.Entry) -> Manifest.Confinement {
+    let wishes = entry.manifest.confinement
+    if entry.isShipped { return wishes }
+    return pin(of: entry)?.confinement == wishes ? wishes : .none
+  }
+
+  /// The pin of an added provider, whether its library fulfils it or not.
+  public func pin(of entry: Catalogue.Entry) -> Pins.Pin? {
+    guard !entry.isShipped, case .success(let pins) = pinned else { return nil }
+    return pins.first { $0.id == entry.manifest.id }
+  }
+
+  /// A pin for an added provider as it is now, checked. Throws what ``check(_:)`` throws of its library, but for
+  /// an earlier pin.
+  public func newPin(for entry: Catalogue.Entry) throws(TableError) -> Pins.Pin {
+    let report = try Host.report(at: entry.library, id: entry.manifest.id, pins: [])
+    return Pins.Pin(
+      id: entry.manifest.id, library: report.library.path, sha256: try report.sha256(),
+      confinement: entry.manifest.confinement)
+  }
+
+  private static func report(
+    at path: String, id: String?, pins: [Pins.Pin]
+  ) throws(TableError) -> TrustReport {
+    let trust = TrustCheck()
+    let file: TrustCheck.File
+    do throws(TableError) {
+      file = try trust.open(path, for: .library)
+    } catch {
+      throw error.code == .notFound ? TableError(.noProvider, error.message) : error
+    }
+    let library = try CheckedLibrary(taking: file.descriptor, path: file.path)
+    for folder in library.searched {
+      try trust.checkSearched(expanded(folder, of: library), of: library.path)
+    }
+    let pin = pins.first { $0.id == id || $0.library == library.path }
+    let report = TrustReport(library: library, owner: file.owner, mode: file.mode, pin: pin)
+    if let pin {
+      let digest = try report.sha256()
+      guard digest == pin.sha256 else {
+        throw untrusted(
+          library.path, "pin",
+          "its SHA-256 is \(digest), but \(pin.sha256) was pinned for \(pin.id); if you know why it changed: tabella providers --pin \(pin.id)"
+        )
+      }
+    }
+    return report
+  }
+
+  /// A folder of a search path, with the library's own folder for $ORIGIN.
+  private static func expanded(_ folder: String, of library: CheckedLibrary) -> String {
+    for origin in ["$ORIGIN", "${ORIGIN}"] where folder.hasPrefix(origin) {
+      let own = library.path[..<(library.path.lastIndex(of: "/") ?? library.path.startIndex)]
+      return "\(own)/\(folder.dropFirst(origin.count))"
+    }
+    return folder
+  }
+}

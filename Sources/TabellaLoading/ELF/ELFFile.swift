@@ -1,0 +1,79 @@
+import Tabella
+import TabellaFiles
+
+/// An ELF file's bytes, read by place: what lies outside the file is an error and no crash.
+struct ELFFile {
+  private let descriptor: Int32
+  let size: Int
+
+  init(_ descriptor: Int32, size: Int) {
+    self.descriptor = descriptor
+    self.size = size
+  }
+
+  /// Bytes from a place on, all of them. `what` they are is for messages: "its header".
+  func bytes(at offset: Int, count: Int, _ what: String) throws(TableError) -> ELFBytes {
+    guard offset >= 0, count >= 0, offset <= size, count <= size - offset else {
+      throw TableError(.noProvider, "is truncated: \(what) ends beyond the file")
+    }
+    var bytes = [UInt8](repeating: 0, count: count)
+    var got = 0
+    while got < count {
+      let read = bytes.withUnsafeMutableBytes { buffer in
+        pread(descriptor, buffer.baseAddress! + got, count - got, offset + got)
+      }
+      if read < 0, errno == EINTR { continue }
+      guard read >= 0 else { throw .system(errno, "cannot be read") }
+      guard read > 0 else {
+        throw TableError(.noProvider, "was shortened while it was read")
+      }
+      got += read
+    }
+    return ELFBytes(bytes)
+  }
+}
+
+/// Bytes of an ELF file as little-endian numbers. Whoever asks for one knows how many bytes there are.
+struct ELFBytes {
+  private let bytes: [UInt8]
+  var count: Int { bytes.count }
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  func byte(_ at: Int) -> Int { Int(bytes[at]) }
+  func half(_ at: Int) -> Int { Int(number(at, UInt16.self)) }
+  func word(_ at: Int) -> Int { Int(number(at, UInt32.self)) }
+  func signed(_ at: Int) -> Int { Int(number(at, Int64.self)) }
+  func bits(_ at: Int) -> UInt64 { number(at, UInt64.self) }
+
+  /// An address, an offset or a size; an error where it is so large that no sum of them is sure to fit.
+  func long(_ at: Int) throws(TableError) -> Int {
+    let value = bits(at)
+    guard value < 1 << 60 else { throw .damaged("the number 0x\(String(value, radix: 16))") }
+    return Int(value)
+  }
+
+  /// The text from a place up to its NUL, or so many bytes of it.
+  func text(_ at: Int, upTo limit: Int) -> String {
+    String(decoding: bytes[at...].prefix(limit).prefix { $0 != 0 }, as: UTF8.self)
+  }
+
+  /// Whether this text, and its NUL, stand at a place.
+  func has(_ text: String, at place: Int) -> Bool {
+    bytes[place...].starts(with: Array(text.utf8) + [0])
+  }
+
+  private func number<N: FixedWidthInteger>(_ at: Int, _: N.Type) -> N {
+    precondition(at >= 0 && at <= bytes.count - MemoryLayout<N>.size, "within what was read")
+    return bytes.withUnsafeBytes {
+      N(littleEndian: $0.loadUnaligned(fromByteOffset: at, as: N.self))
+    }
+  }
+}
+
+extension TableError {
+  /// An ELF file that no linker writes.
+  static func damaged(_ what: String) -> TableError {
+    TableError(.noProvider, "is damaged: \(what)")
+  }
+}

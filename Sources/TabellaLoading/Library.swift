@@ -1,0 +1,145 @@
+import CTabellaSystem
+import Glibc
+import Synchronization
+import Tabella
+import TabellaBridge
+import TabellaFiles
+
+/// Loading of provider libraries. A library stays for the life of the process: unloading Swift code
+/// crashes it later (docs/decisions/0004-never-dlclose.md).
+public enum Library {
+  /// A library of this process. Its file stays open: the loader knows it by the path that leads through
+  /// the descriptor, which must not become another file's.
+  private struct Loaded: Sendable {
+    let library: CheckedLibrary
+    let handle: UInt
+  }
+
+  private struct Identity: Hashable {
+    let device: UInt64
+    let inode: UInt64
+
+    init(_ library: CheckedLibrary) {
+      (device, inode) = (library.fingerprint.device, library.fingerprint.inode)
+    }
+  }
+
+  /// One load at a time in the process.
+  private static let loaded = Mutex<[Identity: Loaded]>([:])
+
+  /// Loads a library that was checked, once in the process, and returns its provider. Runs its code.
+  ///
+  /// `name` stands for the provider in messages until its own id is known; `isMinimal` and `log` are as
+  /// ``ImportedProvider`` has them. Throws ``TableError`` with
+  /// `.noProvider` if it cannot be loaded or is of another contract version, with `.denied` if the file is
+  /// no longer the one that was checked, and with `.misbehaved` if it breaks the contract.
+  public static func load(
+    _ library: CheckedLibrary, name: String, isMinimal: Bool = false,
+    log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
+  ) throws(TableError) -> ImportedProvider {
+    do throws(TableError) {
+      return try ImportedProvider(
+        calling: try entry(of: library), name: name, isMinimal: isMinimal, log: log)
+    } catch {
+      var error = error
+      if error.code == .noProvider { error.message = "\(library.path): \(error.message)" }
+      throw error
+    }
+  }
+
+  /// Loads a library that was checked, once in the process, and returns its entry, which is not called: for
+  /// checks. Runs the library's constructors.
+  public static func entry(of library: CheckedLibrary) throws(TableError) -> ProviderEntry {
+    let result = loaded.withLock { loaded in
+      Result { () throws(TableError) in try entry(of: library, in: &loaded) }
+    }
+    return unsafeBitCast(try result.get(), to: ProviderEntry.self)
+  }
+
+  /// The address of a library's entry.
+  private static func entry(
+    of library: CheckedLibrary, in loaded: inout [Identity: Loaded]
+  ) throws(TableError) -> UInt {
+    let handle = try handle(of: library, in: &loaded)
+    guard let symbol = dlsym(handle, providerEntrySymbol) else {
+      throw TableError(.noProvider, lastError())
+    }
+    // dlsym also looks in the libraries that this one depends on.
+    guard tabella_system_belongs(handle, symbol) else {
+      let owner = tabella_system_library_of(symbol).map { String(cString: $0) }
+      throw TableError(
+        .noProvider, "its \(providerEntrySymbol) belongs to \(owner ?? "no file")")
+    }
+    return UInt(bitPattern: symbol)
+  }
+
+  private static func handle(
+    of library: CheckedLibrary, in loaded: inout [Identity: Loaded]
+  ) throws(TableError) -> UnsafeMutableRawPointer {
+    try library.checkUnchanged()
+    if let known = loaded[Identity(library)],
+      let handle = UnsafeMutableRawPointer(bitPattern: known.handle)
+    {
+      guard known.library.fingerprint == library.fingerprint else {
+        throw TableError(
+          .denied,
+          "\(library.path) is not trusted (changed): this process has loaded it as it was before it was changed; start it again"
+        )
+      }
+      return handle
+    }
+    let handle = try open(library)
+    loaded[Identity(library)] = Loaded(library: library, handle: UInt(bitPattern: handle))
+    return handle
+  }
+
+  /// Loads the open file, and finds out whether it is the one that the loader took.
+  private static func open(_ library: CheckedLibrary) throws(TableError) -> UnsafeMutableRawPointer
+  {
+    guard let descriptors else {
+      throw TableError(.noProvider, "cannot be loaded: /proc is not mounted")
+    }
+    let file = "\(descriptors)/\(library.descriptor)"
+    guard library.usesOrigin else { return try open(file) }
+    // To the loader $ORIGIN is the text before the last slash, so it must be the way to the folder; which
+    // file it finds there it is asked afterwards.
+    let (folder, name) = try library.openFolder()
+    let handle: UnsafeMutableRawPointer
+    do throws(TableError) {
+      handle = try open("\(descriptors)/\(folder)/\(name)")
+    } catch {
+      close(folder)
+      throw error
+    }
+    guard tabella_system_loaded(file) == handle else {
+      throw TableError(
+        .denied,
+        "\(library.path) is not trusted (changed): another file got its name while it was loaded; start again"
+      )
+    }
+    try library.checkUnchanged()
+    return handle
+  }
+
+  private static func open(_ path: String) throws(TableError) -> UnsafeMutableRawPointer {
+    // Bound now, so that a missing symbol is an error here and not a dead process at the first call.
+    if let handle = tabella_system_load(path) { return handle }
+    let reason = lastError()
+    let text = reason.hasPrefix("\(path): ") ? String(reason.dropFirst(path.count + 2)) : reason
+    throw TableError(.noProvider, "cannot be loaded: \(text)")
+  }
+
+  private static func lastError() -> String {
+    dlerror().map { String(cString: $0) } ?? "the loader gives no reason"
+  }
+
+  /// Where this process' descriptors are, by its number: a debugger opens libraries by these paths. Nil if
+  /// /proc is not mounted.
+  private static let descriptors: String? = {
+    var number = [CChar](repeating: 0, count: 16)
+    let count = readlink("/proc/self", &number, number.count)
+    guard count > 0, count < number.count else { return nil }
+    let digits = number[..<count].map { UInt8(bitPattern: $0) }
+    return "/proc/\(String(decoding: digits, as: UTF8.self))/fd"
+  }()
+}

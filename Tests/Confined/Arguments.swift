@@ -1,0 +1,71 @@
+import Glibc
+import Tabella
+import TabellaConfinement
+
+/// What the command line asks for: `NAME=VALUE` words.
+struct Arguments {
+  var library = ""
+  var location = ""
+  var scheme: String?
+  var options: [String: String] = [:]
+  var kernel = Kernel.running
+  var isConfined = true
+  var isEditing = false
+  var waits = false
+  var wishes = Wishes()
+  var earlyThread: EarlyThread.Kind?
+  var limits = Rules()
+  var edits: [EditBatch.Edit] = []
+
+  init() {
+    for word in CommandLine.arguments.dropFirst() {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      take(String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+    }
+  }
+
+  private mutating func take(_ name: String, _ value: String) {
+    switch name {
+    case "library": library = value
+    case "location": location = value
+    case "scheme": scheme = value
+    case "landlock": kernel.landlock = Int(value) ?? 0
+    case "no-seccomp": kernel.seccomp = false
+    case "unconfined": isConfined = false
+    case "edit": isEditing = true
+    case "wait": waits = true
+    case "early-thread": earlyThread = EarlyThread.Kind(rawValue: value)
+    case "read": wishes.read.append(Array(value.utf8))
+    case "write": wishes.write.append(Array(value.utf8))
+    case "signals": wishes.signals = true
+    case "network": wishes.network = true
+    case "processes": wishes.processes = true
+    case "memory": limits.memory = Int(value) ?? 0
+    case "addresses": limits.addresses = Int(value) ?? 0
+    case "files": limits.files = Int(value) ?? 0
+    case "file-size": limits.fileSize = Int(value) ?? 0
+    case "delete": edits.append(.delete(.path(IndexPath(section: 0, row: Int(value) ?? 0))))
+    case "set":
+      // ROW,COLUMN,TEXT
+      let words = value.split(separator: ",", maxSplits: 2).map(String.init)
+      edits.append(
+        .set(
+          .path(IndexPath(section: 0, row: Int(words[0]) ?? 0)),
+          cells: [Int(words[1]) ?? 0: .text(words[2])]))
+    default:
+      guard name.hasPrefix("-") else { fatalError("no such word: \(name)") }
+      options[String(name.dropFirst())] = value
+    }
+  }
+
+  var rules: Rules {
+    var rules = Rules.forLocation(
+      Array(location.utf8), isPath: scheme == nil, isEditing: isEditing,
+      library: Array(library.utf8), wishes: wishes)
+    rules.memory = limits.memory
+    rules.addresses = limits.addresses
+    rules.files = limits.files
+    rules.fileSize = limits.fileSize
+    return rules
+  }
+}

@@ -1,0 +1,98 @@
+// A program for tests: confines itself as a worker does, loads a library, opens a location, prints its rows,
+// perhaps edits it, then what was refused. What it prints are lines of words with tabs between them.
+
+import CTabellaSystem
+import Tabella
+import TabellaBridge
+import TabellaConfinement
+import TabellaFiles
+import TabellaHost
+
+/// What is done in which order.
+struct Confined {
+  var arguments = Arguments()
+  var ends: [Int32] = [-1, -1]
+  static let prefix = Array("denied:".utf8)
+
+  mutating func run() throws(TableError) {
+    guard tabella_system_make_sockets(&ends) == 0 else { throw TableError(.io, "no sockets") }
+    let rules = arguments.rules
+    let running = Kernel.running
+    let early = arguments.earlyThread.map { EarlyThread($0) }
+    if arguments.isConfined {
+      let report = try Confinement.begin(
+        rules, telling: ends[1], prefix: Confined.prefix, on: arguments.kernel)
+      report.inForce.forEach { line("in force", $0) }
+      report.lacking.forEach { line("lacking", $0) }
+      report.absent.forEach { line("absent", String(decoding: $0, as: UTF8.self)) }
+    }
+    let provider = try Host.loadLibrary(at: arguments.library)
+    if arguments.isConfined {
+      // As a worker asks, where no kernel is made up.
+      if arguments.kernel == running {
+        try Confinement.tighten(rules)
+      } else {
+        try Confinement.tighten(rules, on: arguments.kernel)
+      }
+    }
+    let source = try provider.open(
+      OpenRequest(
+        location: Array(arguments.location.utf8), scheme: arguments.scheme,
+        options: arguments.options))
+    if let early { line("row", "an earlier thread", early.result) }
+    try show(source)
+    try edit(source)
+    tellDenials()
+    // Until somebody has looked at the process from outside.
+    if arguments.waits { _ = getchar() }
+  }
+
+  private func show(_ source: any TableDataSource) throws(TableError) {
+    let count = try source.numberOfRows(inSection: 0, knowing: 1000)
+    let batch = try source.rows(
+      RowRequest(first: 0, count: count.value, columns: Array(source.columns.indices)))
+    for row in 0..<batch.rowCount {
+      line("row", batch.row(row).map { "\($0)" }.joined(separator: "\t"))
+    }
+  }
+
+  private func edit(_ source: any TableDataSource) throws(TableError) {
+    guard !arguments.edits.isEmpty else { return }
+    guard let editing = source.editing else { throw TableError(.readOnly, "cannot be edited") }
+    let result = try editing.commit(EditBatch(arguments.edits))
+    for outcome in result.outcomes {
+      line("outcome", outcome.code?.name ?? "done", outcome.message ?? "")
+    }
+  }
+
+  func tellDenials() {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = buffer.withUnsafeMutableBytes {
+        recv(ends[0], $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
+      }
+      guard count > 0 else { return }
+      guard buffer.starts(with: Confined.prefix) else { return line("stray", "\(count)") }
+      let record = buffer[Confined.prefix.count..<count]
+      guard let denial = record.withUnsafeBytes({ Denial($0) }) else {
+        return line("stray", "\(count)")
+      }
+      line(
+        "denied", denial.name, "\(denial.error)", denial.isByMode ? "by mode" : "",
+        denial.isLast ? "last" : "", denial.description)
+    }
+  }
+}
+
+func line(_ words: String...) { print(words.joined(separator: "\t")) }
+
+var confined = Confined()
+do throws(TableError) {
+  try confined.run()
+  fflush(nil)
+} catch {
+  line("error", error.code.name, error.message)
+  confined.tellDenials()
+  fflush(nil)
+  exit(1)
+}

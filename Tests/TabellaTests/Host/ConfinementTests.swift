@@ -1,0 +1,222 @@
+import Foundation
+import TabellaConfinement
+import Testing
+
+/// A confined process can do what it was started for, and how it is written does not matter.
+@Suite struct ConfinementTests {
+  static let library: Result<(TemporaryFolder, String), any Error> = Result {
+    let folder = try TemporaryFolder()
+    return (
+      folder,
+      try compileLibrary(
+        packageFolder + "/Tests/TabellaTests/Host/Libraries/habits.c", into: folder,
+        name: "habits.so", flags: ["-pthread"])
+    )
+  }
+
+  let folder: TemporaryFolder
+  let library: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    library = try Self.library.get().1
+  }
+
+  func run(
+    _ habit: String, _ words: [String] = [], location: String? = nil,
+    as user: Confined.User = .ourselves
+  ) throws -> Confined {
+    try Confined(
+      ["library=\(library)", "scheme=\(habit)", "location=\(location ?? folder.path)"] + words,
+      as: user)
+  }
+
+  func makeFolder(_ name: String, of user: Confined.User = .ourselves) throws -> String {
+    let path = "\(folder.path)/\(name)"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    if user == .nobody { #expect(Foundation.chown(path, 65534, 65534) == 0) }
+    return path
+  }
+
+  // At work
+
+  /// In a folder that is edited everything works that editing needs, with any version of Landlock.
+  @Test(arguments: 0...7, Confined.User.all)
+  func aFolderIsEdited(_ version: Int, _ user: Confined.User) throws {
+    let location = try makeFolder("work-\(version)", of: user)
+    let confined = try run(
+      "work", ["edit", "landlock=\(version)"], location: location, as: user)
+    #expect(confined.rows.count == 23, "\(confined)")
+    for row in confined.rows {
+      switch row[0] {
+      case "fork": #expect(row[1] == "EPERM")
+      // Version 1 cannot allow it.
+      case "move" where version == 1: #expect(row[1] == "EXDEV")
+      default: #expect(row[1] == "done", "\(row[0])")
+      }
+    }
+    #expect(confined.denials.map(\.text) == ["starting a process"])
+  }
+
+  /// The same folder opened to be read: nothing is made or changed.
+  @Test(arguments: [1, 2, 7])
+  func aFolderIsRead(_ version: Int) throws {
+    let location = try makeFolder("read")
+    let confined = try run("work", ["landlock=\(version)"], location: location)
+    #expect(confined["create"] == "EACCES" && confined["make a folder"] == "EACCES")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: location).isEmpty)
+  }
+
+  /// The second layer holds for threads that were there before it, also if they block signals or have little
+  /// stack; and nobody takes SIGSYS away.
+  @Test(arguments: Confined.User.all)
+  func threadsAreConfined(_ user: Confined.User) throws {
+    let confined = try run("threads", as: user)
+    #expect(confined.error.isEmpty)
+    #expect(confined.rows.filter { $0[0] == "loading" }.map { $0[1] } == ["done", "done", "done"])
+    for name in [
+      "a thread", "a thread that blocks signals", "a thread with a small stack", "the main thread",
+      "a later thread",
+    ] { #expect(confined[name] == "EACCES", "\(name)") }
+    for name in [
+      "start a thread", "handle a signal", "SIGSYS is not blocked", "signal itself",
+      "signal its thread",
+    ] { #expect(confined[name] == "done", "\(name)") }
+  }
+
+  /// A process may have threads before it confines itself: they are confined with it.
+  @Test(arguments: Confined.User.all)
+  func earlierThreadsAreConfined(_ user: Confined.User) throws {
+    let confined = try run("many", ["early-thread=plain"], as: user)
+    #expect(confined.error.isEmpty && confined["an earlier thread"] == "EACCES", "\(confined)")
+  }
+
+  /// One that cannot be confined keeps foreign code from being loaded.
+  @Test func aDeafThreadIsAnError() throws {
+    let confined = try run("many", ["early-thread=deaf"])
+    #expect(confined.status == 1 && confined.rows.isEmpty)
+    #expect(confined.error.first == "io")
+    #expect(confined.error.last?.contains("does not answer signals") == true, "\(confined.error)")
+  }
+
+  /// Nothing that is passed makes the handler fail, and it tells whole paths.
+  @Test func oddCallsAreAnswered() throws {
+    let secret = try folder.write("secret", "x")
+    chmod(secret, 0o600)
+    let place = try makeFolder("place")
+    let confined = try run("odd", location: place)
+    #expect(confined["a path that is not there"] == "EFAULT")
+    #expect(confined["a path that has no end"] == "EFAULT")
+    #expect(confined["a path at the end"] == "EACCES")
+    #expect(confined["a call of tomorrow"] == "ENOSYS")
+    #expect(confined["a mask that is not there"] == "EFAULT")
+    #expect(confined["a handler that is not there"] == "EFAULT")
+    #expect(confined["from a place"] == "EACCES")
+    let texts = confined.denials.map(\.text)
+    #expect(texts.contains("reading /etc/shadow"))
+    #expect(texts.contains("the system call 2000"))
+    #expect(texts.contains { $0.hasPrefix("changing /") && $0.hasSuffix("/place/new") })
+  }
+
+  /// The calls of x32 have numbers that no filter of the others knows.
+  @Test func callsOfAnotherMachineEndIt() throws {
+    let confined = try run("abi")
+    #expect(confined.status == SIGSYS && confined.rows.isEmpty)
+  }
+
+  @Test func noMoreThanAHundredRefusalsAreTold() throws {
+    let confined = try run("many")
+    #expect(confined["tried"] == "done")
+    #expect(confined.denials.count == 100)
+    #expect(Set(confined.denials.map(\.text)).count == 100)
+    #expect(confined.denials.map(\.isLast) == Array(repeating: false, count: 99) + [true])
+  }
+
+  @Test(arguments: Confined.User.all)
+  func limitsHold(_ user: Confined.User) throws {
+    let confined = try run(
+      "limits",
+      ["memory=\(256 << 20)", "addresses=\(2 << 30)", "files=64", "file-size=\(1 << 20)"],
+      as: user)
+    #expect(
+      confined.rows == [
+        ["memory ends", "done"], ["shared memory ends", "done"], ["after a while", "done"],
+        ["files end", "done"],
+        ["write what is small", "done"], ["write what is large", "EFBIG"], ["no core", "done"],
+      ])
+    #expect(
+      confined.inForce.contains(
+        "at most 268435456 bytes of memory, 2147483648 bytes of addresses, 64 open files, 1048576 bytes in a file"
+      ))
+  }
+
+  /// What a user granted is there, and no more; signals only where something is edited.
+  @Test(arguments: [false, true])
+  func wishesAreGranted(_ isEditing: Bool) throws {
+    let nothing = try run("granted", isEditing ? ["edit"] : [])
+    for name in ["signal the parent", "make a socket", "connect", "routes"] {
+      #expect(nothing[name] == "EPERM", "\(name)")
+    }
+    #expect(nothing["read processes"] == "EACCES")
+    let granted = try run(
+      "granted", ["signals", "network", "processes"] + (isEditing ? ["edit"] : []))
+    #expect(granted["signal the parent"] == (isEditing ? "done" : "EPERM"))
+    #expect(granted["make a socket"] == "done" && granted["routes"] == "done")
+    #expect(granted["connect"] == "ECONNREFUSED")
+    #expect(granted["read processes"] == "done")
+    for name in ["a Unix socket", "raw packets", "audit", "run"] {
+      #expect(granted[name] == "EPERM", "\(name)")
+    }
+    #expect(granted["read the parent's memory"] == "EACCES")
+  }
+
+  /// What another process of the user, as the host is, may see of it: how much it reads and writes.
+  @Test(arguments: Confined.User.all)
+  func signsOfLifeAreSeen(_ user: Confined.User) throws {
+    let words =
+      user.command + [
+        Confined.program, "library=\(library)", "scheme=many", "location=\(folder.path)", "wait",
+      ]
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
+    let (input, output) = (Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    let said = output.fileHandleForReading.availableData
+    #expect(String(decoding: said, as: UTF8.self).contains("seccomp"))
+    let cat = try #require(findProgram("cat"))
+    let reading = user.command + [cat, "/proc/\(process.processIdentifier)/io"]
+    let seen = try TabellaTests.run(reading[0], Array(reading.dropFirst()))
+    #expect(seen.status == 0 && seen.text.contains("rchar: "), "\(seen.errors)")
+    try input.fileHandleForWriting.close()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+  }
+
+  /// A path that is not there when the rules come into force is named.
+  @Test func whatIsAbsentIsSaid() throws {
+    let confined = try run("odd", ["read=\(folder.path)/nowhere"])
+    #expect(confined.absent == ["\(folder.path)/nowhere"])
+  }
+
+  // Records
+
+  @Test func recordsThatAreNoneAreRefused() throws {
+    #expect(Denial(UnsafeRawBufferPointer(start: nil, count: 0)) == nil)
+    var generator = SeededGenerator(seed: 11)
+    for _ in 0..<2000 {
+      let size = Int.random(in: 0...200, using: &generator)
+      var bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      // Half of them with the size that they have.
+      if size >= 40, Bool.random(using: &generator) {
+        withUnsafeBytes(of: UInt32(size - 40)) { bytes.replaceSubrange(36..<40, with: $0) }
+      }
+      let denial = bytes.withUnsafeBytes { Denial($0) }
+      guard let denial else { continue }
+      #expect(denial.paths.reduce(0) { $0 + $1.count } <= size - 40)
+      #expect(!denial.description.isEmpty)
+    }
+  }
+}

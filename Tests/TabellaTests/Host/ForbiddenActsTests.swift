@@ -1,0 +1,202 @@
+import Foundation
+import Testing
+
+/// What a provider must not do is refused and told, wherever it tries: from a constructor, before anything of
+/// its own was asked for, from `open`, and from a batch of rows.
+@Suite struct ForbiddenActsTests {
+  static let moments = ["constructor", "open", "rows"]
+
+  struct Act {
+    let moment: String
+    let name: String
+    let call: String
+    let path: String
+    let result: String
+
+    init(_ row: [String]) {
+      (moment, name, call, path, result) = (row[0], row[1], row[2], row[3], row[4])
+    }
+  }
+
+  /// The libraries: one that tries at all moments, and one for each.
+  static let libraries: Result<(TemporaryFolder, [String?: String]), any Error> = Result {
+    let folder = try TemporaryFolder()
+    var paths: [String?: String] = [:]
+    for moment in [nil] + moments as [String?] {
+      paths[moment] = try compileLibrary(
+        packageFolder + "/Tests/TabellaTests/Host/Libraries/forbidden.c", into: folder,
+        name: "\(moment ?? "every").so", flags: moment.map { ["-DONLY=\"\($0)\""] } ?? [])
+    }
+    return (folder, paths)
+  }
+
+  /// A library with its victims beside it.
+  struct Trap {
+    let folder: TemporaryFolder
+    let library: String
+
+    /// With `only`, all acts at that moment alone.
+    init(only moment: String? = nil, of user: Confined.User = .ourselves) throws {
+      folder = try TemporaryFolder()
+      library = folder.path + "/forbidden.so"
+      let compiled = try #require(ForbiddenActsTests.libraries.get().1[moment])
+      try FileManager.default.copyItem(atPath: compiled, toPath: library)
+      for moment in moments {
+        for name in ["folder", "empty"] {
+          try FileManager.default.createDirectory(
+            atPath: "\(folder.path)/victims/\(moment)/\(name)", withIntermediateDirectories: true)
+        }
+        for name in ["key", "file", "unlinked", "renamed"] {
+          let path = try folder.write("victims/\(moment)/\(name)", "\(name) of \(moment)")
+          chmod(path, name == "key" ? 0o600 : 0o640)
+        }
+      }
+      try folder.write("edited.csv", "a,b\n")
+      guard user == .nobody else { return }
+      // What it may do by its files' modes must not be what stops it.
+      let chown = try #require(findProgram("chown"))
+      #expect(try TabellaTests.run(chown, ["-R", "65534:65534", folder.path]).status == 0)
+    }
+
+    /// Every victim with its mode, size, time and content.
+    func victims() throws -> [String] {
+      let find = try #require(findProgram("find"))
+      return try TabellaTests.run(
+        find, [folder.path + "/victims", "-printf", "%p %m %U %s %T@ %l\n"]
+      ).lines.sorted()
+    }
+
+    func run(_ words: [String] = [], as user: Confined.User = .ourselves) throws -> Confined {
+      try Confined(["library=\(library)", "scheme=acts"] + words, as: user)
+    }
+  }
+
+  /// What to open: nothing, or a file beside the victims to read or to edit.
+  enum Purpose: String, CaseIterable, Sendable {
+    case none, reading, editing
+
+    func words(_ folder: TemporaryFolder) throws -> [String] {
+      switch self {
+      case .none: return ["location="]
+      case .reading: return ["location=\(folder.path)/edited.csv"]
+      case .editing:
+        // In a folder of its own: what lies beside an edited file is not out of reach.
+        try FileManager.default.createDirectory(
+          atPath: folder.path + "/own", withIntermediateDirectories: true)
+        return ["location=\(try folder.write("own/edited.csv", "a,b\n"))", "edit"]
+      }
+    }
+  }
+
+  @Test(arguments: Confined.User.all, Purpose.allCases)
+  func everyActIsRefused(_ user: Confined.User, _ purpose: Purpose) throws {
+    let trap = try Trap(of: user)
+    let before = try trap.victims()
+    let confined = try trap.run(purpose.words(trap.folder), as: user)
+    #expect(confined.error.isEmpty && confined.lacking.isEmpty, "\(confined)")
+    let acts = confined.rows.map(Act.init)
+    for moment in ForbiddenActsTests.moments {
+      #expect(acts.count { $0.moment == moment } >= 80)
+    }
+    for act in acts where !["EACCES", "EPERM", "EROFS"].contains(act.result) {
+      Issue.record("\(act.name) at \(act.moment): \(act.result)")
+    }
+    #expect(try trap.victims() == before)
+  }
+
+  /// Each refusal is told once, with what was meant.
+  @Test(arguments: moments, Confined.User.all)
+  func everyRefusalIsTold(_ moment: String, _ user: Confined.User) throws {
+    let trap = try Trap(only: moment, of: user)
+    let confined = try trap.run(["location="], as: user)
+    #expect(confined.denials.count < 100)
+    #expect(confined.denials.allSatisfy { [EACCES, EPERM].contains($0.error) && !$0.isLast })
+    for act in confined.rows.map(Act.init) where act.moment == moment {
+      #expect(
+        confined.denials.contains {
+          $0.call == act.call && (act.path.isEmpty || $0.text.contains(act.path))
+        },
+        "\(act.name) was not told: \(act.call) of \(act.path)")
+    }
+    let texts = confined.denials.map { "\($0.call) \($0.text)" }.filter { $0.contains("/") }
+    #expect(Set(texts).count == texts.count)
+  }
+
+  /// The acts are acts: without confinement what needs no privilege is done.
+  @Test func theActsWork() throws {
+    let trap = try Trap()
+    let before = try trap.victims()
+    let confined = try trap.run(["location=", "unconfined"])
+    let done = Set(confined.rows.map(Act.init).filter { $0.result == "allowed" }.map(\.name))
+    let expected = [
+      "read a private key", "list a folder", "write a file", "create a file",
+      "create a file without a name", "cut a file", "unlink a file", "remove a folder",
+      "rename a file", "exchange two files", "make a hard link", "make a symbolic link",
+      "make a folder", "make a pipe", "change a mode", "change a mode through a place",
+      "change an owner", "change times", "signal the parent", "signal the group",
+      "hold the parent", "read the parent's environment", "signal by a descriptor", "fork",
+      "clone a process", "run a command", "map memory to write and run", "run what was written",
+      "write its own library", "watch folders", "hide from the host", "change its personality",
+      "make a pair of sockets", "read with all signals blocked", "read with SIGSYS unhandled",
+    ]
+    #expect(Set(expected).subtracting(done).isEmpty)
+    #expect(try trap.victims() != before)
+    #expect(confined.denials.isEmpty)
+  }
+
+  // What a kernel may lack
+
+  private static let ofFiles = [
+    "read a private key", "write a file", "create a file", "unlink a file", "rename a file",
+  ]
+  private static let ofSystem = [
+    "connect by TCP", "connect to an abstract socket", "signal the parent", "fork", "mount",
+    "run a program", "load a program into the kernel", "map memory to write and run",
+  ]
+
+  private func results(_ words: [String]) throws -> (Confined, [String: String]) {
+    let confined = try Trap().run(["location="] + words)
+    let acts = confined.rows.map(Act.init).filter { $0.moment == "open" }
+    return (confined, Dictionary(uniqueKeysWithValues: acts.map { ($0.name, $0.result) }))
+  }
+
+  private func isRefused(_ result: String?) -> Bool { result == "EACCES" || result == "EPERM" }
+
+  /// Files are no longer out of reach, all else is; and the report says so.
+  @Test func withoutLandlock() throws {
+    let (confined, results) = try results(["landlock=0"])
+    #expect(confined.lacking.count == 1 && confined.lacking[0].hasPrefix("Landlock (Linux 5.13"))
+    #expect(confined.inForce.contains("seccomp"))
+    #expect(!confined.inForce.contains { $0.contains("Landlock") })
+    for name in Self.ofFiles { #expect(results[name] == "allowed", "\(name)") }
+    for name in Self.ofSystem { #expect(isRefused(results[name]), "\(name)") }
+  }
+
+  /// Files stay out of reach, signals too; what seccomp alone forbids is not forbidden, nor told.
+  @Test func withoutSeccomp() throws {
+    let (confined, results) = try results(["no-seccomp"])
+    #expect(confined.lacking.map { $0.prefix(8) } == ["seccomp:", "seccomp:"])
+    #expect(confined.lacking[1].hasSuffix("but for TCP"))
+    for name in Self.ofFiles { #expect(isRefused(results[name]), "\(name)") }
+    #expect(isRefused(results["signal the parent"]))
+    #expect(results["connect by TCP"] == "EACCES")
+    #expect(results["fork"] == "allowed" && results["change a mode"] == "allowed")
+    #expect(confined.denials.isEmpty)
+  }
+
+  @Test func withNeither() throws {
+    let (confined, results) = try results(["no-seccomp", "landlock=0"])
+    #expect(confined.lacking.count == 4)
+    #expect(confined.inForce[0] == "no new privileges" && confined.inForce.count == 2)
+    #expect(results["read a private key"] == "allowed" && results["fork"] == "allowed")
+  }
+
+  /// What older versions of Landlock do not know seccomp makes up for.
+  @Test(arguments: 1...6)
+  func withOlderLandlock(_ version: Int) throws {
+    let (confined, results) = try results(["landlock=\(version)"])
+    #expect(confined.inForce.contains("Landlock \(version)"))
+    #expect(confined.lacking.count == (version < 2 ? 1 : 0))
+    for (name, result) in results { #expect(isRefused(result), "\(name): \(result)") }
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import TabellaConfinement
+import Testing
+
+/// What a location grants: what it leads to, and no more.
+@Suite struct LocationRulesTests {
+  let folder: TemporaryFolder
+  /// Its path without links.
+  let path: String
+
+  init() throws {
+    folder = try TemporaryFolder()
+    path = URL(fileURLWithPath: folder.path).resolvingSymlinksInPath().path
+    try folder.write("a.csv", "a\n")
+    for name in ["sub", "lib"] {
+      try FileManager.default.createDirectory(
+        atPath: "\(path)/\(name)", withIntermediateDirectories: false)
+    }
+    try folder.write("sub/b.csv", "b\n")
+    symlink("sub/b.csv", "\(path)/link.csv")
+    symlink("sub", "\(path)/shortcut")
+    symlink("nowhere", "\(path)/broken")
+    mkfifo("\(path)/pipe", 0o600)
+    for name in ["libp.so", "libq.so.1", "notes.txt", "id_rsa", "libp.source", "x.so.txt"] {
+      try folder.write("lib/\(name)", "")
+    }
+  }
+
+  func rules(
+    _ location: String, isPath: Bool = true, isEditing: Bool = false, wishes: Wishes = Wishes()
+  ) -> Rules {
+    Rules.forLocation(
+      Array(location.utf8), isPath: isPath, isEditing: isEditing,
+      library: Array("\(path)/lib/libp.so".utf8), wishes: wishes)
+  }
+
+  func texts(_ paths: [[UInt8]]) -> [String] {
+    paths.map { String(decoding: $0, as: UTF8.self).replacing(path, with: "") }
+  }
+
+  @Test func toRead() {
+    for (location, granted) in [
+      ("a.csv", ["/a.csv"]), ("sub", ["/sub"]), ("link.csv", ["/sub/b.csv"]),
+      ("shortcut", ["/sub"]), ("sub/../a.csv", ["/a.csv"]), ("pipe", ["/pipe"]),
+      ("nowhere", []), ("broken", []),
+    ] {
+      let rules = rules("\(path)/\(location)")
+      #expect(texts(rules.readable) == granted, "\(location)")
+      #expect(rules.writable.isEmpty && rules.saving.isEmpty)
+    }
+  }
+
+  @Test func toEdit() {
+    for (location, saving, writable) in [
+      ("a.csv", ["" as String], [] as [String]), ("link.csv", ["/sub"], []),
+      ("new.csv", [""], []), ("shortcut/new.csv", ["/sub"], []), ("broken", [""], []),
+      ("sub", [], ["/sub"]), ("shortcut", [], ["/sub"]), ("pipe", [], ["/pipe"]),
+      ("no/such/folder", [], []),
+    ] {
+      let rules = rules("\(path)/\(location)", isEditing: true)
+      #expect(texts(rules.saving) == saving, "\(location)")
+      #expect(texts(rules.writable) == writable, "\(location)")
+      #expect(rules.readable.isEmpty)
+    }
+  }
+
+  /// Behind a scheme a path may stand, or something else that happens to look like one.
+  @Test func behindAScheme() {
+    #expect(texts(rules("\(path)/a.csv", isPath: false).readable) == ["/a.csv"])
+    #expect(texts(rules("\(path)/a.csv", isPath: false, isEditing: true).saving) == [""])
+    for location in ["", "host:5432/table", "\(path)/new.csv"] {
+      let rules = rules(location, isPath: false, isEditing: true)
+      #expect(rules.readable.isEmpty && rules.writable.isEmpty && rules.saving.isEmpty)
+    }
+    #expect(rules("", isEditing: true).saving.isEmpty)
+  }
+
+  @Test func wishes() {
+    let wishes = Wishes(
+      read: [Array("/r".utf8)], write: [Array("/w".utf8)], signals: true, network: true,
+      processes: true)
+    let reading = rules("", isPath: false, wishes: wishes)
+    #expect(texts(reading.readable) == ["/r", "/proc"])
+    #expect(reading.writable.isEmpty && !reading.signals && reading.network)
+    let editing = rules("", isPath: false, isEditing: true, wishes: wishes)
+    #expect(texts(editing.readable) == ["/r", "/proc"])
+    #expect(texts(editing.writable) == ["/w"] && editing.signals)
+  }
+
+  /// Beside the library only libraries, not what else lies in the folder.
+  @Test func libraries() {
+    #expect(
+      Set(texts(rules("").libraries)) == ["/lib/libp.so", "/lib/libq.so.1", "/lib/x.so.txt"])
+  }
+}

@@ -1,0 +1,12 @@
+/* P15: gives a row at a time, each after a while. -DPAUSE is in microseconds. */
+#include "zoo.h"
+
+static int32_t rows(void *self, const tabella_row_request *request, tabella_batch *out,
+                    tabella_error *error) {
+  tabella_row_request small = *request;
+  usleep(PAUSE);
+  small.count = 1;
+  return zoo_rows(self, &small, out, error);
+}
+
+ANIMAL { zoo_table.rows = rows; }

@@ -1,0 +1,19 @@
+"""P13, P14 in Swift: what its runtime does to a careless author."""
+
+from animal import WHOLE, Animal, Library
+
+TRAPS = Library("traps", "traps.swift")
+
+ANIMALS = [
+    Animal("P13", f"swift-{name}", TRAPS, location=name, says="SIGILL|SIGTRAP|SIGABRT|SIGSEGV|SIGFPE")
+    for name in ["index", "overflow", "narrow", "negative-range", "divide", "unwrap", "cast", "try", "fatal", "precondition",
+                 "recursion", "exclusivity", "mutex", "main-sync"]  # fmt: skip
+] + [
+    Animal("P14", f"swift-{name}", TRAPS, location=name, says="10 seconds|10 s|silent", slow=True, seconds=25)
+    for name in ["actor", "main-queue", "never"]
+] + [
+    Animal("P12", "swift-exit", TRAPS, location="exit", says="ended|exit"),
+    Animal("P17", "swift-prints", TRAPS, location="prints", status=(0,), shows=WHOLE),
+    Animal("P36", "swift-pool", TRAPS, location="pool", status=(0, 3), says="", shows=WHOLE, slow=True, seconds=25),
+    Animal("P36", "swift-conformance", TRAPS, location="errors-everywhere", status=(0,), shows=WHOLE),
+]  # fmt: skip

@@ -1,0 +1,91 @@
+"""P40, P41: libraries that may not be loaded, because others could have put them there."""
+
+import os
+
+from animal import EMPTY, WHOLE, Animal, Library
+
+REFUSED = dict(status=(4,), shows=EMPTY, seconds=5)
+NOBODY = 65534
+
+
+def untrusted(kind, name, change, says, **more):
+    """`change` gets the folder that the library is in, and the library."""
+    library = Library(f"trust.{name}")
+
+    def prepare(place):
+        folder = place / "library" / library.id
+        return change(folder, folder / library.name)
+
+    return Animal(kind, name, library, says=says, prepare=prepare, **{**REFUSED, **more})
+
+
+def moved(folder, library, target):
+    """The library lies elsewhere, and a link leads there."""
+    os.rename(library, target)
+    os.symlink(target, library)
+
+
+def elsewhere(folder, library):
+    """The folder of all is open to everybody, without a sticky bit."""
+    open_folder = folder.parent / "open"
+    open_folder.mkdir()
+    os.rename(folder, open_folder / folder.name)
+    open_folder.chmod(0o777)
+    return [open_folder / folder.name]
+
+
+def everybodys_target(folder, library):
+    target = folder.parents[1] / "files" / "target"
+    target.mkdir()
+    target.chmod(0o777)
+    moved(folder, library, target / "target.so")
+
+
+def trusted():
+    yield untrusted("P40", "writable-by-all", lambda folder, library: library.chmod(0o777), r"\(mode\).*777")
+    yield untrusted("P40", "writable-by-group", lambda folder, library: library.chmod(0o775), r"\(mode\).*775")
+    yield untrusted("P40", "folder-writable-by-all", lambda folder, library: folder.chmod(0o777), r"\(mode\).*777")
+    yield untrusted("P40", "folder-writable-by-group", lambda folder, library: folder.chmod(0o770), r"\(mode\).*770")
+    yield untrusted("P40", "sticky-folder", lambda folder, library: folder.chmod(0o1777), r"\(sticky\)")
+    yield untrusted("P40", "folder-above-writable", elsewhere, r"\(mode\).*777")
+    yield untrusted("P40", "link-to-everybodys-folder", everybodys_target, r"\((link|mode)\)")
+    if os.geteuid() == 0:
+        yield untrusted("P40", "somebody-elses-file", lambda folder, library: os.chown(library, NOBODY, NOBODY), r"\(owner\)")
+        yield untrusted("P40", "somebody-elses-folder", lambda folder, library: os.chown(folder, NOBODY, NOBODY), r"\(owner\)")
+    yield untrusted("P40", "runs-as-its-owner", lambda folder, library: library.chmod(0o4755), r"\(setuid\)")
+    pinned = Library("trust.pinned")
+    yield Animal("P40", "not-as-it-was-pinned", pinned, before=("providers", "--pin", pinned.id), between=append_to_library,
+                 says=r"\(pin\).*SHA-256", **REFUSED)  # fmt: skip
+    yield Animal("P40", "as-it-was-pinned", pinned, before=("providers", "--pin", pinned.id), status=(0,), shows=WHOLE)
+    # What is as it should be is taken, however it is written.
+    yield untrusted("P40", "read-only-library", lambda folder, library: library.chmod(0o500), None, status=(0,), shows=WHOLE)
+
+
+def append_to_library(place):
+    with open(next((place / "library").glob("*/*.so")), "ab") as stream:
+        stream.write(b"\0")
+
+
+# P41: what the environment says of where providers are
+
+
+def searched(name, path, status, says, shows, **more):
+    library = Library(f"path.{name}")
+    return Animal("P41", name, library, ("show", "{at}", "--format", "csv"), status=status, says=says, shows=shows,
+                  options={"environment": {"TABELLA_PROVIDER_PATH": path}}, **more)  # fmt: skip
+
+
+def here(place):
+    """The place is the current directory: what lies there is not looked for."""
+    folder = next((place / "library").iterdir())
+    for path in folder.iterdir():
+        os.rename(path, place / path.name)
+
+
+def searches():
+    for name, path in [("nothing", ""), ("here", "."), ("relative", "library"), ("empty-parts", "::"), ("parent", "library/.."),
+                       ("nonsense", "\x01\xff:\n:~"), ("home", "~/library"), ("long", "/" + "x" * 5000)]:  # fmt: skip
+        yield searched(name, path, (3,), "", EMPTY, prepare=here)
+
+
+ANIMALS = [*trusted(), *searches()]
