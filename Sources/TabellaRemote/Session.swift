@@ -34,7 +34,7 @@ public final class RemoteSession: @unchecked Sendable {
     var answer: Result<IncomingMessage, TableError>?
   }
 
-  private let channel: Channel
+  private let transport: any Transport
   private let supervisor: any WorkerSupervisor
   private let limit: Int
   private let lock = Lock()
@@ -47,12 +47,17 @@ public final class RemoteSession: @unchecked Sendable {
   private let listeners = Mutex<[Int: @Sendable () -> Void]>([:])
 
   /// A session over a connected socket. `limit` is the most bytes that an answer may have.
-  public init(
+  public convenience init(
     socket: Int32, arena: Arena, token: Token, limit: Int, supervisor: any WorkerSupervisor
   ) {
-    channel = Channel(socket: socket, arena: arena, token: token) { () throws(TableError) in
+    let channel = Channel(socket: socket, arena: arena, token: token) { () throws(TableError) in
       try supervisor.waitForPacket()
     }
+    self.init(transport: channel, limit: limit, supervisor: supervisor)
+  }
+
+  init(transport: any Transport, limit: Int, supervisor: any WorkerSupervisor) {
+    self.transport = transport
     self.limit = limit
     self.supervisor = supervisor
   }
@@ -154,7 +159,7 @@ public final class RemoteSession: @unchecked Sendable {
   private func sendAhead(_ request: RowRequest, _ source: Int) {
     lastNumber += 1
     do throws(TableError) {
-      try channel.send(self.request(.rows, source) { $0.put(request) }, number: lastNumber)
+      try transport.send(self.request(.rows, source) { $0.put(request) }, number: lastNumber)
       ahead = Ahead(source: source, request: request, number: lastNumber)
     } catch {
       end(error)
@@ -198,8 +203,8 @@ public final class RemoteSession: @unchecked Sendable {
       running.withLock { $0 = (0, 0) }
     }
     do throws(TableError) {
-      try channel.send(request, number: number)
-      return try channel.receive(number, limit: limit).message
+      try transport.send(request, number: number)
+      return try transport.receive(number, limit: limit).message
     } catch {
       throw end(error)
     }
@@ -215,7 +220,7 @@ public final class RemoteSession: @unchecked Sendable {
       running.withLock { $0 = (0, 0) }
     }
     do throws(TableError) {
-      return .success(try channel.receive(number, limit: limit).message)
+      return .success(try transport.receive(number, limit: limit).message)
     } catch {
       return .failure(end(error))
     }
