@@ -25,9 +25,9 @@ struct Confined {
     if arguments.isConfined {
       let report = try Confinement.begin(
         rules, telling: ends[1], prefix: Confined.prefix, on: arguments.kernel)
-      report.inForce.forEach { line("in force", $0) }
-      report.lacking.forEach { line("lacking", $0) }
-      report.absent.forEach { line("absent", String(decoding: $0, as: UTF8.self)) }
+      for text in report.inForce { line("in force", text) }
+      for text in report.lacking { line("lacking", text) }
+      for path in report.absent { line("absent", String(decoding: path, as: UTF8.self)) }
     }
     let provider = try Library.load(
       CheckedLibrary(taking: file, path: arguments.library), name: arguments.library)
