@@ -134,7 +134,7 @@ import Testing
     ("trusts-requests", "senseless-requests", "failed"),
     ("prefix-abilities", "unknown-abilities", "failed"),
     ("logs-blindly", "minimal-host", "crashed"), ("crashes", "cuts-agree", "crashed"),
-    ("exits", "cuts-agree", "crashed"), ("hangs", "cuts-agree", "timed-out"),
+    ("exits", "cuts-agree", "crashed"), ("hangs", "cuts-agree", "timed out"),
     ("prints", "stays-quiet", "warning"),
   ]
 
@@ -338,6 +338,24 @@ import Testing
       #expect(run.checks.map(\.name) == ["loads"] && run.checks[0].status == status)
       #expect(run.checks[0].came?.contains(says) == true, "\(run.checks)")
     }
+  }
+
+  @Test func whatIsNotTrusted() throws {
+    let folder = try TemporaryFolder()
+    let library = try Self.compile("open.so", in: folder)
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: library)
+    let run = try Self.check([library, "liar:"])
+    #expect(run.status == 4)
+    #expect(run.checks.map(\.name) == ["loads"])
+    #expect(run.checks[0].came?.contains("(mode)") == true, "\(run.checks)")
+  }
+
+  /// Who hangs everywhere is not waited for everywhere.
+  @Test func patienceEnds() throws {
+    let run = try Self.check([Self.liar.get().1, "liar:hangs", "--timeout", "0.5", "--seed", "1"])
+    #expect(run.checks.count { $0.status == "timed out" } == 3)
+    #expect(run.checks.last?.status == "skipped")
+    #expect(run.checks.last?.came?.contains("3 checks were timed out") == true)
   }
 
   @Test(arguments: [
