@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Glibc
 import Tabella
+import TabellaConfinement
 import Testing
 
 @testable import TabellaRemote
@@ -43,7 +44,7 @@ import Testing
     RoundTrip(RowReference.self), RoundTrip(EditBatch.self), RoundTrip(EditBatch.Edit.self),
     RoundTrip(EditResult.self), RoundTrip(EditResult.Outcome.self), RoundTrip(ChangeBatch.self),
     RoundTrip(ChangeBatch.Change.self), RoundTrip(LoadRequest.self),
-    RoundTrip(LoadedProvider.self), RoundTrip(WorkerStatistics.self),
+    RoundTrip(LoadedProvider.self), RoundTrip(WorkerStatistics.self), RoundTrip(Rules.self),
   ]
 
   @Test(arguments: roundTrips)

@@ -1,4 +1,5 @@
 import Tabella
+import TabellaConfinement
 
 @testable import TabellaRemote
 
@@ -268,7 +269,8 @@ extension ChangeBatch: Drawn {
 extension LoadRequest: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> LoadRequest {
     LoadRequest(
-      library: .drawn(&generator), name: .drawn(&generator), isMinimal: .drawn(&generator))
+      library: .drawn(&generator), name: .drawn(&generator), isMinimal: .drawn(&generator),
+      isProbed: .drawn(&generator), rules: .drawn(&generator))
   }
 }
 
@@ -276,7 +278,29 @@ extension LoadedProvider: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> LoadedProvider {
     LoadedProvider(
       id: .drawn(&generator), version: .drawn(&generator), options: .drawn(&generator),
-      confinement: .drawn(&generator))
+      confinement: Bool.drawn(&generator) ? Report.drawn(&generator) : nil)
+  }
+}
+
+extension Rules: Drawn {
+  static func drawn(_ generator: inout SeededGenerator) -> Rules {
+    func paths() -> [[UInt8]] { [String].drawn(&generator).map { Array($0.utf8) } }
+    var rules = Rules()
+    (rules.readable, rules.writable, rules.saving) = (paths(), paths(), paths())
+    (rules.temporary, rules.libraries) = (paths(), paths())
+    (rules.signals, rules.network) = (.drawn(&generator), .drawn(&generator))
+    (rules.memory, rules.files) = (.drawn(&generator), .drawn(&generator))
+    (rules.fileSize, rules.processorSeconds) = (.drawn(&generator), .drawn(&generator))
+    return rules
+  }
+}
+
+extension Report: Drawn {
+  static func drawn(_ generator: inout SeededGenerator) -> Report {
+    var report = Report()
+    (report.inForce, report.lacking) = (.drawn(&generator), .drawn(&generator))
+    report.absent = [String].drawn(&generator).map { Array($0.utf8) }
+    return report
   }
 }
 
