@@ -76,10 +76,11 @@ ZSH_COMPLETIONS = $(SHARE)/zsh/site-functions
 FISH_COMPLETIONS = $(SHARE)/fish/vendor_completions.d
 
 install: build    ## copies tabella, its libraries, headers, man page and completions under PREFIX
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/tabella/providers \
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/tabella $(DESTDIR)$(PREFIX)/lib/tabella/providers \
 	  $(DESTDIR)$(PREFIX)/include/tabella $(SHARE)/man/man1 \
 	  $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS)
 	install .build/release/tabella $(DESTDIR)$(PREFIX)/bin/
+	install .build/release/tabella-worker $(DESTDIR)$(PREFIX)/libexec/tabella/
 	install .build/release/libtabella-*.so $(DESTDIR)$(PREFIX)/lib/tabella/providers/
 	install -m 644 Sources/CTabella/include/*.h $(DESTDIR)$(PREFIX)/include/tabella/
 	install -m 644 docs/tabella.1 $(SHARE)/man/man1/

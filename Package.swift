@@ -51,6 +51,21 @@ let plugins = [
   Plugin(name: "Text", library: "tabella-text"),
 ]
 
+/// The fuzzer: only Tests/Fuzz/run builds it, with sanitizers and with libFuzzer.
+let fuzzing: [Target] =
+  Context.environment["TABELLA_FUZZ"] == nil
+  ? []
+  : [
+    .systemLibrary(name: "LibFuzzer", path: "Tests/Fuzz/LibFuzzer"),
+    .executableTarget(
+      name: "tabella-fuzz",
+      dependencies: [
+        "CTabella", "CTabellaSystem", "LibFuzzer", "Tabella", "TabellaBridge", "TabellaFiles",
+        "TabellaHost", "TabellaRemote",
+      ],
+      path: "Tests/Fuzz/Fuzzer", swiftSettings: strict),
+  ]
+
 let package = Package(
   name: "tabella",
   products: [
@@ -143,7 +158,7 @@ let package = Package(
       name: "tabella-confined",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaHost",
+        "TabellaLoading",
       ],
       path: "Tests/Confined", swiftSettings: strict),
     .testTarget(
@@ -155,6 +170,6 @@ let package = Package(
         "TabellaTerminal", "tabella-bench", "tabella-confined",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
-  ] + plugins.flatMap { [$0.logic, $0.entry] },
+  ] + plugins.flatMap { [$0.logic, $0.entry] } + fuzzing,
   swiftLanguageModes: [.v6]
 )

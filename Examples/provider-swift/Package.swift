@@ -6,7 +6,15 @@ let package = Package(
   products: [.library(name: "primes", type: .dynamic, targets: ["Primes"])],
   dependencies: [.package(name: "tabella", path: "../..")],
   targets: [
-    .target(name: "Primes", dependencies: [.product(name: "TabellaSDK", package: "tabella")])
+    .target(
+      name: "Primes", dependencies: [.product(name: "TabellaSDK", package: "tabella")],
+      // Only the entry is visible, and the library is never unmapped.
+      linkerSettings: [
+        .unsafeFlags([
+          "-use-ld=lld", "-Xlinker", "--version-script=primes.map", "-Xlinker", "-z", "-Xlinker",
+          "nodelete",
+        ])
+      ])
   ],
   swiftLanguageModes: [.v6]
 )

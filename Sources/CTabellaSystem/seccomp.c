@@ -240,6 +240,8 @@ static void allow_by_arguments(filter *f, uint32_t pid) {
   allow_threads(f);
   allow_sockets(f);
   ALLOW_VALUES(f, __NR_process_vm_readv, 0, pid);
+  /* Asking what there is. */
+  ALLOW_VALUES(f, __NR_seccomp, 0, SECCOMP_GET_ACTION_AVAIL, SECCOMP_GET_NOTIF_SIZES);
   ALLOW_VALUES(f, __NR_personality, 0, 0xFFFFFFFF);
   ALLOW_VALUES(f, __NR_prctl, 0, PR_SET_NAME, PR_GET_NAME, PR_GET_PDEATHSIG, PR_GET_DUMPABLE,
                PR_GET_SECCOMP, PR_GET_NO_NEW_PRIVS, PR_SET_NO_NEW_PRIVS, PR_CAPBSET_READ,

@@ -42,8 +42,8 @@ public final class Checker {
 
   /// A checker for a library, with a location or with what its manifest suggests.
   ///
-  /// `host` says where providers run and what they may use; its ``Host/onOutput`` is taken, and it keeps no
-  /// deny list any more.
+  /// `host` says where providers run and what they may use; its ``Host/onOutput`` is taken, it keeps
+  /// no deny list any more, and a call may take twelve times as long as it may be silent.
   public init(library: String, location: Location?, options: CheckOptions, host: Host) {
     self.library = library
     self.location = location
@@ -51,6 +51,7 @@ public final class Checker {
     self.host = host
     // What fails in a check is no reason not to be tried.
     host.denyList = nil
+    host.limits.total = min(host.limits.total, 12 * host.limits.silence)
     manifest = Checker.manifest(of: library, host.catalogue)
   }
 
@@ -80,13 +81,24 @@ public final class Checker {
     let (usable, unusable) = try findPlaces(run)
     places = usable.map(\.place) + unusable.map(\.place)
     try onStart(self)
+    var patience = Checker.patience
     for check in Check.all where options.only?.contains(check.name) ?? true {
       let began = ContinuousClock.now
-      var finding = run.make(check, usable.map(\.place), unusable)
+      let isTried = patience > 0 || options.only != nil || check.subject == .library
+      var finding =
+        isTried
+        ? run.make(check, usable.map(\.place), unusable)
+        : Finding(check, .skipped(Checker.impatience), place: nil)
+      if finding.status == .timedOut { patience -= 1 }
       finding.time = seconds(since: began)
       try onFinding(finding)
     }
   }
+
+  /// After so many checks that were timed out, what remains would be waited for in vain.
+  private static let patience = 3
+  private static let impatience =
+    "\(patience) checks were timed out; mend that first, or name this one with --only"
 
   private func seconds(since began: ContinuousClock.Instant) -> Double {
     let parts = (ContinuousClock.now - began).components

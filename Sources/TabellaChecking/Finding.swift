@@ -9,7 +9,7 @@ public struct Finding: Hashable, Sendable {
     /// The provider's process ended.
     case crashed
     /// The provider gave no answer in time.
-    case timedOut = "timed-out"
+    case timedOut = "timed out"
     /// The check does not apply, or cannot be made here.
     case skipped
     /// What is recommended is not so.

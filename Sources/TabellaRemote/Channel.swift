@@ -20,12 +20,24 @@ public struct Token: Hashable, Sendable {
   }
 }
 
+/// Carries messages from one end to the other: ``Channel`` between processes, something else in tests.
+protocol Transport: AnyObject {
+  /// Sends a message; throws ``TableError``.
+  func send(_ message: OutgoingMessage, number: UInt64) throws(TableError)
+
+  /// Receives the message with this number, or with nil any, of `limit` bytes at most; throws
+  /// ``TableError``.
+  func receive(
+    _ expected: UInt64?, limit: Int
+  ) throws(TableError) -> (number: UInt64, message: IncomingMessage)
+}
+
 /// Messages over a socket of packets, in both directions but one at a time.
 ///
 /// A short message is in its packet. A long one goes through the arena, in pieces that the receiver
 /// takes out one after the other: it says ``Kind/next`` when a piece is copied. Each packet carries the
 /// token, the number of the message that it belongs to, and the place of the piece.
-final class Channel {
+final class Channel: Transport {
   /// What a packet is.
   private enum Kind: UInt64 {
     /// A whole message, in the packet.
@@ -141,9 +153,9 @@ final class Channel {
     let message = IncomingMessage(count: 0)
     var piece = first
     while true {
-      guard piece.kind == .piece, piece.number == number, Int(piece.total) == total,
-        Int(piece.start) == message.count, piece.count > 0, piece.count <= UInt64(arena.size),
-        Int(piece.count) <= total - message.count
+      guard piece.kind == .piece, piece.number == number, piece.total == first.total,
+        piece.start == UInt64(message.count), piece.count > 0,
+        piece.count <= UInt64(arena.size), piece.count <= UInt64(total - message.count)
       else { throw .malformed("a piece of it is out of place") }
       let start = message.count
       message.grow(to: start + Int(piece.count))

@@ -25,11 +25,11 @@ final class RemoteSource: TableDataSource {
 
   deinit {
     session.setListener(nil, of: number)
-    session.notify(.release, of: number) { _ in }
+    session.notify(.release, of: number, [])
   }
 
   private func call<R: WireValue>(
-    _ operation: Operation, for _: R.Type, _ arguments: (inout WireWriter) -> Void = { _ in }
+    _ operation: Operation, for _: R.Type, _ arguments: [any WireValue] = []
   ) throws(TableError) -> R {
     try session.call(operation, of: number, arguments) { reader, _ throws(TableError) in
       try reader.get(R.self)
@@ -41,10 +41,7 @@ final class RemoteSource: TableDataSource {
   func version() throws(TableError) -> Version? { try call(.version, for: Version?.self) }
 
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
-    try call(.numberOfRows, for: Count.self) {
-      $0.put(section)
-      $0.put(minimum)
-    }
+    try call(.numberOfRows, for: Count.self, [section, minimum])
   }
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch {
@@ -85,14 +82,11 @@ final class RemoteSource: TableDataSource {
 
 extension RemoteSource: TableSections, TableSectionIndex, TableIdentity, TableGathering {
   func numberOfSections(knowing minimum: Int) throws(TableError) -> Count {
-    try call(.numberOfSections, for: Count.self) { $0.put(minimum) }
+    try call(.numberOfSections, for: Count.self, [minimum])
   }
 
   func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
-    try call(.title, for: String?.self) {
-      $0.put(place)
-      $0.put(section)
-    }
+    try call(.title, for: String?.self, [place, section])
   }
 
   func sectionIndexTitles() throws(TableError) -> [String] {
@@ -100,26 +94,18 @@ extension RemoteSource: TableSections, TableSectionIndex, TableIdentity, TableGa
   }
 
   func indexPath(forIndexTitle title: String, at index: Int) throws(TableError) -> IndexPath {
-    try call(.indexPathForTitle, for: IndexPath.self) {
-      $0.put(title)
-      $0.put(index)
-    }
+    try call(.indexPathForTitle, for: IndexPath.self, [title, index])
   }
 
   func indexPath(forID id: String) throws(TableError) -> IndexPath {
-    try call(.indexPathForID, for: IndexPath.self) { $0.put(id) }
+    try call(.indexPathForID, for: IndexPath.self, [id])
   }
 
   func rows(
     at paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch {
     try session.call(
-      .gather, of: number,
-      {
-        $0.put(paths)
-        $0.put(columns)
-        $0.put(includesIDs)
-      }
+      .gather, of: number, [paths, columns, includesIDs]
     ) { reader, message throws(TableError) in try incomingBatch(&reader, in: message) }
   }
 }
@@ -127,12 +113,12 @@ extension RemoteSource: TableSections, TableSectionIndex, TableIdentity, TableGa
 extension RemoteSource: TableChanges, TableEditing, TableMoving, TableUndoing {
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
     session.setListener(nil, of: number)
-    _ = try call(.listen, for: Bool.self) { $0.put(notify != nil) }
+    _ = try call(.listen, for: Bool.self, [notify != nil])
     session.setListener(notify, of: number)
   }
 
   func pull() throws(TableError) -> ChangeBatch {
-    try edited(.pull, for: ChangeBatch.self) { _ in }
+    try edited(.pull, for: ChangeBatch.self, [])
   }
 
   func editability(
@@ -146,7 +132,7 @@ extension RemoteSource: TableChanges, TableEditing, TableMoving, TableUndoing {
   }
 
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
-    try edited(.commit, for: EditResult.self) { $0.put(batch) }
+    try edited(.commit, for: EditResult.self, [batch])
   }
 
   func movability(
@@ -158,22 +144,16 @@ extension RemoteSource: TableChanges, TableEditing, TableMoving, TableUndoing {
   func target(
     ofMoveFrom source: IndexPath, to proposed: IndexPath
   ) throws(TableError) -> IndexPath {
-    try call(.target, for: IndexPath.self) {
-      $0.put(source)
-      $0.put(proposed)
-    }
+    try call(.target, for: IndexPath.self, [source, proposed])
   }
 
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
-    try edited(.undo, for: EditResult.self) {
-      $0.put(bytes: receipt)
-      $0.put(isDryRun)
-    }
+    try edited(.undo, for: EditResult.self, [WireBytes(receipt), isDryRun])
   }
 
   /// A call after which the source may be of another version: its columns come with the answer.
   private func edited<R: WireValue>(
-    _ operation: Operation, for _: R.Type, _ arguments: (inout WireWriter) -> Void
+    _ operation: Operation, for _: R.Type, _ arguments: [any WireValue]
   ) throws(TableError) -> R {
     lastRows = nil
     let (result, columns) = try session.call(operation, of: number, arguments) {
@@ -189,12 +169,7 @@ extension RemoteSource: TableChanges, TableEditing, TableMoving, TableUndoing {
     _ operation: Operation, _ section: Int, _ rows: Range<Int>
   ) throws(TableError) -> [UInt8] {
     try session.call(
-      operation, of: number,
-      {
-        $0.put(section)
-        $0.put(rows.lowerBound)
-        $0.put(rows.count)
-      }
+      operation, of: number, [section, rows.lowerBound, rows.count]
     ) { reader, _ throws(TableError) in
       let bytes = try reader.get(WireBytes.self).bytes
       guard bytes.count == rows.count else {
@@ -213,10 +188,7 @@ extension RemoteSource: TableSupplementary, TableAccessories {
   func supplementaryElement(
     ofKind kind: String, at path: IndexPath
   ) throws(TableError) -> SupplementaryElement? {
-    let element = try call(.supplementaryElement, for: WireElement?.self) {
-      $0.put(kind)
-      $0.put(path)
-    }
+    let element = try call(.supplementaryElement, for: WireElement?.self, [kind, path])
     return switch element {
     case nil: nil
     case .text(let text): .text(text)
@@ -225,7 +197,7 @@ extension RemoteSource: TableSupplementary, TableAccessories {
   }
 
   func location(forRowAt path: IndexPath) throws(TableError) -> [UInt8]? {
-    let location = try call(.location, for: WireBytes?.self) { $0.put(path) }
+    let location = try call(.location, for: WireBytes?.self, [path])
     return location?.bytes
   }
 }
@@ -246,11 +218,7 @@ extension RemoteSource: TableDisplay, TablePrefetching, TableDiagnostics {
   }
 
   private func notice(_ operation: Operation, _ rows: Range<Int>, _ section: Int) {
-    session.notify(operation, of: number) {
-      $0.put(section)
-      $0.put(rows.lowerBound)
-      $0.put(rows.count)
-    }
+    session.notify(operation, of: number, [section, rows.lowerBound, rows.count])
   }
 
   func nextDiagnostic() -> Diagnostic? {

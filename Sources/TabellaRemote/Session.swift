@@ -34,7 +34,7 @@ public final class RemoteSession: @unchecked Sendable {
     var answer: Result<IncomingMessage, TableError>?
   }
 
-  private let channel: Channel
+  private let transport: any Transport
   private let supervisor: any WorkerSupervisor
   private let limit: Int
   private let lock = Lock()
@@ -47,12 +47,17 @@ public final class RemoteSession: @unchecked Sendable {
   private let listeners = Mutex<[Int: @Sendable () -> Void]>([:])
 
   /// A session over a connected socket. `limit` is the most bytes that an answer may have.
-  public init(
+  public convenience init(
     socket: Int32, arena: Arena, token: Token, limit: Int, supervisor: any WorkerSupervisor
   ) {
-    channel = Channel(socket: socket, arena: arena, token: token) { () throws(TableError) in
+    let channel = Channel(socket: socket, arena: arena, token: token) { () throws(TableError) in
       try supervisor.waitForPacket()
     }
+    self.init(transport: channel, limit: limit, supervisor: supervisor)
+  }
+
+  init(transport: any Transport, limit: Int, supervisor: any WorkerSupervisor) {
+    self.transport = transport
     self.limit = limit
     self.supervisor = supervisor
   }
@@ -61,28 +66,28 @@ public final class RemoteSession: @unchecked Sendable {
 
   /// Has the worker load the library that it was given.
   public func load(_ request: LoadRequest) throws(TableError) -> LoadedProvider {
-    try call(.load, { $0.put(request) }) { reader, _ throws(TableError) in
+    try call(.load, [request]) { reader, _ throws(TableError) in
       try reader.get(LoadedProvider.self)
     }
   }
 
   /// Opens a location; the source lives in the worker as long as this form of it.
   public func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
-    let description: SourceDescription = try call(.open, { $0.put(request) }) {
+    let description: SourceDescription = try call(.open, [request]) {
       reader, _ throws(TableError) in try reader.get(SourceDescription.self)
     }
     return RemoteSource(description, in: self)
   }
 
   public func statistics() throws(TableError) -> WorkerStatistics {
-    try call(.statistics, { _ in }) { reader, _ throws(TableError) in
+    try call(.statistics, []) { reader, _ throws(TableError) in
       try reader.get(WorkerStatistics.self)
     }
   }
 
   /// Has the worker check the library that it loaded for a probe.
   public func probe(_ request: ProbeRequest) throws(TableError) -> ProbeAnswer {
-    try call(.probe, { $0.put(request) }) { reader, _ throws(TableError) in
+    try call(.probe, [request]) { reader, _ throws(TableError) in
       try reader.get(ProbeAnswer.self)
     }
   }
@@ -97,7 +102,7 @@ public final class RemoteSession: @unchecked Sendable {
 
   /// Calls, and reads the answer; whatever cannot be read ends the session.
   func call<R>(
-    _ operation: Operation, of source: Int = 0, _ arguments: (inout WireWriter) -> Void,
+    _ operation: Operation, of source: Int = 0, _ arguments: [any WireValue],
     _ read: (inout WireReader, IncomingMessage) throws(TableError) -> R
   ) throws(TableError) -> R {
     try lock.withLock { () throws(TableError) in
@@ -109,7 +114,7 @@ public final class RemoteSession: @unchecked Sendable {
 
   /// A notice: nobody waits for its answer, and what goes wrong is told of the next call.
   func notify(
-    _ operation: Operation, of source: Int, _ arguments: (inout WireWriter) -> Void
+    _ operation: Operation, of source: Int, _ arguments: [any WireValue]
   ) {
     _ = try? call(operation, of: source, arguments) { _, _ throws(TableError) in () }
   }
@@ -148,13 +153,13 @@ public final class RemoteSession: @unchecked Sendable {
       if let ending { throw ending }
     }
     try settleAhead()
-    return try exchange(.rows, source, request(.rows, source) { $0.put(wanted) })
+    return try exchange(.rows, source, request(.rows, source, [wanted]))
   }
 
   private func sendAhead(_ request: RowRequest, _ source: Int) {
     lastNumber += 1
     do throws(TableError) {
-      try channel.send(self.request(.rows, source) { $0.put(request) }, number: lastNumber)
+      try transport.send(self.request(.rows, source, [request]), number: lastNumber)
       ahead = Ahead(source: source, request: request, number: lastNumber)
     } catch {
       end(error)
@@ -175,12 +180,12 @@ public final class RemoteSession: @unchecked Sendable {
   // The exchange
 
   private func request(
-    _ operation: Operation, _ source: Int, _ arguments: (inout WireWriter) -> Void
+    _ operation: Operation, _ source: Int, _ arguments: [any WireValue]
   ) -> OutgoingMessage {
     var writer = WireWriter()
     writer.put(operation)
     writer.put(source)
-    arguments(&writer)
+    for argument in arguments { argument.write(to: &writer) }
     return OutgoingMessage(writer.bytes)
   }
 
@@ -198,8 +203,8 @@ public final class RemoteSession: @unchecked Sendable {
       running.withLock { $0 = (0, 0) }
     }
     do throws(TableError) {
-      try channel.send(request, number: number)
-      return try channel.receive(number, limit: limit).message
+      try transport.send(request, number: number)
+      return try transport.receive(number, limit: limit).message
     } catch {
       throw end(error)
     }
@@ -215,7 +220,7 @@ public final class RemoteSession: @unchecked Sendable {
       running.withLock { $0 = (0, 0) }
     }
     do throws(TableError) {
-      return .success(try channel.receive(number, limit: limit).message)
+      return .success(try transport.receive(number, limit: limit).message)
     } catch {
       return .failure(end(error))
     }

@@ -22,7 +22,7 @@ public enum SideMessage: Hashable, Sendable {
     func number(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
     return switch self {
     case .cancel(let call): [UInt8(ascii: "c")] + number(call)
-    case .notify(let source): [UInt8(ascii: "n")] + number(UInt64(source))
+    case .notify(let source): [UInt8(ascii: "n")] + number(UInt64(bitPattern: Int64(source)))
     case .log(let severity, let text):
       [UInt8(ascii: "l"), UInt8(clamping: severity)] + text.prefix(SideMessage.limit - 2)
     case .denial(let record): SideMessage.denialPrefix + record.prefix(SideMessage.limit - 1)

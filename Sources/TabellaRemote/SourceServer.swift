@@ -69,7 +69,7 @@ public final class SourceServer {
     }
   }
 
-  private func answer(
+  func answer(
     _ message: IncomingMessage, _ number: UInt64
   ) throws(TableError) -> OutgoingMessage {
     var reader = WireReader(message.bytes)

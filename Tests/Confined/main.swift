@@ -6,7 +6,7 @@ import Tabella
 import TabellaBridge
 import TabellaConfinement
 import TabellaFiles
-import TabellaHost
+import TabellaLoading
 
 /// What is done in which order.
 struct Confined {
@@ -17,16 +17,28 @@ struct Confined {
   mutating func run() throws(TableError) {
     guard tabella_system_make_sockets(&ends) == 0 else { throw TableError(.io, "no sockets") }
     let rules = arguments.rules
+    let running = Kernel.running
     let early = arguments.earlyThread.map { EarlyThread($0) }
+    // As a host does it: the open file is what a worker gets.
+    let file = open(arguments.library, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw .system(errno, "\(arguments.library) cannot be opened") }
     if arguments.isConfined {
       let report = try Confinement.begin(
         rules, telling: ends[1], prefix: Confined.prefix, on: arguments.kernel)
-      report.inForce.forEach { line("in force", $0) }
-      report.lacking.forEach { line("lacking", $0) }
-      report.absent.forEach { line("absent", String(decoding: $0, as: UTF8.self)) }
+      for text in report.inForce { line("in force", text) }
+      for text in report.lacking { line("lacking", text) }
+      for path in report.absent { line("absent", String(decoding: path, as: UTF8.self)) }
     }
-    let provider = try Host.loadLibrary(at: arguments.library)
-    if arguments.isConfined { try Confinement.tighten(rules, on: arguments.kernel) }
+    let provider = try Library.load(
+      CheckedLibrary(taking: file, path: arguments.library), name: arguments.library)
+    if arguments.isConfined {
+      // As a worker asks, where no kernel is made up.
+      if arguments.kernel == running {
+        try Confinement.tighten(rules)
+      } else {
+        try Confinement.tighten(rules, on: arguments.kernel)
+      }
+    }
     let source = try provider.open(
       OpenRequest(
         location: Array(arguments.location.utf8), scheme: arguments.scheme,

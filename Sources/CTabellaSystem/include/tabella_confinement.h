@@ -78,7 +78,7 @@ const char *_Nullable tabella_call_name(uint32_t number);
 
 typedef struct {
   int landlock;          /* a set of rules, or -1 */
-  uint64_t capabilities; /* a bit for each that is kept: capabilities(7); all: they are left alone */
+  uint64_t capabilities; /* a bit for each that is kept, capabilities(7); all: left alone */
 } tabella_thread_rules;
 
 /* Confines every thread of the process, and what they start: nothing is gained by running a program, of the
@@ -90,8 +90,8 @@ int tabella_confine_threads(const tabella_thread_rules *_Nonnull rules, int mill
 /* The capabilities that the calling thread has. */
 uint64_t tabella_capabilities(void);
 
-/* Names of users and groups come from /etc/passwd and /etc/group from now on: what else the system is set up to
- * ask (a directory service, a cache) is behind sockets. nss.h is not imported. */
+/* Names of users and groups come from /etc/passwd and /etc/group from now on: what else the system is set
+ * up to ask (a directory service, a cache) is behind sockets. nss.h is not imported. */
 void tabella_accounts_from_files(void);
 
 /* Mounts: what root does to a system file beside its bytes, no other layer forbids. 0 or -errno. */

@@ -54,7 +54,10 @@ extension Command {
       throw .usage("\(invocation.operands[2].text) is not expected", command: "check")
     }
     let host = Host(invocation)
-    host.limits.silence = arguments.silence ?? host.limits.silence
+    if let silence = arguments.silence {
+      host.limits.silence = silence
+      host.limits.grace = min(silence, host.limits.grace)
+    }
     var options = CheckOptions()
     options.seed = arguments.seed ?? UInt64.random(in: 1...999_999_999)
     options.only = arguments.only.isEmpty ? nil : Set(arguments.only)
@@ -161,7 +164,8 @@ extension OptionSpec {
 
   fileprivate static let silence = OptionSpec(
     names: ["--timeout"], argument: "SECONDS",
-    summary: "how long a call may give no sign of life; the default is 10"
+    summary: "how long a call may give no sign of life; the default is 10",
+    detail: "With signs of life it may take twelve times as long"
   ) { invocation, value throws(Failure) in
     guard let seconds = Double(value.text), seconds >= 0.1, seconds <= 86_400 else {
       throw .usage("must be a number of seconds from 0.1 to 86400")

@@ -23,7 +23,7 @@ extension Command {
     examples: [
       ("tabella providers", "all of them"),
       ("tabella providers --pin", "those that were added are held to what they are now"),
-      ("tabella providers --allow planets", "try planets again where it failed"),
+      ("tabella providers --allow csv", "try csv again where it failed in a worker"),
     ], seeAlso: ["describe"]
   ) { invocation, output throws(Failure) in
     let host = Host()

@@ -125,6 +125,12 @@ enum Manual {
         not set
         """),
     Term(
+      name: "TABELLA_TRACE",
+      meaning: """
+        a file at whose end all traffic with providers is written, a line a call, without what is in cells; \
+        `-` is standard error (docs/debugging.md)
+        """),
+    Term(
       name: "NO_COLOR",
       meaning: "if it is not empty, nothing is coloured; `--color` is stronger than all of these"),
     Term(

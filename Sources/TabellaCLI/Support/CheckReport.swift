@@ -140,13 +140,8 @@ final class CheckReport {
     let parts = Finding.Status.allCases.compactMap { status -> String? in
       let count = findings.count { $0.status == status }
       guard count > 0 || status == .passed else { return nil }
-      let word =
-        switch status {
-        case .timedOut: "timed out"
-        case .warning: count == 1 ? "warning" : "warnings"
-        default: status.rawValue
-        }
-      return "\(count) \(word)"
+      let isPlural = status == .warning && count > 1
+      return "\(count) \(status.rawValue)\(isPlural ? "s" : "")"
     }
     return "\(parts.joined(separator: ", ")); seed \(seed)"
   }

@@ -1,4 +1,5 @@
 import Tabella
+import TabellaFiles
 import TabellaHost
 
 extension Host {
@@ -11,8 +12,25 @@ extension Host {
     isolation = invocation.isolation
     limits.output = Host.outputLimit
     denyList = .standard
+    trace = Host.traceOfEnvironment
     onOutput = { output in Messages.write(output) }
   }
+}
+
+extension Host {
+  /// The trace that `TABELLA_TRACE` asks for, one for all that this program does. What cannot be written is
+  /// said once, and nothing is traced.
+  private static let traceOfEnvironment: Trace? = {
+    guard let path = trustedVariable("TABELLA_TRACE"), !path.isEmpty else { return nil }
+    do throws(TableError) {
+      return try Trace(path: path)
+    } catch {
+      Messages.write(
+        "\(String(decoding: path, as: UTF8.self)) \(error.message); nothing is traced",
+        about: "TABELLA_TRACE")
+      return nil
+    }
+  }()
 }
 
 extension Messages {

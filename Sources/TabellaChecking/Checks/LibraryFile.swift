@@ -61,6 +61,11 @@ struct LibraryFile {
   /// Whether it asks never to be unmapped: DF_1_NODELETE.
   var isNeverUnmapped: Bool { (dynamic[0x6FFF_FFFB]?.first ?? 0) & 8 != 0 }
 
+  /// What linkers add by themselves.
+  private static let linkersOwn: Set<String> = [
+    "__bss_start", "_edata", "_end", "edata", "end", "_init", "_fini",
+  ]
+
   /// The functions and variables that others see, by name.
   var exports: [String] {
     guard let symbols = section(type: 11), let strings = section(symbols.link) else { return [] }
@@ -71,7 +76,7 @@ struct LibraryFile {
       else { break }
       // Defined here, global or weak, a function or a variable.
       guard home != 0, [1, 2, 10].contains(info >> 4), [0, 1, 2, 10].contains(info & 15),
-        let text = text(at: strings.offset &+ name)
+        let text = text(at: strings.offset &+ name), !LibraryFile.linkersOwn.contains(text)
       else { continue }
       names.append(text)
     }

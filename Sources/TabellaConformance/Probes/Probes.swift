@@ -1,3 +1,4 @@
+import Glibc
 import Tabella
 import TabellaBridge
 
@@ -39,8 +40,14 @@ extension Probe {
     "entry-is-quick", "The entry takes less than a twentieth of a second.",
     hint: "hosts call it for each provider that they look at; leave work to open"
   ) { trial in
-    let time = ContinuousClock().measure { _ = try? trial.provider() }
-    try require(time < .milliseconds(50), "it took \(time)")
+    // What the processor did at first; and what the clock said at best, for machines have more to do.
+    let before = processorTime()
+    let first = ContinuousClock().measure { _ = try? trial.provider() }
+    let busy = processorTime() - before
+    let again = (0..<2).map { _ in ContinuousClock().measure { _ = try? trial.provider() } }
+    let quickest = min(first, again[0], again[1])
+    try require(
+      max(busy, quickest) < .milliseconds(50), "it took \(max(busy, quickest))")
   }
 
   static let entryAnswersAgain = Probe(
@@ -82,4 +89,11 @@ extension Probe {
       opening: request, mayEdit: trial.mayEdit, calls: 300, draw: trial.draw)
     if let complaint { throw LawBroken(complaint) }
   }
+}
+
+/// How long the processor has worked for this process.
+private func processorTime() -> Duration {
+  var time = timespec()
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+  return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }

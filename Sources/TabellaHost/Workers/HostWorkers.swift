@@ -33,14 +33,14 @@ extension Host {
           try report(onLibraryAt: library).library, name: name, isMinimal: isMinimal)
         return (try provider.open(request), nil)
       }
-      return try openInWorker(load, request, access)
+      return try openInWorker(load, request, access, entry(of: library))
     }
   }
 
   /// What a library says of itself once it is loaded: in a worker that ends with this, or in this process,
   /// by ``isolation``. Runs its code.
   public func examine(library: String) throws(TableError) -> LoadedProvider {
-    let entry = catalogue.entries.first { $0.library == library }
+    let entry = entry(of: library)
     if let entry, !isIsolated(entry) {
       let provider = try load(entry)
       return LoadedProvider(
@@ -62,8 +62,14 @@ extension Host {
   ) throws(TableError) -> ProbeAnswer {
     let load = LoadRequest(library: library, name: name ?? library, isProbed: true)
     let request = probe.request ?? OpenRequest(location: [])
-    return try launch(load, request, probe.mayEdit ? .editing : .reading, nil).start()
-      .session.probe(probe)
+    return try launch(
+      load, request, probe.mayEdit ? .editing : .reading, entry(of: library)
+    ).start().session.probe(probe)
+  }
+
+  /// The provider in the catalogue that a library belongs to.
+  private func entry(of library: String) -> Catalogue.Entry? {
+    catalogue.entries.first { isSameFile($0.library, library) }
   }
 
   /// A source in a worker of its own, checked like one that was loaded here.

@@ -18,7 +18,7 @@ import Testing
   /// all that it prints; `…` in what is shown stands for anything in a line or a string.
   @Test(arguments: [
     "README.md", "docs/cookbook.md", "docs/shaping.md", "docs/providers/text.md",
-    "docs/providers/directory.md", "docs/providers/csv.md",
+    "docs/providers/directory.md", "docs/providers/csv.md", "docs/check.md", "docs/debugging.md",
   ])
   func documentsShowRealOutput(_ document: String) throws {
     let sessions = Self.blocks("console", in: try Self.text(document))
@@ -51,6 +51,74 @@ import Testing
     #expect(commands >= 1)
   }
 
+  /// Every command that docs/debugging.md shows works on the example in C.
+  @Test func debuggingWorks() throws {
+    let folder = try TemporaryFolder()
+    _ = try MakeExample.planets(in: folder)
+    let blocks = Self.blocks("sh", in: try Self.text("docs/debugging.md"))
+    #expect(blocks.count == 5)
+    for block in blocks {
+      let result = try run(
+        "/bin/sh", ["-e", "-c", block],
+        environment: [
+          "PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8",
+          "TABELLA": packageFolder, "TABELLA_PROVIDER_PATH": folder.path,
+          "XDG_STATE_HOME": folder.path,
+        ], directory: folder.path)
+      #expect(result.status == 0, "\(block): \(result.errors)\(result.text)")
+      let says = [
+        "gdb": "exited normally", "check": "1 passed", "show": "Mercury", "2>&1 >/dev/null": "",
+      ]
+      for (word, output) in says where block.contains(word) && !block.contains("/dev/null") {
+        #expect(result.text.contains(output), "\(block): \(result.text)")
+      }
+    }
+  }
+
+  /// docs/check.md has every check once, in the order in which they are made within its tables, and tells
+  /// what is recommended.
+  @Test func theChecksShownAreThose() throws {
+    let listed = try run(buildFolder + "/tabella", ["check", "--list", "--json"])
+    let document = try #require(
+      JSONSerialization.jsonObject(with: listed.output) as? [String: [[String: String]]])
+    let checks = try #require(document["checks"])
+    let text = try Self.text("docs/check.md")
+    let rows = text.matches(of: /\n\| `([a-z-]+)` \| (\*Recommended\.\* )?[A-Z0-9]/).map {
+      (String($0.1), $0.2 != nil)
+    }
+    let shown = rows.filter { row in checks.contains { $0["name"] == row.0 } }
+    #expect(Set(shown.map(\.0)) == Set(checks.compactMap { $0["name"] }))
+    #expect(shown.count == checks.count)
+    for (name, isRecommended) in shown {
+      let level = checks.first { $0["name"] == name }?["level"]
+      #expect(level == (isRecommended ? "recommended" : "required"), "\(name)")
+    }
+  }
+
+  /// The JSON of `check` has the members that docs/json.md says.
+  @Test func theJSONOfCheckIsAsShown() throws {
+    let folder = try TemporaryFolder()
+    let library = try MakeExample.planets(in: folder)
+    let run = try CheckTests.check([library, "--only", "opens,index-in-bounds", "--reproduce", "1"])
+    let text = try Self.text("docs/json.md")
+    let tables = try #require(text.components(separatedBy: "`check --json` prints").last)
+      .components(separatedBy: "| member of a check |")
+    func members(_ table: String) -> Set<String> {
+      let rows = table.components(separatedBy: "\n").filter { $0.hasPrefix("| `") }
+      return Set(
+        rows.flatMap { row in
+          (row.components(separatedBy: " | ").first ?? "").matches(of: /`([a-z]+)`/).map {
+            String($0.1)
+          }
+        })
+    }
+    #expect(Set(run.document.keys) == members(tables[0]))
+    let check = try #require((run.document["checks"] as? [[String: Any]])?.first)
+    #expect(Set(check.keys) == members(tables[1]))
+    let summary = try #require(run.document["summary"] as? [String: Int])
+    #expect(summary.keys.allSatisfy { text.contains("`\($0)`") } && summary["skipped"] == 1)
+  }
+
   /// The manifest in the contract's page is the example's.
   @Test func theManifestShownIsTheExamples() throws {
     let shown = Self.blocks("json", in: try Self.text("docs/contract.md"))
@@ -65,12 +133,14 @@ import Testing
     #expect(example.contains(shown))
   }
 
-  /// The proof in the contract's page is what ProvingTests runs.
+  /// The proofs in the pages for authors are what ProvingTests runs.
   @Test func theProofShownIsTested() throws {
-    let shown = try #require(Self.blocks("swift", in: try Self.text("docs/contract.md")).last)
     let tested = try Self.text("Tests/TabellaTests/Host/ProvingTests.swift")
-    let indented = shown.components(separatedBy: "\n").map { "    \($0)" }
-    #expect(tested.contains(indented.joined(separator: "\n")))
+    for document in ["docs/contract.md", "docs/check.md"] {
+      let shown = try #require(Self.blocks("swift", in: try Self.text(document)).last)
+      let indented = shown.components(separatedBy: "\n").map { "    \($0)" }
+      #expect(tested.contains(indented.joined(separator: "\n")))
+    }
   }
 
   /// Every link to a file in the documents leads somewhere, and every path that they name is there.

@@ -63,7 +63,7 @@ import Testing
         #expect(page.contains(" \(option) ") || page.contains(" \(option)["))
       }
     }
-    for variable in ["TABELLA_PROVIDER_PATH", "XDG_DATA_HOME", "NO_COLOR"] {
+    for variable in ["TABELLA_PROVIDER_PATH", "TABELLA_TRACE", "XDG_DATA_HOME", "NO_COLOR"] {
       for text in [overview, markdown, page] { #expect(text.contains(variable)) }
     }
   }

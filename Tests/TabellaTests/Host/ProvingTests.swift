@@ -1,4 +1,5 @@
 import Tabella
+import TabellaChecking
 import TabellaConformance
 import TabellaHost
 import Testing
@@ -20,5 +21,21 @@ import Testing
 
     let broken = suite.run().filter { $0.isFailure && !$0.law.needsQuiet }
     #expect(broken.isEmpty)
+  }
+
+  /// What docs/check.md tells programs to write.
+  @Test func checkingAProvider() throws {
+    let folder = try TemporaryFolder()
+    let library = try MakeExample.planets(in: folder)
+
+    let host = Host(searchPath: SearchPath([]))
+    let checker = Checker(
+      library: library, location: "planets:", options: CheckOptions(), host: host)
+    try checker.run { finding in
+      if finding.isFailure { print(finding.check.name, finding.came ?? "", finding.check.hint) }
+    }
+
+    #expect(checker.failure == nil)
+    #expect(checker.provider?.id == "planets" && checker.places.map(\.name) == ["planets:"])
   }
 }

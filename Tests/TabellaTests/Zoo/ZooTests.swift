@@ -62,8 +62,10 @@ import Testing
     Deed("crash", "aborts", "constructor", "SIGABRT"),
     Deed("crash", "recurses", "schema", "SIGSEGV"),
     Deed("crash", "exits_from_a_thread", "count", "ended"),
-    Deed("meddler", "closes_everything", "open", "ended"), Deed("wire", "sends_ones", "rows", "token"),
-    Deed("wire", "sends_nothing", "open", "closed its connection"), Deed("wire", "shuts_down", "version", "in version"),
+    Deed("meddler", "closes_everything", "open", "ended"),
+    Deed("wire", "sends_ones", "rows", "token"),
+    Deed("wire", "sends_nothing", "open", "closed its connection"),
+    Deed("wire", "shuts_down", "version", "in version"),
   ])
   func theNextIsServed(_ deed: Deed) throws {
     _ = try deed.compile(into: folder)

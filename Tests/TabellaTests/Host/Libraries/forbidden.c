@@ -458,8 +458,13 @@ static void try_all(int at) {
 __attribute__((constructor)) static void begin(void) {
   Dl_info info;
   if (dladdr((void *)begin, &info) == 0) return;
-  snprintf(library, sizeof library, "%s", info.dli_fname);
-  snprintf(folder, sizeof folder, "%s", info.dli_fname);
+  /* The library is loaded by its open file: the loader's name for it is a link to it. */
+  ssize_t length = readlink(info.dli_fname, library, sizeof library - 1);
+  if (length > 0)
+    library[length] = 0;
+  else
+    snprintf(library, sizeof library, "%s", info.dli_fname);
+  snprintf(folder, sizeof folder, "%s", library);
   *strrchr(folder, '/') = 0;
   try_all(0);
 }

@@ -2,14 +2,25 @@
  * A provider in C that tells one lie, named by its location: "liar:bad-offsets". Without a lie it is
  * honest: eight rows of a text and a number, with ids and an index over one section.
  */
+#define _GNU_SOURCE
 #include "tabella_batch.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
 enum { ROWS = 8 };
 
 typedef struct source {
   char lie[64];
   int calls;
+  pid_t opener;
 } source;
+
+/* What sources share, for the lies about that. */
+static source *last_reader;
+static const tabella_host *host;
 
 static const tabella_column columns[] = {{"word", TABELLA_TYPE_TEXT, NULL},
                                          {"number", TABELLA_TYPE_INTEGER, NULL}};
@@ -17,7 +28,10 @@ static const char *const words[] = {"ant", "bee", "cat", "dog", "elk", "fox", "g
 
 static int tells(const source *source, const char *lie) { return strcmp(source->lie, lie) == 0; }
 
-static void release(void *self) { free(self); }
+static void release(void *self) {
+  if (last_reader == self) last_reader = NULL;
+  if (!tells(self, "leaked-source")) free(self);
+}
 
 static uint64_t flags(void *self) {
   (void)self;
@@ -128,13 +142,26 @@ static int32_t rows(void *self, const tabella_row_request *request, tabella_batc
   source *source = self;
   int64_t first = request->first, count = request->count, row, i;
   tabella_batch_builder *batch;
-  int32_t code = tabella_rows_check(request, 2, 1, error);
+  int32_t code = TABELLA_OK;
   source->calls++;
+  if (!tells(source, "trusts-requests")) code = tabella_rows_check(request, 2, 1, error);
   if (code != TABELLA_OK) return code;
   if (request->section != 0)
     return tabella_fail(error, TABELLA_NOT_FOUND, "there is no section");
   if (first > ROWS && !tells(source, "accepts-any-row"))
     return tabella_fail(error, TABELLA_NOT_FOUND, "there is no row %lld", (long long)first);
+  if (tells(source, "crashes") && first == 3) raise(SIGSEGV);
+  if (tells(source, "exits") && first == 3) _exit(0);
+  while (tells(source, "hangs") && first == 3) usleep(1000);
+  if (tells(source, "prints")) printf("row %lld\n", (long long)first), fflush(stdout);
+  if (tells(source, "overflows") && count > INT64_MAX - first) count = 0;
+  if (tells(source, "thread-bound") && source->opener != gettid())
+    return tabella_fail(error, TABELLA_INTERNAL, "called from another thread");
+  if (tells(source, "shared-cursor")) {
+    if (last_reader != NULL && last_reader != source) first = 0;
+    last_reader = source;
+  }
+  if (tells(source, "leaked-descriptor")) (void)dup(2);
   if (tells(source, "overlapping-cut") && first > 0) first--;
   if (tells(source, "too-many-rows")) count++;
   if (tells(source, "no-release")) return TABELLA_OK;
@@ -210,7 +237,7 @@ static int32_t index_path(void *self, int64_t title, tabella_index_path *out,
 
 static int32_t find(void *self, tabella_string id, tabella_index_path *out,
                     tabella_error *error) {
-  (void)self;
+  if (tells(self, "leaked-lookup")) leak = malloc(256);
   out->section = 0;
   for (out->row = 0; out->row < ROWS; out->row++)
     if (tabella_string_equals(id, words[out->row])) {
@@ -272,6 +299,10 @@ static const tabella_supplementary supplementary = {kinds, element};
 
 static const void *ability(void *self, tabella_string id) {
   source *source = self;
+  /* Ids that only begin like one that it has. */
+  if (tells(source, "prefix-abilities") && id.length > (int64_t)strlen(TABELLA_IDENTITY_ID) &&
+      memcmp(id.bytes, TABELLA_IDENTITY_ID, strlen(TABELLA_IDENTITY_ID)) == 0)
+    return &identity;
   if (tabella_string_equals(id, TABELLA_SECTIONS_ID))
     return tells(source, "table-without-function") ? &sections_without_count : &sections;
   if (tabella_string_equals(id, TABELLA_SECTION_INDEX_ID)) return &section_index;
@@ -292,6 +323,12 @@ __attribute__((unused)) static int32_t open_location(void *provider, const tabel
   if (made == NULL) return tabella_fail(error, TABELLA_INTERNAL, "out of memory");
   snprintf(made->lie, sizeof made->lie, "%.*s", (int)request->location.length,
            request->location.bytes);
+  made->opener = gettid();
+  if (tells(made, "logs-blindly")) host->log(host->host, TABELLA_LOG_INFO, tabella_cstring("open"));
+  if (tells(made, "several-lines")) {
+    free(made);
+    return tabella_fail(error, TABELLA_IO, "first\nsecond");
+  }
   if (tells(made, "no-source")) {
     free(made);
     return TABELLA_OK;
@@ -301,7 +338,33 @@ __attribute__((unused)) static int32_t open_location(void *provider, const tabel
   return TABELLA_OK;
 }
 
+#ifdef BUSY_ENTRY
+static void *wait_for_ever(void *nothing) {
+  while (1) pause();
+  return nothing;
+}
+#endif
+
 int32_t tabella_provider_entry(tabella_entry *entry) {
+#ifdef BUSY_ENTRY
+  pthread_t thread;
+  (void)pthread_create(&thread, NULL, wait_for_ever, NULL);
+#endif
+#ifdef READING_ENTRY
+  char bytes[64];
+  int file = open("/proc/self/status", O_RDONLY);
+  if (file >= 0 && read(file, bytes, sizeof bytes) > 0) close(file);
+#endif
+#ifdef SLOW_ENTRY
+  usleep(200000);
+#endif
+#ifdef ONE_HOST
+  static int calls;
+  if (entry->contract_version == TABELLA_CONTRACT_VERSION && calls++ > 0) {
+    entry->provider_contract = TABELLA_CONTRACT_VERSION;
+    return tabella_fail(&entry->error, TABELLA_INVALID_STATE, "called before");
+  }
+#endif
 #ifdef OTHER_CONTRACT
   entry->provider_contract = OTHER_CONTRACT;
   return TABELLA_NOT_SUPPORTED;
@@ -310,6 +373,7 @@ int32_t tabella_provider_entry(tabella_entry *entry) {
 #ifndef ANY_CONTRACT
   if (entry->contract_version != TABELLA_CONTRACT_VERSION) return TABELLA_NOT_SUPPORTED;
 #endif
+  host = entry->host;
 #ifdef REFUSES
   return tabella_fail(&entry->error, TABELLA_DENIED, "no licence today");
 #endif

@@ -1,0 +1,140 @@
+import Tabella
+import TabellaBridge
+
+@testable import TabellaRemote
+
+/// Whole sessions with a worker: the decoder of its answers, and behind it all that the bridge checks of any
+/// provider, from one call to the next.
+///
+/// An input is a session: records of which each is an answer, a step of the host, or both, and whose bytes
+/// are the answer's message. The steps are taken in order. What is asked of the worker meanwhile is
+/// answered with the next answer to the same operation, and once there is none with the last one again, so
+/// that a change to one answer leaves the others in place.
+struct SessionTarget: FuzzTarget {
+  static let name = "sessions"
+  static let inputLimit = 4096
+  static let shape = InputShape.records
+
+  func run(_ input: UnsafeRawBufferPointer) -> Int {
+    let records = Record.all(in: input)
+    return playSession(
+      ScriptedWorker(records),
+      steps: records.compactMap { record in
+        record.tag & SessionRecord.isAnswerOnly == 0
+          ? record.operation.map { ($0, record.argument) } : nil
+      })
+  }
+
+  func seeds() -> [Seed] { SessionSeeds.all }
+}
+
+/// What a session's records are, besides answers to the operation in the tag.
+enum SessionRecord {
+  /// The host asks for it in the course of something else.
+  static let isAnswerOnly: UInt8 = 0x80
+  /// The worker does not answer.
+  static let isStepOnly: UInt8 = 0x40
+}
+
+extension Record {
+  /// What a session's record is about.
+  var operation: Operation? { Operation(rawValue: Int32(tag & 0x3F)) }
+}
+
+/// Plays a host with a worker; returns how many steps were answered.
+func playSession(_ worker: any Transport, steps: [(Operation, UInt8)]) -> Int {
+  let limit = 1 << 20
+  let session = RemoteSession(transport: worker, limit: limit, supervisor: Watcher())
+  let taken = Steps(session)
+  let source: any TableDataSource
+  do throws(TableError) {
+    source = try importSource(
+      exportSource(try session.open(OpenRequest(location: []))), provider: "fuzz",
+      edits: .judgedAlsoByReopening { () throws(TableError) in
+        let again = RemoteSession(transport: worker, limit: limit, supervisor: Watcher())
+        return try importSource(
+          exportSource(try again.open(OpenRequest(location: []))), provider: "fuzz")
+      })
+  } catch {
+    return 0
+  }
+  for (operation, argument) in steps where operation != .open {
+    taken.take(operation, argument, on: source)
+  }
+  if session.ended != nil {
+    require((try? session.statistics()) == nil, "an answer behind the end")
+  }
+  return taken.answered
+}
+
+/// A worker's supervisor, without a worker.
+final class Watcher: WorkerSupervisor, @unchecked Sendable {
+  private var operation = Operation.load
+
+  func callBegan(_ operation: Operation, number: UInt64) { self.operation = operation }
+  func callEnded() {}
+  func waitForPacket() throws(TableError) {}
+  func explain(_ error: TableError) -> TableError { error }
+  func cancel(_ number: UInt64) {}
+
+  func end(because error: TableError) -> TableError {
+    var told = error
+    told.provider = "fuzz"
+    told.isProviderGone = true
+    if operation.edits { told.aftermath = .unknown }
+    return told
+  }
+}
+
+/// A worker that answers from records.
+private final class ScriptedWorker: Transport {
+  private var answers: [Operation: [UnsafeRawBufferPointer]] = [:]
+  private var given: [Operation: Int] = [:]
+  private var asked: [UInt64: Operation] = [:]
+
+  init(_ records: [Record]) {
+    for record in records where record.tag & SessionRecord.isStepOnly == 0 {
+      if let operation = record.operation { answers[operation, default: []].append(record.bytes) }
+    }
+  }
+
+  func send(_ message: OutgoingMessage, number: UInt64) throws(TableError) {
+    asked[number] = message.operation
+  }
+
+  func receive(
+    _ expected: UInt64?, limit: Int
+  ) throws(TableError) -> (number: UInt64, message: IncomingMessage) {
+    guard let expected, let operation = asked.removeValue(forKey: expected) else { throw .closed }
+    // Whether a source is let go is not the worker's to say.
+    if operation == .release { return (expected, incoming(bytes(of: 1 as UInt64))) }
+    guard let list = answers[operation] else { throw .closed }
+    let place = given[operation] ?? 0
+    given[operation] = min(place + 1, list.count - 1)
+    return (expected, incoming(list[place]))
+  }
+}
+
+extension OutgoingMessage {
+  /// What a request asks for.
+  var operation: Operation? {
+    head.withUnsafeBytes { bytes in
+      var reader = WireReader(bytes)
+      return try? reader.get(Operation.self)
+    }
+  }
+
+  /// All of it, as it would come.
+  var flat: [UInt8] {
+    var all: [UInt8] = []
+    try? forEachPart { bytes, _ throws(TableError) in all += bytes }
+    return all
+  }
+}
+
+/// A message that came, in memory that ends where it ends.
+func incoming(_ bytes: some Collection<UInt8>) -> IncomingMessage {
+  let message = IncomingMessage(count: bytes.count)
+  message.storage.copyBytes(from: bytes)
+  return message
+}

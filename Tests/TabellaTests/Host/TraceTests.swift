@@ -1,0 +1,218 @@
+import Foundation
+import Synchronization
+import Tabella
+import TabellaConformance
+import Testing
+
+@testable import TabellaHost
+
+/// The trace: every call a line, nothing of what is in cells, and no difference but that.
+@Suite struct TraceTests {
+  /// What was traced.
+  final class Lines: Sendable {
+    private let text = Mutex("")
+
+    var trace: Trace { Trace { [self] text in self.text.withLock { $0 += text } } }
+    var all: [String] { text.withLock { $0.split(separator: "\n").map(String.init) } }
+    var whole: String { text.withLock { $0 } }
+  }
+
+  private func traced(_ source: any TableDataSource, _ lines: Lines) -> any TableDataSource {
+    let trace = lines.trace
+    return TracedSource(source, provider: "test", trace, number: trace.numberTable())
+  }
+
+  /// A source that is traced is the same source.
+  @Test(arguments: [1, 2] as [UInt64])
+  func keepsTheLaws(_ seed: UInt64) {
+    let lines = Lines()
+    for table in [Tables.everything, Tables.plain, Tables.empty] {
+      expectConformance(seed: seed, isOwn: true) { traced(table(), lines) }
+    }
+    #expect(lines.all.count > 1000)
+  }
+
+  /// It has an ability exactly when its base has it.
+  @Test func abilitiesAreTheBases() {
+    let lines = Lines()
+    final class Bare: TableDataSource {
+      let columns = [Column("a")]
+      func numberOfRows(inSection section: Int, knowing minimum: Int) -> Count { .exact(0) }
+      func rows(_ request: RowRequest) -> Batch { .empty([]) }
+    }
+    #expect(traced(Bare(), lines).traced == "1 columns (a text); no abilities")
+    let base = Tables.everything()
+    #expect(traced(base, lines).traced == base.traced)
+    #expect(base.traced.contains("sections index ids gather edit move undo supplementary"))
+  }
+
+  @Test func aLineACall() throws {
+    let lines = Lines()
+    let source = traced(Tables.everything(), lines)
+    _ = try source.rows(RowRequest(first: 3, count: 5, columns: [0, 2], includesIDs: true))
+    _ = try? source.numberOfRows(inSection: 9, knowing: 0)
+    _ = try source.numberOfRows(inSection: 0, knowing: .max)
+    _ = try source.editing?.commit(
+      EditBatch([
+        .set(.path(IndexPath(section: 0, row: 2)), cells: [0: "x"]), .delete(.id("r5")),
+        .move(.path(IndexPath(section: 0, row: 9)), to: IndexPath(section: 0, row: 0)),
+      ]))
+    _ = try source.supplementary?.supplementaryElement(ofKind: "preview", at: .section(0))
+    source.cancellation?()
+    let expected = [
+      "trace of process \(getpid()), contract 0.1, Linux",
+      "test#1 rows 0:3 up to 5, columns 0 2, with ids -> 5 rows × 2 columns and ids, ",
+      "test#1 row_count 9 as known -> not-found: there is no section 9  (",
+      "test#1 row_count 0 exactly -> 70  (",
+      "test#1 editing.commit: set 0:2 columns 0, delete an id of 2 bytes, move 0:9 to 0:0 -> "
+        + "3 outcomes, all done; version m0 to m1, 3 changes: ",
+      "test#1 supplementary.element preview 0 -> a table of 1 columns  (",
+    ]
+    #expect(lines.all.count >= expected.count)
+    for (line, expected) in zip(lines.all, expected) {
+      let parts = line.split(separator: "  ", maxSplits: 1, omittingEmptySubsequences: true)
+      #expect(Double(parts[0].trimmingCharacters(in: .whitespaces)) != nil, "\(line)")
+      #expect(parts[1].trimmingCharacters(in: .whitespaces).hasPrefix(expected), "\(line)")
+    }
+    let element = try #require(
+      try source.supplementary?.supplementaryElement(ofKind: "preview", at: .section(0)))
+    guard case .table(let table) = element else { return }
+    _ = try table.rows(RowRequest(first: 0, count: 1, columns: [0]))
+    #expect(lines.whole.contains("test#3 rows 0:0 up to 1, columns 0 -> 1 rows × 1 columns"))
+  }
+
+  /// Nothing that is in rows, titles, ids, texts or receipts is written.
+  @Test func dataIsNotWritten() throws {
+    let lines = Lines()
+    let source = traced(Tables.everything(), lines)
+    let findings = ConformanceSuite(open: { source }, scratch: { { source } }).run(
+      ConformanceSuite.laws.filter { !$0.needsQuiet })
+    #expect(!findings.contains(where: \.isFailure))
+    // Refusals of the law itself name what it asked.
+    let text = lines.all.filter { !$0.contains("not-found: there is no ") }.joined(separator: "\n")
+    for secret in ["row 12", "First", "Zuletzt", "3 new", "/etc/hosts", "test table", "r12"] {
+      #expect(!text.contains(secret), "\(secret)")
+    }
+  }
+
+  /// Whatever is in a message, a line stays one.
+  @Test func linesAreSafe() throws {
+    let lines = Lines()
+    let trace = lines.trace
+    trace.note("a\nb\r\u{1B}[31m\u{202E}é\t")
+    do throws(TableError) {
+      _ = try trace.call("call\n") { () throws(TableError) -> Int in
+        throw TableError(.io, "two\nlines")
+      } words: {
+        "\($0)"
+      }
+    } catch {}
+    #expect(lines.all.count == 3)
+    #expect(lines.all[1].hasSuffix("  a\\nb\\r\\u{1b}[31m\\u{202e}é\\t"))
+    #expect(lines.all[2].contains("  call\\n -> io: two\\nlines  ("))
+  }
+
+  /// A call is seen before it comes back; what is told meanwhile has lines of its own.
+  @Test func aCallIsSeenAtOnce() {
+    let lines = Lines()
+    let trace = lines.trace
+    trace.call("outer") {
+      #expect(lines.whole.hasSuffix("  outer"))
+      trace.note("meanwhile")
+    } words: {
+      "done"
+    }
+    let words = lines.all.dropFirst().map { $0.trimmingCharacters(in: .whitespaces) }
+    #expect(words.count == 3)
+    #expect(words[0].hasSuffix("  outer") && words[1].hasSuffix("  meanwhile"))
+    #expect(words[2].contains("  outer -> done  ("))
+  }
+
+  // Files
+
+  @Test func theFileIsPrivate() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/trace"
+    let old = umask(0)
+    defer { umask(old) }
+    do {
+      let trace = try Trace(path: Array(path.utf8))
+      trace.note("one")
+      #expect(throws: TableError.self) { try Trace(path: Array(path.utf8)) }
+    }
+    try Trace(path: Array(path.utf8)).note("two")
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text.components(separatedBy: "\n").count == 5 && text.contains("  one\n"))
+  }
+
+  @Test func whatIsNoFileIsRefused() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("target", "")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path + "/link", withDestinationPath: "target")
+    for (name, says) in [
+      ("link", "cannot be written"), ("", "cannot be written"), ("no/such", "cannot be written"),
+    ] {
+      let error = #expect(throws: TableError.self) {
+        try Trace(path: Array("\(folder.path)/\(name)".utf8))
+      }
+      #expect(error?.message.contains(says) == true, "\(name): \(error?.message ?? "")")
+    }
+    let device = #expect(throws: TableError.self) { try Trace(path: Array("/dev/null".utf8)) }
+    #expect(device?.message == "is no regular file")
+    #expect(try folder.read("target").isEmpty)
+  }
+
+  // Programs
+
+  private func tabella(
+    _ arguments: String..., trace: String, in folder: TemporaryFolder
+  ) throws -> ProgramResult {
+    try run(
+      buildFolder + "/tabella", arguments,
+      environment: [
+        "LC_ALL": "C.UTF-8", "TABELLA_TRACE": trace, "TABELLA_PROVIDER_PATH": folder.path,
+        "XDG_STATE_HOME": folder.path,
+      ], directory: folder.path)
+  }
+
+  @Test func aProgramIsTraced() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("data.csv", "name,year\nAda,1815\n")
+    let plain = try tabella("show", "data.csv", trace: "", in: folder)
+    let result = try tabella("show", "data.csv", trace: "trace", in: folder)
+    #expect(result.status == 0 && result.errors.isEmpty && result.output == plain.output)
+    let text = String(decoding: try folder.read("trace"), as: UTF8.self)
+    #expect(text.contains("  csv open data.csv in this process, from "))
+    #expect(text.contains("  csv#1 rows 0:0 up to ") && !text.contains("Ada"))
+    // Said once, and nothing else differs.
+    let refused = try tabella("show", "data.csv", trace: "/no/such/trace", in: folder)
+    #expect(refused.output == plain.output && refused.status == 0)
+    #expect(
+      refused.errors
+        == "tabella: TABELLA_TRACE: /no/such/trace cannot be written: No such file or directory; nothing is traced\n"
+    )
+  }
+
+  /// What a worker says and how it ends is in the trace.
+  @Test func aWorkerIsTraced() throws {
+    let folder = try TemporaryFolder()
+    _ = try CheckTests.compile("liar.so", in: folder)
+    try folder.write(
+      "liar.tabella.json",
+      #"{"id": "liar", "version": "1", "contract": "0.1", "library": "liar.so", "schemes": ["liar"]}"#
+    )
+    _ = try tabella("show", "liar:prints", trace: "trace", in: folder)
+    let result = try tabella("show", "liar:crashes", "--rows", "3..4", trace: "trace", in: folder)
+    #expect(result.status == 3)
+    let text = String(decoding: try folder.read("trace"), as: UTF8.self)
+    #expect(
+      text.contains("  liar open liar:prints in a worker, from \(folder.path)/liar.so -> liar#1"))
+    #expect(text.contains("  liar prints: row 0\n"))
+    #expect(text.contains(" -> misbehaved: provider liar ended by SIGSEGV in rows"))
+    #expect(text.contains("  liar worker ended: provider liar ended by SIGSEGV in rows\n"))
+    #expect(text.components(separatedBy: "  trace of process ").count == 3)
+  }
+}
