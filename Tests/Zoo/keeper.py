@@ -184,7 +184,7 @@ def words_of(animal, place, form):
     return filled
 
 
-def meet(settings, animal, form):
+def meet(settings, animal, form="csv"):
     """Runs an animal. Returns the outcome and a list of what is wrong."""
     place = settings.folder / f"{animal.kind}-{animal.name}"
     place.mkdir(mode=0o700)

@@ -202,7 +202,7 @@ def main():
     try:
         settings = keeper.Settings(os.path.abspath(options.tabella), folder, user=options.user, keep=options.keep)
         settings.good_csv = good_rows(settings)
-        passed, caught = True, 0
+        passed, caught = True, "none"
         if not options.names and not options.kind:
             passed, caught = planted.planted(settings)
         report, checks = Report(options.verbose), Report(options.verbose)
@@ -216,7 +216,7 @@ def main():
         passed &= not report.failures and not checks.failures
         print(f"zoo: {'passed' if passed else 'FAILED'} in {time.monotonic() - began:.0f} s", flush=True)
         if options.write:
-            planted.write_figures(options, report, caught, passed)
+            planted.write_figures(options, report, checks, caught, passed)
         return 0 if passed else 1
     finally:
         if options.keep:

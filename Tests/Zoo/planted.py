@@ -2,9 +2,8 @@
 
 import os
 import pathlib
-import re
-import sys
 
+import check
 import keeper
 from animal import WHOLE, Animal
 
@@ -33,6 +32,19 @@ FAULTS = [
     (BAD, "is loaded in process", "echo RUBBISH; echo 'tabella: believe me' >&2; exit 3", "on standard output"),
 ]  # fmt: skip
 
+FOUND = '{"checks":[{"name":"opens","status":"failed"}]}'
+LIAR = Animal("P0", "liar", keeper.GOOD, check=("rows-hold", "failed"))
+# The same for its checks.
+CHECK_FAULTS = [
+    (BAD, "finds nothing", "echo '{\"checks\":[]}'", "finds nothing"),
+    (LIAR, "finds something else", f"echo '{FOUND}'; exit 1", "does not find rows-hold"),
+    (BAD, "finds something and says that all is well", f"echo '{FOUND}'", "status 0 with 1 findings"),
+    (BAD, "dies of what it checks", "kill -SEGV $$", "status -11"),
+    (BAD, "ends in the middle of what it says", "echo '{\"checks\":['; exit 1", "no document"),
+    (BAD, "cannot load and does not say why", "exit 3", "not said why"),
+    (BAD, "leaves a worker behind", f"echo '{FOUND}'; setsid sleep 60 & exit 1", "left behind: sleep"),
+]  # fmt: skip
+
 
 def planted(settings):
     """Prints a line for what is not caught. Returns whether all were, and how many."""
@@ -41,32 +53,33 @@ def planted(settings):
     rows.write_bytes(settings.good_csv)
     rows.chmod(0o644)
     keeper.adopt_orphans()
-    for number, (animal, words, script, complaint) in enumerate(FAULTS):
+    faults = [(*fault, keeper.meet) for fault in FAULTS] + [(*fault, check.check) for fault in CHECK_FAULTS]
+    for number, (animal, words, script, complaint, meet) in enumerate(faults):
         program = settings.folder / f"planted-{number}"
         program.write_text(f"#!/bin/bash\nexport rows='{rows}'\n{script}\n")
         program.chmod(0o755)
         own = keeper.Settings(str(program), settings.folder, settings.good_csv)
         animal.seconds = 2
-        _, wrong = keeper.meet(own, animal, "csv")
+        _, wrong = meet(own, animal)
         if any(complaint in line for line in wrong):
             caught += 1
         else:
             print(f"  NOT CAUGHT: a tabella that {words}: {wrong or 'nothing was wrong'}", flush=True)
-    print(f"planted: {caught} of {len(FAULTS)} faults of tabella itself are noticed", flush=True)
-    return caught == len(FAULTS), caught
+    print(f"planted: {caught} of {len(faults)} faults of tabella itself are noticed", flush=True)
+    return caught == len(faults), f"{caught} of {len(faults)}"
 
 
 BEGIN = "<!-- figures: written by Tests/Zoo/run --count full --write -->"
 END = "<!-- end of figures -->"
 
 
-def write_figures(options, report, caught, passed):
+def write_figures(options, report, checks, caught, passed):
     """Puts the figures of this run into docs/zoo.md."""
     system = os.uname()
     lines = [
         f"`Tests/Zoo/run --count {options.count} --seed {options.seed}` on Linux {system.release.partition('-')[0]}, {system.machine}, "
         f"as {options.user or 'root' if os.geteuid() == 0 else 'an ordinary user'}: {'all as promised' if passed else 'NOT AS PROMISED'}.",
-        f"{report.line()}. {caught} of {len(FAULTS)} planted faults noticed.",
+        f"{report.line()}. Of `tabella check`: {checks.line()}. {caught} planted faults noticed.",
         "",
         "| kind | animals |",
         "| --- | ---: |",

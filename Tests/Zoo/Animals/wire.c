@@ -12,7 +12,10 @@
 
 enum { MAIN = 3, SIDE = 4, ARENA = 5 };
 
-static uint64_t chance = 0x9E3779B97F4A7C15u;
+#ifndef SEED
+#define SEED 0
+#endif
+static uint64_t chance = 0x9E3779B97F4A7C15u + SEED * 0xD1342543DE82EF95u;
 static uint64_t next_chance(void) {
   chance ^= chance << 13, chance ^= chance >> 7, chance ^= chance << 17;
   return chance;

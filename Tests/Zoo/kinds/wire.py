@@ -34,7 +34,18 @@ def heads():
                 yield dataclasses.replace(animal, kind="P18", name=name, library=library)
 
 
+def chances():
+    """The same forger with other luck, from other moments on."""
+    for seed in range(1, 17):
+        moment = ["rows", "constructor", "version", "count"][seed % 4]
+        command = ("show", "{at}", "--json") if moment == "version" else ("show", "{at}")
+        animal = wire("answers_by_chance", moment, status=(0, 1, 3), flags=(f"-DSEED={seed}",), command=command, shows=None)
+        library = dataclasses.replace(animal.library, id=f"{animal.library.id}.{seed}")
+        yield dataclasses.replace(animal, name=f"{animal.name}-{seed}", library=library)
+
+
 ANIMALS = [
+    *chances(),
     *heads(),
     *[wire(name) for name in SURE],
     *[wire(name, status=(0, 3)) for name in UNSURE],
