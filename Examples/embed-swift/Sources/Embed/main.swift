@@ -1,12 +1,16 @@
 // A program that embeds the host: opens a location and walks through its sections and rows.
 //
-//   TABELLA_PROVIDER_PATH=…/.build/release embed LOCATION
+//   TABELLA_PROVIDER_PATH=…/.build/release WORKER=…/.build/release/tabella-worker embed LOCATION
 
+import Glibc
 import Tabella
 import TabellaHost
 
 func show(_ location: String) throws(TableError) {
-  let table = try Host().open(Location(location))
+  let host = TabellaHost.Host()
+  // Providers that do not ship run in this program; nil if it lies beside the embedding one.
+  host.workerProgram = getenv("WORKER").map { String(cString: $0) }
+  let table = try host.open(Location(location), access: .reading)
   let source = table.source
   print(
     "\(location) by \(table.manifest.id): \(source.columns.map(\.name).joined(separator: ", "))")

@@ -2,7 +2,9 @@
  * A provider in C that tells one lie, named by its location: "liar:bad-offsets". Without a lie it is
  * honest: eight rows of a text and a number, with ids and an index over one section.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "tabella_batch.h"
 
 #include <fcntl.h>
