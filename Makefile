@@ -6,7 +6,7 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint widths fuzz model formats faults zoo examples bench bench-peers manual \
+.PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv model formats faults zoo examples bench bench-peers manual \
   install environment
 
 build:            ## builds tabella and the shipped providers
@@ -26,7 +26,13 @@ lint:             ## checks the format
 widths:           ## writes the table of widths again, from Debian's unicode-data
 	Sources/TabellaTerminal/Unicode/make-widths
 
-fuzz:             ## CASES generated CSV files against Python's csv module, from SEED
+fuzz: fuzz-csv    ## that, and 10 million executions over what workers and files of providers say
+	Tests/Fuzz/run --count full --seed $(SEED)
+
+fuzz-check:       ## a minute of the same
+	Tests/Fuzz/run --count check --seed $(SEED)
+
+fuzz-csv:         ## CASES generated CSV files against Python's csv module, from SEED
 	TABELLA_CASES=$(CASES) TABELLA_SEED=$(SEED) swift test --filter CSVAgainstPythonTests
 
 # In all views, or with VIEW=plain in one.

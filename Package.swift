@@ -60,8 +60,8 @@ let fuzzing: [Target] =
     .executableTarget(
       name: "tabella-fuzz",
       dependencies: [
-        "CTabella", "CTabellaSystem", "LibFuzzer", "Tabella", "TabellaBridge", "TabellaFiles",
-        "TabellaHost", "TabellaRemote",
+        "CTabella", "CTabellaSystem", "LibFuzzer", "Tabella", "TabellaBridge",
+        "TabellaConfinement", "TabellaHost", "TabellaLoading", "TabellaRemote",
       ],
       path: "Tests/Fuzz/Fuzzer", swiftSettings: strict),
   ]

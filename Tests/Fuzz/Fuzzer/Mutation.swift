@@ -1,9 +1,9 @@
 import LibFuzzer
 
-/// Changes an input of records: numbers at multiples of 8, which is where they are in messages, whole
-/// records, or a record's length together with what it counts. A quarter of the time it is left to
-/// libFuzzer, which changes any bytes.
-struct RecordMutation {
+/// Changes an input where its numbers are: at multiples of 8 or 4, in messages as in tables of a library. Of
+/// an input of records it also changes whole records, or a record's length together with what it counts. A
+/// quarter of the time it is left to libFuzzer, which changes any bytes.
+struct InputMutation {
   private let input: UnsafeMutableRawBufferPointer
   private var count: Int
   private var generator: SeededGenerator
@@ -16,22 +16,36 @@ struct RecordMutation {
   }
 
   /// Changes the input and returns its new length.
-  mutating func mutate() -> Int {
-    let records = places()
-    guard let record = records.randomElement(using: &generator),
-      Int.random(in: 0..<4, using: &generator) > 0
-    else { return anyBytes() }
-    switch Int.random(in: 0..<8, using: &generator) {
+  mutating func mutate(_ shape: InputShape) -> Int {
+    guard Int.random(in: 0..<4, using: &generator) > 0 else { return anyBytes() }
+    switch shape {
+    case .bytes: return anyBytes()
+    case .numbers: changeNumber(0..<count)
+    case .records:
+      let records = places()
+      guard let record = records.randomElement(using: &generator) else { return anyBytes() }
+      change(record, of: records)
+    }
+    return count
+  }
+
+  private mutating func change(_ record: Range<Int>, of records: [Range<Int>]) {
+    let other = records.randomElement(using: &generator)!
+    switch Int.random(in: 0..<9, using: &generator) {
     case 0: remove(record)
-    case 1: insert(records.randomElement(using: &generator)!, before: record.lowerBound)
+    case 1: insert(Array(input[other]), at: record.lowerBound)
     case 2: resize(record)
     case 3:
       // The tag and the argument.
       input[record.lowerBound + Int.random(in: 0...1, using: &generator)] = .random(
         in: 0...255, using: &generator)
-    default: changeNumber(record)
+    case 4:
+      // What one holds in the place of what the other does.
+      let held = Array(input[record].prefix(2)) + Array(input[other].dropFirst(2))
+      remove(record)
+      insert(held, at: record.lowerBound)
+    default: changeNumber(record.lowerBound + Record.headSize..<record.upperBound)
     }
-    return count
   }
 
   private mutating func anyBytes() -> Int {
@@ -56,12 +70,11 @@ struct RecordMutation {
     move(from: record.upperBound, to: record.lowerBound)
   }
 
-  private mutating func insert(_ record: Range<Int>, before place: Int) {
+  private mutating func insert(_ record: [UInt8], at place: Int) {
     guard count + record.count <= input.count else { return }
-    let copy = Array(input[record])
-    move(from: place, to: place + copy.count)
-    UnsafeMutableRawBufferPointer(rebasing: input[place..<place + copy.count])
-      .copyBytes(from: copy)
+    move(from: place, to: place + record.count)
+    UnsafeMutableRawBufferPointer(rebasing: input[place..<place + record.count])
+      .copyBytes(from: record)
   }
 
   /// Makes a record longer or shorter by some words, at a word of it.
@@ -84,19 +97,17 @@ struct RecordMutation {
     input[record.lowerBound + 3] = UInt8(length >> 8)
   }
 
-  private mutating func changeNumber(_ record: Range<Int>) {
-    let isShort = Int.random(in: 0..<4, using: &generator) == 0
+  private mutating func changeNumber(_ place: Range<Int>) {
+    let isShort = Int.random(in: 0..<3, using: &generator) == 0
     let size = isShort ? 4 : 8
-    let numbers = (record.count - Record.headSize) / size
-    guard numbers > 0 else { return }
+    guard place.count >= size else { return }
     let at =
-      record.lowerBound + Record.headSize
-      + size * Int.random(in: 0..<numbers, using: &generator)
+      place.lowerBound + size * Int.random(in: 0..<place.count / size, using: &generator)
     let old =
       isShort
       ? Int(input.loadUnaligned(fromByteOffset: at, as: Int32.self))
       : input.loadUnaligned(fromByteOffset: at, as: Int.self)
-    let new = number(instead: old, behind: record.upperBound - at - size)
+    let new = number(instead: old, behind: place.upperBound - at - size)
     if isShort {
       input.storeBytes(of: Int32(truncatingIfNeeded: new), toByteOffset: at, as: Int32.self)
     } else {

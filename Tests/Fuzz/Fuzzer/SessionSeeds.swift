@@ -1,5 +1,4 @@
 import Tabella
-import TabellaFiles
 
 @testable import TabellaRemote
 
@@ -33,7 +32,7 @@ enum SessionSeeds {
         "rows",
         [
           (.version, 0), (.numberOfRows, 0), (.rows, 0x30), (.rows, 0x70), (.rows, 0x5B),
-          (.rows, 0x42), (.statistics, 0), (.load, 0),
+          (.rows, 0x42), (.statistics, 0), (.load, 0), (.probe, 0),
         ]),
       record(
         "places",
@@ -104,7 +103,8 @@ private final class RecordedWorker: Transport {
             OptionDeclaration("size", .integer, default: "4", choices: ["4", "8"], summary: "")
           ])
       }, open: { _ throws(TableError) in open() },
-      statistics: { WorkerStatistics(heap: 1, descriptors: 2, threads: 3) })
+      statistics: { WorkerStatistics(heap: 1, descriptors: 2, threads: 3) },
+      probe: { _ throws(TableError) in ProbeAnswer(.failed, "why") })
     // The server's own channel is not used.
     guard let arena = try? Arena(size: 4096) else { fail("there is no memory for seeds") }
     server = SourceServer(

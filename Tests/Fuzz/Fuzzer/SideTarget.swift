@@ -1,4 +1,6 @@
+import CTabellaSystem
 import Tabella
+import TabellaConfinement
 
 @testable import TabellaHost
 @testable import TabellaRemote
@@ -25,9 +27,13 @@ struct SideTarget: FuzzTarget {
     case .log(let severity, let text):
       let text = Array(text.prefix(SideMessage.limit - 2))
       require(again == .log(severity: severity, text), "another line is written")
-    case .denial(let text):
-      let text = Array(text.prefix(SideMessage.limit - 1))
-      require(again == .denial(text), "another denial is written")
+    case .denial(let record):
+      let record = Array(record.prefix(SideMessage.limit - 1))
+      require(again == .denial(record), "another denial is written")
+      guard let denial = record.withUnsafeBytes({ Denial($0) }) else { return 1 }
+      require(denial.arguments.count == 3, "not three arguments")
+      sink &+= UInt64(denial.description.utf8.count)
+      return 2
     case .cancel, .notify: require(again == message, "another message is written")
     }
     return 1
@@ -75,6 +81,15 @@ struct SideTarget: FuzzTarget {
     for (stream, text) in [(0, "one\ntw"), (1, "other\r\n"), (0, "o\n"), (2, "log"), (1, "end")] {
       printed += [UInt8(text.utf8.count << 2 | stream)] + text.utf8
     }
-    return packets + [Seed(name: "printed", bytes: printed, reaches: 5)]
+    let paths = Array("/etc/shadow\0/tmp/a".utf8)
+    var denied = tabella_denial()
+    denied.call = 257
+    denied.error = 13
+    denied.path_size = UInt32(paths.count)
+    let record = withUnsafeBytes(of: denied) { Array($0) } + paths
+    let denial = Seed(name: "denied", bytes: [0] + SideMessage.denial(record).packet, reaches: 2)
+    return packets + [
+      denial, Seed(name: "printed", bytes: printed, reaches: 5),
+    ]
   }
 }

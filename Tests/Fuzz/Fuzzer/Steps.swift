@@ -22,7 +22,8 @@ final class Steps {
           try edit(operation, argument, source)
         case .supplementaryKinds, .supplementaryElement, .location:
           try readBeside(operation, argument, source)
-        case .load, .open, .statistics, .release, .nextDiagnostic, .willDisplay, .didEndDisplaying,
+        case .load, .open, .statistics, .probe, .release, .nextDiagnostic, .willDisplay,
+          .didEndDisplaying,
           .prefetch, .cancelPrefetching:
           try tell(operation, argument, source)
         default: try look(operation, argument, source)
@@ -205,7 +206,9 @@ final class Steps {
     case .load:
       let loaded = try session.load(LoadRequest(library: "/l.so", name: "l"))
       for option in loaded.options { read(option.name) }
+      for sentence in loaded.confinement?.lacking ?? [] { read(sentence) }
     case .statistics: sink &+= UInt64(truncatingIfNeeded: try session.statistics().heap)
+    case .probe: read(try session.probe(ProbeRequest(name: "p", seed: 1, request: nil)).text)
     case .release: source.cancellation?()
     default: return false
     }

@@ -36,7 +36,9 @@ struct Seed {
 enum InputShape {
   /// Any bytes.
   case bytes
-  /// Records, as ``RecordReader`` reads them, of numbers of 8 bytes.
+  /// Numbers of 4 and 8 bytes.
+  case numbers
+  /// Records, as ``Record/all(in:)`` reads them, of such numbers.
   case records
 }
 

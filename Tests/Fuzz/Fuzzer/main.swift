@@ -20,13 +20,9 @@ func run(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
 func mutate(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32)
   -> Int
 {
-  switch type(of: running).shape {
-  case .bytes: return LLVMFuzzerMutate(bytes, count, limit)
-  case .records:
-    var mutation = RecordMutation(
-      UnsafeMutableRawBufferPointer(start: bytes, count: limit), count: count, seed: seed)
-    return mutation.mutate()
-  }
+  var mutation = InputMutation(
+    UnsafeMutableRawBufferPointer(start: bytes, count: limit), count: count, seed: seed)
+  return mutation.mutate(type(of: running).shape)
 }
 
 func fail(_ message: String) -> Never {
