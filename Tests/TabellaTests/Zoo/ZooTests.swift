@@ -70,12 +70,10 @@ import Testing
   func theNextIsServed(_ deed: Deed) throws {
     _ = try deed.compile(into: folder)
     let host = Host(searchPath: SearchPath([folder.path]))
-    let files = openFiles()
     let error = try #require(failure { try readRows(host.open("animal:").source) })
     #expect(error.code == .misbehaved, "\(error)")
     #expect(error.message.contains(deed.says) && error.message.contains("animal"), "\(error)")
     try expectGoodRows(host)
-    #expect(openFiles() <= files, "descriptors stay open")
     #expect(!(try isMapped("animal.so")))
   }
 
