@@ -177,7 +177,8 @@ extension WorkerLaunch {
       library: Array(library.path.utf8), libraryFolders: folders, wishes: wishes)
     rules.memory = limits.memory
     rules.files = limits.files
-    rules.processorSeconds = Int(limits.total)
+    // Threads use it up together; what takes too long by the clock is ended before.
+    rules.processorSeconds = max(10, Int(limits.total) * 2 * coreCount)
     return rules
   }
 }

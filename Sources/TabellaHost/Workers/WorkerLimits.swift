@@ -6,7 +6,7 @@ public struct WorkerLimits: Hashable, Sendable {
   public var total = 900.0
   /// Seconds from each step of ending a worker to the next: asking the call to stop, TERM, KILL.
   public var grace = 1.0
-  /// Bytes of address space, and as many times `total` seconds of processor time.
+  /// Bytes of memory of its own. Processor time is limited to twice `total` for each core.
   public var memory = 8 << 30
   public var threads = 64
   /// Open files.
