@@ -88,7 +88,10 @@ struct Confined {
   }
 }
 
-func line(_ words: String...) { print(words.joined(separator: "\t")) }
+/// The words with tabs between them. A process's command line may have line breaks of its own.
+func line(_ words: String...) {
+  print(words.joined(separator: "\t").replacing("\n", with: "\\n"))
+}
 
 var confined = Confined()
 do throws(TableError) {
