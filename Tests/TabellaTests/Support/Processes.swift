@@ -10,6 +10,14 @@ struct ProgramResult: Sendable {
   var lines: [String] { text.split(separator: "\n").map(String.init) }
 }
 
+/// This process's environment without what changes the looks of what programs print: what is expected
+/// of them does not depend on who runs the tests.
+let inheritedEnvironment = ProcessInfo.processInfo.environment.filter {
+  ![
+    "NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS", "LINES", "PAGER", "LESS",
+  ].contains($0.key)
+}
+
 /// Runs a program to its end, with no input.
 func run(
   _ program: String, _ arguments: [String] = [], environment: [String: String] = [:],
@@ -21,7 +29,8 @@ func run(
   if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
   let folder = try TemporaryFolder()
   // What a test leaves behind goes with it.
-  process.environment = ProcessInfo.processInfo.environment
+  process.environment =
+    inheritedEnvironment
     .merging(["XDG_STATE_HOME": folder.path + "/state"]) { $1 }.merging(environment) { $1 }
   process.standardInput = FileHandle.nullDevice
   // Files, not pipes: no program can block on them, whatever it writes.

@@ -41,7 +41,7 @@ func runOnTerminal(
   process.arguments = arguments
   if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
   let own = ["LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": "dumb"]
-  process.environment = ProcessInfo.processInfo.environment.merging(own) { $1 }
+  process.environment = inheritedEnvironment.merging(own) { $1 }
     .merging(environment) { $1 }
   let end = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
   process.standardInput = answers.isEmpty ? FileHandle.nullDevice : end
