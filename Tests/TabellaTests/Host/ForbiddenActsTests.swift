@@ -122,6 +122,45 @@ import Testing
     #expect(Set(texts).count == texts.count)
   }
 
+  /// The same by the host and its worker: the rows say what was refused, standard error tells of it, a line
+  /// an act.
+  @Test(arguments: moments, Confined.User.all)
+  func theHostTells(_ moment: String, _ user: Confined.User) throws {
+    let trap = try Trap(only: moment, of: user)
+    try trap.folder.write(
+      "acts.tabella.json",
+      #"{"id":"acts","version":"1","contract":"0.1","library":"forbidden.so","schemes":["acts"]}"#)
+    chmod(trap.folder.path, 0o755)
+    let before = try trap.victims()
+    let words = user.command + [buildFolder + "/tabella", "show", "acts:", "--format", "jsonl"]
+    let result = try TabellaTests.run(
+      words[0], Array(words.dropFirst()),
+      environment: [
+        "TABELLA_PROVIDER_PATH": trap.folder.path, "HOME": trap.folder.path,
+        "XDG_STATE_HOME": trap.folder.path + "/state",
+      ])
+    #expect(result.status == 0, "\(result.errors)")
+    var count = 0
+    for line in result.lines {
+      let row = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String] ?? [:]
+      let act = Act(["moment", "act", "call", "path", "result"].map { row[$0] ?? "" })
+      guard act.moment == moment else { continue }
+      count += 1
+      #expect(["EACCES", "EPERM", "EROFS"].contains(act.result), "\(act.name): \(act.result)")
+      // What its mode keeps from this user anyway is not told.
+      let isByMode = user == .nobody && act.path == "/etc/shadow"
+      #expect(
+        act.path.isEmpty || isByMode || result.errors.contains(act.path),
+        "\(act.name) was not told")
+    }
+    #expect(count >= 80)
+    let told = result.errors.split(separator: "\n")
+    #expect(told.count > 60 && told.count < 100, "\(told.count)")
+    #expect(
+      told.allSatisfy { $0.hasPrefix("tabella: provider acts: was denied: ") }, "\(result.errors)")
+    #expect(try trap.victims() == before)
+  }
+
   /// The acts are acts: without confinement what needs no privilege is done.
   @Test func theActsWork() throws {
     let trap = try Trap()
