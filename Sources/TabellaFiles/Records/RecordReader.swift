@@ -13,6 +13,13 @@ public final class RecordReader {
     public var room = 1 << 16
 
     public init() {}
+
+    /// For a look at the start of a text.
+    public static let glance: Sizes = {
+      var sizes = Sizes()
+      (sizes.first, sizes.next, sizes.room) = (16 << 10, 64 << 10, 1 << 14)
+      return sizes
+    }()
   }
 
   public let index: RecordIndex
