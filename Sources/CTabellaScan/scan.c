@@ -194,16 +194,21 @@ INLINE void leave_quoted_out(masks *found, tabella_scan_state *state) {
     state->inside = 0 - (inside[BLOCKS - 1] >> 63);
 }
 
-/* Whether a group has a byte that needs more than finding: a quote, an escape, a CR. */
-INLINE bool is_special(const uint8_t *bytes, tabella_scan_rules rules, unsigned uses) {
+/* Fills in the masks of a group as if nothing in it meant more than itself, and returns whether that is
+ * so: it has no quote, no escape and no CR. */
+INLINE bool find_plain(const uint8_t *bytes, tabella_scan_rules rules, unsigned uses,
+                       bool delimiters, masks *found) {
     bytes64 least = ~(bytes64){0};
-    for (size_t at = 0; at < GROUP; at += BLOCK) {
+    for (size_t at = 0, block = 0; at < GROUP; at += BLOCK, block++) {
         const uint8_t *text = bytes + at;
+        uint64_t ends = mask_of(text, '\n');
+        found->ends[block] = ends;
+        found->separators[block] = delimiters ? ends | mask_of(text, rules.delimiter) : ends;
         if (uses & TABELLA_SCAN_QUOTE) { search(&least, text, rules.quote); }
         if (uses & TABELLA_SCAN_ESCAPE) { search(&least, text, rules.escape); }
         if (uses & TABELLA_SCAN_CARRIAGE_RETURN) { search(&least, text, '\r'); }
     }
-    return has_zero(&least);
+    return !has_zero(&least);
 }
 
 /* The masks of the bytes at `at`: a group, or what is left. Returns how many bytes that is. Only the
@@ -214,17 +219,18 @@ INLINE bool is_special(const uint8_t *bytes, tabella_scan_rules rules, unsigned 
 INLINE size_t look(const uint8_t *bytes, size_t at, size_t count, tabella_scan_rules rules,
                    unsigned uses, bool delimiters, tabella_scan_state *state, bool *special,
                    masks *found) {
-    if (__builtin_expect(count - at > GROUP, 1)) {
+    if (__builtin_expect(count - at >= GROUP, 1)) {
         const uint8_t *group = bytes + at;
-        if (!*special && !(state->inside | state->plain) && !is_special(group, rules, uses)) {
-            unsigned wanted = delimiters ? uses & TABELLA_SCAN_DELIMITER : 0;
-            find(group, GROUP, 0, rules, wanted, state, found);
+        bool wanted = delimiters && (uses & TABELLA_SCAN_DELIMITER);
+        if (!*special && !(state->inside | state->plain)
+            && find_plain(group, rules, uses, wanted, found)) {
             uint8_t last = group[GROUP - 1];
             state->opens = last == '\n'
                            || ((uses & TABELLA_SCAN_DELIMITER) && last == rules.delimiter);
             return GROUP;
         }
-        *special = find(group, GROUP, group[GROUP], rules, uses, state, found);
+        uint8_t next = count - at > GROUP ? group[GROUP] : 0;
+        *special = find(group, GROUP, next, rules, uses, state, found);
         if (uses & TABELLA_SCAN_QUOTE) { leave_quoted_out(found, state); }
         return GROUP;
     }
@@ -289,13 +295,13 @@ INLINE tabella_scan_found find_separators(const uint8_t *bytes, size_t count,
                     (uint32_t)total.separators + (uint32_t)__builtin_popcountll(rest & upto);
             }
             total.separators += (size_t)__builtin_popcountll(rest);
-            /* Eight at a time, needed or not: a loop of unknown length costs a wrong guess. */
+            /* Four at a time, needed or not: a loop of unknown length costs a wrong guess. */
             while (rest != 0) {
-                for (int i = 0; i < 8; i++) {
-                    next[i] = base + (uint32_t)__builtin_ctzll(rest | 1ull << 63);
+                for (int i = 0; i < 4; i++) {
+                    next[i] = base + (uint32_t)__builtin_ctzg(rest, BLOCK);
                     rest &= rest - 1;
                 }
-                next += 8;
+                next += 4;
             }
         }
     }

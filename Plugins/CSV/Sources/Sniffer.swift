@@ -55,8 +55,10 @@ struct Sniffer {
       var counts: [Int] = []
       try forEachRecord(candidateRules, limit: 100) { counts.append($0) }
       // The most common count; of equally common ones the larger.
-      let common = counts.map { count in (even: counts.count { $0 == count }, cells: count) }
-        .max { $0 < $1 }
+      let changes = counts.indices.filter { $0 == 0 || counts[$0] != counts[$0 - 1] }
+      let common = changes.map { at in (even: counts.count { $0 == counts[at] }, cells: counts[at])
+      }
+      .max { $0 < $1 }
       guard let common, common.cells > 1 else { continue }
       if common > (best.even, best.cells) { best = (candidate, common.even, common.cells) }
     }

@@ -57,6 +57,10 @@ public final class RecordReader {
     if let page, page.numbers.upperBound == number {
       return try load(number, at: page.end, sizes.next)
     }
+    // The first one that is not known yet is read at once: the index need not look for it before.
+    if number == index.known, !index.isComplete {
+      return try load(number, at: index.frontier, sizes.first)
+    }
     if number >= index.known { try index.know(past: number) }
     guard number < index.known else { return nil }
     var position = index.position(before: number)
@@ -302,7 +306,7 @@ struct SeparatorPlaces {
 
   init(room: Int) {
     self.room = room
-    // The kernel may write up to eight beyond, and the end of the text is one more.
+    // The kernel may write up to four beyond, and the end of the text is one more.
     memory = .allocate(capacity: room + 16)
     ends = .allocate(capacity: room + 16)
     memory[0] = .max
