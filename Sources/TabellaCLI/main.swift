@@ -9,6 +9,7 @@ for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
 }
 
 tabella_system_end_cleanly()
+tabella_system_keep_memory()
 
 // Arguments as bytes: a file's name need not be UTF-8.
 exit(CommandTable.run(readArguments(CommandLine.unsafeArgv.advanced(by: 1))).code)

@@ -42,6 +42,8 @@ guard received == 16 else {
   _exit(2)
 }
 
+tabella_system_keep_memory()
+
 do throws(TableError) {
   let server = SourceServer(
     socket: Descriptor.calls, side: Descriptor.side,
