@@ -37,6 +37,13 @@ bool tabella_system_is_noexec(int file) {
   return fstatvfs(file, &system) == 0 && (system.f_flag & ST_NOEXEC) != 0;
 }
 
+void tabella_system_keep_memory(void) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 8 << 20);
+  mallopt(M_TRIM_THRESHOLD, 32 << 20);
+#endif
+}
+
 const char *tabella_system_library_of(const void *address) {
   Dl_info info;
   return dladdr(address, &info) != 0 ? info.dli_fname : NULL;

@@ -135,6 +135,10 @@ int tabella_system_signal_process(int process, int number);
 /* The name of a signal without SIG ("TERM"), or null if there is none. */
 const char *_Nullable tabella_system_signal_name(int number);
 
+/* Has malloc keep some MiB that were freed instead of giving them back: one batch after the other needs
+ * as much, and fresh pages would cost a quarter of an export. Before other threads run. */
+void tabella_system_keep_memory(void);
+
 /* From now on SIGINT, SIGTERM and SIGHUP end the program as ever, but first wipe the line of progress
  * and wait for the pager: a signal handler must not be Swift. */
 void tabella_system_end_cleanly(void);
