@@ -5,6 +5,15 @@ import PackageDescription
 // ShippedManifests, which is data. docs/architecture.md says what each is for.
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+/// What people start: without the libraries for concurrency and regular expressions, which would be
+/// linked though nothing uses them, and take a millisecond of every start.
+let lean: [SwiftSetting] =
+  strict + [
+    .unsafeFlags([
+      "-Xfrontend", "-disable-implicit-concurrency-module-import",
+      "-Xfrontend", "-disable-implicit-string-processing-module-import",
+    ])
+  ]
 let strictC: [CSetting] = [
   .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=hidden"]),
 ]
@@ -27,15 +36,15 @@ struct Plugin {
   var logic: Target {
     .target(
       name: "Tabella\(name)",
-      dependencies: ["CTabellaSystem", "Tabella", "TabellaSDK", "TabellaFiles"],
-      path: "Plugins/\(name)/Sources", swiftSettings: strict)
+      dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSDK", "TabellaFiles"],
+      path: "Plugins/\(name)/Sources", swiftSettings: lean)
   }
 
   var entry: Target {
     .target(
       name: "\(name)Entry",
       dependencies: ["CTabella", "TabellaSDK", .byName(name: "Tabella\(name)")],
-      path: "Plugins/\(name)/Entry", swiftSettings: strict,
+      path: "Plugins/\(name)/Entry", swiftSettings: lean,
       linkerSettings: providerLinking)
   }
 
@@ -83,53 +92,53 @@ let package = Package(
     .target(name: "CTabella", cSettings: strictC),
     .target(name: "CTabellaScan", cSettings: strictC),
     .target(name: "CTabellaSystem", cSettings: strictC),
-    .target(name: "Tabella", swiftSettings: strict),
+    .target(name: "Tabella", swiftSettings: lean),
     // Shared
-    .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: strict),
+    .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: lean),
     .target(
       name: "TabellaFiles", dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella"],
-      swiftSettings: strict),
+      swiftSettings: lean),
     .target(
       name: "TabellaLoading",
       dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles"],
-      swiftSettings: strict),
+      swiftSettings: lean),
     .target(
       name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge"],
-      swiftSettings: strict),
+      swiftSettings: lean),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
-      swiftSettings: strict),
+      swiftSettings: lean),
     .target(
       name: "TabellaConfinement", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
-      swiftSettings: strict),
+      swiftSettings: lean),
     .target(
       name: "TabellaRemote",
       dependencies: ["CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles"],
-      swiftSettings: strict),
+      swiftSettings: lean),
     // Roles: these two never see each other.
     .target(
       name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
-      swiftSettings: strict),
+      swiftSettings: lean),
     .target(
       name: "TabellaHost",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
         "TabellaLoading", "TabellaRemote", "ShippedManifests",
       ],
-      swiftSettings: strict),
+      swiftSettings: lean),
     .target(
       name: "TabellaChecking",
       dependencies: [
         "Tabella", "TabellaBridge", "TabellaConformance", "TabellaFiles", "TabellaHost",
         "TabellaRemote",
       ],
-      swiftSettings: strict),
+      swiftSettings: lean),
     .target(
       name: "ShippedManifests", path: "Plugins",
       exclude: ["provider.map"] + plugins.flatMap { ["\($0.name)/Sources", "\($0.name)/Entry"] },
       sources: ["ShippedManifests.swift"],
       resources: plugins.map { .embedInCode("\($0.name)/\($0.library).json") },
-      swiftSettings: strict),
+      swiftSettings: lean),
     // Faces
     .executableTarget(
       name: "TabellaCLI",
@@ -138,14 +147,14 @@ let package = Package(
         "TabellaConfinement",
         "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaTerminal",
       ],
-      swiftSettings: strict),
+      swiftSettings: lean),
     .executableTarget(
       name: "TabellaWorker",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaConformance",
         "TabellaFiles", "TabellaLoading", "TabellaRemote",
       ],
-      swiftSettings: strict),
+      swiftSettings: lean),
     // Tests
     .target(
       name: "Ledger", dependencies: ["CTabella", "TabellaSDK"], path: "Tests/Ledger",

@@ -26,7 +26,7 @@ typedef uint64_t words8 __attribute__((vector_size(BLOCKS * 8)));
 
 #define INLINE static inline __attribute__((always_inline))
 #if defined(__x86_64__)
-#define EACH_MACHINE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define EACH_MACHINE __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define EACH_MACHINE
 #endif
@@ -44,8 +44,8 @@ INLINE uint64_t mask_of(const uint8_t *bytes, uint8_t byte) {
 /* The masks of a group of blocks. */
 typedef struct {
     uint64_t quotes[BLOCKS] __attribute__((aligned(64)));
-    uint64_t ends[BLOCKS];       /* of records */
-    uint64_t separators[BLOCKS]; /* ends and delimiters */
+    uint64_t ends[BLOCKS] __attribute__((aligned(64)));       /* of records */
+    uint64_t separators[BLOCKS] __attribute__((aligned(64))); /* ends and delimiters */
 } masks;
 
 /* The bytes that an escape makes plain, of `count` bytes. */
@@ -65,113 +65,180 @@ INLINE uint64_t escaped(uint64_t escapes, size_t count, uint64_t *plain) {
     return found;
 }
 
-/* Fills in the masks of `count` bytes, a group or less; `next` is the byte behind them. */
-INLINE void find(const uint8_t *bytes, size_t count, uint8_t next, tabella_scan_rules rules,
+/* Bytes that are searched for without asking where: `least` of the differences is zero in each place
+ * that has one in any block. A mask costs twice as much. */
+INLINE void search(bytes64 *least, const uint8_t *bytes, uint8_t byte) {
+    bytes64 block;
+    memcpy(&block, bytes, BLOCK);
+    *least = __builtin_elementwise_min(*least, block ^ byte);
+}
+
+INLINE bool has_zero(const bytes64 *least) { return mask_of((const uint8_t *)least, 0) != 0; }
+
+/* Fills in the masks of `count` bytes, a group or less; `next` is the byte behind them. Returns whether
+ * there is a quote, an escape or a CR. */
+INLINE bool find(const uint8_t *bytes, size_t count, uint8_t next, tabella_scan_rules rules,
                  unsigned uses, tabella_scan_state *state, masks *found) {
-    for (size_t at = 0; at < count; at += BLOCK) {
+    bytes64 return_least = ~(bytes64){0};
+    uint64_t any_quote = 0, any_escape = 0;
+    for (size_t at = 0, block = 0; at < count; at += BLOCK, block++) {
         const uint8_t *text = bytes + at;
-        size_t valid = count - at < BLOCK ? count - at : BLOCK;
-        uint64_t ends = mask_of(text, '\n');
-        uint64_t quotes = uses & TABELLA_SCAN_QUOTE ? mask_of(text, rules.quote) : 0;
-        uint64_t delimiters = uses & TABELLA_SCAN_DELIMITER ? mask_of(text, rules.delimiter) : 0;
-        if (uses & TABELLA_SCAN_CARRIAGE_RETURN) {
-            uint8_t after = at + BLOCK < count ? bytes[at + BLOCK] : next;
-            uint64_t feeds = ends >> 1 | (uint64_t)(after == '\n') << (valid - 1);
-            ends |= mask_of(text, '\r') & ~feeds;
-        }
-        if (uses & TABELLA_SCAN_ESCAPE) {
-            uint64_t kept = ~escaped(mask_of(text, rules.escape), valid, &state->plain);
-            quotes &= kept;
-            delimiters &= kept;
-            ends &= kept;
-        }
-        /* What stands behind the bytes may look like anything. */
-        uint64_t within = ~0ull >> (BLOCK - valid);
-        found->quotes[at / BLOCK] = quotes & within;
-        found->ends[at / BLOCK] = ends & within;
-        found->separators[at / BLOCK] = (ends | delimiters) & within;
+        found->ends[block] = mask_of(text, '\n');
+        found->quotes[block] = uses & TABELLA_SCAN_QUOTE ? mask_of(text, rules.quote) : 0;
+        found->separators[block] =
+            uses & TABELLA_SCAN_DELIMITER ? mask_of(text, rules.delimiter) : 0;
+        any_quote |= found->quotes[block];
+        if (uses & TABELLA_SCAN_CARRIAGE_RETURN) { search(&return_least, text, '\r'); }
     }
+    bool has_return = uses & TABELLA_SCAN_CARRIAGE_RETURN && has_zero(&return_least);
+    /* A CR ends a record unless a line feed follows, which then does. */
+    if (has_return) {
+        for (size_t at = 0, block = 0; at < count; at += BLOCK, block++) {
+            size_t valid = count - at < BLOCK ? count - at : BLOCK;
+            uint8_t after = at + BLOCK < count ? bytes[at + BLOCK] : next;
+            uint64_t ends = found->ends[block];
+            uint64_t feeds = ends >> 1 | (uint64_t)(after == '\n') << (valid - 1);
+            found->ends[block] = ends | (mask_of(bytes + at, '\r') & ~feeds);
+        }
+    }
+    if (uses & TABELLA_SCAN_ESCAPE) {
+        for (size_t at = 0, block = 0; at < count; at += BLOCK, block++) {
+            size_t valid = count - at < BLOCK ? count - at : BLOCK;
+            uint64_t escapes = mask_of(bytes + at, rules.escape);
+            any_escape |= escapes;
+            uint64_t kept = ~escaped(escapes, valid, &state->plain);
+            found->quotes[block] &= kept;
+            found->separators[block] &= kept;
+            found->ends[block] &= kept;
+        }
+    }
+    for (size_t at = 0, block = 0; at < count; at += BLOCK, block++) {
+        /* What stands behind the bytes may look like anything. */
+        uint64_t within = count - at < BLOCK ? ~(~0ull << (count - at)) : ~0ull;
+        found->quotes[block] &= within;
+        found->ends[block] &= within;
+        found->separators[block] = (found->separators[block] | found->ends[block]) & within;
+    }
+    return has_return || (any_quote | any_escape) != 0;
 }
 
-/* In each word, every bit becomes the sum modulo 2 of the bits up to it. */
-INLINE void prefix_sums(const uint64_t *words, uint64_t *sums) {
-    words8 all;
-    memcpy(&all, words, sizeof all);
-    for (int shift = 1; shift < BLOCK; shift *= 2) { all ^= all << shift; }
-    memcpy(sums, &all, sizeof all);
-}
-
+/* Every bit becomes the sum modulo 2 of the bits up to it. */
 INLINE uint64_t prefix_sum(uint64_t word) {
     for (int shift = 1; shift < BLOCK; shift *= 2) { word ^= word << shift; }
     return word;
 }
 
-/* Takes what is within quotes out of the masks of `count` bytes. */
-INLINE void leave_quoted_out(size_t count, masks *found, tabella_scan_state *state) {
-    uint64_t sums[BLOCKS];
-    prefix_sums(found->quotes, sums);
+/* Takes what is within quotes out of the masks of `count` bytes, block by block: for groups with
+ * quotes that neither open nor close, and for the end of the bytes. */
+INLINE void leave_quoted_out_slowly(size_t count, masks *found, tabella_scan_state *state) {
     for (size_t at = 0; at < count; at += BLOCK) {
         size_t block = at / BLOCK;
         uint64_t quotes = found->quotes[block];
-        uint64_t inside = sums[block] ^ state->inside;
         for (;;) {
+            uint64_t inside = prefix_sum(quotes) ^ state->inside;
             uint64_t separators = found->separators[block] & ~inside;
             uint64_t closers = quotes & ~inside;
             uint64_t strays = quotes & inside & ~((separators | closers) << 1 | state->opens);
-            if (__builtin_expect(strays == 0, 1)) {
+            if (strays == 0) {
                 size_t last = count - at < BLOCK ? count - at - 1 : BLOCK - 1;
                 state->opens = (separators | closers) >> last & 1;
                 found->separators[block] = separators;
+                found->ends[block] &= ~inside;
+                state->inside = (uint64_t)((int64_t)inside >> 63);
                 break;
             }
             quotes ^= strays & -strays;
             state->strays++;
-            inside = prefix_sum(quotes) ^ state->inside;
         }
-        found->ends[block] &= ~inside;
-        state->inside = (uint64_t)((int64_t)inside >> 63);
     }
 }
 
-/* Whether a group has a byte that needs more than finding: a quote, an escape, a CR. */
-INLINE bool is_special(const uint8_t *bytes, tabella_scan_rules rules, unsigned uses) {
-    bytes64 any = {0};
-    for (size_t at = 0; at < GROUP; at += BLOCK) {
-        bytes64 text;
-        memcpy(&text, bytes + at, BLOCK);
-        if (uses & TABELLA_SCAN_QUOTE) { any |= (bytes64)(text == rules.quote); }
-        if (uses & TABELLA_SCAN_ESCAPE) { any |= (bytes64)(text == rules.escape); }
-        if (uses & TABELLA_SCAN_CARRIAGE_RETURN) { any |= (bytes64)(text == '\r'); }
+/* Each word moved on by `by` places, those that come first filled from `before`, the words that
+ * stand before them. */
+#define MOVED(words, before, by)                                                                    \
+    __builtin_shufflevector(before, words, 8 - (by), 9 - (by), 10 - (by), 11 - (by), 12 - (by),     \
+                            13 - (by), 14 - (by), 15 - (by))
+
+/* The same for a whole group, its eight blocks at once, as eight words of a vector. What goes from
+ * block to block is then no loop but a step between neighbours:
+ *
+ *   odd      all ones for a block with an odd number of quotes, summed up modulo 2 over all blocks
+ *            in three steps (by one, two, four); the block behind such a sum begins inside
+ *   marks    what a quote may follow; the last bit of a block counts for the next one's first
+ */
+INLINE void leave_quoted_out(masks *found, tabella_scan_state *state) {
+    const words8 none = {0};
+    words8 quotes, separators, ends;
+    memcpy(&quotes, found->quotes, sizeof quotes);
+    memcpy(&separators, found->separators, sizeof separators);
+    memcpy(&ends, found->ends, sizeof ends);
+    words8 inside = quotes;
+    for (int shift = 1; shift < BLOCK; shift *= 2) { inside ^= inside << shift; }
+    words8 odd = none - (inside >> 63);
+    odd ^= MOVED(odd, none, 1);
+    odd ^= MOVED(odd, none, 2);
+    odd ^= MOVED(odd, none, 4);
+    inside ^= MOVED(odd, none, 1) ^ state->inside;
+    words8 before = {0, 0, 0, 0, 0, 0, 0, state->opens << 63};
+    words8 marks = (separators | quotes) & ~inside;
+    words8 strays = quotes & inside & ~(marks << 1 | MOVED(marks, before, 1) >> 63);
+    if (__builtin_expect(__builtin_reduce_or(strays) != 0, 0)) {
+        leave_quoted_out_slowly(GROUP, found, state);
+        return;
     }
-    uint64_t words[BLOCKS], all = 0;
-    memcpy(words, &any, sizeof words);
-    for (int word = 0; word < BLOCKS; word++) { all |= words[word]; }
-    return all != 0;
+    separators &= ~inside;
+    ends &= ~inside;
+    memcpy(found->separators, &separators, sizeof separators);
+    memcpy(found->ends, &ends, sizeof ends);
+    state->opens = marks[BLOCKS - 1] >> 63;
+    state->inside = 0 - (inside[BLOCKS - 1] >> 63);
+}
+
+/* Fills in the masks of a group as if nothing in it meant more than itself, and returns whether that is
+ * so: it has no quote, no escape and no CR. */
+INLINE bool find_plain(const uint8_t *bytes, tabella_scan_rules rules, unsigned uses,
+                       bool delimiters, masks *found) {
+    bytes64 least = ~(bytes64){0};
+    for (size_t at = 0, block = 0; at < GROUP; at += BLOCK, block++) {
+        const uint8_t *text = bytes + at;
+        uint64_t ends = mask_of(text, '\n');
+        found->ends[block] = ends;
+        found->separators[block] = delimiters ? ends | mask_of(text, rules.delimiter) : ends;
+        if (uses & TABELLA_SCAN_QUOTE) { search(&least, text, rules.quote); }
+        if (uses & TABELLA_SCAN_ESCAPE) { search(&least, text, rules.escape); }
+        if (uses & TABELLA_SCAN_CARRIAGE_RETURN) { search(&least, text, '\r'); }
+    }
+    return !has_zero(&least);
 }
 
 /* The masks of the bytes at `at`: a group, or what is left. Returns how many bytes that is. Only the
- * ends of records are found unless `delimiters` are wanted too. */
+ * ends of records are found unless `delimiters` are wanted too.
+ *
+ * A group that needs no more than finding is done with less; but where the one before was `special`
+ * this one will be too, and is not looked at for that. */
 INLINE size_t look(const uint8_t *bytes, size_t at, size_t count, tabella_scan_rules rules,
-                   unsigned uses, bool delimiters, tabella_scan_state *state, masks *found) {
-    if (__builtin_expect(count - at > GROUP, 1)) {
+                   unsigned uses, bool delimiters, tabella_scan_state *state, bool *special,
+                   masks *found) {
+    if (__builtin_expect(count - at >= GROUP, 1)) {
         const uint8_t *group = bytes + at;
-        if (!(state->inside | state->plain) && !is_special(group, rules, uses)) {
-            unsigned wanted = delimiters ? uses & TABELLA_SCAN_DELIMITER : 0;
-            find(group, GROUP, 0, rules, wanted, state, found);
+        bool wanted = delimiters && (uses & TABELLA_SCAN_DELIMITER);
+        if (!*special && !(state->inside | state->plain)
+            && find_plain(group, rules, uses, wanted, found)) {
             uint8_t last = group[GROUP - 1];
             state->opens = last == '\n'
                            || ((uses & TABELLA_SCAN_DELIMITER) && last == rules.delimiter);
             return GROUP;
         }
-        find(group, GROUP, group[GROUP], rules, uses, state, found);
-        if (uses & TABELLA_SCAN_QUOTE) { leave_quoted_out(GROUP, found, state); }
+        uint8_t next = count - at > GROUP ? group[GROUP] : 0;
+        *special = find(group, GROUP, next, rules, uses, state, found);
+        if (uses & TABELLA_SCAN_QUOTE) { leave_quoted_out(found, state); }
         return GROUP;
     }
     uint8_t padded[GROUP] __attribute__((aligned(BLOCK))) = {0};
     memcpy(padded, bytes + at, count - at);
     memset(found, 0, sizeof *found);
     find(padded, count - at, 0, rules, uses, state, found);
-    if (uses & TABELLA_SCAN_QUOTE) { leave_quoted_out(count - at, found, state); }
+    if (uses & TABELLA_SCAN_QUOTE) { leave_quoted_out_slowly(count - at, found, state); }
     return count - at;
 }
 
@@ -181,10 +248,11 @@ INLINE size_t count_records(const uint8_t *bytes, size_t count, tabella_scan_rul
                             unsigned uses, tabella_scan_state *state, size_t *last) {
     masks found;
     tabella_scan_state local = *state;
+    bool special = false;
     size_t total = 0, group = 0;
     uint64_t ends[BLOCKS] = {0};
     for (size_t at = 0; at < count;) {
-        size_t seen = look(bytes, at, count, rules, uses, false, &local, &found);
+        size_t seen = look(bytes, at, count, rules, uses, false, &local, &special, &found);
         size_t here = 0;
         for (int block = 0; block < BLOCKS; block++) {
             here += (size_t)__builtin_popcountll(found.ends[block]);
@@ -212,10 +280,11 @@ INLINE tabella_scan_found find_separators(const uint8_t *bytes, size_t count,
                                           uint32_t *records, size_t room) {
     masks found;
     tabella_scan_state local = *state;
+    bool special = false;
     tabella_scan_found total = {0, 0, 0};
     while (total.scanned < count && total.separators + GROUP <= room) {
         size_t at = total.scanned;
-        total.scanned += look(bytes, at, count, rules, uses, true, &local, &found);
+        total.scanned += look(bytes, at, count, rules, uses, true, &local, &special, &found);
         for (size_t block = 0; block < BLOCKS; block++) {
             uint32_t base = (uint32_t)(at + block * BLOCK);
             uint64_t rest = found.separators[block];
@@ -226,13 +295,13 @@ INLINE tabella_scan_found find_separators(const uint8_t *bytes, size_t count,
                     (uint32_t)total.separators + (uint32_t)__builtin_popcountll(rest & upto);
             }
             total.separators += (size_t)__builtin_popcountll(rest);
-            /* Eight at a time, needed or not: a loop of unknown length costs a wrong guess. */
+            /* Four at a time, needed or not: a loop of unknown length costs a wrong guess. */
             while (rest != 0) {
-                for (int i = 0; i < 8; i++) {
-                    next[i] = base + (uint32_t)__builtin_ctzll(rest | 1ull << 63);
+                for (int i = 0; i < 4; i++) {
+                    next[i] = base + (uint32_t)__builtin_ctzg(rest, BLOCK);
                     rest &= rest - 1;
                 }
-                next += 8;
+                next += 4;
             }
         }
     }

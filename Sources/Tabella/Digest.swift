@@ -10,9 +10,41 @@ public func digest64(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
       0xE703_7ED1_A0B4_28DB)
     at += 8
   }
-  var tail: UInt64 = 0
-  for index in at..<bytes.count { tail |= UInt64(bytes[index]) << UInt64((index - at) * 8) }
-  return fold(fold(hash ^ tail, 0x8EBC_6AF0_9C88_C6E3), 0x5899_65CC_7537_4CC3)
+  return fold(fold(hash ^ tail(of: bytes), 0x8EBC_6AF0_9C88_C6E3), 0x5899_65CC_7537_4CC3)
+}
+
+/// The bytes behind the last whole word, as a number whose lowest byte is the first of them; read as what
+/// overlaps, because a loop over so few costs more.
+@inline(__always)
+private func tail(of bytes: UnsafeRawBufferPointer) -> UInt64 {
+  func load<N: FixedWidthInteger & BitwiseCopyable>(_ at: Int, _: N.Type) -> UInt64 {
+    UInt64(truncatingIfNeeded: bytes.loadUnaligned(fromByteOffset: at, as: N.self).littleEndian)
+  }
+  let (count, rest) = (bytes.count, bytes.count & 7)
+  if rest == 0 { return 0 }
+  if count >= 8 { return load(count - 8, UInt64.self) >> UInt64(64 - rest * 8) }
+  if count >= 4 {
+    return load(0, UInt32.self) | load(count - 4, UInt32.self) << UInt64(rest * 8 - 32)
+  }
+  if count >= 2 {
+    return load(0, UInt16.self) | load(count - 2, UInt16.self) << UInt64(rest * 8 - 16)
+  }
+  return UInt64(bytes[0])
+}
+
+/// Whether two runs of bytes are the same, eight bytes at a time.
+func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+  guard left.count == right.count else { return false }
+  var at = 0
+  while at + 8 <= left.count {
+    if left.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      != right.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+    {
+      return false
+    }
+    at += 8
+  }
+  return tail(of: left) == tail(of: right)
 }
 
 @inline(__always)

@@ -11,8 +11,7 @@ for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
 tabella_system_end_cleanly()
 
 // Arguments as bytes: a file's name need not be UTF-8.
-let arguments = CommandLine.unsafeArgv.advanced(by: 1)
-exit(CommandTable.run(readArguments(arguments)).code)
+exit(CommandTable.run(readArguments(CommandLine.unsafeArgv.advanced(by: 1))).code)
 
 private func readArguments(
   _ list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>

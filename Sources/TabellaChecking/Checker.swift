@@ -63,7 +63,7 @@ public final class Checker {
     onStart: (Checker) throws -> Void = { _ in }, _ onFinding: (Finding) throws -> Void
   ) throws {
     let folder = try PrivateFolder()
-    let began = ContinuousClock.now
+    let began = now()
     let loaded: LoadedProvider
     do throws(TableError) {
       loaded = try host.examine(library: library)
@@ -71,7 +71,7 @@ public final class Checker {
       failure = error
       try onStart(self)
       var finding = Finding(.loads, Problem(error), place: nil)
-      finding.time = seconds(since: began)
+      finding.time = now() - began
       return try onFinding(finding)
     }
     provider = loaded
@@ -83,14 +83,14 @@ public final class Checker {
     try onStart(self)
     var patience = Checker.patience
     for check in Check.all where options.only?.contains(check.name) ?? true {
-      let began = ContinuousClock.now
+      let began = now()
       let isTried = patience > 0 || options.only != nil || check.subject == .library
       var finding =
         isTried
         ? run.make(check, usable.map(\.place), unusable)
         : Finding(check, .skipped(Checker.impatience), place: nil)
       if finding.status == .timedOut { patience -= 1 }
-      finding.time = seconds(since: began)
+      finding.time = now() - began
       try onFinding(finding)
     }
   }
@@ -99,11 +99,6 @@ public final class Checker {
   private static let patience = 3
   private static let impatience =
     "\(patience) checks were timed out; mend that first, or name this one with --only"
-
-  private func seconds(since began: ContinuousClock.Instant) -> Double {
-    let parts = (ContinuousClock.now - began).components
-    return Double(parts.seconds) + Double(parts.attoseconds) / 1e18
-  }
 
   /// A place, and why it cannot be opened.
   typealias Tried = (place: Place, error: TableError?)

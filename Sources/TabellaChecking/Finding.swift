@@ -68,6 +68,6 @@ extension Finding.Status {
     if error.code == .timeout { return .timedOut }
     guard error.code == .misbehaved else { return nil }
     return [" ended by ", " ended with ", " ended in an unknown way", " closed its connection"]
-      .contains { error.message.contains($0) } ? .crashed : nil
+      .contains { error.message.utf8.position(of: $0.utf8) != nil } ? .crashed : nil
   }
 }

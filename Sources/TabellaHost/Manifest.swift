@@ -6,7 +6,7 @@ import TabellaBridge
 /// The format is described in docs/contract.md, "The manifest".
 public struct Manifest: Hashable, Sendable {
   /// The kinds of things at the end of a path that a provider opens.
-  public enum PathKind: String, Hashable, Sendable {
+  public enum PathKind: String, CaseIterable, Hashable, Sendable {
     case file
     case directory
   }
@@ -28,7 +28,7 @@ public struct Manifest: Hashable, Sendable {
   /// Patterns of file names: `*` is any run of characters, `?` is one.
   public var patterns: [String]
   public var magic: [Magic]
-  public var accepts: Set<PathKind>
+  public var accepts: [PathKind]
   /// The columns, if they are always the same.
   public var columns: [Column]?
   public var options: [OptionDeclaration]
@@ -63,7 +63,7 @@ public struct Manifest: Hashable, Sendable {
     capabilities = try fields.texts("capabilities")
     magic = try fields.list("magic").map { json throws(TableError) in try Magic(json) }
     let kinds = try fields.texts("accepts")
-    accepts = kinds.isEmpty ? [.file] : Set(kinds.compactMap { PathKind(rawValue: $0) })
+    accepts = kinds.isEmpty ? [.file] : PathKind.allCases.filter { kinds.contains($0.rawValue) }
     columns =
       json["columns"] == nil
       ? nil : try fields.list("columns").map { json throws(TableError) in try Column(json) }

@@ -56,6 +56,11 @@ public final class CheckedLibrary: Sendable {
     }
   }
 
+  /// Whether another library is in the same file, whatever is in that now.
+  func isSameFile(as other: CheckedLibrary) -> Bool {
+    fingerprint.device == other.fingerprint.device && fingerprint.inode == other.fingerprint.inode
+  }
+
   /// The folder that the path names, if the file still has its name there. Closed by the caller.
   func openFolder() throws(TableError) -> (descriptor: Int32, name: String) {
     let slash = path.lastIndex(of: "/") ?? path.startIndex

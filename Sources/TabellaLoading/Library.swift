@@ -15,17 +15,8 @@ public enum Library {
     let handle: UInt
   }
 
-  private struct Identity: Hashable {
-    let device: UInt64
-    let inode: UInt64
-
-    init(_ library: CheckedLibrary) {
-      (device, inode) = (library.fingerprint.device, library.fingerprint.inode)
-    }
-  }
-
   /// One load at a time in the process.
-  private static let loaded = Mutex<[Identity: Loaded]>([:])
+  private static let loaded = Mutex<[Loaded]>([])
 
   /// Loads a library that was checked, once in the process, and returns its provider. Runs its code.
   ///
@@ -58,7 +49,7 @@ public enum Library {
 
   /// The address of a library's entry.
   private static func entry(
-    of library: CheckedLibrary, in loaded: inout [Identity: Loaded]
+    of library: CheckedLibrary, in loaded: inout [Loaded]
   ) throws(TableError) -> UInt {
     let handle = try handle(of: library, in: &loaded)
     guard let symbol = dlsym(handle, providerEntrySymbol) else {
@@ -74,10 +65,10 @@ public enum Library {
   }
 
   private static func handle(
-    of library: CheckedLibrary, in loaded: inout [Identity: Loaded]
+    of library: CheckedLibrary, in loaded: inout [Loaded]
   ) throws(TableError) -> UnsafeMutableRawPointer {
     try library.checkUnchanged()
-    if let known = loaded[Identity(library)],
+    if let known = loaded.first(where: { $0.library.isSameFile(as: library) }),
       let handle = UnsafeMutableRawPointer(bitPattern: known.handle)
     {
       guard known.library.fingerprint == library.fingerprint else {
@@ -89,7 +80,7 @@ public enum Library {
       return handle
     }
     let handle = try open(library)
-    loaded[Identity(library)] = Loaded(library: library, handle: UInt(bitPattern: handle))
+    loaded.append(Loaded(library: library, handle: UInt(bitPattern: handle)))
     return handle
   }
 

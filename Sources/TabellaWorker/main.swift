@@ -32,7 +32,7 @@ nonisolated(unsafe) var provider: ImportedProvider?
 /// The entry of a library that is loaded for a probe.
 nonisolated(unsafe) var probed: (entry: ProviderEntry, name: String)?
 
-var words: (UInt64, UInt64) = (0, 0)
+nonisolated(unsafe) var words: (UInt64, UInt64) = (0, 0)
 let received = withUnsafeMutableBytes(of: &words) {
   recv(Descriptor.calls, $0.baseAddress, $0.count, 0)
 }

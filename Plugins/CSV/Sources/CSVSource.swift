@@ -3,7 +3,7 @@ import TabellaFiles
 import TabellaSDK
 
 /// A delimited text as a table of one section.
-final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagnostics {
+final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiagnostics {
   /// After how many bytes of records a batch ends early.
   private static let batchSize = 1 << 20
   /// How much memory the offsets of cells may take when rows are gathered.
@@ -17,6 +17,12 @@ final class CSVSource: ProviderSource, TableGathering, TableIdentity, TableDiagn
   let cancel = CancelFlag()
   private var remarks = Remarks()
   var reader: RecordReader { text.reader }
+
+  // A ProviderSource would find these out: by casts, which cost as much as reading a small file.
+  var gathering: (any TableGathering)? { self }
+  var identity: (any TableIdentity)? { self }
+  var diagnostics: (any TableDiagnostics)? { self }
+
   var file: any ByteSource { text.file }
 
   init(path: [UInt8], options: Options) throws(TableError) {

@@ -28,7 +28,7 @@ struct DelimitedText {
     var sniffer = try Sniffer(text, from: decoded.start, skip: options.skip)
     var rules = RecordRules(
       quote: options.quote, escape: options.escape, endsAtCarriageReturn: true)
-    let separator = sniffer.takeSeparatorLine()
+    let separator = try sniffer.takeSeparatorLine()
     // What is found out must not be what something else already is.
     let usable = separator.flatMap { $0 == rules.quote || $0 == rules.escape ? nil : $0 }
     rules.delimiter = options.delimiter ?? usable
@@ -39,7 +39,7 @@ struct DelimitedText {
 
     // The header is a record like any other; the rows begin behind it.
     let first = RecordReader(
-      text, RecordIndex(text, from: sniffer.start, rules: rules), rules: rules)
+      text, RecordIndex(text, from: sniffer.start, rules: rules), rules: rules, sizes: .glance)
     let header = try first.page(with: 0)
     var names: [String] = []
     var start = sniffer.start

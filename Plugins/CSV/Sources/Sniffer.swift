@@ -6,22 +6,16 @@ struct Sniffer {
   /// How much of the text decides.
   static let sampleSize = 1 << 20
 
-  /// The bytes from `sampleStart` on, and whether they are all.
-  private let sample: [UInt8]
-  private let isWhole: Bool
-  private let sampleStart: Int
+  /// The text up to where the sample ends; it is read once more for each thing that is found out, which
+  /// costs less than to keep it.
+  private let sample: Prefix
   /// Where the first record begins.
   private(set) var start: Int
 
-  /// Steps over `skip` lines and reads the sample that follows.
+  /// Steps over `skip` lines; what follows is the sample.
   init(_ source: any ByteSource, from start: Int, skip: Int) throws(TableError) {
     self.start = try Sniffer.skipLines(skip, from: start, source)
-    let start = self.start
-    sampleStart = start
-    // One byte more tells whether the sample is all there is.
-    let bytes = try source.bytes(at: start, count: Sniffer.sampleSize + 1)
-    isWhole = bytes.count <= Sniffer.sampleSize
-    sample = Array(bytes.prefix(Sniffer.sampleSize))
+    sample = try Prefix(source, end: self.start + Sniffer.sampleSize)
   }
 
   /// The offset behind a number of lines, or the end of the text.
@@ -40,12 +34,13 @@ struct Sniffer {
   }
 
   /// Steps over a first line `sep=X` and returns X.
-  mutating func takeSeparatorLine() -> UInt8? {
-    let line = sample.prefix { $0 != 10 && $0 != 13 }
+  mutating func takeSeparatorLine() throws(TableError) -> UInt8? {
+    let bytes = try sample.bytes(at: start, count: 7)
+    let line = bytes.prefix { $0 != 10 && $0 != 13 }
     guard line.count == 5, line.starts(with: Array("sep=".utf8)), let separator = line.last,
       separator < 0x80
     else { return nil }
-    let end = sample[line.endIndex...]
+    let end = bytes[line.endIndex...]
     start += line.count + (end.starts(with: [13, 10]) ? 2 : min(1, end.count))
     return separator
   }
@@ -57,15 +52,15 @@ struct Sniffer {
     for candidate in candidates where candidate != rules.quote && candidate != rules.escape {
       var candidateRules = rules
       candidateRules.delimiter = candidate
-      var tally: [Int: Int] = [:]
-      try forEachRecord(candidateRules, limit: 100) { tally[$0, default: 0] += 1 }
+      var counts: [Int] = []
+      try forEachRecord(candidateRules, limit: 100) { counts.append($0) }
       // The most common count; of equally common ones the larger.
-      guard let common = tally.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }),
-        common.key > 1
-      else { continue }
-      if (common.value, common.key) > (best.even, best.cells) {
-        best = (candidate, common.value, common.key)
+      let changes = counts.indices.filter { $0 == 0 || counts[$0] != counts[$0 - 1] }
+      let common = changes.map { at in (even: counts.count { $0 == counts[at] }, cells: counts[at])
       }
+      .max { $0 < $1 }
+      guard let common, common.cells > 1 else { continue }
+      if common > (best.even, best.cells) { best = (candidate, common.even, common.cells) }
     }
     return best.delimiter
   }
@@ -81,17 +76,41 @@ struct Sniffer {
   private func forEachRecord(
     _ rules: RecordRules, limit: Int, _ body: (Int) -> Void
   ) throws(TableError) {
-    let text = MemoryBytes(sample)
-    let index = RecordIndex(text, from: start - sampleStart, rules: rules)
-    let reader = RecordReader(text, index, rules: rules)
+    let index = RecordIndex(sample, from: start, rules: rules)
+    let reader = RecordReader(sample, index, rules: rules, sizes: .glance)
     var number = 0
     while number < limit, let page = try reader.page(with: number) {
       for record in page.numbers.prefix(limit - number) {
         // What ends with the sample may go on behind it.
-        if page.end == sample.count, record == page.numbers.last, !isWhole { return }
+        if page.end == sample.end, record == page.numbers.last, !sample.isWhole { return }
         body(page.fields(of: record).count)
       }
       number = page.numbers.upperBound
     }
+  }
+}
+
+/// A text as far as it is looked at, as if it ended there.
+private final class Prefix: ByteSource {
+  private let base: any ByteSource
+  let end: Int
+  /// Whether the text ends no later.
+  let isWhole: Bool
+
+  init(_ base: any ByteSource, end: Int) throws(TableError) {
+    self.base = base
+    self.end = end
+    isWhole = try base.bytes(at: end, count: 1).isEmpty
+  }
+
+  var version: Version? { nil }
+  var size: Int? { nil }
+
+  func checkUnchanged() throws(TableError) { try base.checkUnchanged() }
+
+  func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(TableError) -> Int {
+    let count = min(buffer.count, end - offset)
+    guard count > 0 else { return 0 }
+    return try base.read(at: offset, into: .init(rebasing: buffer[..<count]))
   }
 }

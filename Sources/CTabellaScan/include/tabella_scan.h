@@ -64,6 +64,50 @@ tabella_scan_found tabella_scan_separators(const uint8_t *_Nonnull bytes, size_t
                                            uint32_t *_Nonnull separators,
                                            uint32_t *_Nonnull records, size_t room);
 
+/*
+ * For single cells, which are short: inline, because a call would cost as much as the work, and 16
+ * bytes at a time. Up to 15 bytes behind `count` are read, and written; they mean nothing.
+ */
+typedef uint8_t tabella_scan_bytes __attribute__((vector_size(16)));
+
+static inline unsigned tabella_scan_mask(tabella_scan_bytes found) {
+    typedef _Bool bits __attribute__((ext_vector_type(16)));
+    bits set = __builtin_convertvector(found != 0, bits);
+    uint16_t mask;
+    __builtin_memcpy(&mask, &set, sizeof mask);
+    return mask;
+}
+
+/* Copies bytes up to the first `stop`, which is not copied, and returns how many. */
+static inline size_t tabella_scan_copy(const uint8_t *_Nonnull bytes, size_t count, uint8_t stop,
+                                       uint8_t *_Nonnull place) {
+    for (size_t at = 0; at < count; at += 16) {
+        tabella_scan_bytes block;
+        __builtin_memcpy(&block, bytes + at, sizeof block);
+        __builtin_memcpy(place + at, &block, sizeof block);
+        unsigned mask = tabella_scan_mask((tabella_scan_bytes)(block == stop));
+        if (mask != 0) {
+            size_t found = at + (size_t)__builtin_ctz(mask);
+            return found < count ? found : count;
+        }
+    }
+    return count;
+}
+
+/* Whether any of four bytes occurs in a cell. */
+static inline int tabella_scan_cell_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a,
+                                        uint8_t b, uint8_t c, uint8_t d) {
+    for (size_t at = 0; at < count; at += 16) {
+        tabella_scan_bytes block;
+        __builtin_memcpy(&block, bytes + at, sizeof block);
+        unsigned mask = tabella_scan_mask((tabella_scan_bytes)(
+            (block == a) | (block == b) | (block == c) | (block == d)));
+        if (count - at < 16) { mask &= (1u << (count - at)) - 1; }
+        if (mask != 0) { return 1; }
+    }
+    return 0;
+}
+
 /* Whether any of four bytes occurs; the same byte may be given twice. */
 int tabella_scan_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a, uint8_t b, uint8_t c,
                      uint8_t d);

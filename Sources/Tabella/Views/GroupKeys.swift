@@ -318,7 +318,7 @@ private struct KeyTable {
   }
 
   private func isKey(_ number: UInt32, _ key: UnsafeRawBufferPointer) -> Bool {
-    withKey(number) { $0.count == key.count && $0.elementsEqual(key) }
+    withKey(number) { areEqual($0, key) }
   }
 
   private mutating func grow() {

@@ -40,7 +40,7 @@ enum RowArgument: Hashable {
     let isText = argument.text.utf8.elementsEqual(argument.bytes)
     guard isText, let row = RowArgument(argument.text), isPlace || !row.isEnd else {
       let end = isPlace ? ", end, SECTION:end" : ""
-      let several = argument.text.contains("..") ? ", one for each row" : ""
+      let several = argument.text.utf8.position(of: "..".utf8) != nil ? ", one for each row" : ""
       throw .usage(
         "\(argument.text) is no row; write ROW, SECTION:ROW\(end) or id:ID\(several)",
         command: command)

@@ -186,7 +186,8 @@ extension Finding {
     let start = "an unexpected error: "
     guard let came else { return check.name }
     let text = came.hasPrefix(start) ? String(came.dropFirst(start.count)) : came
-    return text.hasSuffix(")") ? text.split(separator: " (seed ")[0].description : text
+    let seed = text.hasSuffix(")") ? text.utf8.position(of: " (seed ".utf8) : nil
+    return seed.map { String(text[..<$0]) } ?? text
   }
 
   fileprivate var isWarning: Bool { status == .warning }

@@ -91,7 +91,7 @@ private func environmentNumber(_ name: String) -> Int? {
 private func localeIsUnicode() -> Bool {
   for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
     guard let value = environment(name)?.uppercased() else { continue }
-    return value.contains("UTF-8") || value.contains("UTF8")
+    return ["UTF-8", "UTF8"].contains { value.utf8.position(of: $0.utf8) != nil }
   }
   return false
 }

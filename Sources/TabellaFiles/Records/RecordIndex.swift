@@ -41,7 +41,7 @@ public final class RecordIndex {
   private var offsets: [Int]
   private var spacing: Int
   /// Where the record with the number ``known`` begins, if there is one.
-  private var frontier: Int
+  private(set) var frontier: Int
   /// How far the text is scanned, and in which state the scan goes on there.
   private var tip: (offset: Int, state: tabella_scan_state)
 

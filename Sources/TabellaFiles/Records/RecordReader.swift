@@ -13,6 +13,13 @@ public final class RecordReader {
     public var room = 1 << 16
 
     public init() {}
+
+    /// For a look at the start of a text.
+    public static let glance: Sizes = {
+      var sizes = Sizes()
+      (sizes.first, sizes.next, sizes.room) = (16 << 10, 64 << 10, 1 << 14)
+      return sizes
+    }()
   }
 
   public let index: RecordIndex
@@ -49,6 +56,10 @@ public final class RecordReader {
     if let page, page.numbers.contains(number) { return page }
     if let page, page.numbers.upperBound == number {
       return try load(number, at: page.end, sizes.next)
+    }
+    // The first one that is not known yet is read at once: the index need not look for it before.
+    if number == index.known, !index.isComplete {
+      return try load(number, at: index.frontier, sizes.first)
     }
     if number >= index.known { try index.know(past: number) }
     guard number < index.known else { return nil }
@@ -295,7 +306,7 @@ struct SeparatorPlaces {
 
   init(room: Int) {
     self.room = room
-    // The kernel may write up to eight beyond, and the end of the text is one more.
+    // The kernel may write up to four beyond, and the end of the text is one more.
     memory = .allocate(capacity: room + 16)
     ends = .allocate(capacity: room + 16)
     memory[0] = .max

@@ -111,14 +111,13 @@ struct TrustCheck: Sendable {
   /// Returns whether it is a sticky folder: everybody may put files into it, but change only their own.
   func judge(_ status: stat, at path: String, of subject: String) throws(TableError) -> Bool {
     let kind = status.st_mode & S_IFMT
-    let isExcused = kind == S_IFDIR && program?.isMade(of: status) == true
-    try judgeOwner(status, path, subject, isExcused)
+    try judgeOwner(status, path, subject)
     // The mode of a link says nothing: it is its folder that counts.
     if kind == S_IFLNK { return false }
     let writers = status.st_mode & 0o022 & ~(program?.writers(group: status.st_gid) ?? 0)
     if writers == 0 { return false }
     if kind == S_IFDIR, status.st_mode & S_ISVTX != 0 { return true }
-    if isExcused { return false }
+    if isExcused(status) { return false }
     var names = AccountNames(.group)
     let group = "its group \(text(names[status.st_gid]))"
     let who =
@@ -132,16 +131,22 @@ struct TrustCheck: Sendable {
   }
 
   private func judgeOwner(
-    _ status: stat, _ path: String, _ subject: String, _ isExcused: Bool
+    _ status: stat, _ path: String, _ subject: String
   ) throws(TableError) {
     let owner = status.st_uid
-    if owner == 0 || owner == user || owner == program?.owner || isExcused { return }
+    if owner == 0 || owner == user || owner == program?.owner || isExcused(status) { return }
     var names = AccountNames(.user)
     let others = user == 0 ? "not by root" : "neither by root nor by \(text(names[user])) (\(user))"
     throw untrusted(
       subject, "owner",
       "\(path) is owned by \(text(names[owner])) (\(owner)), \(others); chown \(user == 0 ? "root" : text(names[user])) \(quoted(path)), or take a copy of your own"
     )
+  }
+
+  /// Whether this is a folder on the way to the program itself. Asked last: to know those is a walk of its
+  /// own, which most folders do not need.
+  private func isExcused(_ status: stat) -> Bool {
+    status.st_mode & S_IFMT == S_IFDIR && program?.isMade(of: status) == true
   }
 }
 

@@ -118,7 +118,7 @@ final class WorkerProcess: @unchecked Sendable {
 }
 
 /// Seconds on a clock that only goes forward.
-func now() -> Double {
+package func now() -> Double {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

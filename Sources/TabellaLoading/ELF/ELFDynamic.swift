@@ -47,7 +47,21 @@ struct ELFDynamic {
   private static let mostEntries = 4096
   private static let longestText = 16 << 10
 
-  private var values: [Tag: Int] = [:]
+  /// What it says, each thing once.
+  struct Values {
+    private var entries: [(tag: Tag, value: Int)] = []
+
+    subscript(tag: Tag) -> Int? { entries.first { $0.tag == tag }?.value }
+
+    /// Takes a value in; false if there is one with this tag.
+    mutating func add(_ tag: Tag, _ value: Int) -> Bool {
+      guard self[tag] == nil else { return false }
+      entries.append((tag, value))
+      return true
+    }
+  }
+
+  private let values: Values
   /// The string table, whose last byte is a NUL.
   let strings: ELFBytes
   /// The folders in which the library wants its own libraries to be looked for, as it writes them.
@@ -56,7 +70,7 @@ struct ELFDynamic {
   private(set) var usesOrigin = false
 
   init(_ segments: ELFSegments) throws(TableError) {
-    var named: [(Tag, Int)] = []
+    let named: [(Tag, Int)]
     (values, named) = try ELFDynamic.read(segments.dynamic)
     guard let address = values[.strings], let size = values[.stringsSize], size > 0 else {
       throw .damaged("it has no string table")
@@ -89,8 +103,8 @@ struct ELFDynamic {
 
   private static func read(
     _ section: ELFBytes
-  ) throws(TableError) -> ([Tag: Int], named: [(Tag, Int)]) {
-    var values: [Tag: Int] = [:]
+  ) throws(TableError) -> (Values, named: [(Tag, Int)]) {
+    var values = Values()
     var named: [(Tag, Int)] = []
     let end = min(section.count - 16, mostEntries * 16)
     for at in stride(from: 0, through: end, by: 16) {
@@ -101,7 +115,7 @@ struct ELFDynamic {
       switch tag {
       case .needed, .auxiliary, .filter, .name, .searchBefore, .search: named.append((tag, value))
       default:
-        guard values.updateValue(value, forKey: tag) == nil else {
+        guard values.add(tag, value) else {
           throw .damaged("its dynamic section says twice what \(tag) is")
         }
       }

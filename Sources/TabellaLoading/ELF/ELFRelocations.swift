@@ -153,7 +153,9 @@ struct ELFRelocations {
   }
 
   private mutating func note(_ target: ELFCalls.Target, at place: Int) {
-    for index in calls.indices { calls[index].set(target, at: place) }
+    for index in calls.indices where calls[index].contains(place) {
+      calls[index].set(target, at: place)
+    }
   }
 
   /// Relative ones whose addends stand in place: an even number is the address of one, an odd one has a
@@ -188,7 +190,9 @@ struct ELFRelocations {
   }
 
   private mutating func noteInPlace(_ place: Int) {
-    for index in calls.indices { calls[index].setInPlace(place) }
+    for index in calls.indices where calls[index].contains(place) {
+      calls[index].setInPlace(place)
+    }
   }
 }
 
@@ -213,6 +217,9 @@ private struct ELFCalls {
     words = try segments.bytes(at: table.address, count: table.size, "a list of functions")
     targets = Array(repeating: nil, count: table.size / 8)
   }
+
+  /// Whether a place is in the list: few are, and to ask costs less than to change a list.
+  func contains(_ place: Int) -> Bool { place >= address && place - address < words.count }
 
   mutating func set(_ target: Target, at place: Int) {
     if let index = index(place) { targets[index] = target }

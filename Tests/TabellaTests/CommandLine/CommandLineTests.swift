@@ -89,6 +89,29 @@ import Testing
     #expect(try tabella("show", people, "--format=csv", "--no-header", "-n1").lines.count == 1)
   }
 
+  /// Cells are quoted in steps of many bytes: those of every length, with what needs quotes in every place,
+  /// against the naive way.
+  @Test func quotesWhereItMust() throws {
+    let cells = (0...40).flatMap { length in
+      ["", "\"", ",", "\n", "\r", "\"\"", "\0", "é"].flatMap { special in
+        Set([0, length / 2, length]).sorted().map { place in
+          String(repeating: "x", count: place) + special
+            + String(repeating: "y", count: length - place)
+        }
+      }
+    }
+    func field(_ cell: String, always: Bool) -> String {
+      let isSpecial = cell.utf8.contains { [10, 13, 34, 44].contains($0) }
+      guard always || isSpecial else { return cell }
+      return "\"" + cell.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+    }
+    func text(always: Bool) -> String {
+      "a,b\n" + cells.map { field($0, always: always) + ",1\n" }.joined()
+    }
+    let file = try folder.write("quotes.csv", text(always: true))
+    #expect(try tabella("export", file).text == text(always: false))
+  }
+
   @Test func showsJSON() throws {
     let result = try tabella("show", people, "--json")
     let document = try json(result)

@@ -56,6 +56,33 @@ import Testing
     }
   }
 
+  /// Text as programs write it: whole groups of the kernel in which quotes open and close, with a stray
+  /// one now and then, and now and then a line end of another kind.
+  static func orderlyText(_ generator: inout SeededGenerator, _ length: Int) -> [UInt8] {
+    let strays = Int.random(in: 0...3, using: &generator)
+    let returns = Int.random(in: 0...3, using: &generator)
+    let quoted = Int.random(in: 0...10, using: &generator)
+    let inside = [
+      "a", "word", "\"\"", ",", "\n", "\r\n", "\r", "what is longer than a block's half",
+    ]
+    var text = ""
+    while text.utf8.count < length {
+      for cell in 0..<Int.random(in: 1...6, using: &generator) {
+        if cell > 0 { text += "," }
+        if Int.random(in: 0..<10, using: &generator) < quoted {
+          let parts = (0..<Int.random(in: 0...8, using: &generator)).map { _ in
+            inside.randomElement(using: &generator)!
+          }
+          text += "\"" + parts.joined() + "\""
+        } else {
+          text += Int.random(in: 0..<40, using: &generator) < strays ? "5\" disk" : "plain"
+        }
+      }
+      text += Int.random(in: 0..<20, using: &generator) < returns ? "\r\n" : "\n"
+    }
+    return Array(text.utf8)
+  }
+
   static func cuts(
     block: Int = 16, spacing: Int = 8, segment: Int = 32, sample: Int = 24, positions: Int = 8,
     threads: Int = 3
@@ -160,6 +187,30 @@ import Testing
     }
   }
 
+  /// What the kernel does with whole groups at once, when it reads and when it counts, and where groups
+  /// begin anywhere.
+  @Test(arguments: 0..<60)
+  func orderlyTextIsTheNaiveRecords(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.orderlyText(&generator, Int.random(in: 600...6000, using: &generator))
+    for rules in Self.rules {
+      let naive = naiveRecords(text, rules)
+      #expect(try Self.read(MemoryBytes(text), rules) == naive, "\(rules) \(text)")
+      let small = Int.random(in: 500...3000, using: &generator)
+      #expect(
+        try Self.read(Portions(text, portion: 1000), rules, first: small, next: small) == naive)
+      for threads in [1, 3] {
+        let cuts = Self.cuts(
+          block: Int.random(in: 600...3000, using: &generator),
+          spacing: Int.random(in: 500...1500, using: &generator),
+          segment: Int.random(in: 700...2000, using: &generator), sample: 600, threads: threads)
+        let index = RecordIndex(MemoryBytes(text), from: 0, rules: rules, cuts: cuts)
+        try index.know(.max)
+        #expect(index.known == naive.count && index.isComplete, "\(cuts) \(rules) \(text)")
+      }
+    }
+  }
+
   /// Every growth short of all is a prefix: what is known is never too much and never falls.
   @Test(arguments: 0..<40)
   func growthIsSteady(_ seed: Int) throws {
@@ -196,7 +247,7 @@ import Testing
   @Test(arguments: 0..<40)
   func cellsAreTheNaiveCells(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
-    let text = Self.randomText(&generator, 500)
+    let text = Self.randomText(&generator, 500) + Self.orderlyText(&generator, 2000)
     for rules in Self.rules {
       for field in naiveRecords(text, rules).flatMap(\.fields) {
         let bytes = Array(text[field])
