@@ -12,8 +12,10 @@ public func radixSort(
   keys.withUnsafeMutableBufferPointer { keys in
     rows.withUnsafeMutableBufferPointer { rows in
       guard let keyStart = keys.baseAddress, let rowStart = rows.baseAddress else { return }
-      FlagSort(keys: keyStart, rows: rowStart, isCancelled: isCancelled)
-        .sort(0..<keys.count, by: .key)
+      withoutActuallyEscaping(isCancelled) { isCancelled in
+        FlagSort(keys: keyStart, rows: rowStart, isCancelled: isCancelled)
+          .sort(0..<keys.count, by: .key)
+      }
     }
   }
 }
