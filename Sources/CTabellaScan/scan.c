@@ -309,6 +309,28 @@ INLINE tabella_scan_found find_separators(const uint8_t *bytes, size_t count,
     return total;
 }
 
+INLINE tabella_scan_found find_ends(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
+                                    unsigned uses, tabella_scan_state *state, uint32_t *ends,
+                                    size_t room) {
+    masks found;
+    tabella_scan_state local = *state;
+    bool special = false;
+    tabella_scan_found total = {0, 0, 0};
+    while (total.scanned < count && total.records + GROUP <= room) {
+        size_t at = total.scanned;
+        total.scanned += look(bytes, at, count, rules, uses, false, &local, &special, &found);
+        for (size_t block = 0; block < BLOCKS; block++) {
+            uint32_t base = (uint32_t)(at + block * BLOCK);
+            for (uint64_t rest = found.ends[block]; rest != 0; rest &= rest - 1) {
+                ends[total.records++] = base + (uint32_t)__builtin_ctzll(rest);
+            }
+        }
+    }
+    total.separators = total.records;
+    *state = local;
+    return total;
+}
+
 /* The compiler makes a loop of its own of each set of rules that is common. */
 #define LINES 0u
 #define PLAIN (TABELLA_SCAN_DELIMITER | TABELLA_SCAN_CARRIAGE_RETURN)
@@ -335,6 +357,16 @@ tabella_scan_found tabella_scan_separators(const uint8_t *bytes, size_t count,
         return find_separators(bytes, count, rules, QUOTED, state, separators, records, room);
     default:
         return find_separators(bytes, count, rules, rules.uses, state, separators, records, room);
+    }
+}
+
+EACH_MACHINE
+tabella_scan_found tabella_scan_ends(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
+                                     tabella_scan_state *state, uint32_t *ends, size_t room) {
+    switch (rules.uses) {
+    case LINES: return find_ends(bytes, count, rules, LINES, state, ends, room);
+    case QUOTED: return find_ends(bytes, count, rules, QUOTED, state, ends, room);
+    default: return find_ends(bytes, count, rules, rules.uses, state, ends, room);
     }
 }
 

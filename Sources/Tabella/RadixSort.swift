@@ -1,60 +1,103 @@
-/// Sorts numbers by keys: from the lowest digit of the keys up, over the bits in which they differ.
+/// Sorts rows by keys, in place: from the highest digit of the keys down, over the bits in which they
+/// differ ("American flag sort", McIlroy, Bostic and McIlroy, 1993).
 ///
-/// `keys[i]` is the key of `rows[i]`; both are sorted, and equal keys keep their order. If
+/// `keys[i]` is the key of `rows[i]`; both are sorted, and rows with the same key ascend. If
 /// `isCancelled` says so, both are left in some order.
-/// - Complexity: O(rows); another 12 bytes a row while it sorts.
+/// - Complexity: O(rows) for each digit of 11 bits that tells keys apart, three at most where keys are
+///   spread; no memory to speak of.
 public func radixSort(
   _ keys: inout [UInt64], _ rows: inout [UInt32], isCancelled: () -> Bool = { false }
 ) {
   precondition(keys.count == rows.count, "every row has a key")
-  guard let first = keys.first else { return }
-  let differing = keys.reduce(0) { $0 | ($1 ^ first) }
-  if differing == 0 { return }
-  var otherKeys = [UInt64](unsafeUninitializedCapacity: keys.count) { $1 = keys.count }
-  var otherRows = [UInt32](unsafeUninitializedCapacity: rows.count) { $1 = rows.count }
-  var shift = UInt64(differing.trailingZeroBitCount)
-  while shift < 64, differing >> shift != 0, !isCancelled() {
-    pass(keys, rows, &otherKeys, &otherRows, shift)
-    swap(&keys, &otherKeys)
-    swap(&rows, &otherRows)
-    shift += digitBits
-    // Bits that are the same everywhere need no pass.
-    if shift < 64 {
-      shift += UInt64(min(64 - Int(shift), (differing >> shift).trailingZeroBitCount))
+  keys.withUnsafeMutableBufferPointer { keys in
+    rows.withUnsafeMutableBufferPointer { rows in
+      guard let keyStart = keys.baseAddress, let rowStart = rows.baseAddress else { return }
+      withoutActuallyEscaping(isCancelled) { isCancelled in
+        FlagSort(keys: keyStart, rows: rowStart, isCancelled: isCancelled)
+          .sort(0..<keys.count, by: .key)
+      }
     }
   }
 }
 
-private let digitBits: UInt64 = 11
+private struct FlagSort {
+  /// What a range is sorted by: its keys, or where those are all the same, its rows.
+  enum Word { case key, row }
 
-/// Moves keys and rows to where one digit of the keys puts them.
-private func pass(
-  _ keys: [UInt64], _ rows: [UInt32], _ newKeys: inout [UInt64], _ newRows: inout [UInt32],
-  _ shift: UInt64
-) {
-  let mask: UInt64 = 1 << digitBits - 1
-  keys.withUnsafeBufferPointer { keys in
-    rows.withUnsafeBufferPointer { rows in
-      newKeys.withUnsafeMutableBufferPointer { newKeys in
-        newRows.withUnsafeMutableBufferPointer { newRows in
-          withUnsafeTemporaryAllocation(of: Int.self, capacity: 1 << Int(digitBits)) { places in
-            places.initialize(repeating: 0)
-            for key in keys { places[Int(key >> shift & mask)] += 1 }
-            var place = 0
-            for digit in places.indices {
-              let count = places[digit]
-              places[digit] = place
-              place += count
+  let keys: UnsafeMutablePointer<UInt64>
+  let rows: UnsafeMutablePointer<UInt32>
+  let isCancelled: () -> Bool
+
+  /// A range so short is sorted by insertion.
+  private static let shortRange = 32
+
+  private func word(_ index: Int, _ word: Word) -> UInt64 {
+    word == .key ? keys[index] : UInt64(rows[index])
+  }
+
+  func sort(_ range: Range<Int>, by word: Word) {
+    if range.count <= FlagSort.shortRange { return insert(range) }
+    let first = self.word(range.lowerBound, word)
+    var differing: UInt64 = 0
+    for index in range { differing |= self.word(index, word) ^ first }
+    guard differing != 0 else {
+      if word == .key { sort(range, by: .row) }
+      return
+    }
+    if range.count > 1 << 16, isCancelled() { return }
+    // A part then has a short range's members, if they are spread.
+    let bits = min(11, max(4, Int.bitWidth - range.count.leadingZeroBitCount - 5))
+    let shift = UInt64(max(0, 64 - differing.leadingZeroBitCount - bits))
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: 2 << bits) { places in
+      places.initialize(repeating: 0)
+      // Where the next member of each part goes, and where the part ends.
+      let next = UnsafeMutableBufferPointer(rebasing: places[..<(1 << bits)])
+      let ends = UnsafeMutableBufferPointer(rebasing: places[(1 << bits)...])
+      let mask: UInt64 = 1 << UInt64(bits) - 1
+      for index in range { ends[Int(self.word(index, word) >> shift & mask)] += 1 }
+      var place = range.lowerBound
+      for part in ends.indices {
+        next[part] = place
+        place += ends[part]
+        ends[part] = place
+      }
+      for part in ends.indices {
+        while next[part] < ends[part] {
+          // One after the other is put where it belongs, and what stood there goes on.
+          var (key, row) = (keys[next[part]], rows[next[part]])
+          while true {
+            let digit = Int((word == .key ? key : UInt64(row)) >> shift & mask)
+            let place = next[digit]
+            next[digit] += 1
+            if digit == part {
+              (keys[place], rows[place]) = (key, row)
+              break
             }
-            for index in keys.indices {
-              let digit = Int(keys[index] >> shift & mask)
-              newKeys[places[digit]] = keys[index]
-              newRows[places[digit]] = rows[index]
-              places[digit] += 1
-            }
+            swap(&key, &keys[place])
+            swap(&row, &rows[place])
           }
         }
       }
+      var start = range.lowerBound
+      for end in ends where end > start {
+        if shift > 0 || word == .key { sort(start..<end, by: word) }
+        start = end
+      }
+    }
+  }
+
+  private func insert(_ range: Range<Int>) {
+    for index in range.dropFirst() {
+      let (key, row) = (keys[index], rows[index])
+      var place = index
+      while place > range.lowerBound,
+        (keys[place - 1], rows[place - 1]) > (key, row)
+      {
+        keys[place] = keys[place - 1]
+        rows[place] = rows[place - 1]
+        place -= 1
+      }
+      (keys[place], rows[place]) = (key, row)
     }
   }
 }

@@ -94,6 +94,14 @@ static inline size_t tabella_scan_copy(const uint8_t *_Nonnull bytes, size_t cou
     return count;
 }
 
+/* Finds the ends of records only: `ends` gets the place of each one's last byte, its LF or CR. Stops
+ * early when there is no room for those of another 512 bytes; its `separators` are as many as its
+ * `records`. */
+tabella_scan_found tabella_scan_ends(const uint8_t *_Nonnull bytes, size_t count,
+                                     tabella_scan_rules rules,
+                                     tabella_scan_state *_Nonnull state, uint32_t *_Nonnull ends,
+                                     size_t room);
+
 /* Whether any of four bytes occurs in a cell. */
 static inline int tabella_scan_cell_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a,
                                         uint8_t b, uint8_t c, uint8_t d) {
@@ -107,6 +115,14 @@ static inline int tabella_scan_cell_has(const uint8_t *_Nonnull bytes, size_t co
     }
     return 0;
 }
+
+/* Finds the ends of records only: `ends` gets the place of each one's last byte, its LF or CR. Stops
+ * early when there is no room for those of another 512 bytes; its `separators` are as many as its
+ * `records`. */
+tabella_scan_found tabella_scan_ends(const uint8_t *_Nonnull bytes, size_t count,
+                                     tabella_scan_rules rules,
+                                     tabella_scan_state *_Nonnull state, uint32_t *_Nonnull ends,
+                                     size_t room);
 
 /* Whether any of four bytes occurs; the same byte may be given twice. */
 int tabella_scan_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a, uint8_t b, uint8_t c,

@@ -17,22 +17,24 @@ public struct SortDescriptor: Hashable, Sendable {
 /// The keys of rows that are to be sorted, taken out of batches.
 ///
 /// Memory: 8 bytes a row and key, and the bytes of texts that are no numbers, or of more than 15 digits;
-/// while it sorts 24 bytes a row in all for one key of numbers.
+/// while it sorts another 4 bytes a row, and for keys of texts 16.
 struct SortKeys {
   /// The columns to read, none twice; a batch has exactly these.
   let columns: [Int]
-  private let descriptors: [SortDescriptor]
+  /// The direction of each column that is read, the one that decides first.
+  private let isDescending: [Bool]
   /// One for each column read.
   private var keys: [KeyColumn]
   private var count = 0
 
   init(_ descriptors: [SortDescriptor], in columns: [Column]) {
-    self.descriptors = descriptors
-    var wanted: [Int] = []
-    for descriptor in descriptors where !wanted.contains(descriptor.column) {
-      wanted.append(descriptor.column)
+    var wanted: [SortDescriptor] = []
+    // A column that has decided already decides nothing more.
+    for descriptor in descriptors where !wanted.contains(where: { $0.column == descriptor.column }) {
+      wanted.append(descriptor)
     }
-    self.columns = wanted
+    self.columns = wanted.map(\.column)
+    isDescending = wanted.map(\.isDescending)
     keys = wanted.map { _ in KeyColumn() }
   }
 
@@ -43,20 +45,25 @@ struct SortKeys {
   }
 
   /// The numbers of the rows in their new order; nil if it was cancelled. There are at most 2^32 rows.
+  /// The keys are used up.
   ///
   /// - Complexity: O(rows) for numbers, O(rows × log rows) for text.
-  func sortedRows(isCancelled: () -> Bool) -> [UInt32]? {
-    var rows = [UInt32](unsafeUninitializedCapacity: count) { buffer, filled in
-      for row in 0..<count { buffer[row] = UInt32(truncatingIfNeeded: row) }
-      filled = count
-    }
-    // The last key first: each pass keeps the order of what it finds equal.
-    for descriptor in descriptors.reversed() {
-      guard let index = columns.firstIndex(of: descriptor.column) else { continue }
-      if isCancelled() { return nil }
-      keys[index].sort(&rows, isDescending: descriptor.isDescending, isCancelled)
-    }
+  mutating func sortedRows(isCancelled: () -> Bool) -> [UInt32]? {
+    var rows = (0..<UInt32(truncatingIfNeeded: count)).map { $0 }
+    sort(&rows, by: 0, isCancelled)
     return isCancelled() ? nil : rows
+  }
+
+  /// Sorts rows, which ascend, by the keys from this one on.
+  private mutating func sort(_ rows: inout [UInt32], by index: Int, _ isCancelled: () -> Bool) {
+    guard index < keys.count, rows.count > 1, !isCancelled() else { return }
+    let equal = keys[index].sort(
+      &rows, isDescending: isDescending[index], findsEqual: index + 1 < keys.count, isCancelled)
+    for range in equal {
+      var some = Array(rows[range])
+      sort(&some, by: index + 1, isCancelled)
+      rows.replaceSubrange(range, with: some)
+    }
   }
 }
 
@@ -137,54 +144,88 @@ private struct KeyColumn {
     texts[(number == 0 ? 0 : textEnds[number - 1])..<textEnds[number]]
   }
 
-  /// Sorts rows by their keys; equal ones keep their order.
-  func sort(_ rows: inout [UInt32], isDescending: Bool, _ isCancelled: () -> Bool) {
+  /// Sorts rows, which ascend, by their keys; equal ones go on to ascend. Returns the ranges of equal ones
+  /// if they are wanted.
+  mutating func sort(
+    _ rows: inout [UInt32], isDescending: Bool, findsEqual: Bool, _ isCancelled: () -> Bool
+  ) -> [Range<Int>] {
     guard !ranks.isEmpty else {
-      return sortNumbers(&rows, isDescending: isDescending, isCancelled)
+      return sortNumbers(&rows, isDescending: isDescending, findsEqual, isCancelled)
     }
     var sorted: [UInt32] = []
     sorted.reserveCapacity(rows.count)
+    var equal: [Range<Int>] = []
     for rank in Rank.allCases {
       var some = rows.filter { ranks[Int($0)] == rank.rawValue }
+      var runs: [Range<Int>] = []
       switch rank {
-      case .number: sortNumbers(&some, isDescending: isDescending, isCancelled)
-      case .text: sortTexts(&some, isDescending: isDescending, isCancelled)
-      case .missing: break
+      case .number:
+        runs = sortNumbers(&some, isDescending: isDescending, findsEqual, isCancelled)
+      case .text: runs = sortTexts(&some, isDescending: isDescending, findsEqual, isCancelled)
+      case .missing: runs = findsEqual && some.count > 1 ? [0..<some.count] : []
       }
+      equal += runs.map { $0.lowerBound + sorted.count..<$0.upperBound + sorted.count }
       sorted += some
     }
     rows = sorted
+    return equal
   }
 
-  private func sortNumbers(
-    _ rows: inout [UInt32], isDescending: Bool, _ isCancelled: () -> Bool
-  ) {
+  private mutating func sortNumbers(
+    _ rows: inout [UInt32], isDescending: Bool, _ findsEqual: Bool, _ isCancelled: () -> Bool
+  ) -> [Range<Int>] {
     let turn: UInt64 = isDescending ? .max : 0
-    var keys = rows.map { words[Int($0)] ^ turn }
+    var keys: [UInt64] = []
+    if rows.count == words.count {
+      // All rows, which ascend: the words are their keys, and needed only once.
+      swap(&keys, &words)
+      if isDescending { for index in keys.indices { keys[index] ^= turn } }
+    } else {
+      keys = rows.map { words[Int($0)] ^ turn }
+    }
     radixSort(&keys, &rows, isCancelled: isCancelled)
-    if !longRows.isEmpty { sortLong(&rows, keys, isDescending: isDescending, isCancelled) }
+    guard findsEqual || !longRows.isEmpty else { return [] }
+    var equal: [Range<Int>] = []
+    for run in runs(rows.count, where: { keys[$0] == keys[$1] }) {
+      if isCancelled() { return [] }
+      if longRows.isEmpty {
+        equal.append(run)
+      } else {
+        let number = double(keys[run.lowerBound] ^ turn)
+        equal += sortLong(&rows, run, number, isDescending: isDescending)
+      }
+    }
+    return findsEqual ? equal : []
   }
 
-  /// Puts rows that have the same double in the order of all their digits.
-  private func sortLong(
-    _ rows: inout [UInt32], _ keys: [UInt64], isDescending: Bool, _ isCancelled: () -> Bool
-  ) {
+  /// The ranges, of two and more, of which each is equal to the one before.
+  private func runs(_ count: Int, where isEqual: (Int, Int) -> Bool) -> [Range<Int>] {
+    var runs: [Range<Int>] = []
     var start = 0
-    while start < rows.count, !isCancelled() {
-      let end = keys[start...].firstIndex { $0 != keys[start] } ?? keys.count
-      defer { start = end }
-      if end - start == 1 { continue }
-      let numbers = rows[start..<end].map { row in
-        longText(ofRow: row).map { text in text.withUnsafeBytes { DecimalText($0) } }
-          ?? DecimalText(double(ofRow: row))
-      }
-      let order = numbers.indices.sorted { left, right in
-        let order = DecimalText.compare(numbers[left], numbers[right])
-        return order == 0 ? left < right : (order < 0) != isDescending
-      }
-      let old = Array(rows[start..<end])
-      for (place, index) in order.enumerated() { rows[start + place] = old[index] }
+    for index in 1..<max(1, count + 1) where index == count || !isEqual(index - 1, index) {
+      if index - start > 1 { runs.append(start..<index) }
+      start = index
     }
+    return runs
+  }
+
+  /// Puts rows that have the same double in the order of all their digits; returns the ranges of equal ones.
+  private func sortLong(
+    _ rows: inout [UInt32], _ run: Range<Int>, _ double: Double, isDescending: Bool
+  ) -> [Range<Int>] {
+    let numbers = rows[run].map { row in
+      longText(ofRow: row).map { text in text.withUnsafeBytes { DecimalText($0) } }
+        ?? DecimalText(double)
+    }
+    let order = numbers.indices.sorted { left, right in
+      let order = DecimalText.compare(numbers[left], numbers[right])
+      return order == 0 ? left < right : (order < 0) != isDescending
+    }
+    let old = Array(rows[run])
+    for (place, index) in order.enumerated() { rows[run.lowerBound + place] = old[index] }
+    return runs(order.count) {
+      DecimalText.compare(numbers[order[$0]], numbers[order[$1]]) == 0
+    }.map { $0.lowerBound + run.lowerBound..<$0.upperBound + run.lowerBound }
   }
 
   private func longText(ofRow row: UInt32) -> ArraySlice<UInt8>? {
@@ -197,9 +238,9 @@ private struct KeyColumn {
     return low < longRows.count && longRows[low] == row ? text(longTexts[low]) : nil
   }
 
-  private func double(ofRow row: UInt32) -> Double {
-    let bits = words[Int(row)]
-    return Double(bitPattern: bits >> 63 == 1 ? bits & ~(1 << 63) : ~bits)
+  /// What `orderedBits` made a word of.
+  private func double(_ word: UInt64) -> Double {
+    Double(bitPattern: word >> 63 == 1 ? word & ~(1 << 63) : ~word)
   }
 
   private struct TextKey {
@@ -209,8 +250,8 @@ private struct KeyColumn {
   }
 
   private func sortTexts(
-    _ rows: inout [UInt32], isDescending: Bool, _ isCancelled: () -> Bool
-  ) {
+    _ rows: inout [UInt32], isDescending: Bool, _ findsEqual: Bool, _ isCancelled: () -> Bool
+  ) -> [Range<Int>] {
     texts.withUnsafeBytes { bytes in
       func text(_ number: UInt32) -> UnsafeRawBufferPointer {
         let start = number == 0 ? 0 : textEnds[Int(number) - 1]
@@ -222,6 +263,12 @@ private struct KeyColumn {
           prefix: isBinary ? 0 : NaturalOrder.prefix(text(number)), text: number,
           place: UInt32(truncatingIfNeeded: place))
       }
+      func compare(_ left: TextKey, _ right: TextKey) -> Int {
+        if left.prefix != right.prefix { return left.prefix < right.prefix ? -1 : 1 }
+        return isBinary
+          ? NaturalOrder.compareBytes(text(left.text), text(right.text))
+          : NaturalOrder.compare(text(left.text), text(right.text))
+      }
       var comparisons = 0
       var isOver = false
       keys.sort { left, right in
@@ -229,15 +276,12 @@ private struct KeyColumn {
         if comparisons & 0xFFF == 0, isCancelled() { isOver = true }
         // The order does not matter any more, only the end.
         if isOver { return left.place < right.place }
-        if left.prefix != right.prefix { return (left.prefix < right.prefix) != isDescending }
-        let order =
-          isBinary
-          ? NaturalOrder.compareBytes(text(left.text), text(right.text))
-          : NaturalOrder.compare(text(left.text), text(right.text))
+        let order = compare(left, right)
         return order == 0 ? left.place < right.place : (order < 0) != isDescending
       }
       let old = rows
       for (place, key) in keys.enumerated() { rows[place] = old[Int(key.place)] }
+      return findsEqual ? runs(keys.count) { compare(keys[$0], keys[$1]) == 0 } : []
     }
   }
 }

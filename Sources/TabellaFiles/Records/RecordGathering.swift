@@ -2,47 +2,58 @@ import CTabellaScan
 import Tabella
 
 extension RecordReader {
-  /// About how many bytes of records one call gathers.
+  /// About how many bytes of records are gathered at once.
   private static let gatherLimit = 64 << 20
+  /// About how many of these one call gives.
+  private static let giveLimit = 16 << 20
   /// How many bytes a page of gathered records has, more or less.
   private static let pageSize = 256 << 10
 
   /// Calls `body` with pages and those of their records that have these numbers, in this order, and
   /// returns how many from the front were given: at least one, unless there are none.
   ///
-  /// The text is read once from the front to the back, whatever the order. Throws ``TableError`` with
-  /// `.notFound` for a number that no record has.
-  /// - Complexity: O(bytes of the text) at most for a call, O(n log n).
+  /// The text is read once from the front to the back, whatever the order, and what was not given yet is
+  /// kept: asked for next, it is there. Throws ``TableError`` with `.notFound` for a number that no record
+  /// has.
+  /// - Complexity: O(bytes of the text) at most for a call, O(n).
   public func gather(
     _ numbers: [Int], _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
   ) throws(TableError) -> Int {
     guard let largest = numbers.max() else { return 0 }
     try index.know(past: largest)
     guard largest < index.known else { throw .noRow(largest, inSection: 0, of: index.known) }
+    let kept = gathered
+    gathered = nil
+    if let kept, let count = kept.rest(startingWith: numbers) {
+      return try give(kept, count, body)
+    }
     var count = min(numbers.count, max(1, RecordReader.gatherLimit / index.averageSize))
     while true {
       let gathered = try GatheredRecords(
         Array(numbers[..<count]), self, limit: RecordReader.gatherLimit)
       // Records that are larger than the others: fewer of them.
       if gathered.isComplete || count == 1 {
-        return try give(gathered, body)
+        return try give(gathered, count, body)
       }
       count = max(1, min(count / 2, gathered.fitting / 2))
     }
   }
 
-  /// Makes pages of gathered records: a text of their own, in which one follows the other.
+  /// Makes pages of the next of gathered records, `count` of them at most: a text of their own, in which
+  /// one follows the other.
   private func give(
-    _ gathered: GatheredRecords,
+    _ gathered: GatheredRecords, _ count: Int,
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
   ) throws(TableError) -> Int {
-    var given = 0
+    let start = gathered.given
+    let end = start + count
+    var given = start
+    var size = 0
     var text: [UInt8] = []
-    while given < gathered.count {
+    while given < end, size < RecordReader.giveLimit {
       let first = given
       text.removeAll(keepingCapacity: true)
-      while given < gathered.count, text.count < RecordReader.pageSize, !staysAlone(gathered, given)
-      {
+      while given < end, text.count < RecordReader.pageSize, !staysAlone(gathered, given) {
         gathered.withBytes(of: given) { text.append(contentsOf: $0) }
         // A CR at the end of a record is its own, unless another one ends the line.
         if text.last == 13 { text.append(13) }
@@ -57,8 +68,13 @@ extension RecordReader {
         try body(page, number..<number + 1)
         given += 1
       }
+      size += text.count + gathered.size(of: first)
     }
-    return given
+    if given < gathered.count {
+      self.gathered = gathered
+      self.gathered?.given = given
+    }
+    return given - start
   }
 
   /// The last record of the text may lack its end, or the end of a quote; a large one needs no page
@@ -76,7 +92,7 @@ extension RecordReader {
     let places = SeparatorPlaces(room: size + 512)
     defer { places.deallocate() }
     let numbers = Array(gathered.numbers[records])
-    let offsets = Array(gathered.offsets[records])
+    let offsets = gathered.offsets(of: records)
     let result = text.withUnsafeBytes { text in
       numbers.withUnsafeBufferPointer { numbers in
         offsets.withUnsafeBufferPointer { offsets in
@@ -104,52 +120,75 @@ extension RecordReader {
 }
 
 /// Records copied out of a text, to be given in another order than they stand in it.
-private struct GatheredRecords {
+struct GatheredRecords {
   let numbers: [Int]
-  /// Where each begins in the text.
-  private(set) var offsets: [Int]
+  /// How many were given already, from the front.
+  var given = 0
   /// Whether all fit the limit.
   private(set) var isComplete = true
   /// How many were copied when the limit was reached.
   private(set) var fitting = 0
   private var bytes: [UInt8] = []
-  /// Where each begins and ends in `bytes`.
-  private var places: [Range<Int>]
-  private var last: Int?
+  private var places: [Place]
+  private let last: Int?
+
+  private struct Place {
+    /// Where the record begins in the text.
+    var offset = 0
+    /// Where its copy begins, and how long it is.
+    var start: UInt32 = 0
+    var count: UInt32 = 0
+  }
 
   init(_ numbers: [Int], _ reader: RecordReader, limit: Int) throws(TableError) {
     self.numbers = numbers
-    offsets = Array(repeating: 0, count: numbers.count)
-    places = Array(repeating: 0..<0, count: numbers.count)
+    places = Array(repeating: Place(), count: numbers.count)
+    last = reader.index.isComplete ? reader.index.known - 1 : nil
+    bytes.reserveCapacity(min(limit, numbers.count * reader.index.averageSize) * 9 / 8)
     // As they stand in the text.
-    var keys = numbers.map { UInt64($0) }
+    var sorted = numbers.map { UInt64($0) }
     var order = (0..<UInt32(truncatingIfNeeded: numbers.count)).map { $0 }
-    radixSort(&keys, &order)
-    for place in order {
-      let place = Int(place)
-      guard let page = try reader.page(with: numbers[place]) else {
-        throw .noRow(numbers[place], inSection: 0, of: reader.index.known)
+    radixSort(&sorted, &order)
+    var ends = reader.ends()
+    for (number, place) in zip(sorted, order) {
+      let number = Int(number)
+      let isThere = try ends.with(number) { record, offset in
+        places[Int(place)] = Place(
+          offset: offset, start: UInt32(truncatingIfNeeded: bytes.count),
+          count: UInt32(truncatingIfNeeded: record.count))
+        bytes.append(contentsOf: record)
       }
-      let record = page.bytes(of: numbers[place])
-      offsets[place] = page.offset(of: numbers[place])
-      places[place] = bytes.count..<bytes.count + record.count
-      bytes.append(contentsOf: record)
+      // The last one is given by itself where its end is missing.
+      guard isThere || number == last else {
+        throw .noRow(number, inSection: 0, of: reader.index.known)
+      }
       fitting += 1
       if bytes.count > 4 * limit, fitting < numbers.count {
         isComplete = false
         return
       }
     }
-    last = reader.index.isComplete ? reader.index.known - 1 : nil
   }
 
   var count: Int { numbers.count }
 
-  func size(of place: Int) -> Int { places[place].count }
+  /// How many of the records that were not given yet are asked for from the front; nil if none is.
+  func rest(startingWith wanted: [Int]) -> Int? {
+    let rest = numbers[given...]
+    let count = zip(rest, wanted).prefix { $0 == $1 }.count
+    return count > 0 ? count : nil
+  }
+
+  func size(of place: Int) -> Int { Int(places[place].count) }
+
+  func offsets(of records: Range<Int>) -> [Int] { places[records].map(\.offset) }
 
   func isLast(_ place: Int) -> Bool { numbers[place] == last }
 
   func withBytes(of place: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
-    bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[places[place]])) }
+    let start = Int(places[place].start)
+    bytes.withUnsafeBytes {
+      body(UnsafeRawBufferPointer(rebasing: $0[start..<start + Int(places[place].count)]))
+    }
   }
 }

@@ -30,6 +30,8 @@ public final class RecordReader {
   private var filled = 0
   private var places: SeparatorPlaces
   private var page: RecordPage?
+  /// What was gathered and not given yet.
+  var gathered: GatheredRecords?
 
   public init(
     _ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, sizes: Sizes = Sizes()
@@ -74,6 +76,9 @@ public final class RecordReader {
     }
     return loaded
   }
+
+  /// The ends of records from the front on, for one pass over the text.
+  func ends() -> RecordEnds { RecordEnds(source, index, rules: rules, window: sizes.next) }
 
   /// Returns the number of the record that begins at `offset` of the text; nil if none does.
   public func number(ofRecordAt offset: Int) throws(TableError) -> Int? {
@@ -132,7 +137,7 @@ public final class RecordReader {
       if found.scanned < usable {
         places.grow()
       } else {
-        try checkSize(number, offset)
+        guard filled < Int(Int32.max) else { throw rules.tooLarge(number, at: offset) }
         wanted = min(2 * max(wanted, filled), Int(Int32.max))
       }
     }
@@ -187,17 +192,6 @@ public final class RecordReader {
         UnsafeMutableRawBufferPointer(rebasing: text[filled..<wanted]), at: offset + filled)
     }
     return filled < wanted || offset + filled == source.size
-  }
-
-  /// No batch could hold more, and no memory should.
-  private func checkSize(_ number: Int, _ offset: Int) throws(TableError) {
-    guard filled < Int(Int32.max) else {
-      throw TableError(
-        .constraint,
-        "the row at byte \(offset) is larger than 2 GiB"
-          + (rules.quote == nil ? "" : " (is a quote never closed? see -o quote)"),
-        section: 0, row: number)
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 import CTabellaScan
+import Tabella
 
 /// What divides a text into records, and those into fields.
 ///
@@ -26,6 +27,15 @@ public struct RecordRules: Hashable, Sendable {
 
   /// Lines, and nothing else.
   public static let lines = RecordRules()
+
+  /// The error for a record that no batch could hold, and no memory should.
+  func tooLarge(_ number: Int, at offset: Int) -> TableError {
+    TableError(
+      .constraint,
+      "the row at byte \(offset) is larger than 2 GiB"
+        + (quote == nil ? "" : " (is a quote never closed? see -o quote)"),
+      section: 0, row: number)
+  }
 
   /// The form that the kernel takes.
   var scan: tabella_scan_rules {
