@@ -5,6 +5,11 @@ import PackageDescription
 // ShippedManifests, which is data. docs/architecture.md says what each is for.
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+/// Tests run what ships, and in a third of the time; for a debugger, which wants to see every variable,
+/// TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
+let optimized: [SwiftSetting] =
+  Context.environment["TABELLA_UNOPTIMIZED"] == nil
+  ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
 /// What people start: without the libraries for concurrency and regular expressions, which would be
 /// linked though nothing uses them, and take a millisecond of every start.
 let lean: [SwiftSetting] =
@@ -13,7 +18,8 @@ let lean: [SwiftSetting] =
       "-Xfrontend", "-disable-implicit-concurrency-module-import",
       "-Xfrontend", "-disable-implicit-string-processing-module-import",
     ])
-  ]
+  ] + optimized
+
 let strictC: [CSetting] = [
   .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=hidden"]),
 ]

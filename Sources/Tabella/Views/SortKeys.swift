@@ -30,7 +30,8 @@ struct SortKeys {
   init(_ descriptors: [SortDescriptor], in columns: [Column]) {
     var wanted: [SortDescriptor] = []
     // A column that has decided already decides nothing more.
-    for descriptor in descriptors where !wanted.contains(where: { $0.column == descriptor.column }) {
+    for descriptor in descriptors where !wanted.contains(where: { $0.column == descriptor.column })
+    {
       wanted.append(descriptor)
     }
     self.columns = wanted.map(\.column)

@@ -7,6 +7,11 @@ import class Foundation.ProcessInfo
 /// Whether the suites that try many roads try all of them, as CI does, and not some in turn.
 let takesAllRoads = ProcessInfo.processInfo.environment["TABELLA_ALL_ROADS"] != nil
 
+/// The one whose turn it is, or with TABELLA_ALL_ROADS all.
+func turn<Element>(_ number: Int, of all: [Element]) -> [Element] {
+  takesAllRoads ? all : [all[number % all.count]]
+}
+
 /// Records an issue for every law that is broken. Without `laws`, all that need no quiet process. Where
 /// each opening makes data of its own, that is edited too.
 func expectConformance(
