@@ -13,6 +13,8 @@ final class RemoteSource: TableDataSource {
   let hasVolatileOrder: Bool
   /// The last rows asked for, to see whether they are read one batch after the other.
   private var lastRows: (request: RowRequest, end: Int)?
+  /// Whether a diagnostic has told that the provider ended.
+  private var hasToldEnd = false
 
   init(_ description: SourceDescription, in session: RemoteSession) {
     self.session = session
@@ -221,8 +223,15 @@ extension RemoteSource: TableDisplay, TablePrefetching, TableDiagnostics {
     session.notify(operation, of: number, [section, rows.lowerBound, rows.count])
   }
 
+  /// Where there is no other way to tell, that the provider ended is a remark too.
   func nextDiagnostic() -> Diagnostic? {
-    (try? call(.nextDiagnostic, for: Diagnostic?.self)) ?? nil
+    do throws(TableError) {
+      return try call(.nextDiagnostic, for: Diagnostic?.self)
+    } catch {
+      guard error.isProviderGone, !hasToldEnd else { return nil }
+      hasToldEnd = true
+      return Diagnostic(.warning, error.message)
+    }
   }
 }
 

@@ -34,7 +34,7 @@ struct Failure: Error {
   /// The error as JSON: `{"error":{"code":…,"message":…,"subject":…,"status":…}}`.
   var json: JSONValue {
     var members: [String: JSONValue] = [
-      "code": .string(code), "message": .string(message),
+      "code": .string(code), "message": .string(Messages.shortened(message)),
       "subject": subject.map { .string($0) } ?? .null, "status": .number("\(status.code)"),
     ]
     if let column { members["column"] = .number("\(column)") }

@@ -12,13 +12,16 @@ enum Messages {
 
   /// Writes a line about a location, a command or the program as such.
   static func write(_ message: String, about subject: String?) {
-    let isLong = message.utf8.count > lineLimit && message.count > lineLimit
-    let message =
-      isLong
-      ? "\(message.prefix(lineLimit))… (\(message.count - lineLimit) more characters)" : message
+    let message = shortened(message)
     // `processes:` ends with a colon of its own.
     let subject = subject.map { $0.hasSuffix(":") ? "\($0) " : "\($0): " } ?? ""
     put("tabella: \(subject)\(message)\n")
+  }
+
+  /// A message as far as it is worth reading.
+  static func shortened(_ message: String) -> String {
+    guard message.utf8.count > lineLimit, message.count > lineLimit else { return message }
+    return "\(message.prefix(lineLimit))… (\(message.count - lineLimit) more characters)"
   }
 
   /// Writes text as it is, without a line end of its own.

@@ -52,7 +52,7 @@ import Testing
   /// Over a source that cannot gather, counts at least, and gives few rows at once.
   @Test(arguments: names)
   func ofAMeagreSource(_ name: String) {
-    for limit in turn(names.firstIndex(of: name) ?? 0, of: [1, 3, 50]) {
+    for limit in turn(Self.names.firstIndex(of: name) ?? 0, of: [1, 3, 50]) {
       expectConformance(isOwn: true) { () throws(TableError) in
         let base = Recording(Tables.everything())
         base.batchLimit = limit

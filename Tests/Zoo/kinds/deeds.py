@@ -81,7 +81,9 @@ def crashing():
         for moment in MOMENTS:
             if moment != "rows":
                 kind = "P11" if moment in ("constructor", "destructor") else "P13" if "SIG" in CRASHES[name] else "P12"
-                yield deed(kind, "crash", name, moment, ended(name, moment))
+                # Then the rows are there already, and whole.
+                last = {"status": (0,), "shows": WHOLE} if moment == "diagnostics" else {}
+                yield deed(kind, "crash", name, moment, ended(name, moment), **last)
     # A program that is not allowed to be started leaves all as it was.
     yield deed("P12", "crash", "becomes_another_program", "rows", status=(0, 3), shows=WHOLE)
     yield deed("P13", "crash", "crashes_a_little_later", "rows", "SIGSEGV", status=(0, 3))
@@ -145,7 +147,7 @@ def noisy():
 MEDDLERS = [
     "goes_elsewhere", "has_no_mask", "speaks_german", "clears_the_environment", "poisons_the_environment",
     "handles_all_signals", "ignores_all_signals", "dies_of_pipes", "has_a_strange_signal_stack",
-    "closes_standard_streams", "closes_6", "lets_children_inherit", "allows_no_descriptors", "allows_no_files",
+    "closes_standard_streams", "closes_6", "lets_children_inherit", "allows_no_files",
     "allows_a_second", "wants_a_core", "wants_no_limits", "is_nice", "is_idle", "outlives_its_parent",
     "has_another_name", "cannot_be_looked_at", "has_a_session_of_its_own", "has_strange_ways", "rounds_up",
     "locks_memory", "ticks", "ticks_restlessly", "is_traced", "lives_in_a_cell", "is_nobody", "hangs_at_the_end",
@@ -158,6 +160,8 @@ BREAKERS = ["closes_everything", "closes_a_range", "closes_3", "closes_4", "clos
 def meddling():
     for name in MEDDLERS:
         yield deed("P36", "meddler", name, "entry", status=(0,), says=None, shows=WHOLE)
+    # Rights cannot be given up then, and so nothing is done with it.
+    yield deed("P36", "meddler", "allows_no_descriptors", "entry", says="cannot be confined", status=(0, 1), shows=WHOLE)
     for name in BREAKERS:
         yield deed("P36", "meddler", name, "open", says="ended|SIG|closed|silent|worker|memory|exit", status=(0, 3), shows=WHOLE, slow=True, seconds=20)
     for name in ["closes_everything", "ignores_all_signals", "goes_elsewhere"]:
