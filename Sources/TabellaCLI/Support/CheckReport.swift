@@ -53,7 +53,7 @@ final class CheckReport {
         SafeText(finding.status.rawValue).padded(to: 9), style(of: finding.status))
       line.append("  ")
       let name = SafeText(finding.check.name)
-      let note = finding.status == .passed ? nil : finding.came
+      let note = finding.status == .passed ? nil : finding.came.map(Messages.shortened)
       line.append(note == nil ? name : name.padded(to: CheckReport.nameWidth))
       if let note { line.append("  \(SafeText(note))") }
       try output.write(output.screen.fitted(line) + "\n")
@@ -100,7 +100,7 @@ final class CheckReport {
     let title: SafeText =
       status + ": \(SafeText(finding.check.name)) (\(SafeText(finding.check.level.rawValue)))"
     var lines: [SafeText] = [title, "  expected  \(SafeText(finding.check.summary))"]
-    if let came = finding.came { lines.append("  came      \(SafeText(came))") }
+    if let came = finding.came { lines.append("  came      \(SafeText(Messages.shortened(came)))") }
     if let place = finding.place { lines.append("  with      \(SafeText(place))") }
     if !others.isEmpty {
       let names = others.map { "\($0.check.name) (\($0.status.rawValue))" }
@@ -147,7 +147,9 @@ final class CheckReport {
   }
 
   private var json: JSONValue {
-    func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+    func text(_ value: String?) -> JSONValue {
+      value.map { .string(Messages.shortened($0)) } ?? .null
+    }
     let checks = findings.map { finding in
       var members: [String: JSONValue] = [
         "name": .string(finding.check.name), "level": .string(finding.check.level.rawValue),

@@ -82,7 +82,7 @@ def crashing():
             if moment != "rows":
                 kind = "P11" if moment in ("constructor", "destructor") else "P13" if "SIG" in CRASHES[name] else "P12"
                 # Then the rows are there already, and whole.
-                last = {"status": (0,), "shows": WHOLE} if moment == "diagnostics" else {}
+                last = {"status": (0,), "shows": "Den - 200 rows"} if moment == "diagnostics" else {}
                 yield deed(kind, "crash", name, moment, ended(name, moment), **last)
     # A program that is not allowed to be started leaves all as it was.
     yield deed("P12", "crash", "becomes_another_program", "rows", status=(0, 3), shows=WHOLE)
