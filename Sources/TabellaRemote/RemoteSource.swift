@@ -13,8 +13,6 @@ final class RemoteSource: TableDataSource {
   let hasVolatileOrder: Bool
   /// The last rows asked for, to see whether they are read one batch after the other.
   private var lastRows: (request: RowRequest, end: Int)?
-  /// Whether a diagnostic has told that the provider ended.
-  private var hasToldEnd = false
 
   init(_ description: SourceDescription, in session: RemoteSession) {
     self.session = session
@@ -223,14 +221,13 @@ extension RemoteSource: TableDisplay, TablePrefetching, TableDiagnostics {
     session.notify(operation, of: number, [section, rows.lowerBound, rows.count])
   }
 
-  /// Where there is no other way to tell, that the provider ended is a remark too.
+  /// That the provider ended when it was asked for remarks is one, because there is no other way to tell.
   func nextDiagnostic() -> Diagnostic? {
+    guard session.ended == nil else { return nil }
     do throws(TableError) {
       return try call(.nextDiagnostic, for: Diagnostic?.self)
     } catch {
-      guard error.isProviderGone, !hasToldEnd else { return nil }
-      hasToldEnd = true
-      return Diagnostic(.warning, error.message)
+      return error.isProviderGone ? Diagnostic(.warning, error.message) : nil
     }
   }
 }

@@ -118,7 +118,7 @@ def eating():
     for name in ["reserves_the_address_space", "forks_and_forks", "starts_threads", "opens_and_opens", "watches_and_times",
                  "fills_memory_files", "fills_disks"]:  # fmt: skip
         # What is not given any more may end it; nothing else may come of it.
-        yield deed("P16", "eater", name, says="", status=(0, 3), shows=WHOLE, slow=True, seconds=30)
+        yield deed("P16", "eater", name, says="", status=(0, 3), shows=WHOLE, slow=True, seconds=60)
     for name in ["leaves_a_child", "leaves_a_daemon", "burns"]:
         yield deed("P16", "eater", name, status=(0,), says=None, shows=WHOLE)
     yield deed("P16", "eater", "leaves_a_child", "constructor", status=(0,), says=None, shows=WHOLE)
