@@ -10,8 +10,10 @@ ANIMALS = [
                  "recursion", "exclusivity", "mutex", "main-sync"]  # fmt: skip
 ] + [
     Animal("P14", f"swift-{name}", TRAPS, location=name, says="10 seconds|10 s|silent", slow=True, seconds=25)
-    for name in ["actor", "main-queue", "never"]
+    for name in ["actor", "never"]
 ] + [
+    # The main thread serves calls; the runtime says so or waits.
+    Animal("P14", "swift-main-queue", TRAPS, location="main-queue", says="10 seconds|10 s|silent|SIGILL|SIGTRAP", slow=True, seconds=25),
     Animal("P12", "swift-exit", TRAPS, location="exit", says="ended|exit"),
     Animal("P17", "swift-prints", TRAPS, location="prints", status=(0,), shows=WHOLE),
     Animal("P36", "swift-pool", TRAPS, location="pool", status=(0, 3), says="", shows=WHOLE, slow=True, seconds=25),
