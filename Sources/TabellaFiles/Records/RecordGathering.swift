@@ -2,13 +2,6 @@ import CTabellaScan
 import Tabella
 
 extension RecordReader {
-  /// About how many bytes of records are gathered at once.
-  private static let gatherLimit = 64 << 20
-  /// About how many of these one call gives.
-  private static let giveLimit = 16 << 20
-  /// How many bytes a page of gathered records has, more or less.
-  private static let pageSize = 256 << 10
-
   /// Calls `body` with pages and those of their records that have these numbers, in this order, and
   /// returns how many from the front were given: at least one, unless there are none.
   ///
@@ -27,10 +20,10 @@ extension RecordReader {
     if let kept, let count = kept.rest(startingWith: numbers) {
       return try give(kept, count, body)
     }
-    var count = min(numbers.count, max(1, RecordReader.gatherLimit / index.averageSize))
+    var count = min(numbers.count, max(1, sizes.gathered / index.averageSize))
     while true {
       let gathered = try GatheredRecords(
-        Array(numbers[..<count]), self, limit: RecordReader.gatherLimit)
+        Array(numbers[..<count]), self, limit: sizes.gathered)
       // Records that are larger than the others: fewer of them.
       if gathered.isComplete || count == 1 {
         return try give(gathered, count, body)
@@ -50,10 +43,10 @@ extension RecordReader {
     var given = start
     var size = 0
     var text: [UInt8] = []
-    while given < end, size < RecordReader.giveLimit {
+    while given < end, size < sizes.given {
       let first = given
       text.removeAll(keepingCapacity: true)
-      while given < end, text.count < RecordReader.pageSize, !staysAlone(gathered, given) {
+      while given < end, text.count < sizes.page, !staysAlone(gathered, given) {
         gathered.withBytes(of: given) { text.append(contentsOf: $0) }
         // A CR at the end of a record is its own, unless another one ends the line.
         if text.last == 13 { text.append(13) }
@@ -80,7 +73,7 @@ extension RecordReader {
   /// The last record of the text may lack its end, or the end of a quote; a large one needs no page
   /// beside its own.
   private func staysAlone(_ gathered: GatheredRecords, _ place: Int) -> Bool {
-    gathered.isLast(place) || gathered.size(of: place) >= RecordReader.pageSize
+    gathered.isLast(place) || gathered.size(of: place) >= sizes.page
   }
 
   private func givePage(

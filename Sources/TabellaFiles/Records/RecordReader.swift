@@ -11,6 +11,12 @@ public final class RecordReader {
     public var next = 256 << 10
     /// How many separators a page has at first; at least 512.
     public var room = 1 << 16
+    /// About how many bytes of records are gathered at once.
+    public var gathered = 64 << 20
+    /// About how many of these one call gives.
+    public var given = 16 << 20
+    /// How many bytes a page of gathered records has, more or less.
+    public var page = 256 << 10
 
     public init() {}
 

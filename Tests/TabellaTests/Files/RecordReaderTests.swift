@@ -272,12 +272,16 @@ import Testing
     for rules in Self.rules {
       let naive = naiveRecords(text, rules)
       let index = RecordIndex(MemoryBytes(text), from: 0, rules: rules, cuts: Self.cuts())
-      let reader = RecordReader(MemoryBytes(text), index, rules: rules)
+      var sizes = RecordReader.Sizes()
+      if seed.isMultiple(of: 2) {
+        (sizes.next, sizes.gathered, sizes.given, sizes.page) = (512, 400, 100, 50)
+      }
+      let reader = RecordReader(MemoryBytes(text), index, rules: rules, sizes: sizes)
       let numbers = (0..<30).map { _ in Int.random(in: naive.indices, using: &generator) }
       var cells: [[[UInt8]]] = []
       var offsets: [Int] = []
       var textNumbers: [Int] = []
-      let count = try reader.gather(numbers) { page, records throws(TableError) in
+      func take(_ page: RecordPage, _ records: Range<Int>) {
         for record in records {
           let fields = page.fields(of: record)
           cells.append(
@@ -293,7 +297,17 @@ import Testing
           textNumbers.append(page.textNumber(of: record))
         }
       }
-      #expect(count == numbers.count && textNumbers == numbers)
+      // What one call leaves the next one gives, also when other records are asked for in between.
+      var count = 0
+      while count < numbers.count {
+        let given = try reader.gather(Array(numbers[count...]), take)
+        #expect(given > 0)
+        count += given
+        if Int.random(in: 0..<4, using: &generator) == 0 {
+          _ = try reader.gather([0], { _, _ in })
+        }
+      }
+      #expect(textNumbers == numbers)
       #expect(offsets == numbers.map { naive[$0].start })
       let wanted = numbers.map { naive[$0].fields.map { naiveCell(Array(text[$0]), rules) } }
       let isSame = cells == wanted

@@ -155,6 +155,23 @@ enum NaiveOrder {
     #expect(keys.sortedRows { true } == nil)
   }
 
+  /// Keys that are few or many, near or far, in any number: sorted with their rows, which ascend among equals.
+  @Test(arguments: 0..<60)
+  func radixSortIsSorting(_ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let count = [0, 1, 31, 32, 33, 100, 3000, 70_000][seed % 8]
+    let kinds = UInt64(1) << UInt64.random(in: 0..<20, using: &generator)
+    let step = UInt64.random(in: 1...(.max / kinds), using: &generator)
+    let pairs = (0..<UInt32(count)).map { row in
+      (key: UInt64.random(in: 0..<kinds, using: &generator) * step, row: row)
+    }.shuffled(using: &generator)
+    var keys = pairs.map(\.key)
+    var rows = pairs.map(\.row)
+    radixSort(&keys, &rows)
+    let sorted = pairs.sorted { ($0.key, $0.row) < ($1.key, $1.row) }
+    #expect(keys == sorted.map(\.key) && rows == sorted.map(\.row))
+  }
+
   /// The natural order is a total order, and its prefix never contradicts it.
   @Test func naturalOrderIsTotal() {
     for left in AwkwardCells.texts {
