@@ -80,8 +80,9 @@ import Testing
     ] { #expect(confined[name] == "EACCES", "\(name)") }
     for name in [
       "start a thread", "handle a signal", "SIGSYS is not blocked", "signal itself",
-      "signal its thread",
+      "signal its thread", "look at a thread",
     ] { #expect(confined[name] == "done", "\(name)") }
+    #expect(confined["look at the parent"] == "EACCES")
   }
 
   /// A process may have threads before it confines itself: they are confined with it.

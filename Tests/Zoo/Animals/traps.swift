@@ -70,6 +70,11 @@ public func trap(_ name: UnsafePointer<CChar>) -> Int32 {
     // Every thread of the pool sleeps.
     for _ in 0..<64 { Task.detached { sleep(3600) } }
     wait {}
+  case "busy-pool":
+    // More than there are processors, for seconds: the pool looks whether it should have more threads.
+    let all = DispatchGroup()
+    for _ in 0..<8 { DispatchQueue.global().async(group: all) { sleep(1) } }
+    all.wait()
   case "never": while !numbers.isEmpty {}
   case "mutex":
     let mutex = Mutex(0)

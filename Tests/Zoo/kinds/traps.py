@@ -17,5 +17,6 @@ ANIMALS = [
     Animal("P12", "swift-exit", TRAPS, location="exit", says="ended|exit"),
     Animal("P17", "swift-prints", TRAPS, location="prints", status=(0,), shows=WHOLE),
     Animal("P36", "swift-pool", TRAPS, location="pool", status=(0, 3), says="", shows=WHOLE, slow=True, seconds=25),
+    Animal("P15", "swift-busy-pool", TRAPS, location="busy-pool", status=(0,), shows=WHOLE, slow=True, seconds=25),
     Animal("P36", "swift-conformance", TRAPS, location="errors-everywhere", status=(0,), shows=WHOLE),
 ]  # fmt: skip
