@@ -5,7 +5,7 @@ import os
 from animal import EMPTY, WHOLE, Animal, Library
 
 REFUSED = dict(status=(4,), shows=EMPTY, seconds=5)
-NOBODY = 65534
+SOMEBODY = 12345  # neither root nor nobody, as whom animals are met
 
 
 def untrusted(kind, name, change, says, **more):
@@ -34,6 +34,11 @@ def elsewhere(folder, library):
     return [open_folder / folder.name]
 
 
+def somebody_elses(folder, library):
+    folder.chmod(0o755)
+    os.chown(folder, SOMEBODY, SOMEBODY)
+
+
 def everybodys_target(folder, library):
     target = folder.parents[1] / "files" / "target"
     target.mkdir()
@@ -50,8 +55,8 @@ def trusted():
     yield untrusted("P40", "folder-above-writable", elsewhere, r"\(mode\).*777")
     yield untrusted("P40", "link-to-everybodys-folder", everybodys_target, r"\((link|mode)\)")
     if os.geteuid() == 0:
-        yield untrusted("P40", "somebody-elses-file", lambda folder, library: os.chown(library, NOBODY, NOBODY), r"\(owner\)")
-        yield untrusted("P40", "somebody-elses-folder", lambda folder, library: os.chown(folder, NOBODY, NOBODY), r"\(owner\)")
+        yield untrusted("P40", "somebody-elses-file", lambda folder, library: os.chown(library, SOMEBODY, SOMEBODY), r"\(owner\)")
+        yield untrusted("P40", "somebody-elses-folder", somebody_elses, r"\(owner\)")
     yield untrusted("P40", "runs-as-its-owner", lambda folder, library: library.chmod(0o4755), r"\(setuid\)")
     pinned = Library("trust.pinned")
     yield Animal("P40", "not-as-it-was-pinned", pinned, before=("providers", "--pin", pinned.id), between=append_to_library,
