@@ -6,8 +6,8 @@ SEED ?= 1
 SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
-.PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv model formats faults zoo examples bench bench-peers manual \
-  install environment
+.PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults zoo examples bench bench-peers \
+  manual install environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -15,7 +15,8 @@ build:            ## builds tabella and the shipped providers
 test:             ## runs the tests
 	swift test
 
-check: lint build test examples  ## lint, tests, examples; .ci/run adds formats, faults and benchmarks
+# .ci/run adds formats, faults, the zoo and benchmarks.
+check: lint build test examples fuzz-check  ## lint, tests, examples, a minute of fuzzing
 
 format:           ## formats the Swift code in place
 	swift format format --in-place --recursive $(SOURCES)
@@ -34,6 +35,10 @@ fuzz-check:       ## a minute of the same
 
 fuzz-csv:         ## CASES generated CSV files against Python's csv module, from SEED
 	TABELLA_CASES=$(CASES) TABELLA_SEED=$(SEED) swift test --filter CSVAgainstPythonTests
+
+sanitize:         ## the tests with AddressSanitizer, then with ThreadSanitizer: an hour
+	Tests/Sanitized/run address
+	Tests/Sanitized/run thread
 
 # In all views, or with VIEW=plain in one.
 model:            ## CASES sequences of 20 batches in every view against an array model, a tenth in files

@@ -11,7 +11,10 @@ struct Bench {
 
   func run(_ wanted: Case) throws -> CaseResult {
     let herd = try prepare(wanted.needs)
-    defer { herd?.end() }
+    defer {
+      herd?.end()
+      cache.removeCopies()
+    }
     var entries = wanted.commands
       .filter { $0.tool.map(tools.has) ?? true }
       .map { Entry(command: $0) }
@@ -25,6 +28,8 @@ struct Bench {
     for need in needs {
       switch need {
       case .file(let kind): try cache.prepare(kind)
+      case .copy: try cache.prepareCopy()
+      case .cells: try cache.prepareCells()
       case .manyFiles: try cache.prepareFolder()
       case .herd: herd = try Herd(floors.herd, count: cache.sizes.processes)
       }

@@ -40,6 +40,11 @@ struct Cache {
   var smallFile: String { data("three-rows.csv") }
   var kilobyteFile: String { data("kilobyte.csv") }
   var manyFiles: String { data("folder") }
+  /// A copy of the plain file that is edited, and where another one goes.
+  var editedFile: String { data("edited.csv") }
+  var copiedFile: String { data("copied.csv") }
+  /// The cells of the provider of cells.
+  var cellsFile: String { data("cells.csv") }
 
   private func data(_ name: String) -> String { data.appendingPathComponent(name).path }
 
@@ -52,6 +57,25 @@ struct Cache {
       try write(kind, rows: sizes.rows(of: kind), to: path)
     }
     try settle(path)
+  }
+
+  /// Makes the copy anew.
+  func prepareCopy() throws {
+    removeCopies()
+    try FileManager.default.copyItem(atPath: path(of: .plain), toPath: editedFile)
+    try settle(editedFile)
+  }
+
+  func removeCopies() {
+    unlink(editedFile)
+    unlink(copiedFile)
+  }
+
+  func prepareCells() throws {
+    let provider = CellsProvider(cache: self)
+    try provider.build()
+    try provider.write(rows: sizes.cells, to: cellsFile)
+    try settle(cellsFile)
   }
 
   func prepareSmallFiles() throws {

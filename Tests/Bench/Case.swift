@@ -15,6 +15,10 @@ struct Case {
 /// What a case reads.
 enum Need: Equatable {
   case file(DataKind)
+  /// A copy of the plain file, to be edited.
+  case copy
+  /// The provider of cells, and a CSV file of the same cells.
+  case cells
   case manyFiles
   case herd
 }

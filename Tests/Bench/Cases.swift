@@ -8,8 +8,8 @@ struct Cases {
   var all: [Case] {
     [
       startup, showSmall, firstRows, countPlain, countQuoted, nthRows, selectPlain, selectQuoted,
-      group, sortFirst, sortAll, textCount, textLine, folderNames, folderStat, folderSort,
-      processes, showIsolated, exportIsolated,
+      group, sortFirst, sortAll, groupCells, sortCells, textCount, textLine, folderNames,
+      folderStat, folderSort, processes, deleteRow, showIsolated, exportIsolated,
     ]
   }
 
@@ -277,6 +277,61 @@ struct Cases {
       .cpu(cpu, of: "floor"), .cpu(1, of: "duckdb"), .cpu(1, of: "polars"),
       .peak(mebibytes: 24 + Double(16 * sizes.plain) / 1_048_576),
     ]
+  }
+
+  // MARK: The same over two providers
+
+  private var groupCells: Case {
+    let groups = Reduction(measure: .set)
+    return cells(
+      name: "group-cells", about: "rows of each value, over CSV and over a provider in C",
+      ["count"], ["--section-by", "a"], groups)
+  }
+
+  private var sortCells: Case {
+    let rows = Reduction(measure: .order)
+    return cells(
+      name: "sort-cells", about: "20 rows in order, over CSV and over a provider in C",
+      ["show"], ["--sort", "a:desc", "-n", "20", "--format", "csv"], rows)
+  }
+
+  /// The same cells by both; views know nothing of who made them.
+  private func cells(
+    name: String, about: String, _ command: [String], _ options: [String], _ check: Reduction
+  ) -> Case {
+    let folder = CellsProvider(cache: cache).folder.path
+    func over(_ location: String, _ label: String) -> Command {
+      let environment = ["env", "TABELLA_PROVIDER_PATH=\(folder)"]
+      return Command(
+        label: label,
+        pipeline: [environment + [tabella] + command + ["--in-process", location] + options],
+        check: check)
+    }
+    return Case(
+      name: name, about: about, needs: [.cells],
+      commands: [over(cache.cellsFile, "CSV"), over("cells:\(sizes.cells)", "C")],
+      reference: "CSV", aims: [.cpu(1.25, of: "CSV", command: "C")])
+  }
+
+  // MARK: Edits
+
+  private var deleteRow: Case {
+    let (edited, copied) = (cache.editedFile, cache.copiedFile)
+    return Case(
+      name: "delete-row", about: "a row in the middle of a large CSV file deleted, on the disk",
+      needs: [.file(.plain), .copy],
+      commands: [
+        Command(
+          label: "floor",
+          pipeline: [["sh", "-c", "cp \"$0\" \"$1\" && sync \"$1\"", plain, copied]]),
+        Command(
+          label: "tabella",
+          pipeline: [
+            ["env", "XDG_STATE_HOME=\(cache.path("state"))", tabella]
+              + ["delete", edited, "\(sizes.plain / 2)", "--yes"]
+          ]),
+      ],
+      aims: [.wall(1, of: "floor"), .peak(mebibytes: 32)])
   }
 
   // MARK: Text

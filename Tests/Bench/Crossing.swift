@@ -16,13 +16,9 @@ struct Crossing {
     let spread: Spread
   }
 
-  private static let sources = Floors.sources.appendingPathComponent("Crossing")
-  private static let header = Floors.sources.appendingPathComponent(
-    "../../Sources/CTabella/include"
-  ).standardized.path
-
   func measure() throws -> [Figure] {
-    try build()
+    try CellsProvider(cache: cache).build()
+    try buildVirtual()
     var cells: [Double] = []
     var isolatedCells: [Double] = []
     var calls: [Double] = []
@@ -55,7 +51,8 @@ struct Crossing {
   // What is measured
 
   private func open(_ isolation: TabellaHost.Host.Isolation) throws -> any TableDataSource {
-    let host = TabellaHost.Host(searchPath: SearchPath([folder.path]))
+    let host = TabellaHost.Host(
+      searchPath: SearchPath([CellsProvider(cache: cache).folder.path]))
     host.isolation = isolation
     return try host.open("cells:").source
   }
@@ -100,36 +97,15 @@ struct Crossing {
     return Double(duration.seconds) + Double(duration.attoseconds) / 1e18
   }
 
-  // What is built
+  // SQLite's
 
-  private var folder: URL { URL(fileURLWithPath: cache.path("crossing")) }
-
-  private func build() throws {
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    guard let compiler = Tools.find("clang") ?? Tools.find("gcc") else {
-      throw BenchError("clang or gcc is needed to compile the provider of cells")
-    }
-    try run([
-      compiler, "-O2", "-shared", "-fPIC", "-I", Self.header,
-      Self.sources.appendingPathComponent("cells.c").path, "-o",
-      folder.appendingPathComponent("cells.so").path,
-    ])
-    let manifest = """
-      {"id":"cells","version":"1","contract":"0.1","library":"cells.so","schemes":["cells"]}
-      """
-    try Data(manifest.utf8).write(to: folder.appendingPathComponent("cells.tabella.json"))
+  private func buildVirtual() throws {
     // SQLite's headers need not be here.
     _ = output([
-      compiler, "-O2", Self.sources.appendingPathComponent("virtual.c").path, "-lsqlite3", "-o",
+      try CellsProvider.compiler(), "-O2",
+      CellsProvider.sources.appendingPathComponent("virtual.c").path, "-lsqlite3", "-o",
       cache.path("virtual"),
     ])
-  }
-
-  private func run(_ words: [String]) throws {
-    guard output(words, showsErrors: true) != nil else {
-      throw BenchError("failed: \(words.joined(separator: " "))")
-    }
   }
 
   /// Nanoseconds a cell of SQLite's; nil where it could not be compiled.

@@ -12,6 +12,8 @@ struct Options {
   var python: String?
   /// Whether crossing to a provider is measured though cases are named, or alone.
   var crossing = false
+  /// Whether tabella's commands are measured at smaller sizes too.
+  var growth = false
   var strict = false
   var write = false
   var clean = false
@@ -27,6 +29,7 @@ struct Options {
       --size ROWS       rows of the plain CSV file; all else follows from it (1000000)
       --case NAME,…     these cases only; may be repeated
       --crossing        what it costs to reach a provider, alone or beside the cases named
+      --growth          tabella alone at a hundredth and a tenth of the size too
       --rounds N        how often each command is run (7)
       --seed N          for the generated data (1)
       --cache FOLDER    where data and floors lie ($TMPDIR/tabella-bench)
@@ -47,6 +50,7 @@ struct Options {
       switch word {
       case "--strict": strict = true
       case "--crossing": crossing = true
+      case "--growth": growth = true
       case "--write": write = true
       case "--clean": clean = true
       case "--list": list = true

@@ -4,6 +4,7 @@ import Foundation
 struct Page {
   let results: [CaseResult]
   let crossing: [Crossing.Figure]
+  let growth: Growth?
   let bench: Bench
   let tabella: String
 
@@ -36,6 +37,12 @@ struct Page {
     as a virtual table of SQLite.
 
     \(Report.table(head: ["", "median", "least to most"], rows: crossing.map(\.row)))
+    ## Growth
+
+    The same commands at a hundredth and a tenth of the size: time that grows in step with the data has \
+    10 in the column in the middle, less where the start counts.
+
+    \(Report.table(head: Growth.head, rows: growth?.rows ?? []))
     """
   }
 

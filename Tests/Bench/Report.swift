@@ -95,7 +95,10 @@ enum Report {
   }
 
   private static func shortened(_ word: String, _ cache: Cache) -> String {
-    word.replacingOccurrences(of: cache.data.path + "/", with: "")
+    let short = [cache.data, cache.folder].reduce(word) {
+      $0.replacingOccurrences(of: $1.path + "/", with: "")
+    }
+    return short.hasPrefix("/") ? program(short) : short
   }
 
   private static func quoted(_ word: String) -> String {

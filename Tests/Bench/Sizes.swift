@@ -4,6 +4,8 @@ struct Sizes {
 
   var quoted: Int { plain * 42 / 100 }
   var text: Int { plain }
+  /// Rows of the table that a provider in C and a CSV file both have.
+  var cells: Int { plain / 4 }
   /// Files in the folder.
   var files: Int { max(plain / 10, 1) }
   var processes: Int { min(max(plain / 200, 20), 5000) }

@@ -29,7 +29,10 @@ private func run(_ options: Options) throws -> Int32 {
   }
   let tools = Tools(python: options.python)
   let floors = Floors(cache: cache)
-  let list = Cases(tabella: tabella, tools: tools, cache: cache, floors: floors).all
+  func cases(_ cache: Cache) -> [Case] {
+    Cases(tabella: tabella, tools: tools, cache: cache, floors: floors).all
+  }
+  let list = cases(cache)
   if options.list {
     print(list.map { "\($0.name): \($0.about)" }.joined(separator: "\n"))
     return 0
@@ -45,7 +48,13 @@ private func run(_ options: Options) throws -> Int32 {
     note("crossing")
     crossing = try Crossing(cache: cache, rounds: options.rounds).measure()
   }
-  return try report(measure(chosen, bench), crossing, bench, tabella: tabella, options)
+  let results = try measure(chosen, bench)
+  var growth: Growth?
+  if options.growth || options.write {
+    note("growth")
+    growth = try Growth(beside: results, bench, cases)
+  }
+  return try report(results, crossing, growth, bench, tabella: tabella, options)
 }
 
 private func named(_ name: String, in list: [Case]) throws(UsageError) -> Case {
@@ -68,17 +77,20 @@ private func measure(_ cases: [Case], _ bench: Bench) throws -> [CaseResult] {
 }
 
 private func report(
-  _ results: [CaseResult], _ crossing: [Crossing.Figure], _ bench: Bench, tabella: String,
-  _ options: Options
+  _ results: [CaseResult], _ crossing: [Crossing.Figure], _ growth: Growth?, _ bench: Bench,
+  tabella: String, _ options: Options
 ) throws -> Int32 {
   print(Report.table(results, hiding: bench.cache), terminator: "")
   if !crossing.isEmpty {
     print(Report.table(head: ["crossing", "median", "least to most"], rows: crossing.map(\.row)))
   }
+  if let growth { print(Report.table(head: Growth.head, rows: growth.rows)) }
   let absent = bench.absentTools(results.map(\.case))
   if !absent.isEmpty { print("\nAbsent: \(absent.joined(separator: ", "))") }
   if options.write {
-    try Page(results: results, crossing: crossing, bench: bench, tabella: tabella).write()
+    try Page(
+      results: results, crossing: crossing, growth: growth, bench: bench, tabella: tabella
+    ).write()
   }
   let wrong = results.filter { $0.isWrong(strict: options.strict) }.map(\.case.name)
   guard !wrong.isEmpty else { return 0 }

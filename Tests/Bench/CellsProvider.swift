@@ -1,0 +1,56 @@
+import Foundation
+
+/// The provider in C whose cells cost nothing to make: `Crossing/cells.c`, compiled, with its manifest.
+struct CellsProvider {
+  let cache: Cache
+
+  static let sources = Floors.sources.appendingPathComponent("Crossing")
+
+  /// The folder for the search path.
+  var folder: URL { URL(fileURLWithPath: cache.path("crossing")) }
+
+  static func compiler() throws -> String {
+    guard let compiler = Tools.find("clang") ?? Tools.find("gcc") else {
+      throw BenchError("clang or gcc is needed to compile the provider of cells")
+    }
+    return compiler
+  }
+
+  func build() throws {
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let header = Floors.sources.appendingPathComponent("../../Sources/CTabella/include")
+    let words = [
+      try Self.compiler(), "-O2", "-shared", "-fPIC", "-I", header.standardized.path,
+      Self.sources.appendingPathComponent("cells.c").path, "-o",
+      folder.appendingPathComponent("cells.so").path,
+    ]
+    guard output(words, showsErrors: true) != nil else {
+      throw BenchError("failed: \(words.joined(separator: " "))")
+    }
+    let manifest = """
+      {"id":"cells","version":"1","contract":"0.1","library":"cells.so","schemes":["cells"]}
+      """
+    try Data(manifest.utf8).write(to: folder.appendingPathComponent("cells.tabella.json"))
+  }
+
+  /// Puts the cells of so many rows into a CSV file unless it is there.
+  func write(rows: Int, to path: String) throws {
+    guard !FileManager.default.fileExists(atPath: path) else { return }
+    var text = "a,b,c,d,e,f,g,h\n"
+    var lines = ""
+    for row in 0..<4096 {
+      lines += (0..<8).map { "\(row * 8 + $0)" }.joined(separator: ",") + "\n"
+    }
+    let round = Data(lines.utf8)
+    let partial = path + ".part"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: partial))
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: partial))
+    try file.seekToEnd()
+    for _ in 0..<rows / 4096 { try file.write(contentsOf: round) }
+    text = lines.split(separator: "\n").prefix(rows % 4096).joined(separator: "\n")
+    try file.write(contentsOf: Data((text.isEmpty ? "" : text + "\n").utf8))
+    try file.close()
+    guard rename(partial, path) == 0 else { throw BenchError("cannot write \(path)") }
+  }
+}
