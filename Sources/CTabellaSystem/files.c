@@ -37,6 +37,12 @@ int64_t tabella_system_copy_range(int from, int64_t from_offset, int to, int64_t
   return copied < 0 ? -errno : copied;
 }
 
+void tabella_system_begin_writing(int file, int64_t offset, int64_t count) {
+  int error = errno;
+  sync_file_range(file, offset, count, SYNC_FILE_RANGE_WRITE);
+  errno = error;
+}
+
 int tabella_system_make_nameless(int directory) {
   return result(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 }

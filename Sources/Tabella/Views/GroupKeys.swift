@@ -76,8 +76,11 @@ struct GroupKeys {
       let group: UInt32
       if cells.missingCount > 0, cells.isMissing(row) {
         group = missingGroup()
-      } else if grouping.by == .value, cells.type.isBytes {
-        group = cells.withBytes(at: row) { table.number(of: $0) }
+      } else if grouping.by == .value {
+        group =
+          cells.type.isBytes
+          ? cells.withBytes(at: row) { table.number(of: $0) }
+          : withUnsafeBytes(of: GroupKeys.word(cells, row)) { table.number(of: $0) }
       } else {
         makeKey(cells, row)
         group = key.withUnsafeBytes { table.number(of: $0) }
@@ -95,17 +98,23 @@ struct GroupKeys {
     return group
   }
 
-  /// Leaves the cell's key in `key`: keys of other classes than values order as bytes.
+  /// The key of a value that is not bytes.
+  @inline(__always)
+  private static func word(_ cells: ColumnBatch, _ row: Int) -> Int64 {
+    switch cells.type {
+    case .boolean: return cells.boolean(row) ? 1 : 0
+    case .real:
+      let real = cells.real(row)
+      return Int64(bitPattern: (real.isNaN ? .nan : real == 0 ? 0 : real).bitPattern)
+    default: return cells.integer(row)
+    }
+  }
+
+  /// Leaves the key of a class other than values in `key`; such keys order as bytes.
   private mutating func makeKey(_ cells: ColumnBatch, _ row: Int) {
     key.removeAll(keepingCapacity: true)
     switch grouping.by {
-    case .value:
-      var word = cells.type == .boolean ? (cells.boolean(row) ? 1 : 0) : cells.integer(row)
-      if cells.type == .real {
-        let real = cells.real(row)
-        word = Int64(bitPattern: (real.isNaN ? .nan : real == 0 ? 0 : real).bitPattern)
-      }
-      withUnsafeBytes(of: word) { key.append(contentsOf: $0) }
+    case .value: break
     case .letter:
       cells.withBytes(at: row) { key += Array(GroupKeys.letter(of: $0).utf8) }
     case .day, .month:
@@ -278,27 +287,62 @@ private enum SizeClass {
 
 /// Numbers byte strings in the order in which they first appear.
 private struct KeyTable {
+  /// What tells keys apart, mostly without a look at their bytes: two words and the length. Up to 16
+  /// bytes they are the key; of a longer one a word is its digest.
+  private struct Mark: Equatable {
+    var first: UInt64
+    var last: UInt64
+    var count: Int
+
+    @inline(__always)
+    init(_ key: UnsafeRawBufferPointer) {
+      func word<T: FixedWidthInteger>(_ offset: Int, _: T.Type) -> UInt64 {
+        UInt64(truncatingIfNeeded: key.loadUnaligned(fromByteOffset: offset, as: T.self))
+      }
+      count = key.count
+      switch count {
+      case 8...16: (first, last) = (word(0, UInt64.self), word(count - 8, UInt64.self))
+      case 4...7: (first, last) = (word(0, UInt32.self), word(count - 4, UInt32.self))
+      case 1...3:
+        first = word(0, UInt8.self)
+        last = word(count / 2, UInt8.self) << 8 | word(count - 1, UInt8.self)
+      case 0: (first, last) = (0, 0)
+      default: (first, last) = (digest64(key), 0)
+      }
+    }
+
+    var isWholeKey: Bool { count <= 16 }
+
+    /// Both halves of a product, one upon the other: every bit of the words moves many.
+    var hash: UInt64 {
+      let product = (first ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(
+        by: last ^ 0xD6E8_FEB8_6659_FD93 &+ UInt64(truncatingIfNeeded: count))
+      return product.high ^ product.low
+    }
+  }
+
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
-  private var hashes: [UInt64] = []
+  /// Nil where the number is no key's.
+  private var marks: [Mark?] = []
   /// Open addressing: the number of the key at a slot, or `.max`.
   private var slots = [UInt32](repeating: .max, count: 1 << 10)
 
   /// The number of a key, new or known.
   /// - Complexity: O(bytes)
   mutating func number(of key: UnsafeRawBufferPointer) -> UInt32 {
-    let hash = digest64(key)
-    var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+    let mark = Mark(key)
+    var slot = Int(truncatingIfNeeded: mark.hash) & (slots.count - 1)
     while slots[slot] != .max {
       let number = slots[slot]
-      if hashes[Int(number)] == hash, isKey(number, key) { return number }
+      if marks[Int(number)] == mark, mark.isWholeKey || isKey(number, key) { return number }
       slot = (slot + 1) & (slots.count - 1)
     }
     let number = UInt32(truncatingIfNeeded: ends.count)
     slots[slot] = number
     bytes.append(contentsOf: key)
     ends.append(bytes.count)
-    hashes.append(hash)
+    marks.append(mark)
     if ends.count * 2 > slots.count { grow() }
     return number
   }
@@ -306,7 +350,7 @@ private struct KeyTable {
   /// A number that no key has.
   mutating func addAnonymous() -> UInt32 {
     ends.append(bytes.count)
-    hashes.append(0)
+    marks.append(nil)
     return UInt32(truncatingIfNeeded: ends.count - 1)
   }
 
@@ -325,7 +369,8 @@ private struct KeyTable {
     let old = slots
     slots = [UInt32](repeating: .max, count: old.count * 2)
     for number in old where number != .max {
-      var slot = Int(truncatingIfNeeded: hashes[Int(number)]) & (slots.count - 1)
+      guard let mark = marks[Int(number)] else { continue }
+      var slot = Int(truncatingIfNeeded: mark.hash) & (slots.count - 1)
       while slots[slot] != .max { slot = (slot + 1) & (slots.count - 1) }
       slots[slot] = number
     }

@@ -13,6 +13,8 @@ public struct FileWriter {
   let descriptor: Int32
   let cancel: CancelFlag
   var position = 0
+  /// Up to where the disk was told to take what was written.
+  private var begun = 0
   /// Whether the kernel can copy between these files by itself.
   private var copies: Bool
   /// What an error says before the system's own words.
@@ -90,6 +92,10 @@ public struct FileWriter {
     _ count: Int, at offset: Int, of file: Int32
   ) throws(TableError) -> Int {
     try cancel.check()
+    if position - begun >= FileWriter.step {
+      tabella_system_begin_writing(descriptor, Int64(begun), Int64(position - begun))
+      begun = position
+    }
     let wanted = min(count, FileWriter.step)
     if copies, let copied = try copyInKernel(wanted, at: offset, of: file) {
       position += copied
