@@ -23,6 +23,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   let cancel = CancelFlag()
   private var users = AccountNames(.user)
   private var groups = AccountNames(.group)
+  private var scanned = Scanned()
   /// Entries that could not be examined.
   private var troubles = Troubles()
   /// The path that was made last, the entries of its folder, and how long the folder's path is.
@@ -85,6 +86,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     madeIndex = nil
     hasLookedForID = false
     troubles.forgetEntries()
+    scanned = Scanned()
     return nil
   }
 
@@ -161,7 +163,15 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     cancel.begin()
     let entries = try entries(
       request.first, min(request.count, DirectorySource.batchRows), ofSection: request.section)
-    return try batch(fitting(entries), request.columns, includesIDs: request.includesIDs)
+    return try batch(fitting(entries), request.columns, includesIDs: request.includesIDs) {
+      entries, wanted throws(TableError) in
+      let examined = try examine(entries, for: wanted)
+      // Who leaves the names out does not show rows, but looks for some.
+      if !wanted.contains(.name), wanted.contains(where: \.needsStatus) {
+        scanned.keep(entries, examined)
+      }
+      return examined
+    }
   }
 
   /// Those of some entries that make a batch, at least one of them.
@@ -183,16 +193,21 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     let entries = try paths.prefix(DirectorySource.batchRows).map { path throws(TableError) in
       try entry(at: path)
     }
-    return try batch(fitting(entries), numbers, includesIDs: includesIDs)
+    return try batch(fitting(entries), numbers, includesIDs: includesIDs) {
+      entries, wanted throws(TableError) in
+      if let examined = scanned.examined(entries) { return examined }
+      return try examine(entries, for: wanted)
+    }
   }
 
   private func batch(
-    _ entries: [Int], _ numbers: [Int], includesIDs: Bool
+    _ entries: [Int], _ numbers: [Int], includesIDs: Bool,
+    _ examine: ([Int], [DirectoryColumn]) throws(TableError) -> [Examined]
   ) throws(TableError) -> Batch {
     let wanted = numbers.compactMap(DirectoryColumn.init)
     let builder = BatchBuilder(
       numbers.map { columns[$0].type }, ids: includesIDs, capacity: entries.count)
-    let examined = try examine(entries, for: wanted)
+    let examined = try examine(entries, wanted)
     for (cells, column) in zip(builder.columns, wanted) {
       switch column {
       case .name: appendNames(entries, to: cells)
@@ -215,7 +230,9 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     func isWanted(_ kind: EntryKind) -> Bool {
       needsAll || (kind == .unknown && (needsKinds || needsLinks)) || (kind == .link && needsLinks)
     }
-    guard needsAll || entries.contains(where: { isWanted(listing.kind($0)) }) else { return [] }
+    guard needsAll || needsKinds || needsLinks,
+      needsAll || entries.contains(where: { isWanted(listing.kind($0)) })
+    else { return [] }
     let examined = try examine(entries, where: isWanted)
     for (entry, one) in zip(entries, examined) where !one.isGood {
       troubles.note(.unexaminedEntry, entry, Failure(one.error), in: listing)

@@ -20,6 +20,9 @@ public class MappedSource: TableDataSource {
   /// everywhere the faster the more it is asked for.
   static let gatherSize = 1 << 19
 
+  /// How many rows to look up for the next answer: not many more than the base gives of them.
+  private var lookedUp = gatherSize
+
   let flag = CancelFlag()
   private let digest: String
   /// The base's version that was mapped; nil if nothing is mapped yet or the base has no versions.
@@ -141,14 +144,21 @@ public class MappedSource: TableDataSource {
   /// What ``rows(_:)`` answers to a request that passed ``check(_:)``.
   func read(_ request: RowRequest) throws(TableError) -> Batch {
     try prepare(section: request.section)
-    let end = request.first.advancedUp(by: min(request.count, MappedSource.gatherSize))
+    let end = request.first.advancedUp(by: min(request.count, lookedUp))
     let count = try count(inSection: request.section, knowing: end).value
     guard request.first <= count else {
       throw .noRow(request.first, inSection: request.section, of: count)
     }
     let paths = try basePaths(
       of: request.first..<min(end, count), inSection: request.section)
-    return try base.gather(paths, columns: request.columns, includesIDs: request.includesIDs)
+    let batch = try base.gather(
+      paths, columns: request.columns, includesIDs: request.includesIDs)
+    if batch.rowCount == lookedUp {
+      lookedUp = min(lookedUp * 4, MappedSource.gatherSize)
+    } else if batch.rowCount < paths.count {
+      lookedUp = min(max(batch.rowCount * 4, MappedSource.batchSize), MappedSource.gatherSize)
+    }
+    return batch
   }
 
   // The data source

@@ -516,6 +516,40 @@ import Testing
     #expect(try open().hasVolatileOrder)
   }
 
+  /// A view that sorts examines each entry once: what it then shows cannot contradict the order. Rows read
+  /// by themselves are always as they are now.
+  @Test func whatAViewLookedForIsShown() throws {
+    for (name, size) in [("a", 3), ("b", 1), ("c", 2)] {
+      try folder.write(name, String(repeating: "x", count: size))
+    }
+    let source = try open()
+    let view = try source.sorted(by: [SortDescriptor(column: 2)])
+    func sizes(_ source: any TableDataSource) throws -> [[Cell]] {
+      try readAll(source).map { [$0[0], $0[2]] }
+    }
+    func row(_ name: String, _ size: Int64) -> [Cell] { [.text(Array(name.utf8)), .integer(size)] }
+    #expect(try view.rows(RowRequest(first: 0, count: 1, columns: [2])).rowCount == 1)
+    try folder.write("b", "xxxxxxxxx")
+    #expect(try sizes(view) == [row("b", 1), row("c", 2), row("a", 3)])
+    #expect(try sizes(source) == [row("a", 3), row("b", 9), row("c", 2)])
+    #expect(try sizes(open().sorted(by: [SortDescriptor(column: 2)])).last == row("b", 9))
+  }
+
+  /// What was kept is of one listing: an edit has all examined anew.
+  @Test func anEditForgetsWhatWasKept() throws {
+    try folder.write("a", "x")
+    try folder.write("b", "xx")
+    let source = try open()
+    let view = try source.sorted(by: [SortDescriptor(column: 2)])
+    #expect(try readAll(view).map { $0[0] } == [.text([97]), .text([98])])
+    try folder.write("a", "xxx")
+    _ = try source.editing?.commit(
+      EditBatch([.set(.path(IndexPath(section: 0, row: 1)), cells: [0: .text([99])])]))
+    _ = try source.changes?.pull()
+    let again = try source.sorted(by: [SortDescriptor(column: 2)])
+    #expect(try readAll(again).map { $0[0] } == [.text([99]), .text([97])])
+  }
+
   /// A version held for the same folder with other options too, where a position was another row.
   @Test func versionsNameWhereRowsAre() throws {
     make(Array("d".utf8), isFolder: true)
