@@ -129,15 +129,21 @@ final class Procfs {
   ///
   /// Throws ``TableError`` with `.io` if descriptors or memory are short.
   fileprivate func withContents<R>(
-    of name: String, in folder: Int32, _ body: (UnsafeRawBufferPointer) -> R?
+    of name: String, in folder: Int32, isOneRecord: Bool = false,
+    _ body: (UnsafeRawBufferPointer) -> R?
   ) throws(TableError) -> R? {
-    guard case .read(let file) = try load(name, in: folder) else { return nil }
+    guard case .read(let file) = try load(name, in: folder, isOneRecord: isOneRecord) else {
+      return nil
+    }
     return body(file)
   }
 
   /// Reads a file; what it holds is valid until the next reading.
+  ///
+  /// A file that is one record is read at once if there is room for it: nobody has to be asked whether
+  /// that was all.
   fileprivate func load(
-    _ name: String, in folder: Int32
+    _ name: String, in folder: Int32, isOneRecord: Bool = false
   ) throws(TableError) -> Readout<UnsafeRawBufferPointer> {
     let file = openat(folder, name, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return try failed(errno, name) }
@@ -152,6 +158,7 @@ final class Procfs {
         return try failed(errno, name)
       }
       count += result
+      if isOneRecord, count < buffer.count { break }
     }
     return .read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
   }
@@ -223,10 +230,12 @@ struct ProcessFolder: ~Copyable {
   }
 
   /// Calls `body` with what a file holds, valid inside it only; returns nil if it cannot be read.
+  ///
+  /// `stat` and `statm` are one record, which the kernel gives whole.
   func withContents<R>(
-    of name: String, _ body: (UnsafeRawBufferPointer) -> R?
+    of name: String, isOneRecord: Bool = false, _ body: (UnsafeRawBufferPointer) -> R?
   ) throws(TableError) -> R? {
-    try procfs.withContents(of: name, in: descriptor, body)
+    try procfs.withContents(of: name, in: descriptor, isOneRecord: isOneRecord, body)
   }
 
   /// What `body` makes of what a file holds, valid inside it only, or why there is nothing.

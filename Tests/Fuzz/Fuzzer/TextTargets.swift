@@ -40,7 +40,8 @@ struct ManifestTarget: FuzzTarget {
     + [
       "\"id\"", "\"version\"", "\"contract\"", "\"library\"", "\"schemes\"", "\"patterns\"",
       "\"magic\"", "\"offset\"", "\"bytes\"", "\"accepts\"", "\"columns\"", "\"options\"",
-      "\"type\"", "\"unit\"", "\"choices\"", "\"capabilities\"",
+      "\"type\"", "\"unit\"", "\"choices\"", "\"capabilities\"", "-1", "4096", "4097",
+      "9223372036854775807",
     ].map { Array($0.utf8) }
 
   func run(_ input: UnsafeRawBufferPointer) -> Int {
