@@ -68,9 +68,13 @@ struct ManifestTarget: FuzzTarget {
        "options": [{"name": "o", "type": "text", "default": "a", "choices": ["a", "b"]}],
        "capabilities": ["edit"]}
       """
+    let edge = """
+      {"id":"a","version":"","contract":"0.1","library":"a","magic":[{"offset":4096,"bytes":"00"}]}
+      """
     let least = "{\"id\":\"a\",\"version\":\"\",\"contract\":\"0.1\",\"library\":\"a\"}"
     return [
       Seed(name: "full", bytes: Array(text.utf8), reaches: 1),
+      Seed(name: "edge", bytes: Array(edge.utf8), reaches: 1),
       Seed(name: "least", bytes: Array(least.utf8), reaches: 1),
     ]
   }
