@@ -40,6 +40,24 @@ import Testing
     }
   }
 
+  /// Keys of every length of 0 to 20 bytes which differ in one byte, wherever it is, or in their length: up to
+  /// 16 bytes they are told apart by two words that overlap.
+  @Test func keysThatDifferInOneByte() throws {
+    var texts: [[UInt8]] = []
+    for length in 0...20 {
+      let plain = [UInt8](repeating: 120, count: length)
+      texts.append(plain)
+      for place in plain.indices {
+        var other = plain
+        other[place] = 0
+        texts.append(other)
+      }
+    }
+    let groups = try groups((texts + texts.reversed()).map { .binary($0) }, .binary, .value)
+    #expect(groups.counts == Array(repeating: 2, count: texts.count))
+    #expect(Set(groups.cells) == Set(texts.map { .binary($0) }))
+  }
+
   @Test func letters() throws {
     let texts = ["éa", "Zebra", "zoo", "apple", "9", "", "_", "Éb", "ß"]
     let groups = try groups(texts.map { .text($0) } + [.missing, .text([0xFF])], .text, .letter)
