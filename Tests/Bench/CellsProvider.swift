@@ -37,19 +37,16 @@ struct CellsProvider {
   /// Puts the cells of so many rows into a CSV file unless it is there.
   func write(rows: Int, to path: String) throws {
     guard !FileManager.default.fileExists(atPath: path) else { return }
-    var text = "a,b,c,d,e,f,g,h\n"
-    var lines = ""
-    for row in 0..<4096 {
-      lines += (0..<8).map { "\(row * 8 + $0)" }.joined(separator: ",") + "\n"
+    let lines = (0..<4096).map { row in
+      (0..<8).map { "\(row * 8 + $0)" }.joined(separator: ",") + "\n"
     }
-    let round = Data(lines.utf8)
+    let round = Data(lines.joined().utf8)
     let partial = path + ".part"
-    try Data(text.utf8).write(to: URL(fileURLWithPath: partial))
+    try Data("a,b,c,d,e,f,g,h\n".utf8).write(to: URL(fileURLWithPath: partial))
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: partial))
     try file.seekToEnd()
-    for _ in 0..<rows / 4096 { try file.write(contentsOf: round) }
-    text = lines.split(separator: "\n").prefix(rows % 4096).joined(separator: "\n")
-    try file.write(contentsOf: Data((text.isEmpty ? "" : text + "\n").utf8))
+    for _ in 0..<rows / lines.count { try file.write(contentsOf: round) }
+    try file.write(contentsOf: Data(lines.prefix(rows % lines.count).joined().utf8))
     try file.close()
     guard rename(partial, path) == 0 else { throw BenchError("cannot write \(path)") }
   }

@@ -12,7 +12,7 @@ struct Options {
   var python: String?
   /// Whether crossing to a provider is measured though cases are named, or alone.
   var crossing = false
-  /// Whether tabella's commands are measured at smaller sizes too.
+  /// Whether tabella's commands are measured at smaller sizes too though cases are named.
   var growth = false
   var strict = false
   var write = false
@@ -29,7 +29,7 @@ struct Options {
       --size ROWS       rows of the plain CSV file; all else follows from it (1000000)
       --case NAME,…     these cases only; may be repeated
       --crossing        what it costs to reach a provider, alone or beside the cases named
-      --growth          tabella alone at a hundredth and a tenth of the size too
+      --growth          tabella at a hundredth and a tenth of the size too, of the cases named
       --rounds N        how often each command is run (7)
       --seed N          for the generated data (1)
       --cache FOLDER    where data and floors lie ($TMPDIR/tabella-bench)

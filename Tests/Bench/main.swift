@@ -50,7 +50,7 @@ private func run(_ options: Options) throws -> Int32 {
   }
   let results = try measure(chosen, bench)
   var growth: Growth?
-  if options.growth || options.write {
+  if options.growth || (options.cases.isEmpty && !options.crossing) {
     note("growth")
     growth = try Growth(beside: results, bench, cases)
   }

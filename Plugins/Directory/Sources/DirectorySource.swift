@@ -4,7 +4,7 @@ import TabellaFiles
 import TabellaSDK
 
 /// The entries of a folder or of a tree, as they were when they were listed; what is more than a name is
-/// read when it is asked for.
+/// read when it is asked for, or was a moment ago by a view (``Scanned``).
 final class DirectorySource: ProviderSource, TableSections, TableGathering, TableIdentity,
   TableAccessories, TableDiagnostics
 {
@@ -230,9 +230,10 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     func isWanted(_ kind: EntryKind) -> Bool {
       needsAll || (kind == .unknown && (needsKinds || needsLinks)) || (kind == .link && needsLinks)
     }
-    guard needsAll || needsKinds || needsLinks,
-      needsAll || entries.contains(where: { isWanted(listing.kind($0)) })
-    else { return [] }
+    let mayNeedSome = needsKinds || needsLinks
+    guard needsAll || (mayNeedSome && entries.contains { isWanted(listing.kind($0)) }) else {
+      return []
+    }
     let examined = try examine(entries, where: isWanted)
     for (entry, one) in zip(entries, examined) where !one.isGood {
       troubles.note(.unexaminedEntry, entry, Failure(one.error), in: listing)

@@ -230,12 +230,12 @@ struct ProcessFolder: ~Copyable {
   }
 
   /// Calls `body` with what a file holds, valid inside it only; returns nil if it cannot be read.
-  ///
-  /// `stat` and `statm` are one record, which the kernel gives whole.
   func withContents<R>(
-    of name: String, isOneRecord: Bool = false, _ body: (UnsafeRawBufferPointer) -> R?
+    of name: String, _ body: (UnsafeRawBufferPointer) -> R?
   ) throws(TableError) -> R? {
-    try procfs.withContents(of: name, in: descriptor, isOneRecord: isOneRecord, body)
+    // These two the kernel gives whole.
+    let isOneRecord = name == "stat" || name == "statm"
+    return try procfs.withContents(of: name, in: descriptor, isOneRecord: isOneRecord, body)
   }
 
   /// What `body` makes of what a file holds, valid inside it only, or why there is nothing.

@@ -160,7 +160,7 @@ final class Snapshot {
     }
     let tick = currentTick(ticksPerSecond)
     // Later than the owner: if the process still has a `stat`, then the owner was its own.
-    let process = try folder.withContents(of: "stat", isOneRecord: true) { line in
+    let process = try folder.withContents(of: "stat") { line in
       StatLine(line).map { keep($0, line, user) }
     }
     guard var process else { return nil }
@@ -200,7 +200,7 @@ final class Snapshot {
     _ needs: Needs, of process: inout Process, in folder: borrowing ProcessFolder
   ) throws(TableError) {
     if needs.contains(.memory), process.memory.isUnread {
-      process.memory = Later(try folder.withContents(of: "statm", isOneRecord: true, residentBytes))
+      process.memory = Later(try folder.withContents(of: "statm", residentBytes))
     }
     if needs.contains(.arguments), process.arguments.isUnread {
       process.arguments = Later(try folder.withContents(of: "cmdline", keepArguments))

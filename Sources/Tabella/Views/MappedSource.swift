@@ -22,6 +22,8 @@ public class MappedSource: TableDataSource {
 
   /// How many rows to look up for the next answer: not many more than the base gives of them.
   private var lookedUp = gatherSize
+  /// The most rows that the base gave at once.
+  private var mostGiven = 0
 
   let flag = CancelFlag()
   private let digest: String
@@ -153,10 +155,10 @@ public class MappedSource: TableDataSource {
       of: request.first..<min(end, count), inSection: request.section)
     let batch = try base.gather(
       paths, columns: request.columns, includesIDs: request.includesIDs)
-    if batch.rowCount == lookedUp {
-      lookedUp = min(lookedUp * 4, MappedSource.gatherSize)
-    } else if batch.rowCount < paths.count {
-      lookedUp = min(max(batch.rowCount * 4, MappedSource.batchSize), MappedSource.gatherSize)
+    mostGiven = max(mostGiven, batch.rowCount)
+    // One that gave all may give more; one that gave few may only have come to the end of what it had.
+    if batch.rowCount < paths.count || batch.rowCount == lookedUp {
+      lookedUp = min(max(mostGiven * 4, MappedSource.batchSize), MappedSource.gatherSize)
     }
     return batch
   }

@@ -25,6 +25,29 @@ import Testing
     #expect(try importSource(exportSource(base), provider: "test").gathering == nil)
   }
 
+  /// A view looks up few more rows than its base gives of them. It took the end of what a base had gathered for
+  /// all that it gives: the next time it asked for little, and a sorted file was read twice as often.
+  @Test func aViewLooksUpWhatIsGiven() throws {
+    let rows: [[Cell]] = (0..<100_000).map { [.integer(Int64($0))] }
+    let base = Recording(InMemorySource([Column("n", .integer)], rows: rows))
+    base.gathers = true
+    let view = try base.sorted(by: [SortDescriptor(column: 0, isDescending: true)])
+    var first = 0
+    for limit in [10_000, 10_000, 10, 10_000] {
+      base.batchLimit = limit
+      let batch = try view.rows(RowRequest(first: first, count: .max, columns: [0]))
+      #expect(batch.rowCount == limit && batch.columns[0].integer(0) == Int64(99_999 - first))
+      first += limit
+    }
+    #expect(base.gathered.map(\.count) == [100_000, 40_000, 40_000, 40_000])
+    // What gives all that is looked up is asked for more.
+    base.batchLimit = .max
+    #expect(try view.rows(RowRequest(first: first, count: .max, columns: [0])).rowCount == 40_000)
+    #expect(
+      try view.rows(RowRequest(first: first + 40_000, count: .max, columns: [0])).rowCount == 29_990
+    )
+  }
+
   /// Answers anything.
   private final class Liar: TableDataSource, TableGathering {
     let columns = [Column("a"), Column("n", .integer)]
