@@ -55,28 +55,18 @@ struct Cells {
     }
   }
 
-  /// Without escapes: runs are copied up to each quote, and what follows it says whether it was doubled,
-  /// so that one stays, or closed the cell, so that the rest stands as it is. What comes out is what
+  /// Without escapes. What stands behind the quote that closes stays as it is. What comes out is what
   /// ``unescape(_:_:to:)`` makes, which the tests compare.
   private func unquote(
     _ field: UnsafeRawPointer, _ count: Int, _ quote: UInt8, to place: UnsafeMutableRawPointer
   ) -> Int {
-    let from = field.assumingMemoryBound(to: UInt8.self)
-    let to = place.assumingMemoryBound(to: UInt8.self)
-    var (at, written) = (1, 0)
-    while true {
-      let run = tabella_scan_copy(from + at, count - at, quote, to + written)
-      written += run
-      at += run + 1
-      // It was closed at the end, or never.
-      if at >= count { return written }
-      guard from[at] == quote else { break }
-      to[written] = quote
-      written += 1
-      at += 1
-    }
-    copy(field + at, count - at, to: place + written)
-    return written + count - at
+    var read = 0
+    let written = tabella_scan_unquote(
+      field.assumingMemoryBound(to: UInt8.self) + 1, count - 1, quote,
+      place.assumingMemoryBound(to: UInt8.self), &read)
+    let rest = count - 1 - read
+    if rest > 0 { copy(field + 1 + read, rest, to: place + written) }
+    return written + rest
   }
 
   /// A quote is taken out at the start, and where it closes; of a doubled one in between one stays. An

@@ -56,69 +56,16 @@ typedef struct {
 /* Finds every separator of bytes that start with a record: `separators` gets their places, and
  * `records`, for each record, the number of separators up to and with its end.
  *
- * Stops early when less than 64 places are left of `room`, which both have. As above, the last byte
- * must not be a CR, unless nothing follows. */
+ * `room` is how many places both have, at least 512: stops early where another 512 bytes might not fit.
+ * As above, the last byte must not be a CR, unless nothing follows. */
 tabella_scan_found tabella_scan_separators(const uint8_t *_Nonnull bytes, size_t count,
                                            tabella_scan_rules rules,
                                            tabella_scan_state *_Nonnull state,
                                            uint32_t *_Nonnull separators,
                                            uint32_t *_Nonnull records, size_t room);
 
-/*
- * For single cells, which are short: inline, because a call would cost as much as the work, and 16
- * bytes at a time. Up to 15 bytes behind `count` are read, and written; they mean nothing.
- */
-typedef uint8_t tabella_scan_bytes __attribute__((vector_size(16)));
-
-static inline unsigned tabella_scan_mask(tabella_scan_bytes found) {
-    typedef _Bool bits __attribute__((ext_vector_type(16)));
-    bits set = __builtin_convertvector(found != 0, bits);
-    uint16_t mask;
-    __builtin_memcpy(&mask, &set, sizeof mask);
-    return mask;
-}
-
-/* Copies bytes up to the first `stop`, which is not copied, and returns how many. */
-static inline size_t tabella_scan_copy(const uint8_t *_Nonnull bytes, size_t count, uint8_t stop,
-                                       uint8_t *_Nonnull place) {
-    for (size_t at = 0; at < count; at += 16) {
-        tabella_scan_bytes block;
-        __builtin_memcpy(&block, bytes + at, sizeof block);
-        __builtin_memcpy(place + at, &block, sizeof block);
-        unsigned mask = tabella_scan_mask((tabella_scan_bytes)(block == stop));
-        if (mask != 0) {
-            size_t found = at + (size_t)__builtin_ctz(mask);
-            return found < count ? found : count;
-        }
-    }
-    return count;
-}
-
-/* Finds the ends of records only: `ends` gets the place of each one's last byte, its LF or CR. Stops
- * early when there is no room for those of another 512 bytes; its `separators` are as many as its
- * `records`. */
-tabella_scan_found tabella_scan_ends(const uint8_t *_Nonnull bytes, size_t count,
-                                     tabella_scan_rules rules,
-                                     tabella_scan_state *_Nonnull state, uint32_t *_Nonnull ends,
-                                     size_t room);
-
-/* Whether any of four bytes occurs in a cell. */
-static inline int tabella_scan_cell_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a,
-                                        uint8_t b, uint8_t c, uint8_t d) {
-    for (size_t at = 0; at < count; at += 16) {
-        tabella_scan_bytes block;
-        __builtin_memcpy(&block, bytes + at, sizeof block);
-        unsigned mask = tabella_scan_mask((tabella_scan_bytes)(
-            (block == a) | (block == b) | (block == c) | (block == d)));
-        if (count - at < 16) { mask &= (1u << (count - at)) - 1; }
-        if (mask != 0) { return 1; }
-    }
-    return 0;
-}
-
-/* Finds the ends of records only: `ends` gets the place of each one's last byte, its LF or CR. Stops
- * early when there is no room for those of another 512 bytes; its `separators` are as many as its
- * `records`. */
+/* Finds the ends of records only: `ends` gets the place of each one's last byte, its LF or CR. `room` is
+ * as above; no separators are counted. */
 tabella_scan_found tabella_scan_ends(const uint8_t *_Nonnull bytes, size_t count,
                                      tabella_scan_rules rules,
                                      tabella_scan_state *_Nonnull state, uint32_t *_Nonnull ends,
@@ -127,5 +74,24 @@ tabella_scan_found tabella_scan_ends(const uint8_t *_Nonnull bytes, size_t count
 /* Whether any of four bytes occurs; the same byte may be given twice. */
 int tabella_scan_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a, uint8_t b, uint8_t c,
                      uint8_t d);
+
+/* For tests and measurements: makes all of these use another version, 0 for any machine, 1 for AVX2, 2
+ * for AVX-512; or the best that this machine has, if that is less. Returns which. */
+unsigned tabella_scan_use(unsigned version);
+
+/*
+ * Single cells. Up to 15 bytes behind the `count` bytes may be read, and behind what is written
+ * overwritten; they mean nothing.
+ */
+
+/* Takes the quotes out of what follows an opening one: copies bytes to `place`, of two quotes that follow
+ * each other one, up to one that stands alone and closes, or to the end, and returns how many. `*read` is
+ * how many were read, with the closing one. */
+size_t tabella_scan_unquote(const uint8_t *_Nonnull bytes, size_t count, uint8_t quote,
+                            uint8_t *_Nonnull place, size_t *_Nonnull read);
+
+/* Writes a cell as RFC 4180 has it (2.6, 2.7): in quotes, with those in it twice, if it has a comma, a
+ * quote, an LF or a CR. Returns how many bytes that took, at most 2 + 2 * count. */
+size_t tabella_scan_quote(const uint8_t *_Nonnull bytes, size_t count, uint8_t *_Nonnull place);
 
 #endif

@@ -181,11 +181,14 @@ private struct SeparatedColumn {
     let count = Int(offsets[row + 1]) - start
     if isOnly, count == 0 { return writeEmpty(to: place) }
     guard isPlain else {
-      // Whole blocks are read, which must not lie behind the text.
+      // 15 bytes behind the cell may be read, and must not lie behind the text.
       guard dialect == .csv, start + count + 16 <= end else {
         return writeText(bytes + start, count, to: place)
       }
-      return writeCSV(bytes + start, count, to: place)
+      let written = tabella_scan_quote(
+        (bytes + start).assumingMemoryBound(to: UInt8.self), count,
+        place.assumingMemoryBound(to: UInt8.self))
+      return place + written
     }
     if count <= 32, start + 32 <= end {
       place.storeBytes(
@@ -194,31 +197,6 @@ private struct SeparatedColumn {
       place.copyMemory(from: bytes + start, byteCount: count)
     }
     return place + count
-  }
-
-  /// A cell in quotes if it needs them; ``writeText(_:_:to:)`` in steps of 16 bytes.
-  private func writeCSV(
-    _ cell: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer
-  ) -> UnsafeMutableRawPointer {
-    let quote = UInt8(ascii: "\"")
-    let from = cell.assumingMemoryBound(to: UInt8.self)
-    let to = place.assumingMemoryBound(to: UInt8.self)
-    guard tabella_scan_cell_has(from, count, UInt8(ascii: ","), quote, 10, 13) != 0 else {
-      return place + tabella_scan_copy(from, count, quote, to)
-    }
-    var (at, written) = (0, 1)
-    to[0] = quote
-    while true {
-      let run = tabella_scan_copy(from + at, count - at, quote, to + written)
-      at += run
-      written += run
-      to[written] = quote
-      written += 1
-      if at == count { return place + written }
-      to[written] = quote
-      written += 1
-      at += 1
-    }
   }
 
   private func writeMissing(to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {

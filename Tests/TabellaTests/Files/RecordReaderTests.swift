@@ -88,9 +88,11 @@ import Testing
     threads: Int = 3
   ) -> RecordIndex.Cuts {
     var cuts = RecordIndex.Cuts()
-    cuts.block = block
+    cuts.near = block
+    cuts.block = 2 * block
     cuts.spacing = spacing
     cuts.segment = segment
+    cuts.leastSegment = segment / 2
     cuts.sample = sample
     cuts.positions = positions
     cuts.threads = threads

@@ -1,0 +1,306 @@
+/*
+ * The kernel, once for each kind of machine: base.c, avx2.c and avx512.c include it.
+ *
+ * It looks at blocks of 64 bytes. For each byte that matters a comparison gives a mask of 64 bits, bit i
+ * for byte i of the block; the rest is arithmetic on masks:
+ *
+ *   quotes   1 0 0 0 1 0 0      "abc",x      the bits that are quotes
+ *   inside   1 1 1 1 0 0 0                   their prefix sums modulo 2: from an opening quote up to
+ *                                            its closing one, which is outside
+ *
+ * That holds if every quote opens or closes. One that stands inside an unquoted field (5" disk) does
+ * neither; it is seen as an opening quote that follows neither a separator nor a closing quote. The
+ * first such bit of a block is cleared and the sums are made again, until none is left.
+ *
+ * A group of eight blocks without quotes, escapes and CR needs no more than the masks of what it is
+ * searched for. That a byte is not there costs less to find out than where it is.
+ *
+ * Plain C with clang's vector extensions; what a machine does its own way its file says first:
+ * PREFIX_SUM, PLACES, and how cells are quoted. All are static: each file has its own.
+ */
+#include "versions.h"
+
+/* The bytes of a block, or an answer for each of them: all ones, or none. By their addresses, because not
+ * every machine passes vectors so wide. */
+typedef uint8_t bytes64 __attribute__((vector_size(BLOCK)));
+typedef bool bits64 __attribute__((ext_vector_type(BLOCK)));
+
+INLINE bytes64 *load(bytes64 *block, const uint8_t *bytes) {
+    memcpy(block, bytes, BLOCK);
+    return block;
+}
+
+/* Bit i is set where the answer for byte i is yes. */
+INLINE uint64_t mask(const bytes64 *answers) {
+    bits64 bits = __builtin_convertvector(*answers, bits64);
+    uint64_t mask;
+    memcpy(&mask, &bits, sizeof mask);
+    return mask;
+}
+
+/* Bit i is set where byte i is `byte`. */
+INLINE uint64_t mask_of(const bytes64 *block, uint8_t byte) {
+    bytes64 equal = (bytes64)(*block == byte);
+    return mask(&equal);
+}
+
+/* Where records end if nothing is quoted or escaped: at an LF, and at a CR before anything else. One byte
+ * more than the block can be read. */
+INLINE uint64_t ends_of(const uint8_t *bytes, unsigned uses) {
+    bytes64 block, next;
+    load(&block, bytes);
+    if (!(uses & TABELLA_SCAN_CARRIAGE_RETURN)) { return mask_of(&block, '\n'); }
+    load(&next, bytes + 1);
+#ifdef NARROW
+    return mask_of(&block, '\n') | (mask_of(&block, '\r') & ~mask_of(&next, '\n'));
+#else
+    bytes64 ends =
+        (bytes64)(block == '\n') | ((bytes64)(block == '\r') & (bytes64)(next != '\n'));
+    return mask(&ends);
+#endif
+}
+
+/* Every bit becomes the sum modulo 2 of the bits up to it. */
+INLINE uint64_t prefix_sum(uint64_t word) {
+#ifdef PREFIX_SUM
+    return PREFIX_SUM(word);
+#else
+    for (int shift = 1; shift < BLOCK; shift *= 2) { word ^= word << shift; }
+    return word;
+#endif
+}
+
+/* The places of the bits of a mask, added to `base`; up to 16 more than there are bits are written, but
+ * no more than 64. */
+INLINE void places(uint64_t mask, uint32_t base, uint32_t *places) {
+#ifdef PLACES
+    PLACES(mask, base, places);
+#else
+    /* Four at a time, needed or not: a loop of unknown length costs a wrong guess. */
+    for (; mask != 0; places += 4) {
+        for (int i = 0; i < 4; i++) {
+            places[i] = base + (uint32_t)__builtin_ctzg(mask, BLOCK);
+            mask &= mask - 1;
+        }
+    }
+#endif
+}
+
+/* The bytes that an escape makes plain, of the first `count`. */
+INLINE uint64_t escaped(uint64_t escapes, size_t count, uint64_t *plain) {
+    uint64_t found = *plain;
+    *plain = 0;
+    escapes &= ~found;
+    while (escapes != 0) {
+        uint64_t first = escapes & -escapes;
+        if (first == 1ull << (count - 1)) {
+            *plain = 1;
+            break;
+        }
+        found |= first << 1;
+        escapes &= ~(first | first << 1);
+    }
+    return found;
+}
+
+/* What ends and what parts records in a block. */
+typedef struct {
+    uint64_t ends;
+    uint64_t separators; /* ends and delimiters */
+} masks;
+
+/* The masks of the first `count` bytes of a block, at least one. */
+INLINE masks find(const uint8_t *bytes, size_t count, tabella_scan_rules rules, unsigned uses,
+                  tabella_scan_state *state) {
+    bytes64 block;
+    load(&block, bytes);
+    /* What stands behind the bytes may look like anything. */
+    uint64_t within = ~0ull >> (BLOCK - count);
+    uint64_t ends = ends_of(bytes, uses);
+    uint64_t separators = uses & TABELLA_SCAN_DELIMITER ? mask_of(&block, rules.delimiter) : 0;
+    if (uses & TABELLA_SCAN_ESCAPE) {
+        uint64_t escapes = mask_of(&block, rules.escape) & within;
+        within &= ~escaped(escapes, count, &state->plain);
+    }
+    ends &= within;
+    separators = (separators & within) | ends;
+    if (!(uses & TABELLA_SCAN_QUOTE)) { return (masks){ends, separators}; }
+    for (uint64_t quotes = mask_of(&block, rules.quote) & within;;) {
+        uint64_t inside = prefix_sum(quotes) ^ state->inside;
+        uint64_t closing = (separators | quotes) & ~inside;
+        uint64_t strays = quotes & inside & ~(closing << 1 | state->opens);
+        if (__builtin_expect(strays == 0, 1)) {
+            state->opens = closing >> (count - 1) & 1;
+            state->inside = (uint64_t)((int64_t)inside >> 63);
+            return (masks){ends & ~inside, separators & ~inside};
+        }
+        quotes ^= strays & -strays;
+        state->strays++;
+    }
+}
+
+/* Bytes that are searched for: `least` of the differences is zero in each place that has one in any
+ * block. */
+INLINE void search(bytes64 *least, const bytes64 *block, uint8_t byte) {
+    *least = __builtin_elementwise_min(*least, *block ^ byte);
+}
+
+/* Whether nothing in a group means more than itself: no quote, no escape, no CR. */
+INLINE bool is_plain(const uint8_t *bytes, tabella_scan_rules rules, unsigned uses) {
+    bytes64 block, least = ~(bytes64){0};
+    for (size_t at = 0; at < GROUP; at += BLOCK) {
+        load(&block, bytes + at);
+        if (uses & TABELLA_SCAN_QUOTE) { search(&least, &block, rules.quote); }
+        if (uses & TABELLA_SCAN_ESCAPE) { search(&least, &block, rules.escape); }
+        if (uses & TABELLA_SCAN_CARRIAGE_RETURN) { search(&least, &block, '\r'); }
+    }
+    return mask_of(&least, 0) == 0;
+}
+
+/* What a scan is for. */
+enum wanted { COUNT, ENDS, SEPARATORS };
+
+/* Where its findings go. */
+typedef struct {
+    tabella_scan_found total;
+    uint32_t *separators; /* SEPARATORS */
+    uint32_t *records;    /* ENDS, SEPARATORS */
+    masks last;           /* COUNT: of the last block with an end, */
+    size_t last_at;       /* and where it is */
+} findings;
+
+INLINE void take(findings *to, enum wanted wanted, masks block, size_t at) {
+    uint64_t ends = block.ends;
+    uint32_t base = (uint32_t)at;
+    if (wanted == COUNT) {
+        to->total.records += (size_t)__builtin_popcountll(ends);
+        to->last.ends = ends != 0 ? ends : to->last.ends;
+        to->last_at = ends != 0 ? at : to->last_at;
+        return;
+    }
+    /* Mostly there is one end or none: one is written in any case, which needs no guess. */
+    do {
+        uint64_t upto = ends ^ (ends - 1);
+        to->records[to->total.records] =
+            wanted == ENDS ? base + (uint32_t)__builtin_popcountll(upto) - 1
+                           : (uint32_t)to->total.separators
+                                 + (uint32_t)__builtin_popcountll(block.separators & upto);
+        to->total.records += ends != 0;
+        ends &= ends - 1;
+    } while (__builtin_expect(ends != 0, 0));
+    if (wanted == SEPARATORS) {
+        places(block.separators, base, to->separators + to->total.separators);
+        to->total.separators += (size_t)__builtin_popcountll(block.separators);
+    }
+}
+
+/* Whether what a group has at most might not fit. */
+INLINE bool is_full(const findings *to, enum wanted wanted, size_t room) {
+    size_t written = wanted == SEPARATORS ? to->total.separators : to->total.records;
+    return wanted != COUNT && room - written < GROUP;
+}
+
+/* Scans up to `count` bytes, or until there is no more room. */
+INLINE void scan(const uint8_t *bytes, size_t count, tabella_scan_rules rules, unsigned uses,
+                 tabella_scan_state *state, enum wanted wanted, findings *to, size_t room) {
+    tabella_scan_state now = *state;
+    unsigned delimiter = wanted == SEPARATORS ? uses & TABELLA_SCAN_DELIMITER : 0;
+    size_t at = 0, unlikely_before = 0;
+    while (count - at > GROUP && !is_full(to, wanted, room)) {
+        const uint8_t *group = bytes + at;
+        bool plain = at >= unlikely_before && !now.inside && !now.plain
+                     && is_plain(group, rules, uses);
+        if (plain) {
+            for (size_t end = at + GROUP; at < end; at += BLOCK) {
+                bytes64 block;
+                load(&block, bytes + at);
+                uint64_t ends = mask_of(&block, '\n');
+                uint64_t separators = delimiter ? ends | mask_of(&block, rules.delimiter) : ends;
+                take(to, wanted, (masks){ends, separators}, at);
+            }
+            uint8_t last = bytes[at - 1];
+            now.opens = last == '\n'
+                        || ((uses & TABELLA_SCAN_DELIMITER) && last == rules.delimiter);
+        } else {
+            /* Where one is not, the next are not either, and are not searched. */
+            if (at >= unlikely_before) { unlikely_before = at + 16 * GROUP; }
+            for (size_t end = at + GROUP; at < end; at += BLOCK) {
+                take(to, wanted, find(bytes + at, BLOCK, rules, uses, &now), at);
+            }
+        }
+    }
+    /* A byte behind the last one must not be read. */
+    if (count - at <= GROUP && !is_full(to, wanted, room)) {
+        for (; count - at > BLOCK; at += BLOCK) {
+            take(to, wanted, find(bytes + at, BLOCK, rules, uses, &now), at);
+        }
+        if (at < count) {
+            uint8_t padded[2 * BLOCK] = {0};
+            memcpy(padded, bytes + at, count - at);
+            take(to, wanted, find(padded, count - at, rules, uses, &now), at);
+            at = count;
+        }
+    }
+    to->total.scanned = at;
+    *state = now;
+}
+
+/* The compiler makes a loop of its own of each set of rules that is common. */
+INLINE void scan_by_rules(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
+                          tabella_scan_state *state, enum wanted wanted, findings *to,
+                          size_t room) {
+    const unsigned plain = TABELLA_SCAN_DELIMITER | TABELLA_SCAN_CARRIAGE_RETURN;
+    const unsigned quoted = plain | TABELLA_SCAN_QUOTE;
+    switch (rules.uses) {
+    case 0: scan(bytes, count, rules, 0, state, wanted, to, room); break;
+    case quoted: scan(bytes, count, rules, quoted, state, wanted, to, room); break;
+    default: scan(bytes, count, rules, rules.uses, state, wanted, to, room);
+    }
+}
+
+static size_t count_records(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
+                            tabella_scan_state *state, size_t *last) {
+    findings found = {0};
+    scan_by_rules(bytes, count, rules, state, COUNT, &found, 0);
+    if (found.total.records != 0) {
+        *last = found.last_at + BLOCK - 1 - (size_t)__builtin_clzll(found.last.ends);
+    }
+    return found.total.records;
+}
+
+static tabella_scan_found find_separators(const uint8_t *bytes, size_t count,
+                                          tabella_scan_rules rules, tabella_scan_state *state,
+                                          uint32_t *separators, uint32_t *records, size_t room) {
+    findings found = {.separators = separators, .records = records};
+    scan_by_rules(bytes, count, rules, state, SEPARATORS, &found, room);
+    return found.total;
+}
+
+static tabella_scan_found find_ends(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
+                                    tabella_scan_state *state, uint32_t *ends, size_t room) {
+    findings found = {.records = ends};
+    scan_by_rules(bytes, count, rules, state, ENDS, &found, room);
+    return found.total;
+}
+
+static bool has_any(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
+    size_t at = 0;
+    for (; count - at >= GROUP; at += GROUP) {
+        bytes64 block, least = ~(bytes64){0};
+        for (size_t start = 0; start < GROUP; start += BLOCK) {
+            load(&block, bytes + at + start);
+            search(&least, &block, a);
+            search(&least, &block, b);
+            search(&least, &block, c);
+            search(&least, &block, d);
+        }
+        if (mask_of(&least, 0) != 0) { return true; }
+    }
+    for (; at < count; at++) {
+        if (bytes[at] == a || bytes[at] == b || bytes[at] == c || bytes[at] == d) { return true; }
+    }
+    return false;
+}
+
+const tabella_scan_version VERSION = {count_records, find_separators, find_ends,
+                                      has_any,       unquote,         quote};
