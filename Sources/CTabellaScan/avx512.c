@@ -41,15 +41,11 @@ INLINE void compressed(uint64_t mask, uint32_t base, uint32_t *places) {
 /* The first `count` bits, at most 64. */
 INLINE uint64_t first(size_t count) { return _bzhi_u64(~0ull, (unsigned)count); }
 
-INLINE __m512i load64(const uint8_t *bytes, size_t count) {
-    return _mm512_maskz_loadu_epi8(first(count), bytes);
-}
-
-/* Moves together the bytes whose bits are set and writes them; returns how many. */
+/* Moves together the bytes whose bits are set and writes them; returns how many. What is written behind
+ * them means nothing: loads and stores of a part of a block cost more. */
 INLINE size_t gather(uint64_t kept, __m512i bytes, uint8_t *place) {
-    size_t count = (size_t)__builtin_popcountll(kept);
-    _mm512_mask_storeu_epi8(place, first(count), _mm512_maskz_compress_epi8(kept, bytes));
-    return count;
+    _mm512_storeu_si512(place, _mm512_maskz_compress_epi8(kept, bytes));
+    return (size_t)__builtin_popcountll(kept);
 }
 
 INLINE uint64_t equal(__m512i bytes, uint8_t byte) {
@@ -63,7 +59,7 @@ static size_t unquote(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t
     size_t written = 0;
     for (size_t at = 0; at < count;) {
         size_t size = count - at < BLOCK ? count - at : BLOCK;
-        __m512i block = load64(bytes + at, size);
+        __m512i block = _mm512_loadu_si512(bytes + at);
         uint64_t quotes = equal(block, quote) & first(size);
         uint64_t firsts = quotes & multiplied(quotes);
         uint64_t alone = firsts & ~((quotes ^ firsts) >> 1);
@@ -89,30 +85,27 @@ static size_t unquote(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t
 
 /* Each byte is doubled, and of these only quotes are kept. */
 static size_t quote(const uint8_t *bytes, size_t count, uint8_t *place) {
-    bool needed = false;
-    for (size_t at = 0; at < count && !needed; at += BLOCK) {
+    uint64_t found = 0;
+    for (size_t at = 0; at < count && found == 0; at += BLOCK) {
         size_t size = count - at < BLOCK ? count - at : BLOCK;
-        __m512i block = load64(bytes + at, size);
-        uint64_t found =
-            equal(block, ',') | equal(block, '"') | equal(block, '\n') | equal(block, '\r');
-        needed = found != 0;
-        if (!needed) { _mm512_mask_storeu_epi8(place + at, first(size), block); }
+        __m512i block = _mm512_loadu_si512(bytes + at);
+        found = (equal(block, ',') | equal(block, '"') | equal(block, '\n') | equal(block, '\r')) & first(size);
+        _mm512_storeu_si512(place + at, block);
     }
-    if (!needed) { return count; }
-    size_t written = 0;
-    place[written++] = '"';
+    if (found == 0) { return count; }
+    uint8_t *to = place;
+    *to++ = '"';
     for (size_t at = 0; at < count; at += BLOCK / 2) {
         size_t size = count - at < BLOCK / 2 ? count - at : BLOCK / 2;
-        __m256i half = _mm256_maskz_loadu_epi8((uint32_t)first(size), bytes + at);
-        uint64_t quotes = _mm256_cmpeq_epi8_mask(half, _mm256_set1_epi8('"'));
+        __m256i half = _mm256_loadu_si256((const __m256i *)(bytes + at));
         __m512i once = _mm512_cvtepu8_epi16(half);
         __m512i twice = _mm512_or_si512(once, _mm512_slli_epi16(once, 8));
-        uint64_t kept = _pdep_u64(first(size), 0x5555555555555555)
-                        | _pdep_u64(quotes, 0xAAAAAAAAAAAAAAAA);
-        written += gather(kept, twice, place + written);
+        /* bit 2i+1 where byte i is a quote */
+        uint64_t quotes = _mm512_cmpeq_epi8_mask(twice, _mm512_set1_epi8('"'));
+        to += gather((quotes | 0x5555555555555555) & first(2*size), twice, to);
     }
-    place[written++] = '"';
-    return written;
+    *to++ = '"';
+    return (size_t)(to - place);
 }
 
 #define PREFIX_SUM multiplied

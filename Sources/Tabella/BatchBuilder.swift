@@ -109,7 +109,7 @@ public final class ColumnBuilder {
   /// Appends `count` text or binary cells that `write` writes, in order.
   ///
   /// `write` is given the number of the cell, from 0, and the place for its bytes; it returns how many
-  /// it wrote, or -1 if the cell is missing. All cells together have at most `room` bytes; 32 more may
+  /// it wrote, or -1 if the cell is missing. All cells together have at most `room` bytes; 64 more may
   /// be overwritten behind each, so that short ones can be copied by a move of fixed size.
   /// - Complexity: O(count + room). No call and no check a cell, unlike the other ways to append.
   @inlinable
@@ -133,7 +133,7 @@ public final class ColumnBuilder {
   ) -> (place: UnsafeMutableRawPointer, offsets: UnsafeMutablePointer<Int32>, first: Int) {
     precondition(type.isBytes, "a \(type.name) column was given bytes")
     precondition(room <= Int(Int32.max) - values.count, "a batch has at most 2 GiB of text")
-    let place = values.room(for: room + 32)
+    let place = values.room(for: room + 64)
     let offsets = offsets.room(for: count * 4).bindMemory(to: Int32.self, capacity: count)
     return (place, offsets, values.count)
   }

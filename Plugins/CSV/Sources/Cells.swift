@@ -23,14 +23,14 @@ struct Cells {
     }
     let field = UnsafeRawBufferPointer(start: page.bytes + range.lowerBound, count: range.count)
     if isSurplus { return body(field) }
-    return withUnsafeTemporaryAllocation(byteCount: field.count + 32, alignment: 16) { place in
+    return withUnsafeTemporaryAllocation(byteCount: field.count + RecordPage.slack, alignment: 16) { place in
       let count = write(field.baseAddress!, field.count, to: place.baseAddress!)
       return body(UnsafeRawBufferPointer(rebasing: place[..<count]))
     }
   }
 
-  /// Writes the cell that a field holds to `place`, which has room for the field and 32 bytes more, and
-  /// returns its length. 32 bytes behind the field may be read.
+  /// Writes the cell that a field holds to `place`, which has room for the field and a page's slack more,
+  /// and returns its length. As much behind the field may be read.
   @inline(__always)
   func write(_ field: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer) -> Int {
     if let quote, count > 0, field.load(as: UInt8.self) == quote {

@@ -126,7 +126,7 @@ extension Cells {
   fileprivate func name(_ page: RecordPage, _ field: Int, isLast: Bool) -> String {
     let start = page.start(ofField: field)
     let count = (isLast ? page.end(ofLastField: field) : page.end(ofField: field)) - start
-    var name = [UInt8](repeating: 0, count: count + 32)
+    var name = [UInt8](repeating: 0, count: count + RecordPage.slack)
     let written = name.withUnsafeMutableBytes {
       write(page.bytes + start, count, to: $0.baseAddress!)
     }

@@ -75,14 +75,22 @@ tabella_scan_found tabella_scan_ends(const uint8_t *_Nonnull bytes, size_t count
 int tabella_scan_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a, uint8_t b, uint8_t c,
                      uint8_t d);
 
+/* Has bytes brought near that are read soon. */
+static inline void tabella_scan_prefetch(const void *_Nonnull bytes, size_t count) {
+    for (size_t at = 0; at < count && at < 256; at += 64) {
+        __builtin_prefetch((const char *)bytes + at);
+    }
+}
+
 /* For tests and measurements: makes all of these use another version, 0 for any machine, 1 for AVX2, 2
  * for AVX-512; or the best that this machine has, if that is less. Returns which. */
 unsigned tabella_scan_use(unsigned version);
 
 /*
- * Single cells. Up to 15 bytes behind the `count` bytes may be read, and behind what is written
- * overwritten; they mean nothing.
+ * Single cells, a block at a time: TABELLA_SCAN_SLACK bytes behind the `count` bytes may be read, and as
+ * many behind what is written overwritten; they mean nothing.
  */
+#define TABELLA_SCAN_SLACK 64
 
 /* Takes the quotes out of what follows an opening one: copies bytes to `place`, of two quotes that follow
  * each other one, up to one that stands alone and closes, or to the end, and returns how many. `*read` is

@@ -16,13 +16,14 @@ public class MappedSource: TableDataSource {
 
   /// At most this many rows are mapped and given at once.
   static let batchSize = 8192
-  /// At most this many rows are looked up at once for an answer: many, because a base reads rows from
-  /// everywhere the faster the more it is asked for.
+  /// At most this many rows are asked for at once: many, because a base reads rows from everywhere the
+  /// faster the more it is asked for.
   static let gatherSize = 1 << 19
 
-  /// How many rows to look up for the next answer: not many more than the base gives of them.
-  private var lookedUp = gatherSize
-  /// The most rows that the base gave at once.
+  /// The rows that were asked for last. A base may have read them all and give them in parts; so it is
+  /// asked for the rest of them before more.
+  private var asked = (section: 0, rows: 0..<0)
+  /// The most rows that the base gave at once: it is not asked for many more than it gives.
   private var mostGiven = 0
 
   let flag = CancelFlag()
@@ -146,20 +147,22 @@ public class MappedSource: TableDataSource {
   /// What ``rows(_:)`` answers to a request that passed ``check(_:)``.
   func read(_ request: RowRequest) throws(TableError) -> Batch {
     try prepare(section: request.section)
-    let end = request.first.advancedUp(by: min(request.count, lookedUp))
+    let isRest = request.section == asked.section && asked.rows.contains(request.first)
+    let most =
+      isRest
+      ? min(max(mostGiven * 4, MappedSource.batchSize), asked.rows.upperBound - request.first)
+      : MappedSource.gatherSize
+    let end = request.first.advancedUp(by: min(request.count, most))
     let count = try count(inSection: request.section, knowing: end).value
     guard request.first <= count else {
       throw .noRow(request.first, inSection: request.section, of: count)
     }
     let paths = try basePaths(
       of: request.first..<min(end, count), inSection: request.section)
+    if !isRest { asked = (request.section, request.first..<request.first + paths.count) }
     let batch = try base.gather(
       paths, columns: request.columns, includesIDs: request.includesIDs)
     mostGiven = max(mostGiven, batch.rowCount)
-    // One that gave all may give more; one that gave few may only have come to the end of what it had.
-    if batch.rowCount < paths.count || batch.rowCount == lookedUp {
-      lookedUp = min(max(mostGiven * 4, MappedSource.batchSize), MappedSource.gatherSize)
-    }
     return batch
   }
 

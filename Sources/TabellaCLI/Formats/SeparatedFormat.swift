@@ -167,7 +167,7 @@ private struct SeparatedColumn {
     // Two quotes and a separator, every quote doubled or byte escaped, and what a move of fixed size
     // overwrites.
     let longest = isPlain ? 1 : dialect == .plain ? 4 : 2
-    return longest * text + rows.count * 3 + 32
+    return longest * text + rows.count * 3 + Int(TABELLA_SCAN_SLACK)
   }
 
   /// Writes a cell and returns the place behind it.
@@ -181,8 +181,8 @@ private struct SeparatedColumn {
     let count = Int(offsets[row + 1]) - start
     if isOnly, count == 0 { return writeEmpty(to: place) }
     guard isPlain else {
-      // 15 bytes behind the cell may be read, and must not lie behind the text.
-      guard dialect == .csv, start + count + 16 <= end else {
+      // What may be read behind the cell must not lie behind the text.
+      guard dialect == .csv, start + count + Int(TABELLA_SCAN_SLACK) <= end else {
         return writeText(bytes + start, count, to: place)
       }
       let written = tabella_scan_quote(

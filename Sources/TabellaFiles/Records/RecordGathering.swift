@@ -1,4 +1,5 @@
 import CTabellaScan
+import Glibc
 import Tabella
 
 extension RecordReader {
@@ -42,26 +43,25 @@ extension RecordReader {
     let end = start + count
     var given = start
     var size = 0
-    var text: [UInt8] = []
+    let text = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: 2 * sizes.page + RecordPage.slack, alignment: 64)
+    defer { text.deallocate() }
     while given < end, size < sizes.given {
       let first = given
-      text.removeAll(keepingCapacity: true)
-      while given < end, text.count < sizes.page, !staysAlone(gathered, given) {
-        gathered.withBytes(of: given) { text.append(contentsOf: $0) }
-        // A CR at the end of a record is its own, unless another one ends the line.
-        if text.last == 13 { text.append(13) }
-        text.append(10)
+      var filled = 0
+      while given < end, filled < sizes.page, !staysAlone(gathered, given) {
+        filled += gathered.copy(given, to: text.baseAddress! + filled)
         given += 1
       }
       if given > first {
-        try givePage(&text, gathered, first..<given, body)
+        try givePage(text, filled, gathered, first..<given, body)
       } else {
         let number = gathered.numbers[given]
         guard let page = try page(with: number) else { break }
         try body(page, number..<number + 1)
         given += 1
       }
-      size += text.count + gathered.size(of: first)
+      size += filled + gathered.size(of: first)
     }
     if given < gathered.count {
       self.gathered = gathered
@@ -73,38 +73,37 @@ extension RecordReader {
   /// The last record of the text may lack its end, or the end of a quote; a large one needs no page
   /// beside its own.
   private func staysAlone(_ gathered: GatheredRecords, _ place: Int) -> Bool {
-    gathered.isLast(place) || gathered.size(of: place) >= sizes.page
+    gathered.isLast(place) || gathered.size(of: place) + 2 >= sizes.page
   }
 
   private func givePage(
-    _ text: inout [UInt8], _ gathered: GatheredRecords, _ records: Range<Int>,
+    _ text: UnsafeMutableRawBufferPointer, _ size: Int, _ gathered: GatheredRecords,
+    _ records: Range<Int>,
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
   ) throws(TableError) {
-    let size = text.count
-    text.append(contentsOf: repeatElement(0, count: RecordPage.slack))
+    memset(text.baseAddress! + size, 0, RecordPage.slack)
     let places = SeparatorPlaces(room: size + 512)
     defer { places.deallocate() }
     let numbers = Array(gathered.numbers[records])
     let offsets = gathered.offsets(of: records)
-    let result = text.withUnsafeBytes { text in
-      numbers.withUnsafeBufferPointer { numbers in
-        offsets.withUnsafeBufferPointer { offsets in
-          Result { () throws(TableError) in
-            var state = tabella_scan_start()
-            let found = tabella_scan_separators(
-              text.baseAddress!.assumingMemoryBound(to: UInt8.self), size, rules.scan, &state,
-              places.separators, places.ends, places.room)
-            guard found.records == records.count else {
-              throw TableError(.internal, "gathered records do not part as they did in the text")
-            }
-            try body(
-              RecordPage(
-                numbers: 0..<records.count, offset: 0, bytes: text.baseAddress!, filled: size,
-                separators: UnsafePointer(places.separators), ends: UnsafePointer(places.ends),
-                escape: rules.escape, openEnd: nil,
-                origin: RecordPage.Origin(
-                  numbers: numbers.baseAddress!, offsets: offsets.baseAddress!)), 0..<records.count)
+    let bytes = UnsafeRawPointer(text.baseAddress!)
+    let result = numbers.withUnsafeBufferPointer { numbers in
+      offsets.withUnsafeBufferPointer { offsets in
+        Result { () throws(TableError) in
+          var state = tabella_scan_start()
+          let found = tabella_scan_separators(
+            bytes.assumingMemoryBound(to: UInt8.self), size, rules.scan, &state,
+            places.separators, places.ends, places.room)
+          guard found.records == records.count else {
+            throw TableError(.internal, "gathered records do not part as they did in the text")
           }
+          let origin = RecordPage.Origin(
+            numbers: numbers.baseAddress!, offsets: offsets.baseAddress!)
+          try body(
+            RecordPage(
+              numbers: 0..<records.count, offset: 0, bytes: bytes, filled: size,
+              separators: UnsafePointer(places.separators), ends: UnsafePointer(places.ends),
+              escape: rules.escape, openEnd: nil, origin: origin), 0..<records.count)
         }
       }
     }
@@ -121,7 +120,7 @@ struct GatheredRecords {
   private(set) var isComplete = true
   /// How many were copied when the limit was reached.
   private(set) var fitting = 0
-  private var bytes: [UInt8] = []
+  private let text: GatheredText
   private var places: [Place]
   private let last: Int?
 
@@ -137,7 +136,7 @@ struct GatheredRecords {
     self.numbers = numbers
     places = Array(repeating: Place(), count: numbers.count)
     last = reader.index.isComplete ? reader.index.known - 1 : nil
-    bytes.reserveCapacity(min(limit, numbers.count * reader.index.averageSize) * 9 / 8)
+    text = GatheredText(capacity: min(limit, numbers.count * reader.index.averageSize) * 9 / 8)
     // As they stand in the text.
     var sorted = numbers.map { UInt64($0) }
     var order = (0..<UInt32(truncatingIfNeeded: numbers.count)).map { $0 }
@@ -147,16 +146,16 @@ struct GatheredRecords {
       let number = Int(number)
       let isThere = try ends.with(number) { record, offset in
         places[Int(place)] = Place(
-          offset: offset, start: UInt32(truncatingIfNeeded: bytes.count),
+          offset: offset, start: UInt32(truncatingIfNeeded: text.count),
           count: UInt32(truncatingIfNeeded: record.count))
-        bytes.append(contentsOf: record)
+        text.append(record)
       }
       // The last one is given by itself where its end is missing.
       guard isThere || number == last else {
         throw .noRow(number, inSection: 0, of: reader.index.known)
       }
       fitting += 1
-      if bytes.count > 4 * limit, fitting < numbers.count {
+      if text.count > 4 * limit, fitting < numbers.count {
         isComplete = false
         return
       }
@@ -167,8 +166,9 @@ struct GatheredRecords {
 
   /// How many of the records that were not given yet are asked for from the front; nil if none is.
   func rest(startingWith wanted: [Int]) -> Int? {
-    let rest = numbers[given...]
-    let count = zip(rest, wanted).prefix { $0 == $1 }.count
+    let most = min(numbers.count - given, wanted.count)
+    var count = 0
+    while count < most, numbers[given + count] == wanted[count] { count += 1 }
     return count > 0 ? count : nil
   }
 
@@ -178,10 +178,57 @@ struct GatheredRecords {
 
   func isLast(_ place: Int) -> Bool { numbers[place] == last }
 
-  func withBytes(of place: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
-    let start = Int(places[place].start)
-    bytes.withUnsafeBytes {
-      body(UnsafeRawBufferPointer(rebasing: $0[start..<start + Int(places[place].count)]))
+  /// Writes a record to `place`, ended by an LF, and returns how many bytes that took: two more than the
+  /// record has at most.
+  func copy(_ number: Int, to place: UnsafeMutableRawPointer) -> Int {
+    // Records lie all over the memory: one that comes soon is asked for now.
+    let soon = places[min(number + 8, places.count - 1)]
+    tabella_scan_prefetch(text.start + Int(soon.start), Int(soon.count))
+    let record = places[number]
+    var count = Int(record.count)
+    memcpy(place, text.start + Int(record.start), count)
+    // A CR at the end of a record is its own, unless another one ends the line.
+    if count > 0, place.load(fromByteOffset: count - 1, as: UInt8.self) == 13 {
+      place.storeBytes(of: 13, toByteOffset: count, as: UInt8.self)
+      count += 1
     }
+    place.storeBytes(of: 10, toByteOffset: count, as: UInt8.self)
+    return count + 1
+  }
+}
+
+/// Bytes that grow, and are read from everywhere: in large pages where the system has them.
+private final class GatheredText {
+  private(set) var start: UnsafeMutableRawPointer
+  private(set) var count = 0
+  private var capacity: Int
+  private static let largePage = 2 << 20
+
+  init(capacity: Int) {
+    self.capacity = max(capacity, 1)
+    start = Self.allocate(self.capacity)
+  }
+
+  deinit { start.deallocate() }
+
+  private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
+    let isLarge = capacity >= 2 * largePage
+    let start = UnsafeMutableRawPointer.allocate(
+      byteCount: capacity, alignment: isLarge ? largePage : 64)
+    if isLarge { madvise(start, capacity, MADV_HUGEPAGE) }
+    return start
+  }
+
+  func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let base = bytes.baseAddress else { return }
+    if count + bytes.count > capacity {
+      capacity = max(count + bytes.count, 2 * capacity)
+      let grown = Self.allocate(capacity)
+      memcpy(grown, start, count)
+      start.deallocate()
+      start = grown
+    }
+    memcpy(start + count, base, bytes.count)
+    count += bytes.count
   }
 }

@@ -7,14 +7,15 @@ public final class RecordReader {
   public struct Sizes: Hashable, Sendable {
     /// After a jump.
     public var first = 64 << 10
-    /// While going on.
+    /// While going on; a page has no more, but what is stored is read further ahead.
     public var next = 256 << 10
+    public var ahead = 1 << 20
     /// How many separators a page has at first; at least 512.
     public var room = 1 << 16
     /// About how many bytes of records are gathered at once.
     public var gathered = 64 << 20
     /// About how many of these one call gives.
-    public var given = 16 << 20
+    public var given = 2 << 20
     /// How many bytes a page of gathered records has, more or less.
     public var page = 256 << 10
 
@@ -23,7 +24,8 @@ public final class RecordReader {
     /// For a look at the start of a text.
     public static let glance: Sizes = {
       var sizes = Sizes()
-      (sizes.first, sizes.next, sizes.room) = (16 << 10, 64 << 10, 1 << 14)
+      (sizes.first, sizes.next, sizes.ahead) = (16 << 10, 64 << 10, 64 << 10)
+      sizes.room = 1 << 14
       return sizes
     }()
   }
@@ -33,6 +35,8 @@ public final class RecordReader {
   private let source: any ByteSource
   let sizes: Sizes
   private var text: UnsafeMutableRawBufferPointer
+  /// Where it begins in the whole text, and how much of it is there.
+  private var start = 0
   private var filled = 0
   private var places: SeparatorPlaces
   private var page: RecordPage?
@@ -84,7 +88,7 @@ public final class RecordReader {
   }
 
   /// The ends of records from the front on, for one pass over the text.
-  func ends() -> RecordEnds { RecordEnds(source, index, rules: rules, window: sizes.next) }
+  func ends() -> RecordEnds { RecordEnds(source, index, rules: rules, window: sizes.ahead) }
 
   /// Returns the number of the record that begins at `offset` of the text; nil if none does.
   public func number(ofRecordAt offset: Int) throws(TableError) -> Int? {
@@ -113,91 +117,86 @@ public final class RecordReader {
   func load(
     _ number: Int, at offset: Int, _ size: Int
   ) throws(TableError) -> RecordPage? {
-    keep(from: offset)
+    page = nil
     var wanted = max(size, 2)
     while true {
-      let isEnd = try fill(to: wanted, at: offset)
-      if filled == 0 {
-        page = nil
+      let ahead = size == sizes.next && source.size != nil ? sizes.ahead : 0
+      let (bytes, count, isEnd) = try hold(wanted, at: offset, ahead: ahead)
+      if count == 0 {
         index.note(number: number, at: offset, isEnd: true)
         return nil
       }
       // A CR at the border may be half of a CRLF.
-      let usable = isEnd || text[filled - 1] != 13 ? filled : filled - 1
+      let usable = isEnd || bytes[count - 1] != 13 ? count : count - 1
       var state = tabella_scan_start()
-      let start = UnsafePointer(text.baseAddress!.assumingMemoryBound(to: UInt8.self))
       var found = tabella_scan_separators(
-        start, usable, rules.scan, &state, places.separators, places.ends, places.room)
+        bytes, usable, rules.scan, &state, places.separators, places.ends, places.room)
       let isWhole = isEnd && found.scanned == usable
-      if isWhole { closeLast(&found) }
+      if isWhole { closeLast(&found, bytes, count) }
       if found.records > 0 {
         let openEnd: OpenEnd? =
           state.inside != 0 ? .quote : state.plain != 0 ? .escape : nil
-        let made = makePage(number, offset, found, isWhole ? openEnd : nil)
+        let made = RecordPage(
+          numbers: number..<number + found.records, offset: offset, bytes: UnsafeRawPointer(bytes),
+          filled: count, separators: UnsafePointer(places.separators),
+          ends: UnsafePointer(places.ends), escape: rules.escape, openEnd: isWhole ? openEnd : nil)
         index.note(
-          number: made.numbers.upperBound, at: made.end,
-          isEnd: isWhole && made.end == offset + filled)
+          number: made.numbers.upperBound, at: made.end, isEnd: isWhole && made.end == offset + count)
         page = made
         return made
       }
       if found.scanned < usable {
         places.grow()
       } else {
-        guard filled < Int(Int32.max) else { throw rules.tooLarge(number, at: offset) }
-        wanted = min(2 * max(wanted, filled), Int(Int32.max))
+        guard count < Int(Int32.max) else { throw rules.tooLarge(number, at: offset) }
+        wanted = min(2 * max(wanted, count), Int(Int32.max))
       }
     }
   }
 
   /// Ends the last record of the text where the text ends, if nothing else does.
-  private func closeLast(_ found: inout tabella_scan_found) {
+  private func closeLast(
+    _ found: inout tabella_scan_found, _ bytes: UnsafeMutablePointer<UInt8>, _ count: Int
+  ) {
     let lastEnd =
       found.records > 0 ? Int(places.separators[Int(places.ends[found.records - 1]) - 1]) + 1 : 0
-    guard lastEnd < filled else { return }
+    guard lastEnd < count else { return }
     // What stands there must not look like the second half of a CRLF.
-    text[filled] = 0
-    places.separators[found.separators] = UInt32(filled)
+    bytes[count] = 0
+    places.separators[found.separators] = UInt32(count)
     found.separators += 1
     places.ends[found.records] = UInt32(found.separators)
     found.records += 1
   }
 
-  private func makePage(
-    _ number: Int, _ offset: Int, _ found: tabella_scan_found, _ openEnd: OpenEnd?
-  ) -> RecordPage {
-    RecordPage(
-      numbers: number..<number + found.records, offset: offset,
-      bytes: UnsafeRawPointer(text.baseAddress!), filled: filled,
-      separators: UnsafePointer(places.separators), ends: UnsafePointer(places.ends),
-      escape: rules.escape, openEnd: openEnd)
-  }
-
-  /// Moves what is there already of the text from `offset` on to the front.
-  private func keep(from offset: Int) {
-    defer { page = nil }
-    guard let page, offset >= page.offset, offset < page.offset + filled else {
-      filled = 0
-      return
-    }
-    let skipped = offset - page.offset
-    filled -= skipped
-    if skipped > 0 { memmove(text.baseAddress!, text.baseAddress! + skipped, filled) }
-  }
-
-  /// Reads on until there are `wanted` bytes or the text ends; returns whether it does.
-  private func fill(to wanted: Int, at offset: Int) throws(TableError) -> Bool {
-    if wanted + RecordPage.slack > text.count {
-      let larger = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: wanted + RecordPage.slack, alignment: 64)
-      memcpy(larger.baseAddress!, text.baseAddress!, filled)
-      text.deallocate()
-      text = larger
-    }
-    if filled < wanted {
+  /// Makes sure that up to `wanted` bytes from `offset` on are there, and reads `ahead` if it has to
+  /// read. Returns where they are, how many, and whether the text ends with them.
+  private func hold(
+    _ wanted: Int, at offset: Int, ahead: Int
+  ) throws(TableError) -> (UnsafeMutablePointer<UInt8>, count: Int, isEnd: Bool) {
+    if offset < start || offset > start + filled { (start, filled) = (offset, 0) }
+    if start + filled - offset < wanted, start + filled != source.size {
+      // What is there already goes to the front.
+      filled -= offset - start
+      let larger = max(wanted, ahead)
+      let base = text.baseAddress! + (offset - start)
+      start = offset
+      if larger + RecordPage.slack > text.count {
+        let grown = UnsafeMutableRawBufferPointer.allocate(
+          byteCount: larger + RecordPage.slack, alignment: 64)
+        memcpy(grown.baseAddress!, base, filled)
+        text.deallocate()
+        text = grown
+      } else {
+        memmove(text.baseAddress!, base, filled)
+      }
       filled += try source.fill(
-        UnsafeMutableRawBufferPointer(rebasing: text[filled..<wanted]), at: offset + filled)
+        UnsafeMutableRawBufferPointer(rebasing: text[filled..<larger]), at: offset + filled)
     }
-    return filled < wanted || offset + filled == source.size
+    let bytes = (text.baseAddress! + (offset - start)).assumingMemoryBound(to: UInt8.self)
+    let there = start + filled - offset
+    let isEnd = there < wanted || (there == wanted && start + filled == source.size)
+    return (bytes, min(there, wanted), isEnd)
   }
 }
 

@@ -25,8 +25,9 @@ import Testing
     #expect(try importSource(exportSource(base), provider: "test").gathering == nil)
   }
 
-  /// A view looks up few more rows than its base gives of them. It took the end of what a base had gathered for
-  /// all that it gives: the next time it asked for little, and a sorted file was read twice as often.
+  /// A view asks for few more rows than its base gives of them, but for many again when it has them all. It
+  /// took the end of what a base had gathered for all that it gives: the next time it asked for little, and a
+  /// sorted file was read twice as often.
   @Test func aViewLooksUpWhatIsGiven() throws {
     let rows: [[Cell]] = (0..<100_000).map { [.integer(Int64($0))] }
     let base = Recording(InMemorySource([Column("n", .integer)], rows: rows))
@@ -40,12 +41,29 @@ import Testing
       first += limit
     }
     #expect(base.gathered.map(\.count) == [100_000, 40_000, 40_000, 40_000])
-    // What gives all that is looked up is asked for more.
+    // What gives all of it is asked for more.
     base.batchLimit = .max
     #expect(try view.rows(RowRequest(first: first, count: .max, columns: [0])).rowCount == 40_000)
     #expect(
       try view.rows(RowRequest(first: first + 40_000, count: .max, columns: [0])).rowCount == 29_990
     )
+  }
+
+  /// The next rows that were not asked for yet are asked for all at once, whatever was given of others.
+  @Test func aViewAsksForManyOnceItHasTheRest() throws {
+    let rows: [[Cell]] = (0..<MappedSource.gatherSize + 50_000).map { [.integer(Int64($0))] }
+    let base = Recording(InMemorySource([Column("n", .integer)], rows: rows))
+    base.gathers = true
+    base.batchLimit = 100_000
+    let view = try base.sorted(by: [SortDescriptor(column: 0, isDescending: true)])
+    var first = 0
+    while first < rows.count {
+      let batch = try view.rows(RowRequest(first: first, count: .max, columns: [0]))
+      #expect(batch.columns[0].integer(0) == Int64(rows.count - 1 - first))
+      first += batch.rowCount
+    }
+    #expect(
+      base.gathered.map(\.count) == [524_288, 400_000, 324_288, 224_288, 124_288, 24_288, 50_000])
   }
 
   /// Answers anything.

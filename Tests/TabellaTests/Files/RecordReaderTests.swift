@@ -107,6 +107,7 @@ import Testing
     var sizes = RecordReader.Sizes()
     sizes.first = first
     sizes.next = next
+    sizes.ahead = 3 * next
     sizes.room = 512
     let index = RecordIndex(source, from: start, rules: rules, cuts: cuts)
     let reader = RecordReader(source, index, rules: rules, sizes: sizes)
@@ -255,7 +256,7 @@ import Testing
         let bytes = Array(text[field])
         // What stands behind the field must not matter.
         let padded = bytes + [UInt8](repeating: UInt8(ascii: "\""), count: 64)
-        var cell = [UInt8](repeating: 0, count: bytes.count + 32)
+        var cell = [UInt8](repeating: 0, count: bytes.count + RecordPage.slack)
         let count = padded.withUnsafeBytes { padded in
           cell.withUnsafeMutableBytes {
             Cells(rules).write(padded.baseAddress!, bytes.count, to: $0.baseAddress!)

@@ -1,0 +1,146 @@
+import CTabellaScan
+import Tabella
+import Testing
+
+@testable import TabellaFiles
+
+/// Each version of the scanning kernel that this machine can run, against the naive way and cut
+/// anywhere. Serialized, because a version is chosen for the whole process.
+@Suite(.serialized) struct ScanTests {
+  static let versions = Array(0...tabella_scan_use(.max))
+
+  /// Chooses a version; the best one again when the test is over.
+  private func with(_ version: UInt32, _ body: () throws -> Void) rethrows {
+    #expect(tabella_scan_use(version) == version)
+    defer { _ = tabella_scan_use(.max) }
+    try body()
+  }
+
+  /// What the kernel should find in a whole text.
+  private struct Expected {
+    /// Places of all separators, and how many there are up to and with the end of each record.
+    var separators: [UInt32] = []
+    var records: [UInt32] = []
+
+    init(_ text: [UInt8], _ rules: RecordRules) {
+      let naive = naiveRecords(text, rules)
+      for (number, record) in naive.enumerated() {
+        separators += record.fields.dropLast().map { UInt32($0.upperBound) }
+        guard record.end < text.count else { continue }
+        let next = number + 1 < naive.count ? naive[number + 1].start : text.count
+        separators.append(UInt32(next - 1))
+        records.append(UInt32(separators.count))
+      }
+    }
+
+    var ends: [UInt32] { records.map { separators[Int($0) - 1] } }
+  }
+
+  private static func text(_ generator: inout SeededGenerator, _ seed: Int) -> [UInt8] {
+    let length = Int.random(in: 0...2500, using: &generator)
+    return seed.isMultiple(of: 2)
+      ? RecordReaderTests.randomText(&generator, length)
+      : RecordReaderTests.orderlyText(&generator, length)
+  }
+
+  @Test(arguments: versions, 0..<60)
+  func separatorsAreTheNaiveOnes(_ version: UInt32, _ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.text(&generator, seed)
+    with(version) {
+      for rules in RecordReaderTests.rules {
+        let expected = Expected(text, rules)
+        let room = max(text.count, 512)
+        var separators = [UInt32](repeating: 0, count: room)
+        var records = separators
+        var state = tabella_scan_start()
+        let found = tabella_scan_separators(
+          text, text.count, rules.scan, &state, &separators, &records, room)
+        // With little room it stops between groups, and never goes beyond it.
+        if found.scanned == text.count {
+          #expect(Array(separators[..<found.separators]) == expected.separators)
+          #expect(Array(records[..<found.records]) == expected.records)
+        } else {
+          #expect(room - found.separators < 512 && found.scanned.isMultiple(of: 512))
+          #expect(expected.separators.starts(with: separators[..<found.separators]))
+          #expect(expected.records.starts(with: records[..<found.records]))
+        }
+      }
+    }
+  }
+
+  @Test(arguments: versions, 0..<60)
+  func endsAndCountsAreTheNaiveOnesHoweverCut(_ version: UInt32, _ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let text = Self.text(&generator, seed)
+    with(version) {
+      for rules in RecordReaderTests.rules {
+        let expected = Expected(text, rules).ends
+        var (counting, ending) = (tabella_scan_start(), tabella_scan_start())
+        var (at, count, ends) = (0, 0, [UInt32]())
+        while at < text.count {
+          var next = min(text.count, at + Int.random(in: 1...1200, using: &generator))
+          // A CR may be half of a CRLF.
+          while next < text.count, text[next - 1] == 13 { next += 1 }
+          let piece = Array(text[at..<next])
+          var last = -1
+          count += tabella_scan_count(piece, piece.count, rules.scan, &counting, &last)
+          #expect(last < 0 || expected[count - 1] == UInt32(at + last))
+          var places = [UInt32](repeating: 0, count: max(piece.count, 512) + 512)
+          let found = tabella_scan_ends(
+            piece, piece.count, rules.scan, &ending, &places, places.count)
+          #expect(found.scanned == piece.count)
+          ends += places[..<found.records].map { $0 + UInt32(at) }
+          at = next
+        }
+        #expect(count == expected.count)
+        #expect(ends == expected)
+        #expect(counting.inside == ending.inside && counting.strays == ending.strays)
+      }
+    }
+  }
+
+  /// Cells in quotes, and with them taken out again, a byte at a time.
+  @Test(arguments: versions, 0..<60)
+  func quotedCellsAreTheNaiveOnes(_ version: UInt32, _ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let slack = Int(TABELLA_SCAN_SLACK)
+    let quote = UInt8(ascii: "\"")
+    with(version) {
+      for _ in 0..<40 {
+        let count = Int.random(
+          in: 0...(Bool.random(using: &generator) ? 20 : 200), using: &generator)
+        let quotes = Int.random(in: 0...8, using: &generator)
+        let cell = (0..<count).map { _ -> UInt8 in
+          Int.random(in: 0..<16, using: &generator) < quotes
+            ? quote : Array("ab,\n\r".utf8)[Int.random(in: 0..<2 + quotes % 4, using: &generator)]
+        }
+        // What stands behind a cell must not matter.
+        let padded = cell + [UInt8](repeating: quote, count: slack)
+        var written = [UInt8](repeating: 0, count: 2 + 2 * count + slack)
+        let length = tabella_scan_quote(padded, count, &written)
+        let needsQuotes = cell.contains { [quote, 44, 10, 13].contains($0) }
+        let wanted =
+          needsQuotes ? [quote] + cell.flatMap { $0 == quote ? [$0, $0] : [$0] } + [quote] : cell
+        #expect(Array(written[..<length]) == wanted)
+        // The cell itself is also read as what follows an opening quote.
+        for text in [Array(wanted.dropFirst()), cell] {
+          let padded = text + [UInt8](repeating: quote, count: slack)
+          var (read, place) = (-1, [UInt8](repeating: 0, count: text.count + slack))
+          let length = tabella_scan_unquote(padded, text.count, quote, &place, &read)
+          var (naive, at) = ([UInt8](), 0)
+          while at < text.count {
+            if text[at] == quote {
+              at += 1
+              guard at < text.count, text[at] == quote else { break }
+            }
+            naive.append(text[at])
+            at += 1
+          }
+          #expect(Array(place[..<length]) == naive)
+          #expect(read == at)
+        }
+      }
+    }
+  }
+}
