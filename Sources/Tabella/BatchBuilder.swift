@@ -117,11 +117,14 @@ public final class ColumnBuilder {
     _ count: Int, room: Int, _ write: (_ number: Int, _ place: UnsafeMutableRawPointer) -> Int
   ) {
     let (place, offsets, first) = beginWriting(count, room: room)
+    // What is written was given room, so nothing overflows.
     var end = first
-    for number in 0..<count {
-      let written = write(number, place + (end - first))
-      if written < 0 { noteMissing(number) } else { end += written }
+    var number = 0
+    while number < count {
+      let written = write(number, place + (end &- first))
+      if written < 0 { noteMissing(number) } else { end &+= written }
       offsets[number] = Int32(truncatingIfNeeded: end)
+      number &+= 1
     }
     endWriting(count, bytes: end - first)
   }

@@ -149,6 +149,14 @@ private func hostError(_ raw: tabella_error) -> TableError? {
   return error.provider == nil ? nil : error
 }
 
+extension [IndexPath] {
+  /// Calls `body` with the paths as C has them, in place: both forms are two words, the section first, and
+  /// there may be many.
+  func withRaw<R>(_ body: (UnsafeBufferPointer<tabella_index_path>) -> R) -> R {
+    withUnsafeBufferPointer { $0.withMemoryRebound(to: tabella_index_path.self, body) }
+  }
+}
+
 extension IndexPath {
   var raw: tabella_index_path { tabella_index_path(section: Int64(section), row: Int64(row)) }
 

@@ -147,7 +147,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     let room = room(for: column, page, records, bytes)
     var surplus: Int?
     builder.append(records.count, room: room) { number, place in
-      let record = records.lowerBound + number
+      let record = records.lowerBound &+ number
       guard let (range, isSurplus) = page.bounds(column, record, width: width) else { return -1 }
       guard isSurplus else {
         return cells.write(page.bytes + range.lowerBound, range.count, to: place)

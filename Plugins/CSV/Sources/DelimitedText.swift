@@ -106,12 +106,12 @@ extension RecordPage {
     _ column: Int, _ record: Int, width: Int
   ) -> (range: Range<Int>, isSurplus: Bool)? {
     let fields = fields(of: record)
-    let field = fields.lowerBound + column
+    let field = fields.lowerBound &+ column
     guard field < fields.upperBound else { return nil }
-    let isLast = field + 1 == fields.upperBound
-    let isSurplus = !isLast && column + 1 == width
+    let isLast = field &+ 1 == fields.upperBound
+    let isSurplus = !isLast && column &+ 1 == width
     let end =
-      isLast || isSurplus ? end(ofLastField: fields.upperBound - 1) : end(ofField: field)
+      isLast || isSurplus ? end(ofLastField: fields.upperBound &- 1) : end(ofField: field)
     return (Range(uncheckedBounds: (start(ofField: field), end)), isSurplus)
   }
 }

@@ -28,10 +28,9 @@ extension ImportedSource: TableGathering {
     // What no source could answer is refused here, so that the answer can be checked.
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
     var raw = tabella_batch()
-    let rawPaths = paths.map(\.raw)
     let columnNumbers = columns.map { Int64($0) }
     try foreign.call("gathering.rows") { error in
-      rawPaths.withUnsafeBufferPointer { paths in
+      paths.withRaw { paths in
         columnNumbers.withUnsafeBufferPointer { numbers in
           var asked = tabella_gather_request(
             paths: paths.baseAddress, path_count: Int64(paths.count),

@@ -109,8 +109,10 @@ private struct SeparatedColumn {
   private let offsets: UnsafePointer<Int32>?
   /// Where the bytes of the text end.
   private let end: Int
-  /// Whether every cell is written as it is.
+  /// Whether every text is written as it is.
   private let isPlain: Bool
+  /// What the cells are, if all are texts that are written as they are: the most common case.
+  private let plain: (offsets: UnsafePointer<Int32>, bytes: UnsafeRawPointer)?
   /// Whether an empty cell is quoted: in CSV an empty line is no row to many readers.
   private let isOnly: Bool
 
@@ -122,7 +124,7 @@ private struct SeparatedColumn {
     layout = column.withUnsafeLayout { $0 }
     self.isOnly = isOnly && dialect == .csv
     guard column.type.isBytes, column.count > 0 else {
-      (offsets, end, isPlain) = (nil, 0, true)
+      (offsets, end, isPlain, plain) = (nil, 0, true, nil)
       return
     }
     let offsets = layout.offsets! + layout.start
@@ -130,6 +132,8 @@ private struct SeparatedColumn {
     let (start, end) = (Int(offsets[0]), Int(offsets[column.count]))
     self.end = end
     isPlain = layout.values.map { !Self.needsCare($0 + start, end - start, dialect) } ?? true
+    let isSimple = isPlain && type == .text && missingCount == 0 && !self.isOnly
+    plain = isSimple ? layout.values.map { (offsets, $0) } : nil
   }
 
   /// The column, for what is not done often.
@@ -173,6 +177,24 @@ private struct SeparatedColumn {
   /// Writes a cell and returns the place behind it.
   @inline(__always)
   func write(_ row: Int, to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    if let plain {
+      let start = Int(plain.offsets[row])
+      let count = Int(plain.offsets[row &+ 1]) &- start
+      if count <= 32, start &+ 32 <= end {
+        place.storeBytes(
+          of: (plain.bytes + start).loadUnaligned(as: SIMD32<UInt8>.self), as: SIMD32<UInt8>.self)
+      } else {
+        place.copyMemory(from: plain.bytes + start, byteCount: count)
+      }
+      return place + count
+    }
+    return writeWithCare(row, to: place)
+  }
+
+  /// A cell that may be missing, no text, or in need of quotes or escapes.
+  private func writeWithCare(
+    _ row: Int, to place: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
     if missingCount > 0, column.isMissing(row) { return writeMissing(to: place) }
     guard type == .text, let offsets, let bytes = layout.values else {
       return writeOther(row, to: place)
@@ -190,12 +212,7 @@ private struct SeparatedColumn {
         place.assumingMemoryBound(to: UInt8.self))
       return place + written
     }
-    if count <= 32, start + 32 <= end {
-      place.storeBytes(
-        of: (bytes + start).loadUnaligned(as: SIMD32<UInt8>.self), as: SIMD32<UInt8>.self)
-    } else {
-      place.copyMemory(from: bytes + start, byteCount: count)
-    }
+    place.copyMemory(from: bytes + start, byteCount: count)
     return place + count
   }
 

@@ -24,7 +24,7 @@ extension RecordReader {
     var count = min(numbers.count, max(1, sizes.gathered / index.averageSize))
     while true {
       let gathered = try GatheredRecords(
-        Array(numbers[..<count]), self, limit: sizes.gathered)
+        count == numbers.count ? numbers : Array(numbers[..<count]), self, limit: sizes.gathered)
       // Records that are larger than the others: fewer of them.
       if gathered.isComplete || count == 1 {
         return try give(gathered, count, body)
@@ -137,15 +137,10 @@ struct GatheredRecords {
     places = Array(repeating: Place(), count: numbers.count)
     last = reader.index.isComplete ? reader.index.known - 1 : nil
     text = GatheredText(capacity: min(limit, numbers.count * reader.index.averageSize) * 9 / 8)
-    // As they stand in the text.
-    var sorted = numbers.map { UInt64($0) }
-    var order = (0..<UInt32(truncatingIfNeeded: numbers.count)).map { $0 }
-    radixSort(&sorted, &order)
     var ends = reader.ends()
-    for (number, place) in zip(sorted, order) {
-      let number = Int(number)
+    for (number, place) in Self.asTheyStand(numbers) {
       let isThere = try ends.with(number) { record, offset in
-        places[Int(place)] = Place(
+        places[place] = Place(
           offset: offset, start: UInt32(truncatingIfNeeded: text.count),
           count: UInt32(truncatingIfNeeded: record.count))
         text.append(record)
@@ -160,6 +155,35 @@ struct GatheredRecords {
         return
       }
     }
+  }
+
+  /// Numbers and their places among those asked for, in the order of the text.
+  ///
+  /// Both in one word, sorted by digits of eight bits from the lowest of the number up. There is memory for a
+  /// second array here, and so this takes a tenth of what sorting in place does.
+  private static func asTheyStand(_ numbers: [Int]) -> some Sequence<(number: Int, place: Int)> {
+    let placeBits = UInt64(Int.bitWidth - numbers.count.leadingZeroBitCount)
+    let largest = numbers.max() ?? 0
+    precondition(largest.leadingZeroBitCount > placeBits, "a number and its place have 64 bits")
+    var words = numbers.indices.map { UInt64(numbers[$0]) << placeBits | UInt64($0) }
+    var sorted = [UInt64](repeating: 0, count: words.count)
+    var shift = placeBits
+    while shift < 64, UInt64(largest) >> (shift - placeBits) > 0 {
+      withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { next in
+        next.initialize(repeating: 0)
+        for word in words { next[Int(word >> shift & 255)] += 1 }
+        var place = 0
+        for digit in next.indices { (next[digit], place) = (place, place + next[digit]) }
+        for word in words {
+          let digit = Int(word >> shift & 255)
+          sorted[next[digit]] = word
+          next[digit] += 1
+        }
+      }
+      swap(&words, &sorted)
+      shift += 8
+    }
+    return words.lazy.map { (Int($0 >> placeBits), Int($0 & (1 << placeBits - 1))) }
   }
 
   var count: Int { numbers.count }

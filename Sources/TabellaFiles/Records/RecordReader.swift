@@ -236,15 +236,16 @@ public struct RecordPage {
   /// The fields of a record.
   @inline(__always)
   public func fields(of number: Int) -> Range<Int> {
-    let at = number - numbers.lowerBound
-    return (at == 0 ? 0 : Int(ends[at - 1]))..<Int(ends[at])
+    // There is a place before the first, for this; and all of it is known to hold, so nothing is checked.
+    let at = number &- numbers.lowerBound
+    return Range(uncheckedBounds: (Int(ends[at &- 1]), Int(ends[at])))
   }
 
   /// Where a field begins, counted in ``bytes``.
   @inline(__always)
   public func start(ofField field: Int) -> Int {
-    // There is a place before the first, for this.
-    Int(separators[field - 1] &+ 1)
+    // Here too.
+    Int(separators[field &- 1] &+ 1)
   }
 
   /// Where a field ends that is not the last of its record.
@@ -257,8 +258,8 @@ public struct RecordPage {
     let end = Int(separators[field])
     guard byte(end) == 10 else { return end }
     let start = start(ofField: field)
-    guard end > start, byte(end - 1) == 13 else { return end }
-    return isEscaped(end - 1, from: start) ? end : end - 1
+    guard end > start, byte(end &- 1) == 13 else { return end }
+    return isEscaped(end &- 1, from: start) ? end : end &- 1
   }
 
   /// Where a record begins, counted in ``bytes``.
@@ -297,21 +298,24 @@ public struct RecordPage {
   }
 }
 
-/// Room for the places of separators, with one before the first: what a field follows.
+/// Room for the places of separators and the ends of records, with one before the first of each: what a
+/// field follows, and a record.
 struct SeparatorPlaces {
   private(set) var room: Int
-  private var memory: UnsafeMutablePointer<UInt32>
-  private(set) var ends: UnsafeMutablePointer<UInt32>
+  private let places: UnsafeMutablePointer<UInt32>
+  private let counts: UnsafeMutablePointer<UInt32>
 
   init(room: Int) {
     self.room = room
-    // The kernel may write up to four beyond, and the end of the text is one more.
-    memory = .allocate(capacity: room + 16)
-    ends = .allocate(capacity: room + 16)
-    memory[0] = .max
+    // The kernel may write some beyond, and the end of the text is one more.
+    places = .allocate(capacity: room + 16)
+    counts = .allocate(capacity: room + 16)
+    places[0] = .max
+    counts[0] = 0
   }
 
-  var separators: UnsafeMutablePointer<UInt32> { memory + 1 }
+  var separators: UnsafeMutablePointer<UInt32> { places + 1 }
+  var ends: UnsafeMutablePointer<UInt32> { counts + 1 }
 
   mutating func grow() {
     let larger = SeparatorPlaces(room: room * 2)
@@ -320,7 +324,7 @@ struct SeparatorPlaces {
   }
 
   func deallocate() {
-    memory.deallocate()
-    ends.deallocate()
+    places.deallocate()
+    counts.deallocate()
   }
 }
