@@ -4,8 +4,8 @@ import TabellaSDK
 
 /// A delimited text as a table of one section.
 final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiagnostics {
-  /// After how many bytes of records a batch ends early.
-  private static let batchSize = 1 << 20
+  /// After how many bytes of cells, or of records read for them, a batch ends early.
+  private static let batchSize = (cells: 1 << 20, records: 8 << 20)
   /// How much memory the offsets of cells may take when rows are gathered.
   private static let gatherSize = 64 << 20
 
@@ -69,10 +69,11 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     let builder = BatchBuilder(for: request, of: columns)
     // What the cells of a row take even if they are missing.
     let rowSize = request.columns.count * 8
-    let limit = min(request.count, CSVSource.batchSize / max(1, rowSize) + 1)
+    let limit = min(request.count, CSVSource.batchSize.cells / max(1, rowSize) + 1)
     var count = 0
     var size = 0
-    while count < limit, size < CSVSource.batchSize,
+    while count < limit, size < CSVSource.batchSize.records,
+      builder.columns.reduce(count * rowSize, { $0 + $1.byteCount }) < CSVSource.batchSize.cells,
       let page = try reader.page(with: request.first + count)
     {
       let first = request.first + count
@@ -82,7 +83,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       if count > 0, size + bytes > Int(Int32.max) { break }
       append(page, records, bytes, to: builder, request.columns)
       count += records.count
-      size += bytes + records.count * rowSize
+      size += bytes
     }
     if count == 0, request.first > reader.index.known {
       throw .noRow(request.first, inSection: 0, of: reader.index.known)

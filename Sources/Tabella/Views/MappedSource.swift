@@ -20,9 +20,9 @@ public class MappedSource: TableDataSource {
   /// faster the more it is asked for.
   static let gatherSize = 1 << 19
 
-  /// The rows that were asked for last. A base may have read them all and give them in parts; so it is
-  /// asked for the rest of them before more.
-  private var asked = (section: 0, rows: 0..<0)
+  /// The rows that were asked for last and not given. A base may have read them all and give them in parts;
+  /// so it is asked for these before more.
+  private var rest = (section: 0, rows: 0..<0)
   /// The most rows that the base gave at once: it is not asked for many more than it gives.
   private var mostGiven = 0
 
@@ -147,10 +147,10 @@ public class MappedSource: TableDataSource {
   /// What ``rows(_:)`` answers to a request that passed ``check(_:)``.
   func read(_ request: RowRequest) throws(TableError) -> Batch {
     try prepare(section: request.section)
-    let isRest = request.section == asked.section && asked.rows.contains(request.first)
+    let isRest = request.section == rest.section && rest.rows.contains(request.first)
     let most =
       isRest
-      ? min(max(mostGiven * 4, MappedSource.batchSize), asked.rows.upperBound - request.first)
+      ? min(max(mostGiven * 4, MappedSource.batchSize), rest.rows.upperBound - request.first)
       : MappedSource.gatherSize
     let end = request.first.advancedUp(by: min(request.count, most))
     let count = try count(inSection: request.section, knowing: end).value
@@ -159,10 +159,11 @@ public class MappedSource: TableDataSource {
     }
     let paths = try basePaths(
       of: request.first..<min(end, count), inSection: request.section)
-    if !isRest { asked = (request.section, request.first..<request.first + paths.count) }
+    let last = isRest ? rest.rows.upperBound : request.first + paths.count
     let batch = try base.gather(
       paths, columns: request.columns, includesIDs: request.includesIDs)
     mostGiven = max(mostGiven, batch.rowCount)
+    rest = (request.section, request.first + batch.rowCount..<last)
     return batch
   }
 

@@ -51,7 +51,7 @@ import Testing
 
   /// The next rows that were not asked for yet are asked for all at once, whatever was given of others.
   @Test func aViewAsksForManyOnceItHasTheRest() throws {
-    let rows: [[Cell]] = (0..<MappedSource.gatherSize + 50_000).map { [.integer(Int64($0))] }
+    let rows: [[Cell]] = (0..<524_288 + 50_000).map { [.integer(Int64($0))] }
     let base = Recording(InMemorySource([Column("n", .integer)], rows: rows))
     base.gathers = true
     base.batchLimit = 100_000
