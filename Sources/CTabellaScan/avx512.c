@@ -89,7 +89,8 @@ static size_t quote(const uint8_t *bytes, size_t count, uint8_t *place) {
     for (size_t at = 0; at < count && found == 0; at += BLOCK) {
         size_t size = count - at < BLOCK ? count - at : BLOCK;
         __m512i block = _mm512_loadu_si512(bytes + at);
-        found = (equal(block, ',') | equal(block, '"') | equal(block, '\n') | equal(block, '\r')) & first(size);
+        found = equal(block, ',') | equal(block, '"') | equal(block, '\n') | equal(block, '\r');
+        found &= first(size);
         _mm512_storeu_si512(place + at, block);
     }
     if (found == 0) { return count; }
@@ -100,9 +101,8 @@ static size_t quote(const uint8_t *bytes, size_t count, uint8_t *place) {
         __m256i half = _mm256_loadu_si256((const __m256i *)(bytes + at));
         __m512i once = _mm512_cvtepu8_epi16(half);
         __m512i twice = _mm512_or_si512(once, _mm512_slli_epi16(once, 8));
-        /* bit 2i+1 where byte i is a quote */
-        uint64_t quotes = _mm512_cmpeq_epi8_mask(twice, _mm512_set1_epi8('"'));
-        to += gather((quotes | 0x5555555555555555) & first(2*size), twice, to);
+        uint64_t kept = equal(twice, '"') | 0x5555555555555555;
+        to += gather(kept & first(2 * size), twice, to);
     }
     *to++ = '"';
     return (size_t)(to - place);

@@ -23,7 +23,8 @@ struct Cells {
     }
     let field = UnsafeRawBufferPointer(start: page.bytes + range.lowerBound, count: range.count)
     if isSurplus { return body(field) }
-    return withUnsafeTemporaryAllocation(byteCount: field.count + RecordPage.slack, alignment: 16) { place in
+    return withUnsafeTemporaryAllocation(byteCount: field.count + RecordPage.slack, alignment: 16) {
+      place in
       let count = write(field.baseAddress!, field.count, to: place.baseAddress!)
       return body(UnsafeRawBufferPointer(rebasing: place[..<count]))
     }

@@ -141,7 +141,8 @@ public final class RecordReader {
           filled: count, separators: UnsafePointer(places.separators),
           ends: UnsafePointer(places.ends), escape: rules.escape, openEnd: isWhole ? openEnd : nil)
         index.note(
-          number: made.numbers.upperBound, at: made.end, isEnd: isWhole && made.end == offset + count)
+          number: made.numbers.upperBound, at: made.end,
+          isEnd: isWhole && made.end == offset + count)
         page = made
         return made
       }
