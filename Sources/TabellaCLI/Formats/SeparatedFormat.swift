@@ -111,8 +111,9 @@ private struct SeparatedColumn {
   private let end: Int
   /// Whether every text is written as it is.
   private let isPlain: Bool
-  /// What the cells are, if all are texts that are written as they are: the most common case.
-  private let plain: (offsets: UnsafePointer<Int32>, bytes: UnsafeRawPointer)?
+  /// What the cells are, if all are texts that are written as they are, or in quotes where they need
+  /// them: the most common cases.
+  private let texts: (offsets: UnsafePointer<Int32>, bytes: UnsafeRawPointer)?
   /// Whether an empty cell is quoted: in CSV an empty line is no row to many readers.
   private let isOnly: Bool
 
@@ -124,7 +125,7 @@ private struct SeparatedColumn {
     layout = column.withUnsafeLayout { $0 }
     self.isOnly = isOnly && dialect == .csv
     guard column.type.isBytes, column.count > 0 else {
-      (offsets, end, isPlain, plain) = (nil, 0, true, nil)
+      (offsets, end, isPlain, texts) = (nil, 0, true, nil)
       return
     }
     let offsets = layout.offsets! + layout.start
@@ -132,8 +133,9 @@ private struct SeparatedColumn {
     let (start, end) = (Int(offsets[0]), Int(offsets[column.count]))
     self.end = end
     isPlain = layout.values.map { !Self.needsCare($0 + start, end - start, dialect) } ?? true
-    let isSimple = isPlain && type == .text && missingCount == 0 && !self.isOnly
-    plain = isSimple ? layout.values.map { (offsets, $0) } : nil
+    let isCommon =
+      type == .text && missingCount == 0 && !self.isOnly && (isPlain || dialect == .csv)
+    texts = isCommon ? layout.values.map { (offsets, $0) } : nil
   }
 
   /// The column, for what is not done often.
@@ -177,42 +179,16 @@ private struct SeparatedColumn {
   /// Writes a cell and returns the place behind it.
   @inline(__always)
   func write(_ row: Int, to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
-    if let plain {
-      let start = Int(plain.offsets[row])
-      let count = Int(plain.offsets[row &+ 1]) &- start
-      if count <= 32, start &+ 32 <= end {
-        place.storeBytes(
-          of: (plain.bytes + start).loadUnaligned(as: SIMD32<UInt8>.self), as: SIMD32<UInt8>.self)
-      } else {
-        place.copyMemory(from: plain.bytes + start, byteCount: count)
-      }
-      return place + count
+    guard let texts else { return writeOther(row, to: place) }
+    let start = Int(texts.offsets[row])
+    let count = Int(texts.offsets[row &+ 1]) &- start
+    let cell = texts.bytes + start
+    guard isPlain else { return writeText(cell, count, upTo: end &- start, to: place) }
+    if count <= 32, start &+ 32 <= end {
+      place.storeBytes(of: cell.loadUnaligned(as: SIMD32<UInt8>.self), as: SIMD32<UInt8>.self)
+    } else {
+      place.copyMemory(from: cell, byteCount: count)
     }
-    return writeWithCare(row, to: place)
-  }
-
-  /// A cell that may be missing, no text, or in need of quotes or escapes.
-  private func writeWithCare(
-    _ row: Int, to place: UnsafeMutableRawPointer
-  ) -> UnsafeMutableRawPointer {
-    if missingCount > 0, column.isMissing(row) { return writeMissing(to: place) }
-    guard type == .text, let offsets, let bytes = layout.values else {
-      return writeOther(row, to: place)
-    }
-    let start = Int(offsets[row])
-    let count = Int(offsets[row + 1]) - start
-    if isOnly, count == 0 { return writeEmpty(to: place) }
-    guard isPlain else {
-      // What may be read behind the cell must not lie behind the text.
-      guard dialect == .csv, start + count + Int(TABELLA_SCAN_SLACK) <= end else {
-        return writeText(bytes + start, count, to: place)
-      }
-      let written = tabella_scan_quote(
-        (bytes + start).assumingMemoryBound(to: UInt8.self), count,
-        place.assumingMemoryBound(to: UInt8.self))
-      return place + written
-    }
-    place.copyMemory(from: bytes + start, byteCount: count)
     return place + count
   }
 
@@ -228,11 +204,17 @@ private struct SeparatedColumn {
     return place + 2
   }
 
+  /// A cell of another type, or of a column where some are missing or an empty one is quoted.
   private func writeOther(
     _ row: Int, to place: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
+    if missingCount > 0, column.isMissing(row) { return writeMissing(to: place) }
     switch type {
-    case .text: return isOnly ? writeEmpty(to: place) : place
+    case .text:
+      let (start, count) = offsets.map { (Int($0[row]), Int($0[row + 1] - $0[row])) } ?? (0, 0)
+      if isOnly, count == 0 { return writeEmpty(to: place) }
+      guard let bytes = layout.values else { return place }
+      return writeText(bytes + start, count, upTo: end - start, to: place)
     case .binary:
       let text = Array(column.withBytes(at: row) { base64($0) }.utf8)
       if text.isEmpty, isOnly { return writeEmpty(to: place) }
@@ -242,9 +224,16 @@ private struct SeparatedColumn {
     }
   }
 
+  /// A text with quotes or escapes if it needs them; `room` is how many bytes can be read.
   private func writeText(
-    _ cell: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer
+    _ cell: UnsafeRawPointer, _ count: Int, upTo room: Int, to place: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
+    if dialect == .csv, count &+ Int(TABELLA_SCAN_SLACK) <= room {
+      return place
+        + tabella_scan_quote(
+          cell.assumingMemoryBound(to: UInt8.self), count,
+          place.assumingMemoryBound(to: UInt8.self))
+    }
     guard Self.needsCare(cell, count, dialect) else {
       place.copyMemory(from: cell, byteCount: count)
       return place + count
