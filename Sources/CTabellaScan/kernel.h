@@ -25,10 +25,7 @@
 typedef uint8_t bytes64 __attribute__((vector_size(BLOCK)));
 typedef bool bits64 __attribute__((ext_vector_type(BLOCK)));
 
-INLINE bytes64 *load(bytes64 *block, const uint8_t *bytes) {
-    memcpy(block, bytes, BLOCK);
-    return block;
-}
+INLINE void load(bytes64 *block, const uint8_t *bytes) { memcpy(block, bytes, BLOCK); }
 
 /* Bit i is set where the answer for byte i is yes. */
 INLINE uint64_t mask(const bytes64 *answers) {
@@ -165,7 +162,7 @@ typedef struct {
     tabella_scan_found total;
     uint32_t *separators; /* SEPARATORS */
     uint32_t *records;    /* ENDS, SEPARATORS */
-    masks last;           /* COUNT: of the last block with an end, */
+    uint64_t last_ends;   /* COUNT: the ends in the last block that has one, */
     size_t last_at;       /* and where it is */
 } findings;
 
@@ -174,7 +171,7 @@ INLINE void take(findings *to, enum wanted wanted, masks block, size_t at) {
     uint32_t base = (uint32_t)at;
     if (wanted == COUNT) {
         to->total.records += (size_t)__builtin_popcountll(ends);
-        to->last.ends = ends != 0 ? ends : to->last.ends;
+        to->last_ends = ends != 0 ? ends : to->last_ends;
         to->last_at = ends != 0 ? at : to->last_at;
         return;
     }
@@ -263,7 +260,7 @@ static size_t count_records(const uint8_t *bytes, size_t count, tabella_scan_rul
     findings found = {0};
     scan_by_rules(bytes, count, rules, state, COUNT, &found, 0);
     if (found.total.records != 0) {
-        *last = found.last_at + BLOCK - 1 - (size_t)__builtin_clzll(found.last.ends);
+        *last = found.last_at + BLOCK - 1 - (size_t)__builtin_clzll(found.last_ends);
     }
     return found.total.records;
 }

@@ -35,6 +35,9 @@ public final class BatchBuilder {
 ///
 /// Appending is O(1) amortised. An append of another type than the column's traps.
 public final class ColumnBuilder {
+  /// How many bytes behind a cell may be overwritten by what writes it.
+  public static let slack = 64
+
   public let type: ColumnType
   public private(set) var count = 0
   /// The bytes of text and binary so far; a batch holds at most `Int32.max`.
@@ -109,8 +112,8 @@ public final class ColumnBuilder {
   /// Appends `count` text or binary cells that `write` writes, in order.
   ///
   /// `write` is given the number of the cell, from 0, and the place for its bytes; it returns how many
-  /// it wrote, or -1 if the cell is missing. All cells together have at most `room` bytes; 64 more may
-  /// be overwritten behind each, so that short ones can be copied by a move of fixed size.
+  /// it wrote, or -1 if the cell is missing. All cells together have at most `room` bytes; ``slack``
+  /// more may be overwritten behind each, so that short ones can be copied by a move of fixed size.
   /// - Complexity: O(count + room). No call and no check a cell, unlike the other ways to append.
   @inlinable
   public func append(
@@ -136,7 +139,7 @@ public final class ColumnBuilder {
   ) -> (place: UnsafeMutableRawPointer, offsets: UnsafeMutablePointer<Int32>, first: Int) {
     precondition(type.isBytes, "a \(type.name) column was given bytes")
     precondition(room <= Int(Int32.max) - values.count, "a batch has at most 2 GiB of text")
-    let place = values.room(for: room + 64)
+    let place = values.room(for: room + ColumnBuilder.slack)
     let offsets = offsets.room(for: count * 4).bindMemory(to: Int32.self, capacity: count)
     return (place, offsets, values.count)
   }

@@ -67,7 +67,8 @@ public final class RecordReader {
   public func page(with number: Int) throws(TableError) -> RecordPage? {
     if let page, page.numbers.contains(number) { return page }
     if let page, page.numbers.upperBound == number {
-      return try load(number, at: page.end, sizes.next)
+      return try load(
+        number, at: page.end, sizes.next, ahead: source.size == nil ? 0 : sizes.ahead)
     }
     // The first one that is not known yet is read at once: the index need not look for it before.
     if number == index.known, !index.isComplete {
@@ -115,12 +116,11 @@ public final class RecordReader {
 
   /// Makes the page whose first record has this number and begins at `offset`.
   func load(
-    _ number: Int, at offset: Int, _ size: Int
+    _ number: Int, at offset: Int, _ size: Int, ahead: Int = 0
   ) throws(TableError) -> RecordPage? {
     page = nil
     var wanted = max(size, 2)
     while true {
-      let ahead = size == sizes.next && source.size != nil ? sizes.ahead : 0
       let (bytes, count, isEnd) = try hold(wanted, at: offset, ahead: ahead)
       if count == 0 {
         index.note(number: number, at: offset, isEnd: true)
@@ -207,7 +207,7 @@ public final class RecordReader {
 /// by their numbers; fields by their place among all fields of the page, see ``fields(of:)``.
 public struct RecordPage {
   /// How many bytes behind ``bytes`` may be read, though they mean nothing.
-  public static let slack = 64
+  public static let slack = Int(TABELLA_SCAN_SLACK)
 
   /// The numbers of the records.
   public let numbers: Range<Int>

@@ -36,68 +36,72 @@ import Testing
     var ends: [UInt32] { records.map { separators[Int($0) - 1] } }
   }
 
-  private static func text(_ generator: inout SeededGenerator, _ seed: Int) -> [UInt8] {
+  /// Calls `body` with a text and each set of rules, while a version is chosen.
+  private func with(
+    _ version: UInt32, _ seed: Int,
+    _ body: ([UInt8], RecordRules, Expected, inout SeededGenerator) -> Void
+  ) {
+    var generator = SeededGenerator(seed: UInt64(seed))
     let length = Int.random(in: 0...2500, using: &generator)
-    return seed.isMultiple(of: 2)
+    let text =
+      seed.isMultiple(of: 2)
       ? RecordReaderTests.randomText(&generator, length)
       : RecordReaderTests.orderlyText(&generator, length)
+    with(version) {
+      for rules in RecordReaderTests.rules { body(text, rules, Expected(text, rules), &generator) }
+    }
   }
 
   @Test(arguments: versions, 0..<60)
   func separatorsAreTheNaiveOnes(_ version: UInt32, _ seed: Int) {
-    var generator = SeededGenerator(seed: UInt64(seed))
-    let text = Self.text(&generator, seed)
-    with(version) {
-      for rules in RecordReaderTests.rules {
-        let expected = Expected(text, rules)
-        let room = max(text.count, 512)
-        var separators = [UInt32](repeating: 0, count: room)
-        var records = separators
-        var state = tabella_scan_start()
-        let found = tabella_scan_separators(
-          text, text.count, rules.scan, &state, &separators, &records, room)
-        // With little room it stops between groups, and never goes beyond it.
-        if found.scanned == text.count {
-          #expect(Array(separators[..<found.separators]) == expected.separators)
-          #expect(Array(records[..<found.records]) == expected.records)
-        } else {
-          #expect(room - found.separators < 512 && found.scanned.isMultiple(of: 512))
-          #expect(expected.separators.starts(with: separators[..<found.separators]))
-          #expect(expected.records.starts(with: records[..<found.records]))
-        }
+    with(version, seed) { text, rules, expected, _ in
+      let room = max(text.count, 512)
+      var separators = [UInt32](repeating: 0, count: room)
+      var records = separators
+      var state = tabella_scan_start()
+      let found = tabella_scan_separators(
+        text, text.count, rules.scan, &state, &separators, &records, room)
+      // With little room it stops between groups, and never goes beyond it.
+      if found.scanned == text.count {
+        #expect(Array(separators[..<found.separators]) == expected.separators)
+        #expect(Array(records[..<found.records]) == expected.records)
+      } else {
+        #expect(room - found.separators < 512 && found.scanned.isMultiple(of: 512))
+        #expect(expected.separators.starts(with: separators[..<found.separators]))
+        #expect(expected.records.starts(with: records[..<found.records]))
       }
     }
   }
 
   @Test(arguments: versions, 0..<60)
   func endsAndCountsAreTheNaiveOnesHoweverCut(_ version: UInt32, _ seed: Int) {
-    var generator = SeededGenerator(seed: UInt64(seed))
-    let text = Self.text(&generator, seed)
-    with(version) {
-      for rules in RecordReaderTests.rules {
-        let expected = Expected(text, rules).ends
-        var (counting, ending) = (tabella_scan_start(), tabella_scan_start())
-        var (at, count, ends) = (0, 0, [UInt32]())
-        while at < text.count {
-          var next = min(text.count, at + Int.random(in: 1...1200, using: &generator))
-          // A CR may be half of a CRLF.
-          while next < text.count, text[next - 1] == 13 { next += 1 }
-          let piece = Array(text[at..<next])
-          var last = -1
-          count += tabella_scan_count(piece, piece.count, rules.scan, &counting, &last)
-          #expect(last < 0 || expected[count - 1] == UInt32(at + last))
-          var places = [UInt32](repeating: 0, count: max(piece.count, 512) + 512)
-          let found = tabella_scan_ends(
-            piece, piece.count, rules.scan, &ending, &places, places.count)
-          #expect(found.scanned == piece.count)
-          ends += places[..<found.records].map { $0 + UInt32(at) }
-          at = next
-        }
-        #expect(count == expected.count)
-        #expect(ends == expected)
-        #expect(counting.inside == ending.inside && counting.strays == ending.strays)
+    with(version, seed) { text, rules, expected, generator in
+      var (counting, ending) = (tabella_scan_start(), tabella_scan_start())
+      var (at, count, ends) = (0, 0, [UInt32]())
+      while at < text.count {
+        var next = min(text.count, at + Int.random(in: 1...1200, using: &generator))
+        // A CR may be half of a CRLF.
+        while next < text.count, text[next - 1] == 13 { next += 1 }
+        let piece = Array(text[at..<next])
+        var last = -1
+        count += tabella_scan_count(piece, piece.count, rules.scan, &counting, &last)
+        #expect(last < 0 || expected.ends[count - 1] == UInt32(at + last))
+        var places = [UInt32](repeating: 0, count: max(piece.count, 512) + 512)
+        let found = tabella_scan_ends(
+          piece, piece.count, rules.scan, &ending, &places, places.count)
+        #expect(found.scanned == piece.count)
+        ends += places[..<found.records].map { $0 + UInt32(at) }
+        at = next
       }
+      #expect(count == expected.ends.count)
+      #expect(ends == expected.ends)
+      #expect(counting.inside == ending.inside && counting.strays == ending.strays)
     }
+  }
+
+  /// What writes cells overwrites no more behind them than a column has room for.
+  @Test func aColumnHasRoomForASlack() {
+    #expect(ColumnBuilder.slack >= Int(TABELLA_SCAN_SLACK))
   }
 
   /// Cells in quotes, and with them taken out again, a byte at a time.
