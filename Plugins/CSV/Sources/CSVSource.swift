@@ -6,8 +6,6 @@ import TabellaSDK
 final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiagnostics {
   /// After how many bytes of cells, or of records read for them, a batch ends early.
   private static let batchSize = (cells: 1 << 20, records: 8 << 20)
-  /// How much memory the offsets of cells may take when rows are gathered.
-  private static let gatherSize = 64 << 20
 
   var columns: [Column] { text.columns }
   /// The text as it is shown; another one after a commit.
@@ -100,8 +98,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     if let path = paths.first(where: { $0.section != 0 }) { throw .noSection(path.section) }
     cancel.begin()
     let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
-    let limit = CSVSource.gatherSize / max(1, numbers.count * 8) + 1
-    let count = try reader.gather(paths.prefix(limit).map(\.row)) {
+    let count = try reader.gather(paths.map(\.row), withOffsets: includesIDs) {
       page, records throws(TableError) in
       let bytes = page.end(of: records.upperBound - 1) - page.start(of: records.lowerBound)
       append(page, records, bytes, to: builder, numbers)
@@ -207,8 +204,14 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     let count = page.fields(of: record).count
     remarks.add(
       "surplus",
-      "row \(page.textNumber(of: record)) (byte \(page.offset(of: record))) has more cells than the table has columns: \(count), not \(columns.count); the surplus stays in the last cell (-o columns=\(count) widens the table)"
+      "row \(place(of: page.textNumber(of: record))) has more cells than the table has columns: \(count), not \(columns.count); the surplus stays in the last cell (-o columns=\(count) widens the table)"
     )
+  }
+
+  /// A row's number, and where it begins: a gathered page need not know that.
+  private func place(of row: Int) -> String {
+    guard let page = try? reader.page(with: row) else { return "\(row)" }
+    return "\(row) (byte \(page.offset(of: row)))"
   }
 
   private func noteUnclosed(_ page: RecordPage) {

@@ -187,7 +187,8 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     try check(gathering: paths, columns: numbers, includesIDs: includesIDs)
     cancel.begin()
     let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
-    let count = try reader.gather(try paths.map { path throws(TableError) in try line(at: path) }) {
+    let lines = try paths.map { path throws(TableError) in try line(at: path) }
+    let count = try reader.gather(lines, withOffsets: includesIDs) {
       page, records throws(TableError) in append(page, records, to: builder)
     }
     try file.checkUnchanged()

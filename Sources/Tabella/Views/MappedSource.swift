@@ -18,7 +18,7 @@ public class MappedSource: TableDataSource {
   static let batchSize = 8192
   /// At most this many rows are asked for at once: many, because a base reads rows from everywhere the
   /// faster the more it is asked for.
-  static let gatherSize = 1 << 19
+  static let gatherSize = 1 << 20
 
   /// The rows that were asked for last and not given. A base may have read them all and give them in parts;
   /// so it is asked for these before more.

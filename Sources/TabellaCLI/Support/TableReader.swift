@@ -8,7 +8,7 @@ import Tabella
 /// Small sections are read together where the source can gather their rows.
 struct TableReader {
   /// Rows of the first batch, which should come at once, and of the largest; and cells at most.
-  private static let batchSizes = (first: 1024, largest: 1 << 19, cells: 1 << 23)
+  private static let batchSizes = (first: 1024, largest: 1 << 20, cells: 7 << 20)
 
   let source: any TableDataSource
   let columns: [Int]
@@ -134,7 +134,7 @@ struct TableReader {
   ) throws -> (Batch, endsSection: Bool) {
     advised = nil
     if let read = ahead.take(at: path) { return read }
-    defer { size = min(size * 2, largest) }
+    defer { size = min(size * 32, largest) }
     let wanted = min(size, limit)
     if let gathering = source.gathering, let runs = try runs(from: path, limit: wanted) {
       let paths = runs.flatMap { run in

@@ -3,26 +3,33 @@ import Tabella
 
 /// Where records begin and end, a window of the text at a time: what gathering needs of those that it
 /// passes, without their fields.
+///
+/// A window is as much as is read at once, which is more than the fastest memory holds. So their ends are
+/// looked for a piece at a time, which is there still when records are taken out of it.
 struct RecordEnds {
   private let source: any ByteSource
   private let index: RecordIndex
   private let rules: RecordRules
-  /// The window, which begins with a record.
+  private let piece: Int
+  /// The window, how much of it is there, where it begins in the text, and whether the text ends with it.
   private var text: [UInt8]
   private var filled = 0
   private var offset: Int
-  /// The records that end in the window, and the place of each one's last byte.
-  private var numbers: Range<Int>
+  private var isEnd = false
+  /// The records that end in the piece, where it begins in the window, and the place of each one's last
+  /// byte, counted from there.
+  private var numbers = 0..<0
+  private var start = 0
   private var ends: [UInt32]
 
-  init(_ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, window: Int) {
+  init(_ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, window: Int, piece: Int) {
     self.source = source
     self.index = index
     self.rules = rules
-    text = Array(repeating: 0, count: max(window, 512))
-    ends = Array(repeating: 0, count: max(window / 16, 1024))
-    numbers = 0..<0
+    self.piece = piece
     offset = index.position(before: 0).offset
+    text = Array(repeating: 0, count: max(window, 512))
+    ends = Array(repeating: 0, count: max(piece / 16, 1024))
   }
 
   /// Calls `body` with the bytes of a record, without its line end, and where it begins in the text. The
@@ -37,12 +44,12 @@ struct RecordEnds {
     }
     text.withUnsafeBytes { text in
       let place = number - numbers.lowerBound
-      let start = place == 0 ? 0 : Int(ends[place - 1]) + 1
-      var end = Int(ends[place])
-      if text[end] == 10, end > start, text[end - 1] == 13, !isEscaped(end - 1, from: start, text) {
+      let first = start + (place == 0 ? 0 : Int(ends[place - 1]) + 1)
+      var end = start + Int(ends[place])
+      if text[end] == 10, end > first, text[end - 1] == 13, !isEscaped(end - 1, from: first, text) {
         end -= 1
       }
-      body(UnsafeRawBufferPointer(rebasing: text[start..<end]), offset + start)
+      body(UnsafeRawBufferPointer(rebasing: text[first..<end]), offset + first)
     }
     return true
   }
@@ -54,30 +61,51 @@ struct RecordEnds {
     return !(at - first).isMultiple(of: 2)
   }
 
-  /// Moves the window to a record, or on towards it; false if no more records end.
+  /// Moves on towards a record, or back to it; false if no more records end.
   private mutating func move(towards number: Int) throws(TableError) -> Bool {
-    var next = numbers.upperBound
-    var start = numbers.isEmpty ? offset : offset + Int(ends[numbers.count - 1]) + 1
+    var next = (
+      number: numbers.upperBound,
+      offset: offset + start + (numbers.isEmpty ? 0 : Int(ends[numbers.count - 1]) + 1)
+    )
     let position = index.position(before: number)
-    if position.number > next || number < next { (next, start) = position }
-    offset = start
+    if position.number > next.number || number < next.number { next = position }
+    if !(offset..<offset + filled).contains(next.offset) { try fill(from: next.offset) }
     while true {
-      let wanted = text.count
-      let at = offset
-      let got = try text.withUnsafeMutableBytes { text in
-        Result { () throws(TableError) in try source.fill(text, at: at) }
-      }.get()
-      let isEnd = got < wanted || offset + got == source.size
-      // A CR at the border may be half of a CRLF.
-      let usable = isEnd || text[got - 1] != 13 ? got : got - 1
-      var state = tabella_scan_start()
-      let found = tabella_scan_ends(text, usable, rules.scan, &state, &ends, ends.count)
-      numbers = next..<next + found.records
-      if found.records > 0 { return true }
+      let rest = next.offset - offset..<filled
+      if find(next.number, in: rest.prefix(piece)) || find(next.number, in: rest) { return true }
       if isEnd { return false }
       // One record is larger than the window.
-      guard text.count < Int(Int32.max) else { throw rules.tooLarge(next, at: offset) }
-      text = Array(repeating: 0, count: 2 * text.count)
+      if rest.lowerBound == 0 {
+        guard text.count < Int(Int32.max) else { throw rules.tooLarge(next.number, at: offset) }
+        text = Array(repeating: 0, count: 2 * text.count)
+      }
+      try fill(from: next.offset)
     }
+  }
+
+  /// Reads the window that begins at `start`.
+  private mutating func fill(from start: Int) throws(TableError) {
+    filled = try text.withUnsafeMutableBytes { [source] text in
+      Result { () throws(TableError) in try source.fill(text, at: start) }
+    }.get()
+    offset = start
+    isEnd = filled < text.count || offset + filled == source.size
+  }
+
+  /// Finds the records that end in a part of the window, the first of which has this number; false if none
+  /// does.
+  private mutating func find(_ number: Int, in part: Range<Int>) -> Bool {
+    var end = part.upperBound
+    // A CR at the border may be half of a CRLF.
+    if !part.isEmpty, text[end - 1] == 13, !(isEnd && end == filled) { end -= 1 }
+    var state = tabella_scan_start()
+    let found = text.withUnsafeBufferPointer { text in
+      tabella_scan_ends(
+        text.baseAddress! + part.lowerBound, end - part.lowerBound, rules.scan, &state, &ends,
+        ends.count)
+    }
+    numbers = number..<number + found.records
+    start = part.lowerBound
+    return found.records > 0
   }
 }

@@ -6,28 +6,36 @@ extension RecordReader {
   /// Calls `body` with pages and those of their records that have these numbers, in this order, and
   /// returns how many from the front were given: at least one, unless there are none.
   ///
-  /// The text is read once from the front to the back, whatever the order, and what was not given yet is
-  /// kept: asked for next, it is there. Throws ``TableError`` with `.notFound` for a number that no record
-  /// has.
+  /// The text is read once from the front to the back, whatever the order, for as many as fit in memory.
+  /// What was not given yet is kept: asked for next, it is there. And so is what did not fit: when the
+  /// first of it are asked for, it is read with them. Throws ``TableError`` with `.notFound` for a number
+  /// that no record has. Pages know where their records lie in the text only if `withOffsets`.
   /// - Complexity: O(bytes of the text) at most for a call, O(n).
   public func gather(
-    _ numbers: [Int], _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
+    _ numbers: [Int], withOffsets: Bool,
+    _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
   ) throws(TableError) -> Int {
     guard let largest = numbers.max() else { return 0 }
     try index.know(past: largest)
     guard largest < index.known else { throw .noRow(largest, inSection: 0, of: index.known) }
     let kept = gathered
     gathered = nil
-    if let kept, let count = kept.rest(startingWith: numbers) {
+    if let kept, kept.offsets != nil || !withOffsets,
+      let count = kept.rest(startingWith: numbers)
+    {
       return try give(kept, count, body)
     }
-    var count = min(numbers.count, max(1, sizes.gathered / index.averageSize))
+    let wanted = missing.starts(with: numbers) ? missing : numbers
+    missing = []
+    var count = min(wanted.count, max(1, sizes.gathered / index.averageSize))
     while true {
       let gathered = try GatheredRecords(
-        count == numbers.count ? numbers : Array(numbers[..<count]), self, limit: sizes.gathered)
+        count == wanted.count ? wanted : Array(wanted[..<count]), withOffsets: withOffsets, self,
+        limit: sizes.gathered)
       // Records that are larger than the others: fewer of them.
       if gathered.isComplete || count == 1 {
-        return try give(gathered, count, body)
+        missing = Array(wanted[count...])
+        return try give(gathered, min(count, numbers.count), body)
       }
       count = max(1, min(count / 2, gathered.fitting / 2))
     }
@@ -85,10 +93,10 @@ extension RecordReader {
     let places = SeparatorPlaces(room: size + 512)
     defer { places.deallocate() }
     let numbers = Array(gathered.numbers[records])
-    let offsets = gathered.offsets(of: records)
+    let offsets = gathered.offsets.map { Array($0[records]) }
     let bytes = UnsafeRawPointer(text.baseAddress!)
     let result = numbers.withUnsafeBufferPointer { numbers in
-      offsets.withUnsafeBufferPointer { offsets in
+      (offsets ?? []).withUnsafeBufferPointer { offsets in
         Result { () throws(TableError) in
           var state = tabella_scan_start()
           let found = tabella_scan_separators(
@@ -98,7 +106,7 @@ extension RecordReader {
             throw TableError(.internal, "gathered records do not part as they did in the text")
           }
           let origin = RecordPage.Origin(
-            numbers: numbers.baseAddress!, offsets: offsets.baseAddress!)
+            numbers: numbers.baseAddress!, offsets: offsets.baseAddress)
           try body(
             RecordPage(
               numbers: 0..<records.count, offset: 0, bytes: bytes, filled: size,
@@ -124,25 +132,39 @@ struct GatheredRecords {
   private var places: [Place]
   private let last: Int?
 
+  /// Where each record begins in the whole text, if that was wanted.
+  private(set) var offsets: [Int]?
+
   private struct Place {
-    /// Where the record begins in the text.
-    var offset = 0
-    /// Where its copy begins, and how long it is.
+    /// Where the copy of a record begins, and how long it is.
     var start: UInt32 = 0
     var count: UInt32 = 0
   }
 
-  init(_ numbers: [Int], _ reader: RecordReader, limit: Int) throws(TableError) {
+  init(
+    _ numbers: [Int], withOffsets: Bool, _ reader: RecordReader, limit: Int
+  ) throws(TableError) {
     self.numbers = numbers
+    // First, because places fit where it had what it does not need any more.
+    let order = TextOrder(numbers)
     places = Array(repeating: Place(), count: numbers.count)
+    offsets = withOffsets ? Array(repeating: 0, count: numbers.count) : nil
     last = reader.index.isComplete ? reader.index.known - 1 : nil
     text = GatheredText(capacity: min(limit, numbers.count * reader.index.averageSize) * 9 / 8)
     var ends = reader.ends()
-    for (number, place) in Self.asTheyStand(numbers) {
+    for index in order.indices {
+      // Places lie all over the memory: one that is written to soon is asked for now, or each would be
+      // waited for.
+      let soon = order[min(index + 16, order.indices.upperBound - 1)].place
+      places.withUnsafeBufferPointer {
+        tabella_scan_prefetch($0.baseAddress! + soon, MemoryLayout<Place>.size)
+      }
+      let (number, place) = order[index]
       let isThere = try ends.with(number) { record, offset in
         places[place] = Place(
-          offset: offset, start: UInt32(truncatingIfNeeded: text.count),
+          start: UInt32(truncatingIfNeeded: text.count),
           count: UInt32(truncatingIfNeeded: record.count))
+        offsets?[place] = offset
         text.append(record)
       }
       // The last one is given by itself where its end is missing.
@@ -157,35 +179,6 @@ struct GatheredRecords {
     }
   }
 
-  /// Numbers and their places among those asked for, in the order of the text.
-  ///
-  /// Both in one word, sorted by digits of eight bits from the lowest of the number up. There is memory for a
-  /// second array here, and so this takes a fifth of what sorting in place does.
-  private static func asTheyStand(_ numbers: [Int]) -> some Sequence<(number: Int, place: Int)> {
-    let placeBits = UInt64(Int.bitWidth - numbers.count.leadingZeroBitCount)
-    let largest = numbers.max() ?? 0
-    precondition(largest.leadingZeroBitCount > placeBits, "a number and its place have 64 bits")
-    var words = numbers.indices.map { UInt64(numbers[$0]) << placeBits | UInt64($0) }
-    var sorted = [UInt64](repeating: 0, count: words.count)
-    var shift = placeBits
-    while shift < 64, UInt64(largest) >> (shift - placeBits) > 0 {
-      withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { next in
-        next.initialize(repeating: 0)
-        for word in words { next[Int(word >> shift & 255)] += 1 }
-        var place = 0
-        for digit in next.indices { (next[digit], place) = (place, place + next[digit]) }
-        for word in words {
-          let digit = Int(word >> shift & 255)
-          sorted[next[digit]] = word
-          next[digit] += 1
-        }
-      }
-      swap(&words, &sorted)
-      shift += 8
-    }
-    return words.lazy.map { (Int($0 >> placeBits), Int($0 & (1 << placeBits - 1))) }
-  }
-
   var count: Int { numbers.count }
 
   /// How many of the records that were not given yet are asked for from the front; nil if none is.
@@ -197,8 +190,6 @@ struct GatheredRecords {
   }
 
   func size(of place: Int) -> Int { Int(places[place].count) }
-
-  func offsets(of records: Range<Int>) -> [Int] { places[records].map(\.offset) }
 
   func isLast(_ place: Int) -> Bool { numbers[place] == last }
 
@@ -218,6 +209,45 @@ struct GatheredRecords {
     }
     place.storeBytes(of: 10, toByteOffset: count, as: UInt8.self)
     return count + 1
+  }
+}
+
+/// Numbers of records in the order of the text, each with its place among those asked for.
+///
+/// Both in one word, sorted by digits of eight bits from the lowest of the number up. There is memory for a
+/// second array here, and so this takes a fifth of what sorting in place does.
+private struct TextOrder {
+  private var words: [UInt64]
+  private let placeBits: UInt64
+
+  init(_ numbers: [Int]) {
+    placeBits = UInt64(Int.bitWidth - numbers.count.leadingZeroBitCount)
+    let largest = numbers.max() ?? 0
+    precondition(largest.leadingZeroBitCount > placeBits, "a number and its place have 64 bits")
+    words = numbers.indices.map { [placeBits] in UInt64(numbers[$0]) << placeBits | UInt64($0) }
+    var sorted = [UInt64](repeating: 0, count: words.count)
+    var shift = placeBits
+    while shift < 64, UInt64(largest) >> (shift - placeBits) > 0 {
+      withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { next in
+        next.initialize(repeating: 0)
+        for word in words { next[Int(word >> shift & 255)] += 1 }
+        var place = 0
+        for digit in next.indices { (next[digit], place) = (place, place + next[digit]) }
+        for word in words {
+          let digit = Int(word >> shift & 255)
+          sorted[next[digit]] = word
+          next[digit] += 1
+        }
+      }
+      swap(&words, &sorted)
+      shift += 8
+    }
+  }
+
+  var indices: Range<Int> { words.indices }
+
+  subscript(index: Int) -> (number: Int, place: Int) {
+    (Int(words[index] >> placeBits), Int(words[index] & (1 << placeBits - 1)))
   }
 }
 

@@ -13,7 +13,7 @@ public final class RecordReader {
     /// How many separators a page has at first; at least 512.
     public var room = 1 << 16
     /// About how many bytes of records are gathered at once.
-    public var gathered = 64 << 20
+    public var gathered = 80 << 20
     /// About how many of these one call gives.
     public var given = 2 << 20
     /// How many bytes a page of gathered records has, more or less.
@@ -42,6 +42,8 @@ public final class RecordReader {
   private var page: RecordPage?
   /// What was gathered and not given yet.
   var gathered: GatheredRecords?
+  /// The numbers of what was to be gathered then and did not fit.
+  var missing: [Int] = []
 
   public init(
     _ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, sizes: Sizes = Sizes()
@@ -89,7 +91,9 @@ public final class RecordReader {
   }
 
   /// The ends of records from the front on, for one pass over the text.
-  func ends() -> RecordEnds { RecordEnds(source, index, rules: rules, window: sizes.ahead) }
+  func ends() -> RecordEnds {
+    RecordEnds(source, index, rules: rules, window: sizes.ahead, piece: sizes.next)
+  }
 
   /// Returns the number of the record that begins at `offset` of the text; nil if none does.
   public func number(ofRecordAt offset: Int) throws(TableError) -> Int? {
@@ -226,7 +230,7 @@ public struct RecordPage {
 
   struct Origin {
     let numbers: UnsafePointer<Int>
-    let offsets: UnsafePointer<Int>
+    let offsets: UnsafePointer<Int>?
   }
 
   /// Where the text goes on behind the last record.
@@ -269,9 +273,11 @@ public struct RecordPage {
   /// Where a record ends, counted in ``bytes``.
   public func end(of number: Int) -> Int { end(ofLastField: fields(of: number).upperBound - 1) }
 
-  /// Where a record begins in the text.
+  /// Where a record begins in the text; of gathered ones, only if that was asked for.
   public func offset(of number: Int) -> Int {
-    origin.map { $0.offsets[number] } ?? offset + start(of: number)
+    guard let origin else { return offset + start(of: number) }
+    guard let offsets = origin.offsets else { preconditionFailure("gathered without offsets") }
+    return offsets[number]
   }
 
   /// The number that a record has in the text.

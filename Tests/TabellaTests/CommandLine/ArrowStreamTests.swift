@@ -91,7 +91,7 @@ import Testing
   /// More rows than one batch has, so that later ones begin inside the memory of the source.
   @Test func manyBatchesArrive() throws {
     var text = "id,word,maybe\n"
-    for row in 0..<20_000 {
+    for row in 0..<60_000 {
       text += "\(row),\(String(repeating: "é", count: row % 50)),\(row % 3 == 0 ? "" : "x")\n"
     }
     let path = try folder.write("many.csv", text)

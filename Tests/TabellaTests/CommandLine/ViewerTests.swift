@@ -142,7 +142,7 @@ import Testing
 
   /// The rows that come next are announced while those before are on show, and only once.
   @Test func oneBatchIsPrefetched() throws {
-    let source = Self.table([5000])
+    let source = Self.table([40_000])
     try Self.show(source)
     let fetched = source.asked.compactMap { step -> Range<Int>? in
       if case .fetch(_, let rows) = step { rows } else { nil }
@@ -162,12 +162,12 @@ import Testing
         try Self.show(source, 0..<Int.max, Notes(wishes: [], failsAt: fault))
       }
       Self.check(source.asked, [1500, 3000], 0..<Int.max)
-      let refusing = Self.table([5000])
+      let refusing = Self.table([40_000])
       refusing.onRows = { request throws(TableError) in
         if request.first > fault { throw TableError(.io, "no more") }
       }
       #expect(throws: Failure.self) { try Self.show(refusing) }
-      Self.check(refusing.asked, [5000], 0..<Int.max)
+      Self.check(refusing.asked, [40_000], 0..<Int.max)
     }
   }
 

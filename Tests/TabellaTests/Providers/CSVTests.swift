@@ -31,6 +31,12 @@ import Testing
     #expect(warning.message.contains("row \(rows) "))
     #expect(warning.message.contains("columns=4"))
     #expect(source.nextDiagnostic() == nil)
+    // Met in a gathered row, which does not lie where it does in the file: the same remark.
+    let gathered = try open(text)
+    let rowPaths = [rows + 2, rows, 0].map { IndexPath(section: 0, row: $0) }
+    _ = try gathered.rows(at: rowPaths, columns: [0, 1], includesIDs: false)
+    let start = try #require(text.range(of: "7,8,9")).lowerBound.utf16Offset(in: text)
+    #expect(gathered.nextDiagnostic()?.message.contains("row \(rows + 2) (byte \(start))") == true)
     let wider = try open(text, ["columns": "4"])
     #expect(
       try wider.rows(RowRequest(first: rows, count: 1, columns: [2, 3])).row(0) == ["3,3", "4"])
