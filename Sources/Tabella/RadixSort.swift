@@ -46,7 +46,7 @@ private struct FlagSort {
     }
     if range.count > 1 << 16, isCancelled() { return }
     // A part then has a short range's members, if they are spread.
-    let bits = min(11, max(4, Int.bitWidth - range.count.leadingZeroBitCount - 5))
+    let bits = min(11, max(4, Int.bitWidth - range.count.leadingZeroBitCount - 4))
     let shift = UInt64(max(0, 64 - differing.leadingZeroBitCount - bits))
     withUnsafeTemporaryAllocation(of: Int.self, capacity: 2 << bits) { places in
       places.initialize(repeating: 0)
@@ -61,20 +61,21 @@ private struct FlagSort {
         place += ends[part]
         ends[part] = place
       }
-      for part in ends.indices {
-        while next[part] < ends[part] {
-          // One after the other is put where it belongs, and what stood there goes on.
-          var (key, row) = (keys[next[part]], rows[next[part]])
-          while true {
+      // Each member of a part is put where it belongs, and what stood there comes in its place; until
+      // all are in theirs. One need not wait for another as it would where the one that gave way is
+      // taken along.
+      var isSorted = false
+      while !isSorted {
+        isSorted = true
+        for part in ends.indices where next[part] < ends[part] {
+          isSorted = false
+          for index in next[part]..<ends[part] {
+            let (key, row) = (keys[index], rows[index])
             let digit = Int((word == .key ? key : UInt64(row)) >> shift & mask)
             let place = next[digit]
-            next[digit] += 1
-            if digit == part {
-              (keys[place], rows[place]) = (key, row)
-              break
-            }
-            swap(&key, &keys[place])
-            swap(&row, &rows[place])
+            next[digit] = place + 1
+            (keys[index], rows[index]) = (keys[place], rows[place])
+            (keys[place], rows[place]) = (key, row)
           }
         }
       }

@@ -150,7 +150,7 @@ public class MappedSource: TableDataSource {
     let isRest = request.section == rest.section && rest.rows.contains(request.first)
     let most =
       isRest
-      ? min(max(mostGiven * 4, MappedSource.batchSize), rest.rows.upperBound - request.first)
+      ? min(max(mostGiven * 2, MappedSource.batchSize), rest.rows.upperBound - request.first)
       : MappedSource.gatherSize
     let end = request.first.advancedUp(by: min(request.count, most))
     let count = try count(inSection: request.section, knowing: end).value

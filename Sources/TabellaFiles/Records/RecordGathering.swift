@@ -246,6 +246,7 @@ private struct TextOrder {
 
   var indices: Range<Int> { words.indices }
 
+  @inline(__always)
   subscript(index: Int) -> (number: Int, place: Int) {
     (Int(words[index] >> placeBits), Int(words[index] & (1 << placeBits - 1)))
   }
