@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <malloc.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -42,6 +43,15 @@ void tabella_system_keep_memory(void) {
   mallopt(M_MMAP_THRESHOLD, 8 << 20);
   mallopt(M_TRIM_THRESHOLD, 32 << 20);
 #endif
+}
+
+void *tabella_system_grow_pages(void *pages, size_t had, size_t count) {
+  void *grown = pages != NULL ? mremap(pages, had, count, MREMAP_MAYMOVE)
+                              : mmap(NULL, count, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (grown == MAP_FAILED) return NULL;
+  if (count >= (4 << 20)) madvise(grown, count, MADV_HUGEPAGE);
+  return grown;
 }
 
 const char *tabella_system_library_of(const void *address) {

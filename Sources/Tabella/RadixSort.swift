@@ -20,6 +20,40 @@ public func radixSort(
   }
 }
 
+/// The highest bits in which words differ, as one number: of two runs of such bits, because in the digits
+/// of a text, say, there are some between that are always the same.
+private struct Digit {
+  let bits: Int
+  private let high: (shift: UInt64, mask: UInt64)
+  private let low: (shift: UInt64, mask: UInt64)
+
+  /// `differing` is not 0; `bits` is how many there are at most.
+  init(of differing: UInt64, bits: Int) {
+    let first = Digit.run(in: differing, atMost: bits)
+    let rest = differing & (1 << UInt64(first.start) - 1)
+    let second = Digit.run(in: rest, atMost: bits - first.count)
+    self.bits = first.count + second.count
+    let mask: UInt64 = 1 << UInt64(second.count) - 1
+    low = (UInt64(second.start), mask)
+    high = (
+      UInt64(first.start - second.count), (1 << UInt64(first.count) - 1) << UInt64(second.count)
+    )
+  }
+
+  /// The highest bits of a word that are set one beside the other: where they begin, and how many.
+  private static func run(in word: UInt64, atMost most: Int) -> (start: Int, count: Int) {
+    let top = 64 - word.leadingZeroBitCount
+    let ones = (~(word << UInt64(word.leadingZeroBitCount))).leadingZeroBitCount
+    let count = min(ones, most)
+    return (top - count, count)
+  }
+
+  @inline(__always)
+  func value(in word: UInt64) -> Int {
+    Int(word >> high.shift & high.mask | word >> low.shift & low.mask)
+  }
+}
+
 private struct FlagSort {
   /// What a range is sorted by: its keys, or where those are all the same, its rows.
   enum Word { case key, row }
@@ -45,16 +79,16 @@ private struct FlagSort {
       return
     }
     if range.count > 1 << 16, isCancelled() { return }
-    // A part then has a short range's members, if they are spread.
-    let bits = min(11, max(4, Int.bitWidth - range.count.leadingZeroBitCount - 4))
-    let shift = UInt64(max(0, 64 - differing.leadingZeroBitCount - bits))
+    // A part then has half a short range's members, if they are spread.
+    let digit = Digit(
+      of: differing, bits: min(11, max(4, Int.bitWidth - range.count.leadingZeroBitCount - 4)))
+    let bits = digit.bits
     withUnsafeTemporaryAllocation(of: Int.self, capacity: 2 << bits) { places in
       places.initialize(repeating: 0)
       // Where the next member of each part goes, and where the part ends.
       let next = UnsafeMutableBufferPointer(rebasing: places[..<(1 << bits)])
       let ends = UnsafeMutableBufferPointer(rebasing: places[(1 << bits)...])
-      let mask: UInt64 = 1 << UInt64(bits) - 1
-      for index in range { ends[Int(self.word(index, word) >> shift & mask)] += 1 }
+      for index in range { ends[digit.value(in: self.word(index, word))] += 1 }
       var place = range.lowerBound
       for part in ends.indices {
         next[part] = place
@@ -71,9 +105,9 @@ private struct FlagSort {
           isSorted = false
           for index in next[part]..<ends[part] {
             let (key, row) = (keys[index], rows[index])
-            let digit = Int((word == .key ? key : UInt64(row)) >> shift & mask)
-            let place = next[digit]
-            next[digit] = place + 1
+            let value = digit.value(in: word == .key ? key : UInt64(row))
+            let place = next[value]
+            next[value] = place + 1
             (keys[index], rows[index]) = (keys[place], rows[place])
             (keys[place], rows[place]) = (key, row)
           }
@@ -81,7 +115,7 @@ private struct FlagSort {
       }
       var start = range.lowerBound
       for end in ends where end > start {
-        if shift > 0 || word == .key { sort(start..<end, by: word) }
+        sort(start..<end, by: word)
         start = end
       }
     }

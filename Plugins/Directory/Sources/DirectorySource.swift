@@ -256,7 +256,11 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     if showsPaths {
       for entry in entries { withPath(of: entry) { cells.append(bytes: $0) } }
     } else {
-      let room = entries.reduce(0) { $0 + listing.withName($1) { $0.count } }
+      var room = 0
+      for (index, entry) in entries.enumerated() {
+        listing.prefetch(entries[min(index + 16, entries.count - 1)])
+        room += listing.withName(entry) { $0.count }
+      }
       cells.append(entries.count, room: room) { number, place in
         listing.withName(entries[number]) {
           place.copyMemory(from: $0.baseAddress!, byteCount: $0.count)

@@ -44,6 +44,10 @@ final class Listing {
 
   func inode(_ entry: Int) -> UInt64 { records.inode(places[entry]) }
 
+  /// Says that an entry's name is read soon: in the order of their names they lie all over the memory, and
+  /// each would be waited for.
+  func prefetch(_ entry: Int) { records.prefetch(places[entry]) }
+
   /// Calls `body` with an entry's name, which has a NUL behind it.
   func withName<R>(_ entry: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     let name = records.name(places[entry])
@@ -155,6 +159,7 @@ final class Listing {
       records.count = start
       throw error
     }
+    fresh.reserveCapacity((records.count - start) / Records.leastSize)
     records.forEach(from: start) { place, name in
       if name[0] == CChar(UInt8(ascii: ".")) {
         if name[1] == 0 {
@@ -166,7 +171,7 @@ final class Listing {
       fresh.append(place)
     }
     records.sort(&fresh)
-    places += fresh
+    if places.isEmpty { places = fresh } else { places += fresh }
     folder.entries = folder.entries.lowerBound..<count
     folders.append(folder)
     return number

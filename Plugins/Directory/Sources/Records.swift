@@ -1,3 +1,4 @@
+import CTabellaScan
 import CTabellaSystem
 import Glibc
 import Tabella
@@ -13,6 +14,9 @@ struct Records: ~Copyable {
   /// From how many on a radix sort is the faster.
   private static let manyRecords = 256
 
+  /// The bytes of a record with the shortest name.
+  static let leastSize = 24
+
   // The layout of struct linux_dirent64.
   private static let lengthOffset = 16
   private static let typeOffset = 18
@@ -23,7 +27,7 @@ struct Records: ~Copyable {
   /// The bytes in use; may be lowered, to forget what was read last.
   var count = 0
 
-  deinit { free(base) }
+  deinit { if let base { munmap(base, capacity) } }
 
   // Records
 
@@ -39,6 +43,9 @@ struct Records: ~Copyable {
   func name(_ place: UInt32) -> UnsafePointer<CChar> {
     UnsafePointer((at(place) + Records.nameOffset).assumingMemoryBound(to: CChar.self))
   }
+
+  /// Says that a record's name is read soon.
+  func prefetch(_ place: UInt32) { tabella_scan_prefetch(name(place), 16) }
 
   /// Calls `body` with the place and the name of each record from an offset on.
   func forEach(from start: Int, _ body: (UInt32, UnsafePointer<CChar>) -> Void) {
@@ -64,8 +71,9 @@ struct Records: ~Copyable {
   private mutating func reserve(_ bytes: Int) throws(Failure) {
     if bytes <= capacity { return }
     let larger = max(bytes, capacity * 2)
-    // Large memory moves without being copied.
-    guard larger <= Records.limit, let grown = realloc(base, larger) else { throw Failure(ENOMEM) }
+    guard larger <= Records.limit,
+      let grown = tabella_system_grow_pages(base, capacity, larger)
+    else { throw Failure(ENOMEM) }
     base = grown
     capacity = larger
   }

@@ -77,9 +77,10 @@ int tabella_scan_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a, uin
 
 /* Has bytes brought near that are read soon. */
 static inline void tabella_scan_prefetch(const void *_Nonnull bytes, size_t count) {
-    for (size_t at = 0; at < count && at < 256; at += 64) {
-        __builtin_prefetch((const char *)bytes + at);
-    }
+    if (count > 256) count = 256;
+    for (size_t at = 0; at < count; at += 64) __builtin_prefetch((const char *)bytes + at);
+    // Which is beyond those, if the first one is not where a line of memory begins.
+    if (count > 0) __builtin_prefetch((const char *)bytes + count - 1);
 }
 
 /* For tests and measurements: makes all of these use another version, 0 for any machine, 1 for AVX2, 2

@@ -143,6 +143,12 @@ const char *_Nullable tabella_system_signal_name(int number);
  * as much, and fresh pages would cost a quarter of an export. Before other threads run. */
 void tabella_system_keep_memory(void);
 
+/* Fresh memory of `count` bytes, or where `pages` are some of it, which had `had` bytes, the same with more:
+ * it moves without being copied. From 4 MiB on in pages of 2 MiB where the system has them, because each of
+ * thousands of smaller ones is a fault. Null if there is none, and what was there stays. To be given back
+ * with munmap. */
+void *_Nullable tabella_system_grow_pages(void *_Nullable pages, size_t had, size_t count);
+
 /* From now on SIGINT, SIGTERM and SIGHUP end the program as ever, but first wipe the line of progress
  * and wait for the pager: a signal handler must not be Swift. */
 void tabella_system_end_cleanly(void);
