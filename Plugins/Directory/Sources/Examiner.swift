@@ -55,6 +55,7 @@ struct Examiner {
     var (number, folder) = (0, listing.folders[0])
     var directory: Result<Int32, Failure> = .success(root)
     for index in range {
+      listing.prefetch(entries[min(index + 16, range.upperBound - 1)])
       let entry = entries[index]
       results[index].kind = listing.kind(entry)
       guard isWanted(results[index].kind) else { continue }
