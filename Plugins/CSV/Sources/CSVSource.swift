@@ -54,7 +54,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
     guard section == 0 else { throw .noSection(section) }
     cancel.begin()
-    try reader.index.know(minimum)
+    try reader.know(minimum)
     try file.checkUnchanged()
     let known = reader.index.known
     return reader.index.isComplete ? .exact(known) : .atLeast(known)

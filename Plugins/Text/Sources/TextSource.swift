@@ -79,7 +79,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     cancel.begin()
     guard sectioning != .none else {
       guard section == 0 else { throw .noSection(section) }
-      try reader.index.know(minimum)
+      try reader.know(minimum)
       try file.checkUnchanged()
       let known = reader.index.known
       return reader.index.isComplete ? .exact(known) : .atLeast(known)

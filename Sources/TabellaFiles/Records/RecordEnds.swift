@@ -22,7 +22,8 @@ struct RecordEnds {
   private var start = 0
   private var ends: [UInt32]
 
-  init(_ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, window: Int, piece: Int) {
+  init(_ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, window: Int, piece: Int)
+  {
     self.source = source
     self.index = index
     self.rules = rules

@@ -61,6 +61,14 @@ public final class RecordReader {
     places.deallocate()
   }
 
+  /// Makes the index know at least this many records, or all; see ``RecordIndex/know(_:)``.
+  ///
+  /// Who asks whether there are some asks for them next: so a page of them is read first, and kept.
+  public func know(_ minimum: Int) throws(TableError) {
+    if index.known < minimum, minimum < .max { _ = try page(with: index.known) }
+    try index.know(minimum)
+  }
+
   /// Returns the page with the record of this number; nil if there is none. It is valid until the
   /// next call, and while the reader lives.
   ///

@@ -323,7 +323,7 @@ import Testing
       let wanted = numbers.map { naive[$0].fields.map { naiveCell(Array(text[$0]), rules) } }
       let isSame = cells == wanted
       #expect(isSame, "\(rules) \(text)")
-      #expect(throws: TableError.self) { 
+      #expect(throws: TableError.self) {
         try reader.gather([0, naive.count], withOffsets: false) { _, _ in }
       }
     }
