@@ -162,8 +162,18 @@ enum NaiveOrder {
     let count = [0, 1, 31, 32, 33, 100, 3000, 70_000][seed % 8]
     let kinds = UInt64(1) << UInt64.random(in: 0..<20, using: &generator)
     let step = UInt64.random(in: 1...(.max / kinds), using: &generator)
+    // In some, bits that are all the same lie between those that differ, as in digits of a text.
+    let differing: UInt64 =
+      switch seed % 3 {
+      case 0: .max
+      case 1: 0x0F0F_0F0F_0F0F_0F0F
+      default:
+        .random(in: 0...(.max), using: &generator) & .random(in: 0...(.max), using: &generator)
+      }
+    let same = UInt64.random(in: 0...(.max), using: &generator) & ~differing
     let pairs = (0..<UInt32(count)).map { row in
-      (key: UInt64.random(in: 0..<kinds, using: &generator) * step, row: row)
+      let key = UInt64.random(in: 0..<kinds, using: &generator) &* step
+      return (key: key & differing | same, row: row)
     }.shuffled(using: &generator)
     var keys = pairs.map(\.key)
     var rows = pairs.map(\.row)
