@@ -9,6 +9,8 @@ import Tabella
 struct TableReader {
   /// Rows of the first batch, which should come at once, and of the largest; and cells at most.
   private static let batchSizes = (first: 1024, largest: 1 << 20, cells: 7 << 20)
+  /// How many times as many rows each batch has as the one before: a view may read its whole base for each.
+  private static let growth = 32
 
   let source: any TableDataSource
   let columns: [Int]
@@ -134,8 +136,8 @@ struct TableReader {
   ) throws -> (Batch, endsSection: Bool) {
     advised = nil
     if let read = ahead.take(at: path) { return read }
-    defer { size = min(size * 32, largest) }
     let wanted = min(size, limit)
+    size = min(size * TableReader.growth, largest)
     if let gathering = source.gathering, let runs = try runs(from: path, limit: wanted) {
       let paths = runs.flatMap { run in
         run.rows.map { IndexPath(section: run.section, row: $0) }
@@ -143,7 +145,7 @@ struct TableReader {
       let batch = try gathering.rows(at: paths, columns: columns, includesIDs: includesIDs)
       // As many as the source likes to give are not asked for in vain again.
       if batch.rowCount < paths.count {
-        size = min(largest, max(TableReader.batchSizes.first, batch.rowCount / 2))
+        size = min(largest, max(TableReader.batchSizes.first, batch.rowCount))
       }
       ahead = ReadAhead(batch, runs)
       if let read = ahead.take(at: path) { return read }

@@ -106,7 +106,8 @@ extension RecordReader {
             throw TableError(.internal, "gathered records do not part as they did in the text")
           }
           let origin = RecordPage.Origin(
-            numbers: numbers.baseAddress!, offsets: offsets.baseAddress)
+            numbers: numbers.baseAddress!,
+            offsets: gathered.offsets == nil ? nil : offsets.baseAddress)
           try body(
             RecordPage(
               numbers: 0..<records.count, offset: 0, bytes: bytes, filled: size,
