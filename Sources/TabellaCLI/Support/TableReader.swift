@@ -24,6 +24,9 @@ struct TableReader {
   private var size: Int
   private let largest: Int
   private var ahead = ReadAhead()
+  /// How many rows were asked for by gathering and not given yet, and the most that were given at once. A
+  /// source may have read them all: it is asked for no more than it gives until it has given these.
+  private var (rest, given) = (0, 0)
   /// The rows that the source was advised of, and that were not read yet.
   private var advised: (section: Int, rows: Range<Int>)?
 
@@ -136,17 +139,15 @@ struct TableReader {
   ) throws -> (Batch, endsSection: Bool) {
     advised = nil
     if let read = ahead.take(at: path) { return read }
-    let wanted = min(size, limit)
-    size = min(size * TableReader.growth, largest)
+    let wanted = min(
+      rest > 0 ? min(rest, max(given * 2, TableReader.batchSizes.first)) : size, limit)
+    if rest == 0 { size = min(size * TableReader.growth, largest) }
     if let gathering = source.gathering, let runs = try runs(from: path, limit: wanted) {
       let paths = runs.flatMap { run in
         run.rows.map { IndexPath(section: run.section, row: $0) }
       }
       let batch = try gathering.rows(at: paths, columns: columns, includesIDs: includesIDs)
-      // As many as the source likes to give are not asked for in vain again.
-      if batch.rowCount < paths.count {
-        size = min(largest, max(TableReader.batchSizes.first, batch.rowCount))
-      }
+      note(batch.rowCount, of: paths.count)
       ahead = ReadAhead(batch, runs)
       if let read = ahead.take(at: path) { return read }
     }
@@ -154,7 +155,14 @@ struct TableReader {
       RowRequest(
         section: path.section, first: path.row, count: min(wanted, end - path.row),
         columns: columns, includesIDs: includesIDs))
+    if rest > 0 { note(batch.rowCount, of: wanted) }
     return (batch, false)
+  }
+
+  /// Notes how many rows were given of those that were asked for.
+  private mutating func note(_ count: Int, of asked: Int) {
+    rest = max(0, max(rest, asked) - count)
+    given = max(given, count)
   }
 
   /// The sections from `path` on that are small enough to be read together; nil if it is only one.

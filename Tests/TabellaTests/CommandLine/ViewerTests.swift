@@ -154,6 +154,22 @@ import Testing
     #expect(zip(fetched, read.dropFirst()).allSatisfy { $0.lowerBound == $1.lowerBound })
   }
 
+  /// A source that gives little of what it gathered is asked for that until it has given all, then for much.
+  /// It was asked for as little as it gave, whatever was left: a grouped file was read anew for each batch.
+  @Test func whatWasGatheredIsTakenFirst() throws {
+    let source = Self.table(Array(repeating: 50, count: 2000))
+    source.gathers = true
+    source.batchLimit = 3000
+    try Self.show(source)
+    let asked = source.gathered.map(\.count)
+    var rest = 0
+    for count in asked {
+      #expect(rest == 0 ? count >= 1000 : count <= min(rest, 6000))
+      rest = max(rest, count) - min(count, 3000)
+    }
+    #expect(asked.count { $0 > 6000 } == 2)
+  }
+
   /// Whatever ends the showing, what was announced is taken back and what was on show is ended.
   @Test func failuresLeaveNothingOpen() throws {
     for fault in [500, 2000] {
