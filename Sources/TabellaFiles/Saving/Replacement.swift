@@ -20,7 +20,7 @@ struct Replacement {
     let new = try TemporaryFile(in: target.folder)
     // Those who open it as soon as it has the name wait until it is durable there.
     _ = tabella_system_lock(new.descriptor)
-    var writer = FileWriter(new.descriptor, cancel: cancel)
+    var writer = FileWriter(new.descriptor, cancel: cancel, replacesOld: true)
     try writer.write(table, old: file.descriptor)
     let rights = try copyRights(to: new.descriptor)
     try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))

@@ -31,6 +31,40 @@ import Testing
     }
   }
 
+  /// What was copied is given to the disk, and taken from the memory, while more is copied: forwards,
+  /// backwards and twice.
+  @Test(arguments: [true, false])
+  func piecesAreCopiedInAnyOrder(_ byHand: Bool) throws {
+    let folder = try TemporaryFolder()
+    var generator = SeededGenerator(seed: 2)
+    let content = (0..<100_000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    let old = open(try folder.write("old", content), O_RDONLY)
+    defer { close(old) }
+    for round in 0..<60 {
+      var table = PieceTable()
+      var expected: [UInt8] = []
+      var next = 0
+      for _ in 0..<Int.random(in: 0...8, using: &generator) {
+        if Bool.random(using: &generator) { next = Int.random(in: 0..<50_000, using: &generator) }
+        let end = Int.random(in: next...content.count, using: &generator)
+        let inserted = Array(
+          repeating: UInt8(round), count: Int.random(in: 0...3000, using: &generator))
+        table.append(old: next..<end)
+        table.append(new: inserted)
+        expected += content[next..<end] + inserted
+        next = end
+      }
+      let new = open("\(folder.path)/new", O_RDWR | O_CREAT | O_TRUNC, 0o600)
+      defer { close(new) }
+      var writer = FileWriter(
+        new, cancel: CancelFlag(), byHand: byHand, replacesOld: !round.isMultiple(of: 3), step: 5000
+      )
+      try writer.write(table, old: old)
+      #expect(try folder.read("new") == expected)
+    }
+    #expect(try folder.read("old") == content)
+  }
+
   @Test func copyingIsCancelled() throws {
     let folder = try TemporaryFolder()
     let old = open(try folder.write("a", "hello"), O_RDONLY)
