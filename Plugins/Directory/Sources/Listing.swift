@@ -48,6 +48,9 @@ final class Listing {
   /// each would be waited for.
   func prefetch(_ entry: Int) { records.prefetch(places[entry]) }
 
+  /// How many bytes an entry's name has at most, without looking for its end.
+  func nameRoom(_ entry: Int) -> Int { records.nameRoom(places[entry]) }
+
   /// Calls `body` with an entry's name, which has a NUL behind it.
   func withName<R>(_ entry: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     let name = records.name(places[entry])

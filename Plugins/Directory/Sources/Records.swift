@@ -44,6 +44,11 @@ struct Records: ~Copyable {
     UnsafePointer((at(place) + Records.nameOffset).assumingMemoryBound(to: CChar.self))
   }
 
+  /// How many bytes the name has at most: up to eight more than it has.
+  func nameRoom(_ place: UInt32) -> Int {
+    Int(at(place).load(fromByteOffset: Records.lengthOffset, as: UInt16.self)) - Records.nameOffset
+  }
+
   /// Says that a record's name is read soon.
   func prefetch(_ place: UInt32) { tabella_scan_prefetch(name(place), 16) }
 
