@@ -213,14 +213,14 @@ extension ColumnBatch {
       guard UInt(bitPattern: offsets) & 3 == 0 else {
         throw TableError(.misbehaved, "has offsets that are not aligned to 4 bytes")
       }
-      var last = offsets[layout.start]
-      guard last >= 0 else { throw TableError(.misbehaved, "begins at offset \(last)") }
-      for row in layout.start + 1...layout.start + count {
-        guard offsets[row] >= last else {
-          throw TableError(
-            .misbehaved, "has offset \(offsets[row]) after \(last) at cell \(row - 1)")
-        }
-        last = offsets[row]
+      let cells = layout.start..<layout.start + count
+      let (first, last) = (offsets[cells.lowerBound], offsets[cells.upperBound])
+      guard first >= 0 else { throw TableError(.misbehaved, "begins at offset \(first)") }
+      if ColumnBatch.fall(offsets, in: cells),
+        let cell = cells.first(where: { offsets[$0 + 1] < offsets[$0] })
+      {
+        throw TableError(
+          .misbehaved, "has offset \(offsets[cell + 1]) after \(offsets[cell]) at cell \(cell)")
       }
       guard layout.values != nil || last == 0 else {
         throw TableError(.misbehaved, "has offsets but no bytes")
@@ -231,6 +231,14 @@ extension ColumnBatch {
         throw TableError(.misbehaved, "has values that are not aligned to 8 bytes")
       }
     }
+  }
+
+  /// Whether any of these cells ends before it begins. Looks at all of them, sixteen at a time, which is
+  /// faster than to stop at the first one.
+  private static func fall(_ offsets: UnsafePointer<Int32>, in cells: Range<Int>) -> Bool {
+    var falls: Int32 = 0
+    for cell in cells { falls |= offsets[cell &+ 1] < offsets[cell] ? 1 : 0 }
+    return falls != 0
   }
 
   private func presentAndMissing() -> (present: Int, missing: Int) {
