@@ -472,7 +472,10 @@ struct Cases {
   private func duckdb(
     _ query: String, speed: Command.Speed = .near, check: Reduction? = nil
   ) -> Command {
-    let program = "import duckdb,sys; duckdb.connect().execute(sys.argv[1])"
+    // Its progress would go to the output, among the rows.
+    let program =
+      "import duckdb,sys; c=duckdb.connect(); c.execute('set enable_progress_bar=false'); "
+      + "c.execute(sys.argv[1])"
     return Command(
       label: "duckdb", pipeline: [[tools.python ?? "python3", "-c", program, query]],
       tool: "duckdb", speed: speed, check: check)
