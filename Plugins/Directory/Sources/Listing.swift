@@ -53,8 +53,9 @@ final class Listing {
 
   /// Calls `body` with an entry's name, which has a NUL behind it.
   func withName<R>(_ entry: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    let name = records.name(places[entry])
-    return try body(UnsafeRawBufferPointer(start: name, count: strlen(name)))
+    let place = places[entry]
+    return try body(
+      UnsafeRawBufferPointer(start: records.name(place), count: records.nameCount(place)))
   }
 
   /// The result of a system call that is given an entry's name.

@@ -44,9 +44,28 @@ struct Records: ~Copyable {
     UnsafePointer((at(place) + Records.nameOffset).assumingMemoryBound(to: CChar.self))
   }
 
+  private func length(_ place: UInt32) -> Int {
+    Int(at(place).load(fromByteOffset: Records.lengthOffset, as: UInt16.self))
+  }
+
   /// How many bytes the name has at most: up to eight more than it has.
-  func nameRoom(_ place: UInt32) -> Int {
-    Int(at(place).load(fromByteOffset: Records.lengthOffset, as: UInt16.self)) - Records.nameOffset
+  func nameRoom(_ place: UInt32) -> Int { length(place) - Records.nameOffset }
+
+  /// How many bytes the name has: it ends in the last word of the record, whose rest may be anything. Linux
+  /// makes no record longer than its name needs, rounded up to words (filldir64 in fs/readdir.c).
+  func nameCount(_ place: UInt32) -> Int {
+    let length = length(place)
+    let word = UInt64(
+      littleEndian: at(place).load(fromByteOffset: length - 8, as: UInt64.self))
+    // In the shortest record the word begins with what stands before the name.
+    let before: UInt64 = length == Records.leastSize ? 0xFF_FFFF : 0
+    let zeros = Records.lowestZero(word | before)
+    return length - 8 + zeros.trailingZeroBitCount >> 3 - Records.nameOffset
+  }
+
+  /// A word whose lowest bit set is that of the first zero byte of another.
+  private static func lowestZero(_ word: UInt64) -> UInt64 {
+    (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
   }
 
   /// Says that a record's name is read soon.
@@ -58,7 +77,7 @@ struct Records: ~Copyable {
     while offset < count {
       let place = UInt32(truncatingIfNeeded: offset / 8)
       body(place, name(place))
-      offset += Int(at(place).load(fromByteOffset: Records.lengthOffset, as: UInt16.self))
+      offset += length(place)
     }
   }
 
@@ -124,8 +143,7 @@ struct Records: ~Copyable {
     // Behind each record there is another, or room for one.
     let bytes = UInt64(
       littleEndian: UnsafeRawPointer(name).loadUnaligned(as: UInt64.self))
-    // The lowest bit that is set here is that of the first zero byte.
-    let zeros = (bytes &- 0x0101_0101_0101_0101) & ~bytes & 0x8080_8080_8080_8080
+    let zeros = Records.lowestZero(bytes)
     let used = zeros == 0 ? bytes : bytes & ((zeros & (0 &- zeros)) >> 7 &- 1)
     return used.byteSwapped
   }

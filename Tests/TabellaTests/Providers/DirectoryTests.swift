@@ -516,6 +516,25 @@ import Testing
     #expect(try open().hasVolatileOrder)
   }
 
+  /// Where a name ends is known by the size of the record that the system gave of it: for every length, with
+  /// any bytes, and in memory that had something else before.
+  @Test func namesOfEveryLength() throws {
+    var names: [[UInt8]] = []
+    var generator = SeededGenerator(seed: 3)
+    for length in 1...255 {
+      // No slash, no NUL, and no name that begins with a dot.
+      let bytes = (0..<length).map { UInt8.random(in: ($0 == 0 ? 48 : 1)...255, using: &generator) }
+      names.append(bytes.map { $0 == 47 ? 1 : $0 })
+    }
+    for name in names { make(name) }
+    for _ in 0..<2 {
+      let source = try open()
+      let listed = try readAll(source).map { $0[0] }
+      let sorted = names.sorted { $0.lexicographicallyPrecedes($1) }
+      #expect(listed == sorted.map { .text($0) })
+    }
+  }
+
   /// A view that sorts examines each entry once: what it then shows cannot contradict the order. Rows read
   /// by themselves are always as they are now.
   @Test func whatAViewLookedForIsShown() throws {
