@@ -259,7 +259,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       var room = 0
       for (index, entry) in entries.enumerated() {
         listing.prefetch(entries[min(index + 16, entries.count - 1)])
-        room += listing.nameRoom(entry)
+        room += listing.withName(entry) { $0.count }
       }
       cells.append(entries.count, room: room) { number, place in
         listing.withName(entries[number]) {

@@ -48,9 +48,6 @@ final class Listing {
   /// each would be waited for.
   func prefetch(_ entry: Int) { records.prefetch(places[entry]) }
 
-  /// How many bytes an entry's name has at most, without looking for its end.
-  func nameRoom(_ entry: Int) -> Int { records.nameRoom(places[entry]) }
-
   /// Calls `body` with an entry's name, which has a NUL behind it.
   func withName<R>(_ entry: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     let place = places[entry]
@@ -143,9 +140,12 @@ final class Listing {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw Failure(errno) }
     let number = folders.count
+    var pathLength = 0
+    if let parent, let entry {
+      pathLength = folders[parent].pathLength + withName(entry) { $0.count } + 1
+    }
     var folder = Folder(
-      parent: parent ?? number, entry: entry, entries: count..<count,
-      pathLength: parent.map { folders[$0].pathLength + withName(entry!) { $0.count } + 1 } ?? 0,
+      parent: parent ?? number, entry: entry, entries: count..<count, pathLength: pathLength,
       device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     try checkLoop(folder, parent)
     let start = records.count

@@ -48,9 +48,6 @@ struct Records: ~Copyable {
     Int(at(place).load(fromByteOffset: Records.lengthOffset, as: UInt16.self))
   }
 
-  /// How many bytes the name has at most: up to eight more than it has.
-  func nameRoom(_ place: UInt32) -> Int { length(place) - Records.nameOffset }
-
   /// How many bytes the name has: it ends in the last word of the record, whose rest may be anything. Linux
   /// makes no record longer than its name needs, rounded up to words (filldir64 in fs/readdir.c).
   func nameCount(_ place: UInt32) -> Int {
