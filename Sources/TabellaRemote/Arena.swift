@@ -5,10 +5,11 @@ import TabellaFiles
 /// The memory that host and worker share for what is too large for a packet.
 ///
 /// The host makes it once, of a size that is then sealed, and reads and writes it as a file: it never
-/// maps what another process writes. The worker maps it.
+/// maps what another process writes. The worker maps it. It has two halves, so that one message can be
+/// copied out while the next one is written; see ``start(ofMessage:)``.
 public final class Arena {
-  /// 8 MiB: a batch seldom has more, and what has goes in pieces.
-  public static let standardSize = 8 << 20
+  /// 16 MiB: a batch seldom has more than half of it, and what has goes in pieces.
+  public static let standardSize = 16 << 20
 
   public let descriptor: Int32
   public let size: Int
@@ -34,6 +35,12 @@ public final class Arena {
     self.size = size
     mapping = mapped
   }
+
+  /// The most bytes of a message that are here at once.
+  var capacity: Int { size / 2 }
+
+  /// Where the bytes of a message are, by its number: of two that follow each other, in different halves.
+  func start(ofMessage number: UInt64) -> Int { number & 1 == 1 ? 0 : capacity }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(TableError) {
     if let mapping, let start = bytes.baseAddress {

@@ -101,14 +101,20 @@ private final class ColumnOwner {
   init(_ column: ColumnBatch) { self.column = column }
 }
 
+/// How many rows the batch says to have whose head is read.
+func batchRowCount(_ reader: inout WireReader) throws(TableError) -> Int {
+  let rows = try reader.get(Int.self)
+  guard 0...Int(Int32.max) ~= rows else { throw .malformed("a batch has \(rows) rows") }
+  return rows
+}
+
 /// The batch in a message. Its runs are checked to lie within it; whether its cells make sense is for
 /// ``Batch/validate(answering:of:)`` to say, before which no cell may be read.
 func incomingBatch(
   _ reader: inout WireReader, in message: IncomingMessage
 ) throws(TableError) -> Batch {
-  let rows = try reader.get(Int.self)
+  let rows = try batchRowCount(&reader)
   let (isUTF8, hasIDs) = (try reader.get(Bool.self), try reader.get(Bool.self))
-  guard 0...Int(Int32.max) ~= rows else { throw .malformed("a batch has \(rows) rows") }
   struct Head {
     var type: ColumnType
     var missing: Int

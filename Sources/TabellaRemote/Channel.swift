@@ -27,22 +27,28 @@ protocol Transport: AnyObject {
 
   /// Receives the message with this number, or with nil any, of `limit` bytes at most; throws
   /// ``TableError``.
+  ///
+  /// `arrived` may be called with the front of the message, when the other end has sent all of it and this
+  /// one has not copied it yet. The message with the next number may be sent then.
   func receive(
-    _ expected: UInt64?, limit: Int
+    _ expected: UInt64?, limit: Int, arrived: (UnsafeRawBufferPointer) -> Void
   ) throws(TableError) -> (number: UInt64, message: IncomingMessage)
 }
 
-/// Messages over a socket of packets, in both directions but one at a time.
+/// Messages over a socket of packets, in both directions.
 ///
-/// A short message is in its packet. A long one goes through the arena, in pieces that the receiver
-/// takes out one after the other: it says ``Kind/next`` when a piece is copied. Each packet carries the
-/// token, the number of the message that it belongs to, and the place of the piece.
+/// A short message is in its packet. A long one goes through a half of the arena, in pieces that the
+/// receiver takes out one after the other: it says ``Kind/next`` when a piece is copied that is not the last.
+/// Each packet carries the token, the number of the message that it belongs to, and the place of the piece.
+///
+/// One message goes at a time, but for the answer to one and the request of the next number, which is sent
+/// while the answer is copied: what is answered to it goes through the other half.
 final class Channel: Transport {
   /// What a packet is.
   private enum Kind: UInt64 {
     /// A whole message, in the packet.
     case whole = 1
-    /// A piece of a message, in the arena from its start on.
+    /// A piece of a message, in the message's half of the arena from its start on.
     case piece = 2
     /// The last piece was copied.
     case next = 3
@@ -64,6 +70,8 @@ final class Channel: Transport {
 
   /// Messages up to this go in one packet: below it a copy costs less than a second system call.
   static let packetLimit = 32 << 10
+  /// How much of a long message is its front.
+  static let frontSize = 4 << 10
 
   let socket: Int32
   private let arena: Arena
@@ -116,11 +124,13 @@ final class Channel: Transport {
     try message.forEachPart { bytes, _ throws(TableError) in
       var rest = bytes
       while rest.count > 0 {
-        let count = min(rest.count, arena.size - filled)
-        try arena.write(UnsafeRawBufferPointer(rebasing: rest[..<count]), at: filled)
+        let count = min(rest.count, arena.capacity - filled)
+        try arena.write(
+          UnsafeRawBufferPointer(rebasing: rest[..<count]),
+          at: arena.start(ofMessage: number) + filled)
         filled += count
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        if filled == arena.size { try flush() }
+        if filled == arena.capacity { try flush() }
       }
     }
     if filled > 0 { try flush() }
@@ -130,7 +140,7 @@ final class Channel: Transport {
   ///
   /// Memory grows with what has arrived, never with what is announced.
   func receive(
-    _ expected: UInt64?, limit: Int
+    _ expected: UInt64?, limit: Int, arrived: (UnsafeRawBufferPointer) -> Void = { _ in }
   ) throws(TableError) -> (number: UInt64, message: IncomingMessage) {
     let first = try receivePacket()
     let number = first.number
@@ -147,6 +157,7 @@ final class Channel: Transport {
       message.storage.copyMemory(
         from: UnsafeRawBufferPointer(
           rebasing: packet[Header.size..<Header.size + Int(first.total)]))
+      arrived(message.bytes)
       return (number, message)
     }
     let total = Int(first.total)
@@ -155,13 +166,24 @@ final class Channel: Transport {
     while true {
       guard piece.kind == .piece, piece.number == number, piece.total == first.total,
         piece.start == UInt64(message.count), piece.count > 0,
-        piece.count <= UInt64(arena.size), piece.count <= UInt64(total - message.count)
+        piece.count <= UInt64(arena.capacity), piece.count <= UInt64(total - message.count)
       else { throw .malformed("a piece of it is out of place") }
+      let place = arena.start(ofMessage: number) - message.count
+      func copy(_ bytes: Range<Int>) throws(TableError) {
+        try arena.read(
+          UnsafeMutableRawBufferPointer(rebasing: message.storage[bytes]),
+          at: place + bytes.lowerBound)
+      }
       let start = message.count
       message.grow(to: start + Int(piece.count))
-      try arena.read(
-        UnsafeMutableRawBufferPointer(rebasing: message.storage[start..<message.count]), at: 0)
-      if message.count == total { return (number, message) }
+      if message.count == total {
+        let front = max(start, min(total, Channel.frontSize))
+        try copy(start..<front)
+        arrived(UnsafeRawBufferPointer(rebasing: message.bytes[..<front]))
+        try copy(front..<total)
+        return (number, message)
+      }
+      try copy(start..<message.count)
       try send(
         Header(token: token, number: number, kind: .next, total: 0, start: 0, count: 0), length: 0)
       piece = try receivePacket()

@@ -124,21 +124,34 @@ public final class RemoteSession: @unchecked Sendable {
     _ request: RowRequest, of source: Int, following: Bool
   ) throws(TableError) -> Batch {
     try lock.withLock { () throws(TableError) in
-      let message = try rowsMessage(request, source)
+      // As soon as it is known how many rows there are: the worker goes on while they are copied here.
+      var hasAsked = !following
+      func askAhead(_ front: UnsafeRawBufferPointer) {
+        guard !hasAsked, ending == nil, let count = rowCount(front), count > 0 else { return }
+        hasAsked = true
+        guard request.first <= Int.max - count else { return }
+        var next = request
+        next.first += count
+        sendAhead(next, source)
+      }
+      let message = try rowsMessage(request, source, arrived: askAhead)
       let batch = try answer(message) { reader, message throws(TableError) in
         try incomingBatch(&reader, in: message)
       }
-      if following, ending == nil, batch.rowCount > 0, request.first <= Int.max - batch.rowCount {
-        var next = request
-        next.first += batch.rowCount
-        sendAhead(next, source)
-      }
+      askAhead(message.bytes)
       return batch
     }.get()
   }
 
+  /// How many rows an answer says that it has; nil if it has none.
+  private func rowCount(_ front: UnsafeRawBufferPointer) -> Int? {
+    var reader = WireReader(front)
+    guard (try? reader.get(Bool.self)) == true else { return nil }
+    return try? batchRowCount(&reader)
+  }
+
   private func rowsMessage(
-    _ wanted: RowRequest, _ source: Int
+    _ wanted: RowRequest, _ source: Int, arrived: (UnsafeRawBufferPointer) -> Void
   ) throws(TableError) -> IncomingMessage {
     if let ahead, ahead.source == source, ahead.request == wanted {
       self.ahead = nil
@@ -146,14 +159,14 @@ public final class RemoteSession: @unchecked Sendable {
       if let came = ahead.answer {
         answer = came
       } else {
-        answer = receive(.rows, source, ahead.number)
+        answer = receive(.rows, source, ahead.number, arrived: arrived)
       }
       // What failed while nobody waited is tried again, so that it fails for the one who asks.
       if case .success(let message) = answer, isSuccess(message) { return message }
       if let ending { throw ending }
     }
     try settleAhead()
-    return try exchange(.rows, source, request(.rows, source, [wanted]))
+    return try exchange(.rows, source, request(.rows, source, [wanted]), arrived: arrived)
   }
 
   private func sendAhead(_ request: RowRequest, _ source: Int) {
@@ -190,7 +203,8 @@ public final class RemoteSession: @unchecked Sendable {
   }
 
   private func exchange(
-    _ operation: Operation, _ source: Int, _ request: OutgoingMessage
+    _ operation: Operation, _ source: Int, _ request: OutgoingMessage,
+    arrived: (UnsafeRawBufferPointer) -> Void = { _ in }
   ) throws(TableError) -> IncomingMessage {
     if let ending { throw ending }
     if operation.edits || operation == .pull || operation == .release { forgetAhead() }
@@ -204,14 +218,15 @@ public final class RemoteSession: @unchecked Sendable {
     }
     do throws(TableError) {
       try transport.send(request, number: number)
-      return try transport.receive(number, limit: limit).message
+      return try transport.receive(number, limit: limit, arrived: arrived).message
     } catch {
       throw end(error)
     }
   }
 
   private func receive(
-    _ operation: Operation, _ source: Int, _ number: UInt64
+    _ operation: Operation, _ source: Int, _ number: UInt64,
+    arrived: (UnsafeRawBufferPointer) -> Void = { _ in }
   ) -> Result<IncomingMessage, TableError> {
     running.withLock { $0 = (source, number) }
     supervisor.callBegan(operation, number: number)
@@ -220,7 +235,7 @@ public final class RemoteSession: @unchecked Sendable {
       running.withLock { $0 = (0, 0) }
     }
     do throws(TableError) {
-      return .success(try transport.receive(number, limit: limit).message)
+      return .success(try transport.receive(number, limit: limit, arrived: arrived).message)
     } catch {
       return .failure(end(error))
     }

@@ -71,7 +71,7 @@ private final class OneAnswer: Transport {
   }
 
   func receive(
-    _ expected: UInt64?, limit: Int
+    _ expected: UInt64?, limit: Int, arrived: (UnsafeRawBufferPointer) -> Void
   ) throws(TableError) -> (number: UInt64, message: IncomingMessage) {
     (expected ?? 0, isRelease ? incoming(bytes(of: 1 as UInt64)) : incoming(answer))
   }

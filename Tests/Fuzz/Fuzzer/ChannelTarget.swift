@@ -44,7 +44,9 @@ final class ChannelTarget: FuzzTarget {
 
   init() {
     var ends: [Int32] = [-1, -1]
-    guard tabella_system_make_sockets(&ends) == 0, let arena = try? Arena(size: held.count) else {
+    guard tabella_system_make_sockets(&ends) == 0,
+      let arena = try? Arena(size: 2 * held.count)
+    else {
       fail("there are no sockets")
     }
     peer = ends[1]

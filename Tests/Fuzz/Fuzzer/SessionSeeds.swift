@@ -117,7 +117,7 @@ private final class RecordedWorker: Transport {
   }
 
   func receive(
-    _ expected: UInt64?, limit: Int
+    _ expected: UInt64?, limit: Int, arrived: (UnsafeRawBufferPointer) -> Void
   ) throws(TableError) -> (number: UInt64, message: IncomingMessage) {
     guard let expected, let (operation, answer) = answers.removeValue(forKey: expected) else {
       throw .closed

@@ -103,7 +103,7 @@ private final class ScriptedWorker: Transport {
   }
 
   func receive(
-    _ expected: UInt64?, limit: Int
+    _ expected: UInt64?, limit: Int, arrived: (UnsafeRawBufferPointer) -> Void
   ) throws(TableError) -> (number: UInt64, message: IncomingMessage) {
     guard let expected, let operation = asked.removeValue(forKey: expected) else { throw .closed }
     // Whether a source is let go is not the worker's to say.

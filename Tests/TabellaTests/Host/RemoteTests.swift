@@ -149,13 +149,15 @@ import Testing
   final class Ends {
     let token = Token(1, 2)
     let channel: Channel
+    let arena: Arena
     let peer: Int32
 
-    init() throws {
+    init(arena size: Int = 8192) throws {
       var ends: [Int32] = [-1, -1]
       try #require(tabella_system_make_sockets(&ends) == 0)
       peer = ends[1]
-      channel = Channel(socket: ends[0], arena: try Arena(size: 4096), token: token)
+      arena = try Arena(size: size)
+      channel = Channel(socket: ends[0], arena: arena, token: token)
     }
 
     func send(_ kind: UInt64, _ total: UInt64, _ start: UInt64, _ count: UInt64) {
@@ -173,6 +175,29 @@ import Testing
     let ends = try Ends()
     for start: UInt64 in [0, 10, 20] { ends.send(2, 30, start, 10) }
     #expect(try ends.channel.receive(7, limit: 100).message.count == 30)
+  }
+
+  /// While a long answer is copied the next one is made already: each in its half of the arena.
+  @Test func twoAnswersDoNotMeet() throws {
+    let ends = try Ends(arena: 200_000)
+    let peer = Channel(socket: ends.peer, arena: ends.arena, token: ends.token)
+    let long = (0..<3).map { number in
+      (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* (2 * number + 3)) }
+    }
+    try peer.send(OutgoingMessage(long[0]), number: 1)
+    for number in 1...3 {
+      var fronts = 0
+      let message = try ends.channel.receive(UInt64(number), limit: .max) { front in
+        fronts += 1
+        #expect(front.elementsEqual(long[number - 1].prefix(front.count)) && front.count < 10_000)
+        if number < 3 {
+          do throws(TableError) {
+            try peer.send(OutgoingMessage(long[number]), number: UInt64(number + 1))
+          } catch { Issue.record("\(error)") }
+        }
+      }.message
+      #expect(message.bytes.elementsEqual(long[number - 1]) && fronts == 1)
+    }
   }
 
   /// Of the last piece something is wrong: its place, its length, the length of the whole. One above the
