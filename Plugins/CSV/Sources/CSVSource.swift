@@ -92,13 +92,16 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   }
 
   func rows(
-    at paths: [IndexPath], columns numbers: [Int], includesIDs: Bool
+    at paths: consuming [IndexPath], columns numbers: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch {
     try check(gathering: paths, columns: numbers, includesIDs: includesIDs)
     if let path = paths.first(where: { $0.section != 0 }) { throw .noSection(path.section) }
     cancel.begin()
+    let wanted = paths.map(\.row)
+    // There may be a million: what they take is better taken by rows.
+    _ = consume paths
     let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
-    let count = try reader.gather(paths.map(\.row), withOffsets: includesIDs) {
+    let count = try reader.gather(wanted, withOffsets: includesIDs) {
       page, records throws(TableError) in
       let bytes = page.end(of: records.upperBound - 1) - page.start(of: records.lowerBound)
       append(page, records, bytes, to: builder, numbers)

@@ -8,7 +8,11 @@ public protocol TableGathering: AnyObject {
   ///
   /// A path may be named twice. Columns, ids and refusals are as in ``TableDataSource/rows(_:)``; for
   /// a path that is not there it throws ``TableError`` with `.notFound`.
-  func rows(at paths: [IndexPath], columns: [Int], includesIDs: Bool) throws(TableError) -> Batch
+  ///
+  /// The paths are the source's: one that reads for long may give up their memory before (`consume`).
+  func rows(
+    at paths: consuming [IndexPath], columns: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch
 }
 
 extension RowRequest {

@@ -50,7 +50,9 @@ struct SortKeys {
   ///
   /// - Complexity: O(rows) for numbers, O(rows × log rows) for text.
   mutating func sortedRows(isCancelled: () -> Bool) -> [UInt32]? {
-    var rows = (0..<UInt32(truncatingIfNeeded: count)).map { $0 }
+    var rows: [UInt32] = []
+    rows.makeRoom(for: count)
+    rows += 0..<UInt32(truncatingIfNeeded: count)
     sort(&rows, by: 0, isCancelled)
     return isCancelled() ? nil : rows
   }
@@ -86,6 +88,7 @@ private struct KeyColumn {
   private var longTexts: [Int] = []
 
   mutating func append(_ column: ColumnBatch) {
+    words.makeRoom(for: column.count)
     for row in 0..<column.count {
       if column.missingCount > 0, column.isMissing(row) {
         append(0, .missing)

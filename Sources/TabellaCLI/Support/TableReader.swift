@@ -7,10 +7,9 @@ import Tabella
 ///
 /// Small sections are read together where the source can gather their rows.
 struct TableReader {
-  /// Rows of the first batch, which should come at once, and of the largest; and cells at most.
-  private static let batchSizes = (first: 1024, largest: 1 << 20, cells: 7 << 20)
-  /// How many times as many rows each batch has as the one before: a view may read its whole base for each.
-  private static let growth = 32
+  /// Rows of the first batch, which should come at once, and of each later one: many, because a view may
+  /// read its whole base for each; and cells at most.
+  private static let batchSizes = (first: 1024, next: 1 << 20, cells: 8_400_000)
 
   let source: any TableDataSource
   let columns: [Int]
@@ -20,9 +19,9 @@ struct TableReader {
   /// Where the walk starts.
   let start: IndexPath
 
-  /// How many rows are asked for next: few, then more and more.
+  /// How many rows are asked for next: few, then many.
   private var size: Int
-  private let largest: Int
+  private let next: Int
   private var ahead = ReadAhead()
   /// How many rows were asked for by gathering and not given yet, and the most that were given at once. A
   /// source may have read them all: it is asked for no more than it gives until it has given these.
@@ -40,7 +39,7 @@ struct TableReader {
     self.section = section
     self.start = start
     let most = max(1, TableReader.batchSizes.cells / max(1, columns.count))
-    largest = min(most, TableReader.batchSizes.largest)
+    next = min(most, TableReader.batchSizes.next)
     size = min(most, TableReader.batchSizes.first)
   }
 
@@ -141,7 +140,7 @@ struct TableReader {
     if let read = ahead.take(at: path) { return read }
     let wanted = min(
       rest > 0 ? min(rest, max(given * 2, TableReader.batchSizes.first)) : size, limit)
-    if rest == 0 { size = min(size * TableReader.growth, largest) }
+    if rest == 0 { size = next }
     if let gathering = source.gathering, let runs = try runs(from: path, limit: wanted) {
       let paths = runs.flatMap { run in
         run.rows.map { IndexPath(section: run.section, row: $0) }

@@ -74,6 +74,9 @@ extension RecordReader {
     if given < gathered.count {
       self.gathered = gathered
       self.gathered?.given = given
+    } else {
+      spare = gathered.text
+      spare?.clear()
     }
     return given - start
   }
@@ -129,7 +132,7 @@ struct GatheredRecords {
   private(set) var isComplete = true
   /// How many were copied when the limit was reached.
   private(set) var fitting = 0
-  private let text: GatheredText
+  let text: GatheredText
   private var places: [Place]
   private let last: Int?
 
@@ -151,7 +154,10 @@ struct GatheredRecords {
     places = Array(repeating: Place(), count: numbers.count)
     offsets = withOffsets ? Array(repeating: 0, count: numbers.count) : nil
     last = reader.index.isComplete ? reader.index.known - 1 : nil
-    text = GatheredText(capacity: min(limit, numbers.count * reader.index.averageSize) * 9 / 8)
+    let size = min(limit, numbers.count * reader.index.averageSize) * 9 / 8
+    let spare = reader.spare
+    reader.spare = nil
+    text = if let spare, spare.isFit(for: size) { spare } else { GatheredText(capacity: size) }
     var ends = reader.ends()
     for index in order.indices {
       // Places lie all over the memory: one that is written to soon is asked for now, or each would be
@@ -254,7 +260,7 @@ private struct TextOrder {
 }
 
 /// Bytes that grow, and are read from everywhere: in large pages where the system has them.
-private final class GatheredText {
+final class GatheredText {
   private(set) var start: UnsafeMutableRawPointer
   private(set) var count = 0
   private var capacity: Int
@@ -266,6 +272,15 @@ private final class GatheredText {
   }
 
   deinit { start.deallocate() }
+
+  /// Whether so many bytes have room here, and do not leave most of it empty.
+  func isFit(for size: Int) -> Bool { (size...2 * max(size, 1)).contains(capacity) }
+
+  /// Forgets the bytes. The system may take their pages while nothing is written to them.
+  func clear() {
+    count = 0
+    if capacity >= 2 * Self.largePage { madvise(start, capacity, MADV_FREE) }
+  }
 
   private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
     let isLarge = capacity >= 2 * largePage

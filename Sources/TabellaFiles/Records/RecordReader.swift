@@ -13,7 +13,7 @@ public final class RecordReader {
     /// How many separators a page has at first; at least 512.
     public var room = 1 << 16
     /// About how many bytes of records are gathered at once.
-    public var gathered = 80 << 20
+    public var gathered = 88 << 20
     /// About how many of these one call gives.
     public var given = 2 << 20
     /// How many bytes a page of gathered records has, more or less.
@@ -42,6 +42,8 @@ public final class RecordReader {
   private var page: RecordPage?
   /// What was gathered and not given yet.
   var gathered: GatheredRecords?
+  /// Room for what is gathered next, where that before was: pages that need not be cleared again.
+  var spare: GatheredText?
   /// The numbers of what was to be gathered then and did not fit.
   var missing: [Int] = []
 

@@ -1,0 +1,25 @@
+import Glibc
+
+extension Array where Element: BitwiseCopyable {
+  /// Makes room for so many more elements, twice the room if that is more; where it comes to many MiB, in
+  /// large pages if the system has them.
+  ///
+  /// A small page costs a fault when it is first written to, and what is used all over the memory waits for
+  /// the addresses of small pages.
+  mutating func makeRoom(for more: Int) {
+    guard count + more > capacity else { return }
+    var larger: [Element] = []
+    larger.reserveCapacity(Swift.max(count + more, 2 * capacity))
+    let (page, size) = (2 << 20, larger.capacity * MemoryLayout<Element>.stride)
+    if size >= 4 * page {
+      larger.withUnsafeMutableBytes { bytes in
+        guard let start = bytes.baseAddress else { return }
+        // Only pages that are the array's alone.
+        let first = start.alignedUp(toMultipleOf: page)
+        madvise(first, (start + size).alignedDown(toMultipleOf: page) - first, MADV_HUGEPAGE)
+      }
+    }
+    larger += self
+    self = larger
+  }
+}
