@@ -9,7 +9,7 @@ import Tabella
 struct TableReader {
   /// Rows of the first batch, which should come at once, and of each later one: many, because a view may
   /// read its whole base for each; and cells at most.
-  private static let batchSizes = (first: 1024, next: 1 << 20, cells: 8_400_000)
+  private static let batchSizes = (first: 1024, next: 1 << 20, cells: 7_800_000)
 
   let source: any TableDataSource
   let columns: [Int]
