@@ -29,16 +29,17 @@ struct TableReader {
   /// The rows that the source was advised of, and that were not read yet.
   private var advised: (section: Int, rows: Range<Int>)?
 
+  /// `cells` is how many a batch has at most; fewer only in tests.
   init(
     source: any TableDataSource, columns: [Int], includesIDs: Bool = false, section: Int? = nil,
-    start: IndexPath = IndexPath(section: 0, row: 0)
+    start: IndexPath = IndexPath(section: 0, row: 0), cells: Int = TableReader.batchSizes.cells
   ) {
     self.source = source
     self.columns = columns
     self.includesIDs = includesIDs
     self.section = section
     self.start = start
-    let most = max(1, TableReader.batchSizes.cells / max(1, columns.count))
+    let most = max(1, cells / max(1, columns.count))
     next = min(most, TableReader.batchSizes.next)
     size = min(most, TableReader.batchSizes.first)
   }

@@ -161,14 +161,19 @@ import Testing
     let source = Self.table(Array(repeating: 50, count: 2000))
     source.gathers = true
     source.batchLimit = 3000
-    try Self.show(source)
+    var reader = TableReader(source: source, columns: [0, 1], cells: 80_000)
+    var read = 0
+    try reader.walk(
+      0..<Int.max, section: { _, _ in }, rows: { batch, _ in read += batch.rowCount },
+      end: { _, _ in })
+    #expect(read == 100_000)
     let asked = source.gathered.map(\.count)
     var rest = 0
     for count in asked {
       #expect(rest == 0 ? count >= 1000 : count <= min(rest, 6000))
       rest = max(rest, count) - min(count, 3000)
     }
-    #expect(asked.count { $0 > 6000 } == 1)
+    #expect(asked.count { $0 > 6000 } == 3)
   }
 
   /// Whatever ends the showing, what was announced is taken back and what was on show is ended.
