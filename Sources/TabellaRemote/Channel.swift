@@ -50,7 +50,7 @@ final class Channel: Transport {
     case whole = 1
     /// A piece of a message, in the message's half of the arena from its start on.
     case piece = 2
-    /// The last piece was copied.
+    /// The piece before was copied; the next one may come.
     case next = 3
   }
 

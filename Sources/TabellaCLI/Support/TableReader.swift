@@ -9,7 +9,7 @@ import Tabella
 struct TableReader {
   /// Rows of the first batch, which should come at once, and of each later one: many, because a view may
   /// read its whole base for each; and cells at most.
-  private static let batchSizes = (first: 1024, next: 1 << 20, cells: 7_800_000)
+  private static let batchSizes = (first: 1024, later: 1 << 20, cells: 7_800_000)
 
   let source: any TableDataSource
   let columns: [Int]
@@ -21,7 +21,7 @@ struct TableReader {
 
   /// How many rows are asked for next: few, then many.
   private var size: Int
-  private let next: Int
+  private let laterSize: Int
   private var ahead = ReadAhead()
   /// How many rows were asked for by gathering and not given yet, and the most that were given at once. A
   /// source may have read them all: it is asked for no more than it gives until it has given these.
@@ -40,7 +40,7 @@ struct TableReader {
     self.section = section
     self.start = start
     let most = max(1, cells / max(1, columns.count))
-    next = min(most, TableReader.batchSizes.next)
+    laterSize = min(most, TableReader.batchSizes.later)
     size = min(most, TableReader.batchSizes.first)
   }
 
@@ -141,7 +141,7 @@ struct TableReader {
     if let read = ahead.take(at: path) { return read }
     let wanted = min(
       rest > 0 ? min(rest, max(given * 2, TableReader.batchSizes.first)) : size, limit)
-    if rest == 0 { size = next }
+    if rest == 0 { size = laterSize }
     if let gathering = source.gathering, let runs = try runs(from: path, limit: wanted) {
       let paths = runs.flatMap { run in
         run.rows.map { IndexPath(section: run.section, row: $0) }
