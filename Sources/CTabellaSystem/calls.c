@@ -59,13 +59,14 @@ const tabella_call tabella_calls[] = {
     CALL(inotify_init1, DENY) CALL(inotify_add_watch, DENY) CALL(inotify_rm_watch, DENY)
     CALL(fanotify_init, DENY) CALL(fanotify_mark, DENY) CALL(lookup_dcookie, DENY)
 
-    /* Memory. What is made to be run comes from a file; what can be written is never run. */
+    /* Memory. Code is mapped from a file, and no mapping is both writable and executable. A memory file could be
+     * mapped twice, to write it and to run it, and it counts against no limit of memory. */
     CALL(mmap, ARGUMENTS) CALL(mprotect, ARGUMENTS) CALL(pkey_mprotect, ARGUMENTS)
     CALL(munmap, ALLOW) CALL(mremap, ALLOW) CALL(brk, ALLOW) CALL(madvise, ALLOW)
     CALL(mincore, ALLOW) CALL(msync, ALLOW) CALL(mlock, ALLOW) CALL(mlock2, ALLOW)
     CALL(munlock, ALLOW) CALL(mlockall, ALLOW) CALL(munlockall, ALLOW) CALL(mseal, ALLOW)
     CALL(pkey_alloc, ALLOW) CALL(pkey_free, ALLOW) CALL(map_shadow_stack, ALLOW)
-    CALL(memfd_create, ALLOW) CALL(mbind, ALLOW) CALL(set_mempolicy, ALLOW)
+    CALL(memfd_create, DENY) CALL(mbind, ALLOW) CALL(set_mempolicy, ALLOW)
     CALL(get_mempolicy, ALLOW) CALL(set_mempolicy_home_node, ALLOW) CALL(membarrier, ALLOW)
     CALL(remap_file_pages, DENY) CALL(memfd_secret, DENY) CALL(userfaultfd, DENY)
     CALL(cachestat, DENY)

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,10 +35,4 @@ int tabella_mount_read_only(const char *path) {
   if (done == 0) done = result(syscall(SYS_move_mount, tree, "", AT_FDCWD, path, FROM_OPEN));
   close(tree);
   return done;
-}
-
-int tabella_thread_count(void) {
-  struct stat status;
-  if (stat("/proc/self/task", &status) < 0) return -errno;
-  return (int)status.st_nlink - 2;
 }

@@ -4,13 +4,24 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 int tabella_system_open_process(int pid) {
   long descriptor = syscall(SYS_pidfd_open, pid, 0);
   return descriptor < 0 ? -errno : (int)descriptor;
+}
+
+int tabella_system_thread_count(int process) {
+  char path[32];
+  struct stat status;
+  snprintf(path, sizeof path, "/proc/%d/task", process);
+  if (stat(path, &status) < 0) return -errno;
+  /* A link for the folder itself, one for its name, and one for each thread. */
+  return (int)status.st_nlink - 2;
 }
 
 int tabella_system_signal_process(int process, int number) {

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,8 +35,8 @@ int tabella_system_make_pipe(int *ends) { return pipe2(ends, O_CLOEXEC) == 0 ? 0
 /* posix_spawn closes what it dups over, so sources must not lie among the targets. */
 static int above(int file, int limit) { return fcntl(file, F_DUPFD_CLOEXEC, limit); }
 
-int tabella_system_spawn(const char *program, char *const *arguments, char *const *environment,
-                         const int *files, int count) {
+static int spawn(const char *program, char *const *arguments, char *const *environment, const int *files,
+                 int count) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   int copies[16];
@@ -72,6 +74,97 @@ int tabella_system_spawn(const char *program, char *const *arguments, char *cons
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return reason == 0 ? (int)process : -reason;
+}
+
+/* The thread that starts all workers of this process. The kernel sends a worker its parent-death signal when
+ * the thread that started it ends, so that thread must live as long as the process. */
+typedef struct {
+  const char *program;
+  char *const *arguments;
+  char *const *environment;
+  const int *files;
+  int count;
+  int result;
+  bool is_done;
+} spawn_request;
+
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  spawn_request *request; /* the one that the thread is to serve next, or serves */
+  bool runs;
+} spawner = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void *serve_requests(void *ignored) {
+  pthread_mutex_lock(&spawner.lock);
+  while (true) {
+    while (spawner.request == NULL) pthread_cond_wait(&spawner.changed, &spawner.lock);
+    spawn_request *request = spawner.request;
+    pthread_mutex_unlock(&spawner.lock);
+    int result = spawn(request->program, request->arguments, request->environment, request->files,
+                       request->count);
+    pthread_mutex_lock(&spawner.lock);
+    request->result = result;
+    request->is_done = true;
+    spawner.request = NULL;
+    pthread_cond_broadcast(&spawner.changed);
+  }
+  return ignored;
+}
+
+/* A forked child has no copy of the thread. It starts one of its own with its first worker. */
+static void forget_spawner(void) {
+  pthread_mutex_init(&spawner.lock, NULL);
+  pthread_cond_init(&spawner.changed, NULL);
+  spawner.request = NULL;
+  spawner.runs = false;
+}
+
+/* Starts the thread unless it runs; 0 or -errno. The caller holds the lock. */
+static int start_spawner(void) {
+  static bool has_fork_handler;
+  if (spawner.runs) return 0;
+  if (!has_fork_handler) {
+    int reason = pthread_atfork(NULL, NULL, forget_spawner);
+    if (reason != 0) return -reason;
+    has_fork_handler = true;
+  }
+  /* No signal of the host's is handled on this thread. */
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  int reason = pthread_create(&thread, NULL, serve_requests, NULL);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (reason != 0) return -reason;
+  pthread_detach(thread);
+  spawner.runs = true;
+  return 0;
+}
+
+int tabella_system_spawn(const char *program, char *const *arguments, char *const *environment,
+                         const int *files, int count) {
+  spawn_request request = {program, arguments, environment, files, count, 0, false};
+  pthread_mutex_lock(&spawner.lock);
+  int result = start_spawner();
+  if (result == 0) {
+    while (spawner.request != NULL) pthread_cond_wait(&spawner.changed, &spawner.lock);
+    spawner.request = &request;
+    pthread_cond_broadcast(&spawner.changed);
+    while (!request.is_done) pthread_cond_wait(&spawner.changed, &spawner.lock);
+    result = request.result;
+  }
+  pthread_mutex_unlock(&spawner.lock);
+  return result;
+}
+
+int tabella_system_end_with_host(int socket) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return -errno;
+  struct ucred host;
+  socklen_t size = sizeof host;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &host, &size) != 0) return -errno;
+  /* The host may have ended before the kernel was asked for the signal. */
+  return host.pid == getppid() ? 0 : -ESRCH;
 }
 
 int tabella_system_wait(int process, int *status) {

@@ -42,15 +42,13 @@ public final class Checker {
 
   /// A checker for a library, with a location or with what its manifest suggests.
   ///
-  /// `host` says where providers run and what they may use; its ``Host/onOutput`` is taken, it keeps
-  /// no deny list any more, and a call may take twelve times as long as it may be silent.
+  /// `host` says where providers run and what they may use; its ``Host/onOutput`` is taken, and a call may
+  /// take twelve times as long as it may be silent.
   public init(library: String, location: Location?, options: CheckOptions, host: Host) {
     self.library = library
     self.location = location
     self.options = options
     self.host = host
-    // What fails in a check is no reason not to be tried.
-    host.denyList = nil
     host.limits.total = min(host.limits.total, 12 * host.limits.silence)
     manifest = Checker.manifest(of: library, host.catalogue)
   }

@@ -18,8 +18,10 @@ public enum Confinement {
   /// bytes at most) and a record that ``Denial`` reads. It is not waited for, and for whoever does not read
   /// it is lost. Other threads of the process are confined with it; they must answer signals.
   ///
-  /// What the kernel lacks is in the report, and no error. Throws ``TableError`` with `.io` if something that
-  /// it has fails: then less is forbidden than the rules say, and foreign code is not to be loaded.
+  /// The report says what the kernel lacks. Throws ``TableError``: `.denied` if it lacks anything and the rules
+  /// are strict, `.conflict` if a path of the rules leads elsewhere than the host found, `.io` if something
+  /// that the kernel has fails. Then less is forbidden than the rules say, and foreign code is not to be
+  /// loaded.
   public static func begin(
     _ rules: Rules, telling socket: Int32? = nil, prefix: [UInt8] = [], on kernel: Kernel = .running
   ) throws(TableError) -> Report {
@@ -30,11 +32,20 @@ public enum Confinement {
     }
     guard told == 0 else { throw failed("the handler of refused calls", told) }
     tabella_accounts_from_files()
-    let readable = readable(rules) + SystemPaths.loading + rules.libraries
-    if let lacking = SystemMounts.protect(SystemPaths.devices + readable, rules) {
+    let readable = readable(rules) + SystemPaths.loading
+    if let lacking = SystemMounts.protect(
+      SystemPaths.devices + readable + rules.libraries.map(\.path), rules)
+    {
       report.lacking.append(lacking)
     }
-    report.absent = try restrict(readable, rules, on: kernel, kept: Capabilities.kept(rules))
+    if rules.isStrict, !report.lacking.isEmpty {
+      throw TableError(
+        .denied,
+        "the provider's process cannot be confined as it must be to edit: this system lacks \(report.lacking.joined(separator: "; ")); --weak-isolation accepts that"
+      )
+    }
+    report.absent = try restrict(
+      readable, rules.libraries, rules, on: kernel, kept: Capabilities.kept(rules))
     report.inForce.append(Capabilities.described)
     if kernel.seccomp { try filter(rules, kernel) }
     return report
@@ -46,7 +57,7 @@ public enum Confinement {
   /// Throws ``TableError`` with `.io` as above, also if a thread that the library started does not answer.
   public static func tighten(_ rules: Rules, on kernel: Kernel = .running) throws(TableError) {
     guard kernel.landlock > 0 else { return }
-    _ = try restrict(readable(rules), rules, on: kernel, kept: .max)
+    _ = try restrict(readable(rules), [], rules, on: kernel, kept: .max)
   }
 
   /// What of the system may be read at work.
@@ -54,10 +65,10 @@ public enum Confinement {
     SystemPaths.working + (rules.network ? SystemPaths.network : [])
   }
 
-  /// Puts all threads under the rules, with what may be read of the system; returns the paths of the rules
-  /// that are not there.
+  /// Puts all threads under the rules, with what may be read of the system and of libraries; returns the paths
+  /// of the rules that are not there.
   private static func restrict(
-    _ readable: [[UInt8]], _ rules: Rules, on kernel: Kernel, kept: UInt64
+    _ readable: [[UInt8]], _ libraries: [Grant], _ rules: Rules, on kernel: Kernel, kept: UInt64
   ) throws(TableError) -> [[UInt8]] {
     guard kernel.landlock > 0 else {
       try confineThreads(-1, kept)
@@ -69,13 +80,15 @@ public enum Confinement {
       _ = try landlock.allow([.read, .write, .truncate], at: path)
     }
     for path in readable { _ = try landlock.allow(.reading, at: path) }
+    for library in libraries { _ = try landlock.allow(.reading, for: library) }
     var absent: [[UInt8]] = []
-    let granted: [([[UInt8]], Landlock.Rights)] = [
-      (rules.readable, .reading), (rules.saving, .saving),
-      (rules.writable + rules.temporary, .changing),
+    let granted: [([Grant], Landlock.Rights)] = [
+      (rules.readable, .reading), (rules.saving, .saving), (rules.writable, .changing),
     ]
-    for (paths, rights) in granted {
-      for path in paths where try !landlock.allow(rights, at: path) { absent.append(path) }
+    for (grants, rights) in granted {
+      for grant in grants where try !landlock.allow(rights, for: grant) {
+        absent.append(grant.path)
+      }
     }
     try confineThreads(landlock.descriptor, kept)
     return absent
@@ -99,6 +112,14 @@ public enum Confinement {
       changes: rules.allowsChanges, signals: rules.signals, network: rules.network)
     let result = tabella_seccomp_install(&calls)
     guard result == 0 else { throw failed("seccomp", result) }
+  }
+
+  /// The error for a path that leads elsewhere than a moment ago.
+  static func replaced(_ path: [UInt8]) -> TableError {
+    TableError(
+      .conflict,
+      "\(String(decoding: path, as: UTF8.self)) was replaced while the provider's process was started; try again"
+    )
   }
 
   static func failed(_ what: String, _ result: Int32) -> TableError {

@@ -58,17 +58,35 @@ struct Landlock: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Allows something for what a path leads to, and what is beneath it; returns whether that is there.
+  /// Allows something for what the host found at a path, and for all beneath it; returns whether the host found
+  /// anything.
+  ///
+  /// Throws ``TableError``: `.conflict` if something else is there now, and whatever keeps it from being
+  /// granted.
+  func allow(_ rights: Rights, for grant: Grant) throws(TableError) -> Bool {
+    guard let identity = grant.identity else { return false }
+    guard try allow(rights, at: grant.path, identity) else {
+      throw Confinement.replaced(grant.path)
+    }
+    return true
+  }
+
+  /// Allows something for what a path leads to, and for all beneath it; returns whether that is there. If an
+  /// `identity` is given, only what has it counts.
   ///
   /// Throws ``TableError`` if it is there and could not be granted.
-  func allow(_ rights: Rights, at path: [UInt8]) throws(TableError) -> Bool {
+  func allow(
+    _ rights: Rights, at path: [UInt8], _ identity: Grant.Identity? = nil
+  ) throws(TableError) -> Bool {
     let place = path.withCString { tabella_open_place($0) }
     guard place >= 0 else { return false }
     // In /proc what a path leads to is made when it is asked for: it must not be made anew.
     let stays = path.starts(with: "/proc".utf8)
     defer { if !stays { close(place) } }
     var status = stat()
-    guard fstat(place, &status) == 0 else { return false }
+    guard fstat(place, &status) == 0, identity == nil || identity == Grant.Identity(status) else {
+      return false
+    }
     var granted = rights.intersection(handled)
     if status.st_mode & S_IFMT != S_IFDIR { granted.formIntersection(.ofFiles) }
     let result = tabella_landlock_allow(descriptor, place, granted.rawValue)

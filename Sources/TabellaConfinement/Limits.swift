@@ -14,11 +14,14 @@ enum Limits {
       (RLIMIT_DATA, rules.memory, "bytes of memory"),
       (RLIMIT_AS, rules.addresses, "bytes of addresses"),
       (RLIMIT_NOFILE, rules.files, "open files"),
-      (RLIMIT_FSIZE, rules.fileSize, "bytes in a file"),
       (RLIMIT_CPU, rules.processorSeconds, "seconds of processor time"),
     ] where value > 0 {
       try set(kind, value)
       words.append("\(value) \(unit)")
+    }
+    if let size = rules.fileSize {
+      try set(RLIMIT_FSIZE, size)
+      words.append("\(size) bytes in a file")
     }
     // Too large a file is then an error of write and not the end.
     signal(SIGXFSZ, SIG_IGN)

@@ -1,3 +1,4 @@
+import Tabella
 import TabellaFiles
 
 extension Rules {
@@ -8,34 +9,41 @@ extension Rules {
   /// something only if it is the path of something that is there. A path means what it leads to, behind all
   /// links. To read, that and no more; to edit a folder, everything beneath it; to edit a file, also one that
   /// is not there yet, the folder that it is in, since saving makes a new file there and lets it take the
-  /// name. `library` is the provider's file, `libraryFolders` where it says that others are.
+  /// name. `library` is the provider's file, `otherLibraries` are folders and files of libraries that it needs.
+  ///
+  /// A worker that reads cannot make or grow any file. Throws ``TableError`` with `.conflict` if somebody
+  /// replaces the location meanwhile.
   public static func forLocation(
     _ location: [UInt8], isPath: Bool, isEditing: Bool, library: [UInt8],
-    libraryFolders: [[UInt8]] = [], wishes: Wishes = Wishes()
-  ) -> Rules {
+    otherLibraries: [[UInt8]] = [], wishes: Wishes = Wishes()
+  ) throws(TableError) -> Rules {
     var rules = Rules()
     if isEditing {
-      rules.grantEditing(location, isPath: isPath)
-      rules.writable += wishes.write
+      try rules.grantEditing(location, isPath: isPath)
+      rules.writable += wishes.write.map(Grant.init(finding:))
       rules.signals = wishes.signals
-    } else if let place = Place(location) {
-      rules.readable.append(place.path)
+    } else {
+      rules.fileSize = 0
+      if let place = Place(location) { rules.readable.append(Grant(place, location)) }
     }
-    rules.readable += wishes.read
-    if wishes.processes { rules.readable.append(Array("/proc".utf8)) }
+    rules.readable += wishes.read.map(Grant.init(finding:))
+    if wishes.processes { rules.readable.append(Grant(finding: Array("/proc".utf8))) }
     rules.network = wishes.network
-    rules.libraries = [library] + librariesBeside(library) + libraryFolders
+    rules.libraries = ([library] + librariesBeside(library) + otherLibraries)
+      .map(Grant.init(finding:))
     return rules
   }
 
-  private mutating func grantEditing(_ location: [UInt8], isPath: Bool) {
+  private mutating func grantEditing(_ location: [UInt8], isPath: Bool) throws(TableError) {
     if let place = Place(location) {
-      switch place.kind {
-      case S_IFREG: saving.append(parent(of: place.path))
-      default: writable.append(place.path)
+      guard place.kind == S_IFREG else {
+        writable.append(Grant(place, location))
+        return
       }
+      guard let folder = place.folder else { throw Confinement.replaced(place.path) }
+      saving.append(Grant(folder, folder.path))
     } else if isPath, !location.isEmpty, let folder = Place(parent(of: location)) {
-      saving.append(folder.path)
+      saving.append(Grant(folder, folder.path))
     }
   }
 
@@ -54,23 +62,6 @@ extension Rules {
       if isLibraryName(name[...]) { found.append(folder + [UInt8(ascii: "/")] + name) }
     }
     return found.sorted { $0.lexicographicallyPrecedes($1) }
-  }
-}
-
-/// What a path leads to.
-private struct Place {
-  /// Absolute, without links. Where that cannot be said (a file without a name, that standard input is), the
-  /// path that leads there.
-  let path: [UInt8]
-  /// `S_IFREG` and so on.
-  let kind: UInt32
-
-  /// Nil if nothing is there, or it cannot be examined.
-  init?(_ path: [UInt8]) {
-    var status = stat()
-    guard path.withCString({ stat($0, &status) }) == 0 else { return nil }
-    self.path = realPath(path) ?? path
-    kind = status.st_mode & S_IFMT
   }
 }
 

@@ -13,7 +13,11 @@ public struct Report: Hashable, Sendable {
   /// What a kernel gives and lacks, before anything is asked of it.
   init(_ kernel: Kernel, _ rules: Rules) {
     inForce = ["no new privileges"]
-    if kernel.landlock > 0 { inForce.append("Landlock \(kernel.landlock)") }
+    switch kernel.landlock {
+    case 0: break
+    case 1: inForce.append("Landlock 1, which also refuses all moves from one folder to another")
+    default: inForce.append("Landlock \(kernel.landlock)")
+    }
     if kernel.seccomp { inForce.append("seccomp") }
     describeFiles(kernel)
     describeCalls(kernel, rules)
@@ -25,9 +29,6 @@ public struct Report: Hashable, Sendable {
         "Landlock (Linux 5.13, and not switched off): all files of the user can be read and changed"
       )
       return
-    }
-    if kernel.landlock < 2 {
-      lacking.append("Landlock 2 (Linux 5.19): nothing can be moved from one folder to another")
     }
     if kernel.landlock < 3, !kernel.seccomp {
       lacking.append("Landlock 3 (Linux 6.2): all files of the user can be cut short")

@@ -1,36 +1,36 @@
-/// What a worker may do: everything that is not said here is forbidden, as far as the kernel can.
+/// What a worker may do. The kernel forbids everything else, as far as it can.
 ///
-/// Paths are absolute bytes without NUL. What is not there when the rules come into force cannot be granted,
-/// and ``Report/absent`` says so. docs/security.md has what each of these means for a user.
+/// Nothing is granted at a path where the host found nothing; ``Report/absent`` lists these paths.
+/// docs/security.md says what each rule means for a user.
 public struct Rules: Hashable, Sendable {
   /// Files that may be read, and folders with everything beneath them.
-  public var readable: [[UInt8]] = []
+  public var readable: [Grant] = []
   /// Files that may be rewritten where they are, and folders beneath which everything may be made, changed,
   /// renamed and removed. They may be read as well.
-  public var writable: [[UInt8]] = []
+  public var writable: [Grant] = []
   /// Folders beneath which files may be read, made, replaced and removed, and folders not: what saving a
   /// file takes of the folder that it is in.
-  public var saving: [[UInt8]] = []
-  /// Folders for temporary files, like ``writable``; but modes and times of what else may be read stay as
-  /// they are.
-  public var temporary: [[UInt8]] = []
+  public var saving: [Grant] = []
   /// Files and folders that may be read while the library is loaded.
-  public var libraries: [[UInt8]] = []
+  public var libraries: [Grant] = []
   /// Whether other processes may be sent signals and get nice values.
   public var signals = false
   /// Whether there may be IP sockets.
   public var network = false
-  /// How many bytes of memory of its own the process may have that it can write to; 0 for no limit, as below.
+  /// The most bytes of private memory that the process may write to; 0 for no limit, as for the next three.
   public var memory = 0
-  /// How many bytes of addresses it may use: for libraries, for what is shared, and for what is only kept
-  /// free, of which some languages keep a lot.
+  /// The most bytes of addresses. They bound all memory that is mapped: private and shared memory, libraries,
+  /// files, and addresses that are only reserved.
   public var addresses = 0
-  /// How many files may be open.
+  /// The most open files.
   public var files = 0
-  /// How many bytes a file may get, also one in memory.
-  public var fileSize = 0
-  /// How many seconds of processor time there are.
+  /// The most seconds of processor time.
   public var processorSeconds = 0
+  /// The most bytes that a file may get; nil for no limit. With 0 the process can neither make a file with
+  /// content nor grow or overwrite one.
+  public var fileSize: Int?
+  /// Whether the process must not run foreign code if a part of its confinement is missing.
+  public var isStrict = false
 
   public init() {}
 

@@ -15,7 +15,9 @@ enum SystemMounts {
   static func protect(_ readable: [[UInt8]], _ rules: Rules) -> String? {
     guard isNeeded(rules) else { return nil }
     // Mounts are a thread's own, too, and another one's signal handlers could be used.
-    guard tabella_thread_count() == 1 else { return lacking("a single thread at the start") }
+    guard tabella_system_thread_count(getpid()) == 1 else {
+      return lacking("a single thread at the start")
+    }
     var result = tabella_own_mounts()
     for path in places(readable, rules) where result == 0 {
       result = path.withCString { tabella_mount_read_only($0) }
@@ -31,7 +33,7 @@ enum SystemMounts {
 
   /// Real paths that neither hold nor lie in anything that may be written, the outermost of each.
   private static func places(_ readable: [[UInt8]], _ rules: Rules) -> [[UInt8]] {
-    let written = (rules.writable + rules.saving + rules.temporary).map { realPath($0) ?? $0 }
+    let written = (rules.writable + rules.saving).map(\.path)
     var places: [[UInt8]] = []
     // Shorter ones first.
     for path in readable.compactMap(realPath).sorted(by: { $0.count < $1.count })

@@ -57,9 +57,11 @@ public final class Host {
   /// Where the traffic of providers is written; nil for nowhere, which costs nothing.
   public var trace: Trace?
 
-  /// What providers in workers failed at, so that it is not tried again and again; the default is a list
-  /// of this host's own, `.standard` holds for all programs of this user, nil keeps none.
-  public var denyList: DenyList? = DenyList(folder: nil)
+  /// Whether a provider in a worker may edit though a part of its confinement cannot be set up on this system.
+  /// Without this, opening a location to edit it throws ``TableError`` with `.denied` there.
+  public var acceptsWeakIsolation = false
+  /// The providers whose weak isolation ``onOutput`` was told of.
+  var toldOfWeakIsolation: Set<String> = []
 
   /// For tests: called with the worker's process before a request is sent, once it is sent, and before
   /// what came is read.

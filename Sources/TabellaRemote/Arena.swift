@@ -11,6 +11,7 @@ public final class Arena {
   /// 16 MiB: a batch seldom has more than half of it, and what has goes in pieces.
   public static let standardSize = 16 << 20
 
+  /// -1 in a worker.
   public let descriptor: Int32
   public let size: Int
   private let mapping: UnsafeMutableRawPointer?
@@ -24,14 +25,16 @@ public final class Arena {
     mapping = nil
   }
 
-  /// Maps an arena that the host made; throws ``TableError`` with `.io` if it cannot be.
+  /// Maps an arena that the host made, and closes the descriptor: through it foreign code could map the
+  /// memory once more, as code. Throws ``TableError`` with `.io` if it cannot be mapped.
   public init(mapping descriptor: Int32) throws(TableError) {
     let size = Int(lseek(descriptor, 0, SEEK_END))
     let mapped = mmap(nil, max(size, 1), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
     guard size > 0, let mapped, mapped != MAP_FAILED else {
       throw .system(errno, "the shared memory cannot be mapped")
     }
-    self.descriptor = descriptor
+    close(descriptor)
+    self.descriptor = -1
     self.size = size
     mapping = mapped
   }
@@ -74,6 +77,6 @@ public final class Arena {
 
   deinit {
     if let mapping { munmap(mapping, size) }
-    close(descriptor)
+    if descriptor >= 0 { close(descriptor) }
   }
 }

@@ -324,28 +324,52 @@ extension ChangeBatch.Change: WireValue {
 
 extension Rules: WireValue {
   func write(to writer: inout WireWriter) {
-    for paths in [readable, writable, saving, temporary, libraries] {
-      writer.put(paths.map { WireBytes($0) })
-    }
+    for grants in [readable, writable, saving, libraries] { writer.put(grants) }
     writer.put(signals)
     writer.put(network)
-    for limit in [memory, files, fileSize, processorSeconds] { writer.put(limit) }
+    for limit in [memory, addresses, files, processorSeconds] { writer.put(limit) }
+    writer.put(fileSize)
+    writer.put(isStrict)
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> Rules {
     var rules = Rules()
-    rules.readable = try paths(&reader)
-    rules.writable = try paths(&reader)
-    rules.saving = try paths(&reader)
-    rules.temporary = try paths(&reader)
-    rules.libraries = try paths(&reader)
+    rules.readable = try reader.get([Grant].self)
+    rules.writable = try reader.get([Grant].self)
+    rules.saving = try reader.get([Grant].self)
+    rules.libraries = try reader.get([Grant].self)
     rules.signals = try reader.get(Bool.self)
     rules.network = try reader.get(Bool.self)
     rules.memory = try reader.get(Int.self)
+    rules.addresses = try reader.get(Int.self)
     rules.files = try reader.get(Int.self)
-    rules.fileSize = try reader.get(Int.self)
     rules.processorSeconds = try reader.get(Int.self)
+    rules.fileSize = try reader.get(Int?.self)
+    rules.isStrict = try reader.get(Bool.self)
     return rules
+  }
+}
+
+extension Grant: WireValue {
+  func write(to writer: inout WireWriter) {
+    writer.put(bytes: path)
+    writer.put(identity)
+  }
+
+  static func read(_ reader: inout WireReader) throws(TableError) -> Grant {
+    Grant(
+      path: try reader.get(WireBytes.self).bytes, identity: try reader.get(Grant.Identity?.self))
+  }
+}
+
+extension Grant.Identity: WireValue {
+  func write(to writer: inout WireWriter) {
+    writer.put(word: device)
+    writer.put(word: inode)
+  }
+
+  static func read(_ reader: inout WireReader) throws(TableError) -> Grant.Identity {
+    Grant.Identity(device: try reader.word(), inode: try reader.word())
   }
 }
 

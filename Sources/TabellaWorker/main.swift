@@ -32,17 +32,24 @@ nonisolated(unsafe) var provider: ImportedProvider?
 /// The entry of a library that is loaded for a probe.
 nonisolated(unsafe) var probed: (entry: ProviderEntry, name: String)?
 
+// Whatever a provider does later, this process ends with its host.
+let followed = tabella_system_end_with_host(Descriptor.calls)
+if followed == -ESRCH { _exit(0) }
+
 nonisolated(unsafe) var words: (UInt64, UInt64) = (0, 0)
 let received = withUnsafeMutableBytes(of: &words) {
   recv(Descriptor.calls, $0.baseAddress, $0.count, 0)
 }
-guard received == 16 else {
+guard followed == 0, received == 16 else {
   let text = "tabella-worker is started by programs that show tables, not by hand\n"
   _ = text.withCString { write(2, $0, strlen($0)) }
   _exit(2)
 }
 
 tabella_system_keep_memory()
+
+/// The call that runs, once there is a server.
+nonisolated(unsafe) var running: SourceServer.RunningCall?
 
 do throws(TableError) {
   let server = SourceServer(
@@ -54,6 +61,8 @@ do throws(TableError) {
         let kernel = Kernel.running
         let report = try Confinement.begin(
           request.rules, telling: Descriptor.side, prefix: SideMessage.denialPrefix, on: kernel)
+        // Not before: mounts are made for a single thread.
+        if let running { listen(running) }
         let library = try CheckedLibrary(taking: Descriptor.library, path: request.library)
         if request.isProbed {
           probed = (try Library.entry(of: library), request.name)
@@ -85,7 +94,7 @@ do throws(TableError) {
         }
         return try probe(request, entry, name)
       }))
-  listen(server.running)
+  running = server.running
   try server.run()
   leave(0)
 } catch {

@@ -16,6 +16,8 @@ struct Arguments {
   var earlyThread: EarlyThread.Kind?
   var limits = Rules()
   var edits: [EditBatch.Edit] = []
+  /// `PATH,TARGET`: once the rules are made, a symbolic link to the target takes the place of the path.
+  var replacement: String?
 
   init() {
     for word in CommandLine.arguments.dropFirst() {
@@ -44,6 +46,8 @@ struct Arguments {
     case "addresses": limits.addresses = Int(value) ?? 0
     case "files": limits.files = Int(value) ?? 0
     case "file-size": limits.fileSize = Int(value) ?? 0
+    case "strict": limits.isStrict = true
+    case "replace": replacement = value
     case "delete": edits.append(.delete(.path(IndexPath(section: 0, row: Int(value) ?? 0))))
     case "set":
       // ROW,COLUMN,TEXT
@@ -58,14 +62,25 @@ struct Arguments {
     }
   }
 
-  var rules: Rules {
-    var rules = Rules.forLocation(
+  /// Does what somebody does who can rename the folder of a location.
+  func replace() {
+    guard let words = replacement?.split(separator: ",", maxSplits: 1).map(String.init) else {
+      return
+    }
+    guard rename(words[0], words[0] + ".moved") == 0, symlink(words[1], words[0]) == 0 else {
+      fatalError("\(words[0]) cannot be replaced")
+    }
+  }
+
+  func rules() throws(TableError) -> Rules {
+    var rules = try Rules.forLocation(
       Array(location.utf8), isPath: scheme == nil, isEditing: isEditing,
       library: Array(library.utf8), wishes: wishes)
     rules.memory = limits.memory
     rules.addresses = limits.addresses
     rules.files = limits.files
-    rules.fileSize = limits.fileSize
+    rules.isStrict = limits.isStrict
+    if let fileSize = limits.fileSize { rules.fileSize = fileSize }
     return rules
   }
 }

@@ -16,7 +16,8 @@ struct Confined {
 
   mutating func run() throws(TableError) {
     guard tabella_system_make_sockets(&ends) == 0 else { throw TableError(.io, "no sockets") }
-    let rules = arguments.rules
+    let rules = try arguments.rules()
+    arguments.replace()
     let running = Kernel.running
     let early = arguments.earlyThread.map { EarlyThread($0) }
     // As a host does it: the open file is what a worker gets.

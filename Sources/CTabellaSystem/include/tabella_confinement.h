@@ -102,7 +102,4 @@ int tabella_own_mounts(void);
 /* Lets what is at a path, and beneath it, only be read through the mounts of this thread. */
 int tabella_mount_read_only(const char *_Nonnull path);
 
-/* How many threads the process has; -errno where /proc does not tell. */
-int tabella_thread_count(void);
-
 #endif

@@ -169,11 +169,20 @@ int tabella_system_make_sockets(int *_Nonnull ends);
 int tabella_system_make_pipe(int *_Nonnull ends);
 
 /* Starts a program in a session of its own, without signals blocked or ignored, with these descriptors as
- * 0, 1, 2, … and no others; its process, or -errno. What posix_spawn(3) has for this is not imported. */
+ * 0, 1, 2, … and no others; its process, or -errno. One thread, which lives as long as this process, starts
+ * all of them: see tabella_system_end_with_host. What posix_spawn(3) has for this is not imported. */
 int tabella_system_spawn(const char *_Nonnull program,
                          char *_Nullable const *_Nonnull arguments,
                          char *_Nullable const *_Nonnull environment, const int *_Nonnull files,
                          int count);
+
+/* Has the kernel end this process with SIGKILL when the process that made the other end of `socket` ends.
+ * That process must be the parent. 0, -ESRCH if it has ended already, or -errno. prctl(2), PR_SET_PDEATHSIG:
+ * the signal comes when the parent's thread ends that started this process. */
+int tabella_system_end_with_host(int socket);
+
+/* How many threads a process has; -errno where /proc does not tell. */
+int tabella_system_thread_count(int process);
 
 /* Whether a child has ended: its number and status, 0 if not, or -errno. waitpid(2) without waiting. */
 int tabella_system_wait(int process, int *_Nonnull status);

@@ -11,19 +11,15 @@ extension Command {
       any of their code. A candidate that cannot be used is named on standard error with the reason; that is \
       no failure.
 
-      A provider that fails three times within an hour at the same location is not tried there again for a \
-      minute, then for two, four and so on, a day at most; what is denied so is listed as well.
-
       Those that ship with tabella are `shipped`. Of the others, `--pin` notes the SHA-256: from then on one \
       whose library is another is refused, and a wish of its manifest to be allowed more than its location \
       (files, signals, the network) is granted. What is noted is told. Without an ID all are pinned. The pins \
       are in `$XDG_CONFIG_HOME/tabella/pins.json`.
       """,
-    options: [.pin, .unpin, .allow, .json],
+    options: [.pin, .unpin, .json],
     examples: [
       ("tabella providers", "all of them"),
       ("tabella providers --pin", "those that were added are held to what they are now"),
-      ("tabella providers --allow csv", "try csv again where it failed in a worker"),
     ], seeAlso: ["describe"]
   ) { invocation, output throws(Failure) in
     let host = Host()
@@ -32,12 +28,6 @@ extension Command {
     case .pin: return try pin(ids, host, invocation, output)
     case .unpin: return try unpin(ids, host)
     case nil:
-      if let allowed = invocation.allowed {
-        _ = try Failure.about(nil) { () throws(TableError) in
-          try host.catalogue.entry(id: allowed)
-        }
-        DenyList.standard.allow(allowed)
-      }
       if let id = ids.first { throw .usage("\(id) is not expected", command: "providers") }
       return try list(host, invocation, output)
     }
@@ -64,11 +54,8 @@ extension Command {
       let refused = refusals.map { path, reason in
         JSONValue.object(["path": .string(path), "reason": .string(reason)])
       }
-      let denied = DenyList.standard.denied.map(\.json)
       try output.write(
-        json: .object([
-          "providers": .array(providers), "refused": .array(refused), "denied": .array(denied),
-        ]))
+        json: .object(["providers": .array(providers), "refused": .array(refused)]))
       return .done
     }
     let rows = entries.map { entry in
@@ -83,13 +70,6 @@ extension Command {
     for (path, reason) in refusals {
       try output.finish()
       Messages.write("\(path): \(reason)", about: "refused")
-    }
-    for entry in DenyList.standard.denied {
-      try output.finish()
-      let left = DenyList.text(seconds: entry.until - Int(time(nil)))
-      Messages.write(
-        "\(entry.location), for \(left): it failed \(entry.failures) times, last in \(entry.operation) (\(entry.reason))",
-        about: "denied: provider \(entry.provider)")
     }
     return .done
   }

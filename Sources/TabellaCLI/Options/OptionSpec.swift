@@ -57,8 +57,8 @@ struct Invocation {
   var hasRowColumn = false
   var display = DisplayOptions()
   var loads = false
-  /// The provider whose failures are to be forgotten.
-  var allowed: String?
+  /// Whether to edit though the system cannot confine the provider's process as it must be.
+  var acceptsWeakIsolation = false
   /// Where providers run.
   var isolation = Host.Isolation.automatic
   /// What the locations are opened for.

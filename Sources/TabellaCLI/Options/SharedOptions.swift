@@ -165,12 +165,12 @@ extension OptionSpec {
   ) { invocation, _ throws(Failure) in invocation.isolation = .never }
 
   /// What says where providers run.
-  static let isolation: [OptionSpec] = [.isolate, .inProcess]
+  static let isolation: [OptionSpec] = [.isolate, .inProcess, .weakIsolation]
 
-  static let allow = OptionSpec(
-    names: ["--allow"], argument: "ID", summary: "forget where this provider failed",
-    values: .provider
-  ) { invocation, value throws(Failure) in invocation.allowed = value.text }
+  static let weakIsolation = OptionSpec(
+    names: ["--weak-isolation"], argument: nil,
+    summary: "edit even if the system cannot confine the provider's process as it must be"
+  ) { invocation, _ throws(Failure) in invocation.acceptsWeakIsolation = true }
 
   static let pin = OptionSpec(
     names: ["--pin"], argument: nil,

@@ -11,7 +11,7 @@ extension Host {
     self.init()
     isolation = invocation.isolation
     limits.output = Host.outputLimit
-    denyList = .standard
+    acceptsWeakIsolation = invocation.acceptsWeakIsolation
     trace = Host.traceOfEnvironment
     onOutput = { output in Messages.write(output) }
   }
@@ -40,6 +40,7 @@ extension Messages {
       switch output.kind {
       case .printed, .logged: "says"
       case .denied: "was denied"
+      case .unconfined: "is not confined as it should be; this system lacks"
       }
     write(
       "\(what): \(String(decoding: output.text, as: UTF8.self))",

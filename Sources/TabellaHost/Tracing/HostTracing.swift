@@ -26,6 +26,7 @@ extension Host {
         case .printed: "prints"
         case .logged: "logs"
         case .denied: "is denied"
+        case .unconfined: "is not confined for lack of"
         }
       trace.note(
         "\(output.provider) \(what): \(String(decoding: output.text.prefix(200), as: UTF8.self))")

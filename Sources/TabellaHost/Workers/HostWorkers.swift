@@ -79,6 +79,7 @@ extension Host {
   ) throws(TableError) -> (any TableDataSource, WorkerStatus) {
     let launch = try launch(load, request, access, entry)
     let (remote, session, provider) = try launch.open()
+    tellOfWeakIsolation(provider, load.name)
     let source = try importSource(
       exportSource(remote), provider: provider.id,
       edits: .judgedAlsoByReopening { () throws(TableError) in
@@ -86,6 +87,15 @@ extension Host {
         return try importSource(exportSource(again), provider: provider.id)
       })
     return (source, WorkerStatus(session, provider))
+  }
+
+  /// Says once for each provider what its confinement lacks on this system.
+  private func tellOfWeakIsolation(_ provider: LoadedProvider, _ name: String) {
+    guard let lacking = provider.confinement?.lacking, !lacking.isEmpty,
+      toldOfWeakIsolation.insert(name).inserted
+    else { return }
+    let text = Array(lacking.joined(separator: "; ").utf8)
+    traced?(WorkerOutput(provider: name, kind: .unconfined, text: text))
   }
 
   /// What is needed to open the same location any number of times.
@@ -102,7 +112,8 @@ extension Host {
       check: { () throws(TableError) in
         if let entry { return try self.check(entry) }
         return try self.report(onLibraryAt: load.library).library
-      }, request: request, access: access, limits: limits, onOutput: traced, denyList: denyList,
+      }, request: request, access: access, limits: limits,
+      isStrict: access == .editing && !acceptsWeakIsolation, onOutput: traced,
       onPacket: onPacket, trace: trace)
   }
 
@@ -127,8 +138,9 @@ struct WorkerLaunch {
   var request: OpenRequest
   var access: Host.Access
   var limits: WorkerLimits
+  /// Whether foreign code must not run if a part of the confinement is missing.
+  var isStrict: Bool
   var onOutput: (@Sendable (WorkerOutput) -> Void)?
-  var denyList: DenyList?
   var onPacket: (@Sendable (pid_t) -> Void)?
   var trace: Trace?
 
@@ -141,27 +153,17 @@ struct WorkerLaunch {
 
   /// A worker with the library loaded.
   func start() throws(TableError) -> (session: RemoteSession, provider: LoadedProvider) {
-    try denyList?.check(load.library, request.location)
     let library = try check()
     var order = load
     order.library = library.path
-    order.rules = rules(for: library)
-    // Standard input is given to who is to read it, and to nobody else.
-    let input =
-      request.scheme == nil && request.location == Array("/dev/stdin".utf8)
-      ? dup(0) : Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
-    guard input >= 0 else { throw .system(errno, "standard input cannot be passed on") }
+    order.rules = try rules(for: library)
+    let input = try self.input()
     defer { close(input) }
     let session = try Worker.start(
       program: program, provider: load.name, library: library.descriptor, input: input,
       limits: limits,
       onOutput: onOutput, onPacket: onPacket
-    ) { [denyList, load, request, trace] failure in
-      trace?.note("\(load.name) worker ended: \(failure.error.message)")
-      denyList?.note(
-        provider: load.name, library: load.library, location: request.location,
-        operation: failure.operation.name, reason: failure.error.message)
-    }
+    ) { [load, trace] error in trace?.note("\(load.name) worker ended: \(error.message)") }
     let provider = try session.load(order)
     if !load.isProbed { try entry?.check(id: provider.id) }
     return (session, provider)
@@ -169,13 +171,39 @@ struct WorkerLaunch {
 }
 
 extension WorkerLaunch {
+  /// The worker's standard input: this process's, if that is the location, else nothing. The worker can only
+  /// read it. A terminal is open for writing too, and what a provider writes there no one makes safe.
+  private func input() throws(TableError) -> Int32 {
+    guard request.scheme == nil, request.location == Array("/dev/stdin".utf8) else {
+      let null = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+      guard null >= 0 else { throw .system(errno, "/dev/null cannot be opened") }
+      return null
+    }
+    let way = fcntl(0, F_GETFL)
+    guard way >= 0 else { throw .system(errno, "standard input cannot be passed on") }
+    let input =
+      way & O_ACCMODE == O_RDONLY
+      ? fcntl(0, F_DUPFD_CLOEXEC, 0)
+      : Glibc.open("/dev/stdin", O_RDONLY | O_NOCTTY | O_CLOEXEC)
+    guard input >= 0 else {
+      throw .system(errno, "standard input, which is open for writing too, cannot be passed on")
+    }
+    return input
+  }
+
   /// What the worker may do: what the location and the provider's granted wishes take.
-  private func rules(for library: CheckedLibrary) -> Rules {
-    let folders = library.searched.filter { $0.hasPrefix("/") }.map { Array($0.utf8) }
-    var rules = Rules.forLocation(
+  private func rules(for library: CheckedLibrary) throws(TableError) -> Rules {
+    // Of the library's own folder only libraries are granted.
+    let slash = library.path.lastIndex(of: "/") ?? library.path.startIndex
+    let own = realPath(Array(library.path[...slash].utf8))
+    let others = (library.searched + library.neededPaths).map { Array($0.utf8) }
+      .filter { realPath($0) != own }
+    var rules = try Rules.forLocation(
       request.location, isPath: request.scheme == nil, isEditing: access == .editing,
-      library: Array(library.path.utf8), libraryFolders: folders, wishes: wishes)
+      library: Array(library.path.utf8), otherLibraries: others, wishes: wishes)
+    rules.isStrict = isStrict
     rules.memory = limits.memory
+    rules.addresses = limits.addresses
     rules.files = limits.files
     // Threads use it up together; what takes too long by the clock is ended before.
     rules.processorSeconds = max(10, Int(limits.total) * 2 * coreCount)

@@ -6,22 +6,31 @@ import TabellaFiles
 import TabellaRemote
 
 /// The thread that reads what a worker says beside its calls: notifications, log, denials, and whatever
-/// it prints. Owns the descriptors that it is given.
+/// it prints. It also watches what the worker uses. Owns the descriptors that it is given.
 final class SideListener: @unchecked Sendable {
   private let side: Int32
   private let streams: [Int32]
   /// A pipe that is written to when the thread is to end.
   private var wake: [Int32] = [-1, -1]
   private let capture: OutputCapture
+  private let watch: @Sendable () -> Void
   private let count = Atomic(0)
   private var thread: pthread_t?
   /// Not kept alive by the thread: the session keeps the worker, which ends the thread.
   private weak var session: RemoteSession?
 
-  init(side: Int32, output: Int32, errors: Int32, capture: OutputCapture) {
+  /// Milliseconds from one call of `watch` to the next.
+  private static let interval: Int32 = 50
+
+  /// `watch` is called by the thread twenty times a second.
+  init(
+    side: Int32, output: Int32, errors: Int32, capture: OutputCapture,
+    watch: @escaping @Sendable () -> Void
+  ) {
     self.side = side
     streams = [output, errors]
     self.capture = capture
+    self.watch = watch
     _ = tabella_system_make_pipe(&wake)
   }
 
@@ -64,9 +73,16 @@ final class SideListener: @unchecked Sendable {
     var isEnding = false
     // What is there when the end is near is still read, as far as pipes hold it.
     var rounds = 64
+    var lastWatch = now()
     while rounds > 0 {
       if isEnding { rounds -= 1 }
-      guard poll(&files, UInt(files.count), isEnding ? 0 : -1) > 0 || !isEnding else { break }
+      let wait = isEnding ? 0 : SideListener.interval
+      guard poll(&files, UInt(files.count), wait) > 0 || !isEnding else { break }
+      // Also while there is always something to be read.
+      if !isEnding, now() - lastWatch > 0.9 * Double(SideListener.interval) / 1000 {
+        watch()
+        lastWatch = now()
+      }
       var cameAnything = false
       if files[1].revents != 0 {
         if readSide() { cameAnything = true } else { files[1].fd = -1 }

@@ -9,12 +9,6 @@ import TabellaRemote
 /// The process ends with the last source that lives in it. A thread of its own reads what the worker says
 /// beside the calls; the calling thread waits for answers, and ends what gives none.
 final class Worker: WorkerSupervisor, @unchecked Sendable {
-  /// How a worker ended other than by being let go, for whoever keeps a list.
-  struct Failure: Sendable {
-    var operation: Operation
-    var error: TableError
-  }
-
   /// The steps of ending a worker that does not answer.
   private enum Step: Int, Comparable {
     case waiting
@@ -52,10 +46,11 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   private let side: Int32
   private let listener: SideListener
   private let onPacket: (@Sendable (pid_t) -> Void)?
-  private let onFailure: @Sendable (Failure) -> Void
+  private let onFailure: @Sendable (TableError) -> Void
   private var call = Call()
   /// When the running call was asked to stop by who called; 0 if it was not.
   private let cancelled = Mutex<(number: UInt64, at: Double)>((0, 0))
+  private let threads: ThreadLimit
 
   /// Starts a worker for a library; throws `.noProvider` if that cannot be.
   ///
@@ -65,7 +60,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     program: String, provider name: String, library: Int32, input: Int32, limits: WorkerLimits,
     onOutput: (@Sendable (WorkerOutput) -> Void)?,
     onPacket: (@Sendable (pid_t) -> Void)? = nil,
-    onFailure: @escaping @Sendable (Failure) -> Void = { _ in }
+    onFailure: @escaping @Sendable (TableError) -> Void = { _ in }
   ) throws(TableError) -> RemoteSession {
     let arena = try Arena()
     let token = Token.random()
@@ -98,7 +93,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     _ name: String, _ process: WorkerProcess, _ ends: WorkerEnds, _ limits: WorkerLimits,
     _ onOutput: (@Sendable (WorkerOutput) -> Void)?,
     _ onPacket: (@Sendable (pid_t) -> Void)?,
-    _ onFailure: @escaping @Sendable (Failure) -> Void
+    _ onFailure: @escaping @Sendable (TableError) -> Void
   ) {
     self.name = name
     self.process = process
@@ -107,9 +102,11 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     self.onFailure = onFailure
     main = ends.main.0
     side = ends.side.0
+    threads = ThreadLimit(process, limits.threads)
     listener = SideListener(
       side: ends.side.0, output: ends.output.0, errors: ends.errors.0,
-      capture: OutputCapture(provider: name, limit: limits.output, pass: onOutput))
+      capture: OutputCapture(provider: name, limit: limits.output, pass: onOutput),
+      watch: threads.check)
   }
 
   deinit {
@@ -210,7 +207,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     var told = told(ending(error, status, endedItself))
     told.isProviderGone = true
     if call.operation.edits { told.aftermath = .unknown }
-    if told.code != .cancelled { onFailure(Failure(operation: call.operation, error: told)) }
+    if told.code != .cancelled { onFailure(told) }
     return told
   }
 
@@ -218,6 +215,12 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     _ error: TableError, _ status: Int32?, _ endedItself: Bool
   ) -> TableError {
     let place = call.operation.name
+    if let count = threads.exceeded {
+      return TableError(
+        .misbehaved,
+        "provider \(name) had \(count) threads in \(place), \(limits.threads) are allowed, and was ended"
+      )
+    }
     if call.step > .waiting {
       return call.reason == .cancellation
         ? TableError(.cancelled, "cancelled; provider \(name) went on with \(place) and was ended")
@@ -248,6 +251,30 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
 
   private func seconds(_ value: Double) -> String {
     "\(value == value.rounded() ? "\(Int(value))" : "\(value)") s"
+  }
+}
+
+/// Ends a worker that has too many threads.
+private final class ThreadLimit: Sendable {
+  private let process: WorkerProcess
+  private let limit: Int
+  private let found = Atomic(0)
+
+  init(_ process: WorkerProcess, _ limit: Int) {
+    self.process = process
+    self.limit = limit
+  }
+
+  /// How many threads the worker had when it had too many; nil if it never had.
+  var exceeded: Int? {
+    let count = found.load(ordering: .relaxed)
+    return count > 0 ? count : nil
+  }
+
+  @Sendable func check() {
+    guard exceeded == nil, let count = process.threadCount, count > limit else { return }
+    found.store(count, ordering: .relaxed)
+    process.signal(SIGKILL)
   }
 }
 

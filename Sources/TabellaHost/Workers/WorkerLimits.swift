@@ -1,3 +1,5 @@
+import TabellaFiles
+
 /// What a provider in a worker may use before it is ended.
 public struct WorkerLimits: Hashable, Sendable {
   /// Seconds without a sign of life in a call: no byte read or written, no line in the log.
@@ -6,9 +8,13 @@ public struct WorkerLimits: Hashable, Sendable {
   public var total = 900.0
   /// Seconds from each step of ending a worker to the next: asking the call to stop, TERM, KILL.
   public var grace = 1.0
-  /// Bytes of memory of its own. Processor time is limited to twice `total` for each core.
+  /// Bytes of private memory. Processor time is limited to twice `total` for each core.
   public var memory = 8 << 30
-  public var threads = 64
+  /// Bytes of addresses, which bound all memory that it maps: private, shared, and files.
+  public var addresses = 16 << 30
+  /// Threads. The host looks every 50 milliseconds, since no limit of the kernel counts the threads of one
+  /// process. A machine with more than 32 processors allows two for each.
+  public var threads = max(64, 2 * coreCount)
   /// Open files.
   public var files = 512
   /// Bytes that one answer may have.
@@ -28,6 +34,8 @@ public struct WorkerOutput: Hashable, Sendable {
     case logged
     /// What its confinement refused.
     case denied
+    /// What its confinement lacks on this system. Tabella says this, once for each host and provider.
+    case unconfined
   }
 
   public var provider: String

@@ -1,4 +1,5 @@
 import CTabellaSystem
+import Synchronization
 import Tabella
 import TabellaFiles
 import TabellaRemote
@@ -10,8 +11,9 @@ final class WorkerProcess: @unchecked Sendable {
   let id: pid_t
   /// Readable once the process has ended; stays this process's however pids are used again.
   let descriptor: Int32
-  /// The status as waitpid(2) gives it; nil until it is known.
-  private var status: Int32?
+  /// The status as waitpid(2) gives it; nil until it is known. Whoever signals holds the lock, so that the
+  /// process is still this one.
+  private let status = Mutex<Int32?>(nil)
 
   /// Starts `program` with these descriptors as 0, 1, 2, …; throws `.noProvider` if that cannot be.
   init(program: String, files: [Int32]) throws(TableError) {
@@ -61,35 +63,45 @@ final class WorkerProcess: @unchecked Sendable {
     return sum
   }
 
-  /// Sends a signal to the process and all of its group; nothing once it was waited for.
+  /// How many threads the process has; nil if that cannot be had. From any thread.
+  var threadCount: Int? {
+    let count = Int(tabella_system_thread_count(id))
+    return count > 0 ? count : nil
+  }
+
+  /// Sends a signal to the process and all of its group; nothing once it was waited for. From any thread.
   func signal(_ number: Int32) {
-    guard status == nil else { return }
-    // The process is not waited for yet, so neither its id nor its group's can be another's.
-    kill(-id, number)
-    kill(id, number)
+    status.withLock { status in
+      guard status == nil else { return }
+      // The process is not waited for yet, so neither its id nor its group's can be another's.
+      kill(-id, number)
+      kill(id, number)
+    }
   }
 
   /// Waits until the process has ended, so many seconds at most; its status, or nil.
   func wait(_ seconds: Double) -> Int32? {
-    if let status { return status }
     let deadline = now() + seconds
     while true {
-      var raw: Int32 = 0
-      let got = tabella_system_wait(id, &raw)
-      if got == id {
-        status = raw
-        return raw
-      }
-      // Someone else in this process waits for all children: how it ended is not to be known.
-      if got < 0 {
-        status = WorkerProcess.unknownStatus
-        return status
-      }
+      if let status = look() { return status }
       let left = deadline - now()
       guard left > 0 else { return nil }
       var ended = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       // Without a descriptor for the process this is only a pause.
       poll(&ended, 1, Int32(min(left * 1000, descriptor >= 0 ? 1000 : 5).rounded(.up)))
+    }
+  }
+
+  /// The status, if the process has ended.
+  private func look() -> Int32? {
+    status.withLock { status in
+      if status != nil { return status }
+      var raw: Int32 = 0
+      let got = tabella_system_wait(id, &raw)
+      if got == id { status = raw }
+      // Someone else in this process waits for all children: how it ended is not to be known.
+      if got < 0 { status = WorkerProcess.unknownStatus }
+      return status
     }
   }
 
@@ -99,11 +111,8 @@ final class WorkerProcess: @unchecked Sendable {
   /// longer is left to it.
   @discardableResult
   func end() -> Int32? {
-    if status == nil {
-      signal(SIGKILL)
-      return wait(2)
-    }
-    return status
+    signal(SIGKILL)
+    return wait(2)
   }
 
   /// How a process ended, in words: "by SIGSEGV", "with exit status 1".

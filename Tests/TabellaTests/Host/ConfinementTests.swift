@@ -137,18 +137,55 @@ import Testing
   func limitsHold(_ user: Confined.User) throws {
     let confined = try run(
       "limits",
-      ["memory=\(256 << 20)", "addresses=\(2 << 30)", "files=64", "file-size=\(1 << 20)"],
-      as: user)
+      ["edit", "memory=\(256 << 20)", "addresses=\(2 << 30)", "files=64", "file-size=\(1 << 20)"],
+      location: try makeFolder("limits", of: user), as: user)
     #expect(
       confined.rows == [
         ["memory ends", "done"], ["shared memory ends", "done"], ["after a while", "done"],
-        ["files end", "done"],
+        ["files end", "done"], ["make a memory file", "EPERM"],
         ["write what is small", "done"], ["write what is large", "EFBIG"], ["no core", "done"],
       ])
     #expect(
       confined.inForce.contains(
         "at most 268435456 bytes of memory, 2147483648 bytes of addresses, 64 open files, 1048576 bytes in a file"
       ))
+  }
+
+  /// Who only reads can make no file, whatever else may have let it.
+  @Test(arguments: Confined.User.all)
+  func aReaderMakesNoFile(_ user: Confined.User) throws {
+    // Without Landlock nothing but the limit keeps it from writing into the folder.
+    let location = try makeFolder("limits", of: user)
+    let confined = try run("limits", ["landlock=0"], location: location, as: user)
+    #expect(confined["write what is small"] == "EFBIG", "\(confined)")
+    #expect(confined.inForce.contains("at most 0 bytes in a file"))
+  }
+
+  /// Was broken: the worker resolved the paths of its rules again, so whoever replaced a folder by a link in
+  /// that moment had the link's target granted.
+  @Test(arguments: [false, true])
+  func whatWasReplacedIsNotGranted(_ isEditing: Bool) throws {
+    let location = try makeFolder("location")
+    let target = try makeFolder("target")
+    let confined = try run(
+      "work", (isEditing ? ["edit"] : []) + ["replace=\(location),\(target)"],
+      location: location)
+    #expect(confined.error.first == "conflict", "\(confined)")
+    #expect(confined.error.last?.contains("location was replaced") == true)
+    #expect(confined.rows.isEmpty)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: target).isEmpty)
+  }
+
+  /// With a part of the confinement missing no foreign code runs, where that is asked for.
+  @Test(arguments: [["landlock=0"], ["no-seccomp"]])
+  func strictRulesNeedAllOfIt(_ missing: [String]) throws {
+    let location = try makeFolder("strict")
+    let strict = try run("many", ["strict"] + missing, location: location)
+    #expect(strict.error.first == "denied" && strict.rows.isEmpty, "\(strict)")
+    #expect(strict.error.last?.contains("this system lacks") == true)
+    #expect(strict.error.last?.contains("--weak-isolation") == true)
+    #expect(try run("many", missing, location: location).error.isEmpty)
+    #expect(try run("many", ["strict"], location: location).error.isEmpty)
   }
 
   /// What a user granted is there, and no more; signals only where something is edited.

@@ -28,36 +28,36 @@ import Testing
 
   func rules(
     _ location: String, isPath: Bool = true, isEditing: Bool = false, wishes: Wishes = Wishes()
-  ) -> Rules {
-    Rules.forLocation(
+  ) throws -> Rules {
+    try Rules.forLocation(
       Array(location.utf8), isPath: isPath, isEditing: isEditing,
       library: Array("\(path)/lib/libp.so".utf8), wishes: wishes)
   }
 
-  func texts(_ paths: [[UInt8]]) -> [String] {
-    paths.map { String(decoding: $0, as: UTF8.self).replacing(path, with: "") }
+  func texts(_ grants: [Grant]) -> [String] {
+    grants.map { String(decoding: $0.path, as: UTF8.self).replacing(path, with: "") }
   }
 
-  @Test func toRead() {
+  @Test func toRead() throws {
     for (location, granted) in [
       ("a.csv", ["/a.csv"]), ("sub", ["/sub"]), ("link.csv", ["/sub/b.csv"]),
       ("shortcut", ["/sub"]), ("sub/../a.csv", ["/a.csv"]), ("pipe", ["/pipe"]),
       ("nowhere", []), ("broken", []),
     ] {
-      let rules = rules("\(path)/\(location)")
+      let rules = try rules("\(path)/\(location)")
       #expect(texts(rules.readable) == granted, "\(location)")
       #expect(rules.writable.isEmpty && rules.saving.isEmpty)
     }
   }
 
-  @Test func toEdit() {
+  @Test func toEdit() throws {
     for (location, saving, writable) in [
       ("a.csv", ["" as String], [] as [String]), ("link.csv", ["/sub"], []),
       ("new.csv", [""], []), ("shortcut/new.csv", ["/sub"], []), ("broken", [""], []),
       ("sub", [], ["/sub"]), ("shortcut", [], ["/sub"]), ("pipe", [], ["/pipe"]),
       ("no/such/folder", [], []),
     ] {
-      let rules = rules("\(path)/\(location)", isEditing: true)
+      let rules = try rules("\(path)/\(location)", isEditing: true)
       #expect(texts(rules.saving) == saving, "\(location)")
       #expect(texts(rules.writable) == writable, "\(location)")
       #expect(rules.readable.isEmpty)
@@ -65,31 +65,31 @@ import Testing
   }
 
   /// Behind a scheme a path may stand, or something else that happens to look like one.
-  @Test func behindAScheme() {
-    #expect(texts(rules("\(path)/a.csv", isPath: false).readable) == ["/a.csv"])
-    #expect(texts(rules("\(path)/a.csv", isPath: false, isEditing: true).saving) == [""])
+  @Test func behindAScheme() throws {
+    #expect(texts(try rules("\(path)/a.csv", isPath: false).readable) == ["/a.csv"])
+    #expect(texts(try rules("\(path)/a.csv", isPath: false, isEditing: true).saving) == [""])
     for location in ["", "host:5432/table", "\(path)/new.csv"] {
-      let rules = rules(location, isPath: false, isEditing: true)
+      let rules = try rules(location, isPath: false, isEditing: true)
       #expect(rules.readable.isEmpty && rules.writable.isEmpty && rules.saving.isEmpty)
     }
-    #expect(rules("", isEditing: true).saving.isEmpty)
+    #expect(try rules("", isEditing: true).saving.isEmpty)
   }
 
-  @Test func wishes() {
+  @Test func wishes() throws {
     let wishes = Wishes(
       read: [Array("/r".utf8)], write: [Array("/w".utf8)], signals: true, network: true,
       processes: true)
-    let reading = rules("", isPath: false, wishes: wishes)
+    let reading = try rules("", isPath: false, wishes: wishes)
     #expect(texts(reading.readable) == ["/r", "/proc"])
     #expect(reading.writable.isEmpty && !reading.signals && reading.network)
-    let editing = rules("", isPath: false, isEditing: true, wishes: wishes)
+    let editing = try rules("", isPath: false, isEditing: true, wishes: wishes)
     #expect(texts(editing.readable) == ["/r", "/proc"])
     #expect(texts(editing.writable) == ["/w"] && editing.signals)
   }
 
   /// Beside the library only libraries, not what else lies in the folder.
-  @Test func libraries() {
+  @Test func libraries() throws {
     #expect(
-      Set(texts(rules("").libraries)) == ["/lib/libp.so", "/lib/libq.so.1", "/lib/x.so.txt"])
+      Set(texts(try rules("").libraries)) == ["/lib/libp.so", "/lib/libq.so.1", "/lib/x.so.txt"])
   }
 }

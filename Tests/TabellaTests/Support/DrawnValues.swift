@@ -284,13 +284,23 @@ extension LoadedProvider: Drawn {
 
 extension Rules: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> Rules {
-    func paths() -> [[UInt8]] { [String].drawn(&generator).map { Array($0.utf8) } }
+    func grants() -> [Grant] {
+      [String].drawn(&generator).map { path in
+        let identity = Grant.Identity(
+          device: UInt64.random(in: 0 ... .max, using: &generator),
+          inode: UInt64.random(in: 0 ... .max, using: &generator))
+        return Grant(
+          path: Array(path.utf8), identity: Bool.drawn(&generator) ? identity : nil)
+      }
+    }
     var rules = Rules()
-    (rules.readable, rules.writable, rules.saving) = (paths(), paths(), paths())
-    (rules.temporary, rules.libraries) = (paths(), paths())
+    (rules.readable, rules.writable) = (grants(), grants())
+    (rules.saving, rules.libraries) = (grants(), grants())
     (rules.signals, rules.network) = (.drawn(&generator), .drawn(&generator))
-    (rules.memory, rules.files) = (.drawn(&generator), .drawn(&generator))
-    (rules.fileSize, rules.processorSeconds) = (.drawn(&generator), .drawn(&generator))
+    (rules.memory, rules.addresses) = (.drawn(&generator), .drawn(&generator))
+    (rules.files, rules.processorSeconds) = (.drawn(&generator), .drawn(&generator))
+    rules.fileSize = Bool.drawn(&generator) ? Int.drawn(&generator) : nil
+    rules.isStrict = .drawn(&generator)
     return rules
   }
 }

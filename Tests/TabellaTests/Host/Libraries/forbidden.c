@@ -288,6 +288,15 @@ static int run_what_was_written(void) {
   munmap(memory, 4096);
   return done;
 }
+/* One memory file mapped twice: what is written through one mapping runs through the other. */
+static int run_what_is_written(void) {
+  int file = memfd_create("code", 0);
+  if (file < 0 || ftruncate(file, 4096) != 0) return file < 0 ? -errno : 0;
+  void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
+  int done = code == MAP_FAILED ? -errno : 0;
+  close(file);
+  return done;
+}
 static int fault_handler(void) { return closed(syscall(SYS_userfaultfd, 0)); }
 
 /* The machine. */
@@ -412,6 +421,7 @@ static const act every_act[] = {
     {"run a program from memory", "execveat", NULL, run_memory},
     {"map memory to write and run", "mmap", NULL, write_and_run},
     {"run what was written", "mprotect", NULL, run_what_was_written},
+    {"run what is written", "memfd_create", NULL, run_what_is_written},
     {"handle page faults", "userfaultfd", NULL, fault_handler},
     {"mount", "mount", "/", mount_something},
     {"unshare a namespace", "unshare", NULL, unshare_names},
