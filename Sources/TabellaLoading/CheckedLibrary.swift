@@ -13,8 +13,10 @@ public final class CheckedLibrary: Sendable {
   /// The file's absolute path, without links: for messages, and for libraries that are looked for in the
   /// same folder.
   public let path: String
-  /// The folders in which the library wants its own libraries to be looked for, as it writes them.
+  /// The folders in which the library wants its own libraries to be looked for (RUNPATH): absolute.
   public let searched: [String]
+  /// The libraries that it needs by a path instead of a name (NEEDED): absolute.
+  public let neededPaths: [String]
   /// The file as it was when it was checked.
   public let fingerprint: Fingerprint
   /// Whether libraries are looked for by the folder that this one is in.
@@ -38,8 +40,10 @@ public final class CheckedLibrary: Sendable {
       }
       let image = try ELFImage(
         descriptor, size: fingerprint.size, exporting: providerEntrySymbol)
-      searched = image.searched
-      usesOrigin = image.usesOrigin
+      let dynamic = image.dynamic
+      searched = dynamic.searched.map { ELFDynamic.expanded($0, ofLibraryAt: path) }
+      neededPaths = dynamic.neededPaths.map { ELFDynamic.expanded($0, ofLibraryAt: path) }
+      usesOrigin = dynamic.usesOrigin
     } catch {
       close(descriptor)
       throw TableError(.noProvider, "\(path): \(error.message)")

@@ -87,11 +87,11 @@ struct TrustCheck: Sendable {
     }
   }
 
-  /// Judges a folder in which a library wants its own libraries to be looked for; if it is not there, nobody
-  /// else may be able to make it. Throws ``TableError`` with `.denied`.
-  func checkSearched(_ folder: String, of library: String) throws(TableError) {
-    let subject = "\(library): its search path (RUNPATH) \(folder)"
-    let walk = try PathWalk(folder, self, subject: subject)
+  /// Judges a path from which the loader takes libraries for another one: a folder, or a library's file. If
+  /// nothing is there, nobody else may be able to make it. `subject` is what messages begin with. Throws
+  /// ``TableError`` with `.denied`.
+  func checkNeeded(_ path: String, _ subject: String) throws(TableError) {
+    let walk = try PathWalk(path, self, subject: subject)
     switch try walk.end() {
     case .file(let descriptor, _): close(descriptor)
     // Where this process cannot look, the loader cannot either.
@@ -100,7 +100,7 @@ struct TrustCheck: Sendable {
       guard let shared = walk.shared else { return }
       throw untrusted(
         subject, "sticky",
-        "\(shared.path) has mode \(octal(shared.mode)), so everybody may put files or folders into it; link the library with another -rpath"
+        "\(shared.path) has mode \(octal(shared.mode)), so everybody may put files or folders into it; link the library with another path"
       )
     }
   }

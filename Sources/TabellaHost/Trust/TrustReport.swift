@@ -101,7 +101,10 @@ extension Host {
     }
     let library = try CheckedLibrary(taking: file.descriptor, path: file.path)
     for folder in library.searched {
-      try trust.checkSearched(expanded(folder, of: library), of: library.path)
+      try trust.checkNeeded(folder, "\(library.path): its search path (RUNPATH) \(folder)")
+    }
+    for needed in library.neededPaths {
+      try trust.checkNeeded(needed, "\(library.path): a library that it needs, \(needed),")
     }
     let pin = pins.first { $0.id == id || $0.library == library.path }
     let report = TrustReport(library: library, owner: file.owner, mode: file.mode, pin: pin)
@@ -115,14 +118,5 @@ extension Host {
       }
     }
     return report
-  }
-
-  /// A folder of a search path, with the library's own folder for $ORIGIN.
-  private static func expanded(_ folder: String, of library: CheckedLibrary) -> String {
-    for origin in ["$ORIGIN", "${ORIGIN}"] where folder.hasPrefix(origin) {
-      let own = library.path[..<(library.path.lastIndex(of: "/") ?? library.path.startIndex)]
-      return "\(own)/\(folder.dropFirst(origin.count))"
-    }
-    return folder
   }
 }

@@ -43,7 +43,6 @@ struct ELFBytes {
   func byte(_ at: Int) -> Int { Int(bytes[at]) }
   func half(_ at: Int) -> Int { Int(number(at, UInt16.self)) }
   func word(_ at: Int) -> Int { Int(number(at, UInt32.self)) }
-  func signed(_ at: Int) -> Int { Int(number(at, Int64.self)) }
   func bits(_ at: Int) -> UInt64 { number(at, UInt64.self) }
 
   /// An address, an offset or a size; an error where it is so large that no sum of them is sure to fit.

@@ -7,9 +7,8 @@ struct ELFHeader {
   /// Linkers write about a dozen.
   private static let mostSegments = 256
 
-  /// The descriptions of the segments, and where in the file they stand.
+  /// The descriptions of the segments.
   let segments: ELFBytes
-  let segmentOffset: Int
   var segmentCount: Int { segments.count / ELFHeader.segmentSize }
 
   #if arch(x86_64)
@@ -34,10 +33,9 @@ struct ELFHeader {
     guard 1...ELFHeader.mostSegments ~= count else {
       throw .damaged("it has \(count) program headers")
     }
-    segmentOffset = try header.long(32)
-    guard segmentOffset % 8 == 0 else { throw .damaged("its program headers are not aligned") }
     segments = try file.bytes(
-      at: segmentOffset, count: count * ELFHeader.segmentSize, "its table of program headers")
+      at: try header.long(32), count: count * ELFHeader.segmentSize,
+      "its table of program headers")
   }
 
   private static func checkMachine(_ header: ELFBytes) throws(TableError) {

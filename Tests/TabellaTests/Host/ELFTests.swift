@@ -13,8 +13,7 @@ import Testing
 
   init() throws {
     folder = try TemporaryFolder()
-    // Code and tables apart, and no code that runs while it is loaded: what then ends the process is the
-    // loader itself.
+    // Code and tables apart.
     library = try compileLibrary(
       packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "good.so",
       flags: [
@@ -54,9 +53,8 @@ import Testing
     #expect(try Host.loadLibrary(at: library, pins: .none).id == "planets")
   }
 
-  /// Real libraries are refused for nothing but what they are: those of this process, and of the Swift
-  /// runtime.
-  @Test func realLibrariesAreSound() throws {
+  /// What is read of real libraries makes sense: those of this process, and of the Swift runtime.
+  @Test func realLibrariesAreRead() throws {
     let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
     var paths = Set(
       maps.split(separator: "\n").compactMap { line -> String? in
@@ -69,27 +67,21 @@ import Testing
     for name in try FileManager.default.contentsOfDirectory(atPath: runtime) {
       if name.hasSuffix(".so") { paths.insert("\(runtime)/\(name)") }
     }
-    var sound = 0
+    var count = 0
     for path in paths where FileManager.default.fileExists(atPath: path) {
       let descriptor = open(path, O_RDONLY)
       defer { close(descriptor) }
       var status = stat()
       #expect(fstat(descriptor, &status) == 0)
-      do throws(TableError) {
-        let file = ELFFile(descriptor, size: Int(status.st_size))
-        let segments = try ELFSegments(ELFHeader(file), of: file)
-        let dynamic = try ELFDynamic(segments)
-        try ELFRelocations.check(segments, dynamic, ELFSymbols(segments, dynamic))
-        sound += 1
-      } catch {
-        // The C library can be run, and the backtracer has code on its stack.
-        let isExpected = ["is a program", "a stack that is executable"].contains {
-          error.message.contains($0)
-        }
-        #expect(isExpected, "\(path) \(error.message)")
-      }
+      let file = ELFFile(descriptor, size: Int(status.st_size))
+      let segments = try ELFSegments(ELFHeader(file), of: file)
+      let dynamic = try ELFDynamic(segments)
+      let symbols = try ELFSymbols(segments, dynamic)
+      #expect(!symbols.exportsFunction("tabella_provider_entry") || path.contains("tabella"))
+      if path.contains("/libc.so") { #expect(symbols.exportsFunction("dlopen")) }
+      count += 1
     }
-    #expect(sound > 8)
+    #expect(count > 8)
   }
 
   // What is no library
@@ -102,7 +94,7 @@ import Testing
       (18, 2, 243, "RISC-V, machine 243"), (18, 2, 999, "for machine 999"),
       (20, 4, 2, "version"), (54, 2, 32, "32 bytes each"), (56, 2, 0, "0 program headers"),
       (56, 2, 0xFFFF, "65535 program headers"), (32, 8, 1 << 40, "ends beyond the file"),
-      (32, 8, 65, "not aligned"), (32, 8, -1, "is damaged"),
+      (32, 8, -1, "is damaged"),
     ]
     for (offset, size, value, reason) in cases {
       try expectRefusal(reason) { $0.set(offset, size, value) }
@@ -123,68 +115,6 @@ import Testing
     let path = try folder.write("large.so", try ELFPatch(library).bytes)
     #expect(truncate(path, 1 << 30 + 1) == 0)
     #expect(refusal(path)?.message.contains("larger than 1 GiB") == true)
-  }
-
-  @Test func programsAreNoLibraries() throws {
-    let source = try folder.write("main.c", "int main(void) { return 0; }\n")
-    let program = folder.path + "/main.so"
-    // Position-independent, so that its type is a library's.
-    let compiled = try run(
-      try #require(findProgram("gcc", "cc", "clang")), ["-fPIE", "-pie", "-o", program, source])
-    #expect(compiled.status == 0, "\(compiled.errors)")
-    #expect(refusal(program)?.message.contains("is a program") == true)
-  }
-
-  // Segments
-
-  @Test func segments() throws {
-    let (load, dynamic, stack, unwinding) = (1, 2, 0x6474_E551, 0x6474_E550)
-    func header(_ patch: ELFPatch, _ type: Int, _ index: Int = 0) throws -> Int {
-      try #require(patch.headers(type).dropFirst(index).first)
-    }
-    func lastLoad(_ patch: ELFPatch) throws -> Int { try #require(patch.headers(load).last) }
-    try expectRefusal("writable and executable") { $0.set(try lastLoad($0) + 4, 4, 7) }
-    try expectRefusal("-z noexecstack") { $0.set(try header($0, stack) + 4, 4, 7) }
-    try expectRefusal("-z noexecstack") { $0.set(try header($0, stack), 4, 0x6000_0000) }
-    try expectRefusal("PT_INTERP") { $0.set(try header($0, unwinding), 4, 3) }
-    try expectRefusal("2 dynamic sections") { $0.set(try header($0, unwinding), 4, dynamic) }
-    try expectRefusal("0 dynamic sections") { $0.set(try header($0, dynamic), 4, 0x6000_0000) }
-    try expectRefusal("segment ends beyond the file") {
-      $0.set(try lastLoad($0) + 32, 8, $0.bytes.count + 1)
-    }
-    try expectRefusal("segment ends beyond the file") {
-      $0.set(try lastLoad($0) + 8, 8, 1 << 50)
-    }
-    try expectRefusal("more bytes in the file than in memory") {
-      $0.set(try lastLoad($0) + 40, 8, 1)
-    }
-    try expectRefusal("not aligned") { $0.set(try lastLoad($0) + 48, 8, 12) }
-    try expectRefusal("not aligned") { $0.set(try lastLoad($0) + 48, 8, 1) }
-    try expectRefusal("not aligned") {
-      $0.set(try lastLoad($0) + 16, 8, $0.number(try lastLoad($0) + 16, 8) + 8)
-    }
-    try expectRefusal("overlap") {
-      let first = try header($0, load)
-      let (address, offset) = ($0.number(first + 16, 8), $0.number(first + 8, 8))
-      $0.set(try header($0, load, 1) + 16, 8, address)
-      $0.set(try header($0, load, 1) + 8, 8, offset)
-    }
-    try expectRefusal("of memory") { $0.set(try lastLoad($0) + 40, 8, 1 << 40) }
-    try expectRefusal("not where it says") {
-      let at = try header($0, dynamic) + 8
-      $0.set(at, 8, $0.number(at, 8) - 16)
-    }
-    try expectRefusal("in no writable segment") { $0.set(try header($0, dynamic) + 16, 8, 0) }
-    try expectRefusal("read-only lies in no writable") {
-      $0.set(try header($0, 0x6474_E552) + 40, 8, 1 << 30)
-    }
-    try expectRefusal("unwinding table lies in no segment") {
-      $0.set(try header($0, unwinding) + 16, 8, 1 << 40)
-    }
-    try expectRefusal("a note ends beyond") {
-      let note = try header($0, 4)
-      $0.set($0.number(note + 8, 8) + 4, 4, 1 << 30)
-    }
   }
 
   // The dynamic section
@@ -208,23 +138,17 @@ import Testing
     try expectRefusal("beyond the string table") {
       $0.set(try entry($0, needed) + 8, 8, 1 << 20)
     }
+    try expectRefusal("0 dynamic sections") { $0.set($0.headers(2)[0], 4, 0x6000_0000) }
+    try expectRefusal("2 dynamic sections") { $0.set($0.headers(0x6474_E550)[0], 4, 2) }
+    try expectRefusal("dynamic section lies in no segment") {
+      $0.set($0.headers(2)[0] + 16, 8, 1 << 40)
+    }
     try expectRefusal("no table of symbols") { $0.set(try entry($0, symbolSize) + 8, 8, 23) }
     try expectRefusal("no hash table") { $0.set(try entry($0, gnuHash), 8, 0x1234_5678) }
     try expectRefusal("hash table lies in no segment") {
       $0.set(try entry($0, gnuHash) + 8, 8, 1 << 40)
     }
     try expectRefusal("says twice") { $0.set(try entry($0, symbolSize), 8, strings) }
-    try expectRefusal("TEXTREL") { $0.set(try entry($0, 0x6FFF_FFFE), 8, 22) }
-    try expectRefusal("no address or no size") { $0.set(try entry($0, 8), 8, 0x1234_5678) }
-    try expectRefusal("relocations have another size") { $0.set(try entry($0, 9) + 8, 8, 16) }
-    try expectRefusal("calls are of another kind") { $0.set(try entry($0, 20) + 8, 8, 17) }
-    try expectRefusal("in the middle of one") {
-      let at = try entry($0, 8) + 8
-      $0.set(at, 8, $0.number(at, 8) - 8)
-    }
-    try expectRefusal("its symbols have none") {
-      $0.set(try entry($0, 0x6FFF_FFF0), 8, 0x1234_5678)
-    }
     try expectRefusal("dynamic section has no end") {
       let end = try entry($0, 0)
       for at in stride(
@@ -234,75 +158,32 @@ import Testing
         $0.set(at, 8, 0x1234_5678)
       }
     }
-    try expectRefusal("(PIE)") {
-      let at = try entry($0, 0x6FFF_FFFB)
-      $0.set(at + 8, 8, $0.number(at + 8, 8) | 0x0800_0000)
-    }
-    try expectRefusal("-z nodlopen") {
-      let at = try entry($0, 0x6FFF_FFFB)
-      $0.set(at + 8, 8, $0.number(at + 8, 8) | 0x40)
-    }
   }
 
   @Test func tables() throws {
     func table(_ patch: ELFPatch, _ tag: Int) throws -> Int { try #require(patch.table(tag)) }
-    let symbols = 6
-    let relocations = 7
     let gnuHash = 0x6FFF_FEF5
     try expectRefusal("0 buckets") { $0.set(try table($0, gnuHash), 4, 0) }
     try expectRefusal("filter of 3") { $0.set(try table($0, gnuHash) + 8, 4, 3) }
     try expectRefusal("hash table") { $0.set(try table($0, gnuHash), 4, 1 << 30) }
-    try expectRefusal("symbol's name lies beyond") {
-      $0.set(try table($0, symbols) + 24, 4, 1 << 30)
-    }
-    try expectRefusal("symbol's version") { $0.set(try table($0, 0x6FFF_FFF0) + 2, 2, 0x7FFF) }
-    try expectRefusal("in no writable segment") { $0.set(try table($0, relocations), 8, 0) }
-    try expectRefusal("in no writable segment") { $0.set(try table($0, relocations), 8, 1 << 50) }
-    try expectRefusal("of the dynamic section") {
-      $0.set(try table($0, relocations), 8, $0.number($0.headers(2)[0] + 16, 8) + 8)
-    }
-    try expectRefusal("symbol that is not there") {
-      $0.set(try table($0, 23) + 12, 4, 100_000)
-    }
-    try expectRefusal("although it is said to be") { $0.set(try table($0, relocations) + 8, 4, 6) }
   }
 
-  /// The entry must be code, and what is called while a library is loaded.
-  @Test func functionsAreCode() throws {
-    let source = try folder.write(
-      "begins.c",
-      """
-      #include "tabella.h"
-      __attribute__((constructor)) static void begin(void) {}
-      int32_t tabella_provider_entry(tabella_entry *entry) { return entry ? 1 : 0; }
-      """)
-    let begins = try compileLibrary(
-      source, into: folder, name: "begins.so", flags: ["-fuse-ld=bfd", "-Wl,-z,separate-code"])
-    #expect(refusal(begins) == nil)
-    var patch = try ELFPatch(begins)
-    let list = patch.number(try #require(patch.dynamic(25)) + 8, 8)
-    let start = try #require(patch.table(7))
-    let count = patch.number(try #require(patch.dynamic(8)) + 8, 8) / 24
-    let relocation = try #require(
-      (0..<count).map { start + $0 * 24 }.first { patch.number($0, 8) == list })
-    for target in [0, 8, 1 << 40, -8] {
-      patch.set(relocation + 16, 8, target)
-      #expect(try refusal(patch.bytes)?.message.contains("lies in no code") == true)
-    }
-    var entry = try ELFPatch(begins)
-    let symbols = try #require(entry.table(6))
-    let strings = try #require(entry.table(5))
+  /// The entry must be a function that others see.
+  @Test func theEntryIsAFunction() throws {
+    let patch = try ELFPatch(library)
+    let symbols = try #require(patch.table(6))
+    let strings = try #require(patch.table(5))
     let name = Array("tabella_provider_entry\0".utf8)
     let symbol = try #require(
       (1..<100).map { symbols + $0 * 24 }.first {
-        Array(entry.bytes[(strings + entry.number($0, 4))...].prefix(name.count)) == name
+        Array(patch.bytes[(strings + patch.number($0, 4))...].prefix(name.count)) == name
       })
-    entry.set(symbol + 8, 8, list)
-    #expect(
-      try refusal(entry.bytes)?.message.contains("tabella_provider_entry lies in no code") == true)
-    entry = try ELFPatch(begins)
-    entry.set(symbol + 5, 1, 2)
-    #expect(try refusal(entry.bytes)?.message.contains("exports no function") == true)
+    // Hidden, local, data, and defined elsewhere; and under a name that lies nowhere.
+    for (offset, size, value) in [
+      (5, 1, 2), (4, 1, 0x02), (4, 1, 0x11), (6, 2, 0), (0, 4, 1 << 30),
+    ] {
+      try expectRefusal("exports no function") { $0.set(symbol + offset, size, value) }
+    }
   }
 
   /// A name or a search path from the current directory on would let anybody's library in.
@@ -332,48 +213,35 @@ import Testing
 
   // Everything at once
 
-  /// Cut anywhere, or with bits turned over, a library is refused or passes; the reader ends either way, and
-  /// what passes does not end the loader.
+  /// Cut anywhere, or with bits turned over, a library is refused or passes; the reader ends either way.
   @Test func damagedLibrariesAreReadSafely() throws {
-    let source = packageFolder + "/Tests/TabellaTests/Host/Libraries/loader.c"
-    let loader = folder.path + "/loader"
-    let compiled = try run(
-      try #require(findProgram("gcc", "cc", "clang")), ["-O1", "-o", loader, source, "-ldl"])
-    #expect(compiled.status == 0, "\(compiled.errors)")
     let whole = try ELFPatch(library)
-    let code = whole.code
     var generator = SeededGenerator(seed: 3)
-    var passed: [String] = []
-    var refused = 0
+    var (passed, refused) = (0, 0)
     for round in 0..<1000 {
       var bytes = whole.bytes
       if round % 4 == 0 {
         bytes.removeLast(Int.random(in: 1...bytes.count, using: &generator))
       } else {
         for _ in 0..<Int.random(in: 1...4, using: &generator) {
-          let place = Int.random(in: 0..<bytes.count, using: &generator)
-          // Damaged code is code: only a worker can bear it.
-          if code.contains(where: { $0.contains(place) }) { continue }
+          let place = Int.random(in: 0..<min(bytes.count, 4096), using: &generator)
           bytes[place] ^= UInt8(1) << UInt8.random(in: 0..<8, using: &generator)
         }
       }
-      let path = try folder.write("damaged-\(round).so", bytes)
-      guard let error = refusal(path) else {
-        passed.append(path)
+      guard let error = try refusal(bytes) else {
+        passed += 1
         continue
       }
       #expect(error.code == .noProvider && !error.message.contains("\n"), "\(error)")
       refused += 1
     }
-    #expect(refused > 250 && passed.count > 100)
-    let loaded = try run(loader, passed)
-    #expect(loaded.status == 0 && loaded.text.isEmpty, "\(loaded.text)")
+    #expect(refused > 100 && passed > 100, "\(refused) \(passed)")
   }
 
-  /// A library that ends before one of its segments does would kill the process when it is loaded.
+  /// Cut before its tables end, a library is truncated.
   @Test func aLibraryThatIsCutIsTruncated() throws {
     let bytes = try ELFPatch(library).bytes
-    for count in [1, 63, 64, 100, 1000, 4096, bytes.count / 2] {
+    for count in [1, 63, 64, 100, 500] {
       let error = try refusal(Array(bytes.prefix(count)))
       #expect(error?.message.contains(count < 4 ? "not an ELF" : "truncated") == true, "\(count)")
     }

@@ -263,7 +263,7 @@ private let stranger: UInt32 = 54321
   @Test func foldersThatLibrariesAreSearchedIn() throws {
     func refusal(_ path: String) -> String? {
       do throws(TableError) {
-        try strict.checkSearched(path, of: "/lib.so")
+        try strict.checkNeeded(path, "/lib.so: its search path (RUNPATH) \(path)")
         return nil
       } catch { return error.message }
     }
@@ -290,6 +290,37 @@ private let stranger: UInt32 = 54321
     let error = #expect(throws: TableError.self) { try Host.checkLibrary(at: library, pins: .none) }
     #expect(error?.code == .denied)
     #expect(error?.message.contains("(RUNPATH)") == true)
+  }
+
+  /// Was broken: a library that is needed by an absolute path was not looked at, so somebody who may write to
+  /// its folder had their code loaded.
+  @Test func aNeededLibraryThatOthersMayReplaceIsRefused() throws {
+    let source = try folder.write("inner.c", "int inner(void);\nint inner(void) { return 1; }\n")
+    let inner = try compileLibrary(source, into: folder, name: "home/inner.so")
+    let library = try compileLibrary(
+      packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "planets.so",
+      flags: ["-Wl,--no-as-needed", inner])
+    func refusal() -> TableError? {
+      do throws(TableError) {
+        try Host.checkLibrary(at: library, pins: .none)
+        return nil
+      } catch { return error }
+    }
+    #expect(refusal() == nil)
+    #expect(chmod(home, 0o777) == 0)
+    #expect(refusal()?.code == .denied)
+    #expect(
+      refusal()?.message.contains("a library that it needs, \(inner), is not trusted (mode)")
+        == true)
+    #expect(chmod(home, 0o755) == 0 && chmod(inner, 0o666) == 0)
+    #expect(refusal()?.message.contains("(mode)") == true)
+    // If it is not there, nobody else may be able to put it there.
+    #expect(unlink(inner) == 0 && refusal() == nil)
+    #expect(chmod(home, 0o1777) == 0)
+    #expect(refusal()?.message.contains("(sticky)") == true)
+    guard isRoot else { return }
+    #expect(chmod(home, 0o755) == 0 && chown(home, stranger, 0) == 0)
+    #expect(refusal()?.message.contains("(owner)") == true)
   }
 
   // As an ordinary user

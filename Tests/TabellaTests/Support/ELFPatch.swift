@@ -38,11 +38,4 @@ struct ELFPatch {
 
   /// Where what an entry of the dynamic section leads to is in the file.
   func table(_ tag: Int) -> Int? { dynamic(tag).flatMap { offset(number($0 + 8, 8)) } }
-
-  /// The bytes of the file that are code.
-  var code: [Range<Int>] {
-    headers(1).filter { number($0 + 4, 4) & 1 == 1 }.map {
-      number($0 + 8, 8)..<number($0 + 8, 8) + number($0 + 32, 8)
-    }
-  }
 }
