@@ -54,7 +54,6 @@ class Animal:
     remarks: str = ""
     also: tuple = ()  # libraries that must be there too
     before: tuple = ()  # a command that is run first, without judging
-    before_times: int = 1
     prepare: Optional[Callable] = None  # (place): before the command
     between: Optional[Callable] = None  # (place): after `before`
     meanwhile: Optional[Callable] = None  # (place, process): beside it

@@ -204,7 +204,7 @@ def meet(settings, animal, form="csv"):
             hand_over(place, settings.user)
         variables = {**environment(settings, place, folders), **animal.options.get("environment", {})}
         filled = words_of(animal, place, form)
-        for _ in range(animal.before_times if animal.before else 0):
+        if animal.before:
             execute(settings, [settings.tabella, *filled(animal.before)], place, variables, 30)
         if animal.between:
             animal.between(place)

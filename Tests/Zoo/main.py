@@ -23,7 +23,7 @@ import keeper
 import planted
 from animal import Animal
 
-HERDS = ["deeds", "traps", "lies", "edits", "wire", "spies", "files", "trust"]
+HERDS = ["deeds", "traps", "lies", "edits", "wire", "spies", "rights", "files", "trust"]
 # Two cores, and animals that only make one wait.
 AT_ONCE, SLOW_AT_ONCE = 2, 6
 

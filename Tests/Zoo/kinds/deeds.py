@@ -168,14 +168,4 @@ def meddling():
         yield deed("P36", "meddler", name, "constructor", says="", status=(0, 3), shows=WHOLE, slow=True, seconds=20)
 
 
-def failing_again():
-    """What failed three times is not tried a fourth time, which is told with what it failed at; elsewhere it is."""
-    library = Library("again.rows", "crash.c", ("-DDEED=aborts", "-DMOMENT=rows"))
-    for name, command, says in [
-        ("here", ("show", "{at}", "--format", "csv"), "failed 3 times.* in rows .*SIGABRT.*not tried again"),
-        ("elsewhere", ("show", "{at}elsewhere", "--format", "csv"), "SIGABRT in rows"),
-    ]:  # fmt: skip
-        yield Animal("P13", f"again-{name}", library, command, before=("show", "{at}", "--format", "csv"), before_times=3, says=says)
-
-
-ANIMALS = [*crashing(), *hanging(), *eating(), *noisy(), *meddling(), *failing_again()]
+ANIMALS = [*crashing(), *hanging(), *eating(), *noisy(), *meddling()]

@@ -2,6 +2,7 @@
 
 import os
 
+import build
 from animal import EMPTY, WHOLE, Animal, Library
 
 REFUSED = dict(status=(4,), shows=EMPTY, seconds=5)
@@ -46,6 +47,22 @@ def everybodys_target(folder, library):
     moved(folder, library, target / "target.so")
 
 
+def needing(mode, owner=-1):
+    """A library that needs another one by its absolute path, in a folder with this mode and owner."""
+
+    def change(folder, library):
+        target = folder.parents[1] / "files" / "needed"
+        target.mkdir()
+        (target / "inner.c").write_text("int inner(void) { return 1; }\n")
+        build.run([build.compiler(), "-shared", "-fPIC", "-o", target / "inner.so", target / "inner.c"])
+        build.run([build.compiler(), *build.FLAGS, "-shared", f'-DZOO_ID="{folder.name}"', "-o", library, build.ZOO / "Animals/good.c",
+                   "-pthread", "-lm", "-Wl,--no-as-needed", target / "inner.so"])  # fmt: skip
+        target.chmod(mode)
+        os.chown(target, owner, -1)
+
+    return change
+
+
 def trusted():
     yield untrusted("P40", "writable-by-all", lambda folder, library: library.chmod(0o777), r"\(mode\).*777")
     yield untrusted("P40", "writable-by-group", lambda folder, library: library.chmod(0o775), r"\(mode\).*775")
@@ -57,6 +74,10 @@ def trusted():
     if os.geteuid() == 0:
         yield untrusted("P40", "somebody-elses-file", lambda folder, library: os.chown(library, SOMEBODY, SOMEBODY), r"\(owner\)")
         yield untrusted("P40", "somebody-elses-folder", somebody_elses, r"\(owner\)")
+    yield untrusted("P40", "needs-a-library-of-everybodys", needing(0o777), r"needs.*\(mode\).*777")
+    if os.geteuid() == 0:
+        yield untrusted("P40", "needs-a-library-of-somebody-elses", needing(0o755, SOMEBODY), r"needs.*\(owner\)")
+    yield untrusted("P40", "needs-a-library-of-its-own", needing(0o700), None, status=(0,), shows=WHOLE)
     yield untrusted("P40", "runs-as-its-owner", lambda folder, library: library.chmod(0o4755), r"\(setuid\)")
     pinned = Library("trust.pinned")
     yield Animal("P40", "not-as-it-was-pinned", pinned, before=("providers", "--pin", pinned.id), between=append_to_library,

@@ -1,0 +1,107 @@
+"""P42: a worker's limits, memory and mounts, and the paths that it is granted. Each is tried by a provider that reads
+and by one that edits, while its library is loaded and later."""
+
+import os
+import threading
+import time
+
+import keeper
+from animal import Animal, Library
+
+# What only a reader is refused, by a limit.
+READERS = ("may_grow_files",)
+DEEDS = ("changes_system_modes", "makes_a_memory_file", "runs_what_it_writes", "maps_shared_memory", "reserves_addresses",
+         "starts_some_threads", *READERS)  # fmt: skip
+
+
+def prepare(place):
+    (place / "open").mkdir(mode=0o700)
+    (place / "open/rows").touch()
+
+
+def was_refused_to_reader(place, outcome):
+    if b"GOT IT" in outcome.out:
+        return "it was done"
+    return None if b"refused" in outcome.out else f"it was not tried: {outcome.out[:80]!r}"
+
+
+def was_refused_to_editor(place, outcome):
+    if (place / "open/rows.done").exists():
+        return "it was done"
+    return None if (place / "open/rows.tried").exists() else "it was not tried"
+
+
+AT = "{library_id}:{place}/open/rows"
+READ = ("show", AT, "-n", "2", "--format", "csv")
+EDIT = ("set", AT, "0:1", "word=changed")
+
+
+def refused():
+    for deed in DEEDS:
+        for when, flags in [("early", ("-DEARLY",)), ("late", ())]:
+            name = deed.replace("_", "-")
+            library = Library(f"{name}.{when}", "rights.c", (f"-DDEED={deed}", *flags))
+            for way, command, after in [("reading", READ, was_refused_to_reader), ("editing", EDIT, was_refused_to_editor)]:
+                if way == "reading" or deed not in READERS:
+                    yield Animal("P42", f"{name}-{when}-{way}", library, command, status=(0,), prepare=prepare, after=after)
+
+
+def soon(place, outcome):
+    """A second is in which it sleeps; the rest is the start, and the end of the command."""
+    return None if outcome.seconds < 1 else f"it lived for {outcome.seconds:.1f} s"
+
+
+def with_too_many_threads():
+    for when, flags in [("early", ("-DEARLY",)), ("late", ())]:
+        library = Library(f"starts-threads.{when}", "rights.c", ("-DDEED=starts_threads", *flags))
+        for way, command in [("reading", READ), ("editing", EDIT)]:
+            yield Animal("P42", f"starts-threads-{when}-{way}", library, command, says="threads.*64 are allowed", prepare=prepare, after=soon)
+
+
+# A folder that becomes a link once the host has looked at it
+
+
+class Swapper:
+    """Puts a link to another folder in the place of the location's folder when there is a worker."""
+
+    running = {}
+
+    @staticmethod
+    def prepare(place):
+        prepare(place)
+        (place / "closed").mkdir(mode=0o700)
+        (place / "closed/rows").touch()
+
+    @staticmethod
+    def after(seconds):
+        def start(place, process):
+            def swap():
+                limit = time.monotonic() + 5
+                while not keeper.children(process.pid) and time.monotonic() < limit:
+                    pass
+                time.sleep(seconds)
+                os.rename(place / "open", place / "aside")
+                os.symlink("closed", place / "open")
+
+            Swapper.running[place] = threading.Thread(target=swap)
+            Swapper.running[place].start()
+
+        return start
+
+    @staticmethod
+    def judge(place, outcome):
+        Swapper.running.pop(place).join()
+        found = os.listdir(place / "closed")
+        if found != ["rows"] or (place / "closed/rows").stat().st_size:
+            return f"it wrote into the link's target: {found}"
+        return None
+
+
+def swapped():
+    library = Library("writes-beside", "rights.c", ("-DDEED=does_nothing",))
+    for number in range(20):
+        yield Animal("P42", f"follows-no-new-link-{number}", library, EDIT, status=(0, 1, 3, 4, 5), says="",
+                     prepare=Swapper.prepare, meanwhile=Swapper.after(number / 2000), after=Swapper.judge)  # fmt: skip
+
+
+ANIMALS = [*refused(), *with_too_many_threads(), *swapped()]
