@@ -56,6 +56,7 @@ faults: build     ## kills, errors, full disks, power cuts, races: all of them, 
 zoo: build        ## bad providers of every kind, 1,000 damaged libraries, all of them in one host
 	Tests/Zoo/run --count full --seed $(SEED) $(if $(WRITE),--write)
 	Tests/Zoo/damage --count 1000 --seed $(SEED)
+	Tests/Zoo/orphans --count 200 --seed $(SEED)
 	rm -rf .build/zoo-house
 	Tests/Zoo/run --count full --house .build/zoo-house
 	TABELLA_ZOO=$(CURDIR)/.build/zoo-house swift test --filter ZooTests

@@ -80,7 +80,8 @@ struct Arguments {
     rules.addresses = limits.addresses
     rules.files = limits.files
     rules.isStrict = limits.isStrict
-    if let fileSize = limits.fileSize { rules.fileSize = fileSize }
+    // What this program prints may go to a file.
+    rules.fileSize = limits.fileSize
     return rules
   }
 }

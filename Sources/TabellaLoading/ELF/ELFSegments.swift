@@ -41,12 +41,12 @@ struct ELFSegments {
 
   /// The bytes from an address on as the loader will find them; they must be the file's.
   func bytes(at address: Int, count: Int, _ what: String) throws(TableError) -> ELFBytes {
-    guard count <= ELFSegments.mostBytes else {
-      throw TableError(.noProvider, "has more than 64 MiB in \(what)")
-    }
     guard count >= 0 else { throw .damaged("\(what) has \(count) bytes") }
     for segment in loaded {
       if let place = place(of: address, in: segment), count <= segment.fileSize - place {
+        guard count <= ELFSegments.mostBytes else {
+          throw TableError(.noProvider, "has more than 64 MiB in \(what)")
+        }
         return try file.bytes(at: segment.offset + place, count: count, what)
       }
     }

@@ -24,11 +24,11 @@ import Testing
 
   func run(
     _ habit: String, _ words: [String] = [], location: String? = nil,
-    as user: Confined.User = .ourselves
+    as user: Confined.User = .ourselves, isPiped: Bool = false
   ) throws -> Confined {
     try Confined(
       ["library=\(library)", "scheme=\(habit)", "location=\(location ?? folder.path)"] + words,
-      as: user)
+      as: user, isPiped: isPiped)
   }
 
   func makeFolder(_ name: String, of user: Confined.User = .ourselves) throws -> String {
@@ -156,7 +156,8 @@ import Testing
   func aReaderMakesNoFile(_ user: Confined.User) throws {
     // Without Landlock nothing but the limit keeps it from writing into the folder.
     let location = try makeFolder("limits", of: user)
-    let confined = try run("limits", ["landlock=0"], location: location, as: user)
+    let confined = try run(
+      "limits", ["landlock=0", "file-size=0"], location: location, as: user, isPiped: true)
     #expect(confined["write what is small"] == "EFBIG", "\(confined)")
     #expect(confined.inForce.contains("at most 0 bytes in a file"))
   }
@@ -184,7 +185,10 @@ import Testing
     #expect(strict.error.first == "denied" && strict.rows.isEmpty, "\(strict)")
     #expect(strict.error.last?.contains("this system lacks") == true)
     #expect(strict.error.last?.contains("--weak-isolation") == true)
-    #expect(try run("many", missing, location: location).error.isEmpty)
+    // Without seccomp this library's threads can block the signal that the second layer needs.
+    if missing == ["landlock=0"] {
+      #expect(try run("many", missing, location: location).error.isEmpty)
+    }
     #expect(try run("many", ["strict"], location: location).error.isEmpty)
   }
 

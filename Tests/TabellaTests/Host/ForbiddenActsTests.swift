@@ -227,7 +227,7 @@ import Testing
   @Test func withNeither() throws {
     let (confined, results) = try results(["no-seccomp", "landlock=0"])
     #expect(confined.lacking.count == 4)
-    #expect(confined.inForce[0] == "no new privileges" && confined.inForce.count == 3)
+    #expect(confined.inForce[0] == "no new privileges" && confined.inForce.count == 2)
     #expect(results["read a private key"] == "allowed" && results["fork"] == "allowed")
   }
 

@@ -47,6 +47,8 @@ import Testing
       let rules = try rules("\(path)/\(location)")
       #expect(texts(rules.readable) == granted, "\(location)")
       #expect(rules.writable.isEmpty && rules.saving.isEmpty)
+      // Who reads cannot put a byte into any file.
+      #expect(rules.fileSize == 0)
     }
   }
 
@@ -60,7 +62,7 @@ import Testing
       let rules = try rules("\(path)/\(location)", isEditing: true)
       #expect(texts(rules.saving) == saving, "\(location)")
       #expect(texts(rules.writable) == writable, "\(location)")
-      #expect(rules.readable.isEmpty)
+      #expect(rules.readable.isEmpty && rules.fileSize == nil)
     }
   }
 

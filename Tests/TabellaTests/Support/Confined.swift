@@ -42,9 +42,14 @@ struct Confined {
 
   static let program = buildFolder + "/tabella-confined"
 
-  /// Runs it with these words, to its end.
-  init(_ words: [String], as user: User = .ourselves, environment: [String: String] = [:]) throws {
-    let all = user.command + [Confined.program] + words
+  /// Runs it with these words, to its end. With `isPiped` what it prints goes through a pipe, for one that may
+  /// write to no file; its status is then not known.
+  init(
+    _ words: [String], as user: User = .ourselves, environment: [String: String] = [:],
+    isPiped: Bool = false
+  ) throws {
+    let pipe = isPiped ? ["/bin/sh", "-c", "\"$@\" | cat", "sh"] : []
+    let all = pipe + user.command + [Confined.program] + words
     let result = try run(all[0], Array(all.dropFirst()), environment: environment)
     status = result.status
     for line in result.text.split(separator: "\n") {

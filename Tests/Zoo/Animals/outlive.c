@@ -1,4 +1,4 @@
-/* P43: wants to outlive its host. Each deed goes on for ever; one that may write beside its location, because it
+/* P44: wants to outlive its host. Each deed goes on for ever; one that may write beside its location, because it
  * was opened to be edited, writes there as long as it lives. */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* P42: wants more than a worker may have: memory, threads, files of the system, a life after its host.
+/* P43: wants more than a worker may have: memory, threads, files of the system, a life after its host.
  * -DDEED=name names the deed, -DEARLY does it in a constructor instead of while rows are read or a batch is
  * committed. Each deed returns whether it succeeded. A deed that succeeded makes the file PLACE/proof/done or
  * shows GOT IT in the first row. */

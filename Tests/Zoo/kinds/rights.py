@@ -1,4 +1,4 @@
-"""P42: a worker's limits, memory and mounts, and the paths that it is granted. Each is tried by a provider that reads
+"""P43: a worker's limits, memory and mounts, and the paths that it is granted. Each is tried by a provider that reads
 and by one that edits, while its library is loaded and later."""
 
 import os
@@ -43,7 +43,7 @@ def refused():
             library = Library(f"{name}.{when}", "rights.c", (f"-DDEED={deed}", *flags))
             for way, command, after in [("reading", READ, was_refused_to_reader), ("editing", EDIT, was_refused_to_editor)]:
                 if way == "reading" or deed not in READERS:
-                    yield Animal("P42", f"{name}-{when}-{way}", library, command, status=(0,), prepare=prepare, after=after)
+                    yield Animal("P43", f"{name}-{when}-{way}", library, command, status=(0,), prepare=prepare, after=after)
 
 
 def soon(place, outcome):
@@ -55,7 +55,7 @@ def with_too_many_threads():
     for when, flags in [("early", ("-DEARLY",)), ("late", ())]:
         library = Library(f"starts-threads.{when}", "rights.c", ("-DDEED=starts_threads", *flags))
         for way, command in [("reading", READ), ("editing", EDIT)]:
-            yield Animal("P42", f"starts-threads-{when}-{way}", library, command, says="threads.*64 are allowed", prepare=prepare, after=soon)
+            yield Animal("P43", f"starts-threads-{when}-{way}", library, command, says="threads.*64 are allowed", prepare=prepare, after=soon)
 
 
 # A folder that becomes a link once the host has looked at it
@@ -100,7 +100,7 @@ class Swapper:
 def swapped():
     library = Library("writes-beside", "rights.c", ("-DDEED=does_nothing",))
     for number in range(20):
-        yield Animal("P42", f"follows-no-new-link-{number}", library, EDIT, status=(0, 1, 3, 4, 5), says="",
+        yield Animal("P43", f"follows-no-new-link-{number}", library, EDIT, status=(0, 1, 3, 4, 5), says="",
                      prepare=Swapper.prepare, meanwhile=Swapper.after(number / 2000), after=Swapper.judge)  # fmt: skip
 
 
