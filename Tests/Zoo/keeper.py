@@ -138,15 +138,18 @@ def environment(settings, place, folders):
     }
 
 
-def execute(settings, arguments, place, variables, seconds, meanwhile=None):
-    """Runs a command in a session of its own and waits for it, not for what it may leave."""
+def execute(settings, arguments, place, variables, seconds, meanwhile=None, open_input=None):
+    """Runs a command in a session of its own and waits for it, not for what it may leave. `open_input` gets the
+    place and returns a descriptor for its standard input, which is empty otherwise."""
+    standard_input = open_input(place) if open_input else os.open(os.devnull, os.O_RDONLY)
     out, err = place / "out", place / "err"
     as_user = {"user": settings.user, "group": "nogroup", "extra_groups": []} if settings.user else {}
     began = time.monotonic()
     with open(out, "wb") as to_out, open(err, "wb") as to_err:
         process = subprocess.Popen(
-            arguments, env=variables, cwd=place, stdin=subprocess.DEVNULL, stdout=to_out, stderr=to_err,
+            arguments, env=variables, cwd=place, stdin=standard_input, stdout=to_out, stderr=to_err,
             start_new_session=True, **as_user)  # fmt: skip
+    os.close(standard_input)
     if meanwhile:
         meanwhile(place, process)
     peak, hung, pause = 0, False, 0.002
@@ -208,7 +211,8 @@ def meet(settings, animal, form="csv"):
             execute(settings, [settings.tabella, *filled(animal.before)], place, variables, 30)
         if animal.between:
             animal.between(place)
-        outcome = execute(settings, [settings.tabella, *filled(animal.command)], place, variables, animal.seconds, animal.meanwhile)
+        outcome = execute(settings, [settings.tabella, *filled(animal.command)], place, variables, animal.seconds, animal.meanwhile,
+                          animal.options.get("input"))  # fmt: skip
         wrong = judge(settings, animal, outcome, "--json" in filled(animal.command))
         if animal.after:
             complaint = animal.after(place, outcome)

@@ -46,6 +46,44 @@ def refused():
                     yield Animal("P43", f"{name}-{when}-{way}", library, command, status=(0,), prepare=prepare, after=after)
 
 
+def with_an_input():
+    """Standard input may be open for writing; the provider is given it for reading."""
+    library = Library("writes-to-its-input", "rights.c", ("-DDEED=writes_to_its_input",))
+    command = ("show", "-", "--provider", library.id, "-n", "2", "--format", "csv")
+
+    def terminal(place):
+        ours, theirs = os.openpty()
+        inputs[place] = ours
+        os.fchmod(theirs, 0o666)
+        return theirs
+
+    def file(place):
+        path = place / "input"
+        path.write_bytes(b"x" * 8192)
+        path.chmod(0o666)
+        return os.open(path, os.O_RDWR)
+
+    def judge_terminal(place, outcome):
+        ours = inputs.pop(place)
+        os.set_blocking(ours, False)
+        try:
+            shown = os.read(ours, 4096)
+        except OSError:
+            shown = b""
+        os.close(ours)
+        return f"the terminal shows {shown!r}" if shown else was_refused_to_reader(place, outcome)
+
+    def judge_file(place, outcome):
+        return "its input was written" if (place / "input").read_bytes() != b"x" * 8192 else was_refused_to_reader(place, outcome)
+
+    yield Animal("P43", "writes-to-its-terminal", library, command, status=(0,), after=judge_terminal, options={"input": terminal})
+    yield Animal("P43", "writes-to-its-input", library, command, status=(0,), after=judge_file, options={"input": file})
+
+
+# The other ends of terminals, by place.
+inputs = {}
+
+
 def soon(place, outcome):
     """A second is in which it sleeps; the rest is the start, and the end of the command."""
     return None if outcome.seconds < 1 else f"it lived for {outcome.seconds:.1f} s"
@@ -104,4 +142,4 @@ def swapped():
                      prepare=Swapper.prepare, meanwhile=Swapper.after(number / 2000), after=Swapper.judge)  # fmt: skip
 
 
-ANIMALS = [*refused(), *with_too_many_threads(), *swapped()]
+ANIMALS = [*refused(), *with_an_input(), *with_too_many_threads(), *swapped()]
