@@ -14,7 +14,7 @@ import Testing
   private func calls(_ arguments: String...) throws -> [String] {
     let log = folder.path + "/log"
     let traced =
-      "openat,copy_file_range,pwrite64,fsync,linkat,renameat2,unlink,unlinkat,fallocate,flock"
+      "openat,copy_file_range,pwrite64,fsync,linkat,renameat,renameat2,unlink,unlinkat,fallocate,flock"
     let result = try run(
       #require(findProgram("strace")),
       ["-f", "-qq", "-y", "-o", log, "-e", "signal=none", "-e", "trace=\(traced)"]
@@ -23,7 +23,7 @@ import Testing
     #expect(result.status == 0, "\(result.errors)")
     let place = (folder.path as NSString).lastPathComponent
     return try String(contentsOfFile: log, encoding: .utf8).components(separatedBy: "\n")
-      .filter { $0.contains(place) && !$0.contains("/receipts") && $0.contains(") = ") }
+      .filter { $0.contains(place) && !$0.contains("/receipts") && !$0.contains("ENOENT") }
   }
 
   /// Expects that calls like these were made, one after the other.
@@ -59,7 +59,7 @@ import Testing
         #"linkat\(.*"/proc/self/fd/.*""# + Self.temporary,
         #"renameat2\(.*""# + Self.temporary + #".*"t\.csv", RENAME_EXCHANGE\) = 0"#,
         keepsBackup
-          ? #"renameat2\(.*""# + Self.temporary + #".*"t\.csv~", 0\) = 0"#
+          ? #"renameat2?\(.*""# + Self.temporary + #".*"t\.csv~".*\) = 0"#
           : #"unlinkat\(.*""# + Self.temporary + #", 0\) = 0"#,
         #"fsync\(.*\) = 0"#,
       ], in: calls)
@@ -83,7 +83,7 @@ import Testing
         #"fsync\(.*/in-place>\) = 0"#,
       ], in: calls)
     let writes = calls.filter {
-      $0.contains(/>, \[\d+\], \d+<[^>]*t\.csv>/) || $0.contains(/pwrite64\(\d+<[^>]*t\.csv>/)
+      $0.contains(/, \[\d+\], \d+<[^>]*t\.csv>/) || $0.contains(/pwrite64\(\d+<[^>]*t\.csv>/)
     }
     #expect(writes.count == 1, "\(writes)")
     #expect(try folder.read("t.csv") == Array("a,b\n1,2\n12345,4\n".utf8))
