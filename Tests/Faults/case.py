@@ -29,6 +29,9 @@ class Case:
     run first. In a command `@/` is the root. `change` are the paths that the command changes, and to
     what (None: away). `follow` is the command that must work afterwards, whatever happened.
 
+    `whole_leftovers` says that a file under a temporary name beside the target is complete: old or new, as the
+    target is the other.
+
     `extra` is what may be there too while nothing is changed yet: a backup. `in_place` says that the
     weaker promise is meant: old, or new, or the old bytes are kept where the next run says.
 
@@ -44,6 +47,7 @@ class Case:
     extra: dict = dataclasses.field(default_factory=dict)
     target: str = "user/data.csv"
     in_place: bool = False
+    whole_leftovers: bool = False
     undo: list = None
     hard_links: dict = dataclasses.field(default_factory=dict)
     prepare: Callable = None
@@ -129,6 +133,16 @@ class Case:
             if all(have.get(path) == entry for path, entry in old.items() if path not in names):
                 return "half, old kept"
         return f"torn: {trees.difference(have, old)} (from old); {trees.difference(have, new)} (from new)"
+
+
+def partial_leftovers(case, tree, reference, verdict):
+    """The files beside the target that are not what it was, or is to be."""
+    if not case.whole_leftovers:
+        return []
+    folder = os.path.dirname(case.target)
+    want = reference.new if verdict == "old" else reference.old
+    left = [path for path in trees.leftovers(tree) if os.path.dirname(path) == folder]
+    return [path for path in left if tree[path].data != want[case.target].data]
 
 
 VERDICTS = {"old", "new", "new without backup", "half, old kept"}

@@ -31,6 +31,7 @@ def csv_case(program, name, command, lines, **more):
         "change": {DATA: file(HEADER + b"".join(lines), 0o640)},
         "follow": ["set", "@/" + DATA, "3", "name=next"],
         "undo": ["undo", "@/" + DATA],
+        "whole_leftovers": True,
     }
     return Case(f"csv {name}", program, command=command, **{**fields, **more})
 
@@ -42,6 +43,7 @@ def text_case(program, name, command, lines, **more):
         "follow": ["set", "@/" + NOTES, "3", "line=next"],
         "undo": ["undo", "@/" + NOTES],
         "target": NOTES,
+        "whole_leftovers": True,
     }
     return Case(f"text {name}", program, command=command, **{**fields, **more})
 

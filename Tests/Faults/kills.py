@@ -33,6 +33,10 @@ def judge(sweep, case, reference, outcome, root, label, arguments):
     if outcome.status == 0 and verdict != "new":
         sweep.fail("false success", label, f"status 0, but the user's files are {verdict}", arguments)
         return None
+    partial = cases.partial_leftovers(case, tree, reference, verdict)
+    if partial:
+        sweep.fail("leftover", label, f"the file is {verdict}, and these are not whole: {partial}", arguments)
+        return None
     sweep.count(verdict)
     if trees.leftovers(tree):
         sweep.count("with a leftover")

@@ -1,7 +1,8 @@
-"""Tests/Faults/run [--count full|tenth] [--seed N] [--tabella PATH] [--only LABEL] [--keep] [--write] [NAME…]
+"""Tests/Faults/run [--count full|tenth] [--seed N] [--tabella PATH] [--only LABEL] [--keep] [--write]
+                       [--list] [NAME…]
 
 NAME is planted or a sweep: kill random-kills signals errors full-disk power-cut writers races temporaries.
-Without a name, all. docs/faults.md says what each shows."""
+Without a name, all. --list names them, and the commands that they are done to. docs/faults.md says what each shows."""
 
 import argparse
 import os
@@ -98,9 +99,16 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     known = ["planted", *planted.SWEEPS]
+    if options.list:
+        lines = [f"sweep\t{name}" for name in known]
+        lines += [f"mistake\t{mistake}\t{name}" for mistake, _, name, _, _ in planted.MISTAKES]
+        lines += [f"command\t{case.name}" for case in commands.files("") + commands.directories("")]
+        print("\n".join(lines))
+        return 0
     for name in options.names:
         if name not in known:
             parser.error(f"{name} is none of {' '.join(known)}")

@@ -88,11 +88,12 @@ extension Command {
     }
   }
 
-  /// What confines a worker, and what the system lacks for that.
+  /// What confines a worker, what the system lacks for that, and which paths were not there to be granted.
   private static func confinementJSON(_ report: Report) -> JSONValue {
     .object([
       "confined by": .array(report.inForce.map { .string($0) }),
       "lacking": .array(report.lacking.map { .string($0) }),
+      "absent": .array(report.absent.map { cellJSON(.text($0)) }),
     ])
   }
 

@@ -260,6 +260,16 @@ import Testing
     #expect(try String(contentsOfFile: file + ".other", encoding: .utf8) == "a,b\n1,3\n")
   }
 
+  /// The backup that an edit made stays as it is.
+  @Test func undoKeepsTheBackup() throws {
+    let file = try ledgers.folder.write("kept.csv", "a\n1\n")
+    #expect(try ledgers.tabella("set", "kept.csv", "0", "a=2", "--backup").status == 0)
+    #expect(try ledgers.tabella("undo", "kept.csv").status == 0)
+    for name in [file, file + "~"] {
+      #expect(try String(contentsOfFile: name, encoding: .utf8) == "a\n1\n")
+    }
+  }
+
   /// An edit that made the table narrower ended the program after it was saved, without a receipt; one that
   /// changed what a column is taken for was said not to be what was asked.
   @Test func columnsMayBeOthersAfterwards() throws {

@@ -41,10 +41,10 @@ import Testing
 
   func expectRefusal(
     _ code: TableError.Code, _ part: String, _ name: String,
-    _ options: SaveOptions = SaveOptions(), meanwhile: () throws -> Void = {}
+    _ options: SaveOptions = SaveOptions(), isDryRun: Bool = false
   ) throws {
     do {
-      _ = try save(name, options, meanwhile: meanwhile)
+      _ = try save(name, options, isDryRun: isDryRun)
       Issue.record("\(name) was saved")
     } catch let error as TableError {
       #expect(error.code == code, "\(error)")
@@ -134,10 +134,12 @@ import Testing
   @Test func refusals() throws {
     try folder.write("linked", "hello")
     link("\(folder.path)/linked", "\(folder.path)/other")
-    try expectRefusal(.readOnly, "hard links", "linked")
     try folder.write("guarded", "hello")
     chmod("\(folder.path)/guarded", 0o444)
-    try expectRefusal(.readOnly, "chmod u+w", "guarded")
+    for isDryRun in [true, false] {
+      try expectRefusal(.readOnly, "hard links", "linked", isDryRun: isDryRun)
+      try expectRefusal(.readOnly, "chmod u+w", "guarded", isDryRun: isDryRun)
+    }
     #expect(try folder.read("guarded") == Array("hello".utf8))
     #expect(try folder.read("linked") == Array("hello".utf8))
     #expect(status("linked").st_nlink == 2)
@@ -257,21 +259,50 @@ import Testing
     try folder.write("a", "hello")
     let other = open("\(folder.path)/a", O_RDONLY)
     #expect(tabella_system_lock(other) == 0)
+    let began = Date()
     try expectRefusal(.conflict, "locked by another process", "a")
-    close(other)
+    #expect((1.5..<10).contains(Date().timeIntervalSince(began)))
+    // Whoever has it in the meantime is waited for.
+    let release = Thread {
+      usleep(300_000)
+      close(other)
+    }
+    release.start()
     _ = try save("a")
+    #expect(try folder.read("a") == Array("NEW ello".utf8))
+  }
+
+  /// The folder that the file was found in is held: what has its name later is another's.
+  @Test func aFolderThatIsSwappedDoesNotMatter() throws {
+    let (real, aside) = ("\(folder.path)/real", "\(folder.path)/aside")
+    #expect(mkdir(real, 0o755) == 0)
+    try folder.write("real/a", "hello")
+    _ = try save(
+      "real/a",
+      verify: { _ throws(TableError) in
+        #expect(rename(real, aside) == 0 && mkdir(real, 0o755) == 0)
+        #expect(
+          FileManager.default.createFile(atPath: "\(real)/a", contents: Data("other".utf8)))
+      })
+    #expect(try folder.read("aside/a") == Array("NEW ello".utf8))
+    #expect(try folder.read("real/a") == Array("other".utf8))
+    for path in [real, aside] {
+      #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["a"])
+    }
   }
 
   /// chattr's flags were lost without a word.
   @Test func flagsStay() throws {
     guard let chattr = findProgram("chattr"), let lsattr = findProgram("lsattr") else { return }
-    try folder.write("a", "hello")
     let path = "\(folder.path)/a"
-    guard try run(chattr, ["+d", path]).status == 0 else { return }
-    let before = try run(lsattr, [path]).text
-    #expect(before.split(separator: " ").first?.contains("d") == true)
-    _ = try save("a")
-    #expect(try run(lsattr, [path]).text == before)
+    for flag in ["d", "A", "S"] {
+      try folder.write("a", "hello")
+      guard try run(chattr, ["+\(flag)", path]).status == 0 else { continue }
+      let before = try run(lsattr, [path]).text
+      #expect(before.split(separator: " ").first?.contains(flag) == true)
+      _ = try save("a")
+      #expect(try run(lsattr, [path]).text == before)
+    }
   }
 
   /// A dry run said yes where the name is a mount, which no file can take.
@@ -509,6 +540,25 @@ import Testing
     let again = FileSave(
       path: path, try OpenFile(path: path), SaveOptions(), cancel: CancelFlag())
     #expect(throws: TableError.self) { try again.undoing(receipt) }
+  }
+
+  @Test func largeFilesHaveNoDigest() throws {
+    #expect(try ContentDigest.of(MemoryBytes([]), size: 256 << 20) != nil)
+    #expect(try ContentDigest.of(MemoryBytes([]), size: 256 << 20 + 1) == nil)
+  }
+
+  /// Old bytes are kept up to 16 MiB.
+  @Test func tooMuchToTakeBackGivesNoReceipt() throws {
+    for (count, isKept) in [(16 << 20, true), (16 << 20 + 1, false)] {
+      let path = Array(try folder.write("a", [UInt8](repeating: 97, count: count)).utf8)
+      var table = PieceTable()
+      table.append(new: [98])
+      let saved = try FileSave(
+        path: path, OpenFile(path: path), SaveOptions(), cancel: CancelFlag()
+      ).save(table, edited: [], isDryRun: false) { _ in }
+      #expect((saved.receipt != nil) == isKept)
+      #expect(try folder.read("a") == [98])
+    }
   }
 
   @Test func anInverseLeadsBack() throws {

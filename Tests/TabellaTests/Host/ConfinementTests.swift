@@ -192,6 +192,28 @@ import Testing
     #expect(try run("many", ["strict"], location: location).error.isEmpty)
   }
 
+  @Test(arguments: Confined.User.all)
+  func noNewPrivilegesAreHad(_ user: Confined.User) throws {
+    #expect(try run("rights", as: user)["NoNewPrivs: 1"] == "done")
+  }
+
+  /// What root keeps. The bounding set is empty: nothing could be had again.
+  @Test(
+    .enabled(if: geteuid() == 0),
+    arguments: [
+      ([], "0000000000000004"), (["edit"], "000000000000001f"), (["signals"], "0000000000000004"),
+      (["edit", "signals"], "000000000080003f"),
+    ])
+  func rootKeepsFewCapabilities(_ words: [String], _ left: String) throws {
+    let confined = try run("rights", words)
+    for set in ["CapPrm", "CapEff"] {
+      #expect(confined.rows.contains { $0[0] == "\(set): \(left)" }, "\(confined.rows)")
+    }
+    for set in ["CapBnd", "CapInh", "CapAmb"] {
+      #expect(confined.rows.contains { $0[0] == "\(set): 0000000000000000" }, "\(confined.rows)")
+    }
+  }
+
   /// What a user granted is there, and no more; signals only where something is edited.
   @Test(arguments: [false, true])
   func wishesAreGranted(_ isEditing: Bool) throws {

@@ -282,6 +282,20 @@ private typealias Host = TabellaHost.Host
     #expect(try tabella("providers", "--unpin", "planets").status == 1)
   }
 
+  /// What was not there to be granted was not told.
+  @Test func describeTellsWhatConfinesAWorker() throws {
+    try writeManifest(wishes: #"{"read": ["~/absent", "~/there"]}"#)
+    let home = folder.path + "/home"
+    try FileManager.default.createDirectory(
+      atPath: home + "/there", withIntermediateDirectories: true)
+    #expect(try tabella("providers", "--pin", "planets", environment: ["HOME": home]).status == 0)
+    let described = try tabella("describe", "planets:", "--json", environment: ["HOME": home])
+    #expect(described.status == 0, "\(described.errors)")
+    let worker = try #require(jsonObject(described.text)["worker"] as? [String: [String]])
+    #expect(worker["absent"] == [home + "/absent"])
+    #expect(worker["confined by"]?.first == "no new privileges" && worker["lacking"] != nil)
+  }
+
   @Test func whatCannotBePinned() throws {
     let cases: [([String], Int32, String)] = [
       (["--pin", "csv"], 2, "ships with tabella"), (["--pin", "nobody"], 3, "no provider nobody"),

@@ -86,15 +86,72 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
     #expect(privileged.errors.contains("TABELLA_PROVIDER_PATH is ignored"), "\(privileged.errors)")
   }
 
+  /// Nor does such a program read or write where the environment says, nor start what it names.
+  @Test(.enabled(if: mayBecomeOthers)) func aSetuidCopyTakesNothingFromTheEnvironment() throws {
+    for name in ["bin", "lib", "lib/tabella", "lib/tabella/providers", "config", "config/tabella"] {
+      #expect(mkdir("\(folder.path)/\(name)", 0o755) == 0)
+    }
+    #expect(mkdir(folder.path + "/own", 0o755) == 0 && chmod(folder.path + "/own", 0o777) == 0)
+    let copy = folder.path + "/bin/tabella"
+    for name in ["tabella", "libtabella-text.so"] {
+      try FileManager.default.copyItem(
+        atPath: "\(buildFolder)/\(name)", toPath: "\(folder.path)/bin/\(name)")
+    }
+    let providers = "lib/tabella/providers"
+    let library = try compileLibrary(
+      packageFolder + "/Examples/provider-c/planets.c", into: folder,
+      name: providers + "/planets.so")
+    let manifest = "\(folder.path)/\(providers)/planets.tabella.json"
+    try FileManager.default.copyItem(
+      atPath: packageFolder + "/Examples/provider-c/planets.tabella.json", toPath: manifest)
+    #expect(chmod(manifest, 0o644) == 0 && chmod(library, 0o755) == 0)
+    try folder.write("config/tabella/pins.json", "damaged")
+    try folder.write("lines.txt", (1...500).map { "\($0)\n" }.joined())
+    try folder.write("many.txt", String(repeating: "0123456789\n", count: 3_000_000))
+    let environment = [
+      "PATH": "/usr/bin:/bin", "HOME": folder.path + "/own", "TMPDIR": folder.path + "/nowhere",
+      "XDG_STATE_HOME": folder.path + "/own", "XDG_CONFIG_HOME": folder.path + "/config",
+      "PAGER": "touch \(folder.path)/own/paged", "SWIFT_BACKTRACE": "enable=no",
+    ]
+    let setpriv = try #require(findProgram("setpriv"))
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"]
+    func tabella(_ line: String) throws -> ProgramResult {
+      try run(
+        setpriv, nobody + ["/bin/sh", "-c", line.replacing("tabella", with: "'\(copy)'")],
+        environment: environment, directory: folder.path)
+    }
+    for isPrivileged in [false, true] {
+      #expect(chmod(copy, isPrivileged ? 0o4755 : 0o755) == 0)
+      // HOME and XDG_STATE_HOME.
+      let log = try tabella("tabella log")
+      #expect(log.status == (isPrivileged ? 1 : 0), "\(log.errors)")
+      #expect(log.errors.contains("neither XDG_STATE_HOME nor HOME") == isPrivileged)
+      // Pins, in XDG_CONFIG_HOME.
+      let listed = try tabella("tabella providers")
+      #expect(listed.text.contains("planets") == isPrivileged, "\(listed.errors)")
+      #expect(listed.errors.contains("the pins are damaged") == !isPrivileged, "\(listed.errors)")
+      // TMPDIR, for what of a pipe is more than is kept in memory.
+      let count = try tabella("cat many.txt | tabella count - --provider text")
+      #expect(count.status == (isPrivileged ? 0 : 1), "\(count.errors)")
+      #expect(count.errors.contains("a temporary file in \(folder.path)/nowhere") == !isPrivileged)
+      // The pager.
+      _ = try runOnTerminal(
+        setpriv, nobody + [copy, "show", "lines.txt"], width: 60, height: 20,
+        environment: environment.merging(["TERM": "xterm"]) { $1 }, directory: folder.path)
+      #expect((access(folder.path + "/own/paged", F_OK) == 0) == !isPrivileged)
+      unlink(folder.path + "/own/paged")
+    }
+  }
+
   // What is refused is said, with its status
 
-  func tabella(_ arguments: String...) throws -> ProgramResult {
+  func tabella(_ arguments: String..., preload: [String: String] = [:]) throws -> ProgramResult {
     try run(
       buildFolder + "/tabella", arguments,
       environment: [
         "LC_ALL": "C.UTF-8", "TABELLA_PROVIDER_PATH": folder.path + "/added",
         "XDG_CONFIG_HOME": folder.path,
-      ])
+      ].merging(preload) { $1 })
   }
 
   @Test func untrustedProvidersAreStatus4() throws {
@@ -119,7 +176,13 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
         #expect(shown.errors.contains(part), "\(shown.errors)")
       }
       #expect(shown.errors.split(separator: "\n").count == 1)
-      #expect(try tabella("count", "planets:", "--provider", "planets").status == 4)
+      // No option helps.
+      for option in [["--provider", "planets"], ["--in-process"], ["--isolate"]] {
+        let refused = try run(
+          buildFolder + "/tabella", ["count", "planets:"] + option,
+          environment: ["TABELLA_PROVIDER_PATH": added, "XDG_CONFIG_HOME": folder.path])
+        #expect(refused.status == 4, "\(option): \(refused.errors)")
+      }
       let listed = try tabella("providers")
       #expect(listed.status == 0 && listed.errors.contains("is not trusted (mode)"))
       #expect(try tabella("describe", library).status == (path == manifest ? 0 : 4))
@@ -138,8 +201,58 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
       environment: ["XDG_CONFIG_HOME": folder.path], directory: folder.path)
     let trust = try #require(try jsonObject(result.text)["trust"] as? [String: Any])
     #expect(trust["mode"] as? String == "0755" && trust["pin"] is NSNull)
+    let names = try run(try #require(findProgram("id")), ["-un"])
+    #expect(trust["owner"] as? String == names.lines.first)
     #expect(trust["path"] as? String == realpath(library, nil).map { String(cString: $0) })
     let digest = try run(try #require(findProgram("sha256sum")), [library]).text.prefix(64)
     #expect(trust["sha256"] as? String == String(digest))
+  }
+
+  /// A library that is described, and one that is listed, runs none of its code.
+  @Test func describingRunsNoCode() throws {
+    let marker = folder.path + "/ran"
+    let source = try folder.write(
+      "begins.c",
+      """
+      #include "tabella.h"
+      #include <stdio.h>
+      __attribute__((constructor)) static void begin(void) {
+        FILE *file = fopen("\(marker)", "w");
+        if (file) fclose(file);
+      }
+      int32_t tabella_provider_entry(tabella_entry *entry) {
+        begin();
+        return entry == NULL;
+      }
+      """)
+    #expect(mkdir(folder.path + "/added", 0o755) == 0)
+    let library = try compileLibrary(source, into: folder, name: "added/begins.so")
+    try folder.write(
+      "added/begins.tabella.json",
+      #"{"id":"begins","version":"1","contract":"0.1","library":"begins.so","schemes":["begins"]}"#)
+    #expect(try tabella("describe", library).status == 0)
+    #expect(try tabella("describe", "begins").status == 0)
+    #expect(try tabella("providers").text.contains("begins"))
+    #expect(access(marker, F_OK) != 0)
+    #expect(try tabella("describe", library, "--load", "--in-process").status != 0)
+    #expect(access(marker, F_OK) == 0)
+  }
+
+  /// Another file has the name at the very moment at which it is opened, or none has.
+  @Test(arguments: [("becomes-other", "changed"), ("vanishes", "removed")])
+  func whatChangesAtThatMomentIsRefused(_ what: String, _ check: String) throws {
+    let hooks = try compileLibrary(
+      packageFolder + "/Tests/TabellaTests/Host/Libraries/file_system.c", into: folder,
+      name: "libfiles.so", flags: ["-ldl"])
+    for name in ["planets.so", "other.so"] {
+      _ = try compileLibrary(
+        packageFolder + "/Examples/provider-c/planets.c", into: folder, name: name)
+    }
+    let library = folder.path + "/planets.so"
+    let result = try tabella(
+      "describe", library,
+      preload: ["LD_PRELOAD": hooks, "TABELLA_TEST_FILES": what, "SWIFT_BACKTRACE": "enable=no"])
+    #expect(result.status == 4, "\(result.errors)")
+    #expect(result.errors.contains("is not trusted (\(check))"), "\(result.errors)")
   }
 }

@@ -63,6 +63,11 @@ private let stranger: UInt32 = 54321
 
   @Test func whatIsOnesOwnIsTrusted() throws {
     #expect(try open(file) == real)
+    // A name elsewhere gives nobody the right to write.
+    let elsewhere = folder.path + "/elsewhere"
+    #expect(mkdir(elsewhere, 0o755) == 0 && chmod(elsewhere, 0o777) == 0)
+    #expect(link(file, elsewhere + "/lib.so") == 0)
+    #expect(try open(file) == real)
   }
 
   @Test func dotsAndSlashesMeanWhatTheyMean() throws {
@@ -185,6 +190,11 @@ private let stranger: UInt32 = 54321
     #expect(symlink("loop.so", home + "/loop.so") == 0)
     #expect(refusal(home + "/dangling.so")?.code == .notFound)
     #expect(refusal(home + "/loop.so")?.message.contains("symbolic links") == true)
+    for number in 1...41 {
+      #expect(symlink(number == 1 ? "lib.so" : "link\(number - 1)", "\(home)/link\(number)") == 0)
+    }
+    #expect(refusal(home + "/link40") == nil)
+    #expect(refusal(home + "/link41")?.message.contains("symbolic links") == true)
     #expect(refusal(home + "/absent.so")?.code == .notFound)
     #expect(refusal(file + "/beyond.so")?.code == .notFound)
   }

@@ -158,6 +158,10 @@ import Testing
     let set = EditBatch.Edit.set(Self.row(0), cells: [0: "x"])
     try expectRefusal(
       .readOnly, "leave -o encoding out", set, in: Array("id\n1\n".utf8), ["encoding": "UTF-8"])
+    let utf16: [UInt8] =
+      [0xFF, 0xFE] + "id\n1\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    try expectRefusal(.readOnly, "is converted", set, in: utf16)
+    try expectRefusal(.readOnly, "is converted", set, in: utf16, [:], TextProvider())
   }
 
   // Types

@@ -53,6 +53,9 @@ import Testing
   @Test func theGoodOneIsNotLoadedHere() throws {
     try expectGoodRows()
     #expect(!(try isMapped("good.so")))
+    #expect(try host.open("good:").worker != nil)
+    let file = try folder.write("t.csv", "a\n1\n")
+    #expect(try Host().open(Location(file)).worker == nil)
   }
 
   // The others
@@ -75,6 +78,23 @@ import Testing
     #expect(error.message.contains(deed.says) && error.message.contains("animal"), "\(error)")
     try expectGoodRows(host)
     #expect(!(try isMapped("animal.so")))
+  }
+
+  /// The animal that docs/zoo.md shows is one.
+  @Test func theAnimalShownIsCaught() throws {
+    let shown = DocumentationTests.blocks("c", in: try DocumentationTests.text("docs/zoo.md"))
+    #expect(shown.count == 1)
+    let source = try folder.write("animal.c", shown[0] + "\n")
+    _ = try compileAnimal(source, into: folder, id: "animal")
+    let host = Host(searchPath: SearchPath([folder.path]))
+    let error = try #require(failure { try readRows(host.open("animal:").source) })
+    #expect(error.code == .misbehaved && error.message.contains("-1"), "\(error)")
+    try expectGoodRows(host)
+  }
+
+  /// The limits that a command has; the tests below have shorter ones.
+  @Test func theLimitsAreThose() {
+    #expect(host.limits.silence == 10 && host.limits.total == 15 * 60)
   }
 
   /// What is never silent is ended by the clock, and what is silent by its silence.
@@ -174,7 +194,7 @@ import Testing
   }
 }
 
-/// Compiles an animal, with a manifest beside it; its id is its scheme.
+/// Compiles an animal, by the name of its source or by a path, with a manifest beside it; its id is its scheme.
 func compileAnimal(
   _ source: String, into folder: TemporaryFolder, id: String, flags: [String] = []
 ) throws -> String {
@@ -184,7 +204,8 @@ func compileAnimal(
     {"id":"\(id)","version":"1","contract":"\(contractVersionName)","library":"\(id).so","schemes":["\(id)"]}
     """)
   return try compileLibrary(
-    "\(packageFolder)/Tests/Zoo/Animals/\(source)", into: folder, name: "\(id).so",
+    source.hasPrefix("/") ? source : "\(packageFolder)/Tests/Zoo/Animals/\(source)",
+    into: folder, name: "\(id).so",
     flags: [
       "-std=gnu11", "-D_GNU_SOURCE", "-O0", "-Wno-infinite-recursion",
       "-I\(packageFolder)/Tests/Zoo",

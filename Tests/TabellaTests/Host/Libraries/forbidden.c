@@ -196,6 +196,8 @@ static int pair_of_sockets(void) {
   return 0;
 }
 static int message_queue(void) { return closed(syscall(SYS_mq_open, "nothing", 0, 0, NULL)); }
+static int old_message_queue(void) { return result(syscall(SYS_msgget, 0x7ABE11A, 0)); }
+static int semaphores(void) { return result(syscall(SYS_semget, 0x7ABE11A, 1, 0)); }
 static int shared_memory(void) { return result(syscall(SYS_shmget, 0x7ABE11A, 1, 0)); }
 
 /* Processes. */
@@ -398,6 +400,8 @@ static const act every_act[] = {
     {"talk to the kernel", "socket", NULL, kernel_socket},
     {"make a pair of sockets", "socketpair", NULL, pair_of_sockets},
     {"open a message queue", "mq_open", NULL, message_queue},
+    {"get a message queue", "msgget", NULL, old_message_queue},
+    {"get semaphores", "semget", NULL, semaphores},
     {"get shared memory", "shmget", NULL, shared_memory},
     {"trace the parent", "ptrace", NULL, trace_parent},
     {"signal the parent", "kill", NULL, signal_parent},

@@ -215,6 +215,22 @@ static void granted(void) {
   note("run", execve("/bin/true", none, none));
 }
 
+/* rights: what is left of root's, and whether more can be had. */
+
+static void rights(void) {
+  FILE *status = fopen("/proc/self/status", "r");
+  char line[NAME];
+  while (status != NULL && fgets(line, sizeof line, status) != NULL) {
+    char *value = strchr(line, '\t');
+    int isRight = strncmp(line, "Cap", 3) == 0 || strncmp(line, "NoNewPrivs", 10) == 0;
+    if (!isRight || value == NULL) continue;
+    *value = ' ';
+    line[strcspn(line, "\n")] = 0;
+    note(line, 0);
+  }
+  if (status != NULL) fclose(status);
+}
+
 /* many: more refusals than are told. */
 
 static void many(void) {
@@ -263,7 +279,7 @@ static const struct {
   void (*act)(void);
 } habits[] = {
     {"work", work}, {"threads", threads}, {"limits", limits}, {"granted", granted},
-    {"many", many}, {"odd", odd},         {"abi", abi},
+    {"many", many}, {"odd", odd},         {"abi", abi},       {"rights", rights},
 };
 
 __attribute__((constructor)) static void begin(void) { start_threads(); }
