@@ -196,4 +196,23 @@ import Testing
       if passed.wrappingAdd(1, ordering: .relaxed).oldValue == killsAt { kill(worker, SIGKILL) }
     }
   }
+
+  // Limits
+
+  /// Was broken: the limit on addresses was not passed on, and none on the size of files was set.
+  @Test(arguments: [TabellaHost.Host.Access.reading, .editing])
+  func theLimitsReachTheWorker(_ access: TabellaHost.Host.Access) throws {
+    let host = isolated()
+    host.limits.memory = 1 << 30
+    host.limits.addresses = 3 << 30
+    host.limits.files = 99
+    host.limits.total = 50
+    let table = try host.open(Location(try csv()), access: access)
+    let seconds = 100 * sysconf(Int32(_SC_NPROCESSORS_ONLN))
+    let limits =
+      "at most 1073741824 bytes of memory, 3221225472 bytes of addresses, 99 open files, \(seconds) seconds of processor time"
+    let expected = access == .reading ? limits + ", 0 bytes in a file" : limits
+    let inForce = try #require(table.worker?.confinement?.inForce)
+    #expect(inForce.contains(expected), "\(inForce)")
+  }
 }

@@ -1,4 +1,4 @@
-/* P44: wants to outlive its host. Each deed goes on for ever; one that may write beside its location, because it
+/* Wants to outlive its host, for Tests/Zoo/orphans. Each deed goes on for ever; one that may write beside its location, because it
  * was opened to be edited, writes there as long as it lives. */
 #include <dirent.h>
 #include <fcntl.h>
