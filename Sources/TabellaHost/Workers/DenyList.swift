@@ -32,6 +32,8 @@ public final class DenyList: Sendable {
   private static let grace = 2
   private static let memory = 3600
   private static let longest = 24 * 3600
+  /// No clock shows more, in seconds since 1970; sums of such moments do not overflow.
+  fileprivate static let lastMoment = 1 << 40
 
   private let folder: [UInt8]?
   /// What is kept if there is no folder.
@@ -202,7 +204,8 @@ extension DenyList.Entry {
       let location = json["location"]?.string, let operation = json["operation"]?.string,
       let reason = json["reason"]?.string, let failures = json["failures"]?.integer,
       let last = json["last"]?.integer, let until = json["until"]?.integer,
-      let build = json["build"]?.string, failures > 0
+      let build = json["build"]?.string, 1...Int(Int32.max) ~= failures,
+      0...DenyList.lastMoment ~= last, 0...DenyList.lastMoment ~= until
     else { return nil }
     self.init(
       provider: provider, library: library, location: location, operation: operation,
