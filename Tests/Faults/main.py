@@ -1,6 +1,6 @@
 """Tests/Faults/run [--count full|tenth] [--seed N] [--tabella PATH] [--only LABEL] [--keep] [--write] [NAME…]
 
-NAME is planted or a sweep: kill random-kills signals errors full-disk power-cut writers races temporaries.
+NAME is planted or a sweep: kill random-kills signals errors full-disk power-cut writers races temporaries dry-run.
 Without a name, all. docs/faults.md says what each shows."""
 
 import argparse
@@ -13,6 +13,7 @@ import tempfile
 import time
 
 import commands
+import dry_runs
 import errors
 import full_disk
 import kills
@@ -59,6 +60,8 @@ def run_sweep(name, settings, tabella):
     if name == "races":
         some = [case for case in files if case.name in RACED]
         return races.race_sweep(settings, some, 2000)
+    if name == "dry-run":
+        return dry_runs.dry_run_sweep(settings, tabella, 4000)
     return temporaries.temporary_sweep(settings, files)
 
 
@@ -100,7 +103,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    known = ["planted", *planted.SWEEPS]
+    known = ["planted", *planted.SWEEPS, "dry-run"]
     for name in options.names:
         if name not in known:
             parser.error(f"{name} is none of {' '.join(known)}")
