@@ -46,8 +46,8 @@ struct InPlaceSave {
 
   /// Throws why the file could not be rewritten with so many bytes, if that can be tried without a trace.
   func tryOut(size: Int, backup: [UInt8]?) throws(TableError) {
+    // The file itself is not opened for writing: on an overlay that would make a copy of it.
     let old = file.fingerprint.size
-    _ = try openInPlace()
     // Together, as they will be there together.
     try DurableFile.tryOut(in: KeptBytes.folderPath(), rooms: [size, old]) {
       () throws(TableError) in
