@@ -51,13 +51,15 @@ struct InPlaceSave {
     // Together, as they will be there together.
     try DurableFile.tryOut(in: KeptBytes.folderPath(), rooms: [size, old]) {
       () throws(TableError) in
-      guard
-        let copy = backup == nil
-          ? nil : try TemporaryFile(namelessIn: target.folder, failing: TemporaryFile.failing)
-      else { return try tryGrowth(by: size - old) }
-      try copy.tryRoom(old, sharing: file.descriptor, failing: "the backup cannot be made")
-      try copyRights(to: copy)
-      try tryGrowth(by: size - old)
+      var copy: TemporaryFile?
+      if backup != nil {
+        copy = try TemporaryFile(namelessIn: target.folder, failing: TemporaryFile.failing)
+      }
+      if let copy {
+        try copy.tryRoom(old, sharing: file.descriptor, failing: "the backup cannot be made")
+        try copyRights(to: copy)
+      }
+      try withExtendedLifetime(copy) { () throws(TableError) in try tryGrowth(by: size - old) }
     }
   }
 
