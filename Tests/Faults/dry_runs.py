@@ -79,6 +79,9 @@ class Situation:
             self.of[name] = self.random.choice(DIMENSIONS[name])
         if self.of["kind"] == "directory":
             self.of |= {"options": [], "edit": self.random.choice([*DIRECTORY, "undo"])}
+            # Whether a name or a trash finds room only making them tells.
+            if self.of["mount"] == "small":
+                self.of["mount"] = "none"
         self.label = f"#{number}: " + ", ".join(f"{name} {value if not isinstance(value, int) else oct(value)}" for name, value in self.of.items() if value != DIMENSIONS[name][0] or name in ("kind", "edit"))
 
     def __getitem__(self, name):

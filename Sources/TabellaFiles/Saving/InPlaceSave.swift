@@ -59,17 +59,23 @@ struct InPlaceSave {
         try copy.tryRoom(old, sharing: file.descriptor, failing: "the backup cannot be made")
         try copyRights(to: copy)
       }
-      try withExtendedLifetime(copy) { () throws(TableError) in try tryGrowth(by: size - old) }
+      try withExtendedLifetime(copy) { () throws(TableError) in try tryGrowth(to: size) }
     }
   }
 
-  /// Throws if the file system says that there is no room for the file to be so much longer.
-  private func tryGrowth(by size: Int) throws(TableError) {
-    var system = statvfs()
-    guard size > 0, fstatvfs(file.descriptor, &system) == 0 else { return }
+  /// Throws if the file system says that there is no room for the file to be so long.
+  private func tryGrowth(to size: Int) throws(TableError) {
+    var (status, system) = (stat(), statvfs())
+    guard fstat(file.descriptor, &status) == 0, fstatvfs(file.descriptor, &system) == 0 else {
+      return
+    }
+    // Its last block may have room left.
+    let growth = size - max(Int(status.st_size), Int(status.st_blocks) * 512)
     let free = geteuid() == 0 ? system.f_bfree : system.f_bavail
     let (bytes, overflow) = UInt(free).multipliedReportingOverflow(by: UInt(system.f_frsize))
-    guard overflow || bytes >= size else { throw .system(ENOSPC, InPlaceSave.failing) }
+    guard overflow || growth <= 0 || bytes >= growth else {
+      throw .system(ENOSPC, InPlaceSave.failing)
+    }
   }
 
   private func copyRights(to copy: TemporaryFile) throws(TableError) {
