@@ -20,7 +20,8 @@ ORDINARY, OTHER = 65534, 12345
 
 CSV = commands.HEADER + b"".join(commands.csv_lines())
 # A NUL just behind the 8 KiB that decide what is text.
-NUL = commands.HEADER + b"".join(b"%d,row,%s\n" % (i, b"\0" if i == 700 else b"x") for i in range(900))
+NUL = commands.HEADER + b"".join(b"%d,row,%s\n" % (i, b"\0" if i == 845 else b"x") for i in range(900))
+assert 8192 < NUL.index(0) < 8192 + 300, "deleting rows does not bring it there"
 TEXT = b"".join(commands.text_lines())
 
 KINDS = {

@@ -9,7 +9,7 @@ FILES = {
     "data.csv": b'id,name,price,when\n1,Rome,10,2026-01-01\n2,"Os,lo",20.5,2026-02-28T12:00:00Z\n3,Bern,1e400,\n4,,9223372036854775807,1677-09-20\n',
     "typed.csv": b"n,real,flag,when\n" + b"".join(b"%d,%d.5,true,2026-01-%02d\n" % (9 * 10**18 + i, i, i % 28 + 1) for i in range(40)),
     "many.csv": b"a,b\n" + b"".join(b"%d,row %d\n" % (i, i % 7) for i in range(3000)),
-    "nul.csv": b"a,b\n" + b"".join(b"%d,row\n" % i for i in range(900)) + b"\0,\0\n",
+    "nul.csv": b"a,b\n" + b"".join(b"%d,row\n" % i for i in range(1100)) + b"\0,\0\n",
     "header.csv": b"a,b,a",
     "empty.csv": b"",
     "open.csv": b'a,b\n1,"never closed\n2,3\n',

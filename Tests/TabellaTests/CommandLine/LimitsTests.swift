@@ -65,7 +65,7 @@ import Testing
       let result = try tabella(["count", "data.csv"] + line)
       #expect(result.status == 0 && result.text == rows + "\n", "\(line): \(result)")
       #expect(try tabella(["show", "data.csv"] + line).status == 0)
-      let index = ["show", ".", "--at-index", "n"]
+      let index = ["show", "notes.md", "-o", "sections=headings", "--at-index", "b"]
       #expect(try tabella(index + line).status == 0)
     }
   }
@@ -86,7 +86,7 @@ import Testing
     for words in ["", " --dry-run", " --in-place", " --in-place --dry-run"] {
       let result = try shell("ulimit -f 160; tabella set large.csv 0 a=7\(words)")
       #expect(result.status == 1 && result.errors.contains("File too large"), "\(words): \(result)")
-      #expect(result.errors.contains("nothing was changed"), "\(result)")
+      #expect(words.contains("dry") || result.errors.contains("nothing was changed"), "\(result)")
       #expect(try folder.read("large.csv") == Array(large.utf8))
     }
     let export = try shell("ulimit -f 1; tabella export large.csv > out")
