@@ -93,8 +93,12 @@ def chattr(flags, path):
     return subprocess.run(["chattr", flags, path], capture_output=True).returncode == 0
 
 
+class NotHere(Exception):
+    """What of a situation cannot be made."""
+
+
 class Scene:
-    """A situation on the disk. What cannot be made there is named by `lacking`."""
+    """A situation on the disk. What of it cannot be made there is named by `lacking`."""
 
     def __init__(self, situation, root, program):
         self.of, self.root, self.program = situation, root, program
@@ -107,6 +111,8 @@ class Scene:
     def __enter__(self):
         try:
             self.make()
+        except NotHere as what:
+            self.lacking = str(what)
         except BaseException:
             self.__exit__()
             raise
@@ -124,8 +130,11 @@ class Scene:
             os.chmod(self.state, 0o755)
         trees.clear(self.root)
 
-    def lacks(self, what):
-        self.lacking = self.lacking or what
+    def own(self, path, user):
+        try:
+            os.lchown(path, user, -1)
+        except OSError:
+            raise NotHere("other owners")
 
     def run(self, *words, limited=True):
         def before():
@@ -151,32 +160,32 @@ class Scene:
         self.limit = None
         for folder in [self.folder, self.state, self.root + "/home"]:
             os.mkdir(folder)
-            os.chown(folder, self.uid, -1)
+            self.own(folder, self.uid)
         os.chmod(self.root, 0o755)
         if of["mount"] == "small":
             self.mount("-t", "tmpfs", "-o", f"size={(len(data) * 2 // 4096 + of.random.randrange(-2, 5)) * 4096 + 4096},mode=755", "none", self.folder)
         if of["mount"] == "small state":
             self.mount("-t", "tmpfs", "-o", f"size={of.random.randrange(1, 40) * 4096},mode=755", "none", self.state)
-        os.chown(self.folder, self.uid, -1)
-        os.chown(self.state, self.uid, -1)
+        self.own(self.folder, self.uid)
+        self.own(self.state, self.uid)
         try:
             with open(self.data, "wb") as stream:
                 stream.write(data)
         except OSError:
-            return self.lacks("room for the file itself")
+            raise NotHere("room for the file itself")
         column = '"line"' if of["kind"] == "text" else '"name"'
         with open(self.root + "/batch", "w") as stream:
             stream.write(BATCHES.get(of["edit"], BATCHES["set"]).replace("COLUMN", column))
-        os.chown(self.data, self.uid, -1)
+        self.own(self.data, self.uid)
         if self.run("count", self.data, limited=False).status != 0:
-            return self.lacks("a user who can run tabella")
+            raise NotHere("a user who can run tabella")
         self.words = ["apply", self.data, self.root + "/batch", "--yes", *of["options"]]
         if of["kind"] == "directory":
             command, *words = DIRECTORY.get(of["edit"], DIRECTORY["mode"])
             self.words = [command, self.folder, *(self.row() if word == "ROW" else word for word in words)]
         if of["edit"] == "undo":
             if self.run(*self.words, limited=False).status != 0:
-                return self.lacks("an edit that can be taken back")
+                raise NotHere("an edit that can be taken back")
             self.words = ["undo", self.words[1], *of["options"]]
         self.harden()
 
@@ -203,7 +212,7 @@ class Scene:
             with contextlib.suppress(OSError), open(backup, "wb") as stream:
                 stream.write(b"earlier")
         if earlier != "none" and os.path.lexists(backup):
-            os.lchown(backup, OTHER if earlier == "other's" and os.geteuid() == 0 else self.uid, -1)
+            self.own(backup, OTHER if earlier == "other's" else self.uid)
         if of["links"] == "hard":
             os.link(self.data, self.folder + "/twin")
         elif of["links"] == "symbolic":
@@ -213,10 +222,10 @@ class Scene:
             None: None, "small": of.random.choice([0, 1, 4096, 20_000]), "receipt": of.random.choice([65_535, 65_536, 65_537]),
             "file": size + of.random.choice([-1, 0, 1, 9000]), "near": of.random.randrange(size // 2, size * 2),
         }[of["limit"]]  # fmt: skip
-        if os.geteuid() == 0 and of["owner"] == "other":
-            os.chown(self.data, OTHER, -1)
-        if os.geteuid() == 0 and of["folder owner"] == "other":
-            os.chown(self.folder, OTHER, -1)
+        if of["owner"] == "other":
+            self.own(os.path.realpath(self.data), OTHER)
+        if of["folder owner"] == "other":
+            self.own(self.folder, OTHER)
         os.chmod(self.data, of["mode"])
         if of["state"] == "not there":
             self.empty_state()
@@ -254,11 +263,11 @@ class Scene:
     def flag(self, flag, path):
         path = os.path.realpath(path)
         if os.geteuid() != 0 or not os.path.isfile(path) and not os.path.isdir(path) or not chattr(flag, path):
-            return self.lacks("flags of chattr")
+            raise NotHere("flags of chattr")
 
     def mount(self, *words, again=False):
         if os.environ.get("TABELLA_FAULTS_OWN_MOUNTS") != "1" or subprocess.run(["mount", *words], capture_output=True).returncode != 0:
-            return self.lacks("mounts")
+            raise NotHere("mounts")
         if not again:
             self.undone.callback(full_disk.unmount, os.path.realpath(words[-1]))
 
@@ -317,7 +326,7 @@ def dry_run_sweep(settings, program, full):
     numbers = range(settings.count(full))
     sweep.each(sweep.chosen([(situation.label, situation) for situation in (Situation(n, settings.seed) for n in numbers)]), body)
     for what, count in lacking.items():
-        if what in ("mounts", "flags of chattr", "a user who can run tabella"):
+        if what in ("mounts", "flags of chattr", "other owners", "a user who can run tabella"):
             print(f"  dry-run: {count} situations want {what}, which cannot be had here", flush=True)
         sweep.figures["not to be made"] += count
     return sweep.finish()
