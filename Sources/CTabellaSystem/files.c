@@ -47,6 +47,12 @@ int tabella_system_make_nameless(int directory) {
   return result(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 }
 
+int tabella_system_take_room(int file, int64_t size) {
+  return result(fallocate(file, 0, 0, size));
+}
+
+int tabella_system_share_bytes(int from, int to) { return result(ioctl(to, FICLONE, from)); }
+
 int tabella_system_name(int file, int directory, const char *name) {
   /* AT_EMPTY_PATH would need a capability; the way through /proc does not. */
   char path[PATH_OF_DESCRIPTOR];

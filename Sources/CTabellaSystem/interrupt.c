@@ -32,9 +32,10 @@ static void end_by(int number) {
     raise(number);
 }
 
-/* Handles the signals that end a program, but for those that it was started to ignore (nohup). */
+/* Handles the signals that end a program, but for those that it was started to ignore (nohup). SIGQUIT is
+ * among them also because the Swift runtime takes it for a crash, reports that, and lets the program go on. */
 static void handle(void (*handler)(int), int flags) {
-    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
     for (size_t index = 0; index < sizeof numbers / sizeof *numbers; index++) {
         struct sigaction now;
         if (sigaction(numbers[index], NULL, &now) == 0 && now.sa_handler == SIG_IGN) continue;
@@ -44,6 +45,16 @@ static void handle(void (*handler)(int), int flags) {
 }
 
 void tabella_system_end_cleanly(void) { handle(end_by, (int)SA_RESETHAND | SA_NODEFER); }
+
+/* A handler and not SIG_IGN, which the programs that this one starts would inherit. */
+static void go_on(int number) { (void)number; }
+
+static void go_on_at(int number) {
+    struct sigaction action = {.sa_handler = go_on, .sa_flags = SA_RESTART};
+    sigaction(number, &action, NULL);
+}
+
+void tabella_system_survive_file_limit(void) { go_on_at(SIGXFSZ); }
 
 void tabella_system_has_progress_line(bool there_is) { has_line = there_is; }
 
@@ -94,6 +105,8 @@ void tabella_system_hold_signals(void (*stop)(void *), void *context) {
     /* Without it a signal still waits, and stops nothing. */
     if (pthread_create(&waiter, NULL, wait_for_signal, NULL) == 0) pthread_detach(waiter);
     handle(hold_back, SA_RESTART);
+    /* Whoever reads the messages may leave before all is done. */
+    go_on_at(SIGPIPE);
 }
 
 void tabella_system_release_signals(void) {

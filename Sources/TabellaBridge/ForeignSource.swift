@@ -116,29 +116,19 @@ final class Canceller: Sendable {
   func end() { source.withLock { $0 = nil } }
 }
 
-/// How much a table may have: beyond is no table, a host would count for ever, and sums of places could
-/// overflow.
-enum TableLimits {
-  static let rows: Int64 = 1 << 56
-  static let sections: Int64 = 100_000_000
-}
-
 extension IndexPath {
   /// The Swift form of a C path of a row, or of a section where that `mayBeSection`.
   init(checked raw: tabella_index_path, mayBeSection: Bool = false) throws(TableError) {
-    guard 0...TableLimits.sections ~= raw.section,
-      (mayBeSection ? -1 : 0)...TableLimits.rows ~= raw.row
-    else { throw TableError(.misbehaved, "\(raw.section):\(raw.row) is no place of a table") }
-    self.init(raw)
+    self = try IndexPath(raw).checked(mayBeSection: mayBeSection)
   }
 }
 
 extension Count {
   /// The Swift form of a C count that was to know at least `minimum`.
   init(
-    _ raw: tabella_count, knowing minimum: Int, limit: Int64
+    _ raw: tabella_count, knowing minimum: Int, limit: Int
   ) throws(TableError) {
-    guard 0...limit ~= raw.value, raw.exact == 0 || raw.exact == 1 else {
+    guard 0...Int64(limit) ~= raw.value, raw.exact == 0 || raw.exact == 1 else {
       throw TableError(.misbehaved, "counted \(raw.value), exact \(raw.exact)")
     }
     guard raw.exact == 1 || (minimum < .max && raw.value >= minimum) else {

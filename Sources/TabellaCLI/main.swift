@@ -5,18 +5,18 @@ import Glibc
 // output cannot be written, so that the loss is reported.
 StandardInput.isClosed = fcntl(0, F_GETFD) < 0
 for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
-  _ = open("/dev/null", O_RDONLY)
+  // Where there is no /dev: a folder can be neither read nor written.
+  if open("/dev/null", O_RDONLY) < 0 { _ = open("/", O_RDONLY | O_DIRECTORY) }
 }
 
 tabella_system_end_cleanly()
+tabella_system_survive_file_limit()
 tabella_system_keep_memory()
 
 // Arguments as bytes: a file's name need not be UTF-8.
-exit(CommandTable.run(readArguments(CommandLine.unsafeArgv.advanced(by: 1))).code)
+exit(CommandTable.run(Array(readArguments(tabella_system_arguments()).dropFirst())).code)
 
-private func readArguments(
-  _ list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
-) -> [Argument] {
+private func readArguments(_ list: UnsafePointer<UnsafeMutablePointer<CChar>?>) -> [Argument] {
   var arguments: [Argument] = []
   var next = list
   while let text = next.pointee {

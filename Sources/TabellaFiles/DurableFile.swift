@@ -36,6 +36,37 @@ public final class DurableFile {
     close(folder)
   }
 
+  /// Throws why files with so much room could not be made in a folder, as far as that can be tried without a
+  /// trace. The folder need not be there: then what is there on the way to it is tried.
+  ///
+  /// `meanwhile` is called while the room is taken.
+  public static func tryOut(
+    in folder: [UInt8], rooms: [Int], meanwhile: () throws(TableError) -> Void = {}
+  ) throws(TableError) {
+    var path = folder
+    var directory: Int32
+    while true {
+      directory = path.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+      if directory >= 0 { break }
+      let number = errno
+      guard number == ENOENT, let slash = path.lastIndex(of: UInt8(ascii: "/")), path.count > 1
+      else { throw .system(number, "\(path.shown) cannot be opened") }
+      path.removeSubrange(max(slash, 1)...)
+    }
+    defer { close(directory) }
+    guard faccessat(directory, ".", W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
+      throw .system(errno, "\(path.shown) cannot be written into")
+    }
+    let failing = "a file in \(folder.shown) cannot be made"
+    var trials: [TemporaryFile] = []
+    for room in rooms {
+      guard let trial = try TemporaryFile(namelessIn: directory, failing: failing) else { break }
+      trials.append(trial)
+      try trial.tryRoom(room, failing: failing)
+    }
+    try withExtendedLifetime(trials) { () throws(TableError) in try meanwhile() }
+  }
+
   /// The file, open as long as this object lives.
   var descriptor: Int32 { file.descriptor }
 

@@ -59,6 +59,15 @@ public struct Catalogue: Sendable {
       .noProvider, "there is no provider \(id); there are \(known.isEmpty ? "none" : known)")
   }
 
+  /// Throws why the provider with this id or scheme is refused, if one is.
+  public func checkNotRefused(_ name: String) throws(TableError) {
+    guard let refusal = refusals.first(where: { $0.id == name || $0.schemes.contains(name) }) else {
+      return
+    }
+    throw TableError(
+      refusal.code, "the provider of \(name): is refused: \(refusal.path): \(refusal.reason)")
+  }
+
   private mutating func addShipped(_ text: [UInt8], _ searchPath: SearchPath) {
     do throws(TableError) {
       let manifest = try Manifest(parsing: text)
@@ -66,11 +75,14 @@ public struct Catalogue: Sendable {
         "\($0)/\(manifest.library)"
       }
       guard let library = candidates.first(where: { access($0, F_OK) == 0 }) else {
+        let place =
+          SearchPath.executableDirectory == nil
+          ? "looked for beside the program, and where that is only /proc tells, which is not mounted"
+          : "in none of " + searchPath.directories.joined(separator: ", ")
         refusals.append(
           Refusal(
             path: manifest.library,
-            reason: "the library of the shipped provider \(manifest.id) is in none of "
-              + searchPath.directories.joined(separator: ", "),
+            reason: "the library of the shipped provider \(manifest.id) is \(place)",
             id: manifest.id, schemes: manifest.schemes))
         return
       }

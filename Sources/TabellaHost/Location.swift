@@ -65,6 +65,9 @@ extension Catalogue {
     {
       return Choice(entry: found, scheme: nil, rest: location.bytes)
     }
+    if entries.isEmpty, let refusal = refusals.first {
+      throw TableError(refusal.code, "no provider is left: \(refusal.path): \(refusal.reason)")
+    }
     let known = entries.map(\.manifest.id).joined(separator: ", ")
     throw TableError(
       .noProvider,
@@ -96,11 +99,9 @@ extension Catalogue {
     if entries.contains(where: { $0.manifest.schemes.contains(text) }) {
       throw TableError(.notFound, "there is no such file; did you mean \(text): (with a colon)?")
     }
+    try checkNotRefused(text)
     guard let (scheme, _) = location.schemeAndRest else { return }
-    if let refusal = refusals.first(where: { $0.schemes.contains(scheme) }) {
-      throw TableError(
-        refusal.code, "the provider of \(scheme): is refused: \(refusal.path): \(refusal.reason)")
-    }
+    try checkNotRefused(scheme)
     let known = entries.flatMap(\.manifest.schemes).map { "\($0):" }.joined(separator: ", ")
     throw TableError(
       .noProvider,

@@ -41,7 +41,7 @@ final class RemoteSource: TableDataSource {
   func version() throws(TableError) -> Version? { try call(.version, for: Version?.self) }
 
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
-    try call(.numberOfRows, for: Count.self, [section, minimum])
+    try call(.numberOfRows, for: Count.self, [section, minimum]).checked(limit: TableLimits.rows)
   }
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch {
@@ -82,7 +82,7 @@ final class RemoteSource: TableDataSource {
 
 extension RemoteSource: TableSections, TableSectionIndex, TableIdentity, TableGathering {
   func numberOfSections(knowing minimum: Int) throws(TableError) -> Count {
-    try call(.numberOfSections, for: Count.self, [minimum])
+    try call(.numberOfSections, for: Count.self, [minimum]).checked(limit: TableLimits.sections)
   }
 
   func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
@@ -94,11 +94,11 @@ extension RemoteSource: TableSections, TableSectionIndex, TableIdentity, TableGa
   }
 
   func indexPath(forIndexTitle title: String, at index: Int) throws(TableError) -> IndexPath {
-    try call(.indexPathForTitle, for: IndexPath.self, [title, index])
+    try call(.indexPathForTitle, for: IndexPath.self, [title, index]).checked(mayBeSection: true)
   }
 
   func indexPath(forID id: String) throws(TableError) -> IndexPath {
-    try call(.indexPathForID, for: IndexPath.self, [id])
+    try call(.indexPathForID, for: IndexPath.self, [id]).checked()
   }
 
   func rows(

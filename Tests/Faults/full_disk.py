@@ -63,8 +63,7 @@ def full_disk_sweep(settings, all_cases, full):
         if where is None:
             case.set_up(root)
             before = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-            # Python ignores SIGXFSZ, and so does what it starts unless it is told otherwise.
-            outcome = case.run(root, preexec_fn=before, restore_signals=False)
+            outcome = case.run(root, preexec_fn=before)
             return judge(sweep, case, reference, outcome, root, label)
         made = on_small_disk(case, root, where, size, inodes)
         try:

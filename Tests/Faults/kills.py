@@ -80,7 +80,7 @@ def next_run(sweep, case, reference, verdict, root, label, arguments):
 
 
 def signal_sweep(settings, all_cases, full):
-    """INT, TERM and HUP at system calls of every case."""
+    """What a terminal, a session or a limit sends, at system calls of every case."""
     sweep = Sweep("signals", settings)
 
     def body(point, root):
@@ -97,7 +97,7 @@ def signal_sweep(settings, all_cases, full):
         if verdict:
             next_run(sweep, case, reference, verdict, root, label, arguments)
 
-    sweep.each(sweep.sample(points(sweep, all_cases, ["INT", "TERM", "HUP"]), full), body)
+    sweep.each(sweep.sample(points(sweep, all_cases, ["INT", "TERM", "HUP", "QUIT", "XCPU"]), full), body)
     return sweep.finish()
 
 

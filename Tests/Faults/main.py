@@ -1,7 +1,7 @@
 """Tests/Faults/run [--count full|tenth] [--seed N] [--tabella PATH] [--only LABEL] [--keep] [--write]
                        [--list] [NAME…]
 
-NAME is planted or a sweep: kill random-kills signals errors full-disk power-cut writers races temporaries.
+NAME is planted or a sweep: kill random-kills signals errors full-disk power-cut writers races temporaries dry-run.
 Without a name, all. --list names them, and the commands that they are done to. docs/faults.md says what each shows."""
 
 import argparse
@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import commands
+import dry_runs
 import errors
 import full_disk
 import kills
@@ -60,6 +61,8 @@ def run_sweep(name, settings, tabella):
     if name == "races":
         some = [case for case in files if case.name in RACED]
         return races.race_sweep(settings, some, 2000)
+    if name == "dry-run":
+        return dry_runs.dry_run_sweep(settings, tabella, 4000)
     return temporaries.temporary_sweep(settings, files)
 
 
@@ -102,7 +105,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    known = ["planted", *planted.SWEEPS]
+    known = ["planted", *planted.SWEEPS, "dry-run"]
     if options.list:
         lines = [f"sweep\t{name}" for name in known]
         lines += [f"mistake\t{mistake}\t{name}" for mistake, _, name, _, _ in planted.MISTAKES]

@@ -28,6 +28,7 @@ MISTAKES = [
     ("BAD_CLAIMS_EARLY", "says saved, then syncs", "power-cut", "false success", ""),
     ("BAD_IGNORES_WRITE", "ignores that write failed", "errors", "torn", ""),
     ("BAD_RETRIES_FSYNC", "tries a failed fsync again", "errors", "false success", ""),
+    ("BAD_DIES_OF_LIMITS", "dies of a limit on the size of files", "full-disk", "status", "no file beyond"),
     ("BAD_SHORT_WRITE", "takes a short write for a whole one", "full-disk", "torn", ""),
     ("BAD_NO_FINGERPRINT", "does not look whether the file changed", "races", "overwritten", "changed in place"),
     ("BAD_BLIND_RENAME", "looks, then renames over whatever is there", "races", "overwritten", "replaced by rename"),

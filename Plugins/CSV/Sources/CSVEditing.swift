@@ -142,8 +142,7 @@ extension CSVSource: RecordEditing {
 
   func checkReads(_ bytes: any ByteSource) throws(TableError) {
     let new = try DelimitedText(bytes, options, cancel: cancel)
-    guard new.decoded.isAsStored, new.decoded.start == text.decoded.start, new.rules == text.rules
-    else {
+    guard new.decoded.start == text.decoded.start, new.rules == text.rules else {
       throw TableError(
         .constraint,
         "the file would be read by other rules then; say which with -o delimiter, -o header, -o encoding"

@@ -46,10 +46,8 @@ extension TextSource: RecordEditing {
   }
 
   func checkReads(_ bytes: any ByteSource) throws(TableError) {
-    let new = try DecodedText(bytes, encoding: encoding)
-    let isText = encoding != nil ? true : try bytes.looksLikeText()
-    guard isText, new.isAsStored, new.start == decoded.start else {
-      throw TableError(.constraint, "the file would no longer be read as the same kind of text")
+    guard try DecodedText(bytes, encoding: encoding).start == decoded.start else {
+      throw TableError(.constraint, "the first line would be read as a byte order mark")
     }
   }
 

@@ -93,6 +93,12 @@ void tabella_system_begin_writing(int file, int64_t offset, int64_t count);
  * a descriptor or -errno (-EOPNOTSUPP where there is no such thing). O_TMPFILE is not imported. */
 int tabella_system_make_nameless(int directory);
 
+/* Takes room on the disk for the first `size` bytes of a file, or has it share the disk's copy of another
+ * file's bytes; 0 or -errno (-EOPNOTSUPP where there is no such thing, and nothing is done by hand instead).
+ * fallocate(2) and FICLONE are not imported. */
+int tabella_system_take_room(int file, int64_t size);
+int tabella_system_share_bytes(int from, int to);
+
 /* Gives such a file a name that nothing has; 0 or -errno. */
 int tabella_system_name(int file, int directory, const char *_Nonnull name);
 
@@ -149,13 +155,24 @@ void tabella_system_keep_memory(void);
  * with munmap. */
 void *_Nullable tabella_system_grow_pages(void *_Nullable pages, size_t had, size_t count);
 
-/* From now on SIGINT, SIGTERM and SIGHUP end the program as ever, but first wipe the line of progress
- * and wait for the pager: a signal handler must not be Swift. */
+/* The arguments that the program was started with, the last one followed by null. CommandLine reads them from
+ * /proc, which may not be mounted. */
+char *_Nullable const *_Nonnull tabella_system_arguments(void);
+
+/* What limit leaves the program too little to work with, for a message; null if none does. What it needs for
+ * much data may be more. */
+const char *_Nullable tabella_system_shortage(void);
+
+/* From now on SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGXCPU end the program as ever, but first wipe the line
+ * of progress and wait for the pager: a signal handler must not be Swift. */
 void tabella_system_end_cleanly(void);
 
+/* From now on a write beyond the limit on a file's size (ulimit -f) is an error, EFBIG, and not the end. */
+void tabella_system_survive_file_limit(void);
+
 /* From now on the first of these signals does not end the program but has `stop` called, on a thread of
- * its own; a second one does. To be released once, at the program's end, which ends it after all if one
- * came. */
+ * its own; a second one does. SIGPIPE does nothing. To be released once, at the program's end, which ends it
+ * after all if one came. */
 void tabella_system_hold_signals(void (*_Nullable stop)(void *_Nullable context),
                                  void *_Nullable context);
 void tabella_system_release_signals(void);

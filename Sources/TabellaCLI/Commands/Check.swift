@@ -68,6 +68,7 @@ extension Command {
     // Who types a path means the folder that they are in.
     let path = try Failure.about(operand.text) { () throws(TableError) in
       if let entry { return entry.library }
+      if access(operand.text, F_OK) != 0 { try host.catalogue.checkNotRefused(operand.text) }
       return String(decoding: try absolute(operand.bytes), as: UTF8.self)
     }
     let checker = Checker(

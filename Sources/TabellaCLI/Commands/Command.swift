@@ -51,6 +51,12 @@ enum CommandTable {
     let asJSON =
       options.contains("--json") || options.contains("--format=json")
       || zip(options, options.dropFirst()).contains { $0 == ("--format", "json") }
+    if let shortage = tabella_system_shortage() {
+      let failure = Failure(
+        status: .failed, subject: nil, code: "io", message: String(cString: shortage))
+      Messages.write(failure, asJSON: asJSON)
+      return failure.status
+    }
     let output = Output()
     do throws(Failure) {
       let status = try dispatch(arguments, output)

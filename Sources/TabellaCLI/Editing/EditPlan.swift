@@ -116,8 +116,7 @@ struct EditPlanner {
       }
     case .place(let section, let row):
       let path = try place(section, row)
-      let known = path.row == .max ? path.row : path.row + 1
-      let count = try source.numberOfRows(inSection: path.section, knowing: known)
+      let count = try source.numberOfRows(inSection: path.section, knowing: path.row + 1)
       guard count.value > path.row else {
         var error = TableError.noRow(path.row, inSection: path.section, of: count.value)
         if source.identity != nil { error.message += "; a row is named by its place or as id:ID" }
@@ -148,9 +147,7 @@ struct EditPlanner {
   private func place(_ section: Int?, _ row: Int) throws(TableError) -> IndexPath {
     if let section { return try shown(IndexPath(section: section, row: row)) }
     let first = table.firstRow
-    let (number, overflow) = first.row.addingReportingOverflow(row)
-    guard !overflow else { throw TableError(.notFound, "there is no row \(row)") }
-    return IndexPath(section: first.section, row: number)
+    return IndexPath(section: first.section, row: first.row + row)
   }
 
   /// Puts edits at the ends of sections as they will be, in order.

@@ -1,8 +1,8 @@
 import CTabellaSystem
 import Tabella
 
-/// Between doing something and telling of it a program must not end: from here on SIGINT, SIGTERM and
-/// SIGHUP only cancel the source's call, and end the program when ``CommandTable/run(_:)`` is done.
+/// Between doing something and telling of it a program must not end: from here on the signals that end a
+/// program only cancel the source's call, and end the program when ``CommandTable/run(_:)`` is done.
 func holdSignals(cancelling source: any TableDataSource) {
   // Kept for good: it is used until the program ends.
   let cancellation = Unmanaged.passRetained(Cancellation(source.cancellation))

@@ -39,19 +39,7 @@ struct ReceiptStore {
 
   /// Throws if no receipt could be kept, as far as that can be told without doing anything.
   func checkPlace() throws(TableError) {
-    var place = folder[...]
-    while true {
-      let found = Array(place).withCString {
-        faccessat(AT_FDCWD, $0, W_OK | X_OK, Int32(AT_EACCESS))
-      }
-      if found == 0 { return }
-      let number = errno
-      let parent = place.lastIndex(of: UInt8(ascii: "/")) ?? 0
-      guard number == ENOENT, parent > 0 else {
-        throw .system(number, "\(String(decoding: place, as: UTF8.self)) cannot be written into")
-      }
-      place = place[..<parent]
-    }
+    try DurableFile.tryOut(in: folder, rooms: [ReceiptStore.room])
   }
 
   /// The id of a receipt that is to be the newest.

@@ -19,19 +19,15 @@ enum RowArgument: Hashable {
     guard let last = parts.last, parts.count <= 2 else { return nil }
     var section: Int?
     if parts.count == 2 {
-      guard let number = RowArgument.number(parts[0]) else { return nil }
+      guard let number = TableNumber.read(parts[0], upTo: TableLimits.sections) else { return nil }
       section = number
     }
     if last == "end" {
       self = .end(section: section)
     } else {
-      guard let row = RowArgument.number(last) else { return nil }
+      guard let row = TableNumber.read(last) else { return nil }
       self = .place(section: section, row: row)
     }
-  }
-
-  private static func number(_ text: Substring) -> Int? {
-    text.utf8.allSatisfy { 48...57 ~= $0 } ? Int(text) : nil
   }
 
   /// Reads the argument of a command; throws how rows are written.

@@ -101,7 +101,7 @@ enum Manual {
     Term(name: "3", meaning: "a provider could not be found or loaded, or misbehaved"),
     Term(name: "4", meaning: "refused: by the provider, by permission, by trust"),
     Term(name: "5", meaning: "the source changed meanwhile; nothing was done"),
-    Term(name: "130", meaning: "interrupted"),
+    Term(name: "130", meaning: "interrupted; by another signal 128 and its number"),
     Term(name: "141", meaning: "the reader of the output went away"),
   ]
 

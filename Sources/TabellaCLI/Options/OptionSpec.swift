@@ -82,10 +82,10 @@ struct Invocation {
 
   /// The rows to show as a half-open range, after `--rows` and `-n`.
   var range: Range<Int> {
+    // No row is beyond the limits of a table, so that none of these sums overflows.
     let lower = rows?.lowerBound ?? 0
-    let upper = rows.map { $0.upperBound == .max ? .max : $0.upperBound + 1 } ?? .max
-    guard let limit else { return lower..<upper }
-    return lower..<min(upper, limit > Int.max - lower ? .max : lower + limit)
+    let upper = rows.map { $0.upperBound + 1 } ?? .max
+    return lower..<min(upper, limit.map { lower + $0 } ?? .max)
   }
 
   init() {}

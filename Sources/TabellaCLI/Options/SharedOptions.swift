@@ -77,8 +77,8 @@ extension OptionSpec {
       throw .usage("must be A..B, A.. or ..B, as in 0..9")
     }
     let (first, last) = (text[..<dots.lowerBound], text[dots.upperBound...])
-    guard let lower = first.isEmpty ? 0 : number(first),
-      let upper = last.isEmpty ? Int.max : number(last), lower <= upper
+    guard let lower = first.isEmpty ? 0 : TableNumber.read(first),
+      let upper = last.isEmpty ? TableLimits.rows : TableNumber.read(last), lower <= upper
     else { throw .usage("must be A..B with 0 <= A <= B") }
     invocation.rows = lower...upper
   }
@@ -86,7 +86,7 @@ extension OptionSpec {
   static let limit = OptionSpec(
     names: ["-n"], argument: "N", summary: "the first N rows only"
   ) { invocation, value throws(Failure) in
-    guard let count = number(Substring(value.text)) else {
+    guard let count = TableNumber.read(value.text) else {
       throw .usage("must be a whole number, 0 or more")
     }
     invocation.limit = count
@@ -195,11 +195,6 @@ extension OptionSpec {
   static let shaping: [OptionSpec] = [
     .filter, .search, .sectionBy, .sort, .section, .atIndex,
   ]
-}
-
-/// A number of digits only.
-private func number(_ text: Substring) -> Int? {
-  text.utf8.allSatisfy { 48...57 ~= $0 } ? Int(text) : nil
 }
 
 extension String {

@@ -268,12 +268,12 @@ func openTable(
 extension TableDataSource {
   /// The section that `TITLE`, `INDEX` or `title:TITLE` names.
   fileprivate func section(named text: String) throws(TableError) -> Int {
-    if let index = Int(text), index >= 0, text.utf8.allSatisfy({ 48...57 ~= $0 }) {
+    if let index = TableNumber.read(text, upTo: TableLimits.sections) {
       let count = try numberOfSections(knowing: index + 1).value
       guard count > index else {
         throw TableError(
           .notFound,
-          "there is no section number \(index), counted from 0; there are \(count) (title:\(text) is a title)"
+          "there is no section number \(text), counted from 0; there are \(count) (title:\(text) is a title)"
         )
       }
       return index

@@ -66,7 +66,7 @@ struct TableReader {
       let left = range.upperBound - max(position, range.lowerBound)
       let first = skipped + max(0, range.lowerBound - position)
       // One more than is shown says whether that is all.
-      let shown = first.advancedUp(by: min(size, left)).advancedUp(by: 1)
+      let shown = first + min(size, left) + 1
       let count = try source.numberOfRows(inSection: number, knowing: shown)
       let isReached = position >= range.lowerBound || count.value > first
       if isReached {
@@ -116,7 +116,7 @@ struct TableReader {
     _ section: Int, from next: Int, limit: Int, _ count: Count
   ) throws {
     guard let prefetching = source.prefetching, limit > 0 else { return }
-    let end = next.advancedUp(by: min(size, limit))
+    let end = next + min(size, limit)
     let known =
       count.isExact ? count : try source.numberOfRows(inSection: section, knowing: end)
     guard known.value > next else { return }
@@ -177,7 +177,7 @@ struct TableReader {
     for number in path.section... {
       guard rest > 0, try source.numberOfSections(knowing: number + 1).value > number else { break }
       let count = try source.numberOfRows(
-        inSection: number, knowing: min(first, .max - rest - 1) + rest + 1)
+        inSection: number, knowing: first + rest + 1)
       guard count.isExact, count.value - first <= rest else { break }
       if count.value > first {
         runs.append((number, first..<count.value))

@@ -22,7 +22,7 @@ public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Table
   func splices(
     inRecord number: Int, setting cells: [Int: Cell]
   ) throws(TableError) -> [RecordPlan.Splice]
-  /// Throws unless the new bytes will read as the same kind of text when they are opened.
+  /// Throws unless the new bytes, which are text, will read as the same kind when they are opened.
   func checkReads(_ bytes: any ByteSource) throws(TableError)
   /// Throws unless the first record of a page has these cells.
   func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError)
@@ -89,6 +89,7 @@ extension RecordEditing {
       plan.table, edited: plan.edited, isDryRun: batch.isDryRun
     ) { bytes throws(TableError) in
       ids = try readBack(plan, batch, edits.places, bytes)
+      try ShownFile.checkStaysEditable(bytes)
       try checkReads(bytes)
     }
     var result = try self.result(

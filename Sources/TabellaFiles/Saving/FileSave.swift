@@ -56,7 +56,12 @@ public struct FileSave {
     try target.checkMayBeSaved(file, options)
     let isNothing = table.isIdentity(ofSize: file.fingerprint.size)
     if isDryRun, !isNothing {
-      if !options.isInPlace { try Replacement(target, file, cancel: cancel).tryRights() }
+      if options.isInPlace {
+        try InPlaceSave(target, file, cancel: cancel)
+          .tryOut(size: table.size, backup: options.backupSuffix)
+      } else {
+        try Replacement(target, file, cancel: cancel).tryOut(size: table.size)
+      }
       try verify(PieceBytes(table, of: file.bytes()))
     }
     if isDryRun || isNothing { return Saved(file: file, receipt: nil, trouble: nil) }

@@ -8,6 +8,8 @@ import Tabella
 /// cuts short goes on.
 public struct FileWriter {
   private static let bufferSize = 256 << 10
+  /// What an error of writing a new file says before the system's own words.
+  public static let failing = "cannot be saved; nothing was changed"
 
   let descriptor: Int32
   let cancel: CancelFlag
@@ -32,7 +34,7 @@ public struct FileWriter {
   /// only in tests.
   public init(
     _ descriptor: Int32, cancel: CancelFlag,
-    failing: String = "cannot be saved; nothing was changed", byHand: Bool = false,
+    failing: String = FileWriter.failing, byHand: Bool = false,
     replacesOld: Bool = false, step: Int = 16 << 20
   ) {
     copies = !byHand

@@ -6,6 +6,8 @@ import Tabella
 /// A kill in the middle leaves it half written; the old bytes are then in a file of the user's state
 /// folder, which is durable before the first byte is written and goes when the last one is.
 struct InPlaceSave {
+  private static let failing = "cannot be rewritten"
+
   private let target: SaveTarget
   private let file: OpenFile
   private let cancel: CancelFlag
@@ -42,17 +44,55 @@ struct InPlaceSave {
     }
   }
 
-  /// Copies the file as its backup, in place of an earlier one.
-  private func copy(as suffix: [UInt8]) throws(TableError) {
-    let copy = try TemporaryFile(in: target.folder)
-    var writer = FileWriter(copy.descriptor, cancel: cancel)
-    try writer.copy(0..<file.fingerprint.size, of: file.descriptor)
+  /// Throws why the file could not be rewritten with so many bytes, if that can be tried without a trace.
+  func tryOut(size: Int, backup: [UInt8]?) throws(TableError) {
+    // The file itself is not opened for writing: on an overlay that would make a copy of it.
+    let old = file.fingerprint.size
+    // Together, as they will be there together.
+    try DurableFile.tryOut(in: KeptBytes.folderPath(), rooms: [size, old]) {
+      () throws(TableError) in
+      var copy: TemporaryFile?
+      if backup != nil {
+        copy = try TemporaryFile(namelessIn: target.folder, failing: TemporaryFile.failing)
+      }
+      if let copy {
+        try copy.tryRoom(old, sharing: file.descriptor, failing: "the backup cannot be made")
+        try copyRights(to: copy)
+      }
+      try withExtendedLifetime(copy) { () throws(TableError) in try tryGrowth(to: size) }
+    }
+  }
+
+  /// Throws if the file system says that there is no room for the file to be so long.
+  private func tryGrowth(to size: Int) throws(TableError) {
+    var (status, system) = (stat(), statvfs())
+    guard fstat(file.descriptor, &status) == 0, fstatvfs(file.descriptor, &system) == 0 else {
+      return
+    }
+    // Its last block may have room left.
+    let growth = size - max(Int(status.st_size), Int(status.st_blocks) * 512)
+    let free = geteuid() == 0 ? system.f_bfree : system.f_bavail
+    let (bytes, overflow) = UInt(free).multipliedReportingOverflow(by: UInt(system.f_frsize))
+    guard overflow || growth <= 0 || bytes >= growth else {
+      throw .system(ENOSPC, InPlaceSave.failing)
+    }
+  }
+
+  private func copyRights(to copy: TemporaryFile) throws(TableError) {
     do throws(TableError) {
       try FileAttributes.copy(from: file.descriptor, to: copy.descriptor, as: .replacement)
     } catch {
       throw TableError(
         error.code, "the backup cannot be made: \(error.message); nothing was changed")
     }
+  }
+
+  /// Copies the file as its backup, in place of an earlier one.
+  private func copy(as suffix: [UInt8]) throws(TableError) {
+    let copy = try TemporaryFile(in: target.folder)
+    var writer = FileWriter(copy.descriptor, cancel: cancel)
+    try writer.copy(0..<file.fingerprint.size, of: file.descriptor)
+    try copyRights(to: copy)
     guard fsync(copy.descriptor) == 0 else {
       throw .system(errno, "the backup cannot be made durable; nothing was changed")
     }
@@ -106,7 +146,7 @@ struct InPlaceSave {
     _ descriptor: Int32, _ start: Int, with bytes: Int32, _ size: Int, was: Int,
     byHand: Bool = false
   ) throws(TableError) {
-    let failing = "cannot be rewritten"
+    let failing = InPlaceSave.failing
     if size > was {
       let result = posix_fallocate(descriptor, was, size - was)
       guard result == 0 else { throw .system(result, failing) }

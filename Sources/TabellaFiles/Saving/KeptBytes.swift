@@ -45,7 +45,7 @@ struct KeptBytes {
     return path
   }
 
-  private static func folderPath() throws(TableError) -> [UInt8] {
+  static func folderPath() throws(TableError) -> [UInt8] {
     guard let state = stateFolder() else {
       throw TableError(
         .readOnly,

@@ -50,12 +50,13 @@ struct Replacement {
     }
   }
 
-  /// Throws what of the file cannot be kept, if that can be tried without a trace.
-  func tryRights() throws(TableError) {
-    let trial = tabella_system_make_nameless(target.folder)
-    guard trial >= 0 else { return }
-    defer { close(trial) }
-    _ = try copyRights(to: trial)
+  /// Throws why a file of this size could not take the old one's place, if that can be tried without a trace.
+  func tryOut(size: Int) throws(TableError) {
+    guard
+      let trial = try TemporaryFile(namelessIn: target.folder, failing: TemporaryFile.failing)
+    else { return }
+    try trial.tryRoom(size, sharing: file.descriptor, failing: FileWriter.failing)
+    _ = try copyRights(to: trial.descriptor)
   }
 
   private func copyRights(to new: Int32) throws(TableError) -> stat {

@@ -77,11 +77,15 @@ final class SaveTarget {
         .readOnly,
         "is marked read-only (mode \(octal(status.st_mode))); chmod u+w it first")
     }
+    if let flag = flag(of: name) { throw TableError(.denied, flag.advice("it")) }
     guard faccessat(folder, name, W_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, "cannot be written")
     }
     if !options.isInPlace {
       try checkFolder("its folder cannot be written into (--in-place, -o in-place=true, needs not)")
+      guard mayTakeName(of: status) else {
+        throw .system(EPERM, "is another user's in a sticky folder and cannot be replaced")
+      }
     } else if options.backupSuffix != nil {
       try checkFolder("the backup cannot be put into its folder")
     }
@@ -105,9 +109,38 @@ final class SaveTarget {
 
   /// Throws unless the folder can be written into, and made durable, for which it must be read.
   private func checkFolder(_ failing: String) throws(TableError) {
+    if let flag = flag(of: [0]) {
+      throw TableError(.denied, "\(failing): the folder \(flag.advice("the folder"))")
+    }
     guard faccessat(folder, ".", R_OK | W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, failing)
     }
+  }
+
+  /// A flag of chattr(1) that keeps a file, or the names of a folder, from being changed.
+  private enum Flag: String {
+    case immutable = "i"
+    case appendOnly = "a"
+
+    func advice(_ what: String) -> String {
+      "is \(self == .immutable ? "immutable" : "append-only") (chattr +\(rawValue)); chattr -\(rawValue) \(what) first"
+    }
+  }
+
+  /// The flag of a name in the folder, or of the folder itself if the name is empty.
+  private func flag(of name: [CChar]) -> Flag? {
+    var there = tabella_status()
+    guard tabella_system_status(folder, name, &there) == 0 else { return nil }
+    return there.is_immutable ? .immutable : there.is_append_only ? .appendOnly : nil
+  }
+
+  /// Whether another file may take the name of this one: in a sticky folder not if both are others'.
+  private func mayTakeName(of file: stat) -> Bool {
+    var there = stat()
+    guard geteuid() != 0, fstat(folder, &there) == 0, there.st_mode & S_ISVTX != 0 else {
+      return true
+    }
+    return file.st_uid == geteuid() || there.st_uid == geteuid()
   }
 
   /// Throws if a backup cannot have its name: it replaces an earlier one, and nothing else.
@@ -123,6 +156,15 @@ final class SaveTarget {
       throw TableError(
         .readOnly,
         "the backup \(backup.shown) cannot be made: something that is no file has that name")
+    }
+    if let flag = flag(of: backup) {
+      throw TableError(
+        .denied,
+        "the backup \(backup.shown) cannot be made: an earlier one \(flag.advice("that"))")
+    }
+    guard mayTakeName(of: there) else {
+      throw .system(
+        EPERM, "the backup \(backup.shown) cannot be made: another user's has that name")
     }
   }
 }

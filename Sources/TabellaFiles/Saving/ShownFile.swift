@@ -37,6 +37,11 @@ public final class ShownFile {
   public func checkEditable(_ text: DecodedText) throws(TableError) {
     // First: what is half written may look like anything.
     try save(cancel: CancelFlag()).checkNotInterrupted()
+    try ShownFile.checkText(text)
+  }
+
+  /// Throws unless places in a text are places in its file, and nothing says that it is no text.
+  private static func checkText(_ text: DecodedText) throws(TableError) {
     guard text.isAsStored else {
       throw TableError(
         .readOnly,
@@ -47,6 +52,20 @@ public final class ShownFile {
     guard try text.bytes.looksLikeText() else {
       throw TableError(
         .readOnly, "is no text: it has a NUL in its first 8 KiB; such a file cannot be edited")
+    }
+  }
+
+  /// Throws unless new bytes of a file would be text that can be edited as the old ones could: else the edit
+  /// could not even be taken back.
+  static func checkStaysEditable(_ bytes: any ByteSource) throws(TableError) {
+    do throws(TableError) {
+      try checkText(try DecodedText(bytes, encoding: nil))
+    } catch {
+      guard error.code == .readOnly else { throw error }
+      throw TableError(
+        .constraint,
+        "the edit could not be taken back, since what it makes cannot be edited: a NUL in the first 8 KiB, or what begins as UTF-16 or UTF-32 does; nothing was changed"
+      )
     }
   }
 }

@@ -9,6 +9,9 @@ public final class TemporaryFile {
   /// The file, readable and writable by its owner only; closed with the object.
   public let descriptor: Int32
   let name: [CChar]
+  /// What an error of making one says before the system's own words.
+  public static let failing = "a file cannot be made in the folder; nothing was changed"
+
   private let folder: Int32
   private var isNamed: Bool
   private let failing: String
@@ -18,31 +21,63 @@ public final class TemporaryFile {
   /// `failing` is what an error says before the system's own words. Throws ``TableError`` with `.denied`,
   /// `.readOnly`, `.notFound` or `.io`.
   public init(
-    in folder: Int32, failing: String = "a file cannot be made in the folder; nothing was changed"
+    in folder: Int32, failing: String = TemporaryFile.failing
   ) throws(TableError) {
     self.folder = folder
     self.failing = failing
     name = TemporaryFile.randomName()
     // The way from a nameless file to a name leads through /proc.
-    if access("/proc/self/fd", X_OK) == 0 {
-      let nameless = tabella_system_make_nameless(folder)
-      if nameless >= 0 {
-        descriptor = nameless
-        isNamed = false
-        return
-      }
-      guard [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(-nameless) else {
-        throw .system(-nameless, failing)
-      }
+    if access("/proc/self/fd", X_OK) == 0,
+      let nameless = try TemporaryFile.nameless(in: folder, failing)
+    {
+      descriptor = nameless
+      isNamed = false
+      return
     }
     descriptor = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     isNamed = true
     guard descriptor >= 0 else { throw .system(errno, failing) }
   }
 
+  /// A file that never gets a name, to try out what can be done with one in this folder; nil where the file
+  /// system knows no such files.
+  init?(namelessIn folder: Int32, failing: String) throws(TableError) {
+    guard let descriptor = try TemporaryFile.nameless(in: folder, failing) else { return nil }
+    self.folder = folder
+    self.failing = failing
+    self.descriptor = descriptor
+    name = []
+    isNamed = false
+  }
+
+  private static func nameless(in folder: Int32, _ failing: String) throws(TableError) -> Int32? {
+    let descriptor = tabella_system_make_nameless(folder)
+    if descriptor >= 0 { return descriptor }
+    guard [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(-descriptor) else {
+      throw .system(-descriptor, failing)
+    }
+    return nil
+  }
+
   deinit {
     discard()
     close(descriptor)
+  }
+
+  /// Throws if so many bytes do not fit into the file, as far as the file system tells before they are
+  /// written. `old` is a file that most of them come from, whose room on the disk may be shared.
+  func tryRoom(
+    _ size: Int, sharing old: Int32? = nil, failing: String
+  ) throws(TableError) {
+    guard size > 0 else { return }
+    let result = tabella_system_take_room(descriptor, Int64(size))
+    switch -result {
+    case 0, EOPNOTSUPP, ENOSYS, EINVAL: return
+    case ENOSPC, EDQUOT:
+      if let old, tabella_system_share_bytes(old, descriptor) == 0 { return }
+    default: break
+    }
+    throw .system(-result, failing)
   }
 
   /// Removes the file's name, if it still has it.

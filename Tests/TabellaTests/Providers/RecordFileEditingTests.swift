@@ -126,6 +126,57 @@ import Testing
     #expect(rows == [[]])
   }
 
+  /// An edit could bring a NUL into the first 8 KiB, out of a cell or from further behind. The file was no text
+  /// then, so that neither that edit could be taken back nor another be made.
+  @Test(arguments: 0..<60 as Range<UInt64>)
+  func whatIsEditedStaysEditable(_ seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let provider: any Provider = seed.isMultiple(of: 2) ? CSVProvider() : TextProvider()
+    // Of 9 bytes each, behind a header of 4.
+    let count = 1200
+    let nul = Int.random(in: 912..<count, using: &generator)
+    var text = Array("a,b\n".utf8)
+    for row in 0..<count { text += Array("\(1000 + row),\(row == nul ? "\0" : "x")wy\n".utf8) }
+    let row = Int.random(in: 0..<count, using: &generator)
+    let cell = Cell.text(Array("5\0\(String(repeating: "z", count: row % 50))".utf8))
+    let edits: [EditBatch.Edit] =
+      switch Int.random(in: 0..<5, using: &generator) {
+      case 0: (0..<row % 100 + 1).map { .delete(Self.row($0)) }
+      case 1: [.set(Self.row(row), cells: [0: cell])]
+      case 2: [.insert(at: Self.at(row), cells: [0: cell])]
+      case 3: [.move(Self.row(nul), to: Self.at(row))]
+      default: [.set(Self.row(row), cells: [0: "no NUL"])]
+      }
+    let source = try open(text, [:], provider)
+    func refusal(isDryRun: Bool) -> TableError? {
+      do throws(TableError) {
+        _ = try source.editing!.commit(EditBatch(edits, isDryRun: isDryRun))
+        return nil
+      } catch { return error }
+    }
+    let foreseen = refusal(isDryRun: true)
+    #expect(try folder.read("t.csv") == text)
+    let path = Array("\(folder.path)/t.csv".utf8)
+    let before = try provider.open(OpenRequest(location: path, options: [:]))
+    let receipt: [UInt8]?
+    do throws(TableError) {
+      receipt = try source.editing!.commit(EditBatch(edits)).receipt
+    } catch {
+      #expect(error.code == .constraint && error == foreseen, "\(error) \(edits)")
+      #expect(try folder.read("t.csv") == text)
+      #expect(try before.editing?.editability(ofRows: 0..<1, inSection: 0) != [[]])
+      return
+    }
+    #expect(foreseen == nil, "\(edits)")
+    let after = try provider.open(OpenRequest(location: path, options: [:]))
+    #expect(
+      try after.editing?.editability(ofRows: 0..<1, inSection: 0) == [[.editable, .delete]],
+      "\(edits)")
+    let undone = try #require(after.undoing).undo(try #require(receipt), isDryRun: false)
+    #expect(undone.outcomes.allSatisfy { $0.code == nil })
+    #expect(try folder.read("t.csv") == text)
+  }
+
   /// A cell in UTF-8 in a file in Latin-1 made one that is in neither.
   @Test func encodingsAreNotMixed() throws {
     let latin1 = Array("id,name\n1,caf".utf8) + [0xE9, 10] + Array("2,b\n".utf8)

@@ -1,0 +1,50 @@
+"""What `tabella` says of its commands, options and providers: the lines are drawn from that."""
+
+import dataclasses
+import json
+import re
+import subprocess
+
+
+@dataclasses.dataclass
+class Option:
+    name: str  # the longest
+    argument: str  # what it takes, None if nothing
+    attached: bool  # only as --name=VALUE
+    choices: list
+
+
+@dataclasses.dataclass
+class Command:
+    name: str
+    operands: str
+    options: list
+
+
+class Grammar:
+    def __init__(self, tabella, environment, folder):
+        def run(*arguments):
+            done = subprocess.run([tabella, *arguments], env=environment, cwd=folder, capture_output=True, check=True)
+            return done.stdout.decode()
+
+        self.commands = []
+        for part in run("help", "--format", "markdown").split("\n## tabella ")[1:]:
+            name = part.split("\n", 1)[0]
+            usage = re.search(rf"```text\ntabella {name}(.*)\n", part).group(1)
+            options = []
+            for written in re.findall(r"^- `(-[^`]*)`:", part.partition("### Options")[2].partition("###")[0], re.M):
+                names = re.findall(r"--?[\w-]+", written.partition("[")[0].partition(" ")[0] + " ")
+                match = re.match(r"((?:--?[\w-]+(?:, )?)+)(?:\[=(.*)\]| (.*))?$", written)
+                attached, argument = match.group(2), match.group(3)
+                option = Option(max(names, key=len), attached or argument, attached is not None, [])
+                if argument:
+                    offered = run("complete", "--", name, option.name, "").splitlines()[1:]
+                    option.choices = [line.partition("\t")[0] for line in offered]
+                options.append(option)
+            self.commands.append(Command(name, usage.replace("[OPTION…]", "").strip(), options))
+        assert len(self.commands) > 10 and any(c.options for c in self.commands), "the help is not read any more"
+        # For the shells, not for people.
+        self.commands.append(Command("complete", "WORD…", [Option("--bash", "BREAKS", False, [])]))
+        manifests = json.loads(run("providers", "--json"))["providers"]
+        self.providers = [each["id"] for each in manifests]
+        self.provider_options = [option for each in manifests for option in each["options"]]
