@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -62,6 +65,24 @@ int tabella_system_name(int file, int directory, const char *name) {
 int tabella_system_lock(int file) { return result(flock(file, LOCK_EX | LOCK_NB)); }
 
 int tabella_system_unlock(int file) { return result(flock(file, LOCK_UN)); }
+
+/* Their clients give a lease only while the server lets them cache the file. */
+static bool has_leases_of_server(int file) {
+  struct statfs system;
+  if (fstatfs(file, &system) < 0) return false;
+  return system.f_type == NFS_SUPER_MAGIC || system.f_type == CIFS_SUPER_MAGIC ||
+         system.f_type == SMB2_SUPER_MAGIC;
+}
+
+int tabella_system_lease(int file) {
+  /* The signal that tells of a waiting writer is one that is ignored by default: SIGIO ends the process. */
+  if (fcntl(file, F_SETSIG, SIGURG) < 0) return -errno;
+  if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) return 0;
+  int error = errno;
+  return error == EAGAIN && has_leases_of_server(file) ? -EOPNOTSUPP : -error;
+}
+
+bool tabella_system_holds_lease(int file) { return fcntl(file, F_GETLEASE) == F_RDLCK; }
 
 int64_t tabella_system_list_attributes(int file, char *names, size_t size) {
   ssize_t got = flistxattr(file, names, size);

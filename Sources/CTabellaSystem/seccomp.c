@@ -226,11 +226,12 @@ static void allow_attributes(filter *f) {
 static void allow_by_arguments(filter *f, uint32_t pid) {
   allow_memory(f);
   allow_opening(f);
-  /* No other owner of a descriptor's signals, no leases. */
+  /* No other owner of a descriptor's signals. A lease where something may be changed: it holds up whoever opens a
+   * file for writing, and tells who removes one that nobody does. */
   ALLOW_VALUES(f, __NR_fcntl, 1, F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK,
                F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_GETOWN, F_SETPIPE_SZ,
                F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS, F_GET_RW_HINT, F_SET_RW_HINT, QUERY_DUPLICATE,
-               QUERY_CREATED);
+               QUERY_CREATED, F_SETSIG, F_GETLEASE, f->rules->changes ? F_SETLEASE : F_GETLEASE);
   /* No typing for a terminal, no devices. FS_IOC_SETFLAGS is stopped where nothing may be changed. */
   ALLOW_VALUES(f, __NR_ioctl, 1, TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, FICLONE,
                FICLONERANGE, FS_IOC_GETFLAGS,

@@ -82,6 +82,8 @@ int tabella_system_status(int directory, const char *name, tabella_status *out) 
   out->mount = (status.stx_mask & STATX_MNT_ID) != 0 ? status.stx_mnt_id : 0;
   out->modified = status.stx_mtime.tv_sec;
   out->modified_rest = status.stx_mtime.tv_nsec;
+  out->changed = status.stx_ctime.tv_sec;
+  out->changed_rest = status.stx_ctime.tv_nsec;
   out->has_birth = (status.stx_mask & STATX_BTIME) != 0;
   out->born = status.stx_btime.tv_sec;
   out->born_rest = status.stx_btime.tv_nsec;

@@ -35,6 +35,10 @@ class Case:
     `extra` is what may be there too while nothing is changed yet: a backup. `in_place` says that the
     weaker promise is meant: old, or new, or the old bytes are kept where the next run says.
 
+    `heeds_writers` says that the command must leave a file alone that another program has open for writing.
+    `disk` is a directory below root that is a file system of its own; where that cannot be had the case
+    cannot be run. `origin` is what a copy, the target, is made of: a race may leave both.
+
     A word `id-of:NAME` in a command stands for the id of the row of the directory user/ with that name."""
 
     name: str
@@ -50,6 +54,9 @@ class Case:
     whole_leftovers: bool = False
     undo: list = None
     hard_links: dict = dataclasses.field(default_factory=dict)
+    heeds_writers: bool = False
+    disk: str = None
+    origin: str = None
     prepare: Callable = None
 
     def set_up(self, root):
@@ -57,6 +64,10 @@ class Case:
         trees.clear(root)
         for folder in ["user", "home", "state", "data"]:
             os.mkdir(os.path.join(root, folder))
+        if self.disk:
+            place = os.path.join(root, self.disk)
+            os.mkdir(place)
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", place], check=True)
         for path, entry in self.files.items():
             place = os.path.join(root, path)
             os.makedirs(os.path.dirname(place), exist_ok=True)

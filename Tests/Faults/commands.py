@@ -125,7 +125,8 @@ def files(program):
 
 
 def directories(program):
-    """Commands on a folder: each changes one name."""
+    """Commands on a folder: each changes one name. Of another program's change while they run these promise to
+    take notice: race_sweep."""
     there = {f"user/{name}.txt": file(name.encode() * 50) for name in ["apple", "pear", "plum"]}
     pear = there["user/pear.txt"]
     rename = ["set", "@/user", "id-of:pear.txt", "name=quince.txt"]
@@ -135,18 +136,40 @@ def directories(program):
         return Case(
             f"directory {name}", program, there, command, change,
             follow=["set", "@/user", "id-of:apple.txt", "name=melon.txt"],
-            **{"undo": ["undo", "@/user"], **more},
+            **{"undo": ["undo", "@/user"], "target": "user/pear.txt", **more},
         )  # fmt: skip
 
+    insert = ["insert", "@/user", "end", "name=fig.txt"]
     return [
         directory("set name", rename, {"user/pear.txt": None, "user/quince.txt": pear}),
         directory("set mode", ["set", "@/user", "id-of:pear.txt", "mode=0600"], {"user/pear.txt": pear._replace(mode=0o600)}),
-        directory("insert", ["insert", "@/user", "end", "name=fig.txt"], {"user/fig.txt": file(b"")}),
+        directory("insert", insert, {"user/fig.txt": file(b"")}),
         directory("delete", remove, {"user/pear.txt": None, "trash pear.txt": pear}),
         directory("delete for good", [*remove, "-o", "permanent=true"], {"user/pear.txt": None}, undo=None),
-        directory("undo of set name", ["undo", "@/user"], {"user/quince.txt": None, "user/pear.txt": pear}, before=[rename], undo=None),
+        directory("undo of set name", ["undo", "@/user"], {"user/quince.txt": None, "user/pear.txt": pear}, before=[rename], undo=None, target="user/quince.txt"),
+        directory(
+            "undo of insert", ["undo", "@/user"], {"user/fig.txt": None}, before=[insert], undo=None,
+            target="user/fig.txt", heeds_writers=True,
+        ),
         directory("undo of delete", ["undo", "@/user"], {"trash pear.txt": None, "user/pear.txt": pear}, before=[remove], undo=None),
     ]
+
+
+def across(program):
+    """A move to another file system. It is a copy and a removal: other programs may come to the one or the other."""
+    apple, pear = file(b"apple" * 50), file(b"pear" * 50)
+    return [
+        Case(
+            f"directory {name} across", program, {"user/apple.txt": apple, "user/pear.txt": pear},
+            ["set", "@/user", "id-of:pear.txt", "name=disk/pear.txt", "-o", "recursive=true", "-o", "across=true"],
+            {"user/pear.txt": None, "user/disk/pear.txt": pear},
+            follow=["set", "@/user", "id-of:apple.txt", "name=melon.txt"], disk="user/disk",
+            target=target, origin=origin, heeds_writers=origin is None,
+        )
+        for name, target, origin in [
+            ("original", "user/pear.txt", None), ("copy", "user/disk/pear.txt", "user/pear.txt"),
+        ]
+    ]  # fmt: skip
 
 
 def large(program, pages=200):

@@ -23,13 +23,8 @@ def can_mount(folder):
         return False
     mounted = subprocess.run(["mount", "-t", "tmpfs", "none", place], capture_output=True).returncode == 0
     if mounted:
-        unmount(place)
+        trees.unmount(place)
     return mounted
-
-
-def unmount(place):
-    # Lazily: a process that another thread is starting may have a file of it open for a moment.
-    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def full_disk_sweep(settings, all_cases, full):
@@ -72,7 +67,7 @@ def full_disk_sweep(settings, all_cases, full):
             outcome = case.run(root)
             judge(sweep, case, reference, outcome, root, label)
         finally:
-            unmount(os.path.join(root, where))
+            trees.unmount(os.path.join(root, where))
 
     sweep.each(sweep.chosen(points), body)
     return sweep.finish()

@@ -59,7 +59,7 @@ def run_sweep(name, settings, tabella):
     if name == "writers":
         return writers.writer_sweep(settings, commands.adder(tabella), 10_000)
     if name == "races":
-        some = [case for case in files if case.name in RACED]
+        some = [case for case in files + directories if case.name in RACED] + commands.across(tabella)
         return races.race_sweep(settings, some, 2000)
     if name == "dry-run":
         return dry_runs.dry_run_sweep(settings, tabella, 4000)
@@ -67,7 +67,11 @@ def run_sweep(name, settings, tabella):
 
 
 # In place is not among them: what is written over cannot be taken back.
-RACED = {"csv set", "csv insert", "csv undo", "csv set --backup", "csv set through a link", "text set"}
+RACED = {
+    "csv set", "csv insert", "csv undo", "csv set --backup", "csv set through a link", "text set",
+    "directory set name", "directory delete", "directory delete for good", "directory undo of insert",
+    "directory undo of set name",
+}  # fmt: skip
 
 
 def write_figures(options, sweeps, passed, caught):

@@ -1,4 +1,5 @@
-"""The good saver, and bad ones with one mistake each: the harness must pass the one and catch the others."""
+"""The good saver and remover, and bad ones with one mistake each: the harness must pass the good ones and catch
+the others."""
 
 import os
 import pathlib
@@ -14,7 +15,7 @@ import writers
 from case import Adder, BigCase, Case
 from tree import file
 
-SOURCE = pathlib.Path(__file__).parent / "savers" / "saver.c"
+SAVERS = pathlib.Path(__file__).parent / "savers"
 
 # The mistake, what it does, the sweep that must catch it, as what, and where if that matters.
 MISTAKES = [
@@ -35,17 +36,26 @@ MISTAKES = [
     ("BAD_FOLLOWS_LINK", "follows a link that was put there meanwhile", "races", "overwritten", "replaced by a link"),
     ("BAD_NO_CHECKS", "neither locks nor looks", "writers", "lost", ""),
     ("BAD_PREDICTABLE", "has a temporary name that can be known", "temporaries", "overwritten", ""),
+    ("BAD_LOOKS_ONCE", "looks at the file once, then removes what has its name", "removals", "overwritten", "appended to"),
+    ("BAD_BLIND_UNLINK", "looks again, then removes what has its name", "removals", "overwritten", "replaced by rename"),
+    ("BAD_NO_LEASE", "does not ask who has the file open", "removals", "overwritten", "opened, written to at the end"),
 ]  # fmt: skip
 
 
-def build(folder, mistake=None):
-    """Compiles the saver with this mistake, if it is not there yet."""
-    program = os.path.join(folder, (mistake or "good").lower())
+def kind_of(sweep):
+    """Which program a sweep is for: saver.c or remover.c."""
+    return "remover" if sweep == "removals" else "saver"
+
+
+def build(folder, kind, mistake=None):
+    """Compiles the program with this mistake, if it is not there yet."""
+    program = os.path.join(folder, (mistake or f"good-{kind}").lower())
     if not os.path.exists(program):
         planted = [f"-D{mistake}"] if mistake else []
         subprocess.run(
-            ["gcc", "-std=gnu11", "-O1", "-Wall", "-Wno-unused", *planted, "-o", program, SOURCE], check=True
-        )
+            ["gcc", "-std=gnu11", "-O1", "-Wall", "-Wno-unused", *planted, "-o", program, SAVERS / f"{kind}.c"],
+            check=True,
+        )  # fmt: skip
     return program
 
 
@@ -68,6 +78,20 @@ def middle(program):
         command=["@/user/data.csv", str(at), str(length), text.decode()],
         change={"user/data.csv": file(data[:at] + text + data[at + length :], 0o640)},
         follow=["@/user/data.csv", "0", "4", "NEXT"],
+    )
+
+
+def removal(program):
+    """A file is removed that another program may want."""
+    return Case(
+        name=f"{os.path.basename(program)}, a file",
+        program=program,
+        files={"user/data.csv": file(lines(10), 0o640), "user/more.csv": file(lines(10))},
+        command=["undo", "@/user/data.csv", "@/state/data"],
+        change={"user/data.csv": None},
+        follow=["undo", "@/user/more.csv", "@/state/more"],
+        before=[["note", f"@/user/{name}.csv", f"@/state/{name}"] for name in ["data", "more"]],
+        heeds_writers=True,
     )
 
 
@@ -125,7 +149,9 @@ def adder(program):
 
 
 def run_sweep(name, settings, program):
-    """One sweep over the saver, large enough to meet each of its calls."""
+    """One sweep over the saver or remover, large enough to meet each of its calls."""
+    if name == "removals":
+        return races.race_sweep(settings, [removal(program)], 500)
     small = [middle(program)]
     if name == "kill":
         return kills.kill_sweep(settings, small, 1000)
@@ -151,27 +177,28 @@ SWEEPS = ["kill", "random-kills", "signals", "errors", "full-disk", "power-cut",
 
 def planted(settings, folder):
     """Prints a line for each. Returns whether all is as it must be, and how many mistakes were caught."""
-    good = build(folder)
     passed = True
-    for name in SWEEPS:
-        sweep = run_sweep(name, settings, good)
+    for name in [*SWEEPS, "removals"]:
+        kind = kind_of(name)
+        sweep = run_sweep(name, settings, build(folder, kind))
         sweep.name = name
-        print(f"  good saver: {sweep.line()}", flush=True)
+        print(f"  good {kind}: {sweep.line()}", flush=True)
         if not sweep.passed:
             passed = False
             sweep.report()
     good_passes, caught = passed, 0
     for mistake, words, name, kind, where in MISTAKES:
-        sweep = run_sweep(name, settings, build(folder, mistake))
+        program = kind_of(name)
+        sweep = run_sweep(name, settings, build(folder, program, mistake))
         found = [failure for failure in sweep.failures if failure[0] == kind and where in failure[1]]
         if found:
             caught += 1
-            print(f"  caught by {name}: a saver that {words} ({found[0][0]}: {found[0][1]})", flush=True)
+            print(f"  caught by {name}: a {program} that {words} ({found[0][0]}: {found[0][1]})", flush=True)
         elif sweep.not_run and not sweep.failures:
-            print(f"  NOT RUN: {name} for a saver that {words}: {sweep.not_run[0]}", flush=True)
+            print(f"  NOT RUN: {name} for a {program} that {words}: {sweep.not_run[0]}", flush=True)
             passed = False
         else:
-            print(f"  NOT CAUGHT by {name}: a saver that {words}: {sweep.line()}", flush=True)
+            print(f"  NOT CAUGHT by {name}: a {program} that {words}: {sweep.line()}", flush=True)
             passed = False
-    print(f"planted: the good saver {'passes' if good_passes else 'FAILS'}; {caught} of {len(MISTAKES)} mistakes caught")
+    print(f"planted: the good ones {'pass' if good_passes else 'FAIL'}; {caught} of {len(MISTAKES)} mistakes caught")
     return passed, caught

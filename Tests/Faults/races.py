@@ -1,7 +1,8 @@
 """Another program changes the file while the case runs: at every system call, in every way.
 
 The case is stopped at a call, the other program acts, the case goes on. Whatever the other program did
-must be there at the end, unless it came before the case had read the file or after it had saved."""
+must be there at the end, unless it came before the case had read the file or after it had saved. What a
+command removes is no exception: a file that another program wrote to or replaced stays."""
 
 import contextlib
 import os
@@ -9,9 +10,13 @@ import shutil
 import signal
 import stat
 import subprocess
+import threading
 import time
+from typing import NamedTuple
 
+import case as cases
 import errors
+import full_disk
 import trace
 import tree as trees
 from case import Outcome
@@ -54,18 +59,39 @@ def delete(path):
 
 
 def make_fifo(path):
-    os.unlink(path)
+    close = unlink_keeping(path)
     os.mkfifo(path, 0o644)
+    return close
 
 
 def swap_for_link(path):
     """The name leads to somebody else's file now."""
-    os.unlink(path)
+    close = unlink_keeping(path)
     os.symlink("victim", path)
+    return close
+
+
+def unlink_keeping(path):
+    """Removes the name; the inode stays in use until the command has ended. A row's id is its inode and its path:
+    it names a new file too that gets both before the folder is listed."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    os.unlink(path)
+    return lambda: os.close(descriptor)
 
 
 def change_mode(path):
     os.chmod(path, 0o600)
+
+
+def hold_open(path):
+    """Opens the file now, and writes to it when the command has ended."""
+    stream = open(path, "ab", buffering=0)
+
+    def finish():
+        with stream:
+            stream.write(MARK)
+
+    return finish
 
 
 EVENTS = {
@@ -78,6 +104,41 @@ EVENTS = {
     "replaced by a link": swap_for_link,
     "mode changed": change_mode,
 }
+WRITERS = {"opened, written to at the end": hold_open}
+
+
+class Other:
+    """The other program: does its event, which may have to wait until the case goes on, as whoever opens a file
+    that is leased."""
+
+    def __init__(self, event, path):
+        self.event, self.path = event, path
+        self.finish = self.error = self.thread = None
+        # What is gone, or not there yet, it leaves alone.
+        self.has_acted = False
+
+    def act(self):
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+        self.thread.join(0.3)
+
+    def run(self):
+        try:
+            self.finish = self.event(self.path)
+            self.has_acted = True
+        except FileNotFoundError:
+            return
+        except Exception as error:
+            self.error = error
+
+    def end(self):
+        """To be called when the case has ended."""
+        if self.thread:
+            self.thread.join()
+        if self.error:
+            raise self.error
+        if self.finish:
+            self.finish()
 
 
 def stopped_run(case, root, name, ordinal, act):
@@ -143,18 +204,23 @@ def feed(target):
 def race_sweep(settings, all_cases, full):
     sweep = Sweep("races", settings)
     found = []
+    if any(case.disk for case in all_cases) and not full_disk.can_mount(settings.folder):
+        sweep.not_run.append("no file system can be mounted here: run it as root, or where user namespaces are allowed")
+        all_cases = [case for case in all_cases if not case.disk]
     for case, reference in sweep.references(all_cases):
-        allowed = {event: allowed_ends(case, act, settings.root()) for event, act in EVENTS.items()}
+        events = {**EVENTS, **(WRITERS if case.heeds_writers else {})}
+        allowed = {event: allowed_ends(case, act, settings.root()) for event, act in events.items()}
         for name, ordinal in trace.points_of(case, settings.root()):
-            for event in EVENTS:
-                found.append((f"{case.name}: {name}#{ordinal} {event}", case, name, ordinal, event, allowed[event]))
+            for event, act in events.items():
+                found.append((f"{case.name}: {name}#{ordinal} {event}", case, name, ordinal, act, allowed[event]))
 
     def body(point, root):
         label, case, name, ordinal, event, allowed = point
         with_victim(case, root)
         arguments = [*trace.injection(name, "signal=STOP", ordinal), *case.arguments(root)]
-        path = os.path.join(root, case.target)
-        outcome, stopped = stopped_run(case, root, name, ordinal, lambda: EVENTS[event](path))
+        other = Other(event, os.path.join(root, case.target))
+        outcome, stopped = stopped_run(case, root, name, ordinal, other.act)
+        other.end()
         sweep.count("points")
         if not stopped:
             return sweep.count("not reached")
@@ -164,13 +230,13 @@ def race_sweep(settings, all_cases, full):
         if outcome.status not in (0, 1, 3, 4, 5):
             return sweep.fail("status", label, f"status {outcome.status}: {outcome.message}", arguments)
         success = outcome.status == 0 or errors.says_done(outcome.message)
-        for end, (tree, of_success) in allowed.items():
-            if have == tree and success == of_success:
-                if end == "theirs":
+        for end in allowed:
+            if (have, success, other.has_acted) == end[1:]:
+                if end.name == "theirs":
                     sweep.count("conflict (5)" if outcome.status == 5 else "refused otherwise")
-                return sweep.count(end)
-        differences = "; ".join(f"{end}: {trees.difference(have, tree)}" for end, (tree, _) in allowed.items())
-        kind = "false success" if success and have == allowed["theirs"][0] else "overwritten"
+                return sweep.count(end.name)
+        differences = "; ".join(f"{end.name}: {trees.difference(have, end.tree)}" for end in allowed)
+        kind = "false success" if success and have == allowed[0].tree else "overwritten"
         return sweep.fail(kind, label, f"status {outcome.status}: {outcome.message!r}: {differences}", arguments)
 
     sweep.each(sweep.sample(found, full), body)
@@ -178,27 +244,61 @@ def race_sweep(settings, all_cases, full):
 
 
 def with_victim(case, root):
-    old = case.set_up(root)
-    victim = os.path.join(root, os.path.dirname(case.target), "victim")
-    shutil.copy(os.path.join(root, case.target), victim)
+    case.set_up(root)
+    target = os.path.join(root, case.target)
+    victim = os.path.join(os.path.dirname(target), "victim")
+    with open(victim, "wb") as stream:
+        stream.write(MARK)
+    if os.path.exists(target):
+        shutil.copy(target, victim)
     os.chmod(victim, 0o644)
-    old[os.path.join(os.path.dirname(case.target), "victim")] = old[case.target]
-    return old
 
 
-def allowed_ends(case, act, root):
-    """How it may end, and whether with success: what the other program made of the old file and nothing
-    else; what it made of the new one; the edit done on what it had made."""
+class End(NamedTuple):
+    """How it may end: what the user has then, whether with success, whether the other program has acted."""
+
+    name: str
+    tree: dict
+    success: bool
+    has_acted: bool
+
+
+def allowed_ends(case, event, root):
+    """What the other program made of the old file and nothing else; what it made of the new one; the edit done on
+    what it had made. And where the case makes a copy of what it then removes: the original, and what the other
+    program made of the copy. If it had nothing to act on, the edit done."""
     path = os.path.join(root, case.target)
-    ends = {}
+
+    def end(name, success, has_acted):
+        return End(name, trees.users_data(trees.read_tree(root)), success, has_acted)
+
+    def act():
+        other = Other(event, path)
+        other.act()
+        return other
+
     with_victim(case, root)
-    act(path)
-    ends["theirs"] = (trees.users_data(trees.read_tree(root)), False)
+    other = act()
+    other.end()
+    ends = [end("theirs", False, other.has_acted)]
+    with_victim(case, root)
+    # The row that is meant is the one that was there before.
+    arguments = case.arguments(root)
+    other = act()
     # What opens the FIFO must not wait for a writer.
-    if case.run(root, timeout=3).status == 0:
-        ends["ours on theirs"] = (trees.users_data(trees.read_tree(root)), True)
+    outcome = cases.execute(arguments, case.environment(root), root, timeout=3)
+    other.end()
+    if outcome.status == 0 and event not in WRITERS.values():
+        ends.append(end("ours on theirs", True, other.has_acted))
     with_victim(case, root)
+    before = trees.users_data(trees.read_tree(root))
     assert case.run(root).status == 0
-    act(path)
-    ends["theirs on ours"] = (trees.users_data(trees.read_tree(root)), True)
+    ends.append(end("new", True, False))
+    other = act()
+    other.end()
+    ends.append(end("theirs on ours", True, other.has_acted))
+    if case.origin:
+        both = {**ends[-1].tree, case.origin: before[case.origin]}
+        # A copy that is left counts as done in part, one that was replaced does not.
+        ends += [End("theirs on ours, and the original", both, success, other.has_acted) for success in (False, True)]
     return ends

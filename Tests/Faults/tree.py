@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+import subprocess
 import urllib.parse
 from typing import NamedTuple
 
@@ -90,8 +91,13 @@ def write_tree(tree, root):
 
 
 def clear(root):
-    """Makes `root` an empty directory."""
+    """Makes `root` an empty directory. What a case has mounted there goes."""
     os.makedirs(root, exist_ok=True)
+    with open("/proc/self/mountinfo") as stream:
+        mounted = [line.split()[4] for line in stream]
+    for place in mounted:
+        if place.startswith(root + "/"):
+            unmount(place)
     for _, info, content in trash_at_the_top(root):
         os.unlink(content)
         os.unlink(info)
@@ -100,6 +106,11 @@ def clear(root):
             shutil.rmtree(item.path)
         else:
             os.unlink(item.path)
+
+
+def unmount(place):
+    # Lazily: a process that another thread is starting may have a file of it open for a moment.
+    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def is_leftover(path):

@@ -7,13 +7,14 @@ import TabellaFiles
 struct Step {
   enum Act {
     case trash(Place, Identity)
-    case remove(Place, Identity)
+    case remove(Place, Removal.Expected)
     /// One entry to a free name, or the entries of a circle.
     case relocate([Relocation])
     case create(Place, Creation)
-    case setMode(Place, Identity, UInt32)
-    /// With the time that it had before all the acts.
-    case setModified(Place, Identity, Moment, was: Moment)
+    /// With the mode that it must still have, if that matters.
+    case setMode(Place, Identity, UInt32, ifStill: UInt32? = nil)
+    /// With the time that it had before all the acts, and the one that it must still have, if that matters.
+    case setModified(Place, Identity, Moment, was: Moment, ifStill: Moment? = nil)
     case restore(Trashed, to: Place)
   }
 
@@ -38,7 +39,8 @@ struct Step {
   var folders: [Int] {
     switch act {
     case .trash(let place, _), .remove(let place, _), .create(let place, _),
-      .restore(_, to: let place), .setMode(let place, _, _), .setModified(let place, _, _, _):
+      .restore(_, to: let place), .setMode(let place, _, _, _),
+      .setModified(let place, _, _, _, _):
       [place.folder]
     case .relocate(let relocations): relocations.flatMap { [$0.from.folder, $0.to.folder] }
     }
@@ -114,15 +116,17 @@ final class Executor {
     var remarks: [Remark?] = []
     switch act {
     case .trash(let place, let identity): remarks = [try trash(place, identity)]
-    case .remove(let place, let identity): try remove(place, identity)
+    case .remove(let place, let expected): try remove(place, expected)
     case .relocate(let relocations):
       if relocations[0].isAcross { return try copy(relocations[0]) }
       try relocate(relocations)
     case .create(let place, let creation): return try create(place, creation)
-    case .setMode(let place, let identity, let mode):
-      remarks = [try setMode(place, identity, mode), sync(place, identity)]
-    case .setModified(let place, let identity, let moment, let old):
-      remarks = [try setModified(place, identity, moment, was: old), sync(place, identity)]
+    case .setMode(let place, let identity, let mode, let now):
+      remarks = [try setMode(place, identity, mode, ifStill: now), sync(place, identity)]
+    case .setModified(let place, let identity, let moment, let old, let now):
+      remarks = [
+        try setModified(place, identity, moment, was: old, ifStill: now), sync(place, identity),
+      ]
     case .restore(let trashed, let place): try restore(trashed, place)
     }
     return remarks.compactMap { $0 }
@@ -179,7 +183,7 @@ final class Executor {
     let folder = folders[place.folder]
     do throws(Failure) {
       guard let can = try cans.can(for: folder) else { throw Failure(ENOENT) }
-      let (name, info) = try can.put(
+      let (name, note) = try can.put(
         place.name, from: folder.descriptor, pathOfFolder: pathOfFolder(folder))
       folders.note(changed: place.folder)
       use(can)
@@ -191,7 +195,9 @@ final class Executor {
         if Identity(status) != identity {
           do throws(Failure) {
             // What took its name just now goes back.
-            try can.take(name, to: place.name, in: folder.descriptor) { folders.sync(place.folder) }
+            try can.take(name, note, to: place.name, in: folder.descriptor) {
+              folders.sync(place.folder)
+            }
           } catch {
             return Remark(
               "it was something else that took its name, which is in the trash as \(readable(name))",
@@ -205,7 +211,8 @@ final class Executor {
         remark = Remark(error.error("what is in the trash cannot be examined"))
       }
       records.append(
-        .trashed(place, Trashed(kind: can.kind, name: name, identity: lasting, info: info)))
+        .trashed(
+          place, Trashed(kind: can.kind, name: name, identity: lasting, info: note.digest)))
       return remark
     } catch {
       throw error.error(of: folders.text(place), "cannot be put in the trash")
@@ -216,26 +223,30 @@ final class Executor {
     if !usedCans.contains(where: { $0 === can }) { usedCans.append(can) }
   }
 
-  private func remove(_ place: Place, _ identity: Identity) throws(TableError) {
-    try verify(place, identity)
-    let flags = identity.kind == .directory ? AT_REMOVEDIR : 0
-    let result = place.name.withCString {
-      unlinkat(folders[place.folder].descriptor, $0, flags) == 0 ? 0 : errno
-    }
-    if result != 0 { throw error(place, result, "cannot be deleted") }
+  private func remove(_ place: Place, _ expected: Removal.Expected) throws(TableError) {
+    let folder = folders[place.folder].descriptor
+    let note = cans.note(of: place.name, in: folder)
     folders.note(changed: place.folder)
-    cans.noteDeleted(place.name, from: folders[place.folder].descriptor)
+    do throws(RemovalFailure) {
+      try Removal.perform(place.name, in: folder, expected)
+    } catch {
+      if error.stranded != nil { hasLeftTraces = true }
+      throw error.error(of: folders.text(place), "cannot be deleted")
+    }
+    note?.remove()
   }
 
   private func restore(_ trashed: Trashed, _ place: Place) throws(TableError) {
     let folder = folders[place.folder]
     do throws(Failure) {
-      guard let can = try cans.can(for: folder, trashed.kind) else { throw Failure.vanished }
-      guard try can.has(trashed) else { throw Failure.vanished }
+      guard let can = try cans.can(for: folder, trashed.kind),
+        let note = try can.note(of: trashed)
+      else { throw Failure.vanished }
       use(can)
-      try can.take(trashed.name, to: place.name, in: folder.descriptor) {
-        folders.sync(place.folder)
-      }
+      folders.note(changed: place.folder)
+      try can.take(
+        trashed.name, note, to: place.name, in: folder.descriptor, only: trashed.identity
+      ) { folders.sync(place.folder) }
     } catch {
       throw error.error(of: folders.text(place), "cannot be restored")
     }
@@ -328,32 +339,29 @@ final class Executor {
   }
 
   private func copy(_ relocation: Relocation) throws(TableError) -> [Remark] {
-    do throws(TableError) {
-      let (status, remarks) = try CopyAcross(relocation.from, folders, cancel).move(
-        relocation.identity, to: relocation.to)
-      copies[relocation.to] = Identity(status)
-      records.append(
-        .relocated(
-          from: relocation.from, to: relocation.to, LastingIdentity(status), isAcross: true))
-      return remarks
-    } catch {
-      // A copy that could not be removed.
-      if (try? folders.status(relocation.to)) ?? nil != nil { hasLeftTraces = true }
-      throw error
-    }
+    let across = CopyAcross(relocation.from, folders, cancel)
+    defer { if across.hasLeftTraces { hasLeftTraces = true } }
+    let copy = try across.move(relocation.identity, to: relocation.to)
+    copies[relocation.to] = Identity(copy.status)
+    records.append(
+      .relocated(
+        from: relocation.from, to: relocation.to, LastingIdentity(copy.status), isAcross: true))
+    return copy.remarks
   }
 
   // Creating
 
   private func create(_ place: Place, _ creation: Creation) throws(TableError) -> [Remark] {
     let folder = folders[place.folder].descriptor
-    let number = make(place.name, creation, in: folder)
+    var status: tabella_status?
+    let number = make(place.name, creation, in: folder, &status)
     if number != 0 { throw refusal(place, in: place.folder, number, "cannot be created") }
     folders.note(changed: place.folder)
     let mark = records.count
     var made: Identity?
     do throws(TableError) {
-      guard let status = try folders.status(place) else { throw vanished(place) }
+      if status == nil { status = try folders.status(place) }
+      guard let status else { throw vanished(place) }
       let identity = Identity(status)
       made = identity
       var remarks: [Remark?] = []
@@ -364,23 +372,32 @@ final class Executor {
       // Taking back the creation is enough.
       records.removeSubrange(mark...)
       try withEntry(place, identity) { entry, _ in syncEntry(entry, identity, folder) ?? 0 }
-      guard let status = try folders.status(place) else { throw vanished(place) }
+      let now = try verify(place, identity)
       records.append(
         .created(
-          place, LastingIdentity(status),
-          Receipt.Contents(
-            size: status.size, modified: status.moment, target: creation.target)))
+          place, LastingIdentity(now),
+          Receipt.Contents(size: now.size, modified: now.moment, target: creation.target)))
       created[place] = identity
       return remarks.compactMap { $0 }
     } catch {
       records.removeSubrange(mark...)
-      guard let made, (try? remove(place, made)) != nil else { return [Remark(error)] }
+      guard let made, discard(place, made) else { return [Remark(error)] }
       throw error
     }
   }
 
-  /// Makes an entry; returns the number of what went wrong, or 0.
-  private func make(_ name: [UInt8], _ creation: Creation, in folder: Int32) -> Int32 {
+  /// Removes a new entry, if it is as empty as it was made; returns whether it did.
+  private func discard(_ place: Place, _ made: Identity) -> Bool {
+    guard let status = try? verify(place, made), made.kind != .file || status.size == 0 else {
+      return false
+    }
+    return (try? remove(place, Removal.Expected(status, .content))) != nil
+  }
+
+  /// Makes an entry; returns the number of what went wrong, or 0, and of a file what it is.
+  private func make(
+    _ name: [UInt8], _ creation: Creation, in folder: Int32, _ status: inout tabella_status?
+  ) -> Int32 {
     name.withCString { name in
       switch creation.kind {
       case .directory:
@@ -392,6 +409,8 @@ final class Executor {
           folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
           creation.mode == nil ? 0o666 : 0o600)
         if file < 0 { return errno }
+        // By its name it could be another one by now.
+        status = try? tabella_status(file)
         close(file)
         return 0
       }
@@ -400,10 +419,11 @@ final class Executor {
 
   // Setting
 
-  /// Calls `body` with the entry itself, whatever its name becomes, and what it is; a number that it
-  /// returns is thrown.
+  /// Calls `body` with the entry itself, whatever its name becomes, and what it is, if that is as expected; a
+  /// number that it returns is thrown.
   private func withEntry(
     _ place: Place, _ identity: Identity, _ what: String = "cannot be made durable",
+    if isExpected: (tabella_status) -> Bool = { _ in true },
     _ body: (Int32, tabella_status) -> Int32
   ) throws(TableError) {
     let folder = folders[place.folder].descriptor
@@ -417,17 +437,23 @@ final class Executor {
       throw error.error(of: folders.text(place), what)
     }
     guard Identity(status) == copies[place] ?? identity else { throw vanished(place) }
+    guard isExpected(status) else {
+      throw RemovalFailure(.changed).error(of: folders.text(place), what)
+    }
     let number = body(entry, status)
     if number != 0 { throw error(place, number, what) }
   }
 
   private func setMode(
-    _ place: Place, _ identity: Identity, _ mode: UInt32
+    _ place: Place, _ identity: Identity, _ mode: UInt32, ifStill now: UInt32? = nil
   ) throws(TableError) -> Remark? {
     var old: UInt32 = 0
     var new = mode
     var lasting: LastingIdentity?
-    try withEntry(place, identity, "cannot get another mode") { entry, status in
+    func isExpected(_ status: tabella_status) -> Bool {
+      now == nil || status.mode & permissionBits == now
+    }
+    try withEntry(place, identity, "cannot get another mode", if: isExpected) { entry, status in
       old = status.mode & permissionBits
       lasting = LastingIdentity(status)
       let result = tabella_system_set_mode(entry, mode)
@@ -444,11 +470,16 @@ final class Executor {
   }
 
   private func setModified(
-    _ place: Place, _ identity: Identity, _ moment: Moment, was old: Moment
+    _ place: Place, _ identity: Identity, _ moment: Moment, was old: Moment,
+    ifStill now: Moment? = nil
   ) throws(TableError) -> Remark? {
     var new: Moment?
     var lasting: LastingIdentity?
-    try withEntry(place, identity, "cannot get another time") { entry, status in
+    // A copy has the time as far as its file system knows that.
+    func isExpected(_ status: tabella_status) -> Bool {
+      now == nil || status.moment == now || copies[place] != nil
+    }
+    try withEntry(place, identity, "cannot get another time", if: isExpected) { entry, status in
       lasting = LastingIdentity(status)
       let result = tabella_system_set_modified(entry, moment.seconds, moment.nanoseconds)
       if result < 0 { return -result }

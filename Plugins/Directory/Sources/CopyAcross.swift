@@ -4,12 +4,17 @@ import Tabella
 import TabellaFiles
 
 /// Moves a file or a link to another file system: a copy, made durable, then the removal of the original.
-struct CopyAcross {
+///
+/// The original goes only while it is what was copied, and a copy that is not needed only while it is what was
+/// made. Otherwise both stay.
+final class CopyAcross {
   let folders: OpenFolders
   let cancel: CancelFlag
   let from: Place
   /// What it is called in errors.
   private let text: String
+  /// Whether after an error something is otherwise than it was.
+  private(set) var hasLeftTraces = false
 
   init(_ from: Place, _ folders: OpenFolders, _ cancel: CancelFlag) {
     self.from = from
@@ -27,36 +32,79 @@ struct CopyAcross {
     )
   }
 
-  /// Returns what is at the new place, and what could not be kept. After an error the entry is where it was.
-  func move(
-    _ identity: Identity, to: Place
-  ) throws(TableError) -> (status: tabella_status, remarks: [Remark]) {
+  /// A copy that has its name.
+  struct Copy {
+    let original: tabella_status
+    let status: tabella_status
+    /// What could not be kept.
+    let remarks: [Remark]
+  }
+
+  /// Both steps. After an error the entry is where it was.
+  func move(_ identity: Identity, to: Place) throws(TableError) -> Copy {
+    let copy = try copy(identity, to: to)
+    try finish(copy, at: to)
+    return copy
+  }
+
+  /// Makes a copy at the new place.
+  func copy(_ identity: Identity, to: Place) throws(TableError) -> Copy {
     let source = folders[from.folder].descriptor
     let target = folders[to.folder].descriptor
     let before = try status(source, from.name)
     guard Identity(before) == identity else { throw Failure.vanished.error(of: text, "") }
     try CopyAcross.check(before, text)
-    let remarks =
+    let (status, remarks) =
       identity.kind == .link
       ? try copyLink(before, source, from.name, target, to.name)
       : try copyFile(before, source, from.name, target, to.name)
+    return Copy(original: before, status: status, remarks: remarks)
+  }
+
+  /// Makes the copy durable and removes the original; if that cannot be, removes the copy.
+  func finish(_ copy: Copy, at to: Place) throws(TableError) {
     do throws(TableError) {
       if let failure = folders.sync(to.folder) {
         throw failed(failure.number, "cannot be made durable")
       }
-      let copy = try status(target, to.name)
-      try check(try status(source, from.name), isStill: before)
-      if from.name.withCString({ unlinkat(source, $0, 0) }) != 0 {
-        throw failed(errno, "cannot be removed where it is")
-      }
-      folders.note(changed: from.folder)
-      return (copy, remarks)
+      try check(copy.status, isAt: to)
+      try remove(from, copy.original) { $0.error(of: text, "cannot be removed where it is") }
     } catch {
-      folders.note(changed: to.folder)
-      if to.name.withCString({ unlinkat(target, $0, 0) }) != 0 {
-        throw TableError(error.code, "\(error.message), and its copy \(folders.text(to)) is left")
+      try remove(to, copy.status) { failure in
+        var error = error
+        // What has the name now is another's.
+        if case .replaced = failure.reason, failure.stranded == nil { return error }
+        hasLeftTraces = true
+        let reason = failure.error(of: "it", "cannot be removed").message
+        error.message += "; its copy \(folders.text(to)) is left, since \(reason)"
+        return error
       }
       throw error
+    }
+  }
+
+  /// Removes a file or link while it is what it was; whoever asks makes the error.
+  private func remove(
+    _ place: Place, _ status: tabella_status, _ error: (RemovalFailure) -> TableError
+  ) throws(TableError) {
+    folders.note(changed: place.folder)
+    do throws(RemovalFailure) {
+      try Removal.perform(
+        place.name, in: folders[place.folder].descriptor, Removal.Expected(status, .content))
+    } catch let failure {
+      if failure.stranded != nil { hasLeftTraces = true }
+      throw error(failure)
+    }
+  }
+
+  /// Throws unless the copy is at its place as it was made: else the original may be all that there is.
+  private func check(_ copy: tabella_status, isAt to: Place) throws(TableError) {
+    let now = try folders.status(to)
+    guard let now, now.isEntry(of: copy), now.hasContent(of: copy) else {
+      throw TableError(
+        .conflict,
+        "\(text) is not moved: its copy \(folders.text(to)) was changed or replaced by another program"
+      )
     }
   }
 
@@ -78,9 +126,7 @@ struct CopyAcross {
     _ status: tabella_status, isStill before: tabella_status
   ) throws(TableError) {
     guard Identity(status) == Identity(before) else { throw Failure.vanished.error(of: text, "") }
-    guard status.size == before.size, status.moment == before.moment else {
-      throw TableError(.conflict, "\(text) was changed while it was copied")
-    }
+    guard status.hasContent(of: before) else { throw RemovalFailure(.changed).error(of: text, "") }
   }
 
   // Copying
@@ -89,7 +135,7 @@ struct CopyAcross {
 
   private func copyLink(
     _ status: tabella_status, _ source: Int32, _ name: [UInt8], _ target: Int32, _ newName: [UInt8]
-  ) throws(TableError) -> [Remark] {
+  ) throws(TableError) -> (copy: tabella_status, remarks: [Remark]) {
     guard let text = readLink(source, name) else { throw failed(errno, "cannot be read") }
     // A link is made with a name; it gets the right one when it is complete.
     let between = TemporaryFile.randomName()
@@ -103,11 +149,13 @@ struct CopyAcross {
       let keepsOwner =
         fchownat(target, between, status.owner, status.group, AT_SYMLINK_NOFOLLOW) == 0
       let remark = try setTime(of: entry, status)
+      let complete = try self.status(entry, [])
       let result = newName.withCString {
         tabella_system_rename(target, between, target, $0, TABELLA_RENAME_NO_REPLACE)
       }
       if result < 0 { throw failed(-result, "cannot be given its name") }
-      return [keepsOwner ? nil : CopyAcross.newOwner, remark].compactMap { $0 }
+      let remarks = [keepsOwner ? nil : CopyAcross.newOwner, remark].compactMap { $0 }
+      return (named(entry, complete), remarks)
     } catch {
       unlinkat(target, between, 0)
       throw error
@@ -116,12 +164,13 @@ struct CopyAcross {
 
   private func copyFile(
     _ status: tabella_status, _ source: Int32, _ name: [UInt8], _ target: Int32, _ newName: [UInt8]
-  ) throws(TableError) -> [Remark] {
+  ) throws(TableError) -> (copy: tabella_status, remarks: [Remark]) {
     let original = name.withCString {
       openat(source, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     }
     guard original >= 0 else { throw failed(errno, "cannot be read") }
     defer { close(original) }
+    try checkWriters(original)
     try check(try self.status(original, []), isStill: status)
     let copy = try TemporaryFile(in: target, failing: "\(text) cannot be copied")
     var writer = FileWriter(copy.descriptor, cancel: cancel, failing: "\(text) cannot be copied")
@@ -137,9 +186,29 @@ struct CopyAcross {
     if let failure = makeDurable(copy.descriptor) {
       throw failed(failure.number, "cannot be made durable")
     }
+    let complete = try self.status(copy.descriptor, [])
     let result = copy.become(newName.map { CChar(bitPattern: $0) } + [0])
     if result < 0 { throw failed(-result, "cannot be given its name") }
-    return [keepsOwner ? nil : CopyAcross.newOwner, remark].compactMap { $0 }
+    let remarks = [keepsOwner ? nil : CopyAcross.newOwner, remark].compactMap { $0 }
+    return (named(copy.descriptor, complete), remarks)
+  }
+
+  /// Throws if another program has the original open for writing: what it writes by mapped memory while the copy
+  /// is made would show by no time.
+  private func checkWriters(_ original: Int32) throws(TableError) {
+    do throws(Failure) {
+      if try WriterWatch(original).hasWriter { throw Failure(ETXTBSY) }
+    } catch {
+      throw RemovalFailure(error.number == ETXTBSY ? .open : .system(error))
+        .error(of: text, "cannot be copied")
+    }
+  }
+
+  /// What a copy is once it has its name, which changes its time of change; what it was before if another
+  /// program has written to it by then.
+  private func named(_ copy: Int32, _ complete: tabella_status) -> tabella_status {
+    guard let now = try? tabella_status(copy), now.hasContent(of: complete) else { return complete }
+    return now
   }
 
   /// Gives the copy the time that the original has; returns what there is to say if another is kept.

@@ -127,7 +127,10 @@ struct EditPlan {
         try folders.checkMovable(
           place, identity, "cannot be put in the trash, since it may not be written")
       }
-      let act = isForGood ? Step.Act.remove(place, identity) : .trash(place, identity)
+      // The row was named, not what is in it.
+      let act =
+        isForGood
+        ? Step.Act.remove(place, Removal.Expected(status(entry), .entry)) : .trash(place, identity)
       steps.append((depth(place), Step(act: act, edits: [edit])))
     }
     // What is in a folder goes before it.

@@ -32,7 +32,7 @@ extension DirectorySource: TableEditing {
       EditRequests(batch.edits, self), self, isDryRun: batch.isDryRun)
     if batch.isDryRun || plan.steps.isEmpty {
       return EditResult(
-        outcomes: outcomes(of: plan, batch.edits, Progress(plan.steps.count), nil),
+        outcomes: outcomes(of: plan, batch.edits, Progress(done: plan.steps.indices), nil),
         changes: ChangeBatch(from: before, to: before, changes: []))
     }
     let executor = Executor(plan.folders, plan.cans, cancel)
@@ -59,10 +59,10 @@ extension DirectorySource: TableEditing {
 
   /// How far a plan came.
   struct Progress {
-    /// How many steps were done.
-    var done: Int
-    /// What the step after them failed with.
-    var failure: TableError?
+    /// The steps that were done.
+    var done: Set<Int> = []
+    /// What steps failed with.
+    var failures: [Int: TableError] = [:]
     /// Remarks on steps.
     var remarks: [Int: [Remark]] = [:]
     /// The folders that may not be durable.
@@ -70,22 +70,24 @@ extension DirectorySource: TableEditing {
     /// Whether anything is otherwise than before.
     var hasChanged = false
 
-    init(_ done: Int) { self.done = done }
+    init(done: Range<Int> = 0..<0) { self.done = Set(done) }
   }
 
-  func run(_ steps: [Step], _ executor: Executor) -> Progress {
-    var progress = Progress(0)
+  /// Does steps one after the other, up to one that fails; or only leaves out those whose entries another program
+  /// has changed.
+  func run(_ steps: [Step], _ executor: Executor, leavingOutConflicts: Bool = false) -> Progress {
+    var progress = Progress()
     for (index, step) in steps.enumerated() {
       do throws(TableError) {
         progress.remarks[index] = try executor.perform(step.act)
+        progress.done.insert(index)
       } catch {
-        progress.failure = error
-        break
+        progress.failures[index] = error
+        guard leavingOutConflicts, error.code == .conflict else { break }
       }
-      progress.done += 1
     }
     progress.unsynced = executor.sync()
-    progress.hasChanged = progress.done > 0 || executor.hasLeftTraces
+    progress.hasChanged = !progress.done.isEmpty || executor.hasLeftTraces
     return progress
   }
 
@@ -118,11 +120,11 @@ extension DirectorySource: TableEditing {
   private func outcome(
     _ indices: [Int], _ plan: EditPlan, _ progress: Progress
   ) -> EditResult.Outcome {
-    let done = indices.filter { $0 < progress.done }
+    let done = indices.filter { progress.done.contains($0) }
     let said = done.map { plan.steps[$0].result }.joined(separator: ", ")
     let remarks = done.flatMap { progress.remarks[$0] ?? [] }
     if done.count < indices.count {
-      let own = indices.contains(progress.done) ? progress.failure : nil
+      let own = indices.lazy.compactMap { progress.failures[$0] }.first
       let reasons =
         remarks.map(\.text) + [
           own?.message ?? "not done, since an edit before it failed"

@@ -75,26 +75,28 @@ final class TrashCan {
 
   // Putting in
 
+  /// What says where an entry was: a digest of it, and the file that it is.
+  struct Note {
+    let digest: UInt64
+    fileprivate let file: tabella_status
+  }
+
   /// Puts an entry in, which keeps its name as far as that is free; returns the name that it has there, and
-  /// a digest of what says where it was.
+  /// what says where it was.
   ///
   /// That is durable before the entry goes.
   func put(
     _ name: [UInt8], from folder: Int32, pathOfFolder: [UInt8]
-  ) throws(Failure) -> (name: [UInt8], info: UInt64) {
+  ) throws(Failure) -> (name: [UInt8], note: Note) {
     let path = pathOfFolder + name
     guard path.starts(with: base) else { throw Failure(EXDEV) }
     let text = TrashInfo.text(path: Array(path.dropFirst(base.count)), date: time(nil))
     for attempt in 1... {
       let stored = TrashCan.name(name, attempt)
-      guard try write(text, stored) else { continue }
-      let result = name.withCString { old in
-        stored.withCString {
-          tabella_system_rename(folder, old, files, $0, TABELLA_RENAME_NO_REPLACE)
-        }
-      }
-      if result == 0 { return (stored, text.withUnsafeBytes { digest64($0) }) }
-      removeInfo(of: stored)
+      guard let note = try write(text, stored) else { continue }
+      let result = TrashCan.rename(name, in: folder, to: stored, in: files)
+      if result == 0 { return (stored, note) }
+      remove(note, of: stored)
       // Something is there that no info tells of.
       if result != -EEXIST { throw Failure(-result) }
     }
@@ -113,60 +115,74 @@ final class TrashCan {
     return kept + Array(end.utf8)
   }
 
-  /// Writes an info file; false if there is one of that name.
-  private func write(_ text: [UInt8], _ stored: [UInt8]) throws(Failure) -> Bool {
+  /// Writes an info file; nil if there is one of that name.
+  private func write(_ text: [UInt8], _ stored: [UInt8]) throws(Failure) -> Note? {
     let file = (stored + TrashInfo.suffix).withCString {
       openat(info, $0, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     }
     if file < 0 {
-      if errno == EEXIST { return false }
+      if errno == EEXIST { return nil }
       throw Failure(errno)
     }
     defer { close(file) }
+    let note = Note(
+      digest: text.withUnsafeBytes { digest64($0) }, file: try tabella_status(file))
     do throws(Failure) {
       let number = text.withUnsafeBytes { writeAll($0, to: file, at: 0) }
       if number != 0 { throw Failure(number) }
       if let failure = makeDurable(file) ?? makeDurable(info) { throw failure }
     } catch {
-      removeInfo(of: stored)
+      remove(note, of: stored)
       throw error
     }
-    return true
+    return note
   }
 
   // Taking out
 
-  /// Whether an entry is the one that was put in, and not another that has its name.
-  func has(_ trashed: Trashed) throws(Failure) -> Bool {
-    guard trashed.identity.isSame(as: try tabella_status(files, trashed.name)) else { return false }
+  /// What says where an entry was, if it is the one that was put in and not another that has its name.
+  func note(of trashed: Trashed) throws(Failure) -> Note? {
+    guard trashed.identity.isSame(as: try tabella_status(files, trashed.name)) else { return nil }
     let file = (trashed.name + TrashInfo.suffix).withCString {
       openat(info, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     }
     guard file >= 0 else { throw Failure(errno) }
     defer { close(file) }
     let (text, isAll) = try contents(of: file, upTo: TrashInfo.longest)
-    return isAll && text.withUnsafeBytes { digest64($0) } == trashed.info
+    guard isAll, text.withUnsafeBytes({ digest64($0) }) == trashed.info else { return nil }
+    return Note(digest: trashed.info, file: try tabella_status(file))
   }
 
-  /// Gives an entry of the trash a name in a folder, where nothing must have it.
+  /// Gives an entry of the trash a name in a folder, where nothing must have it. What was not meant, since it
+  /// came in between, goes back.
   ///
   /// What says where it was stays until that is durable, for which `sync` sees to the folder.
   func take(
-    _ stored: [UInt8], to name: [UInt8], in folder: Int32, _ sync: () -> Failure?
+    _ stored: [UInt8], _ note: Note, to name: [UInt8], in folder: Int32,
+    only identity: LastingIdentity? = nil, _ sync: () -> Failure?
   ) throws(Failure) {
-    let result = stored.withCString { old in
-      name.withCString {
-        tabella_system_rename(files, old, folder, $0, TABELLA_RENAME_NO_REPLACE)
-      }
-    }
+    let result = TrashCan.rename(stored, in: files, to: name, in: folder)
     if result < 0 { throw Failure(-result) }
-    if sync() == nil, self.sync() == nil { removeInfo(of: stored) }
+    if let identity, let there = try? tabella_status(folder, name), !identity.isSame(as: there),
+      TrashCan.rename(name, in: folder, to: stored, in: files) == 0
+    {
+      throw Failure.vanished
+    }
+    if sync() == nil, self.sync() == nil { remove(note, of: stored) }
   }
 
-  private func removeInfo(of stored: [UInt8]) { Self.removeInfo(of: stored, in: info) }
+  private static func rename(
+    _ old: [UInt8], in folder: Int32, to new: [UInt8], in other: Int32
+  ) -> Int32 {
+    old.withCString { old in
+      new.withCString {
+        tabella_system_rename(folder, old, other, $0, TABELLA_RENAME_NO_REPLACE)
+      }
+    }
+  }
 
-  static func removeInfo(of stored: [UInt8], in info: Int32) {
-    _ = (stored + TrashInfo.suffix).withCString { unlinkat(info, $0, 0) }
+  private func remove(_ note: Note, of stored: [UInt8]) {
+    try? Removal.perform(stored + TrashInfo.suffix, in: info, Removal.Expected(note.file, .entry))
   }
 
   /// Makes durable what was put in or taken out.
@@ -174,6 +190,28 @@ final class TrashCan {
     if failure == nil { failure = makeDurable(files) ?? makeDurable(info) }
     return failure
   }
+}
+
+/// The file that tells of an entry in a trash where that was.
+final class TrashNote {
+  private let info: Int32
+  private let name: [UInt8]
+  private let status: tabella_status
+
+  /// Takes over the descriptor of the folder with the notes; nil if there is none of that entry.
+  init?(of entry: [UInt8], in info: Int32) {
+    name = entry + TrashInfo.suffix
+    self.info = info
+    guard let status = try? tabella_status(info, name) else {
+      close(info)
+      return nil
+    }
+    self.status = status
+  }
+
+  deinit { close(info) }
+
+  func remove() { try? Removal.perform(name, in: info, Removal.Expected(status, .entry)) }
 }
 
 /// Opens a folder that is the user's, without following a link; makes it if that is wanted, else nil.

@@ -91,23 +91,21 @@ final class TrashCans {
     ancestors(of: folder).contains { known.contains($0) }
   }
 
-  /// Removes what tells of an entry that was deleted for good, if it was in a trash.
-  func noteDeleted(_ name: [UInt8], from folder: Int32) {
+  /// What tells of an entry in a trash where that was; nil if the folder is in none. It goes with the entry.
+  func note(of name: [UInt8], in folder: Int32) -> TrashNote? {
     guard let path = try? absolutePath(of: folder),
       path.reversed().starts(with: "/files".utf8.reversed())
-    else { return }
+    else { return nil }
     let above = tabella_system_open_directory(folder, "..", 0)
-    guard above >= 0 else { return }
+    guard above >= 0 else { return nil }
     defer { close(above) }
     let rest = path.dropLast("/files".utf8.count)
     let tops = [trash.ownName, Trash.sharedName + Array("/\(trash.user)".utf8)]
     let isKnown = (try? tabella_status(above)).map { known.contains(Identity($0)) } == true
     guard isKnown || tops.contains(where: { rest.reversed().starts(with: ([47] + $0).reversed()) })
-    else { return }
+    else { return nil }
     let info = tabella_system_open_directory(above, "info", 0)
-    guard info >= 0 else { return }
-    defer { close(info) }
-    TrashCan.removeInfo(of: name, in: info)
+    return info < 0 ? nil : TrashNote(of: name, in: info)
   }
 
   // Where it goes

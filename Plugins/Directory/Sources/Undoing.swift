@@ -13,15 +13,14 @@ extension DirectorySource: TableUndoing {
     let unchanged = ChangeBatch(from: before, to: before, changes: [])
     if isDryRun { return EditResult(outcomes: [.init()], changes: unchanged) }
     let executor = Executor(plan.folders, plan.cans, cancel)
-    let progress = run(plan.steps, executor)
-    if let failure = progress.failure, !progress.hasChanged {
-      return EditResult(
-        outcomes: [.init(code: failure.code, message: failure.message)], changes: unchanged)
+    let progress = run(plan.steps, executor, leavingOutConflicts: true)
+    var outcome = outcome(progress, of: plan)
+    if !progress.failures.isEmpty, !progress.hasChanged {
+      return EditResult(outcomes: [outcome], changes: unchanged)
     }
-    var outcome = outcome(progress, of: plan.steps.count)
     let next =
       outcome.code == nil
-      ? redo(of: plan, progress, executor) : rest(of: receipt, plan, progress, executor)
+      ? redo(of: plan, executor) : rest(of: receipt, plan, progress, executor)
     // All is done: what cannot be listed now is no reason to throw.
     if let failure = reload(), outcome.code == nil {
       outcome.message = "the folder could not be listed again: \(failure.reason)"
@@ -34,9 +33,9 @@ extension DirectorySource: TableUndoing {
   /// What does again all that was taken back; nil if something that was created went, or something came
   /// back from the trash, for which there is no way.
   private func redo(
-    of plan: UndoPlan, _ progress: Progress, _ executor: Executor
+    of plan: UndoPlan, _ executor: Executor
   ) -> [UInt8]? {
-    for step in plan.steps.prefix(progress.done) {
+    for step in plan.steps {
       switch step.act {
       case .remove, .restore: return nil
       case .trash, .relocate, .create, .setMode, .setModified: break
@@ -53,7 +52,7 @@ extension DirectorySource: TableUndoing {
   private func rest(
     of receipt: Receipt, _ plan: UndoPlan, _ progress: Progress, _ executor: Executor
   ) -> [UInt8]? {
-    let done = Set(plan.steps.prefix(progress.done).flatMap(\.edits))
+    let done = Set(progress.done.flatMap { plan.steps[$0].edits })
     let moves = executor.moves
     let records = receipt.records.indices.filter { !done.contains($0) }.map {
       receipt.records[$0].following(moves)
@@ -79,14 +78,48 @@ extension DirectorySource: TableUndoing {
     return Receipt(folders: folders, records: records).bytes
   }
 
-  private func outcome(_ progress: Progress, of count: Int) -> EditResult.Outcome {
-    if let failure = progress.failure {
-      let message = "\(progress.done) of \(count) changes were taken back: \(failure.message)"
-      return .init(code: failure.code, message: message)
+  /// How many acts an outcome names that were left undone.
+  private static let namedActs = 20
+
+  private func outcome(_ progress: Progress, of plan: UndoPlan) -> EditResult.Outcome {
+    if let failure = progress.failures.max(by: { $0.key < $1.key }) {
+      let failed = progress.failures.sorted { $0.key < $1.key }.map(\.value.message)
+      var message = DirectorySource.list(failed, "; ")
+      // One that is no conflict ended it.
+      let rest = plan.steps[(failure.key + 1)...].map { $0.subject(plan.folders) }
+      if failure.value.code != .conflict, !rest.isEmpty {
+        message += "; not tried: \(DirectorySource.list(rest, ", "))"
+      }
+      if !progress.done.isEmpty {
+        let count = "\(progress.done.count) of \(plan.steps.count) changes were taken back"
+        message = "\(count): \(message)"
+      }
+      return .init(code: failure.value.code, message: message)
     }
     var remarks = progress.remarks.sorted { $0.key < $1.key }.flatMap(\.value)
     if let failure = progress.unsynced.values.first { remarks.append(.notDurable(failure)) }
     return .init(remarks, "taken back")
+  }
+
+  private static func list(_ texts: [String], _ separator: String) -> String {
+    let more = texts.count - namedActs
+    return texts.prefix(namedActs).joined(separator: separator)
+      + (more > 0 ? "\(separator)and \(more) more" : "")
+  }
+}
+
+extension Step {
+  /// What it is about, for people.
+  fileprivate func subject(_ folders: OpenFolders) -> String {
+    switch act {
+    case .trash(let place, _), .remove(let place, _), .create(let place, _),
+      .restore(_, to: let place):
+      folders.text(place)
+    case .relocate(let relocations):
+      relocations.map { folders.text($0.from) }.joined(separator: ", ")
+    case .setMode(let place, _, _, _): "the mode of \(folders.text(place))"
+    case .setModified(let place, _, _, _, _): "the time of \(folders.text(place))"
+    }
   }
 }
 
@@ -148,7 +181,9 @@ private struct UndoPlan {
         if identity.kind == .directory, new & ~old & 0o700 != 0 {
           closings.append(Setting(number, place, Identity(status), old, new))
         } else {
-          modes.append(Step(act: .setMode(place, Identity(status), old), edits: [number]))
+          modes.append(
+            Step(
+              act: .setMode(place, Identity(status), old, ifStill: new), edits: [number]))
         }
       case .modified(let place, let identity, let old, let new):
         let status = try expect(place, identity)
@@ -159,7 +194,8 @@ private struct UndoPlan {
         let status = try expect(place, identity)
         try expectUntouched(place, status, contents)
         try checkLeaving(place, status)
-        removals.append(Step(act: .remove(place, Identity(status)), edits: [number]))
+        removals.append(
+          Step(act: .remove(place, Removal.Expected(status, .content)), edits: [number]))
       case .relocated(let from, let to, let identity, let isAcross):
         let status = try expect(to, identity)
         try folders.checkWritable(from.folder)
@@ -192,11 +228,16 @@ private struct UndoPlan {
     // Last, since all the others change the times of folders.
     steps += closings.map {
       Step(
-        act: .setMode(origins[$0.place] ?? $0.place, $0.identity, $0.old), edits: [$0.record])
+        act: .setMode(
+          origins[$0.place] ?? $0.place, $0.identity, $0.old, ifStill: $0.new),
+        edits: [$0.record])
     }
     steps += times.map {
       Step(
-        act: .setModified(origins[$0.place] ?? $0.place, $0.identity, $0.old, was: $0.new),
+        act: .setModified(
+          origins[$0.place] ?? $0.place, $0.identity, $0.old, was: $0.new,
+          // What is taken back in a folder sets its time.
+          ifStill: $0.identity.kind == .directory ? nil : $0.new),
         edits: [$0.record])
     }
   }
@@ -285,7 +326,7 @@ private struct UndoPlan {
     let status: tabella_status
     do throws(Failure) {
       guard let can = try cans.can(for: folders[place.folder], trashed.kind),
-        try can.has(trashed)
+        try can.note(of: trashed) != nil
       else { throw Failure.vanished }
       status = try tabella_status(can.files, trashed.name)
     } catch {

@@ -46,7 +46,9 @@ typedef struct {
   uint64_t device;
   uint64_t mount;        /* which mount it was found through; 0 is not known */
   int64_t modified;      /* seconds */
+  int64_t changed;       /* when anything of it was changed, its names too */
   uint32_t modified_rest; /* nanoseconds */
+  uint32_t changed_rest;
   uint32_t born_rest;
   int64_t born;          /* when it was made */
   bool has_birth;        /* whether the file system tells that */
@@ -106,6 +108,14 @@ int tabella_system_name(int file, int directory, const char *_Nonnull name);
  * when the descriptor is closed, or with the process. flock(2) is hidden by the struct of its name. */
 int tabella_system_lock(int file);
 int tabella_system_unlock(int file);
+
+/* Takes a read lease on a file that is open here to be read only: nobody has it open for writing, be it
+ * through a mapping, and whoever opens it for writing from now on waits until the descriptor is closed, for
+ * /proc/sys/fs/lease-break-time at most. 0, -EAGAIN if somebody has it open for writing, or -errno if there
+ * is no lease to be had: -EACCES for another's file, -EINVAL, -EOPNOTSUPP. F_SETLEASE is not imported. */
+int tabella_system_lease(int file);
+/* Whether such a lease stands: nobody waits to open the file for writing. */
+bool tabella_system_holds_lease(int file);
 
 /* The names of an open file's extended attributes, each with its NUL; how many bytes, or -errno. Not
  * imported, as the next three. A size of 0 asks for the size. */
