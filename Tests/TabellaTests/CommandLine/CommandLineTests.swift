@@ -452,8 +452,9 @@ import Testing
       let result = try tabella("show", people, "--rows", range, "--format", "csv", "--no-header")
       #expect(result.status == 0 && result.output.isEmpty)
     }
-    #expect(try tabella("show", people, "-n", "9223372036854775807").status == 0)
-    #expect(try tabella("show", people, "-n", "9223372036854775808").status == 2)
+    for most in ["9223372036854775807", "9223372036854775808", "99999999999999999999999999"] {
+      #expect(try tabella("show", people, "-n", most).status == 0)
+    }
   }
 
   /// JSON is JSON whatever is in it, on both outputs, and nothing in it reaches a terminal raw.

@@ -1,5 +1,6 @@
 /* P11, P12, P13: dies, or ends the process that it is in. */
 #include <assert.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
