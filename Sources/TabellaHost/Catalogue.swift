@@ -23,9 +23,9 @@ public struct Catalogue: Sendable {
     public let reason: String
     /// `.denied` if it is not trusted, else `.noProvider`.
     public var code = TableError.Code.noProvider
-    /// The id and the schemes that it would have had, as far as they are known.
-    var id: String?
-    var schemes: [String] = []
+    /// Its manifest, if that could be read. Nothing of it is trusted; it tells what the provider would have
+    /// opened.
+    var manifest: Manifest?
   }
 
   /// The shipped providers, then the others in the order of the search path and of their names.
@@ -50,7 +50,7 @@ public struct Catalogue: Sendable {
   public func entry(id: String) throws(TableError) -> Entry {
     if let entry = entries.first(where: { $0.manifest.id == id }) { return entry }
     if let refusal = refusals.first(where: {
-      $0.id == id || $0.path == id || $0.path.hasSuffix("/\(id)")
+      $0.manifest?.id == id || $0.path == id || $0.path.hasSuffix("/\(id)")
     }) {
       throw TableError(refusal.code, "\(refusal.path): \(refusal.reason)")
     }
@@ -61,9 +61,11 @@ public struct Catalogue: Sendable {
 
   /// Throws why the provider with this id or scheme is refused, if one is.
   public func checkNotRefused(_ name: String) throws(TableError) {
-    guard let refusal = refusals.first(where: { $0.id == name || $0.schemes.contains(name) }) else {
-      return
-    }
+    guard
+      let refusal = refusals.first(where: {
+        $0.manifest?.id == name || $0.manifest?.schemes.contains(name) == true
+      })
+    else { return }
     throw TableError(
       refusal.code, "the provider of \(name): is refused: \(refusal.path): \(refusal.reason)")
   }
@@ -83,7 +85,7 @@ public struct Catalogue: Sendable {
           Refusal(
             path: manifest.library,
             reason: "the library of the shipped provider \(manifest.id) is \(place)",
-            id: manifest.id, schemes: manifest.schemes))
+            manifest: manifest))
         return
       }
       entries.append(Entry(manifest: manifest, library: library, isShipped: true))
@@ -105,7 +107,7 @@ public struct Catalogue: Sendable {
       refusals.append(
         Refusal(
           path: path, reason: error.message, code: error.code == .denied ? .denied : .noProvider,
-          id: manifest?.id, schemes: manifest?.schemes ?? []))
+          manifest: manifest))
     }
   }
 

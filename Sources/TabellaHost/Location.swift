@@ -39,6 +39,9 @@ extension Catalogue {
 
   /// Chooses the provider of a location, without running foreign code: the named one, or by scheme,
   /// by the pattern of the file's name (the longest), by magic bytes, by the pattern `*`.
+  ///
+  /// Throws ``TableError`` if the provider that would be chosen is refused. Another one in its place would show
+  /// other rows, and an edit by position would reach a row that the user does not mean.
   func choose(_ location: Location, provider: String?) throws(TableError) -> Choice {
     guard !location.bytes.isEmpty else {
       throw TableError(.invalidArgument, "the location is empty")
@@ -59,11 +62,11 @@ extension Catalogue {
     }
     if let named { return Choice(entry: named, scheme: nil, rest: location.bytes) }
     let kind = try pathKind(location)
-    let accepting = entries.filter { $0.manifest.accepts.contains(kind) }
+    let accepting = candidates.filter { $0.manifest.accepts.contains(kind) }
     if let found = byPattern(location, accepting) ?? byMagic(location, kind, accepting)
       ?? accepting.first(where: { $0.manifest.patterns.contains("*") })
     {
-      return Choice(entry: found, scheme: nil, rest: location.bytes)
+      return Choice(entry: try found.entry.get(), scheme: nil, rest: location.bytes)
     }
     if entries.isEmpty, let refusal = refusals.first {
       throw TableError(refusal.code, "no provider is left: \(refusal.path): \(refusal.reason)")
@@ -72,6 +75,27 @@ extension Catalogue {
     throw TableError(
       .noProvider,
       "no provider opens a \(kind.rawValue) of this name; choose one with --provider (\(known))")
+  }
+
+  /// A provider that may be chosen, or why it is refused.
+  private struct Candidate {
+    let manifest: Manifest
+    let entry: Result<Entry, TableError>
+  }
+
+  /// Those that can be loaded, then those that are refused.
+  private var candidates: [Candidate] {
+    let known = entries.map(\.manifest.id).joined(separator: ", ")
+    let advice = known.isEmpty ? "" : "; choose another with --provider (\(known))"
+    return entries.map { Candidate(manifest: $0.manifest, entry: .success($0)) }
+      + refusals.compactMap { refusal in
+        guard let manifest = refusal.manifest else { return nil }
+        let error = TableError(
+          refusal.code,
+          "provider \(manifest.id), which opens this, is refused: \(refusal.path): \(refusal.reason)\(advice)"
+        )
+        return Candidate(manifest: manifest, entry: .failure(error))
+      }
   }
 
   private func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {
@@ -108,26 +132,28 @@ extension Catalogue {
       "there is no such file, and no provider has the scheme \(scheme): (there are \(known))")
   }
 
-  private func byPattern(_ location: Location, _ entries: [Entry]) -> Entry? {
-    var best: (length: Int, entry: Entry)?
-    for entry in entries {
-      for pattern in entry.manifest.patterns where pattern != "*" {
+  private func byPattern(_ location: Location, _ candidates: [Candidate]) -> Candidate? {
+    var best: (length: Int, candidate: Candidate)?
+    for candidate in candidates {
+      for pattern in candidate.manifest.patterns where pattern != "*" {
         let length = pattern.utf8.count
         if length > best?.length ?? 0, matches(location.fileName, Array(pattern.utf8)[...]) {
-          best = (length, entry)
+          best = (length, candidate)
         }
       }
     }
-    return best?.entry
+    return best?.candidate
   }
 
   private func byMagic(
-    _ location: Location, _ kind: Manifest.PathKind, _ entries: [Entry]
-  ) -> Entry? {
-    guard kind == .file, entries.contains(where: { !$0.manifest.magic.isEmpty }) else { return nil }
+    _ location: Location, _ kind: Manifest.PathKind, _ candidates: [Candidate]
+  ) -> Candidate? {
+    guard kind == .file, candidates.contains(where: { !$0.manifest.magic.isEmpty }) else {
+      return nil
+    }
     let start = readStart(location)
-    return entries.first { entry in
-      entry.manifest.magic.contains { magic in
+    return candidates.first { candidate in
+      candidate.manifest.magic.contains { magic in
         start.count >= magic.offset && start[magic.offset...].starts(with: magic.bytes)
       }
     }

@@ -269,7 +269,7 @@ class Scene:
         if os.environ.get("TABELLA_FAULTS_OWN_MOUNTS") != "1" or subprocess.run(["mount", *words], capture_output=True).returncode != 0:
             raise NotHere("mounts")
         if not again:
-            self.undone.callback(full_disk.unmount, os.path.realpath(words[-1]))
+            self.undone.callback(trees.unmount, os.path.realpath(words[-1]))
 
     def look(self):
         """All there is, as root sees it, without the times at which it was read."""

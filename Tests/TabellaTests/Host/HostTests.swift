@@ -219,6 +219,43 @@ import Testing
     #expect(try refusal { _ = try chosen("") }.code == .invalidArgument)
   }
 
+  /// Was broken: if the provider that opens a file was refused, the next one that would was taken silently. Its
+  /// rows are others, so an edit by position reached another row.
+  @Test func noOtherProviderTakesThePlaceOfOneThatIsRefused() throws {
+    func manifest(_ id: String, _ library: String, _ rest: String) -> String {
+      "{\"id\":\"\(id)\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"\(library)\"\(rest)}"
+    }
+    try folder.write("good.so", "")
+    try folder.write("open.so", "")
+    #expect(chmod(folder.path + "/open.so", 0o777) == 0)
+    try folder.write("a.tabella.json", manifest("all", "good.so", ",\"patterns\":[\"*\"]"))
+    try folder.write("b.tabella.json", manifest("lost", "lost.so", ",\"patterns\":[\"*.lost\"]"))
+    try folder.write("c.tabella.json", manifest("open", "open.so", ",\"patterns\":[\"*.open\"]"))
+    try folder.write(
+      "d.tabella.json",
+      manifest("magic", "lost.so", ",\"magic\":[{\"offset\":0,\"bytes\":\"cafe\"}]"))
+    // Found first, so what has the same id is refused, and takes nothing away.
+    try folder.write("e.tabella.json", manifest("all", "lost.so", ",\"patterns\":[\"*\"]"))
+    let catalogue = Host(searchPath: SearchPath([folder.path])).catalogue
+    for name in ["1.lost", "2.open", "4.other"] { try folder.write(name, "zz") }
+    try folder.write("3.bin", [0xCA, 0xFE])
+    func chosen(_ name: String) throws -> String {
+      try catalogue.choose(Location("\(folder.path)/\(name)"), provider: nil).entry.manifest.id
+    }
+    for (name, provider, code) in [
+      ("1.lost", "lost", TableError.Code.noProvider), ("2.open", "open", .denied),
+      ("3.bin", "magic", .noProvider),
+    ] {
+      let error = try refusal { _ = try chosen(name) }
+      #expect(error.code == code, "\(error)")
+      #expect(error.message.hasPrefix("provider \(provider), which opens this, is refused: "))
+      #expect(error.message.hasSuffix("choose another with --provider (all)"))
+      let location = Location("\(folder.path)/\(name)")
+      #expect(try catalogue.choose(location, provider: "all").entry.manifest.id == "all")
+    }
+    #expect(try chosen("4.other") == "all")
+  }
+
   @Test(arguments: [
     ("data.csv", "*.csv", true), ("data.csv", "*.CSV", false), (".csv", "*.csv", true),
     ("a", "?", true), ("", "?", false), ("", "*", true), ("abc", "a*c", true), ("ab", "a*c", false),
