@@ -163,6 +163,17 @@ static void allow_places(filter *f, uint32_t number, int flags) {
   end(f, start);
 }
 
+/* A rename that leaves a device behind. */
+static void refuse_whiteouts(filter *f) {
+  enum { WHITEOUT = 4 };
+  int start = begin(f, __NR_renameat2);
+  load_low(f, 4);
+  add(f, BPF_JMP | BPF_JSET | BPF_K, WHITEOUT, 0, 1);
+  give(f, SECCOMP_RET_ERRNO | EPERM);
+  load_number(f);
+  end(f, start);
+}
+
 static void allow_opening(filter *f) {
   if (!f->rules->landlock) return;
   allow_places(f, __NR_openat, 2);
@@ -226,6 +237,7 @@ static void allow_attributes(filter *f) {
 static void allow_by_arguments(filter *f, uint32_t pid) {
   allow_memory(f);
   allow_opening(f);
+  refuse_whiteouts(f);
   /* No other owner of a descriptor's signals. A lease where something may be changed: it holds up whoever opens a
    * file for writing, and tells who removes one that nobody does. */
   ALLOW_VALUES(f, __NR_fcntl, 1, F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK,

@@ -37,11 +37,18 @@ enum SystemMounts {
     var places: [[UInt8]] = []
     // Shorter ones first.
     for path in readable.compactMap(realPath).sorted(by: { $0.count < $1.count })
-    where !path.starts(with: "/proc".utf8) && !places.contains(where: { isBelow(path, $0) }) {
+    where !isOfProcess(path) && !places.contains(where: { isBelow(path, $0) }) {
       guard !written.contains(where: { isBelow($0, path) || isBelow(path, $0) }) else { continue }
       places.append(path)
     }
     return places
+  }
+
+  /// Whether a path is a process's own folder, or that of all: there is nothing to keep of its files.
+  private static func isOfProcess(_ path: [UInt8]) -> Bool {
+    let steps = path.split(separator: UInt8(ascii: "/"))
+    return steps.first.map(Array.init) == Array("proc".utf8)
+      && (steps.count == 1 || steps[1].allSatisfy { 0x30...0x39 ~= $0 })
   }
 
   /// Whether a path is another one or beneath it.

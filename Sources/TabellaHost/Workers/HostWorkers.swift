@@ -171,8 +171,11 @@ struct WorkerLaunch {
 }
 
 extension WorkerLaunch {
-  /// The worker's standard input: this process's, if that is the location, else nothing. The worker can only
-  /// read it. A terminal is open for writing too, and what a provider writes there no one makes safe.
+  /// The worker's standard input: this process's, if that is the location, else nothing.
+  ///
+  /// It is opened anew, for reading only. A terminal is open for writing too, and what a provider writes there no
+  /// one makes safe. And other programs share what this process has open: a provider could set its flags
+  /// (`O_NONBLOCK`) or its position for them.
   private func input() throws(TableError) -> Int32 {
     guard request.scheme == nil, request.location == Array("/dev/stdin".utf8) else {
       let null = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -181,10 +184,16 @@ extension WorkerLaunch {
     }
     let way = fcntl(0, F_GETFL)
     guard way >= 0 else { throw .system(errno, "standard input cannot be passed on") }
-    let input =
-      way & O_ACCMODE == O_RDONLY
-      ? fcntl(0, F_DUPFD_CLOEXEC, 0)
-      : Glibc.open("/dev/stdin", O_RDONLY | O_NOCTTY | O_CLOEXEC)
+    // A pipe whose writer has ended would be waited for.
+    var input = Glibc.open("/dev/stdin", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    if input >= 0 {
+      _ = fcntl(input, F_SETFL, way & ~(O_ACCMODE | O_NONBLOCK))
+      let position = lseek(0, 0, SEEK_CUR)
+      if position > 0 { lseek(input, position, SEEK_SET) }
+    } else if way & O_ACCMODE == O_RDONLY {
+      // A socket, or a file that this user may not open.
+      input = fcntl(0, F_DUPFD_CLOEXEC, 0)
+    }
     guard input >= 0 else {
       throw .system(errno, "standard input, which is open for writing too, cannot be passed on")
     }
