@@ -160,7 +160,7 @@ AT(tabella_edit_batch, reserved, 36);
 
 SIZE(tabella_edit_outcome, 40);
 AT(tabella_edit_outcome, code, 0);
-AT(tabella_edit_outcome, reserved, 4);
+AT(tabella_edit_outcome, flags, 4);
 AT(tabella_edit_outcome, message, 8);
 AT(tabella_edit_outcome, id, 24);
 

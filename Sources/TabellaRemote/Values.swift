@@ -267,12 +267,13 @@ extension EditResult.Outcome: WireValue {
     writer.put(code)
     writer.put(message)
     writer.put(id)
+    writer.put(isFinal)
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> EditResult.Outcome {
     EditResult.Outcome(
       code: try reader.get(TableError.Code?.self), message: try reader.get(String?.self),
-      id: try reader.get(String?.self))
+      id: try reader.get(String?.self), isFinal: try reader.get(Bool.self))
   }
 }
 

@@ -15,6 +15,7 @@ public struct Ledger: Provider {
       .init("read-only", .boolean, summary: "do not edit"),
       .init("moves", .boolean, summary: "reorder rows"),
       .init("undoes", .boolean, summary: "give receipts"),
+      .init("final", .boolean, summary: "say that no receipt takes a deletion back"),
       .init("ids", .boolean, summary: "have ids"),
       .init("versions", .boolean, summary: "have versions"),
       .init("refuse", summary: "ids of rows that are not edited, with commas between them"),
@@ -55,6 +56,10 @@ final class LedgerSource: ProviderSource {
     path = request.location
     options = request.options
     try load()
+  }
+
+  private func isFinal(_ edit: EditBatch.Edit) -> Bool {
+    if case .delete = edit { isOn("final", by: false) } else { false }
   }
 
   private func isOn(_ option: String, by standard: Bool = true) -> Bool {
@@ -205,7 +210,9 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
       outcomes.append(
         isRefused
           ? .init(code: code, message: "it is refused")
-          : .init(message: options["remark"], id: idAfter(own.edit, own.row)))
+          : .init(
+            message: options["remark"], id: idAfter(own.edit, own.row),
+            isFinal: isFinal(own.edit)))
     }
     _ = try table.commit(EditBatch(edits))
     let (before, from) = (content, version())

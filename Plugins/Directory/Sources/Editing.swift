@@ -32,7 +32,7 @@ extension DirectorySource: TableEditing {
       EditRequests(batch.edits, self), self, isDryRun: batch.isDryRun)
     if batch.isDryRun || plan.steps.isEmpty {
       return EditResult(
-        outcomes: outcomes(of: plan, batch.edits, Progress(done: plan.steps.indices), nil),
+        outcomes: outcomes(of: plan, batch.edits, Progress(foreseeing: plan.steps), nil),
         changes: ChangeBatch(from: before, to: before, changes: []))
     }
     let executor = Executor(plan.folders, plan.cans, cancel)
@@ -67,10 +67,18 @@ extension DirectorySource: TableEditing {
     var remarks: [Int: [Remark]] = [:]
     /// The folders that may not be durable.
     var unsynced: [Int: Failure] = [:]
+    /// The steps that have changed something and left no record by which it is taken back.
+    var final: Set<Int> = []
     /// Whether anything is otherwise than before.
     var hasChanged = false
 
-    init(done: Range<Int> = 0..<0) { self.done = Set(done) }
+    init() {}
+
+    /// As if all steps were done.
+    init(foreseeing steps: [Step]) {
+      done = Set(steps.indices)
+      final = Set(steps.indices.filter { if case .remove = steps[$0].act { true } else { false } })
+    }
   }
 
   /// Does steps one after the other, up to one that fails; or only leaves out those whose entries another program
@@ -78,11 +86,14 @@ extension DirectorySource: TableEditing {
   func run(_ steps: [Step], _ executor: Executor, leavingOutConflicts: Bool = false) -> Progress {
     var progress = Progress()
     for (index, step) in steps.enumerated() {
+      let (records, hadTraces) = (executor.records.count, executor.hasLeftTraces)
       do throws(TableError) {
         progress.remarks[index] = try executor.perform(step.act)
         progress.done.insert(index)
+        if executor.records.count == records { progress.final.insert(index) }
       } catch {
         progress.failures[index] = error
+        if executor.hasLeftTraces, !hadTraces { progress.final.insert(index) }
         guard leavingOutConflicts, error.code == .conflict else { break }
       }
     }
@@ -102,6 +113,7 @@ extension DirectorySource: TableEditing {
     }
     var outcomes = steps.indices.map { edit in
       var outcome = outcome(steps[edit], plan, progress)
+      outcome.isFinal = steps[edit].contains(where: progress.final.contains)
       if outcome.code == nil {
         note(edit, &outcome, plan, executor)
         for text in otherForms(edits[edit], edit, plan) { outcome.remark(text) }

@@ -49,7 +49,7 @@ extension ProcessesSource: TableEditing {
     }
     // What may be taken back comes first.
     let (receipt, hasFailed) = renice(steps, &outcomes, boot)
-    signal(steps, &outcomes, besideReceipt: receipt != nil, hasFailed: hasFailed)
+    signal(steps, &outcomes, hasFailed: hasFailed)
     if let error = errorIfNothingWasDone(outcomes) { throw error }
     let hasActed = zip(steps, outcomes).contains { step, outcome in
       switch step {
@@ -215,7 +215,7 @@ extension ProcessesSource: TableEditing {
   private func foreseen(_ step: Step, _ boot: [UInt8]) -> EditResult.Outcome {
     switch step {
     case .ended(let error): .init(error)
-    case .signal: .init(message: "would send \(sending.signal.name)")
+    case .signal: .init(message: "would send \(sending.signal.name)", isFinal: true)
     case .nothing(let process, let remark): .init(message: remark, id: id(of: process, boot))
     case .renice(let process, _): .init(id: id(of: process, boot))
     }
@@ -255,7 +255,7 @@ extension ProcessesSource: TableEditing {
   }
 
   private func signal(
-    _ steps: [Step], _ outcomes: inout [EditResult.Outcome], besideReceipt: Bool, hasFailed: Bool
+    _ steps: [Step], _ outcomes: inout [EditResult.Outcome], hasFailed: Bool
   ) {
     var sent: [(number: Int, process: OpenProcess)] = []
     for (number, step) in steps.enumerated() {
@@ -275,9 +275,8 @@ extension ProcessesSource: TableEditing {
       OpenProcess.wait(for: sent.map(\.process), seconds: sending.wait, cancel)
     }
     for (number, process) in sent {
-      outcomes[number].message =
-        "sent \(sending.signal.name)\(ending(process))"
-        + (besideReceipt ? ", which cannot be taken back" : "")
+      outcomes[number].message = "sent \(sending.signal.name)\(ending(process))"
+      outcomes[number].isFinal = true
     }
   }
 

@@ -474,10 +474,14 @@ typedef struct tabella_edit_batch {
   uint32_t reserved; /* zero */
 } tabella_edit_batch;
 
+/* The edit did something that the receipt does not take back: something was deleted for good, a signal was
+ * sent. It may stand beside a code. A dry run says the same of what would be done. */
+#define TABELLA_OUTCOME_FINAL 1u
+
 /* What became of one edit. */
 typedef struct tabella_edit_outcome {
   int32_t code;
-  int32_t reserved;       /* zero */
+  uint32_t flags;         /* TABELLA_OUTCOME_* bits; the others are zero */
   tabella_string message; /* Absent, or why not, or a remark ("sent"). */
   tabella_string id;      /* The row's id afterwards; absent if unknown or deleted. */
 } tabella_edit_outcome;
@@ -487,7 +491,9 @@ typedef struct tabella_edit_outcome {
 typedef struct tabella_edit_result {
   const tabella_edit_outcome *TABELLA_NULLABLE outcomes; /* One an edit, in order. */
   int64_t outcome_count;
-  tabella_string receipt;  /* For tabella.undo/1; absent: cannot be taken back. */
+  /* For tabella.undo/1. It takes back the whole batch but for what TABELLA_OUTCOME_FINAL marks; absent: nothing
+   * can be taken back. */
+  tabella_string receipt;
   tabella_changes changes; /* From the old version to the new. */
   /* Frees the content and sets itself to null. Null if nothing is to be freed. [any] */
   void (*TABELLA_NULLABLE release)(struct tabella_edit_result *TABELLA_NONNULL result);
@@ -547,8 +553,10 @@ typedef struct tabella_undo {
   /* Takes back the batch that gave this receipt, while what it changed is still as it left it;
    * otherwise TABELLA_CONFLICT. The receipt is any bytes: it may come from another opening or an
    * earlier process, and may be damaged or another's. `flags` as in tabella_edit_batch. The result has
-   * one outcome. If that has a code, only a part was taken back; a receipt beside it takes back the
-   * rest. Else the receipt does the batch again. The caller releases `out`. [serial] */
+   * one outcome. If that has a code, only a part of what the receipt takes back was taken back; a receipt
+   * beside it takes back the rest. Else the receipt does again all that was taken back. The outcome does not
+   * speak of edits that TABELLA_OUTCOME_FINAL marked: who keeps the receipt keeps those marks with it, and says
+   * that they stay done. Its own TABELLA_OUTCOME_FINAL means nothing. The caller releases `out`. [serial] */
   int32_t (*TABELLA_NULLABLE undo)(void *TABELLA_NONNULL source, tabella_string receipt,
                                   uint32_t flags, tabella_edit_result *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);

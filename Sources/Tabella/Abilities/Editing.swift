@@ -112,11 +112,17 @@ public struct EditResult: Hashable, Sendable {
     public var message: String?
     /// The row's id afterwards, if it has one.
     public var id: String?
+    /// Whether the edit did something that the receipt does not take back, be it beside a code: something was
+    /// deleted for good, a signal was sent. Of a dry run, whether it would.
+    public var isFinal: Bool
 
-    public init(code: TableError.Code? = nil, message: String? = nil, id: String? = nil) {
+    public init(
+      code: TableError.Code? = nil, message: String? = nil, id: String? = nil, isFinal: Bool = false
+    ) {
       self.code = code
       self.message = message
       self.id = id
+      self.isFinal = isFinal
     }
   }
 
@@ -124,7 +130,8 @@ public struct EditResult: Hashable, Sendable {
   public var outcomes: [Outcome]
   /// What leads from the old version to the new.
   public var changes: ChangeBatch
-  /// What ``TableUndoing/undo(_:isDryRun:)`` takes; nil if the batch cannot be taken back.
+  /// What ``TableUndoing/undo(_:isDryRun:)`` takes. It takes back the whole batch but for what is
+  /// ``Outcome/isFinal``; nil if nothing can be taken back.
   public var receipt: [UInt8]?
 
   public init(outcomes: [Outcome], changes: ChangeBatch, receipt: [UInt8]? = nil) {

@@ -149,7 +149,8 @@ private func exportResult(
   let arena = Arena()
   let outcomes = result.outcomes.map { outcome in
     tabella_edit_outcome(
-      code: outcome.code?.crossing ?? TABELLA_OK, reserved: 0,
+      code: outcome.code?.crossing ?? TABELLA_OK,
+      flags: outcome.isFinal ? TABELLA_OUTCOME_FINAL : 0,
       message: arena.string(outcome.message), id: arena.string(outcome.id))
   }
   out.pointee = tabella_edit_result(
@@ -177,7 +178,8 @@ private func importResult(
       .init(
         code: outcome.code == TABELLA_OK ? nil : TableError.Code(fromProvider: outcome.code),
         message: try outcome.message.text("an outcome's message"),
-        id: try outcome.id.text("an outcome's id")))
+        id: try outcome.id.text("an outcome's id"),
+        isFinal: outcome.flags & TABELLA_OUTCOME_FINAL != 0))
   }
   return EditResult(
     outcomes: outcomes, changes: try importChangeBatch(raw.changes),

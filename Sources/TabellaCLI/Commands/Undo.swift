@@ -12,7 +12,8 @@ extension Command {
       Of a location it takes back the newest edit that was not taken back yet, so that one after the other \
       goes; of `receipt:ID` the one with that receipt, which `tabella log` lists. That is done only while the \
       table still is as the edit left it (status 5): edits that came later are taken back before. What \
-      cannot be taken back, as a signal, is refused (status 4).
+      cannot be taken back, as a signal, is refused (status 4). If a part of an edit cannot be taken back, the rest \
+      is, and the part is named (status 1). Receipts that others may have written are refused (status 4).
 
       Taking back is an edit with a receipt of its own: to take that back is to do it again. If it was done in \
       part only (status 1), the next `undo` of the location takes back the rest. A file that is named like a receipt is written `./receipt:ID`.
@@ -54,7 +55,7 @@ extension Command {
       try commit.run(
         commit: { () throws(TableError) in
           try undoing.undo(bytes, isDryRun: invocation.isDryRun)
-        }, summary: { _ in receipt.summary })
+        }, summary: { _ in receipt.summary }, remainder: { _ in receipt.remainder })
     }
     let report = EditReport(
       subject: subject, provider: receipt.provider, from: result.changes.from?.token,

@@ -38,6 +38,11 @@ struct EditReport {
   /// Whether what was done can be taken back; for a dry run not known.
   private var isUndoable: Bool { receipt?.wayBack != nil }
 
+  /// What is not taken back with the rest, as a sentence's end; nil if all is, or nothing was to be.
+  private var notTakenBack: String? {
+    undoing?.remainderOfOpposite.map { "this cannot be taken back: \($0)" }
+  }
+
   /// Writes it and returns the exit status; throws if something was not done.
   func write(
     _ output: Output, asJSON: Bool, diagnosticsOf source: any TableDataSource
@@ -75,7 +80,13 @@ struct EditReport {
     // An edit that was not tried, since one before it failed, does not say why.
     let tried = notDone.filter { $0.outcome.code != .cancelled }
     let failed = tried.isEmpty ? notDone : tried
-    guard let first = failed.first, let code = first.outcome.code else { return nil }
+    guard let first = failed.first, let code = first.outcome.code else {
+      return notTakenBack.map {
+        Failure(
+          status: .failed, subject: subject, code: "partial",
+          message: "\(isDryRun ? "would be done" : "done") in part: \($0)")
+      }
+    }
     func list(_ items: [Item], _ describe: (Item) -> String) -> String {
       let rest = items.count - EditReport.most
       return items.prefix(EditReport.most).map(describe).joined(separator: "; ")
@@ -103,6 +114,7 @@ struct EditReport {
         return failure(status, code.name, "failed, and may be done in part: \(reasons)")
       case .something:
         let again = receipt.map { undoing == nil || $0.wayBack == nil ? "" : wayOn($0) } ?? ""
+        let reasons = [reasons, notTakenBack].compactMap(\.self).joined(separator: "; ")
         return failure(.failed, code.name, "done, but \(reasons)\(again)")
       }
     }
@@ -136,6 +148,9 @@ struct EditReport {
     if let message = item.outcome.message ?? item.outcome.code?.name {
       line += item.outcome.code == nil ? " (\(message))" : " (refused: \(message))"
     }
+    if item.edit == nil, item.outcome.code == nil, let rest = notTakenBack {
+      line += " (in part: \(rest))"
+    }
     let safe = SafeText(line)
     return "\(safe)\n"
   }
@@ -151,7 +166,10 @@ struct EditReport {
       return
     }
     let isEdit = receipt.kind == .edit
-    Messages.write(isEdit ? "done: \(receipt.summary)" : receipt.description, about: subject)
+    // What the description says besides is said of the receipt, or by the failure.
+    let kind = isEdit ? "done" : receipt.kind.rawValue
+    let trouble = receipt.trouble == nil ? "" : " (with trouble)"
+    Messages.write("\(kind): \(receipt.summary)\(trouble)", about: subject)
     let remarks = done.filter { $0.outcome.message != nil }
     for item in remarks.prefix(1000) {
       Messages.write("\(name(of: item)): \(item.outcome.message ?? "")", about: subject)
@@ -159,10 +177,12 @@ struct EditReport {
     if remarks.count > 1000 {
       Messages.write("and \(remarks.count - 1000) remarks more", about: subject)
     }
-    Messages.write(
-      isUndoable
-        ? "receipt: \(receipt.id) (tabella undo receipt:\(receipt.id))"
-        : "receipt: \(receipt.id) (cannot be taken back)", about: subject)
+    let way = "tabella undo receipt:\(receipt.id)"
+    let extent =
+      !isUndoable
+      ? "cannot be taken back"
+      : receipt.remainderOfOpposite.map { "can be taken back in part: \(way); not: \($0)" } ?? way
+    Messages.write("receipt: \(receipt.id) (\(extent))", about: subject)
   }
 
   // For programs
@@ -182,15 +202,19 @@ struct EditReport {
   private func json(of item: Item) -> JSONValue {
     let outcome = item.outcome
     func text(_ path: IndexPath?) -> JSONValue { path.map { .string($0.description) } ?? .null }
+    func text(_ string: String?) -> JSONValue { string.map { .string($0) } ?? .null }
     let target = item.edit.flatMap { $0.target == nil ? nil : place($0, outcome) }
+    // Of an undo that went as far as the way back leads.
+    let rest = item.edit == nil && outcome.code == nil ? notTakenBack : nil
     var members: [String: JSONValue] = [
       "op": .string(item.edit?.kind.rawValue ?? "undo"),
       "row": text(item.edit?.kind == .insert ? target : item.edit?.source),
-      "code": outcome.code.map { .string($0.name) } ?? .null,
-      "message": outcome.message.map { .string($0) } ?? .null,
+      "code": text(outcome.code?.name ?? rest.map { _ in "partial" }),
+      "message": text(rest ?? outcome.message),
       "id": (outcome.id ?? item.edit?.id).map { .string($0) } ?? .null,
     ]
     if item.edit?.kind == .move { members["to"] = text(target) }
+    if outcome.isFinal, item.edit != nil { members["final"] = .boolean(true) }
     if isDryRun {
       let names = uniqueNames(columns.map(\.name))
       if let cells = item.edit?.cells, !cells.isEmpty {

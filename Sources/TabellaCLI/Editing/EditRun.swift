@@ -232,6 +232,11 @@ struct EditRun {
         // Done, with some trouble afterwards.
         if done.isEmpty { done = titled.map { ($0, .init()) } }
         return EditSummary.text(done, columns)
+      },
+      remainder: { result in
+        // What became of each is in the summary.
+        let final = zip(titled, result.outcomes).filter { $1.isFinal }.map { ($0.0, .init()) }
+        return final.isEmpty ? nil : EditSummary.text(final, columns)
       })
     return try report(edits, result, receipt, before: before, columns)
   }

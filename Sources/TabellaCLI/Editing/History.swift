@@ -43,7 +43,7 @@ struct History {
       of: place,
       damaged: {
         obstacle = Failure(
-          status: .failed, subject: operand, code: $0.code,
+          status: $0.status == .refused ? .refused : .failed, subject: operand, code: $0.code,
           message:
             "\($0.subject ?? "a receipt") may be of its newest edit, but \($0.message); take back others by their receipts: tabella log"
         )
@@ -55,6 +55,10 @@ struct History {
           obstacle = .partial(receipt, trouble, operand)
           return false
         }
+        if receipt.kind == .undo, receipt.trouble == nil, let remainder = receipt.remainder {
+          obstacle = .remaining(receipt, remainder, operand)
+          return false
+        }
         if receipt.kind != .undo || receipt.trouble != nil { found = receipt }
         return found == nil
       })
@@ -64,6 +68,17 @@ struct History {
 }
 
 extension Failure {
+  /// What cannot be taken back stands in the way of older edits, also when the rest of its edit was.
+  fileprivate static func remaining(
+    _ receipt: Receipt, _ remainder: String, _ operand: String
+  ) -> Failure {
+    Failure(
+      status: .refused, subject: operand, code: "partial",
+      message:
+        "receipt:\(receipt.id) took back an edit in part; the rest cannot be taken back: \(remainder); take back older edits by their receipts (tabella log)"
+    )
+  }
+
   /// What was done again in part only, or taken back so without a way to the rest, stands in the way of
   /// older edits.
   fileprivate static func partial(

@@ -17,16 +17,21 @@ struct KeptCommit {
 
   /// Does it; returns what the source says of it, and its receipt if anything was changed.
   ///
-  /// `summary` says for people what was done, as far as a result tells.
+  /// `summary` says for people what was done, as far as a result tells; `remainder` what of it cannot be taken
+  /// back, nil if nothing.
   func run(
-    commit: () throws(TableError) -> EditResult, summary: (EditResult?) -> String
+    commit: () throws(TableError) -> EditResult, summary: (EditResult?) -> String,
+    remainder: (EditResult) -> String?
   ) throws(Failure) -> (EditResult, Receipt?) {
     let store = try ReceiptStore()
+    try judge(store)
     if isDryRun {
       try noPlace { () throws(TableError) in try store.checkPlace() }
       return (try Failure.about(subject, commit), nil)
     }
     let file = try noPlace { () throws(TableError) in try store.reserve() }
+    // It may have been made just now.
+    try judge(store)
     holdSignals(cancelling: source)
     let result: EditResult
     do throws(TableError) {
@@ -35,7 +40,18 @@ struct KeptCommit {
       throw try failure(of: error, store, file, summary(nil))
     }
     guard result.extent == .something else { return (result, nil) }
-    return (result, try keep(result, store, file, summary(result)))
+    return (result, try keep(result, store, file, summary(result), remainder(result)))
+  }
+
+  /// Throws if others could write a receipt that `undo` takes for this one.
+  private func judge(_ store: ReceiptStore) throws(Failure) {
+    do throws(Failure) {
+      try store.open()
+    } catch {
+      throw Failure(
+        status: error.status, subject: subject, code: error.code,
+        message: "there is no place for the receipt, so nothing was done: \(error.message)")
+    }
   }
 
   private func noPlace<R>(_ body: () throws(TableError) -> R) throws(Failure) -> R {
@@ -63,14 +79,15 @@ struct KeptCommit {
       let result = EditResult(
         outcomes: [.init(code: error.code, message: error.message)], changes: changes,
         receipt: receipt)
-      let kept = try keep(result, store, file, summary)
+      let kept = try keep(result, store, file, summary, nil)
       message += ", or take it back with: tabella undo receipt:\(kept.id)"
     }
     return Failure(status: failure.status, subject: subject, code: failure.code, message: message)
   }
 
   private func keep(
-    _ result: EditResult, _ store: ReceiptStore, _ file: DurableFile, _ summary: String
+    _ result: EditResult, _ store: ReceiptStore, _ file: DurableFile, _ summary: String,
+    _ remainder: String?
   ) throws(Failure) -> Receipt {
     let bytes = source.undoing == nil ? nil : result.receipt
     let wayBack = Receipt.WayBack(to: bytes)
@@ -80,7 +97,7 @@ struct KeptCommit {
       from: result.changes.from?.token, to: result.changes.to?.token, summary: summary,
       kind: undoing?.opposite ?? .edit, undoes: undoing?.id,
       trouble: undoing == nil ? nil : failed.map { $0.message ?? $0.code!.name },
-      wayBack: wayBack)
+      remainder: remainder, wayBack: wayBack)
     do throws(TableError) {
       try store.keep(receipt, wayBack == nil ? [] : bytes ?? [], in: file)
     } catch {

@@ -39,14 +39,30 @@ struct Receipt {
   var undoes: ReceiptID?
   /// What went wrong when something was taken back, in part only; the way back is then that of the rest.
   var trouble: String?
-  /// Nil if it cannot be taken back.
+  /// What of the edit cannot be taken back, whatever the way back does: `delete 1 row: a`; nil if nothing. An
+  /// undo and a redo have it from the edit.
+  var remainder: String?
+  /// Nil if nothing of it can be taken back.
   var wayBack: WayBack?
 
   /// What people read of it: `undo: change 1 row (born): Ada`.
   var description: String {
     let kind = kind == .edit ? "" : "\(kind.rawValue): "
-    return "\(kind)\(summary)\(trouble == nil ? "" : " (with trouble)")"
+    return "\(kind)\(summary)\(trouble == nil ? "" : " (with trouble)")\(extent)"
   }
+
+  /// That it goes back in part only, or that it did.
+  private var extent: String {
+    guard let remainder else { return "" }
+    switch self.kind {
+    case .undo: return " (in part; not taken back: \(remainder))"
+    case .edit, .redo:
+      return wayBack == nil ? "" : " (can be taken back in part; not: \(remainder))"
+    }
+  }
+
+  /// What stays done when this is taken back; nil if nothing does.
+  var remainderOfOpposite: String? { opposite == .undo ? remainder : nil }
 
   /// What it is to take this back.
   var opposite: Kind {

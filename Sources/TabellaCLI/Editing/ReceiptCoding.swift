@@ -33,6 +33,7 @@ extension Receipt {
       "options": .object(options.mapValues { .string($0) }),
       "version": .object(["from": text(from), "to": text(to)]), "edits": .string(summary),
       "kind": .string(kind.rawValue), "undoes": text(undoes?.text), "trouble": text(trouble),
+      "remainder": text(remainder),
       "receipt": wayBack.map {
         .object(["bytes": .number("\($0.count)"), "digest": .string($0.digest)])
       } ?? .null,
@@ -73,6 +74,7 @@ extension Receipt {
       return id
     }
     trouble = try fields.text("trouble")
+    remainder = try fields.text("remainder")
     guard let kind = try fields.text("kind").flatMap({ Kind(rawValue: $0) }),
       (kind == .edit) == (undoes == nil), kind != .edit || trouble == nil
     else { throw .damaged("\"kind\"") }

@@ -1,19 +1,22 @@
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaHost
 
 /// The open file of a receipt.
 final class ReceiptFile {
   private let descriptor: Int32
   let size: Int
 
-  init(_ path: [UInt8]) throws(TableError) {
-    let descriptor = path.withCString {
-      open($0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+  /// Throws ``TableError`` with `.denied` for a file that others may have written, `.invalidArgument` for what is
+  /// no file, `.notFound`, or `.io`.
+  init(_ name: String, in folder: OwnFolder) throws(TableError) {
+    let descriptor = name.withCString {
+      openat(folder.descriptor, $0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     }
     guard descriptor >= 0 else {
       throw switch errno {
-      case ENOENT: TableError(.notFound, "there is no such receipt; tabella log lists them")
+      case ENOENT: .noReceipt
       case ELOOP: TableError(.invalidArgument, "it is a link")
       default: .system(errno, "the receipt cannot be read")
       }
@@ -22,6 +25,12 @@ final class ReceiptFile {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
       throw TableError(.invalidArgument, "it is no file")
+    }
+    do throws(TableError) {
+      try folder.judge(descriptor, named: name)
+    } catch {
+      close(descriptor)
+      throw error
     }
     self.descriptor = descriptor
     size = Int(status.st_size)
@@ -58,4 +67,9 @@ final class ReceiptFile {
     bytes.removeLast(count - got)
     return bytes
   }
+}
+
+extension TableError {
+  static let noReceipt = TableError(
+    .notFound, "there is no such receipt; tabella log lists them")
 }

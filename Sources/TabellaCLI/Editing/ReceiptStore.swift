@@ -1,9 +1,11 @@
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaHost
 
-/// The folder of receipts: `$XDG_STATE_HOME/tabella/receipts`, a file for each.
-struct ReceiptStore {
+/// The folder of receipts: `$XDG_STATE_HOME/tabella/receipts`, a file for each. Who can write them decides what
+/// `undo` does, so folder and files are used only if nobody else can.
+final class ReceiptStore {
   /// How many are kept.
   static let limit = 1000
   /// How many bytes they may take together.
@@ -18,6 +20,7 @@ struct ReceiptStore {
 
   let folder: [UInt8]
   var path: String { String(decoding: folder, as: UTF8.self) }
+  private var opened: OwnFolder?
 
   init(folder: [UInt8]) { self.folder = folder }
 
@@ -29,6 +32,19 @@ struct ReceiptStore {
         message: "there is no place for them: neither XDG_STATE_HOME nor HOME is an absolute path")
     }
     folder = state + Array("/receipts".utf8)
+  }
+
+  /// The folder, judged once; nil if it is not there, or this process cannot get there. Throws a failure with
+  /// ``ExitStatus/refused`` if others may write to it, or could have made it.
+  @discardableResult func open() throws(Failure) -> OwnFolder? {
+    if let opened { return opened }
+    do throws(TableError) {
+      opened = try OwnFolder(folder)
+    } catch {
+      throw .of(
+        TableError(error.code, "the receipts cannot be used: \(error.message)"), subject: nil)
+    }
+    return opened
   }
 
   /// Takes room for a receipt, before what it is for is done.
@@ -76,8 +92,12 @@ struct ReceiptStore {
 
   /// The receipts that there are, the newest first.
   func ids() throws(Failure) -> [ReceiptID] {
-    guard let stream = folder.withCString({ opendir($0) }) else {
-      if errno == ENOENT { return [] }
+    guard let opened = try open() else {
+      if folder.withCString({ access($0, F_OK) }) == 0 || errno == ENOENT { return [] }
+      throw .of(.system(errno, "cannot be read"), subject: path)
+    }
+    let list = openat(opened.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard list >= 0, let stream = fdopendir(list) else {
       throw .of(.system(errno, "cannot be read"), subject: path)
     }
     defer { closedir(stream) }
@@ -119,9 +139,11 @@ struct ReceiptStore {
   private func reading<R>(
     _ id: ReceiptID, _ body: (ReceiptFile) throws(TableError) -> R
   ) throws(Failure) -> R {
-    try Failure.about("receipt:\(id)") { () throws(TableError) in
+    let folder = try open()
+    return try Failure.about("receipt:\(id)") { () throws(TableError) in
       do throws(TableError) {
-        return try body(ReceiptFile(path(of: id)))
+        guard let folder else { throw .noReceipt }
+        return try body(ReceiptFile(id.text + ReceiptStore.suffix, in: folder))
       } catch {
         guard error.code == .invalidArgument else { throw error }
         let file = "\(path)/\(id)\(ReceiptStore.suffix)"

@@ -19,7 +19,7 @@ final class PathWalk {
   private let check: TrustCheck
   private let subject: String
   /// The folder that one is in.
-  private var folder: Int32
+  private(set) var folder: Int32
   private var names: [[UInt8]] = []
   /// What is still to be gone, the next step last.
   private var rest: [[UInt8]]
@@ -30,17 +30,17 @@ final class PathWalk {
   /// Begins at the root; `subject` is what messages begin with.
   ///
   /// Throws ``TableError`` with `.denied` for a path that is not absolute.
-  init(_ path: String, _ check: TrustCheck, subject: String) throws(TableError) {
-    guard path.hasPrefix("/") else {
+  init(_ path: [UInt8], _ check: TrustCheck, subject: String) throws(TableError) {
+    guard path.first == UInt8(ascii: "/") else {
       throw untrusted(
         subject, "path",
-        "\"\(path)\" is not absolute, so what it is depends on the current directory; write it from / on"
+        "\"\(String(decoding: path, as: UTF8.self))\" is not absolute, so what it is depends on the current directory; write it from / on"
       )
     }
-    guard !path.utf8.contains(0) else { throw untrusted(subject, "path", "it has a NUL in it") }
+    guard !path.contains(0) else { throw untrusted(subject, "path", "it has a NUL in it") }
     self.check = check
     self.subject = subject
-    rest = PathWalk.steps(Array(path.utf8))
+    rest = PathWalk.steps(path)
     folder = -1
     try enter(tabella_system_open_entry(AT_FDCWD, "/"))
   }

@@ -49,7 +49,7 @@ struct TrustCheck: Sendable {
   /// Throws ``TableError``: `.denied` with what was refused, why and what helps; `.notFound` if nothing is
   /// there; `.noProvider` if it is no regular file.
   func open(_ path: String, for purpose: Purpose) throws(TableError) -> File {
-    let walk = try PathWalk(path, self, subject: path)
+    let walk = try PathWalk(Array(path.utf8), self, subject: path)
     switch try walk.end() {
     case .file(let descriptor, let status):
       let file = File(
@@ -91,7 +91,7 @@ struct TrustCheck: Sendable {
   /// nothing is there, nobody else may be able to make it. `subject` is what messages begin with. Throws
   /// ``TableError`` with `.denied`.
   func checkNeeded(_ path: String, _ subject: String) throws(TableError) {
-    let walk = try PathWalk(path, self, subject: subject)
+    let walk = try PathWalk(Array(path.utf8), self, subject: subject)
     switch try walk.end() {
     case .file(let descriptor, _): close(descriptor)
     // Where this process cannot look, the loader cannot either.

@@ -115,7 +115,7 @@ import Testing
     let source = try ProcessesSource(sending: Self.sending(["signal": name, "wait": "20"]))
     let result = try source.commit(Self.delete(.id(source.id(of: child.pid))))
     let sent = try Signal(name).name
-    #expect(result.outcomes == [.init(message: "sent \(sent), ended")])
+    #expect(result.outcomes == [.init(message: "sent \(sent), ended", isFinal: true)])
     #expect(result.receipt == nil)
     #expect(child.endedBy == number)
   }
@@ -128,7 +128,7 @@ import Testing
     let row = try source.rowNumber(of: child.pid)
     _ = try source.row(row)
     let result = try source.commit(Self.delete(.path(IndexPath(section: 0, row: row))))
-    #expect(result.outcomes == [.init(message: "sent CONT")])
+    #expect(result.outcomes == [.init(message: "sent CONT", isFinal: true)])
     #expect(child.endedBy == nil)
   }
 
@@ -139,7 +139,8 @@ import Testing
       try String(contentsOfFile: "/proc/\(child.pid)/comm", encoding: .utf8) == "sleep\n"
     }
     let result = try source.commit(Self.delete(.id(source.id(of: child.pid))))
-    #expect(result.outcomes == [.init(message: "sent TERM, still running after 1 s")])
+    #expect(
+      result.outcomes == [.init(message: "sent TERM, still running after 1 s", isFinal: true)])
     #expect(child.endedBy == nil)
   }
 
@@ -160,7 +161,9 @@ import Testing
     let result = try source.commit(Self.delete(.id(id)))
     isDone.raise()
     #expect(
-      result.outcomes == [.init(message: "sent CONT, still running when the wait was cancelled")])
+      result.outcomes == [
+        .init(message: "sent CONT, still running when the wait was cancelled", isFinal: true)
+      ])
   }
 
   @Test func manyAreWaitedForTogether() throws {
@@ -176,8 +179,8 @@ import Testing
     #expect(Date().timeIntervalSince(start) < 10)
     #expect(
       result.outcomes
-        == children.map { _ in .init(message: "sent TERM, ended") }
-        + [.init(message: "sent TERM, still running after 2 s")])
+        == children.map { _ in .init(message: "sent TERM, ended", isFinal: true) }
+        + [.init(message: "sent TERM, still running after 2 s", isFinal: true)])
     #expect(children.allSatisfy { $0.endedBy == SIGTERM })
   }
 
@@ -189,7 +192,8 @@ import Testing
     let result = try source.commit(
       EditBatch(
         [.delete(.id(ids[0])), .set(.id(ids[1]), cells: [4: 7])], version: version, isDryRun: true))
-    #expect(result.outcomes == [.init(message: "would send KILL"), .init(id: ids[1])])
+    #expect(
+      result.outcomes == [.init(message: "would send KILL", isFinal: true), .init(id: ids[1])])
     #expect(result.changes == ChangeBatch(from: version, to: version, changes: []))
     #expect(result.receipt == nil)
     usleep(50_000)
@@ -248,7 +252,7 @@ import Testing
     #expect(
       result.outcomes == [
         .init(code: .notFound, message: gone), .init(code: .notFound, message: waiting),
-        .init(message: "sent TERM"),
+        .init(message: "sent TERM", isFinal: true),
       ])
   }
 
@@ -268,7 +272,7 @@ import Testing
         ])
       let result = try #require(view.editing).commit(Self.delete(.id(ids[0]), .id(ids[1])))
       #expect(result.outcomes[0].code == .notFound)
-      #expect(result.outcomes[1] == .init(message: "sent TERM"))
+      #expect(result.outcomes[1] == .init(message: "sent TERM", isFinal: true))
       try waitUntil { children[1].endedBy == SIGTERM }
     }
   }
@@ -607,8 +611,7 @@ import Testing
       ]))
     #expect(
       result.outcomes == [
-        .init(id: ids[0]), .init(message: "sent CONT, which cannot be taken back"),
-        .init(id: ids[1]),
+        .init(id: ids[0]), .init(message: "sent CONT", isFinal: true), .init(id: ids[1]),
       ])
     #expect(children.map(\.nice) == [5, 19, 0])
     #expect(try source.row(forPID: children[1].pid)["nice"] == 19)
@@ -692,7 +695,7 @@ import Testing
       EditBatch([.delete(.id(ids[0])), .set(.id(ids[1]), cells: [4: 3])]))
     #expect(
       result.outcomes == [
-        .init(message: "sent TERM, ended, which cannot be taken back"), .init(id: ids[1]),
+        .init(message: "sent TERM, ended", isFinal: true), .init(id: ids[1]),
       ])
     #expect(children[0].endedBy == SIGTERM && children[1].nice == 3)
     #expect(source.undoing != nil && source.cancellation != nil)

@@ -234,7 +234,8 @@ extension EditBatch: Drawn {
 extension EditResult.Outcome: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> EditResult.Outcome {
     EditResult.Outcome(
-      code: .drawn(&generator), message: .drawn(&generator), id: .drawn(&generator))
+      code: .drawn(&generator), message: .drawn(&generator), id: .drawn(&generator),
+      isFinal: .drawn(&generator))
   }
 }
 

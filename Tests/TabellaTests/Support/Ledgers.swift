@@ -17,6 +17,7 @@ struct Ledgers {
     file = try folder.write("a.ledger", Ledgers.three).replacingOccurrences(of: "//", with: "/")
     let options = [
       "volatile:boolean", "read-only:boolean", "moves:boolean", "undoes:boolean", "ids:boolean",
+      "final:boolean",
       "versions:boolean", "refuse:text", "code:integer", "remark:text", "lies:boolean",
       "fails:integer", "trouble:text", "pause:integer", "churn:boolean", "halves:boolean",
       "stops:boolean",

@@ -1,0 +1,173 @@
+import Foundation
+import Tabella
+import Testing
+
+/// `undo` and `log` of an edit of which a part cannot be taken back.
+@Suite struct PartialUndoTests {
+  let ledgers: Ledgers
+
+  init() throws {
+    ledgers = try Ledgers()
+    for name in ["a", "b", "z"] { try ledgers.folder.write("d/\(name)", name) }
+  }
+
+  private var names: [String] {
+    get throws {
+      try FileManager.default.contentsOfDirectory(atPath: ledgers.folder.path + "/d").sorted()
+    }
+  }
+
+  /// The id of a row of the folder.
+  private func row(_ name: String) throws -> String {
+    let rows = try ledgers.shell("tabella show d --with-row --columns name --format jsonl")
+    let found = try rows.text.split(separator: "\n").map { try jsonObject(String($0)) }.first {
+      $0["name"] as? String == name
+    }
+    return try #require(found?.values.compactMap { $0 as? String }.first { $0.hasPrefix("id:") })
+  }
+
+  /// Renames b to c and deletes a for good, in one batch.
+  private func renameAndDelete(_ more: String = "") throws -> ProgramResult {
+    let (a, b) = (try row("a"), try row("b"))
+    try ledgers.folder.write(
+      "edits.jsonl",
+      #"{"op":"delete","row":"\#(a)"}"# + "\n"
+        + #"{"op":"set","row":"\#(b)","cells":{"name":"c"}}"#)
+    return try ledgers.shell("tabella apply d edits.jsonl -o permanent=true \(more)")
+  }
+
+  private func log() throws -> [[String: Any]] {
+    try ledgers.tabella("log", "d", "--format", "jsonl").lines.map(jsonObject)
+  }
+
+  /// Undo said "undo: change 1 row (name), delete 1 row" with status 0, though the deletion was for good.
+  @Test func aDeletionForGoodIsNotTakenBack() throws {
+    let part = "delete 1 row: a"
+    let edit = try renameAndDelete()
+    #expect(edit.status == 0, "\(edit.errors)")
+    let id = try #require(ledgers.receiptIDs.last)
+    #expect(
+      edit.errors.contains(
+        "(can be taken back in part: tabella undo receipt:\(id); not: \(part))"), "\(edit.errors)")
+    let entry = try #require(log().first)
+    #expect(
+      (entry["edits"] as? String)?.hasSuffix("(can be taken back in part; not: \(part))") == true,
+      "\(entry)")
+
+    let dry = try ledgers.tabella("undo", "d", "--dry-run")
+    #expect(dry.status == 1 && dry.text.contains("this cannot be taken back: \(part)"))
+    #expect(
+      dry.errors.contains("would be done in part: this cannot be taken back: \(part)"),
+      "\(dry.errors)")
+    #expect(try names == ["c", "z"])
+
+    let undo = try ledgers.tabella("undo", "d")
+    #expect(undo.status == 1, "\(undo.errors)")
+    #expect(
+      undo.errors.contains("done in part: this cannot be taken back: \(part)"), "\(undo.errors)")
+    #expect(try names == ["b", "z"])
+    let logged = try log()
+    #expect(
+      (logged[0]["edits"] as? String)?.hasSuffix("(in part; not taken back: \(part))") == true,
+      "\(logged)")
+
+    // What cannot be taken back stands before older edits, as a whole edit does.
+    let next = try ledgers.tabella("undo", "d")
+    #expect(next.status == 4 && next.errors.contains("cannot be taken back: \(part)"))
+    #expect(try names == ["b", "z"])
+  }
+
+  @Test func programsAreTold() throws {
+    let edit = try renameAndDelete("--json")
+    let done = try jsonObject(edit.text)
+    let outcomes = try #require(done["outcomes"] as? [[String: Any]])
+    #expect(outcomes.map { $0["final"] as? Bool } == [true, nil])
+    #expect(done["undoable"] as? Bool == true)
+    for arguments in [["--dry-run"], []] {
+      let undo = try ledgers.tabella(["undo", "d", "--json"] + arguments)
+      let outcome = (try jsonObject(undo.text)["outcomes"] as? [[String: Any]])?.first
+      #expect(undo.status == 1 && outcome?["code"] as? String == "partial", "\(undo.text)")
+      #expect((outcome?["message"] as? String)?.contains("delete 1 row: a") == true)
+      #expect(undo.errors.contains(#""code":"partial""#), "\(undo.errors)")
+    }
+    #expect(try names == ["b", "z"])
+  }
+
+  /// The undo itself is taken back wholly, and the edit in part once more.
+  @Test func doneAgain() throws {
+    #expect(try renameAndDelete().status == 0)
+    #expect(try ledgers.tabella("undo", "d").status == 1)
+    let undo = try #require(ledgers.receiptIDs.last)
+    let redo = try ledgers.tabella("undo", "receipt:\(undo)")
+    #expect(redo.status == 0 && redo.errors.contains("redo: "), "\(redo.errors)")
+    #expect(try names == ["c", "z"])
+    let again = try ledgers.tabella("undo", "d")
+    #expect(again.status == 1 && again.errors.contains("delete 1 row: a"), "\(again.errors)")
+    #expect(try names == ["b", "z"])
+    #expect(try ledgers.tabella("undo", "d").status == 4)
+  }
+
+  /// Later edits go by themselves; the part is met again behind them.
+  @Test func laterEditsAreTakenBack() throws {
+    #expect(try renameAndDelete().status == 0)
+    #expect(try ledgers.tabella("undo", "d").status == 1)
+    #expect(try ledgers.shell("tabella set d \(row("b")) name=e").status == 0)
+    let later = try ledgers.tabella("undo", "d")
+    #expect(later.status == 0, "\(later.errors)")
+    #expect(try names == ["b", "z"])
+    #expect(try ledgers.tabella("undo", "d").status == 4)
+  }
+
+  /// In a view the same is said.
+  @Test func inAView() throws {
+    let edit = try renameAndDelete("--sort name:desc --filter 'name != z'")
+    #expect(edit.status == 0 && edit.errors.contains("can be taken back in part"), "\(edit.errors)")
+    #expect(try ledgers.tabella("undo", "d").status == 1)
+    #expect(try names == ["b", "z"])
+  }
+
+  /// What only goes for good is refused, and nothing else of it is done.
+  @Test func aWholeDeletionForGoodIsRefused() throws {
+    let edit = try ledgers.shell("tabella delete d \(row("a")) --yes -o permanent=true")
+    #expect(edit.status == 0 && edit.errors.contains("(cannot be taken back)"), "\(edit.errors)")
+    #expect(try ledgers.tabella("undo", "d").status == 4)
+    let entry = try #require(log().first)
+    #expect(entry["undoable"] as? Bool == false)
+    #expect((entry["edits"] as? String)?.contains("in part") == false)
+  }
+
+  /// The mark crosses the contract and the channel of a worker, and a joined table has it from its part.
+  @Test(arguments: ["a.ledger", "a.ledger b.ledger"])
+  func ofAForeignProvider(_ locations: String) throws {
+    try ledgers.folder.write("b.ledger", Ledgers.three)
+    try ledgers.folder.write(
+      "edits.jsonl",
+      """
+      {"op":"delete","row":"id:Bob"}
+      {"op":"set","row":"id:Ada","cells":{"count":5}}
+      """)
+    let edit = try ledgers.shell("tabella apply a.ledger edits.jsonl -o final=true")
+    #expect(edit.status == 0 && edit.errors.contains("can be taken back in part"), "\(edit.errors)")
+    let undo = try ledgers.tabella("undo", "a.ledger")
+    #expect(undo.status == 1 && undo.errors.contains("delete 1 row: Bob"), "\(undo.errors)")
+  }
+
+  /// A signal beside a nice value was said to be taken back.
+  @Test func aSignalIsNotTakenBack() throws {
+    let result = try ledgers.shell(
+      #"""
+      sleep 60 & one=$!; sleep 60 & two=$!
+      ids=$(tabella show processes: --with-row --filter "pid = $one or pid = $two" --columns pid --format tsv)
+      id() { printf '%s\n' "$ids" | awk -F'\t' -v p="$1" '{for (i=1;i<=NF;i++) if ($i==p) f=1; if (f) {for (i=1;i<=NF;i++) if ($i ~ /^id:/) print $i; exit}}'; }
+      printf '{"op":"set","row":"%s","cells":{"nice":7}}\n{"op":"delete","row":"%s"}\n' "$(id $one)" "$(id $two)" |
+        tabella apply processes: - -o signal=CONT >&2
+      tabella undo processes: --dry-run >&2; echo $?
+      kill $one $two
+      """#)
+    #expect(result.errors.contains("can be taken back in part"), "\(result.errors)")
+    // Who may not lower it again is refused.
+    if geteuid() == 0 {
+      #expect(result.text == "1\n" && result.errors.contains("would be done in part"))
+    }
+  }
+}
