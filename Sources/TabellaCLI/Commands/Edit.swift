@@ -115,7 +115,8 @@ extension Command {
   static let saving = """
     It is done or it is not, and lasts when the command ends. What was done is said on standard error with \
     the name of its receipt, which `tabella undo` takes; with `--json` on standard output. If the table has \
-    changed since it was opened, nothing is done (status 5).
+    changed since it was opened, nothing is done (status 5). If neither XDG_STATE_HOME nor HOME is an absolute \
+    path, every edit is refused (status 1), since its receipt has no place.
     """
 
   private static func edit(

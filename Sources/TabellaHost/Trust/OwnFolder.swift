@@ -1,3 +1,4 @@
+import CTabellaSystem
 import Tabella
 
 /// A folder whose files count only if nobody but root and the user can have put them there, or can change them:

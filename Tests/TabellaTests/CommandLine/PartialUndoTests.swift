@@ -136,10 +136,8 @@ import Testing
     #expect((entry["edits"] as? String)?.contains("in part") == false)
   }
 
-  /// The mark crosses the contract and the channel of a worker, and a joined table has it from its part.
-  @Test(arguments: ["a.ledger", "a.ledger b.ledger"])
-  func ofAForeignProvider(_ locations: String) throws {
-    try ledgers.folder.write("b.ledger", Ledgers.three)
+  /// The mark crosses the contract and the channel of a worker.
+  @Test func ofAForeignProvider() throws {
     try ledgers.folder.write(
       "edits.jsonl",
       """

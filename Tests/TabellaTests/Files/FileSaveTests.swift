@@ -342,6 +342,11 @@ import Testing
     #expect(try folder.read("a") == Array("NEW EW ello".utf8))
     #expect(
       Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["a", "a.bak"])
+    // A file of that name need not be a backup to be replaced.
+    try folder.write("a.old", "another's")
+    options.backupSuffix = Array(".old".utf8)
+    _ = try save("a", options)
+    #expect(try folder.read("a.old") == Array("NEW EW ello".utf8))
   }
 
   /// The file was saved before it was seen that the backup cannot have its name.
