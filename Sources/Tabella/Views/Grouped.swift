@@ -284,7 +284,7 @@ extension GroupedSource: TableSections {
 extension RandomAccessCollection {
   /// The index of the first element for which the condition holds, if it holds for all behind it.
   /// - Complexity: O(log n)
-  func partitioningIndex(where holds: (Element) -> Bool) -> Index {
+  package func partitioningIndex(where holds: (Element) -> Bool) -> Index {
     var (low, high) = (startIndex, endIndex)
     while low < high {
       let middle = index(low, offsetBy: distance(from: low, to: high) / 2)

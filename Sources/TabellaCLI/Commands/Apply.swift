@@ -15,7 +15,13 @@ extension Command {
         {"op":"move","row":"0:1","to":"0:end"}
 
       Rows that are set, deleted or moved are counted before the batch; `at` and `to` are where rows end up \
-      after it. Cells are as `show --json` prints them: `null` is missing, `{"base64":"…"}` what is no UTF-8 or \
+      after it. Rows and sections are named as in the other commands; `"row":"0:3..9"` are seven rows to set or \
+      delete, and `"2:"` is a section, whose only cell is its title:
+
+        {"op":"insert","at":"2:","cells":{"title":"Plan"}}
+        {"op":"set","row":"Berlin:","cells":{"title":"Bonn"}}
+
+      Cells are as `show --json` prints them: `null` is missing, `{"base64":"…"}` what is no UTF-8 or \
       is binary. A line that makes no sense is an error with its number, and nothing is done.
 
       All is done or nothing, where the provider can; where it can not (folders, processes), the message \
@@ -43,7 +49,7 @@ extension Command {
     let text = try content(of: file)
     let run = try EditRun(invocation, location, command: "apply", output: output)
     let requests = try EditLines(file: file.text, cells: run.cells).requests(text)
-    return try run.run(requests, asks: false)
+    return try run.run(requests)
   }
 
   /// All bytes of a file or of standard input.

@@ -9,7 +9,7 @@ extension Command {
       Rows are counted after the options have chosen them, as `show` would print them. With `--section-by` \
       there is a line for each section: its title, a tab, its rows.
       """,
-    options: OptionSpec.opening + OptionSpec.shaping + [.columns, .rows, .limit, .json],
+    options: OptionSpec.opening + OptionSpec.shaping + [.columns, .json],
     examples: [
       ("tabella count data.csv", "the rows of a file, its header apart"),
       ("tabella count data.csv --section-by city", "the rows of each city: TITLE, a tab, ROWS"),
@@ -52,19 +52,13 @@ extension Command {
     _ table: ShapedTable, _ range: Range<Int>
   ) throws(TableError) -> [(title: String?, rows: Int)] {
     var counts: [(title: String?, rows: Int)] = []
-    var position = 0
-    var section = table.section ?? table.start.section
-    while try table.source.numberOfSections(knowing: section + 1).value > section {
-      let skipped = section == table.start.section ? table.start.row : 0
-      let rows = max(0, try table.source.exactNumberOfRows(inSection: section) - skipped)
-      let (end, overflow) = position.addingReportingOverflow(rows)
+    var total = 0
+    var runs = ChosenRows(table, range: range).makeIterator()
+    while let run = try runs.run() {
+      let (sum, overflow) = total.addingReportingOverflow(run.rows.count)
       guard !overflow else { throw TableError(.misbehaved, "there are more than 2^63 rows") }
-      let title = try table.source.sections?.title(.header, ofSection: section)
-      let shown = range.clamped(to: position..<end).count
-      if shown > 0 || rows == 0 { counts.append((title, shown)) }
-      position = end
-      if section == table.section { break }
-      section += 1
+      total = sum
+      counts.append((try table.source.sections?.title(.header, ofSection: run.section), run.rows.count))
     }
     return counts
   }

@@ -11,18 +11,17 @@ extension Command {
   static let describe = Command(
     name: "describe", operands: "LOCATION|PROVIDER|LIBRARY [ROW]",
     operandValues: [.subject, .none],
-    summary: "tells what a table, one of its rows, a provider or a library is",
+    summary: "tells what a table, a row or section of it, a provider or a library is",
     discussion: """
       Of a table: its provider, version, columns, the options of its provider, and what can be done with it. \
-      Its sections' titles are listed, up to 100. With ROW: all cells of that row, its id, and what the provider shows beside it, such as a preview. Of a \
+      Its sections' titles are listed, up to 100. With ROW: all cells of that row, its id, and what the provider shows beside it, such as a preview. \
+      With `SECTION:`: its titles, the number of its rows, and what the provider shows beside it. Of a \
       provider: its manifest. Of a library: whether it is trusted and could be loaded, which runs none of its code; \
       `--load` does run it.
 
       A name that is both a provider and a file is the provider: write `./csv` for the file.
       """,
-    options: OptionSpec.opening + OptionSpec.shaping.filter { !$0.names.contains("--section") } + [
-      .load, .json,
-    ],
+    options: OptionSpec.opening + OptionSpec.shaping + [.load, .json],
     examples: [
       ("tabella describe data.csv", "columns, options and abilities of a table"),
       ("tabella describe data.csv 12", "one row in full"),
@@ -42,7 +41,7 @@ extension Command {
     var troubles: [Failure] = []
     if invocation.operands.count == 2 {
       description = try describeRow(
-        invocation, operand, invocation.operands[1].text, &troubles)
+        invocation, operand, invocation.operands[1], &troubles)
     } else if let entry = host.catalogue.entries.first(where: { $0.manifest.id == operand.text }) {
       description = try describeProvider(entry, host, invocation)
     } else if isLibrary(operand) {
@@ -129,12 +128,22 @@ extension Command {
   }
 
   private static func describeRow(
-    _ invocation: Invocation, _ operand: Argument, _ row: String, _ troubles: inout [Failure]
+    _ invocation: Invocation, _ operand: Argument, _ row: Argument, _ troubles: inout [Failure]
   ) throws(Failure) -> JSONValue {
     let shaped = try shapedTable(operand, invocation)
     let table = shaped.tables[0]
     let source = shaped.source
-    let path = try rowPath(row, in: source, subject: operand.text)
+    let argument = try RowArgument(row, command: "describe", as: .one)
+    let chosen = ChosenRows(shaped, range: invocation.range)
+    var finder = RowFinder(source: source, chosen: chosen)
+    if case .section(let section) = argument {
+      return try describeSection(try Failure.about(operand.text) { () throws(TableError) in
+        try finder.run(section, upTo: 0).section
+      }, of: shaped, operand.text, &troubles)
+    }
+    let path = try Failure.about(operand.text) { () throws(TableError) in
+      try finder.path(of: argument)
+    }
     return try Failure.about(operand.text) { () throws(TableError) in
       let batch = try source.rows(
         RowRequest(
@@ -147,7 +156,7 @@ extension Command {
         JSONValue.object(["name": .string(column.name), "value": cellJSON(cell)])
       }
       var members: [String: JSONValue] = [
-        "location": .string(table.location.description), "row": .string(path.description),
+        "location": .string(table.location.description), "row": .string(batch.id(0).map { "id:\($0)" } ?? path.description),
         "id": batch.id(0).map { .string($0) } ?? .null, "cells": .array(cells),
       ]
       let elements = elements(of: source, at: path, subject: operand.text, &troubles)
@@ -157,6 +166,25 @@ extension Command {
       }
       return .object(members)
     }
+  }
+
+  private static func describeSection(
+    _ section: Int, of shaped: ShapedTable, _ subject: String, _ troubles: inout [Failure]
+  ) throws(Failure) -> JSONValue {
+    let source = shaped.source
+    var members = try Failure.about(subject) { () throws(TableError) -> [String: JSONValue] in
+      func title(_ place: TitlePlace) throws(TableError) -> JSONValue {
+        try source.sections?.title(place, ofSection: section).map { .string($0) } ?? .null
+      }
+      return [
+        "location": .string(shaped.tables[0].location.description), "section": .number("\(section)"),
+        "title": try title(.header), "footer": try title(.footer),
+        "rows": countJSON(try source.numberOfRows(inSection: section, knowing: countedUpTo)),
+      ]
+    }
+    let elements = elements(of: source, at: .section(section), subject: subject, &troubles)
+    if !elements.isEmpty { members["supplementary"] = .object(elements) }
+    return .object(members)
   }
 
   /// The supplementary elements of a row by their kinds. What cannot be had is a trouble, and no reason
@@ -184,7 +212,7 @@ extension Command {
         case .table(let table): elements[kind] = try tableJSON(table)
         }
       } catch {
-        note(error, "the \(kind) of row \(path)")
+        note(error, "the \(kind) of \(path.isSection ? "section" : "row") \(path)")
       }
     }
     return elements
@@ -280,24 +308,6 @@ extension Command {
     var start = [UInt8](repeating: 0, count: 4)
     return pread(descriptor, &start, 4, 0) == 4 && start == [0x7F, 0x45, 0x4C, 0x46]
   }
-}
-
-/// The row that `SECTION:ROW`, `ROW` or `id:ID` names.
-func rowPath(
-  _ text: String, in source: any TableDataSource, subject: String
-) throws(Failure) -> IndexPath {
-  if text.hasPrefix("id:") {
-    return try Failure.about(subject) { () throws(TableError) in
-      guard let identity = source.identity else {
-        throw TableError(.notSupported, "rows have no ids here")
-      }
-      return try identity.indexPath(forID: String(text.dropFirst(3)))
-    }
-  }
-  guard case .place(let section, let row)? = RowArgument(text) else {
-    throw .usage("\(text) is no row; write ROW, SECTION:ROW or id:ID", command: "describe")
-  }
-  return IndexPath(section: section ?? 0, row: row)
 }
 
 /// A cell's value as JSON, exact.

@@ -23,7 +23,7 @@ extension Command {
       with the member `error` at its end if the rows ended early.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .rows, .limit, .format, .json, .noHeader, .withSection, .withRow,
+      .columns, .format, .json, .noHeader, .withSection, .withRow,
     ] + OptionSpec.display,
     examples: [
       ("tabella show data.csv", "a file, by the provider that fits its name"),
@@ -39,7 +39,7 @@ extension Command {
       ("tabella show csv:/etc/passwd -o delimiter=: -o header=false --json", "as JSON"),
       ("tabella show data.csv --rows 1000..1009 --format csv", "ten rows from the middle"),
       (
-        "tabella show data.csv --filter 'born > 1900' --with-row", "how to name the rows in an edit"
+        "tabella show data.csv --filter 'born > 1900' --with-row", "what every command calls the rows"
       ),
       ("tabella show data.csv --rows 1..1 --vertical always", "one row, a cell on each line"),
     ], seeAlso: ["count", "export", "describe"]
@@ -55,7 +55,7 @@ extension Command {
       their number, and the bytes of cells as they are. Titles of sections are left out, unless `--with-section` makes them a column.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .rows, .limit, .exportFormat, .noHeader, .withSection, .withRow,
+      .columns, .exportFormat, .noHeader, .withSection, .withRow,
     ],
     examples: [
       ("tabella export data.csv --columns name,born", "two columns, as csv"),
@@ -90,6 +90,12 @@ extension Command {
         command: command)
     }
     let table = try ShapedTable(invocation, command: command)
+    if invocation.hasRowColumn, table.source.identity == nil, invocation.givesOtherPositions {
+      let line = invocation.line(command, without: Invocation.shapingNames)
+      throw .usage(
+        "--with-row: the rows have no ids, so that only the whole table shows how they are named: \(line)",
+        command: command)
+    }
     var shown = ShownTable(
       table, hasHeader: invocation.hasHeader,
       hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil,

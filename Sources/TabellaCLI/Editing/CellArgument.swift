@@ -23,7 +23,38 @@ struct CellArguments {
     return cells
   }
 
-  /// The longest name with an equals sign behind it is the column's; the rest is the value, any bytes.
+  /// Gives values to the row that an edit sets or inserts, or a title to its section.
+  func give(
+    _ arguments: some Sequence<Argument>, to request: inout RequestedEdit
+  ) throws(Failure) {
+    guard request.isOfSection else {
+      request.cells = try cells(arguments)
+      return
+    }
+    for argument in arguments {
+      guard argument.text.hasPrefix("title=") else {
+        throw .usage("\(argument.text): a section has a title only: title=TEXT")
+      }
+      guard argument.text.utf8.elementsEqual(argument.bytes) else {
+        throw .usage("\(argument.text): a title must be UTF-8")
+      }
+      guard request.title == nil else { throw .usage("title is given twice") }
+      request.title = String(argument.text.dropFirst("title=".count))
+    }
+  }
+
+  /// Whether a word is `COLUMN=VALUE`, not a row. Of a section whose title has an equals sign, a row is written
+  /// `title:T:ROW`.
+  func isAssignment(_ argument: Argument) -> Bool {
+    guard argument.bytes.contains(UInt8(ascii: "=")), !argument.text.hasPrefix("id:") else {
+      return false
+    }
+    return !argument.text.hasPrefix("title:") || (try? divide(argument)) != nil
+  }
+
+  /// The column and the value of `COLUMN=VALUE`; the value is any bytes.
+  ///
+  /// Throws if two columns fit: with `a` and `a=b`, the word `a=b=c` is refused.
   private func divide(_ argument: Argument) throws(Failure) -> (Int, [UInt8]) {
     let text = argument.text
     guard text.utf8.elementsEqual(argument.bytes) else {
@@ -35,11 +66,19 @@ struct CellArguments {
       }
       throw try unknown(text)
     }
-    var rest = text[...]
-    // By scalars: an equals sign with a combining mark behind it is another character.
-    guard let column = names.take(from: &rest, where: { $0.utf8.first == UInt8(ascii: "=") })
-    else { throw try unknown(text) }
-    return (column, Array(rest.utf8.dropFirst()))
+    let fitting = names.names.indices.filter { isColumn(names.names[$0], of: text) }
+    guard let column = fitting.first else { throw try unknown(text) }
+    guard fitting.count == 1 else {
+      let columns = fitting.map { names.names[$0] }.joined(separator: " and ")
+      throw .usage("\(text) fits the columns \(columns); say which with tabella apply")
+    }
+    return (column, Array(text.utf8.dropFirst(names.names[column].utf8.count + 1)))
+  }
+
+  /// By bytes: an equals sign with a combining mark behind it is another character.
+  private func isColumn(_ name: String, of text: String) -> Bool {
+    text.utf8.starts(with: name.utf8)
+      && text.utf8.dropFirst(name.utf8.count).first == UInt8(ascii: "=")
   }
 
   private func unknown(_ text: String) throws(Failure) -> Failure {
@@ -58,6 +97,18 @@ struct CellArguments {
       throw .usage("\(names.names[column]) must be \(type.readable), not \(text)")
     }
     return cell
+  }
+
+  /// Gives the values of an object to the row that an edit sets or inserts, or a title to its section.
+  func give(_ members: [String: JSONValue], to request: inout RequestedEdit) throws(Failure) {
+    guard request.isOfSection else {
+      request.cells = try cells(members)
+      return
+    }
+    guard let title = members["title"]?.string, members.count == 1 else {
+      throw .usage("\"cells\" of a section must be {\"title\":TEXT}")
+    }
+    request.title = title
   }
 
   /// The cells of an object, keyed by the names of columns; values are as `show --json` prints them.

@@ -5,7 +5,7 @@ import TabellaTerminal
 /// Asks the person at the terminal before rows are edited.
 struct Confirmation {
   /// How many rows are shown.
-  private static let shownRows = 20
+  static let shownRows = 20
   /// More rows than this are confirmed by their number.
   private static let mostRows = 100
 
@@ -14,7 +14,7 @@ struct Confirmation {
 
   let question: String
   let edits: [PlannedEdit]
-  /// The rows that the edits are about, as they are.
+  /// The rows that the first edits are about, as they are.
   let rows: [RowCells?]
   /// What the source says that will become of the edits.
   let outcomes: [EditResult.Outcome]
@@ -27,16 +27,18 @@ struct Confirmation {
     let shown = items.prefix(Confirmation.shownRows)
     try show(
       shown.compactMap { item in
-        item.row.map { ((item.edit.source ?? item.edit.target)?.description ?? "", $0) }
+        item.row.map { (item.edit.rowName ?? "", $0) }
       }, display)
-    let remark = items.first?.outcome.message
-    let isShared = items.allSatisfy { $0.outcome.code == nil && $0.outcome.message == remark }
+    let remark = outcomes.first?.message
+    let isShared = outcomes.allSatisfy { $0.code == nil && $0.message == remark }
     for item in shown {
       var lines: [String] = []
       if item.edit.kind != .delete {
         lines.append(item.edit.description(columns, before: item.row, place: nil))
       } else if item.edit.source == nil {
         lines.append("\(item.edit.name) was not found")
+      } else if item.edit.isOfSection {
+        lines.append(item.edit.name)
       }
       if !isShared, let said = item.outcome.message ?? item.outcome.code?.name {
         lines.append(
@@ -44,14 +46,14 @@ struct Confirmation {
       }
       for line in lines { Messages.put("\(line)\n") }
     }
-    if items.count > shown.count { Messages.put("and \(items.count - shown.count) more\n") }
-    let isLarge = items.count > Confirmation.mostRows
+    if edits.count > shown.count { Messages.put("and \(edits.count - shown.count) more\n") }
+    let isLarge = edits.count > Confirmation.mostRows
     let asked = isShared ? remark.map { "\(question) (\($0))" } ?? question : question
     // What was typed before the question is no answer to it.
     tcflush(0, TCIFLUSH)
     Messages.put(isLarge ? "\(asked) Type the number of rows to do it: " : "\(asked) [y/N] ")
     let answer = Confirmation.readAnswer().lowercased()
-    guard isLarge ? answer == "\(items.count)" : answer == "y" || answer == "yes" else {
+    guard isLarge ? answer == "\(edits.count)" : answer == "y" || answer == "yes" else {
       throw Failure(
         status: .failed, subject: subject, code: "cancelled",
         message: "not confirmed; nothing was done")

@@ -7,6 +7,8 @@ extension PlannedEdit {
   func description(_ columns: [Column], before: RowCells?, place: IndexPath?) -> String {
     func asked(_ word: String) -> String { target.map { " (\(word) \($0), as asked)" } ?? "" }
     switch kind {
+    case .set where isOfSection: return "rename \(name) to \(newTitle ?? "")"
+    case .insert where isOfSection: return "insert \(name)"
     case .set:
       let changes = cells.sorted { $0.key < $1.key }.map { column, cell in
         let old = before.map { cellJSON($0.cells[column]).text } ?? "?"

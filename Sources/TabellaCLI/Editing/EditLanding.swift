@@ -16,10 +16,45 @@ struct EditLanding {
   /// Where the row of an edit stands, or will stand after a dry run; nil if that cannot be told.
   func place(of edit: PlannedEdit, _ outcome: EditResult.Outcome) -> IndexPath? {
     guard outcome.code == nil, let target = edit.target else { return nil }
+    if edit.isOfSection { return target }
     if isDryRun { return keepsPlaces || edit.isTargetSure ? target : nil }
     guard let id = outcome.id, let identity = source.identity else {
       return keepsPlaces ? target : nil
     }
     return try? identity.indexPath(forID: id)
+  }
+
+  /// Where the row of an edit stands and what the move changed in it: `to Berlin:3 (city: Rome → Berlin)`;
+  /// empty if that cannot be told. `before` is the row as it was.
+  func effect(
+    of edit: PlannedEdit, _ outcome: EditResult.Outcome, before: RowCells?
+  ) -> String {
+    guard let place = place(of: edit, outcome) else { return "" }
+    var text = " \(edit.kind == .insert ? "at" : "to") \(name(of: place))"
+    if !edit.isAsAsked(place), let asked = edit.asked {
+      text += ", not \(edit.kind == .insert ? "at" : "to") \(name(of: asked)) as asked"
+    }
+    guard edit.kind == .move, !edit.isOfSection, let before,
+      let after = try? source.wholeRows(at: [place]).first
+    else { return text }
+    let changes = zip(source.columns, zip(before.cells, after.cells)).filter { $1.0 != $1.1 }
+      .map { "\($0.name): \($1.0) → \($1.1)" }
+    return changes.isEmpty ? text : "\(text) (\(changes.joined(separator: ", ")))"
+  }
+
+  /// A place with the title of its section, if it has one.
+  private func name(of place: IndexPath) -> String {
+    let title = try? source.sections?.title(.header, ofSection: place.section)
+    if place.isSection { return "place \(place.section) of the sections" }
+    let section = title.map { SectionArgument.text(ofTitle: $0) } ?? "\(place.section)"
+    return "\(section):\(place.row)"
+  }
+}
+
+extension PlannedEdit {
+  /// Whether a row that stands here stands where it was asked for.
+  func isAsAsked(_ place: IndexPath) -> Bool {
+    guard let asked else { return true }
+    return asksForEnd ? place.section == asked.section : place == asked
   }
 }

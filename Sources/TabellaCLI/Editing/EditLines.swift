@@ -70,24 +70,27 @@ struct EditLines {
     }
     var request = RequestedEdit(kind: kind)
     request.row = try members["row"].map { value throws(Failure) in
-      guard let row = value.string.flatMap({ RowArgument($0) }), !row.isEnd else {
+      guard let text = value.string else {
         throw .usage("\"row\" must be \"SECTION:ROW\", \"ROW\" or \"id:ID\", not \(value.text)")
       }
-      return row
+      return try RowArgument(reading: text, as: kind == .move ? .one : .existing)
     }
     for name in ["at", "to"] {
       guard let value = members[name] else { continue }
       // Where a row with an id ends up is not known before the batch.
-      guard let place = value.string.flatMap({ RowArgument($0) }), !place.isID else {
+      guard let text = value.string, !text.hasPrefix("id:") else {
         throw .usage("\"\(name)\" must be \"SECTION:ROW\" or \"SECTION:end\", not \(value.text)")
       }
-      request.place = place
+      request.place = try RowArgument(reading: text, as: .place)
     }
+    guard request.row == nil || request.place == nil
+      || request.row?.isSection == request.place?.isSection
+    else { throw .usage("a row is moved to a row, and a section (\"2:\") to a section") }
     if let value = members["cells"] {
       guard case .object(let values) = value else {
         throw .usage("\"cells\" must be an object of columns and values")
       }
-      request.cells = try cells.cells(values)
+      try cells.give(values, to: &request)
     }
     return request
   }
@@ -102,11 +105,5 @@ struct EditLines {
         error.message.hasPrefix(start)
           ? String(error.message.dropFirst(start.count)) : error.message)
     }
-  }
-}
-
-extension RowArgument {
-  fileprivate var isID: Bool {
-    if case .id = self { true } else { false }
   }
 }

@@ -31,9 +31,13 @@ struct EditReport {
   let extent: EditExtent
   /// What is taken back, if something is.
   var undoing: Receipt?
-  /// Where a row stands that was inserted or moved, as far as that can be told. Finding it out may take
-  /// work, so that it is asked only of what is said.
-  var place: (PlannedEdit, EditResult.Outcome) -> IndexPath? = { edit, _ in edit.target }
+  /// Tells where a row stands that was inserted or moved; nil for an undo. Finding it out may take work, so
+  /// that it is asked only of what is said.
+  var landing: EditLanding?
+
+  private func place(_ edit: PlannedEdit, _ outcome: EditResult.Outcome) -> IndexPath? {
+    landing?.place(of: edit, outcome)
+  }
 
   /// Whether what was done can be taken back; for a dry run not known.
   private var isUndoable: Bool { receipt?.wayBack != nil }
@@ -135,6 +139,8 @@ struct EditReport {
   private func name(of item: Item) -> String {
     guard let edit = item.edit else { return "all" }
     guard edit.kind == .insert, item.outcome.code == nil else { return edit.name }
+    if edit.isOfSection { return "the new \(edit.name)" }
+    if let id = item.outcome.id { return "row id:\(id)" }
     return place(edit, item.outcome).map { "row \($0)" } ?? "the new row"
   }
 
@@ -174,6 +180,15 @@ struct EditReport {
     for item in remarks.prefix(1000) {
       Messages.write("\(name(of: item)): \(item.outcome.message ?? "")", about: subject)
     }
+    // Of one edit the summary says it.
+    if items.count > 1 {
+      for item in done.filter({ $0.edit?.target != nil }).prefix(EditReport.most) {
+        guard let edit = item.edit, let place = place(edit, item.outcome), !edit.isAsAsked(place),
+          let asked = edit.asked
+        else { continue }
+        Messages.write("\(name(of: item)): stands at \(place), not at \(asked) as asked", about: subject)
+      }
+    }
     if remarks.count > 1000 {
       Messages.write("and \(remarks.count - 1000) remarks more", about: subject)
     }
@@ -199,6 +214,15 @@ struct EditReport {
     return .object(members)
   }
 
+  /// The row of an edit as every command names it; of a new one once it has a name.
+  private func row(
+    _ edit: PlannedEdit, _ outcome: EditResult.Outcome, _ target: IndexPath?
+  ) -> String? {
+    guard edit.kind == .insert else { return edit.rowName }
+    if edit.isOfSection { return target.map { "\($0.section):" } }
+    return outcome.id.map { "id:\($0)" } ?? (isDryRun ? nil : target?.description)
+  }
+
   private func json(of item: Item) -> JSONValue {
     let outcome = item.outcome
     func text(_ path: IndexPath?) -> JSONValue { path.map { .string($0.description) } ?? .null }
@@ -208,12 +232,12 @@ struct EditReport {
     let rest = item.edit == nil && outcome.code == nil ? notTakenBack : nil
     var members: [String: JSONValue] = [
       "op": .string(item.edit?.kind.rawValue ?? "undo"),
-      "row": text(item.edit?.kind == .insert ? target : item.edit?.source),
+      "row": text(item.edit.flatMap { row($0, outcome, target) }),
       "code": text(outcome.code?.name ?? rest.map { _ in "partial" }),
       "message": text(rest ?? outcome.message),
       "id": (outcome.id ?? item.edit?.id).map { .string($0) } ?? .null,
     ]
-    if item.edit?.kind == .move { members["to"] = text(target) }
+    if item.edit?.target != nil { members["to"] = text(target) }
     if outcome.isFinal, item.edit != nil { members["final"] = .boolean(true) }
     if isDryRun {
       let names = uniqueNames(columns.map(\.name))

@@ -89,49 +89,103 @@ struct EditRun {
   /// The cells that arguments or JSON give for the table's columns.
   var cells: CellArguments { CellArguments(source.columns) }
 
-  /// Does what is asked for. `asks` says whether a person confirms it first.
-  func run(_ requests: [RequestedEdit], asks: Bool) throws(Failure) -> ExitStatus {
-    guard !requests.isEmpty else {
-      return try report([], nil, nil, before: [], source.columns)
-    }
+  /// Does what is asked for, once a person has confirmed what must be.
+  func run(_ requests: [RequestedEdit]) throws(Failure) -> ExitStatus {
+    let asks = try asksFirst(requests)
     var edits = try Failure.about(subject) { () throws(TableError) in
       try plan(requests)
     }
-    try confirm(&edits, asks: asks && !invocation.isConfirmed)
+    guard !edits.isEmpty else {
+      return try report([], nil, nil, before: [], source.columns)
+    }
+    try confirm(&edits, asks: asks)
     return try commit(edits, invocation.isDryRun ? try rows(edits) : [])
   }
 
+  /// Whether a person confirms the edits: those of `delete`, and of `set` for all rows that options choose.
+  ///
+  /// Throws if nobody can be asked, and if nothing chooses rows.
+  private func asksFirst(_ requests: [RequestedEdit]) throws(Failure) -> Bool {
+    let takesAll = requests.contains { $0.row == nil && $0.kind != .insert }
+    guard !takesAll || invocation.choosesRows else {
+      let line = invocation.line(command, adding: ["--filter", "COLUMN OP VALUE"])
+      throw .usage(
+        "name a ROW, or choose rows with --filter, --search, --section, --at-index, --rows or -n: \(line)"
+      )
+    }
+    guard command == "delete" || takesAll, !invocation.isConfirmed, !invocation.isDryRun else {
+      return false
+    }
+    guard Confirmation.isPossible else {
+      let line = invocation.line(command, adding: ["--yes"])
+      throw .usage("there is no terminal to ask on; to do it without a question: \(line)")
+    }
+    return true
+  }
+
   private func plan(_ requests: [RequestedEdit]) throws(TableError) -> [PlannedEdit] {
-    if requests.contains(where: { $0.kind == .move }), source.moving == nil {
+    if requests.contains(where: { $0.kind == .move && !$0.isOfSection }), source.moving == nil {
+      let hasOtherOrder = invocation.sort != nil || invocation.sectionBy != nil
       throw TableError(
         .notSupported,
-        invocation.sort != nil || invocation.sectionBy != nil
-          ? "rows cannot be moved where the order is not the table's own"
+        hasOtherOrder
+          ? "rows cannot be moved where the order is not the table's own; leave out --sort and --section-by: \(invocation.line(command, without: ["--sort", "--section-by"]))"
           : "its rows cannot be moved: provider \(table.provider) does not reorder them")
     }
-    var edits = try EditPlanner(table: table).plan(requests)
-    if edits.count == 1, edits[0].kind == .move { try retarget(&edits[0]) }
+    if source.identity == nil, invocation.givesOtherPositions {
+      try refusePositions(requests)
+    }
+    var planner = EditPlanner(
+      table: table, chosen: ChosenRows(table, range: invocation.range))
+    var edits = try planner.plan(requests)
+    try retarget(&edits)
     return edits
   }
 
+  /// Throws for a row that is named by its position where rows have no ids and other options would show
+  /// another row there: `show` names rows by positions too, of the table as it is.
+  private func refusePositions(_ requests: [RequestedEdit]) throws(TableError) {
+    func isPosition(_ row: RowArgument?) -> Bool {
+      switch row {
+      case .place, .rows: true
+      case .end, .section, .id, nil: false
+      }
+    }
+    guard requests.contains(where: { isPosition($0.row) || isPosition($0.place) }) else { return }
+    throw TableError(
+      .notSupported,
+      "its rows have no ids, and with these options a position may be another row's than without them: name the row as it is numbered in the whole table, \(invocation.line(command, without: Invocation.shapingNames)), or leave ROW out to edit all rows that the options show"
+    )
+  }
+
   /// The source may forbid a move, or lead it elsewhere.
-  private func retarget(_ edit: inout PlannedEdit) throws(TableError) {
-    guard let moving = source.moving, let path = edit.source, let target = edit.target else {
-      return
+  private func retarget(_ edits: inout [PlannedEdit]) throws(TableError) {
+    guard let moving = source.moving else { return }
+    var taken = Set(edits.filter { $0.kind == .insert }.compactMap(\.target))
+    for number in edits.indices where edits[number].kind == .move && !edits[number].isOfSection {
+      guard let path = edits[number].source, let target = edits[number].target else { continue }
+      let movable = try moving.movability(ofRows: path.row..<path.row + 1, inSection: path.section)
+      guard movable == [true] else {
+        // The source may know why.
+        _ = try source.editing?.commit(EditBatch([edits[number].edit], isDryRun: true))
+        throw TableError(.readOnly, "\(edits[number].name) cannot be moved")
+      }
+      // The source is asked about one move; where the others leave more room, about the last place there is.
+      let count = try source.exactNumberOfRows(inSection: target.section)
+      let last = max(0, path.section == target.section ? count - 1 : count)
+      let single = IndexPath(section: target.section, row: min(target.row, last))
+      var proposed = try moving.target(ofMoveFrom: path, to: single)
+      if proposed == single { proposed = target }
+      // No two edits of a batch have one target.
+      while !taken.insert(proposed).inserted { proposed.row += 1 }
+      edits[number].target = proposed
+      // Where a sorted view puts it, only reading it again tells.
+      edits[number].isTargetSure = edits.count == 1 && invocation.sort == nil
     }
-    let movable = try moving.movability(ofRows: path.row..<path.row + 1, inSection: path.section)
-    guard movable == [true] else {
-      // The source may know why.
-      _ = try source.editing?.commit(EditBatch([edit.edit], isDryRun: true))
-      throw TableError(.readOnly, "row \(path) cannot be moved")
-    }
-    edit.target = try moving.target(ofMoveFrom: path, to: target)
-    // Where a sorted view puts it, only reading it again tells.
-    edit.isTargetSure = invocation.sort == nil
   }
 
   /// The rows that edits are about, as they are; nil for what is inserted.
-  private func rows(_ edits: [PlannedEdit]) throws(Failure) -> [RowCells?] {
+  private func rows(_ edits: some Sequence<PlannedEdit>) throws(Failure) -> [RowCells?] {
     try Failure.about(subject) { () throws(TableError) in
       try source.wholeRows(of: edits)
     }
@@ -151,10 +205,10 @@ struct EditRun {
         status: .refused, subject: subject, code: "denied", message: try uncertainty(edits))
     }
     if invocation.isDryRun { return }
-    let rows = try rows(edits)
+    let rows = try rows(edits.prefix(Confirmation.shownRows))
     if isUncertain {
-      for (number, row) in rows.enumerated() where edits[number].source != nil {
-        if edits[number].id == nil { edits[number].id = row?.id }
+      for number in edits.indices where edits[number].id != nil {
+        edits[number].refersByID = true
       }
     }
     // Checked before the question, which the source knows more of: a signal, say.
@@ -170,30 +224,59 @@ struct EditRun {
 
   /// Why edits are refused that count on positions, and what to say instead.
   private func uncertainty(_ edits: [PlannedEdit]) throws(Failure) -> String {
-    let row = edits.first(where: \.namesRowByPosition)?.source
+    let row = edits.first { $0.namesRowByPosition && !$0.isOfSection }
     let place = edits.first(where: \.namesPlaceByPosition)
     var ways: [String] = []
-    if row != nil { ways.append("name rows by id:ID (show --with-row prints it)") }
-    if place != nil {
-      let sections = try Failure.about(subject) { () throws(TableError) in
-        try source.numberOfSections(knowing: 2)
-      }
+    if row != nil { ways.append("name the row by its id (show --with-row prints it)") }
+    if let target = place?.target {
+      let title = try title(ofSection: target.section)
       // Of several sections none is sure to keep its number.
-      if sections == .exact(1) {
+      if title != nil {
+        ways.append("name the section by its title")
+      } else if place?.isOfSection == false {
         ways.append("put it at end")
       }
     }
     let version = "\(ways.isEmpty ? "" : ", or ")say --if-version (show --json prints it)"
     let what =
-      row.map { "row \($0) may be another" }
+      row.map { "position \($0.source?.description ?? "") may be another row's" }
       ?? "the place \(place?.target?.description ?? "") may be another"
+    let line = try workingLine(edits).map { "; as it is now: \($0)" } ?? ""
     return
-      "its order changes by itself, so that \(what) by now: \(ways.joined(separator: " and "))\(version); nothing was done"
+      "its order changes by itself, so that \(what) by now: \(ways.joined(separator: " and "))\(version)\(line); nothing was done"
+  }
+
+  private func title(ofSection section: Int) throws(Failure) -> String? {
+    try Failure.about(subject) { () throws(TableError) in
+      try source.sections?.title(.header, ofSection: section)
+    }
+  }
+
+  /// The command line that names a row by its id and a section by its title; nil if it cannot.
+  private func workingLine(_ edits: [PlannedEdit]) throws(Failure) -> String? {
+    guard command != "apply", edits.count == 1, let edit = edits.first else { return nil }
+    var operands = invocation.operands.map(\.text)
+    guard operands.allSatisfy({ !$0.utf8.contains(0) }), operands.count >= 2 else { return nil }
+    if edit.kind != .insert {
+      guard let id = edit.id, !edit.isOfSection else { return nil }
+      operands[1] = "id:\(id)"
+    }
+    if let target = edit.target {
+      guard edit.kind == .insert || operands.count == 3 else { return nil }
+      let number = edit.kind == .insert ? 1 : 2
+      if let title = try title(ofSection: target.section) {
+        operands[number] = "\(SectionArgument.text(ofTitle: title)):end"
+      } else {
+        operands[number] = "end"
+      }
+    }
+    return invocation.line(
+      command, operands: [invocation.operands[0]] + operands[1...].map { Argument(Array($0.utf8)) })
   }
 
   private func question(_ edits: [PlannedEdit]) -> String {
     let kinds = Set(edits.map(\.kind))
-    let rows = edits.count == 1 ? "1 row" : "\(edits.count) rows"
+    let rows = EditSummary.counted(edits)
     guard kinds.count == 1, let kind = kinds.first else {
       return "Do these \(edits.count) edits of \(subject)?"
     }
@@ -210,7 +293,7 @@ struct EditRun {
   private func batch(_ edits: [PlannedEdit], isDryRun: Bool) -> EditBatch {
     // Ids hold whatever the version; in an order that changes by itself it would rarely be the same.
     let countsOnPlaces = edits.contains {
-      ($0.source != nil && $0.id == nil) || $0.namesPlaceByPosition
+      ($0.source != nil && !$0.refersByID) || $0.namesPlaceByPosition
     }
     let isPinned = invocation.ifVersion != nil || !source.hasVolatileOrder || countsOnPlaces
     return EditBatch(edits.map(\.edit), version: isPinned ? version : nil, isDryRun: isDryRun)
@@ -221,21 +304,27 @@ struct EditRun {
     let batch = batch(edits, isDryRun: invocation.isDryRun)
     // Taken down before: there may be fewer afterwards.
     let columns = source.columns
-    let titled = invocation.isDryRun ? edits : EditSummary.entitled(edits, of: source)
+    let labelled = invocation.isDryRun ? edits : EditSummary.labelled(edits, of: source)
+    let moved = invocation.isDryRun || edits.count > 1 ? [] : try rows(edits)
+    let landing = EditLanding(table: table, isDryRun: invocation.isDryRun)
     let kept = KeptCommit(
       subject: subject, source: source, provider: table.tables[0].manifest.id, place: place,
       options: invocation.options, isDryRun: invocation.isDryRun)
     let (result, receipt) = try kept.run(
       commit: { () throws(TableError) in try editing.commit(batch) },
       summary: { result in
-        var done = result.map { zip(titled, $0.outcomes).filter { $1.code == nil } } ?? []
+        var done = result.map { zip(labelled, $0.outcomes).filter { $1.code == nil } } ?? []
+        var effect = ""
+        if labelled.count == 1, let (edit, outcome) = done.first {
+          effect = landing.effect(of: edit, outcome, before: moved.first ?? nil)
+        }
         // Done, with some trouble afterwards.
-        if done.isEmpty { done = titled.map { ($0, .init()) } }
-        return EditSummary.text(done, columns)
+        if done.isEmpty { done = labelled.map { ($0, .init()) } }
+        return EditSummary.text(done, columns, effect: effect)
       },
       remainder: { result in
         // What became of each is in the summary.
-        let final = zip(titled, result.outcomes).filter { $1.isFinal }.map { ($0.0, .init()) }
+        let final = zip(labelled, result.outcomes).filter { $1.isFinal }.map { ($0.0, EditResult.Outcome()) }
         return final.isEmpty ? nil : EditSummary.text(final, columns)
       })
     return try report(edits, result, receipt, before: before, columns)
@@ -255,7 +344,7 @@ struct EditRun {
           before: before.indices.contains(number) ? before[number] : nil)
       }, columns: columns, receipt: receipt, isDryRun: invocation.isDryRun,
       extent: result?.extent ?? .nothing,
-      place: EditLanding(table: table, isDryRun: invocation.isDryRun).place)
+      landing: EditLanding(table: table, isDryRun: invocation.isDryRun))
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
   }
 }

@@ -2,22 +2,22 @@ import Tabella
 
 /// What was done, in a line: for who did it, and for the log.
 enum EditSummary {
-  /// The edits, the first few with titles, as far as those can be had.
-  static func entitled(
+  /// The edits, the first few with labels, as far as those can be had.
+  static func labelled(
     _ edits: [PlannedEdit], of source: any TableDataSource
   ) -> [PlannedEdit] {
-    var some = Array(edits.prefix(titles))
+    var some = Array(edits.prefix(labels))
     guard let rows = try? source.wholeRows(of: some) else { return edits }
-    for (number, row) in rows.enumerated() {
+    for (number, row) in rows.enumerated() where !some[number].isOfSection {
       let cells = row?.cells ?? source.columns.indices.map { some[number].cells[$0] ?? .missing }
-      some[number].title = title(of: cells, source.columns)
+      some[number].label = label(of: cells, source.columns)
     }
     return some + edits.dropFirst(some.count)
   }
 
   /// What people know a row by: its first cell, or if that is no text (a number that may be another's
   /// later) all of its texts behind it.
-  private static func title(of cells: [Cell], _ columns: [Column]) -> String? {
+  private static func label(of cells: [Cell], _ columns: [Column]) -> String? {
     let isText = columns.first?.type == .text
     let known = cells.indices.filter {
       $0 == 0 || (!isText && columns[$0].type == .text && !cells[$0].description.isEmpty)
@@ -31,33 +31,55 @@ enum EditSummary {
   }
 
   /// How many rows a summary names at most.
-  private static let titles = 3
+  private static let labels = 3
 
-  /// `change 1 row (price): Ada`; `delete 2 rows, insert 1 row: a.txt, b.txt, c.txt`; what the source says of
-  /// all alike is behind it: `delete 1 row: 4711 root sleep (sent TERM)`.
+  /// `1 row`, `3 sections`, or `4 edits` of both.
+  static func counted(_ edits: some Collection<PlannedEdit>) -> String {
+    let sections = edits.count { $0.isOfSection }
+    let noun = sections == 0 ? "row" : sections == edits.count ? "section" : "edit"
+    return "\(edits.count) \(noun)\(edits.count == 1 ? "" : "s")"
+  }
+
+  /// `changed 1 row (price): Ada`; `deleted 2 rows, inserted 1 row: a.txt, b.txt, c.txt`; `moved 1 row to
+  /// Berlin:3 (city: Rome → Berlin): Ada`, with `effect` behind the count. A remark of the source on all alike
+  /// is behind it: `deleted 1 row: 4711 root sleep (sent TERM)`.
   static func text(
-    _ done: [(edit: PlannedEdit, outcome: EditResult.Outcome)], _ columns: [Column]
+    _ done: [(edit: PlannedEdit, outcome: EditResult.Outcome)], _ columns: [Column],
+    effect: String = ""
   ) -> String {
-    let kinds = RequestedEdit.Kind.allCases.compactMap { kind -> String? in
-      let some = done.map(\.edit).filter { $0.kind == kind }
-      guard !some.isEmpty else { return nil }
-      let rows = some.count == 1 ? "1 row" : "\(some.count) rows"
-      guard kind == .set else { return "\(kind.rawValue) \(rows)" }
-      let names = Set(some.flatMap(\.cells.keys)).sorted().map {
-        shortened(columns[$0].name, to: 40)
+    let kinds = RequestedEdit.Kind.allCases.flatMap { kind in
+      [false, true].compactMap { isOfSection -> String? in
+        let some = done.map(\.edit).filter { $0.kind == kind && $0.isOfSection == isOfSection }
+        guard !some.isEmpty else { return nil }
+        let what = "\(kind.past(isOfSection: isOfSection)) \(counted(some))"
+        guard kind == .set, !isOfSection else { return what }
+        let names = Set(some.flatMap(\.cells.keys)).sorted().map {
+          shortened(columns[$0].name, to: 40)
+        }
+        let more = names.count > 5 ? ", …" : ""
+        return "\(what) (\(names.prefix(5).joined(separator: ", "))\(more))"
       }
-      let more = names.count > 5 ? ", …" : ""
-      return "change \(rows) (\(names.prefix(5).joined(separator: ", "))\(more))"
     }.joined(separator: ", ")
-    let titles = done.compactMap(\.edit.title)
-    var summary = kinds
-    if !titles.isEmpty {
+    let labels = done.compactMap(\.edit.label)
+    var summary = kinds + effect
+    if !labels.isEmpty {
       summary +=
-        ": \(titles.joined(separator: ", "))\(done.count > titles.count ? ", …" : "")"
+        ": \(labels.joined(separator: ", "))\(done.count > labels.count ? ", …" : "")"
     }
     if let remark = done.first?.outcome.message, done.allSatisfy({ $0.outcome.message == remark }) {
       summary += " (\(shortened(remark, to: 60)))"
     }
     return summary
+  }
+}
+
+extension RequestedEdit.Kind {
+  fileprivate func past(isOfSection: Bool) -> String {
+    switch self {
+    case .set: isOfSection ? "renamed" : "changed"
+    case .insert: "inserted"
+    case .delete: "deleted"
+    case .move: "moved"
+    }
   }
 }

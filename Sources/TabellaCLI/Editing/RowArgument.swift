@@ -1,50 +1,99 @@
 import Tabella
 
-/// A row or a place for one, as a command line names it.
+/// A row, some rows, a section or a place for one, as a command line or a batch names it.
+///
+/// The last colon separates section and row. Positions count from 0 in the table that the command's options
+/// show.
 enum RowArgument: Hashable {
-  /// `SECTION:ROW`, or `ROW` alone.
-  case place(section: Int?, row: Int)
+  /// `SECTION:ROW`, or `ROW` alone: in the first section.
+  case place(section: SectionArgument?, row: Int)
+  /// `SECTION:A..B`, or `A..B` alone; both ends are included.
+  case rows(section: SectionArgument?, ClosedRange<Int>)
   /// `SECTION:end`, or `end` alone: behind the last row.
-  case end(section: Int?)
+  case end(section: SectionArgument?)
+  /// `SECTION:`, the section itself.
+  case section(SectionArgument)
   /// `id:ID`.
   case id(String)
 
-  /// Nil if the text names neither.
+  /// Nil if the text names none of these.
   init?(_ text: String) {
     if text.hasPrefix("id:") {
       self = .id(String(text.dropFirst(3)))
       return
     }
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard let last = parts.last, parts.count <= 2 else { return nil }
-    var section: Int?
-    if parts.count == 2 {
-      guard let number = TableNumber.read(parts[0], upTo: TableLimits.sections) else { return nil }
-      section = number
-    }
-    if last == "end" {
+    // By bytes: a colon with a combining mark behind it is another character.
+    let colon = text.utf8.lastIndex(of: UInt8(ascii: ":"))
+    let section = colon.map { SectionArgument(String(text[..<$0])) }
+    let row = colon.map { text[text.utf8.index(after: $0)...] } ?? text[...]
+    if colon == text.utf8.startIndex { return nil }
+    if let section, row.isEmpty {
+      self = .section(section)
+    } else if row == "end" {
       self = .end(section: section)
+    } else if let number = TableNumber.read(row) {
+      self = .place(section: section, row: number)
+    } else if let rows = RowArgument.range(row) {
+      self = .rows(section: section, rows)
     } else {
-      guard let row = TableNumber.read(last) else { return nil }
-      self = .place(section: section, row: row)
+      return nil
     }
   }
 
-  /// Reads the argument of a command; throws how rows are written.
-  init(_ argument: Argument, command: String, isPlace: Bool = false) throws(Failure) {
-    // No id has other bytes, and a repaired one might be another row's.
-    let isText = argument.text.utf8.elementsEqual(argument.bytes)
-    guard isText, let row = RowArgument(argument.text), isPlace || !row.isEnd else {
-      let end = isPlace ? ", end, SECTION:end" : ""
-      let several = argument.text.utf8.position(of: "..".utf8) != nil ? ", one for each row" : ""
-      throw .usage(
-        "\(argument.text) is no row; write ROW, SECTION:ROW\(end) or id:ID\(several)",
-        command: command)
-    }
-    self = row
+  /// `A..B`.
+  private static func range(_ text: Substring) -> ClosedRange<Int>? {
+    let ends = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard ends.count == 3, ends[1].isEmpty, let first = TableNumber.read(ends[0]),
+      let last = TableNumber.read(ends[2]), first <= last
+    else { return nil }
+    return first...last
   }
 
-  var isEnd: Bool {
-    if case .end = self { true } else { false }
+  /// What a word may be where a command takes one of these.
+  enum Use {
+    /// Rows that are there, or sections.
+    case existing
+    /// One row that is there, or one section.
+    case one
+    /// Where something is to stand.
+    case place
+
+    fileprivate var notation: String {
+      switch self {
+      case .existing: "ROW, SECTION:ROW, A..B, id:ID, or SECTION: for the section itself"
+      case .one: "ROW, SECTION:ROW, id:ID, or SECTION: for the section itself"
+      case .place: "ROW, SECTION:ROW, end, SECTION:end, id:ID, or SECTION: for a section"
+      }
+    }
+  }
+
+  /// Reads a word of a command or a batch. Throws how rows are written, without a place for a hint to the
+  /// help.
+  init(reading text: String, as use: Use) throws(Failure) {
+    guard let row = RowArgument(text) else {
+      throw .usage("\(text) is no row; write \(use.notation)")
+    }
+    switch (row, use) {
+    case (.end, .existing), (.end, .one), (.rows, .one), (.rows, .place):
+      throw .usage("\(text) is not one row; write \(use.notation)")
+    default: self = row
+    }
+  }
+
+  /// Reads the argument of a command.
+  init(_ argument: Argument, command: String, as use: Use) throws(Failure) {
+    // No id or title has other bytes, and a repaired one might be another's.
+    guard argument.text.utf8.elementsEqual(argument.bytes) else {
+      throw .usage("\(argument.text) is not UTF-8, so that it names no row", command: command)
+    }
+    do throws(Failure) {
+      try self.init(reading: argument.text, as: use)
+    } catch {
+      throw error.about(command: command)
+    }
+  }
+
+  var isSection: Bool {
+    if case .section = self { true } else { false }
   }
 }

@@ -10,10 +10,12 @@ extension TableDataSource {
   /// How many rows are read at once.
   private static var chunk: Int { 4096 }
 
-  /// Whole rows from anywhere, with their ids if they have any.
-  func wholeRows(at paths: [IndexPath]) throws(TableError) -> [RowCells] {
+  /// Rows from anywhere, with their ids if they have any; whole ones unless columns are named.
+  func wholeRows(
+    at paths: [IndexPath], columns: [Int]? = nil
+  ) throws(TableError) -> [RowCells] {
     var rows: [RowCells] = []
-    let numbers = Array(columns.indices)
+    let numbers = columns ?? Array(self.columns.indices)
     while rows.count < paths.count {
       let batch: Batch
       let path = paths[rows.count]
@@ -36,9 +38,11 @@ extension TableDataSource {
     return rows
   }
 
-  /// The rows that edits are about, as they are; nil for what is inserted, and for what was not found.
-  func wholeRows(of edits: [PlannedEdit]) throws(TableError) -> [RowCells?] {
-    var rest = try wholeRows(at: edits.compactMap(\.source))[...]
-    return edits.map { $0.source == nil ? nil : rest.popFirst() }
+  /// The rows that edits are about, as they are; nil for what is inserted, for what was not found, and for
+  /// sections.
+  func wholeRows(of edits: some Sequence<PlannedEdit>) throws(TableError) -> [RowCells?] {
+    func row(_ edit: PlannedEdit) -> IndexPath? { edit.isOfSection ? nil : edit.source }
+    var rest = try wholeRows(at: edits.compactMap(row))[...]
+    return edits.map { row($0) == nil ? nil : rest.popFirst() }
   }
 }

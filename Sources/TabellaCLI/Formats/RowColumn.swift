@@ -1,7 +1,7 @@
 import Tabella
 
-/// A format that is given, as a first column, how the commands that edit name each row: by its id where
-/// positions change by themselves, else `SECTION:ROW`.
+/// A format that is given, as a first column, how every command names each row: by its id, or by
+/// `SECTION:ROW` where rows have none.
 struct RowColumn: Format {
   static let column = Column("row")
 
@@ -10,7 +10,7 @@ struct RowColumn: Format {
 
   init(_ base: any Format, of source: any TableDataSource) {
     self.base = base
-    namesIDs = source.hasVolatileOrder && source.identity != nil
+    namesIDs = source.identity != nil
   }
 
   var wishes: Wishes {

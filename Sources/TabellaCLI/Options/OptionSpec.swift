@@ -23,6 +23,13 @@ struct OptionSpec: Sendable {
   /// Whether the next word is its argument, if none is attached.
   var takesNextWord: Bool { argument != nil && fallback == nil }
 
+  /// The option with its argument as words of a command line.
+  fileprivate func words(_ name: String, _ value: Argument) -> [Argument] {
+    let name = Array(name.utf8)
+    if fallback != nil { return [Argument(name + [UInt8(ascii: "=")] + value.bytes)] }
+    return argument == nil ? [Argument(name)] : [Argument(name), value]
+  }
+
   /// Its names and what it takes, as the help writes them.
   var usage: String {
     let names = names.joined(separator: ", ")
@@ -37,6 +44,8 @@ enum Pinning { case pin, unpin }
 /// What a command is to do, as its options and operands say.
 struct Invocation {
   var operands: [Argument] = []
+  /// The options as they were given, in order, each with its words.
+  private(set) var given: [(name: String, words: [Argument])] = []
   var provider: String?
   var options: [String: String] = [:]
   /// `A,B,…`
@@ -80,6 +89,18 @@ struct Invocation {
 
   var isJSON: Bool { format == "json" }
 
+  /// Whether an option gives rows other positions than the table has. The first rows keep theirs.
+  var givesOtherPositions: Bool {
+    !filters.isEmpty || search != nil || section != nil || atIndex != nil || sectionBy != nil
+      || sort != nil || rows?.lowerBound ?? 0 > 0
+  }
+
+  /// Whether an option chooses some of the rows.
+  var choosesRows: Bool {
+    !filters.isEmpty || search != nil || section != nil || atIndex != nil || rows != nil
+      || limit != nil
+  }
+
   /// The rows to show as a half-open range, after `--rows` and `-n`.
   var range: Range<Int> {
     // No row is beyond the limits of a table, so that none of these sums overflows.
@@ -119,6 +140,7 @@ struct Invocation {
       } else if attached != nil {
         throw .usage("\(name) takes no value", command: command)
       }
+      given.append((name, spec.words(name, value)))
       do throws(Failure) {
         try spec.apply(&self, value)
       } catch {

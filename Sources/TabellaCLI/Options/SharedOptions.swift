@@ -145,8 +145,8 @@ extension OptionSpec {
     names: ["--with-row"], argument: nil,
     summary: "a first column that names each row as set, delete, move and apply take it",
     detail: """
-      By its place (`0:5`) in the table as these options show it, or by its id (`id:…`) where places change \
-      by themselves. Not for `json`, which has the ids, nor for `--style collection`
+      By its id (`id:…`), which means this row with all other options, too. Rows without ids are named by their \
+      positions (`0:5`), so that no option may choose or arrange them. Not for `json`, which has the ids, nor for `--style collection`
       """
   ) { invocation, _ throws(Failure) in invocation.hasRowColumn = true }
 
@@ -193,7 +193,7 @@ extension OptionSpec {
 
   /// What chooses and arranges rows, in the order in which it is applied.
   static let shaping: [OptionSpec] = [
-    .filter, .search, .sectionBy, .sort, .section, .atIndex,
+    .filter, .search, .sectionBy, .sort, .section, .atIndex, .rows, .limit,
   ]
 }
 

@@ -118,21 +118,11 @@ final class CheckReport {
   /// The command line that makes a check again.
   private func again(_ finding: Finding) -> String {
     let words =
-      ["tabella", "check"] + operands.map { quoted($0.text) }
-      + invocation.options.sorted { $0.key < $1.key }.flatMap { ["-o", quoted("\($0)=\($1)")] }
+      ["tabella", "check"] + operands.map { ShellWords.quoted($0) }
+      + invocation.options.sorted { $0.key < $1.key }.flatMap { ["-o", ShellWords.quoted("\($0)=\($1)")] }
       + (invocation.checks.mayEdit ? ["--edit"] : [])
       + ["--only", finding.check.name, "--reproduce", "\(seed)"]
     return words.joined(separator: " ")
-  }
-
-  private func quoted(_ word: String) -> String {
-    let isPlain = word.utf8.allSatisfy { byte in
-      (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-        || "/._-+=:,@%".utf8.contains(byte)
-    }
-    return isPlain && !word.isEmpty
-      ? word
-      : "'\(word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
   }
 
   /// `39 passed, 1 failed, 2 warnings, 5 skipped; seed 1`.

@@ -81,17 +81,19 @@ struct ColumnNames {
   }
 }
 
-/// Names made unique: a repeated one gets ` 2`, ` 3` and so on.
+/// Names made unique: the first of several alike keeps its name, the others get ` 2`, ` 3` and so on behind
+/// it. A name that a column has of its own is never given to another one: of `a`, `a`, `a 2` the second is
+/// `a 3`.
 func uniqueNames(_ names: [String]) -> [String] {
+  var taken = Set(names)
+  guard taken.count < names.count else { return names }
   var seen: Set<String> = []
   var next: [String: Int] = [:]
   return names.map { name in
-    var unique = name
-    while !seen.insert(unique).inserted {
-      let number = next[name, default: 2]
-      unique = "\(name) \(number)"
-      next[name] = number + 1
-    }
-    return unique
+    if seen.insert(name).inserted { return name }
+    var number = next[name, default: 2]
+    while !taken.insert("\(name) \(number)").inserted { number += 1 }
+    next[name] = number + 1
+    return "\(name) \(number)"
   }
 }

@@ -89,7 +89,7 @@ struct ShapedTable {
       }
       section = try invocation.section.map { text throws(Failure) in
         try Failure.about(subject) { () throws(TableError) in
-          try shape.source.section(named: text)
+          try shape.source.number(of: SectionArgument(text))
         }
       }
       start =
@@ -266,35 +266,6 @@ func openTable(
 }
 
 extension TableDataSource {
-  /// The section that `TITLE`, `INDEX` or `title:TITLE` names.
-  fileprivate func section(named text: String) throws(TableError) -> Int {
-    if let index = TableNumber.read(text, upTo: TableLimits.sections) {
-      let count = try numberOfSections(knowing: index + 1).value
-      guard count > index else {
-        throw TableError(
-          .notFound,
-          "there is no section number \(text), counted from 0; there are \(count) (title:\(text) is a title)"
-        )
-      }
-      return index
-    }
-    let title = text.hasPrefix("title:") ? String(text.dropFirst(6)) : text
-    var section = 0
-    var titles: [String] = []
-    while try numberOfSections(knowing: section + 1).value > section {
-      let found = try sections?.title(.header, ofSection: section)
-      if found == title { return section }
-      if let found, titles.count < 50 { titles.append(found) }
-      section += 1
-    }
-    throw TableError(
-      .notFound,
-      titles.isEmpty
-        ? "there is no section titled \(title); sections have no titles here"
-        : "there is no section titled \(title); there are \(titles.joined(separator: ", "))\(section > titles.count ? ", and others" : "")"
-    )
-  }
-
   /// Where a title of the index leads.
   fileprivate func indexPath(forTitle title: String) throws(TableError) -> IndexPath {
     let titles = try sectionIndex?.sectionIndexTitles() ?? []

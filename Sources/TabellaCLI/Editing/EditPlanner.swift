@@ -1,0 +1,259 @@
+import Tabella
+
+/// Finds the rows, sections and places that edits name, in the table that the options show.
+struct EditPlanner {
+  let table: ShapedTable
+  private let chosen: ChosenRows
+  private var finder: RowFinder
+
+  init(table: ShapedTable, chosen: ChosenRows) {
+    self.table = table
+    self.chosen = chosen
+    finder = RowFinder(source: table.source, chosen: chosen)
+  }
+
+  private var source: any TableDataSource { table.source }
+
+  mutating func plan(_ requests: [RequestedEdit]) throws(TableError) -> [PlannedEdit] {
+    var edits: [PlannedEdit] = []
+    var ends: [(edit: Int, section: Int)] = []
+    for request in requests {
+      if request.isOfSection {
+        edits.append(try planSection(request))
+        continue
+      }
+      var target: IndexPath?
+      var isDecided = false
+      switch request.place {
+      case nil: break
+      case .end(let section)?:
+        let number = try sectionNumber(ofPlace: section)
+        ends.append((edits.count, number))
+        target = IndexPath(section: number, row: 0)
+        isDecided = try isPosition(section)
+      case .place(let section, let row)?:
+        target = try place(section, row)
+        if case .title? = section { isDecided = false } else { isDecided = true }
+      case .id(let id)?: target = try finder.path(forID: id)
+      case .rows?, .section?:
+        throw TableError(.invalidArgument, "a row is moved to a row, a section to a section")
+      }
+      // Of several rows some may vanish at any time where the order changes by itself.
+      let mayBeGone = requests.count > 1 && request.place == nil
+      try eachRow(request, mayBeGone: mayBeGone) { path, id, refersByID in
+        edits.append(
+          PlannedEdit(
+            request.kind, source: path, target: target, cells: request.cells, id: id,
+            refersByID: refersByID, namesPlaceByPosition: isDecided))
+      }
+    }
+    try placeAtEnds(ends, &edits)
+    try addIDs(&edits)
+    try checkTwice(edits)
+    if let edit = edits.first, edits.count == 1 { try checkPlace(edit) }
+    return edits
+  }
+
+  /// Whether an argument leaves to a position which section is meant: a title says it, and so does a table
+  /// that has one.
+  private func isPosition(_ section: SectionArgument?) throws(TableError) -> Bool {
+    if case .title? = section { return false }
+    return try source.numberOfSections(knowing: 2) != .exact(1)
+  }
+
+  // Rows
+
+  /// Calls `body` with each row that a request is about; once, without a row, for an insertion.
+  private mutating func eachRow(
+    _ request: RequestedEdit, mayBeGone: Bool,
+    _ body: (_ path: IndexPath?, _ id: String?, _ refersByID: Bool) throws(TableError) -> Void
+  ) throws(TableError) {
+    switch request.row {
+    case nil where request.kind == .insert: try body(nil, nil, false)
+    case nil: try eachChosenRow(body)
+    case .id(let id)?:
+      do throws(TableError) {
+        try body(try finder.path(forID: id), id, true)
+      } catch {
+        // What becomes of the others is for the source to say, which gets the id.
+        guard mayBeGone, error.code == .notFound, source.hasVolatileOrder else { throw error }
+        try body(nil, id, true)
+      }
+    case .place(let section, let row)?:
+      try body(try finder.path(ofRow: row, in: section), nil, false)
+    case .rows(let section, let rows)?:
+      // All of them are there if the last one is.
+      let last = try finder.path(ofRow: rows.upperBound, in: section)
+      for row in last.row - (rows.count - 1)...last.row {
+        try body(IndexPath(section: last.section, row: row), nil, false)
+      }
+    case .end?, .section?: throw TableError(.invalidArgument, "a row was expected")
+    }
+  }
+
+  /// All rows that the options choose, by their ids where the order changes by itself.
+  private func eachChosenRow(
+    _ body: (_ path: IndexPath?, _ id: String?, _ refersByID: Bool) throws(TableError) -> Void
+  ) throws(TableError) {
+    var runs = chosen.makeIterator()
+    while let run = try runs.run() {
+      var first = run.rows.lowerBound
+      while first < run.rows.upperBound {
+        let batch = try source.rows(
+          RowRequest(
+            section: run.section, first: first, count: run.rows.upperBound - first, columns: [],
+            includesIDs: source.identity != nil))
+        guard batch.rowCount > 0 else {
+          throw .noRow(first, inSection: run.section, of: first)
+        }
+        for row in 0..<batch.rowCount {
+          let id = batch.id(row)
+          try body(
+            IndexPath(section: run.section, row: first + row), id,
+            id != nil && source.hasVolatileOrder)
+        }
+        first += batch.rowCount
+      }
+    }
+  }
+
+  /// The ids of rows that were named by their positions, for messages.
+  private func addIDs(_ edits: inout [PlannedEdit]) throws(TableError) {
+    guard source.identity != nil else { return }
+    let numbers = edits.indices.filter {
+      edits[$0].id == nil && edits[$0].source.map { !$0.isSection } ?? false
+    }
+    let rows = try source.wholeRows(at: numbers.map { edits[$0].source! }, columns: [])
+    for (number, row) in zip(numbers, rows) { edits[number].id = row.id }
+  }
+
+  // Places
+
+  private mutating func place(
+    _ section: SectionArgument?, _ row: Int
+  ) throws(TableError) -> IndexPath {
+    let run = try finder.run(section, upTo: row)
+    // Behind the last row shown is a place, too; whether the table has it is looked at once all is known.
+    guard chosen.isEverything || row <= run.rows.count else {
+      throw .noPlace(row, inSection: run.section, of: run.rows.count)
+    }
+    return IndexPath(section: run.section, row: run.rows.lowerBound + row)
+  }
+
+  /// The section at the end of which a row is put.
+  private mutating func sectionNumber(ofPlace section: SectionArgument?) throws(TableError) -> Int {
+    try finder.run(section, upTo: 0).section
+  }
+
+  /// Puts edits at the ends of sections as they will be, in order.
+  private func placeAtEnds(
+    _ ends: [(edit: Int, section: Int)], _ edits: inout [PlannedEdit]
+  ) throws(TableError) {
+    for section in Set(ends.map(\.section)) {
+      let places = ends.filter { $0.section == section }.map(\.edit)
+      var count = try source.exactNumberOfRows(inSection: section)
+      for edit in edits {
+        if edit.kind != .set, edit.source?.section == section { count -= 1 }
+        if edit.target?.section == section { count += 1 }
+      }
+      for (number, edit) in places.enumerated() {
+        edits[edit].target?.row = max(0, count - places.count + number)
+        edits[edit].asked = edits[edit].target
+        edits[edit].asksForEnd = true
+      }
+    }
+  }
+
+  /// A row can be deleted or moved once, and not both.
+  private func checkTwice(_ edits: [PlannedEdit]) throws(TableError) {
+    var gone: Set<IndexPath> = []
+    for edit in edits where edit.kind == .delete || edit.kind == .move {
+      guard let path = edit.source, !gone.insert(path).inserted else { continue }
+      throw TableError(.invalidArgument, "\(edit.name) is named twice")
+    }
+  }
+
+  /// The place of a single edit must be there.
+  private func checkPlace(_ edit: PlannedEdit) throws(TableError) {
+    guard let target = edit.target else { return }
+    if target.isSection {
+      let count = try source.numberOfSections(knowing: target.section + 1).value
+      guard target.section <= count - (edit.kind == .move ? 1 : 0) else {
+        throw TableError(
+          .notFound, "there is no place \(target): for a section; the table has \(count) sections")
+      }
+      return
+    }
+    let count = try source.numberOfRows(inSection: target.section, knowing: target.row).value
+    let isTaken = edit.kind == .move && edit.source?.section == target.section
+    guard target.row <= count - (isTaken ? 1 : 0) else {
+      throw .noPlace(target.row, inSection: target.section, of: count)
+    }
+  }
+
+  // Sections
+
+  private mutating func planSection(_ request: RequestedEdit) throws(TableError) -> PlannedEdit {
+    guard source.sectionEditing != nil else {
+      throw TableError(
+        .notSupported, "its sections cannot be edited: provider \(table.provider) does not do that")
+    }
+    var path: IndexPath?
+    if case .section(let section)? = request.row {
+      path = .section(try wholeSection(section, mustShowRows: request.kind == .delete))
+    } else if request.row != nil {
+      throw TableError(.invalidArgument, "a section is moved to a section, a row to a row")
+    }
+    var target: IndexPath?
+    var isDecided = false
+    if case .section(let section)? = request.place {
+      switch section {
+      case .number(let number):
+        guard chosen.isEverything else {
+          throw TableError(
+            .notSupported, "sections are inserted and moved where all of them are shown")
+        }
+        target = .section(number)
+        isDecided = true
+      case .title: target = .section(try source.number(of: section))
+      }
+    } else if request.place != nil {
+      throw TableError(.invalidArgument, "a section is moved to a section, a row to a row")
+    }
+    var edit = PlannedEdit(
+      request.kind, source: path, target: target, newTitle: request.title,
+      namesPlaceByPosition: isDecided)
+    edit.label = try path.map { path throws(TableError) in
+      let title = try source.sections?.title(.header, ofSection: path.section) ?? "untitled"
+      guard request.kind == .delete else { return title }
+      let count = try source.exactNumberOfRows(inSection: path.section)
+      return "\(title), \(count) row\(count == 1 ? "" : "s")"
+    } ?? request.title
+    return edit
+  }
+
+  /// The number of a section that is shown. `mustShowRows`: with all its rows, lest an edit of the section
+  /// reach a row that is not shown.
+  private mutating func wholeSection(
+    _ section: SectionArgument, mustShowRows: Bool
+  ) throws(TableError) -> Int {
+    guard !chosen.isEverything else { return try source.number(of: section) }
+    let run = try finder.run(section, upTo: 0)
+    let count = try source.exactNumberOfRows(inSection: run.section)
+    guard !mustShowRows || run.rows.count == count else {
+      throw TableError(
+        .notSupported, "section \(run.section) has rows that these options do not show")
+    }
+    return run.section
+  }
+}
+
+extension TableError {
+  fileprivate static func noPlace(
+    _ row: Int, inSection section: Int, of count: Int
+  ) -> TableError {
+    TableError(
+      .notFound,
+      "there is no place \(section):\(row) for a row; section \(section) has \(count)")
+  }
+}

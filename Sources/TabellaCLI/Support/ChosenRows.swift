@@ -1,0 +1,66 @@
+import Tabella
+
+/// The rows that the options of a command line choose in a shaped table: a run of rows for each section
+/// that `show` prints, in its order.
+struct ChosenRows {
+  /// Rows that stand one after the other in a section of the table.
+  struct Run: Hashable {
+    let section: Int
+    let rows: Range<Int>
+  }
+
+  private let source: any TableDataSource
+  private let section: Int?
+  private let start: IndexPath
+  /// Counted through the sections, from the start.
+  private let range: Range<Int>
+
+  init(_ table: ShapedTable, range: Range<Int>) {
+    source = table.source
+    section = table.section
+    start = table.start
+    self.range = range
+  }
+
+  /// Whether every row of the table is chosen.
+  var isEverything: Bool {
+    section == nil && start == IndexPath(section: 0, row: 0) && range == 0..<Int.max
+  }
+
+  /// The runs from the first on; each section is counted when the iterator comes to it, as far as its rows
+  /// are chosen.
+  func makeIterator() -> Iterator { Iterator(self) }
+
+  struct Iterator {
+    private let chosen: ChosenRows
+    private var next: Int?
+    /// How many rows are in the sections before, chosen or not.
+    private var position = 0
+
+    fileprivate init(_ chosen: ChosenRows) {
+      self.chosen = chosen
+      next = chosen.section ?? chosen.start.section
+    }
+
+    /// The next run; nil behind the last one. Throws what the table throws.
+    mutating func run() throws(TableError) -> Run? {
+      let (source, range) = (chosen.source, chosen.range)
+      while let number = next, position < range.upperBound,
+        try source.numberOfSections(knowing: number + 1).value > number
+      {
+        let skipped = number == chosen.start.section ? chosen.start.row : 0
+        let first = skipped.advancedUp(by: max(0, range.lowerBound - position))
+        let end = first.advancedUp(by: range.upperBound - max(position, range.lowerBound))
+        let count =
+          end == .max
+          ? try source.exactNumberOfRows(inSection: number)
+          : try source.numberOfRows(inSection: number, knowing: end).value
+        let isReached = position >= range.lowerBound || count > first
+        position = position.advancedUp(by: max(0, count - skipped))
+        next = number == chosen.section ? nil : number + 1
+        if isReached { return Run(section: number, rows: first..<max(first, min(count, end))) }
+      }
+      return nil
+    }
+  }
+}

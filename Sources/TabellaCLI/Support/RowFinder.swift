@@ -1,0 +1,91 @@
+import Tabella
+
+/// Finds rows by their positions and ids among those that the options of a command line choose.
+struct RowFinder {
+  private let source: any TableDataSource
+  private let chosen: ChosenRows
+  /// The runs of rows that were looked at, and those behind them.
+  private var runs: [ChosenRows.Run] = []
+  private var nextRuns: ChosenRows.Iterator
+
+  init(source: any TableDataSource, chosen: ChosenRows) {
+    self.source = source
+    self.chosen = chosen
+    nextRuns = chosen.makeIterator()
+  }
+
+  /// The rows of a section as far as they are shown; of rows that nothing hides at least up to a number.
+  mutating func run(
+    _ section: SectionArgument?, upTo row: Int
+  ) throws(TableError) -> ChosenRows.Run {
+    if chosen.isEverything {
+      let number = try section.map { section throws(TableError) in
+        // A number that is none is told by the count of its rows.
+        if case .number(let number) = section { return number }
+        return try source.number(of: section)
+      }
+      let count = try source.numberOfRows(inSection: number ?? 0, knowing: row + 1)
+      return ChosenRows.Run(section: number ?? 0, rows: 0..<count.value)
+    }
+    switch section ?? .number(0) {
+    case .number(let number):
+      while runs.count <= number {
+        guard let run = try nextRuns.run() else {
+          throw TableError(
+            .notFound,
+            "there is no section \(number) in what these options show, which has \(runs.count) sections")
+        }
+        runs.append(run)
+      }
+      return runs[number]
+    case .title:
+      let number = try source.number(of: section!)
+      guard let run = try run(ofSection: number) else {
+        throw TableError(.notFound, "these options do not show section \(number)")
+      }
+      return run
+    }
+  }
+
+  /// The rows of a section of the table as far as they are shown; nil if none are.
+  private mutating func run(ofSection number: Int) throws(TableError) -> ChosenRows.Run? {
+    while runs.last?.section ?? -1 < number, let run = try nextRuns.run() { runs.append(run) }
+    let index = runs.partitioningIndex { $0.section >= number }
+    return index < runs.count && runs[index].section == number ? runs[index] : nil
+  }
+
+  /// Where the row is that an argument names; it names one.
+  mutating func path(of argument: RowArgument) throws(TableError) -> IndexPath {
+    switch argument {
+    case .place(let section, let row): return try path(ofRow: row, in: section)
+    case .id(let id): return try path(forID: id)
+    case .rows, .end, .section: throw TableError(.invalidArgument, "one row was expected")
+    }
+  }
+
+  /// Where the row with a number in a section is.
+  mutating func path(
+    ofRow row: Int, in section: SectionArgument?
+  ) throws(TableError) -> IndexPath {
+    let run = try run(section, upTo: row)
+    guard row < run.rows.count else {
+      var error = TableError.noRow(row, inSection: run.section, of: run.rows.count)
+      if source.identity != nil { error.message += "; a row is named by its place or as id:ID" }
+      throw error
+    }
+    return IndexPath(section: run.section, row: run.rows.lowerBound + row)
+  }
+
+  /// Where the row with an id is; throws if the options do not show it.
+  mutating func path(forID id: String) throws(TableError) -> IndexPath {
+    guard let identity = source.identity else {
+      throw TableError(.notSupported, "rows have no ids here")
+    }
+    let path = try identity.indexPath(forID: id)
+    guard !chosen.isEverything else { return path }
+    guard try run(ofSection: path.section)?.rows.contains(path.row) == true else {
+      throw TableError(.notFound, "row id:\(id) is not among the rows that these options show")
+    }
+    return path
+  }
+}

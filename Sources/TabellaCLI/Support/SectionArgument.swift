@@ -1,0 +1,73 @@
+import Tabella
+
+/// A section, as a command line names it: `3`, `Berlin`, or `title:3` for a title of digits.
+enum SectionArgument: Hashable {
+  /// Its number, from 0.
+  case number(Int)
+  case title(String)
+
+  init(_ text: String) {
+    if let number = TableNumber.read(text, upTo: TableLimits.sections) {
+      self = .number(number)
+    } else {
+      self = .title(text.hasPrefix(Self.mark) ? String(text.dropFirst(Self.mark.count)) : text)
+    }
+  }
+
+  private static let mark = "title:"
+
+  /// The section of this title, as every command reads it.
+  static func text(ofTitle title: String) -> String {
+    // A row that begins with `id:` is named by its id.
+    let isPlain =
+      TableNumber.read(title) == nil && !title.hasPrefix(mark) && title != "id"
+      && !title.hasPrefix("id:")
+    return isPlain ? title : mark + title
+  }
+}
+
+extension TableDataSource {
+  /// The number of the section that an argument names.
+  ///
+  /// Throws `.notFound` if there is none, and `.invalidArgument` for a title that several sections have.
+  /// - Complexity: a title is compared with the titles of all sections.
+  func number(of section: SectionArgument) throws(TableError) -> Int {
+    switch section {
+    case .number(let number):
+      let count = try numberOfSections(knowing: number + 1).value
+      guard count > number else {
+        throw TableError(
+          .notFound,
+          "there is no section number \(number), counted from 0; there are \(count) (title:\(number) is a title)"
+        )
+      }
+      return number
+    case .title(let title): return try number(ofTitle: title)
+    }
+  }
+
+  private func number(ofTitle title: String) throws(TableError) -> Int {
+    var (found, others): ([Int], [String]) = ([], [])
+    var section = 0
+    while try numberOfSections(knowing: section + 1).value > section {
+      let other = try sections?.title(.header, ofSection: section)
+      if other == title { found.append(section) }
+      if let other, others.count < 50 { others.append(other) }
+      section += 1
+    }
+    if found.count == 1 { return found[0] }
+    if found.count > 1 {
+      let numbers = found.prefix(50).map { "\($0)" }.joined(separator: ", ")
+      throw TableError(
+        .invalidArgument,
+        "\(found.count) sections have the title \(title); name one by its number: \(numbers)\(found.count > 50 ? ", …" : "")"
+      )
+    }
+    throw TableError(
+      .notFound,
+      others.isEmpty
+        ? "there is no section titled \(title); sections have no titles here"
+        : "there is no section titled \(title); there are \(others.joined(separator: ", "))\(section > others.count ? ", and others" : "")"
+    )
+  }
+}
