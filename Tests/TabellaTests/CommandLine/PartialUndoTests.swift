@@ -119,8 +119,9 @@ import Testing
   }
 
   /// In a view the same is said.
-  @Test func inAView() throws {
-    let edit = try renameAndDelete("--sort name:desc --filter 'name != z'")
+  @Test(arguments: ["--sort name:desc --filter 'name != z'", "--section-by mode"])
+  func inAView(_ shape: String) throws {
+    let edit = try renameAndDelete(shape)
     #expect(edit.status == 0 && edit.errors.contains("can be taken back in part"), "\(edit.errors)")
     #expect(try ledgers.tabella("undo", "d").status == 1)
     #expect(try names == ["b", "z"])
