@@ -156,8 +156,9 @@ import Testing
     let result = try ledgers.shell(
       #"""
       sleep 60 & one=$!; sleep 60 & two=$!
-      ids=$(tabella show processes: --with-row --filter "pid = $one or pid = $two" --columns pid --format tsv)
-      id() { printf '%s\n' "$ids" | awk -F'\t' -v p="$1" '{for (i=1;i<=NF;i++) if ($i==p) f=1; if (f) {for (i=1;i<=NF;i++) if ($i ~ /^id:/) print $i; exit}}'; }
+      id() {
+        tabella show processes: --with-row --filter "pid = $1" --columns pid --format jsonl | grep -o 'id:[^"]*'
+      }
       printf '{"op":"set","row":"%s","cells":{"nice":7}}\n{"op":"delete","row":"%s"}\n' "$(id $one)" "$(id $two)" |
         tabella apply processes: - -o signal=CONT >&2
       tabella undo processes: --dry-run >&2; echo $?
