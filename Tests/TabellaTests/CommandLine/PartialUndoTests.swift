@@ -8,6 +8,8 @@ import Testing
 
   init() throws {
     ledgers = try Ledgers()
+    try FileManager.default.createDirectory(
+      atPath: ledgers.folder.path + "/d", withIntermediateDirectories: false)
     for name in ["a", "b", "z"] { try ledgers.folder.write("d/\(name)", name) }
   }
 
