@@ -324,8 +324,9 @@ struct EditRun {
       },
       remainder: { result in
         // What became of each is in the summary.
-        let final = zip(labelled, result.outcomes).filter { $1.isFinal }.map { ($0.0, EditResult.Outcome()) }
-        return final.isEmpty ? nil : EditSummary.text(final, columns)
+        let final = zip(labelled, result.outcomes).filter { $1.isFinal }
+        return final.isEmpty
+          ? nil : EditSummary.text(final.map { edit, _ in (edit, EditResult.Outcome()) }, columns)
       })
     return try report(edits, result, receipt, before: before, columns)
   }

@@ -31,7 +31,7 @@ struct KeptCommit {
     }
     let file = try noPlace { () throws(TableError) in try store.reserve() }
     // It may have been made just now.
-    try judge(store)
+    try judge(store, isMade: true)
     holdSignals(cancelling: source)
     let result: EditResult
     do throws(TableError) {
@@ -44,9 +44,10 @@ struct KeptCommit {
   }
 
   /// Throws if others could write a receipt that `undo` takes for this one.
-  private func judge(_ store: ReceiptStore) throws(Failure) {
+  private func judge(_ store: ReceiptStore, isMade: Bool = false) throws(Failure) {
     do throws(Failure) {
-      try store.open()
+      guard try store.open() == nil, isMade else { return }
+      throw .of(TableError(.io, "\(store.path) vanished at this moment; try again"), subject: nil)
     } catch {
       throw Failure(
         status: error.status, subject: subject, code: error.code,

@@ -34,8 +34,8 @@ final class ReceiptStore {
     folder = state + Array("/receipts".utf8)
   }
 
-  /// The folder, judged once; nil if it is not there, or this process cannot get there. Throws a failure with
-  /// ``ExitStatus/refused`` if others may write to it, or could have made it.
+  /// The folder, judged once; nil if it is not there. Throws a failure with ``ExitStatus/refused`` if others may write
+  /// to it, or could have made it.
   @discardableResult func open() throws(Failure) -> OwnFolder? {
     if let opened { return opened }
     do throws(TableError) {

@@ -1,5 +1,4 @@
 import Glibc
-import CTabellaSystem
 import Tabella
 
 /// A folder whose files count only if nobody but root and the user can have put them there, or can change them:
@@ -10,10 +9,10 @@ public final class OwnFolder {
   private let walk: PathWalk
   private let trust: TrustCheck
 
-  /// Judges the folder and opens it; nil if it is not there, or this process cannot get there.
+  /// Judges the folder and opens it; nil if it is not there.
   ///
   /// `path` is absolute, of any bytes. Throws ``TableError``: `.denied` with what was refused, why and what helps,
-  /// be it on the way to a folder that is not there.
+  /// be it on the way to a folder that is not there; and that of the system if the folder cannot be opened.
   public init?(_ path: [UInt8]) throws(TableError) {
     let shown = String(decoding: path, as: UTF8.self)
     let trust = TrustCheck()
@@ -21,7 +20,8 @@ public final class OwnFolder {
     (self.trust, self.walk) = (trust, walk)
     switch try walk.end() {
     case .folder: break
-    case .unreachable: return nil
+    case .unreachable(ENOENT), .unreachable(ENOTDIR): return nil
+    case .unreachable(let number): throw .system(number, "\(shown): cannot be opened")
     case .file(let descriptor, _):
       close(descriptor)
       throw TableError(.io, "\(shown): is a file, not a directory")

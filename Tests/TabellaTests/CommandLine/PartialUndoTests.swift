@@ -8,6 +8,8 @@ import Testing
 
   init() throws {
     ledgers = try Ledgers()
+    try FileManager.default.createDirectory(
+      atPath: ledgers.folder.path + "/d", withIntermediateDirectories: false)
     for name in ["a", "b", "z"] { try ledgers.folder.write("d/\(name)", name) }
   }
 
@@ -119,8 +121,9 @@ import Testing
   }
 
   /// In a view the same is said.
-  @Test func inAView() throws {
-    let edit = try renameAndDelete("--sort name:desc --filter 'name != z'")
+  @Test(arguments: ["--sort name:desc --filter 'name != z'", "--section-by mode"])
+  func inAView(_ shape: String) throws {
+    let edit = try renameAndDelete(shape)
     #expect(edit.status == 0 && edit.errors.contains("can be taken back in part"), "\(edit.errors)")
     #expect(try ledgers.tabella("undo", "d").status == 1)
     #expect(try names == ["b", "z"])
@@ -155,8 +158,9 @@ import Testing
     let result = try ledgers.shell(
       #"""
       sleep 60 & one=$!; sleep 60 & two=$!
-      ids=$(tabella show processes: --with-row --filter "pid = $one or pid = $two" --columns pid --format tsv)
-      id() { printf '%s\n' "$ids" | awk -F'\t' -v p="$1" '{for (i=1;i<=NF;i++) if ($i==p) f=1; if (f) {for (i=1;i<=NF;i++) if ($i ~ /^id:/) print $i; exit}}'; }
+      id() {
+        tabella show processes: --with-row --filter "pid = $1" --columns pid --format jsonl | grep -o 'id:[^"]*'
+      }
       printf '{"op":"set","row":"%s","cells":{"nice":7}}\n{"op":"delete","row":"%s"}\n' "$(id $one)" "$(id $two)" |
         tabella apply processes: - -o signal=CONT >&2
       tabella undo processes: --dry-run >&2; echo $?

@@ -581,6 +581,23 @@ import Testing
       "\(String(describing: error?.receipt))")
     #expect(try Naive(reading: view).sections[section].rows.count == 1)
   }
+
+  /// Whoever edits in a view must know what no receipt takes back.
+  @Test(arguments: Kind.allCases.filter { $0 != .imported })
+  func aFinalEditIsSaid(_ kind: Kind) throws {
+    let base = InMemorySource(Self.columns, rows: [[1, "a", "x"], [2, "a", "x"]])
+    let unsteady = Unsteady(base)
+    unsteady.deletesForGood = true
+    let view = try kind.view(of: unsteady)
+    _ = try Naive(reading: view)
+    let section = kind == .joined ? 1 : 0
+    let result = try #require(view.editing).commit(
+      EditBatch([
+        .set(.path(IndexPath(section: section, row: 0)), cells: [2: "y"]),
+        .delete(.path(IndexPath(section: section, row: 1))),
+      ]))
+    #expect(result.outcomes.map(\.isFinal) == [false, true])
+  }
 }
 
 /// A table whose version says nothing of its cells, as that of a folder.
@@ -588,6 +605,7 @@ private final class Unsteady: TableDataSource, TableEditing {
   let base: InMemorySource
   /// Does what it is told, and then breaks the contract.
   var lies = false
+  var deletesForGood = false
 
   init(_ base: InMemorySource) { self.base = base }
 
@@ -616,7 +634,10 @@ private final class Unsteady: TableDataSource, TableEditing {
     guard batch.version == nil || batch.version == version() else {
       throw TableError(.conflict, "is at another version")
     }
-    let result = try base.commit(EditBatch(batch.edits, isDryRun: batch.isDryRun))
+    var result = try base.commit(EditBatch(batch.edits, isDryRun: batch.isDryRun))
+    for (number, edit) in batch.edits.enumerated() {
+      if case .delete = edit { result.outcomes[number].isFinal = deletesForGood }
+    }
     guard lies else { return result }
     var error = TableError(.misbehaved, "not so")
     error.receipt = Array("receipt".utf8)
