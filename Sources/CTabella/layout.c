@@ -177,6 +177,10 @@ AT(tabella_editing, editable, 0);
 AT(tabella_editing, editable_columns, 8);
 AT(tabella_editing, commit, 16);
 
+SIZE(tabella_section_editing, 16);
+AT(tabella_section_editing, editable, 0);
+AT(tabella_section_editing, insertable, 8);
+
 SIZE(tabella_moving, 16);
 AT(tabella_moving, movable, 0);
 AT(tabella_moving, target, 8);

@@ -78,6 +78,7 @@ public final class InMemorySource: TableDataSource {
   public var identity: (any TableIdentity)? { self }
   public var gathering: (any TableGathering)? { self }
   public var editing: (any TableEditing)? { self }
+  public var sectionEditing: (any TableSectionEditing)? { self }
   public var moving: (any TableMoving)? { self }
   public var undoing: (any TableUndoing)? { self }
   public var supplementary: (any TableSupplementary)? { kinds.isEmpty ? nil : self }
@@ -185,13 +186,17 @@ extension InMemorySource: TableEditing, TableMoving {
     if let version = batch.version, version != self.version() {
       throw TableError(.conflict, "the table is at version m\(revision), not \(version)")
     }
-    let changes = try batch.changes { id throws(TableError) in try indexPath(forID: id) }
+    let changes = try batch.changes(takingTitles: true) { id throws(TableError) in
+      try indexPath(forID: id)
+    }
     let plan = try BatchPlan(changes, of: self)
     var edited = content
     var next = nextID
     var inserted: [Int: Row] = [:]
     for (number, edit) in batch.edits.enumerated() {
       switch (edit, changes[number]) {
+      case (.set, .reconfigure(let path)) where path.isSection:
+        edited[path.section].header = edit.title
       case (.set(_, let cells), .reconfigure(let path)):
         try apply(cells, to: &edited[path.section].rows[path.row])
       case (.insert(let target, let cells), _) where !target.isSection:
@@ -219,7 +224,7 @@ extension InMemorySource: TableEditing, TableMoving {
       let whole = edited
       edited = sections.applied(to: whole) { arrival in
         if case .move(let from, _) = changes[arrival.change] { return whole[from.section] }
-        return Section(rows: [])
+        return Section(header: batch.edits[arrival.change].title, rows: [])
       }
     }
     return finish(edited, next, outcomes, changes, isDryRun: batch.isDryRun)
@@ -228,7 +233,7 @@ extension InMemorySource: TableEditing, TableMoving {
   /// The row that a change names and leaves in the table.
   private func survivor(of change: ChangeBatch.Change) -> Row? {
     switch change {
-    case .reconfigure(let path),
+    case .reconfigure(let path) where !path.isSection,
       .move(let path, _) where !path.isSection:
       content[path.section].rows[path.row]
     default: nil
@@ -256,6 +261,19 @@ extension InMemorySource: TableEditing, TableMoving {
       changes: ChangeBatch(from: Version("m\(old)"), to: version(), changes: changes),
       receipt: isDryRun ? nil : Array("\(revision)".utf8))
   }
+}
+
+extension InMemorySource: TableSectionEditing {
+  public func editability(ofSections sections: Range<Int>) throws(TableError)
+    -> [SectionEditability]
+  {
+    if let missing = sections.first(where: { !content.indices.contains($0) }) {
+      throw .noSection(missing)
+    }
+    return sections.map { _ in [.title, .delete, .move] }
+  }
+
+  public func canInsertSections() -> Bool { true }
 }
 
 extension InMemorySource: TableUndoing {

@@ -59,6 +59,8 @@ public protocol TableDataSource: AnyObject {
   var changes: (any TableChanges)? { get }
   /// Editing; without it the source is read-only.
   var editing: (any TableEditing)? { get }
+  /// Editing the titles of sections; needs ``editing``, whose batches carry them.
+  var sectionEditing: (any TableSectionEditing)? { get }
   /// Reordering; needs ``editing``, whose batches carry the moves.
   var moving: (any TableMoving)? { get }
   var undoing: (any TableUndoing)? { get }
@@ -79,6 +81,7 @@ extension TableDataSource {
   public var gathering: (any TableGathering)? { nil }
   public var changes: (any TableChanges)? { nil }
   public var editing: (any TableEditing)? { nil }
+  public var sectionEditing: (any TableSectionEditing)? { nil }
   public var moving: (any TableMoving)? { nil }
   public var undoing: (any TableUndoing)? { nil }
   public var supplementary: (any TableSupplementary)? { nil }

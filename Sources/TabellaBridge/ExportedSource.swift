@@ -19,6 +19,7 @@ final class SourceBox {
   let gathering: (any TableGathering)?
   let changes: (any TableChanges)?
   let editing: (any TableEditing)?
+  let sectionEditing: (any TableSectionEditing)?
   let moving: (any TableMoving)?
   let undoing: (any TableUndoing)?
   let supplementary: (any TableSupplementary)?
@@ -39,6 +40,7 @@ final class SourceBox {
     gathering = base.gathering
     changes = base.changes
     editing = base.editing
+    sectionEditing = base.sectionEditing
     moving = base.moving
     undoing = base.undoing
     supplementary = base.supplementary
@@ -70,6 +72,9 @@ final class SourceBox {
     }
     if id.holds(TABELLA_CHANGES_ID) { return changes.map { _ in UnsafeRawPointer(changesTable) } }
     if id.holds(TABELLA_EDITING_ID) { return editing.map { _ in UnsafeRawPointer(editingTable) } }
+    if id.holds(TABELLA_SECTION_EDITING_ID) {
+      return sectionEditing.map { _ in UnsafeRawPointer(sectionEditingTable) }
+    }
     if id.holds(TABELLA_MOVING_ID) { return moving.map { _ in UnsafeRawPointer(movingTable) } }
     if id.holds(TABELLA_UNDO_ID) { return undoing.map { _ in UnsafeRawPointer(undoTable) } }
     if id.holds(TABELLA_SUPPLEMENTARY_ID) {

@@ -36,6 +36,7 @@ final class ImportedSource: TableDataSource {
   private(set) var changes: (any TableChanges)?
   private(set) var editor: tabella_editing?
   var editing: (any TableEditing)? { editor == nil ? nil : self }
+  private(set) var sectionEditing: (any TableSectionEditing)?
   private(set) var moving: (any TableMoving)?
   private(set) var undoer: tabella_undo?
   var undoing: (any TableUndoing)? { undoer == nil ? nil : self }
@@ -69,6 +70,7 @@ final class ImportedSource: TableDataSource {
     }
     changes = try importChanges(foreign, moved)
     editor = try importEditing(foreign)
+    sectionEditing = try importSectionEditing(foreign)
     moving = try importMoving(foreign)
     undoer = try importUndo(foreign)
   }

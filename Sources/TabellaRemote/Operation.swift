@@ -24,6 +24,8 @@ public enum Operation: Int32, Hashable, Sendable, CaseIterable {
   case editability
   case editableColumns
   case commit
+  case sectionEditability
+  case canInsertSections
   case movability
   case target
   case undo
@@ -51,6 +53,8 @@ public enum Operation: Int32, Hashable, Sendable, CaseIterable {
     case .editability: "editing.editable"
     case .editableColumns: "editing.editable_columns"
     case .commit: "editing.commit"
+    case .sectionEditability: "section_editing.editable"
+    case .canInsertSections: "section_editing.insertable"
     case .movability: "moving.movable"
     case .target: "moving.target"
     case .undo: "undo.undo"
@@ -97,6 +101,7 @@ struct SourceDescription: WireValue {
     static let display = Abilities(rawValue: 1 << 10)
     static let prefetching = Abilities(rawValue: 1 << 11)
     static let diagnostics = Abilities(rawValue: 1 << 12)
+    static let sectionEditing = Abilities(rawValue: 1 << 13)
 
     init(rawValue: Int) { self.rawValue = rawValue }
 
@@ -115,6 +120,7 @@ struct SourceDescription: WireValue {
       if source.display != nil { insert(.display) }
       if source.prefetching != nil { insert(.prefetching) }
       if source.diagnostics != nil { insert(.diagnostics) }
+      if source.sectionEditing != nil { insert(.sectionEditing) }
     }
 
     func write(to writer: inout WireWriter) { writer.put(rawValue) }

@@ -71,6 +71,9 @@ final class RemoteSource: TableDataSource {
   var gathering: (any TableGathering)? { abilities.contains(.gathering) ? self : nil }
   var changes: (any TableChanges)? { abilities.contains(.changes) ? self : nil }
   var editing: (any TableEditing)? { abilities.contains(.editing) ? self : nil }
+  var sectionEditing: (any TableSectionEditing)? {
+    abilities.contains(.sectionEditing) ? self : nil
+  }
   var moving: (any TableMoving)? { abilities.contains(.moving) ? self : nil }
   var undoing: (any TableUndoing)? { abilities.contains(.undoing) ? self : nil }
   var supplementary: (any TableSupplementary)? { abilities.contains(.supplementary) ? self : nil }
@@ -110,7 +113,7 @@ extension RemoteSource: TableSections, TableSectionIndex, TableIdentity, TableGa
   }
 }
 
-extension RemoteSource: TableChanges, TableEditing, TableMoving, TableUndoing {
+extension RemoteSource: TableChanges, TableEditing, TableSectionEditing, TableMoving, TableUndoing {
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
     session.setListener(nil, of: number)
     _ = try call(.listen, for: Bool.self, [notify != nil])
@@ -124,7 +127,7 @@ extension RemoteSource: TableChanges, TableEditing, TableMoving, TableUndoing {
   func editability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
-    try answers(.editability, section, rows).map { RowEditability(rawValue: $0) }
+    try answers(.editability, [section], rows).map { RowEditability(rawValue: $0) }
   }
 
   func editableColumns() throws(TableError) -> [Bool]? {
@@ -135,10 +138,18 @@ extension RemoteSource: TableChanges, TableEditing, TableMoving, TableUndoing {
     try edited(.commit, for: EditResult.self, [batch])
   }
 
+  func editability(ofSections sections: Range<Int>) throws(TableError) -> [SectionEditability] {
+    try answers(.sectionEditability, [], sections).map { SectionEditability(rawValue: $0) }
+  }
+
+  func canInsertSections() throws(TableError) -> Bool {
+    try call(.canInsertSections, for: Bool.self)
+  }
+
   func movability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [Bool] {
-    try answers(.movability, section, rows).map { $0 != 0 }
+    try answers(.movability, [section], rows).map { $0 != 0 }
   }
 
   func target(
@@ -164,16 +175,16 @@ extension RemoteSource: TableChanges, TableEditing, TableMoving, TableUndoing {
     return result
   }
 
-  /// One byte for each row.
+  /// One byte for each element of a range: rows of the section that stands before it, or sections.
   private func answers(
-    _ operation: Operation, _ section: Int, _ rows: Range<Int>
+    _ operation: Operation, _ section: [Int], _ range: Range<Int>
   ) throws(TableError) -> [UInt8] {
     try session.call(
-      operation, of: number, [section, rows.lowerBound, rows.count]
+      operation, of: number, section + [range.lowerBound, range.count]
     ) { reader, _ throws(TableError) in
       let bytes = try reader.get(WireBytes.self).bytes
-      guard bytes.count == rows.count else {
-        throw .malformed("\(bytes.count) rows are answered where \(rows.count) were asked")
+      guard bytes.count == range.count else {
+        throw .malformed("\(bytes.count) answers came where \(range.count) were asked for")
       }
       return bytes
     }

@@ -112,7 +112,8 @@ public final class SourceServer {
       let batch = try ability(source.gathering).rows(
         at: paths, columns: columns, includesIDs: try reader.get(Bool.self))
       return outgoing(batch, behind: success().head)
-    case .listen, .pull, .editability, .editableColumns, .commit, .movability, .target, .undo:
+    case .listen, .pull, .editability, .editableColumns, .commit, .sectionEditability,
+      .canInsertSections, .movability, .target, .undo:
       return try edit(operation, source, number, &reader)
     default: return try look(operation, source, &reader)
     }
@@ -190,6 +191,12 @@ public final class SourceServer {
     case .commit:
       let result = try ability(source.editing).commit(try reader.get(EditBatch.self))
       return success(result, source.columns)
+    case .sectionEditability:
+      let sections = try rowRange(&reader)
+      let answers = try ability(source.sectionEditing).editability(ofSections: sections)
+      return success(WireBytes(answers.map { $0.rawValue }))
+    case .canInsertSections:
+      return success(try ability(source.sectionEditing).canInsertSections())
     case .movability:
       let section = try reader.get(Int.self)
       let rows = try rowRange(&reader)

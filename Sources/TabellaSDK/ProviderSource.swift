@@ -14,6 +14,7 @@ extension ProviderSource {
   public var gathering: (any TableGathering)? { self as? any TableGathering }
   public var changes: (any TableChanges)? { self as? any TableChanges }
   public var editing: (any TableEditing)? { self as? any TableEditing }
+  public var sectionEditing: (any TableSectionEditing)? { self as? any TableSectionEditing }
   public var moving: (any TableMoving)? { self as? any TableMoving }
   public var undoing: (any TableUndoing)? { self as? any TableUndoing }
   public var supplementary: (any TableSupplementary)? { self as? any TableSupplementary }

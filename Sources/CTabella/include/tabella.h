@@ -370,7 +370,8 @@ typedef struct tabella_gathering {
 #define TABELLA_CHANGE_RELOAD 4      /* Same place, other content; a new row in effect. */
 #define TABELLA_CHANGE_RECONFIGURE 5 /* Same row, same id, other cells. */
 
-/* One change. Row changes have both parts of their paths; section changes have row -1. UIKit's
+/* One change. Row changes have both parts of their paths; section changes have row -1. A section that
+ * is reconfigured has another title and the same rows. UIKit's
  * rule: `from` (delete, move, reload, reconfigure) counts in the old version, `to` (insert, move)
  * in the new one; what does not apply is {-1, -1}. */
 typedef struct tabella_change {
@@ -442,6 +443,10 @@ typedef struct tabella_cell {
   tabella_value value;
 } tabella_cell;
 
+/* The column of a section's title, a text or missing: the only cell of a section's edit. Titles are only
+ * for a source with tabella.section-editing/1. */
+#define TABELLA_SECTION_TITLE -1
+
 /* One edit. A row change has both parts of its paths, a section change has row -1. */
 typedef struct tabella_edit {
   int32_t kind;
@@ -449,7 +454,8 @@ typedef struct tabella_edit {
   tabella_string id;         /* delete, set, move: the row by id; absent: by `from`. */
   tabella_index_path from;   /* delete, set, move: counted before the batch; -1, -1 beside an id. */
   tabella_index_path target; /* insert, move: counted after the batch. */
-  /* insert, set: each column once at most. Of a new row, cells that are not named are missing. */
+  /* insert, set: each column once at most. Of a new row, cells that are not named are missing; a new
+   * section without a title is untitled. */
   const tabella_cell *TABELLA_NULLABLE cells;
   int64_t cell_count;
 } tabella_edit;
@@ -522,6 +528,32 @@ typedef struct tabella_editing {
                                     tabella_edit_result *TABELLA_NONNULL out,
                                     tabella_error *TABELLA_NONNULL error);
 } tabella_editing;
+
+/* ------------------------------------------------------------------------------------------------
+ * tabella.section-editing/1: titles of sections in the edits of tabella.editing/1
+ *
+ * A source has this table if it understands TABELLA_SECTION_TITLE: an insert of a section may have it,
+ * a set of a section has it and nothing else. A set and a move of one section go together.
+ * --------------------------------------------------------------------------------------------- */
+
+#define TABELLA_SECTION_EDITING_ID "tabella.section-editing/1"
+
+/* A section's answer, for a whole range at once. */
+#define TABELLA_SECTION_TITLE_EDITABLE 1 /* Its title may be set. */
+#define TABELLA_SECTION_DELETABLE 2      /* It may be deleted, with its rows. */
+#define TABELLA_SECTION_MOVABLE 4        /* It may be moved, with its rows. */
+
+typedef struct tabella_section_editing {
+  /* Fills `out`, `count` bytes of the caller's, with the TABELLA_SECTION_*ABLE bits of sections. A
+   * section that is not there: TABELLA_NOT_FOUND. [serial] */
+  int32_t (*TABELLA_NULLABLE editable)(void *TABELLA_NONNULL source, int64_t first, int64_t count,
+                                      uint8_t *TABELLA_NONNULL out,
+                                      tabella_error *TABELLA_NONNULL error);
+  /* Sets `out` to 1 if a section can be inserted anywhere, else to 0. May be null: none can. [serial] */
+  int32_t (*TABELLA_NULLABLE insertable)(void *TABELLA_NONNULL source,
+                                        int32_t *TABELLA_NONNULL out,
+                                        tabella_error *TABELLA_NONNULL error);
+} tabella_section_editing;
 
 /* ------------------------------------------------------------------------------------------------
  * tabella.moving/1: reordering. The moves themselves are edits in a batch of tabella.editing/1.

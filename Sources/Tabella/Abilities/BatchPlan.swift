@@ -209,11 +209,13 @@ extension ChangeBatch.Change {
 }
 
 extension EditBatch {
-  /// The edits as changes, each row named by its path; throws ``TableError`` with `.invalidArgument`
-  /// for cells of a section, which has none.
+  /// The edits as changes, each row named by its path; a section that is set is reconfigured.
   ///
-  /// `locatingID` finds where the row with an id is before the batch.
+  /// `locatingID` finds where the row with an id is before the batch. Throws ``TableError`` with
+  /// `.notSupported` for titles of sections unless `takesTitles`, with `.invalidArgument` for other
+  /// cells of a section and for a title of a row.
   public func changes(
+    takingTitles takesTitles: Bool = false,
     locatingID: (String) throws(TableError) -> IndexPath
   ) throws(TableError) -> [ChangeBatch.Change] {
     func path(_ reference: RowReference) throws(TableError) -> IndexPath {
@@ -223,21 +225,13 @@ extension EditBatch {
       }
     }
     return try edits.map { edit throws(TableError) in
+      try edit.checkTitle()
+      if edit.givesTitle, !takesTitles { throw TableError.noSectionTitles }
       switch edit {
       case .delete(let reference): return .delete(try path(reference))
       case .move(let reference, let target): return .move(from: try path(reference), to: target)
-      case .insert(let target, let cells):
-        guard !target.isSection || cells.isEmpty else {
-          throw TableError(
-            .invalidArgument, "a new section has no cells; insert its rows in another batch")
-        }
-        return .insert(target)
-      case .set(let reference, _):
-        let path = try path(reference)
-        guard !path.isSection else {
-          throw TableError(.invalidArgument, "\(path.noun) has no cells that could be set")
-        }
-        return .reconfigure(path)
+      case .insert(let target, _): return .insert(target)
+      case .set(let reference, _): return .reconfigure(try path(reference))
       }
     }
   }

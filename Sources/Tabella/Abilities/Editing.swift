@@ -26,6 +26,7 @@ extension TableDataSource {
   /// not exist, `.constraint` for a value of another type than its column's.
   public func check(setting cells: [Int: Cell]) throws(TableError) {
     for (column, cell) in cells {
+      guard column != EditBatch.sectionTitle else { throw .titleOfRow }
       guard columns.indices.contains(column) else {
         throw TableError(.invalidArgument, "there is no column \(column)", column: column)
       }
@@ -74,8 +75,10 @@ public enum RowReference: Hashable, Sendable {
 /// - A row is deleted, set or moved once; only to set and to move the same row go together. No two
 ///   edits have the same target.
 /// - Sections are inserted, deleted and moved by ``IndexPath/section(_:)``, with their rows. A new one
-///   is empty and untitled. No edit names a row of a section that is deleted, nor a place in one that
+///   is empty. No edit names a row of a section that is deleted, nor a place in one that
 ///   is inserted. Of a section that is moved, rows are named by its old number, targets by its new one.
+/// - A section has one cell, its title, under the column number ``sectionTitle``. Only a source with
+///   ``TableSectionEditing`` takes titles. A new section without that cell is untitled.
 /// - A batch that breaks a rule, names what is not there or has a target that is no place afterwards
 ///   is an error, and nothing of it is done.
 ///
@@ -89,6 +92,9 @@ public struct EditBatch: Hashable, Sendable {
     case set(RowReference, cells: [Int: Cell])
     case move(RowReference, to: IndexPath)
   }
+
+  /// The column number of a section's title in the cells of a section's edit.
+  public static let sectionTitle = -1
 
   /// The version that the positions were read at; nil leaves it unchecked.
   public var version: Version?

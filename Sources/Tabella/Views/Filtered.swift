@@ -40,6 +40,17 @@ public final class FilteredSource: MappedSource {
   override var showsEveryRow: Bool { false }
   override var hasBaseOrder: Bool { true }
 
+  override func checkShowsAll(ofSection section: Int) throws(TableError) {
+    let known = try known(section) { $0.passing.count < $0.read }
+    guard known.passing.count == known.read else {
+      throw TableError(
+        .constraint,
+        "section \(section) has rows that the filter hides; a section is deleted with all its rows, so "
+          + "delete it without the filter", section: section)
+    }
+    try super.checkShowsAll(ofSection: section)
+  }
+
   override func forget() {
     super.forget()
     (filter, window) = (nil, nil)

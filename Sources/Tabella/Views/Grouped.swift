@@ -72,6 +72,15 @@ public final class GroupedSource: MappedSource {
 
   override var hasBaseSections: Bool { false }
 
+  override var sectionRefusal: TableError? {
+    let name =
+      base.columns.indices.contains(grouping.column) ? base.columns[grouping.column].name : ""
+    return TableError(
+      .notSupported,
+      "the sections are groups of rows by \(name) and cannot be edited; set \(name) in the rows instead"
+    )
+  }
+
   override func forget() {
     super.forget()
     index = nil

@@ -243,6 +243,7 @@ public final class JoinedSource: TableDataSource {
   public var gathering: (any TableGathering)? { self }
   public var changes: (any TableChanges)? { ifAny(\.changes) }
   public var editing: (any TableEditing)? { ifAny(\.editing) }
+  public var sectionEditing: (any TableSectionEditing)? { ifAny(\.sectionEditing) }
   public var moving: (any TableMoving)? { ifAny(\.moving) }
   public var undoing: (any TableUndoing)? { ifAny(\.undoing) }
   public var supplementary: (any TableSupplementary)? { ifAny(\.supplementary) }

@@ -1,6 +1,6 @@
 // Edits of joined tables, as edits of one of them.
 
-extension JoinedSource: TableEditing, TableMoving {
+extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
   public func editability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
@@ -9,6 +9,26 @@ extension JoinedSource: TableEditing, TableMoving {
       return try none([], rows, place)
     }
     return try editing.editability(ofRows: rows, inSection: place.path.section)
+  }
+
+  public func editability(
+    ofSections sections: Range<Int>
+  ) throws(TableError) -> [SectionEditability] {
+    var answers: [SectionEditability] = []
+    for section in sections {
+      let place = try place(.section(section))
+      let own = place.path.section
+      answers += try source(place).sectionEditing?.editability(ofSections: own..<own + 1) ?? [[]]
+    }
+    return answers
+  }
+
+  /// Whether some table lets it.
+  public func canInsertSections() throws(TableError) -> Bool {
+    for part in parts where try part.source.sectionEditing?.canInsertSections() == true {
+      return true
+    }
+    return false
   }
 
   public func movability(
@@ -80,6 +100,7 @@ extension JoinedSource: TableEditing, TableMoving {
       throw TableError(.readOnly, "\(parts[part].name) is read-only")
     }
     if batch.version != nil { own.version = versions[part] }
+    try parts[part].source.check(titlesIn: own)
     return try followed(part, versions, isDryRun: batch.isDryRun) { () throws(TableError) in
       try editing.commit(own)
     }
@@ -188,6 +209,10 @@ extension JoinedSource: TableEditing, TableMoving {
   private func ownCells(_ cells: [Int: Cell], _ part: Int) throws(TableError) -> [Int: Cell] {
     var own: [Int: Cell] = [:]
     for (number, cell) in cells {
+      guard number != EditBatch.sectionTitle else {
+        own[number] = ownTitle(cell, part)
+        continue
+      }
       guard columns.indices.contains(number) else {
         throw TableError(.invalidArgument, "there is no column \(number)", column: number)
       }
@@ -199,6 +224,13 @@ extension JoinedSource: TableEditing, TableMoving {
       own[ownNumber] = try ownCell(cell, number, parts[part].source.columns[ownNumber])
     }
     return own
+  }
+
+  /// A title as the table has it: without the table's name, which is shown before it and may be said.
+  private func ownTitle(_ title: Cell, _ part: Int) -> Cell {
+    let prefix = Array("\(parts[part].name): ".utf8)
+    guard case .text(let text) = title, text.starts(with: prefix) else { return title }
+    return .text(Array(text.dropFirst(prefix.count)))
   }
 
   /// A cell of a column whose type was united, as its table has it.

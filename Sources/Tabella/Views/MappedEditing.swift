@@ -116,7 +116,9 @@ extension MappedSource: TableEditing, TableMoving {
       for number in gone { mapped.append(edits[number], answering: number) }
       return mapped
     }
-    let changes = try EditBatch(edits).changes { id throws(TableError) in try shownPath(forID: id) }
+    let changes = try EditBatch(edits).changes(
+      takingTitles: base.sectionEditing != nil
+    ) { id throws(TableError) in try shownPath(forID: id) }
     let plan = try BatchPlan(
       changes,
       numberOfSections: { minimum throws(TableError) in
@@ -125,6 +127,9 @@ extension MappedSource: TableEditing, TableMoving {
       numberOfRows: { section, minimum throws(TableError) in
         try count(inSection: section, knowing: minimum)
       })
+    for case .delete(let path) in changes where path.isSection {
+      try checkShowsAll(ofSection: path.section)
+    }
     let landings = try landings(of: changes, plan)
     let places = try basePlaces(of: landings, changes, plan)
     var sets: [IndexPath: Int] = [:]
@@ -179,16 +184,8 @@ extension MappedSource: TableEditing, TableMoving {
   /// What is not for views at all.
   private func checkKinds(_ edits: [EditBatch.Edit]) throws(TableError) {
     for edit in edits {
-      let isOfSection =
-        switch edit {
-        case .insert(let target, _): target.isSection
-        case .delete(let reference), .set(let reference, _), .move(let reference, _):
-          reference.isSection
-        }
-      guard !isOfSection || hasBaseSections else {
-        throw TableError(.notSupported, "the sections of this view cannot be edited")
-      }
-      if case .move = edit, !isOfSection, moving == nil { throw .viewHasOtherOrder }
+      if edit.isOfSection, let sectionRefusal { throw sectionRefusal }
+      if case .move = edit, !edit.isOfSection, moving == nil { throw .viewHasOtherOrder }
     }
   }
 

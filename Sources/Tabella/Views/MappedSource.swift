@@ -77,6 +77,15 @@ public class MappedSource: TableDataSource {
 
   /// Whether sections are the base's, with the same numbers.
   var hasBaseSections: Bool { true }
+
+  /// Why its sections cannot be edited; nil if they are edited as the base's.
+  var sectionRefusal: TableError? { (base as? MappedSource)?.sectionRefusal }
+
+  /// Throws unless a section of the base can be deleted through the view: every row in it is shown.
+  func checkShowsAll(ofSection section: Int) throws(TableError) {
+    try (base as? MappedSource)?.checkShowsAll(ofSection: section)
+  }
+
   /// Whether every row of the base is shown.
   var showsEveryRow: Bool { true }
   /// Whether rows stand in the base's order.
@@ -209,6 +218,9 @@ public class MappedSource: TableDataSource {
   public var gathering: (any TableGathering)? { self }
   public var changes: (any TableChanges)? { base.changes.map { _ in self } }
   public var editing: (any TableEditing)? { base.editing.map { _ in self } }
+  public var sectionEditing: (any TableSectionEditing)? {
+    sectionRefusal == nil ? base.sectionEditing : nil
+  }
   public var moving: (any TableMoving)? { hasBaseOrder ? base.moving.map { _ in self } : nil }
   public var undoing: (any TableUndoing)? { base.undoing.map { _ in self } }
   public var supplementary: (any TableSupplementary)? { base.supplementary.map { _ in self } }

@@ -217,6 +217,8 @@ extension ImportedSource: TableEditing, TableUndoing {
   }
 
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+    // A provider that does not know of titles need not look for them.
+    try check(titlesIn: batch)
     let arena = Arena()
     var edits = exportEdits(batch, arena)
     return try edit("editing.commit", batch, outcomes: batch.edits.count) { raw, error in

@@ -65,6 +65,9 @@ extension EditBatch {
   var traced: String {
     let edits = edits.shortened { edit in
       switch edit {
+      case .insert(let path, _) where path.isSection:
+        "insert at \(path)\(edit.givesTitle ? " titled" : ""),"
+      case .set(let section, _) where section.isSection: "set the title of \(section.traced),"
       case .insert(let path, let cells):
         "insert at \(path) \(cells.keys.sorted().tracedColumns),"
       case .delete(let row): "delete \(row.traced),"
@@ -135,7 +138,8 @@ extension TableDataSource {
     let abilities: [(String, Bool)] = [
       ("sections", sections != nil), ("index", sectionIndex != nil), ("ids", identity != nil),
       ("gather", gathering != nil), ("changes", changes != nil), ("edit", editing != nil),
-      ("move", moving != nil), ("undo", undoing != nil), ("supplementary", supplementary != nil),
+      ("edit sections", sectionEditing != nil), ("move", moving != nil), ("undo", undoing != nil),
+      ("supplementary", supplementary != nil),
       ("accessories", accessories != nil), ("display", display != nil),
       ("prefetch", prefetching != nil), ("diagnostics", diagnostics != nil),
       ("cancel", cancellation != nil),

@@ -47,6 +47,7 @@ final class TracedSource: TableDataSource {
   var gathering: (any TableGathering)? { base.gathering.map { _ in self } }
   var changes: (any TableChanges)? { base.changes.map { _ in self } }
   var editing: (any TableEditing)? { base.editing.map { _ in self } }
+  var sectionEditing: (any TableSectionEditing)? { base.sectionEditing.map { _ in self } }
   var moving: (any TableMoving)? { base.moving.map { _ in self } }
   var undoing: (any TableUndoing)? { base.undoing.map { _ in self } }
   var supplementary: (any TableSupplementary)? { base.supplementary.map { _ in self } }
@@ -139,7 +140,7 @@ extension TracedSource: TableSections, TableSectionIndex, TableIdentity, TableGa
   }
 }
 
-extension TracedSource: TableChanges, TableEditing, TableMoving, TableUndoing {
+extension TracedSource: TableChanges, TableEditing, TableSectionEditing, TableMoving, TableUndoing {
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
     let (trace, name) = (trace, name)
     let traced = notify.map { notify -> @Sendable () -> Void in
@@ -187,6 +188,23 @@ extension TracedSource: TableChanges, TableEditing, TableMoving, TableUndoing {
       try ability(base.editing).commit(batch)
     } words: {
       $0.traced
+    }
+  }
+
+  func editability(ofSections sections: Range<Int>) throws(TableError) -> [SectionEditability] {
+    let what = "section_editing.editable \(sections.lowerBound) to \(sections.upperBound)"
+    return try call(what) { () throws(TableError) in
+      try ability(base.sectionEditing).editability(ofSections: sections)
+    } words: {
+      "\($0.count { !$0.isEmpty }) of \($0.count)"
+    }
+  }
+
+  func canInsertSections() throws(TableError) -> Bool {
+    try call("section_editing.insertable") { () throws(TableError) in
+      try ability(base.sectionEditing).canInsertSections()
+    } words: {
+      $0 ? "yes" : "no"
     }
   }
 

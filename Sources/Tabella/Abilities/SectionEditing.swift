@@ -1,0 +1,120 @@
+/// Editing sections and their titles. The corresponding C table is `tabella_section_editing`.
+///
+/// The edits themselves are in the batches of ``TableEditing``; a source has this ability if it
+/// understands the titles in them (``EditBatch/sectionTitle``).
+public protocol TableSectionEditing: AnyObject {
+  /// Returns, for each section of a range at once, what may be done with it.
+  ///
+  /// Throws ``TableError`` with `.notFound` for a section that is not there.
+  func editability(ofSections sections: Range<Int>) throws(TableError) -> [SectionEditability]
+
+  /// Returns whether a section can be inserted anywhere at all.
+  func canInsertSections() throws(TableError) -> Bool
+}
+
+/// What may be done with a section.
+public struct SectionEditability: OptionSet, Hashable, Sendable {
+  public var rawValue: UInt8
+
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Its title may be set.
+  public static let title = SectionEditability(rawValue: 1)
+  /// It may be deleted, with its rows.
+  public static let delete = SectionEditability(rawValue: 2)
+  /// It may be moved, with its rows.
+  public static let move = SectionEditability(rawValue: 4)
+}
+
+extension EditBatch.Edit {
+  /// Inserts an empty section that ends up at a place; nil leaves it untitled.
+  public static func insertSection(at section: Int, title: String? = nil) -> EditBatch.Edit {
+    .insert(
+      at: .section(section),
+      cells: title.map { [EditBatch.sectionTitle: .text(Array($0.utf8))] } ?? [:])
+  }
+
+  /// Gives a section another title; nil takes its title away.
+  public static func renameSection(_ section: Int, title: String?) -> EditBatch.Edit {
+    .set(
+      .path(.section(section)),
+      cells: [EditBatch.sectionTitle: title.map { .text(Array($0.utf8)) } ?? .missing])
+  }
+
+  /// Deletes a section with its rows.
+  public static func deleteSection(_ section: Int) -> EditBatch.Edit {
+    .delete(.path(.section(section)))
+  }
+
+  /// Moves a section with its rows, so that it has the number `target` afterwards.
+  public static func moveSection(_ section: Int, to target: Int) -> EditBatch.Edit {
+    .move(.path(.section(section)), to: .section(target))
+  }
+
+  /// Whether it inserts, deletes, sets or moves a section.
+  public var isOfSection: Bool {
+    switch self {
+    case .insert(let target, _): target.isSection
+    case .delete(let reference), .set(let reference, _), .move(let reference, _):
+      reference.isSection
+    }
+  }
+
+  /// Whether it gives a section a title, or takes one away.
+  public var givesTitle: Bool { isOfSection && cells[EditBatch.sectionTitle] != nil }
+
+  /// The title that it gives a section; nil if it gives none, or takes the title away.
+  public var title: String? {
+    guard isOfSection, case .text(let text)? = cells[EditBatch.sectionTitle] else { return nil }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private var cells: [Int: Cell] {
+    switch self {
+    case .insert(_, let cells), .set(_, let cells): cells
+    case .delete, .move: [:]
+    }
+  }
+
+  /// Throws ``TableError`` with `.invalidArgument` for a title of a row, and for a section's cells that
+  /// are not a title of UTF-8.
+  func checkTitle() throws(TableError) {
+    guard isOfSection else {
+      if cells[EditBatch.sectionTitle] != nil { throw .titleOfRow }
+      return
+    }
+    for column in cells.keys where column != EditBatch.sectionTitle {
+      throw TableError(
+        .invalidArgument,
+        "a section has a title and no other cells; its rows are edited in another batch")
+    }
+    switch cells[EditBatch.sectionTitle] {
+    case nil:
+      if case .set(.path(let path), _) = self {
+        throw TableError(.invalidArgument, "\(path.noun) is set to no title")
+      }
+    case .missing: break
+    case .text(let text) where text.withUnsafeBytes({ $0.isUTF8 }): break
+    default:
+      throw TableError(.invalidArgument, "the title of a section must be text in UTF-8")
+    }
+  }
+}
+
+extension TableDataSource {
+  /// Throws ``TableError`` with `.notSupported` if the batch has titles that the source does not
+  /// understand, with `.invalidArgument` for cells of sections that are no titles and titles of rows.
+  public func check(titlesIn batch: EditBatch) throws(TableError) {
+    for edit in batch.edits {
+      try edit.checkTitle()
+      if edit.givesTitle, sectionEditing == nil { throw .noSectionTitles }
+    }
+  }
+}
+
+extension TableError {
+  static let titleOfRow = TableError(
+    .invalidArgument, "a row has no title; column -1 is the title of a section")
+  static let noSectionTitles = TableError(
+    .notSupported, "the titles of this table's sections cannot be edited")
+}
