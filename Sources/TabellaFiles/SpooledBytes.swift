@@ -67,9 +67,8 @@ public final class SpooledBytes: ByteSource {
       head.append(contentsOf: bytes)
       return
     }
-    let spill = try self.spill ?? (MemorySpill.isNeeded ? MemorySpill() : FileSpill())
-    self.spill = spill
-    try spill.append(bytes)
+    if spill == nil { spill = MemorySpill.isNeeded ? MemorySpill() : try FileSpill() }
+    try spill?.append(bytes)
   }
 }
 

@@ -247,8 +247,8 @@ struct DirectoryAcrossTests {
     #expect(try move(["a", "link", "b", "c"]) == [nil, nil, nil, .io])
     let source = try open()
     let new = EditBatch.Edit.insert(
-      [0: .text("disk/new")], at: IndexPath(section: 0, row: 0))
-    let codes = try [true, false].map {
+      at: IndexPath(section: 0, row: 0), cells: [0: .text("disk/new")])
+    let codes: [TableError.Code?] = try [true, false].map {
       try source.commit(EditBatch([new], isDryRun: $0)).outcomes[0].code
     }
     #expect(codes == [.io, .io])
