@@ -68,6 +68,7 @@ def with_a_shared_input():
     def pipe(place):
         read, write = os.pipe()
         os.close(write)
+        os.fchmod(read, 0o666)
         return share(place, read)
 
     def file(place):
