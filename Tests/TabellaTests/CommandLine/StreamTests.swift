@@ -88,7 +88,7 @@ import Testing
   /// In a worker a stream of more than 1 MiB could not be read, since it may make no temporary file.
   @Test func aLongStreamIsReadInAWorker() throws {
     let make = "seq 1 3000000 | sed '1i number'"
-    let sum = "awk '{ sum += $1 } END { print NR, sum }'"
+    let sum = #"awk '{ sum += $1 } END { printf "%d %.0f\n", NR, sum }'"#
     let result = try shell(
       "\(make) | tabella export - --provider csv --isolate | tail -n +2 | \(sum)")
     #expect(result.text == "3000000 4500001500000\n" && result.errors.isEmpty, "\(result)")

@@ -260,12 +260,12 @@ struct DirectoryAcrossTests {
     for number in 100..<300 { tree.make("here/\(number)") }
     let mount = try #require(Mount(tree.path("disk"), "size=800k"))
     defer { mount.unmount() }
-    let line = """
+    let line = #"""
       tabella show . --format plain --columns name --with-row $options | grep here/ |
         awk -F'\t' '{ name = $2; sub("here", "disk", name)
           printf "{\"op\":\"set\",\"row\":\"%s\",\"cells\":{\"name\":\"%s\"}}\n", $1, name }' > ../batch
       ulimit -n 64; tabella apply . ../batch --yes $options $DRY
-      """
+      """#
     func apply(_ dry: String) throws -> ProgramResult {
       try run(
         "/bin/bash", ["-c", line],
