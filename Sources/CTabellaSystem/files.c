@@ -50,8 +50,8 @@ int tabella_system_make_nameless(int directory) {
   return result(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 }
 
-int tabella_system_take_room(int file, int64_t size) {
-  return result(fallocate(file, 0, 0, size));
+int tabella_system_take_room(int file, int64_t from, int64_t size) {
+  return result(fallocate(file, 0, from, size));
 }
 
 int tabella_system_share_bytes(int from, int to) { return result(ioctl(to, FICLONE, from)); }

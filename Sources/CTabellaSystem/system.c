@@ -76,6 +76,7 @@ int tabella_system_status(int directory, const char *name, tabella_status *out) 
     return -errno;
   }
   out->size = status.stx_size;
+  out->room = status.stx_blocks * 512;
   out->inode = status.stx_ino;
   out->device = makedev(status.stx_dev_major, status.stx_dev_minor);
   /* A kernel before 5.8 does not tell. */

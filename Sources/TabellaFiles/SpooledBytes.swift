@@ -2,7 +2,8 @@ import Tabella
 
 /// The bytes of a stream, kept as they are read so that they can be read again at any offset.
 ///
-/// The first ``memoryLimit`` bytes stay in memory, the rest goes to an unlinked temporary file.
+/// The first ``memoryLimit`` bytes stay in memory, the rest goes to an unlinked temporary file. In a process that
+/// may put no byte into any file, a worker that reads, all of them stay in memory.
 /// Reading at an offset reads the stream up to there and no further.
 public final class SpooledBytes: ByteSource {
   static let memoryLimit = 1 << 20
@@ -10,7 +11,7 @@ public final class SpooledBytes: ByteSource {
   private let fill: (UnsafeMutableRawBufferPointer) throws(TableError) -> Int
   private let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
   private var head: [UInt8] = []
-  private var spill: Int32 = -1
+  private var spill: Spill?
   private var count = 0
   private var isComplete = false
   /// Why the stream could not be kept; what came after it is lost, so reading ends here for good.
@@ -21,10 +22,7 @@ public final class SpooledBytes: ByteSource {
     self.fill = fill
   }
 
-  deinit {
-    if spill >= 0 { close(spill) }
-    chunk.deallocate()
-  }
+  deinit { chunk.deallocate() }
 
   public var version: Version? { nil }
   public var size: Int? { nil }
@@ -37,16 +35,14 @@ public final class SpooledBytes: ByteSource {
     while count <= offset, !isComplete { try readMore() }
     let available = min(count - offset, buffer.count)
     guard available > 0 else { return 0 }
-    if offset < head.count {
+    guard let spill, offset >= head.count else {
       let wanted = min(available, head.count - offset)
       head.withUnsafeBytes {
         buffer.copyMemory(from: .init(rebasing: $0[offset..<offset + wanted]))
       }
       return wanted
     }
-    return try readRetrying("the temporary file cannot be read") {
-      pread(spill, buffer.baseAddress, available, offset - head.count)
-    }
+    return try spill.read(at: offset - head.count, into: .init(rebasing: buffer[..<available]))
   }
 
   private func readMore() throws(TableError) {
@@ -67,28 +63,114 @@ public final class SpooledBytes: ByteSource {
   }
 
   private func keep(_ bytes: UnsafeRawBufferPointer) throws(TableError) {
-    if spill < 0, head.count + bytes.count <= SpooledBytes.memoryLimit {
+    if spill == nil, head.count + bytes.count <= SpooledBytes.memoryLimit {
       head.append(contentsOf: bytes)
       return
     }
-    if spill < 0 { spill = try temporaryFile() }
+    if spill == nil { spill = MemorySpill.isNeeded ? MemorySpill() : try FileSpill() }
+    try spill?.append(bytes)
+  }
+}
+
+/// Keeps what does not stay in the head.
+private protocol Spill: AnyObject {
+  func append(_ bytes: UnsafeRawBufferPointer) throws(TableError)
+  /// Returns how many of the bytes it gave, at least one; there are as many as the buffer has.
+  func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(TableError) -> Int
+}
+
+private final class FileSpill: Spill {
+  private let file: Int32
+
+  init() throws(TableError) {
+    let folder = trustedVariable("TMPDIR").map(\.shown) ?? "/tmp"
+    var template = Array("\(folder)/tabella-XXXXXX".utf8CString)
+    file = mkstemp(&template)
+    guard file >= 0 else {
+      throw .system(errno, "a temporary file in \(folder) cannot be made")
+    }
+    unlink(template)
+    _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+  }
+
+  deinit { if file >= 0 { close(file) } }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws(TableError) {
     var written = 0
     while written < bytes.count {
       written += try readRetrying("the temporary file cannot be written") {
-        Glibc.write(spill, bytes.baseAddress! + written, bytes.count - written)
+        Glibc.write(file, bytes.baseAddress! + written, bytes.count - written)
       }
     }
   }
 
-  private func temporaryFile() throws(TableError) -> Int32 {
-    let folder = trustedVariable("TMPDIR").map(\.shown) ?? "/tmp"
-    var template = Array("\(folder)/tabella-XXXXXX".utf8CString)
-    let descriptor = mkstemp(&template)
-    guard descriptor >= 0 else {
-      throw .system(errno, "a temporary file in \(folder) cannot be made")
+  func read(
+    at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(TableError) -> Int {
+    try readRetrying("the temporary file cannot be read") {
+      pread(file, buffer.baseAddress, buffer.count, offset)
     }
-    unlink(template)
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    return descriptor
   }
+}
+
+/// Blocks of memory of its own, since an array would be copied each time that it grows.
+private final class MemorySpill: Spill {
+  private static let blockSize = 16 << 20
+
+  private var blocks: [UnsafeMutableRawBufferPointer] = []
+  private var count = 0
+
+  /// Whether no file may have a byte: then there is no use in a temporary one.
+  static var isNeeded: Bool { limit(RLIMIT_FSIZE) == 0 }
+
+  /// Half of what the process may have: the rest is for what is made of the bytes.
+  private static let mostBytes =
+    min(limit(RLIMIT_DATA), limit(RLIMIT_AS)) / 2
+
+  deinit { for block in blocks { munmap(block.baseAddress, block.count) } }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws(TableError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let place = count % MemorySpill.blockSize
+      if place == 0 { try grow() }
+      let size = min(rest.count, MemorySpill.blockSize - place)
+      UnsafeMutableRawBufferPointer(rebasing: blocks[blocks.count - 1][place...])
+        .copyMemory(from: .init(rebasing: rest[..<size]))
+      count += size
+      rest = .init(rebasing: rest[size...])
+    }
+  }
+
+  private func grow() throws(TableError) {
+    var block: UnsafeMutableRawPointer?
+    if count + MemorySpill.blockSize <= MemorySpill.mostBytes {
+      block = mmap(
+        nil, MemorySpill.blockSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    }
+    guard let block, block != MAP_FAILED else {
+      throw TableError(
+        .io,
+        "a stream of more than \(count >> 20) MiB cannot be kept in memory, and a provider in a worker may write no temporary file: save it in a file and open that"
+      )
+    }
+    blocks.append(.init(start: block, count: MemorySpill.blockSize))
+  }
+
+  func read(
+    at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(TableError) -> Int {
+    let block = blocks[offset / MemorySpill.blockSize]
+    let place = offset % MemorySpill.blockSize
+    let size = min(buffer.count, MemorySpill.blockSize - place)
+    buffer.copyMemory(from: .init(rebasing: block[place..<place + size]))
+    return size
+  }
+}
+
+/// A limit of this process; as large as can be if there is none.
+private func limit(_ kind: __rlimit_resource) -> Int {
+  var limit = rlimit()
+  guard getrlimit(__rlimit_resource_t(kind.rawValue), &limit) == 0 else { return .max }
+  return Int(clamping: limit.rlim_cur)
 }

@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import json
 import os
 import random
 import resource
@@ -29,6 +30,7 @@ KINDS = {
     "csv with a NUL": NUL,
     "text": TEXT,
     "directory": CSV,
+    "across": CSV,
     "large csv": commands.HEADER + b"".join(commands.record(i) for i in range(20_000)),
 }
 
@@ -41,6 +43,24 @@ DIRECTORY = {
     "trash": ["delete", "ROW", "--yes"],
     "remove": ["delete", "ROW", "--yes", "-o", "permanent=true"],
 }
+
+# What is done to the files of the folders `here` and `there`, which are on different file systems: where each goes,
+# or None for a deletion for good. `there/old` is there already; a name without a file is made.
+LONG = "n" * 255
+ACROSS = {
+    "one": {"here/data.csv": "there/data.csv"},
+    "several": {"here/a": "there/a", "here/data.csv": "there/data.csv", "here/b": "there/b"},
+    "link": {"here/link": "there/link"},
+    "all": {"here/a": "there/a", "here/link": "there/link", "here/data.csv": "there/d", "here/b": "there/b"},
+    "long name": {"here/data.csv": f"there/{LONG}"},
+    "too long a name": {"here/data.csv": f"there/{LONG}n"},
+    "instead": {"there/old": None, "here/data.csv": "there/data.csv", "here/a": "there/a"},
+    "both ways": {"there/old": "here/old", "here/data.csv": "there/data.csv"},
+    "and back": {"here/data.csv": "there/data.csv", "there/old": "here/old", "here/a": "there/a"},
+    "and new": {"here/data.csv": "there/data.csv", "there/new": "made", "here/new": "made"},
+}
+# How large the files are beside data.csv, which has about 200 lines.
+SIZES = {"here/a": 9000, "here/b": 1, "there/old": 20_000}
 
 BATCHES = {
     "set": '{"op":"set","row":"0:5","cells":{COLUMN:"changed"}}',
@@ -68,7 +88,12 @@ DIMENSIONS = {
     "limit": [None] * 4 + ["small", "receipt", "file", "near"],
     "state": ["there"] * 4 + ["not there", "sealed", "a file", "relative"],
     "user": ["root", "ordinary"],
+    # What the other file system is, and which of the two folders has the modes, flags and owners above.
+    "other disk": ["large"] * 3 + ["small"] * 4 + ["few inodes", "few inodes", "small ext4", "small ext4", "the same, mounted again"],
+    "folder": ["there", "there", "here"],
+    "writer": ["none"] * 6 + ["another program"],
 }
+OF_ACROSS = ("other disk", "folder", "writer")
 
 
 class Situation:
@@ -76,8 +101,14 @@ class Situation:
         self.random = random.Random(f"{seed} dry-run {number}")
         self.of = {name: "root" if name == "user" else values[0] for name, values in DIMENSIONS.items()}
         # Few things at once, so that one does not hide the others.
-        for name in ["kind", "edit", "options", *self.random.sample(list(DIMENSIONS), self.random.choice([1, 1, 2, 2, 3, 4, 6]))]:
+        names = [name for name in DIMENSIONS if name not in OF_ACROSS]
+        for name in ["kind", "edit", "options", *self.random.sample(names, self.random.choice([1, 1, 2, 2, 3, 4, 6]))]:
             self.of[name] = self.random.choice(DIMENSIONS[name])
+        if self.of["kind"] == "across":
+            self.of |= {name: self.random.choice(DIMENSIONS[name]) for name in OF_ACROSS}
+            self.of |= {"options": [], "edit": self.random.choice([*ACROSS, "undo", "undo"]), "links": "none"}
+            if self.of["mount"] in ("small", "the file", "the file, read-only"):
+                self.of["mount"] = "none"
         if self.of["kind"] == "directory":
             self.of |= {"options": [], "edit": self.random.choice([*DIRECTORY, "undo"])}
             # Whether a name or a trash finds room only making them tells.
@@ -104,7 +135,13 @@ class Scene:
         self.of, self.root, self.program = situation, root, program
         self.folder, self.state = root + "/user", root + "/state"
         self.data = self.folder + ("/data.txt" if situation["kind"] == "text" else "/data.csv")
+        # The folder that has the modes, flags and owners.
+        self.place = self.folder
+        if situation["kind"] == "across":
+            self.data = self.folder + "/here/data.csv"
+            self.place = f"{self.folder}/{situation['folder']}"
         self.lacking = None
+        self.writer = None
         self.undone = contextlib.ExitStack()
         self.uid = ORDINARY if situation["user"] == "ordinary" and os.geteuid() == 0 else os.geteuid()
 
@@ -124,8 +161,9 @@ class Scene:
             for path in [folder, *(os.path.join(folder, name) for name in names)]:
                 if not os.path.islink(path) and os.geteuid() == 0 and (stat.S_ISREG(os.lstat(path).st_mode) or os.path.isdir(path)):
                     chattr("-ai", path)
-        if os.path.isdir(self.folder):
-            os.chmod(self.folder, 0o755)
+        for folder in [self.folder, self.folder + "/here", self.folder + "/there"]:
+            if os.path.isdir(folder):
+                os.chmod(folder, 0o755)
         if os.path.isdir(self.state):
             os.chmod(self.state, 0o755)
         trees.clear(self.root)
@@ -168,6 +206,8 @@ class Scene:
             self.mount("-t", "tmpfs", "-o", f"size={of.random.randrange(1, 40) * 4096},mode=755", "none", self.state)
         self.own(self.folder, self.uid)
         self.own(self.state, self.uid)
+        if of["kind"] == "across":
+            self.make_folders(data)
         try:
             with open(self.data, "wb") as stream:
                 stream.write(data)
@@ -183,11 +223,97 @@ class Scene:
         if of["kind"] == "directory":
             command, *words = DIRECTORY.get(of["edit"], DIRECTORY["mode"])
             self.words = [command, self.folder, *(self.row() if word == "ROW" else word for word in words)]
+        elif of["kind"] == "across":
+            self.words = ["apply", self.folder, self.root + "/batch", "--yes", *self.options]
+            with open(self.root + "/batch", "w") as stream:
+                stream.write("\n".join(self.edits(ACROSS.get(of["edit"], ACROSS["all"]))))
         if of["edit"] == "undo":
             if self.run(*self.words, limited=False).status != 0:
                 raise NotHere("an edit that can be taken back")
             self.words = ["undo", self.words[1], *of["options"]]
+            if of["kind"] == "across":
+                self.fill(self.folder + "/here")
         self.harden()
+        if of["writer"] != "none" and os.path.exists(self.data):
+            with contextlib.suppress(OSError):
+                self.writer = self.undone.enter_context(open(self.data, "ab"))
+
+    # Moves to another file system
+
+    options = ["-o", "recursive=true", "-o", "across=true", "-o", "permanent=true"]
+
+    def make_folders(self, data):
+        """Two folders of which one is on another file system, with about as much room as is needed."""
+        of = self.of
+        there = self.folder + "/there"
+        for folder in [self.folder + "/here", there]:
+            os.mkdir(folder)
+            self.own(folder, self.uid)
+        pages = lambda size: -(-size // 4096)
+        moved = [name for name in ACROSS.get(of["edit"], ACROSS["all"]) if name in SIZES or name.endswith(".csv")]
+        room = sum(pages(SIZES.get(name, len(data))) for name in {*moved, "there/old"}) + of.random.randrange(-6, 5)
+        kind = of["other disk"]
+        # Of an undo, the folder that is moved back to is small.
+        small = self.folder + "/here" if of["edit"] == "undo" else there
+        options = {
+            "small": f"size={room * 4096}", "few inodes": f"nr_inodes={len(moved) + of.random.randrange(1, 5)}",
+        }  # fmt: skip
+        if kind == "the same, mounted again":
+            self.mount("--bind", there, there)
+        elif of["edit"] == "undo" and kind != "large":
+            # All of it fits at first; what fills it comes later.
+            self.mount("-t", "tmpfs", "-o", "size=1m,mode=755", "none", small)
+        elif kind == "small ext4":
+            self.make_disk(there, room)
+        else:
+            self.mount("-t", "tmpfs", "-o", f"{options.get(kind, 'size=64m')},mode=755", "none", there)
+        for folder in [self.folder + "/here", there]:
+            self.own(folder, self.uid)
+        os.symlink("t" * of.random.choice([5, 127, 128, 300]), self.folder + "/here/link")
+        self.own(self.folder + "/here/link", self.uid)
+        for name, size in SIZES.items():
+            try:
+                with open(f"{self.folder}/{name}", "wb") as stream:
+                    stream.write(name.encode() * (size // len(name)) + b"x" * (size % len(name)))
+            except OSError:
+                raise NotHere("room for the file itself")
+            self.own(f"{self.folder}/{name}", self.uid)
+
+    def make_disk(self, place, room):
+        """A file system with so many free pages that keeps its books as those on disks do."""
+        image = self.root + "/image"
+        with open(image, "wb") as stream:
+            stream.truncate(4 << 20)
+        features = ["-O", "^has_journal", "-E", "lazy_itable_init=0", "-m", "0", "-N", "64"]
+        made = subprocess.run(["mkfs.ext4", "-q", "-F", "-b", "4096", *features, image], capture_output=True)
+        if made.returncode != 0:
+            raise NotHere("mounts")
+        self.mount("-o", "loop", image, place)
+        os.rmdir(place + "/lost+found")
+        free = os.statvfs(place).f_bavail
+        with open(place + "/filler", "wb") as stream:
+            stream.write(b"x" * max(0, free - room) * 4096)
+        os.sync()
+
+    def edits(self, wanted):
+        listed = self.run("show", self.folder, "--format", "plain", "--columns", "name", "--with-row", *self.options, limited=False)
+        rows = {name: row for row, name in (line.split("\t", 1) for line in listed.out.decode().splitlines())}
+        for name, place in wanted.items():
+            if name not in rows:
+                yield json.dumps({"op": "insert", "at": "0:end", "cells": {"name": name}})
+            elif place is None:
+                yield json.dumps({"op": "delete", "row": rows[name]})
+            else:
+                yield json.dumps({"op": "set", "row": rows[name], "cells": {"name": place}})
+
+    def fill(self, folder):
+        """Leaves about as much room in a folder of a small file system as its files take that went."""
+        if self.of["other disk"] in ("large", "the same, mounted again"):
+            return
+        system = os.statvfs(folder)
+        need = -(-(len(KINDS["across"]) + sum(SIZES.values())) // 4096)
+        with open(folder + "/filler", "wb") as stream:
+            stream.write(b"x" * max(0, system.f_bavail - need - self.of.random.randrange(-4, 8)) * 4096)
 
     def row(self):
         """The entry of the folder that is edited, by its id."""
@@ -196,6 +322,8 @@ class Scene:
 
     def harden(self):
         of = self.of
+        if of["edit"] == "undo" and of["kind"] == "across":
+            self.data = self.folder + "/there/d"
         size = os.stat(self.data).st_size
         suffix = {"--backup": "~", "--backup=.old": ".old"}.get((of["options"] or [""])[-1])
         backup = self.data + (suffix or "~")
@@ -225,7 +353,7 @@ class Scene:
         if of["owner"] == "other":
             self.own(os.path.realpath(self.data), OTHER)
         if of["folder owner"] == "other":
-            self.own(self.folder, OTHER)
+            self.own(self.place, OTHER)
         os.chmod(self.data, of["mode"])
         if of["state"] == "not there":
             self.empty_state()
@@ -240,11 +368,11 @@ class Scene:
             self.flag("+a" if earlier == "append-only" else "+i", backup)
         if of["flag"]:
             self.flag("+" + of["flag"], self.data)
-        os.chmod(self.folder, of["folder mode"])
+        os.chmod(self.place, of["folder mode"])
         if of["folder flag"]:
-            self.flag("+" + of["folder flag"], self.folder)
+            self.flag("+" + of["folder flag"], self.place)
         if of["mount"].startswith("read-only"):
-            place = self.state if of["mount"].endswith("state") else self.folder
+            place = self.state if of["mount"].endswith("state") else self.place
             if os.path.isdir(place):
                 self.mount("--bind", place, place)
                 self.mount("-o", "remount,bind,ro", place, again=True)
@@ -272,11 +400,12 @@ class Scene:
             self.undone.callback(trees.unmount, os.path.realpath(words[-1]))
 
     def look(self):
-        """All there is, as root sees it, without the times at which it was read."""
+        """All there is, as root sees it, without the times at which it was read. A disk is what is on it."""
         seen = {}
         for folder, folders, names in os.walk(self.root):
-            for name in folders + names:
-                path = os.path.join(folder, name)
+            for path in [os.path.join(folder, name) for name in folders + names]:
+                if path == self.root + "/image":
+                    continue
                 status = os.lstat(path)
                 data = None
                 if stat.S_ISREG(status.st_mode):
@@ -284,6 +413,18 @@ class Scene:
                         data = stream.read()
                 seen[path] = (status.st_mode, status.st_uid, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, data)
         return seen
+
+
+def lost(situation, done, before, after):
+    """What is wrong after moves to another file system; None if nothing is. Each is done or not."""
+    content = lambda seen: collections.Counter(data for _, data in seen.values() if data)
+    if any(".tabella-" in path for path in after):
+        return "a temporary name is left"
+    if done.status != 0 and "edits failed" not in done.message and "changes were taken back" not in done.message:
+        return None if after == before else "refused, but the user's files changed"
+    missing = content(before) - content(after)
+    deleted = None in ACROSS.get(situation["edit"], {}).values()
+    return "content is gone, or there twice" if missing.total() > deleted or content(after) - content(before) else None
 
 
 def dry_run_sweep(settings, program, full):
@@ -319,7 +460,11 @@ def dry_run_sweep(settings, program, full):
         if done.status not in (0, 1, 4, 5):
             return fail("status", "is none that a save has")
         data = lambda seen: {path: (entry[0], entry[5]) for path, entry in user(seen).items()}
-        if done.status != 0 and data(after) != data(before):
+        if situation["kind"] == "across":
+            problem = lost(situation, done, data(before), data(after))
+            if problem:
+                return fail("torn", problem)
+        elif done.status != 0 and data(after) != data(before):
             return fail("torn", "refused, but the user's files changed")
         sweep.count("refused by both" if done.status else "done")
 

@@ -23,13 +23,23 @@ final class CopyAcross {
     text = folders.text(from)
   }
 
-  /// Throws if an entry has other names too: of these only one would be another file then.
-  static func check(_ status: tabella_status, _ text: String) throws(TableError) {
-    if status.links == 1 { return }
-    throw TableError(
-      .constraint,
-      "\(text) cannot be moved to another file system: it has \(status.links) names (hard links), and a copy under one of them would be another file"
-    )
+  /// Throws if an entry has other names too: of these only one would be another file then. And if it is a link
+  /// that cannot get its name in the new folder: it is made under another one.
+  static func check(
+    _ status: tabella_status, _ text: String, into folder: OpenFolders.Folder
+  ) throws(TableError) {
+    if status.links > 1 {
+      throw TableError(
+        .constraint,
+        "\(text) cannot be moved to another file system: it has \(status.links) names (hard links), and a copy under one of them would be another file"
+      )
+    }
+    if EntryKind(mode: status.mode) == .link, folder.status.is_append_only {
+      throw TableError(
+        .denied,
+        "\(text) cannot be moved to another file system: it is a link, and to the folder there names are only added (chattr +a)"
+      )
+    }
   }
 
   /// A copy that has its name.
@@ -51,14 +61,51 @@ final class CopyAcross {
   func copy(_ identity: Identity, to: Place) throws(TableError) -> Copy {
     let source = folders[from.folder].descriptor
     let target = folders[to.folder].descriptor
-    let before = try status(source, from.name)
-    guard Identity(before) == identity else { throw Failure.vanished.error(of: text, "") }
-    try CopyAcross.check(before, text)
+    let before = try checked(identity, to: to)
     let (status, remarks) =
       identity.kind == .link
       ? try copyLink(before, source, from.name, target, to.name)
       : try copyFile(before, source, from.name, target, to.name)
     return Copy(original: before, status: status, remarks: remarks)
+  }
+
+  /// Throws why a copy could not be made, as far as that can be tried without a trace; returns what there would
+  /// be to say of it. Takes the room of the copy, and gives that of the original, for what is tried next.
+  func tryOut(
+    _ identity: Identity, to: Place, _ trial: RoomTrial
+  ) throws(TableError) -> [Remark] {
+    let source = folders[from.folder].descriptor
+    let target = folders[to.folder]
+    let before = try checked(identity, to: to)
+    let failing = "\(text) cannot be copied"
+    var remarks: [Remark] = []
+    if identity.kind == .link {
+      guard let text = readLink(source, from.name) else { throw failed(errno, "cannot be read") }
+      // A short one takes no room in most file systems, but for itself.
+      let size = text.count > CopyAcross.shortLink ? text.count : 0
+      try trial.tryFile(
+        ofSize: size, in: target.descriptor, onDevice: target.status.device, failing: failing)
+    } else {
+      let original = try openOriginal(before, source, from.name)
+      defer { close(original) }
+      try trial.tryFile(
+        ofSize: Int(clamping: before.size), in: target.descriptor, onDevice: target.status.device,
+        sharing: original, failing: failing
+      ) { copy throws(TableError) in remarks = try complete(copy, as: original, before) }
+    }
+    trial.free(Int(clamping: before.room), onDevice: before.device)
+    return remarks
+  }
+
+  /// How many bytes the text of a link may have that is kept in its inode.
+  private static let shortLink = 128
+
+  /// The status of the entry, if it is still the one that is meant and may be copied.
+  private func checked(_ identity: Identity, to: Place) throws(TableError) -> tabella_status {
+    let status = try status(folders[from.folder].descriptor, from.name)
+    guard Identity(status) == identity else { throw Failure.vanished.error(of: text, "") }
+    try CopyAcross.check(status, text, into: folders[to.folder])
+    return status
   }
 
   /// Makes the copy durable and removes the original; if that cannot be, removes the copy.
@@ -165,32 +212,51 @@ final class CopyAcross {
   private func copyFile(
     _ status: tabella_status, _ source: Int32, _ name: [UInt8], _ target: Int32, _ newName: [UInt8]
   ) throws(TableError) -> (copy: tabella_status, remarks: [Remark]) {
-    let original = name.withCString {
-      openat(source, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-    }
-    guard original >= 0 else { throw failed(errno, "cannot be read") }
+    let original = try openOriginal(status, source, name)
     defer { close(original) }
-    try checkWriters(original)
-    try check(try self.status(original, []), isStill: status)
     let copy = try TemporaryFile(in: target, failing: "\(text) cannot be copied")
     var writer = FileWriter(copy.descriptor, cancel: cancel, failing: "\(text) cannot be copied")
     try writer.copyAll(of: original)
-    let keepsOwner: Bool
-    do throws(TableError) {
-      (_, keepsOwner) = try FileAttributes.copy(
-        from: original, to: copy.descriptor, as: .copy)
-    } catch {
-      throw TableError(error.code, "\(text): \(error.message)")
-    }
-    let remark = try setTime(of: copy.descriptor, status)
+    let remarks = try complete(copy.descriptor, as: original, status)
     if let failure = makeDurable(copy.descriptor) {
       throw failed(failure.number, "cannot be made durable")
     }
     let complete = try self.status(copy.descriptor, [])
     let result = copy.become(newName.map { CChar(bitPattern: $0) } + [0])
     if result < 0 { throw failed(-result, "cannot be given its name") }
-    let remarks = [keepsOwner ? nil : CopyAcross.newOwner, remark].compactMap { $0 }
     return (named(copy.descriptor, complete), remarks)
+  }
+
+  /// Opens what is to be copied, if it is what it was and nobody writes to it.
+  private func openOriginal(
+    _ status: tabella_status, _ source: Int32, _ name: [UInt8]
+  ) throws(TableError) -> Int32 {
+    let original = name.withCString {
+      openat(source, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    }
+    guard original >= 0 else { throw failed(errno, "cannot be read") }
+    do throws(TableError) {
+      try checkWriters(original)
+      try check(try self.status(original, []), isStill: status)
+    } catch {
+      close(original)
+      throw error
+    }
+    return original
+  }
+
+  /// Gives a copy all that the original has beside its bytes; returns what there is to say of it.
+  private func complete(
+    _ copy: Int32, as original: Int32, _ status: tabella_status
+  ) throws(TableError) -> [Remark] {
+    let keepsOwner: Bool
+    do throws(TableError) {
+      keepsOwner = try FileAttributes.copy(from: original, to: copy, as: .copy).keepsOwner
+    } catch {
+      throw TableError(error.code, "\(text): \(error.message)")
+    }
+    let remark = try setTime(of: copy, status)
+    return [keepsOwner ? nil : CopyAcross.newOwner, remark].compactMap { $0 }
   }
 
   /// Throws if another program has the original open for writing: what it writes by mapped memory while the copy

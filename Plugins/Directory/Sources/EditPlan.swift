@@ -282,7 +282,7 @@ struct EditPlan {
         .constraint,
         "\(text) cannot be moved to another file system: only files and links are copied")
     }
-    try CopyAcross.check(status, text)
+    try CopyAcross.check(status, text, into: to)
     if relocation.identity.kind == .file {
       try folders.checkAccess(relocation.from, R_OK, "cannot be read, so not be copied")
     }

@@ -31,8 +31,9 @@ extension DirectorySource: TableEditing {
     let plan = try EditPlan(
       EditRequests(batch.edits, self), self, isDryRun: batch.isDryRun)
     if batch.isDryRun || plan.steps.isEmpty {
+      let progress = rehearse(plan.steps, plan.folders)
       return EditResult(
-        outcomes: outcomes(of: plan, batch.edits, Progress(foreseeing: plan.steps), nil),
+        outcomes: outcomes(of: plan, batch.edits, progress, nil),
         changes: ChangeBatch(from: before, to: before, changes: []))
     }
     let executor = Executor(plan.folders, plan.cans, cancel)
@@ -71,34 +72,58 @@ extension DirectorySource: TableEditing {
     var final: Set<Int> = []
     /// Whether anything is otherwise than before.
     var hasChanged = false
-
-    init() {}
-
-    /// As if all steps were done.
-    init(foreseeing steps: [Step]) {
-      done = Set(steps.indices)
-      final = Set(steps.indices.filter { if case .remove = steps[$0].act { true } else { false } })
-    }
   }
 
-  /// Does steps one after the other, up to one that fails; or only leaves out those whose entries another program
-  /// has changed.
-  func run(_ steps: [Step], _ executor: Executor, leavingOutConflicts: Bool = false) -> Progress {
+  /// Does or tries steps one after the other, up to one that fails; or only leaves out those whose entries
+  /// another program has changed. `perform` gets a step's number, and returns what there is to say of it.
+  private func run(
+    _ steps: [Step], leavingOutConflicts: Bool, perform: (Int) throws(TableError) -> [Remark]
+  ) -> Progress {
     var progress = Progress()
-    for (index, step) in steps.enumerated() {
-      let (records, hadTraces) = (executor.records.count, executor.hasLeftTraces)
+    for index in steps.indices {
       do throws(TableError) {
-        progress.remarks[index] = try executor.perform(step.act)
+        progress.remarks[index] = try perform(index)
         progress.done.insert(index)
-        if executor.records.count == records { progress.final.insert(index) }
       } catch {
         progress.failures[index] = error
-        if executor.hasLeftTraces, !hadTraces { progress.final.insert(index) }
         guard leavingOutConflicts, error.code == .conflict else { break }
       }
     }
+    return progress
+  }
+
+  /// Does steps so, and makes them durable.
+  func run(_ steps: [Step], _ executor: Executor, leavingOutConflicts: Bool = false) -> Progress {
+    var final: Set<Int> = []
+    var progress = run(steps, leavingOutConflicts: leavingOutConflicts) {
+      index throws(TableError) in
+      let (records, hadTraces) = (executor.records.count, executor.hasLeftTraces)
+      do throws(TableError) {
+        let remarks = try executor.perform(steps[index].act)
+        if executor.records.count == records { final.insert(index) }
+        return remarks
+      } catch {
+        if executor.hasLeftTraces, !hadTraces { final.insert(index) }
+        throw error
+      }
+    }
+    progress.final = final
     progress.unsynced = executor.sync()
     progress.hasChanged = !progress.done.isEmpty || executor.hasLeftTraces
+    return progress
+  }
+
+  /// Tries steps so, without a trace.
+  func rehearse(
+    _ steps: [Step], _ folders: OpenFolders, leavingOutConflicts: Bool = false
+  ) -> Progress {
+    let rehearsal = Rehearsal(folders, cancel)
+    var progress = run(steps, leavingOutConflicts: leavingOutConflicts) {
+      index throws(TableError) in try rehearsal.perform(steps[index].act)
+    }
+    progress.final = progress.done.filter {
+      if case .remove = steps[$0].act { true } else { false }
+    }
     return progress
   }
 

@@ -11,7 +11,11 @@ extension DirectorySource: TableUndoing {
     let before = try version()
     let plan = try UndoPlan(receipt, root: root, settings.trash)
     let unchanged = ChangeBatch(from: before, to: before, changes: [])
-    if isDryRun { return EditResult(outcomes: [.init()], changes: unchanged) }
+    if isDryRun {
+      let progress = rehearse(plan.steps, plan.folders, leavingOutConflicts: true)
+      return EditResult(
+        outcomes: [outcome(progress, of: plan, isDryRun: true)], changes: unchanged)
+    }
     let executor = Executor(plan.folders, plan.cans, cancel)
     let progress = run(plan.steps, executor, leavingOutConflicts: true)
     var outcome = outcome(progress, of: plan)
@@ -81,7 +85,9 @@ extension DirectorySource: TableUndoing {
   /// How many acts an outcome names that were left undone.
   private static let namedActs = 20
 
-  private func outcome(_ progress: Progress, of plan: UndoPlan) -> EditResult.Outcome {
+  private func outcome(
+    _ progress: Progress, of plan: UndoPlan, isDryRun: Bool = false
+  ) -> EditResult.Outcome {
     if let failure = progress.failures.max(by: { $0.key < $1.key }) {
       let failed = progress.failures.sorted { $0.key < $1.key }.map(\.value.message)
       var message = DirectorySource.list(failed, "; ")
@@ -90,11 +96,15 @@ extension DirectorySource: TableUndoing {
       if failure.value.code != .conflict, !rest.isEmpty {
         message += "; not tried: \(DirectorySource.list(rest, ", "))"
       }
+      var code = failure.value.code
       if !progress.done.isEmpty {
-        let count = "\(progress.done.count) of \(plan.steps.count) changes were taken back"
+        let were = isDryRun ? "would be" : "were"
+        let count = "\(progress.done.count) of \(plan.steps.count) changes \(were) taken back"
         message = "\(count): \(message)"
+        // Undone in part is not refused, whatever the reason is.
+        if isDryRun { code = .io }
       }
-      return .init(code: failure.value.code, message: message)
+      return .init(code: code, message: message)
     }
     var remarks = progress.remarks.sorted { $0.key < $1.key }.flatMap(\.value)
     if let failure = progress.unsynced.values.first { remarks.append(.notDurable(failure)) }
@@ -200,7 +210,9 @@ private struct UndoPlan {
         let status = try expect(to, identity)
         try folders.checkWritable(from.folder)
         try checkLeaving(to, status)
-        if isAcross { try CopyAcross.check(status, folders.text(to)) }
+        if isAcross {
+          try CopyAcross.check(status, folders.text(to), into: folders[from.folder])
+        }
         if to.folder != from.folder {
           try folders.checkMovable(
             to, Identity(status), "cannot be moved back, since it may not be written")

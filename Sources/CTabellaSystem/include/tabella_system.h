@@ -42,6 +42,7 @@ int64_t tabella_system_entries(int directory, void *_Nonnull buffer, size_t size
 /* What statx(2) says of a file; its type and flags are not imported. */
 typedef struct {
   uint64_t size;
+  uint64_t room;         /* bytes that it takes on the disk */
   uint64_t inode;
   uint64_t device;
   uint64_t mount;        /* which mount it was found through; 0 is not known */
@@ -95,10 +96,10 @@ void tabella_system_begin_writing(int file, int64_t offset, int64_t count);
  * a descriptor or -errno (-EOPNOTSUPP where there is no such thing). O_TMPFILE is not imported. */
 int tabella_system_make_nameless(int directory);
 
-/* Takes room on the disk for the first `size` bytes of a file, or has it share the disk's copy of another
+/* Takes room on the disk for `size` bytes of a file from a place on, or has it share the disk's copy of another
  * file's bytes; 0 or -errno (-EOPNOTSUPP where there is no such thing, and nothing is done by hand instead).
  * fallocate(2) and FICLONE are not imported. */
-int tabella_system_take_room(int file, int64_t size);
+int tabella_system_take_room(int file, int64_t from, int64_t size);
 int tabella_system_share_bytes(int from, int to);
 
 /* Gives such a file a name that nothing has; 0 or -errno. */

@@ -65,12 +65,16 @@ public final class TemporaryFile {
   }
 
   /// Throws if so many bytes do not fit into the file, as far as the file system tells before they are
-  /// written. `old` is a file that most of them come from, whose room on the disk may be shared.
+  /// written. `old` is a file that most of them come from, whose room on the disk may be shared. For the first
+  /// `freed` bytes there will be room by then.
   func tryRoom(
-    _ size: Int, sharing old: Int32? = nil, failing: String
+    _ size: Int, sharing old: Int32? = nil, freed: Int = 0, failing: String
   ) throws(TableError) {
     guard size > 0 else { return }
-    let result = tabella_system_take_room(descriptor, Int64(size))
+    // A limit is one on the size, whatever room there is.
+    guard ftruncate(descriptor, size) == 0 else { throw .system(errno, failing) }
+    guard size > freed else { return }
+    let result = tabella_system_take_room(descriptor, Int64(freed), Int64(size - freed))
     switch -result {
     case 0, EOPNOTSUPP, ENOSYS, EINVAL: return
     case ENOSPC, EDQUOT:

@@ -191,7 +191,7 @@ extension WorkerLaunch {
       let position = lseek(0, 0, SEEK_CUR)
       if position > 0 { lseek(input, position, SEEK_SET) }
     } else if way & O_ACCMODE == O_RDONLY {
-      // A socket, or a file that this user may not open.
+      // A file that this user may not open.
       input = fcntl(0, F_DUPFD_CLOEXEC, 0)
     }
     guard input >= 0 else {

@@ -85,6 +85,27 @@ import Testing
     #expect(try shell("tail -n +3 many.csv | tabella show - --provider csv -n 1").lines.count == 3)
   }
 
+  /// In a worker a stream of more than 1 MiB could not be read, since it may make no temporary file.
+  @Test func aLongStreamIsReadInAWorker() throws {
+    let make = "seq 1 3000000 | sed '1i number'"
+    let sum = #"awk '{ sum += $1 } END { printf "%d %.0f\n", NR, sum }'"#
+    let result = try shell(
+      "\(make) | tabella export - --provider csv --isolate | tail -n +2 | \(sum)")
+    #expect(result.text == "3000000 4500001500000\n" && result.errors.isEmpty, "\(result)")
+    // At the end first, then at the start.
+    let sorted = try shell(
+      "\(make) | tabella show - --provider csv --isolate --sort number:desc -n 2 --format csv")
+    #expect(sorted.lines == ["number", "3000000", "2999999"], "\(sorted)")
+  }
+
+  /// A stream that is too long for that says what to do.
+  @Test func aStreamThatIsTooLongForAWorkerSaysSo() throws {
+    let result = try shell(
+      "ulimit -v 400000; head -c 400000000 /dev/zero | tr '\\0' '\\n' | tabella count - --provider text --isolate"
+    )
+    #expect(result.status == 1 && result.errors.contains("save it in a file"), "\(result)")
+  }
+
   /// A closed standard input read as an empty table.
   @Test func aClosedInputIsAnError() throws {
     let result = try shell("tabella count - --provider csv <&-")

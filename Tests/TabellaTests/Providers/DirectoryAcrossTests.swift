@@ -195,4 +195,143 @@ struct DirectoryAcrossTests {
     #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
     #expect(tree.exists("disk/file") && tree.exists("disk/link") && !tree.exists("here/file"))
   }
+
+  // What a dry run says
+
+  /// Commits moves out of `here` into `disk`, first as a dry run; both must say the same, and the dry run must
+  /// leave all as it was.
+  private func move(
+    _ names: [String], deleting: [String] = []
+  ) throws -> [TableError.Code?] {
+    let source = try tree.open {
+      $0.isRecursive = true
+      $0.movesAcross = true
+      $0.deletesForGood = true
+    }
+    let edits =
+      try deleting.map { EditBatch.Edit.delete(try tree.row(source, $0)) }
+      + names.map { .set(try tree.row(source, "here/\($0)"), cells: [0: .text("disk/\($0)")]) }
+    let before = tree.snapshot()
+    let foreseen = try source.commit(EditBatch(edits, isDryRun: true))
+    #expect(tree.snapshot() == before && foreseen.receipt == nil)
+    let done = try source.commit(EditBatch(edits))
+    #expect(foreseen.outcomes.map(\.code) == done.outcomes.map(\.code), "\(foreseen) \(done)")
+    return done.outcomes.map(\.code)
+  }
+
+  /// A dry run said that all would be done, whatever room there was.
+  @Test func aDryRunTriesTheRoomOfTheWholeBatch() throws {
+    for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
+    for name in ["a", "b", "c", "d"] {
+      tree.make(Array("here/\(name)".utf8), String(repeating: name, count: 40_000))
+    }
+    let mount = try #require(Mount(tree.path("disk"), "size=128k"))
+    defer { mount.unmount() }
+    // Of 32 pages each takes 10.
+    tree.make(Array("disk/old".utf8), String(repeating: "o", count: 40_000))
+    #expect(try move(["a", "b", "c"]) == [nil, nil, .io])
+    #expect(try move(["c"]) == [.io])
+    // A deletion for good makes room, and comes first.
+    #expect(try move(["c"], deleting: ["disk/old"]) == [nil, nil])
+    #expect(try move(["d"]) == [.io])
+    #expect(tree.exists("here/d") && tree.exists("disk/c"))
+  }
+
+  /// A file system can be full of files, too; a link is one.
+  @Test func aDryRunCountsFiles() throws {
+    for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
+    tree.make("here/a", "here/b", "here/c")
+    #expect(symlink("to", tree.path("here/link")) == 0)
+    let mount = try #require(Mount(tree.path("disk"), "nr_inodes=4"))
+    defer { mount.unmount() }
+    #expect(try move(["a", "link", "b", "c"]) == [nil, nil, nil, .io])
+    let source = try open()
+    let new = EditBatch.Edit.insert(
+      at: IndexPath(section: 0, row: 0), cells: [0: .text("disk/new")])
+    let codes: [TableError.Code?] = try [true, false].map {
+      try source.commit(EditBatch([new], isDryRun: $0)).outcomes[0].code
+    }
+    #expect(codes == [.io, .io])
+  }
+
+  /// The room of many files is tried with few descriptors.
+  @Test func aDryRunOfManyFiles() throws {
+    for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
+    for number in 100..<300 { tree.make("here/\(number)") }
+    let mount = try #require(Mount(tree.path("disk"), "size=800k"))
+    defer { mount.unmount() }
+    let line = #"""
+      tabella show . --format plain --columns name --with-row $options | grep here/ |
+        awk -F'\t' '{ name = $2; sub("here", "disk", name)
+          printf "{\"op\":\"set\",\"row\":\"%s\",\"cells\":{\"name\":\"%s\"}}\n", $1, name }' > ../batch
+      ulimit -n 64; tabella apply . ../batch --yes $options $DRY
+      """#
+    func apply(_ dry: String) throws -> ProgramResult {
+      try run(
+        "/bin/bash", ["-c", line],
+        environment: [
+          "PATH": "\(buildFolder):/usr/bin:/bin", "XDG_STATE_HOME": tree.folder.path + "/state",
+          "options": "-o recursive=true -o across=true", "DRY": dry,
+        ], directory: tree.root)
+    }
+    let foreseen = try apply("--dry-run")
+    #expect(foreseen.status == 0 && foreseen.lines.count == 200, "\(foreseen)")
+    #expect(namesByReaddir(Array(mount.path.utf8)).isEmpty)
+    // For one file less there is room.
+    tree.make(Array("disk/full".utf8), "x")
+    let full = try (apply("--dry-run"), apply(""))
+    #expect(full.0.status == 1 && full.0.errors.contains("1 of 200 edits would fail"), "\(full.0)")
+    #expect(full.1.status == 1 && full.1.errors.contains("1 of 200 edits failed"), "\(full.1)")
+  }
+
+  /// A link was left in such a folder under a temporary name, which could be neither changed nor removed.
+  @Test func aLinkDoesNotGoWhereNamesAreOnlyAdded() throws {
+    for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
+    tree.make("here/file")
+    #expect(symlink("to", tree.path("here/link")) == 0)
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    let chattr = try #require(findProgram("chattr"))
+    guard try run(chattr, ["+a", mount.path]).status == 0 else { return }
+    defer { _ = try? run(chattr, ["-a", mount.path]) }
+    let source = try open()
+    tree.expectRefusal(
+      .denied, "here/link cannot be moved to another file system: it is a link", source,
+      [.set(try tree.row(source, "here/link"), cells: [0: "disk/link"])])
+    #expect(namesByReaddir(Array(mount.path.utf8)).isEmpty)
+    #expect(try move(["file"]) == [nil])
+  }
+
+  /// The run refused what the dry run had not looked at.
+  @Test func aDryRunSeesAnotherWriter() throws {
+    for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
+    tree.make("here/file")
+    let mount = try #require(Mount(tree.path("disk")))
+    defer { mount.unmount() }
+    let writer = Glibc.open(tree.path("here/file"), O_WRONLY | O_CLOEXEC)
+    #expect(try move(["file"]) == [.conflict])
+    close(writer)
+    #expect(try move(["file"]) == [nil])
+  }
+
+  /// So do the dry runs of undo.
+  @Test func aDryRunOfUndoTriesTheRoom() throws {
+    for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
+    let mount = try #require(Mount(tree.path("here"), "size=128k"))
+    defer { mount.unmount() }
+    tree.make("here/a")
+    tree.make(Array("here/b".utf8), String(repeating: "b", count: 40_000))
+    let source = try open()
+    let result = try tree.set(source, ["here/a": [0: "disk/a"], "here/b": [0: "disk/b"]])
+    let receipt = try #require(result.receipt)
+    #expect(try source.undo(receipt, isDryRun: true).outcomes[0].code == nil)
+    tree.make(Array("here/filler".utf8), String(repeating: "f", count: 120_000))
+    let before = tree.snapshot()
+    let foreseen = try source.undo(receipt, isDryRun: true)
+    #expect(foreseen.outcomes[0].code == .io && foreseen.receipt == nil, "\(foreseen)")
+    #expect(tree.snapshot() == before)
+    let done = try source.undo(receipt, isDryRun: false)
+    #expect(done.outcomes[0].code == .io, "\(done)")
+    #expect(tree.exists("disk/b"))
+  }
 }

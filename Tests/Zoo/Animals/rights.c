@@ -111,6 +111,27 @@ A_DEED(writes_to_its_input) {
          mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, 0, 0) != MAP_FAILED;
 }
 
+/* Others read by the same opening of the input: what is set here must not be so for them. */
+A_DEED(changes_its_input) {
+  int flags = fcntl(0, F_GETFL);
+  if (flags < 0 || fcntl(0, F_SETFL, flags | O_NONBLOCK | O_APPEND) != 0) return 1;
+  lseek(0, 4096, SEEK_SET);
+  return 0;
+}
+
+/* A rename that leaves a device behind, beside the location. */
+A_DEED(leaves_a_device) {
+  char from[1300], to[1300];
+  struct stat status;
+  snprintf(from, sizeof from, "%s.renamed", place);
+  snprintf(to, sizeof to, "%s.there", place);
+  int file = open(from, O_CREAT | O_WRONLY, 0600);
+  if (file < 0) return 0;
+  close(file);
+  if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 4 /* RENAME_WHITEOUT */) != 0) return 0;
+  return lstat(from, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
 A_DEED(does_nothing) { return 0; }
 
 static int is_done = -1;

@@ -1,7 +1,9 @@
 """P43: a worker's limits, memory and mounts, and the paths that it is granted. Each is tried by a provider that reads
 and by one that edits, while its library is loaded and later."""
 
+import fcntl
 import os
+import stat
 import threading
 import time
 
@@ -44,6 +46,50 @@ def refused():
             for way, command, after in [("reading", READ, was_refused_to_reader), ("editing", EDIT, was_refused_to_editor)]:
                 if way == "reading" or deed not in READERS:
                     yield Animal("P43", f"{name}-{when}-{way}", library, command, status=(0,), prepare=prepare, after=after)
+
+
+def with_a_folder():
+    """An editor may rename in its folder, but leaves no device behind."""
+    library = Library("leaves-a-device", "rights.c", ("-DDEED=leaves_a_device",))
+
+    def judge(place, outcome):
+        if not (place / "open/rows.renamed").exists():
+            return "it made no file that it could rename"
+        return was_refused_to_editor(place, outcome)
+
+    yield Animal("P43", "leaves-a-device", library, EDIT, status=(0,), prepare=prepare, after=judge)
+
+
+def with_a_shared_input():
+    """The command's input is open in other programs too: its flags and its position stay theirs."""
+    library = Library("changes-its-input", "rights.c", ("-DDEED=changes_its_input",))
+    command = ("show", "-", "--provider", library.id, "-n", "2", "--format", "csv")
+
+    def pipe(place):
+        read, write = os.pipe()
+        os.close(write)
+        os.fchmod(read, 0o666)
+        return share(place, read)
+
+    def file(place):
+        (place / "input").write_bytes(b"x" * 8192)
+        return share(place, os.open(place / "input", os.O_RDONLY))
+
+    def share(place, input):
+        inputs[place] = os.dup(input)
+        return input
+
+    def judge(place, outcome):
+        ours = inputs.pop(place)
+        flags = fcntl.fcntl(ours, fcntl.F_GETFL)
+        position = os.lseek(ours, 0, os.SEEK_CUR) if stat.S_ISREG(os.fstat(ours).st_mode) else 0
+        os.close(ours)
+        if flags & (os.O_NONBLOCK | os.O_APPEND):
+            return f"the shared input has the flags {flags:#o}"
+        return f"the shared input stands at {position}" if position else was_refused_to_reader(place, outcome)
+
+    yield Animal("P43", "changes-its-input-a-pipe", library, command, status=(0,), after=judge, options={"input": pipe})
+    yield Animal("P43", "changes-its-input-a-file", library, command, status=(0,), after=judge, options={"input": file})
 
 
 def with_an_input():
@@ -142,4 +188,4 @@ def swapped():
                      prepare=Swapper.prepare, meanwhile=Swapper.after(number / 2000), after=Swapper.judge)  # fmt: skip
 
 
-ANIMALS = [*refused(), *with_an_input(), *with_too_many_threads(), *swapped()]
+ANIMALS = [*refused(), *with_a_folder(), *with_a_shared_input(), *with_an_input(), *with_too_many_threads(), *swapped()]
