@@ -42,9 +42,9 @@ import Testing
     try ledgers.tabella("log", "d", "--format", "jsonl").lines.map(jsonObject)
   }
 
-  /// Undo said "undo: change 1 row (name), delete 1 row" with status 0, though the deletion was for good.
+  /// Undo said "undo: changed 1 row (name), deleted 1 row" with status 0, though the deletion was for good.
   @Test func aDeletionForGoodIsNotTakenBack() throws {
-    let part = "delete 1 row: a"
+    let part = "deleted 1 row: a"
     let edit = try renameAndDelete()
     #expect(edit.status == 0, "\(edit.errors)")
     let id = try #require(ledgers.receiptIDs.last)
@@ -89,7 +89,7 @@ import Testing
       let undo = try ledgers.tabella(["undo", "d", "--json"] + arguments)
       let outcome = (try jsonObject(undo.text)["outcomes"] as? [[String: Any]])?.first
       #expect(undo.status == 1 && outcome?["code"] as? String == "partial", "\(undo.text)")
-      #expect((outcome?["message"] as? String)?.contains("delete 1 row: a") == true)
+      #expect((outcome?["message"] as? String)?.contains("deleted 1 row: a") == true)
       #expect(undo.errors.contains(#""code":"partial""#), "\(undo.errors)")
     }
     #expect(try names == ["b", "z"])
@@ -104,7 +104,7 @@ import Testing
     #expect(redo.status == 0 && redo.errors.contains("redo: "), "\(redo.errors)")
     #expect(try names == ["c", "z"])
     let again = try ledgers.tabella("undo", "d")
-    #expect(again.status == 1 && again.errors.contains("delete 1 row: a"), "\(again.errors)")
+    #expect(again.status == 1 && again.errors.contains("deleted 1 row: a"), "\(again.errors)")
     #expect(try names == ["b", "z"])
     #expect(try ledgers.tabella("undo", "d").status == 4)
   }
@@ -150,7 +150,7 @@ import Testing
     let edit = try ledgers.shell("tabella apply a.ledger edits.jsonl -o final=true")
     #expect(edit.status == 0 && edit.errors.contains("can be taken back in part"), "\(edit.errors)")
     let undo = try ledgers.tabella("undo", "a.ledger")
-    #expect(undo.status == 1 && undo.errors.contains("delete 1 row: Bob"), "\(undo.errors)")
+    #expect(undo.status == 1 && undo.errors.contains("deleted 1 row: Bob"), "\(undo.errors)")
   }
 
   /// A signal beside a nice value was said to be taken back.

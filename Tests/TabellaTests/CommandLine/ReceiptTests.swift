@@ -55,7 +55,7 @@ import Testing
     // To take the undo back is to do the edit again.
     let id = try #require(document["receipt"] as? String)
     let redo = try ledgers.tabella("undo", "receipt:\(id)")
-    #expect(redo.status == 0 && redo.errors.contains("a.ledger: redo: change 1 row (count): Ada"))
+    #expect(redo.status == 0 && redo.errors.contains("a.ledger: redo: changed 1 row (count): Ada"))
     #expect(try ledgers.content() == changed)
     #expect(ledgers.receiptNames.count == 3)
   }
@@ -116,7 +116,7 @@ import Testing
     let other = try ledgers.folder.write("b.ledger", Ledgers.three)
     try edit("count=6", other)
     let dry = try ledgers.tabella("undo", "receipt:\(first)", "--dry-run")
-    #expect(dry.status == 0 && dry.text == "undo: change 1 row (count): Ada\n")
+    #expect(dry.status == 0 && dry.text == "undo: changed 1 row (count): Ada\n")
     #expect(ledgers.receiptNames.count == 2)
     #expect(try ledgers.tabella("undo", "receipt:\(first)").status == 0)
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
@@ -231,7 +231,7 @@ import Testing
       #expect((log[0]["edits"] as? String)?.hasSuffix("(with trouble)") == true)
     }
     let end = try ledgers.tabella("undo", "a.ledger")
-    #expect(end.status == 0 && end.errors.contains("undo: change 3 rows"), "\(end.errors)")
+    #expect(end.status == 0 && end.errors.contains("undo: changed 3 rows"), "\(end.errors)")
     #expect(try ledgers.content() == before)
     #expect(try undone()[edit] == true)
     // By its receipt it is no other; what is older comes next, and nothing behind that.
@@ -277,7 +277,7 @@ import Testing
     try ledgers.folder.write(
       "narrow.jsonl", #"{"op":"set","row":"1","cells":{"column 3":null}}"# + "\n")
     let narrow = try ledgers.tabella("apply", "ragged.csv", "narrow.jsonl")
-    #expect(narrow.status == 0 && narrow.errors.contains("change 1 row (column 3): 2"))
+    #expect(narrow.status == 0 && narrow.errors.contains("changed 1 row (column 3): 2"))
     #expect(try String(contentsOfFile: ragged, encoding: .utf8) == "id,name\n1,Ada\n2,Bob\n")
     #expect(try ledgers.tabella("undo", "ragged.csv").status == 0)
     #expect(try String(contentsOfFile: ragged, encoding: .utf8) == "id,name\n1,Ada\n2,Bob,x\n")
@@ -304,7 +304,7 @@ import Testing
     let undo = Receipt(
       id: store.newID(at: Timestamp(nanoseconds: 0)), provider: "ledger", place: place,
       options: [:],
-      summary: "change 1 row", kind: .undo, undoes: id, trouble: "half of it")
+      summary: "changed 1 row", kind: .undo, undoes: id, trouble: "half of it")
     try store.keep(undo, [], in: store.reserve())
     let next = try ledgers.tabella("undo", "a.ledger")
     #expect(next.status == 4 && next.errors.contains("it cannot be taken back itself"))
@@ -346,7 +346,7 @@ import Testing
     let store = ReceiptStore(folder: Array(ledgers.receipts.utf8))
     let receipt = try store.receipt(#require(ReceiptID(id)))
     #expect(receipt.options == ["refuse": "Ada", "remark": "gone"])
-    #expect(receipt.provider == "ledger" && receipt.summary == "delete 1 row: Bob (gone)")
+    #expect(receipt.provider == "ledger" && receipt.summary == "deleted 1 row: Bob (gone)")
     let wayBack = try store.wayBack(of: receipt)
     #expect(String(decoding: wayBack, as: UTF8.self).hasSuffix(Ledgers.three))
   }
@@ -564,7 +564,7 @@ import Testing
     let receipt = Receipt(
       id: id, provider: "csv",
       place: .init(scheme: "csv", rest: [0xFF, 47], folder: Array("/tmp".utf8)),
-      options: ["header": "no"], from: "a", to: nil, summary: "change 1 row", kind: .undo,
+      options: ["header": "no"], from: "a", to: nil, summary: "changed 1 row", kind: .undo,
       undoes: id, trouble: "half of it", wayBack: .init(to: [1, 2, 255]))
     let good = receipt.head
     let read = try Receipt(parsing: good, id: id, rest: 3)
@@ -660,8 +660,8 @@ import Testing
     #expect(rows.count == 3)
     #expect(rows[1]["id"] as? String == second && rows[2]["id"] as? String == first)
     #expect(rows[2]["location"] as? String == ledgers.file)
-    #expect(rows[2]["edits"] as? String == "change 1 row (count): Ada")
-    #expect(rows[0]["edits"] as? String == "undo: change 1 row (count): Ada")
+    #expect(rows[2]["edits"] as? String == "changed 1 row (count): Ada")
+    #expect(rows[0]["edits"] as? String == "undo: changed 1 row (count): Ada")
     #expect(
       rows.allSatisfy { $0["undoable"] as? Bool == true && $0["provider"] as? String == "ledger" })
     let own = try ledgers.tabella("log", "a.ledger", "-n", "1", "--format", "jsonl").lines
