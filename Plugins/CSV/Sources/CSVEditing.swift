@@ -145,7 +145,7 @@ extension CSVSource: RecordEditing {
     guard new.decoded.start == text.decoded.start, new.rules == text.rules else {
       throw TableError(
         .constraint,
-        "the file would be read by other rules then; say which with -o delimiter, -o header, -o encoding"
+        "the file would be read by other rules then; say which with -o delimiter, -o quote, -o header, -o encoding"
       )
     }
     guard try new.start == start(in: bytes) else {

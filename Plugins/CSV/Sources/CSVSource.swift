@@ -137,6 +137,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     if page.openEnd == .quote, records.contains(page.numbers.upperBound - 1) {
       noteUnclosed(page)
     }
+    if page.quotedLineEnds >= CSVSource.longCell { noteLongCell(page, records) }
   }
 
   /// Appends a column of text.
@@ -147,7 +148,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     let (cells, width) = (text.cells, columns.count)
     let room = room(for: column, page, records, bytes)
     var surplus: Int?
-    builder.append(records.count, room: room) { number, place in
+    let written = builder.append(records.count, room: room) { number, place in
       let record = records.lowerBound &+ number
       guard let (range, isSurplus) = page.bounds(column, record, width: width) else { return -1 }
       guard isSurplus else {
@@ -158,6 +159,8 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       return range.count
     }
     if let surplus { noteSurplus(page, surplus) }
+    // It is looked at while it lies near, and costs a hundredth of writing it.
+    if checksUTF8, !written.isScannedUTF8 { noteEncoding(column, page, records) }
   }
 
   /// The most that the cells of one column take. Among few columns any may take it all; room for that
@@ -217,13 +220,60 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     return "\(row) (byte \(page.offset(of: row)))"
   }
 
+  /// The number of the line where a byte of a record stands, counted from 1; 0 if the text cannot be read any
+  /// more, which reading then says.
+  private func line(_ page: RecordPage, _ record: Int, at place: Int) -> Int {
+    let (row, offset) = (page.textNumber(of: record), place - page.start(of: record))
+    guard let start = try? reader.page(with: row)?.offset(of: row) else { return 0 }
+    return (try? text.lineNumber(at: start + offset)) ?? 0
+  }
+
   private func noteUnclosed(_ page: RecordPage) {
     let record = page.numbers.upperBound - 1
     let quote = page.start(ofField: page.fields(of: record).upperBound - 1)
     remarks.add(
       "quote",
-      "row \(page.textNumber(of: record)): the quote at byte \(page.offset + quote) is never closed; the cell goes to the end of the file"
-    )
+      DelimitedText.unclosed(
+        inLine: line(page, record, at: quote), "row \(page.textNumber(of: record))"))
+  }
+
+  /// A cell with more line ends than this is remarked on: mostly its quote is no quote.
+  private static let longCell = 20
+
+  private func noteLongCell(_ page: RecordPage, _ records: Range<Int>) {
+    guard let quote = text.rules.quote, !remarks.has("long") else { return }
+    for record in records {
+      // That a cell is never closed is a remark of its own.
+      if page.openEnd == .quote, record == page.numbers.upperBound - 1 { continue }
+      for cell in page.cells(of: record, quotedWith: quote) {
+        let ends = cell.lineEndCount
+        guard ends >= CSVSource.longCell, let base = cell.baseAddress else { continue }
+        let (row, place) = (page.textNumber(of: record), base - page.bytes)
+        let message =
+          "line \(line(page, record, at: place)) (row \(row)): a quoted cell begins that has \(ends + 1) lines (if the quote is a plain character, say -o quote=none)"
+        remarks.add("long", message)
+        return
+      }
+    }
+  }
+
+  /// Whether a cell that is not UTF-8 is still to be remarked on. Converted text is UTF-8.
+  private var checksUTF8: Bool { !text.decoded.isConverted && !remarks.has("UTF-8") }
+
+  private func noteEncoding(_ column: Int, _ page: RecordPage, _ records: Range<Int>) {
+    for record in records {
+      guard let bounds = text.bounds(column, page, record),
+        !UnsafeRawBufferPointer(start: page.bytes + bounds.lowerBound, count: bounds.count)
+          .isScannedUTF8
+      else { continue }
+      let row = page.textNumber(of: record)
+      let line = line(page, record, at: bounds.lowerBound)
+      remarks.add(
+        "UTF-8",
+        "line \(line) (row \(row), \(columns[column].name)) is not UTF-8, its bytes are kept; \(DelimitedText.encodingHint)"
+      )
+      return
+    }
   }
 
   private func noteUnconverted() {

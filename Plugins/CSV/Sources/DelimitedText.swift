@@ -32,7 +32,15 @@ struct DelimitedText {
     // What is found out must not be what something else already is.
     let usable = separator.flatMap { $0 == rules.quote || $0 == rules.escape ? nil : $0 }
     rules.delimiter = options.delimiter ?? usable
-    if rules.delimiter == nil { rules.delimiter = try sniffer.delimiter(rules) }
+    let dropsQuote = !options.hasQuote
+    if rules.delimiter == nil {
+      rules.delimiter = try sniffer.delimiter(rules, dropsQuote: dropsQuote)
+    }
+    var survey = try sniffer.survey(rules)
+    if dropsQuote, survey.hasStrayQuote {
+      rules.quote = nil
+      survey = try sniffer.survey(rules)
+    }
     self.rules = rules
     let cells = Cells(rules)
     self.cells = cells
@@ -62,20 +70,25 @@ struct DelimitedText {
       if !isUTF8(header, upTo: start) {
         remarks.append(
           (
-            "header",
-            "the header is not UTF-8, its names are repaired; if it is Latin-1, say -o encoding=latin1"
+            "UTF-8",
+            "the header is not UTF-8, its names are repaired; \(DelimitedText.encodingHint)"
           ))
       }
       if header.numbers.count == 1 { headerEnd = header.openEnd }
       if headerEnd == .quote {
-        remarks.append(("quote", "the header: a quote is never closed"))
+        let quote = header.start(ofField: fields.upperBound - 1)
+        remarks.append((
+          "quote",
+          try DelimitedText.unclosed(
+            inLine: text.lineNumber(at: header.offset + quote), "the header")
+        ))
       }
     }
     self.prefixEnd = prefixEnd
     // Without a header the surplus of a row that is wider still stays in its last cell.
     let width = min(
       DelimitedText.mostColumns,
-      max(header?.fields(of: 0).count ?? 0, try sniffer.width(rules), options.columns))
+      max(header?.fields(of: 0).count ?? 0, survey.width, options.columns))
     columns = (0..<width).map { index in
       Column(
         index < names.count && !names[index].isEmpty ? names[index] : "column \(index + 1)")
@@ -83,6 +96,19 @@ struct DelimitedText {
     self.start = start
     let index = RecordIndex(text, from: start, rules: rules, cancel: cancel)
     reader = RecordReader(text, index, rules: rules)
+  }
+
+  /// What a remark on text that is not UTF-8 proposes.
+  static let encodingHint = "if it is Latin-1, say -o encoding=latin1"
+
+  /// A remark on a quote that is never closed.
+  static func unclosed(inLine line: Int, _ row: String) -> String {
+    "line \(line) (\(row)): a quote is never closed; the cell goes to the end of the file (if the quote is a plain character, say -o quote=none)"
+  }
+
+  /// The number of the line that a byte of the text is in, counted from 1.
+  func lineNumber(at offset: Int) throws(TableError) -> Int {
+    try decoded.bytes.lineNumber(at: offset)
   }
 
   /// Where the field of a column lies in a page; nil if the record has none.

@@ -7,6 +7,8 @@ struct Options {
   /// Nil means to find it out.
   var delimiter: UInt8?
   var quote: UInt8? = UInt8(ascii: "\"")
+  /// Whether the quote was given, and so is no matter of what the text looks like.
+  var hasQuote = false
   var escape: UInt8?
   /// Nil means by byte order mark, else as it is.
   var encoding: String?
@@ -46,7 +48,9 @@ struct Options {
       switch name {
       case "header": hasHeader = OptionDeclaration.boolean(value) ?? true
       case "delimiter": delimiter = value == "auto" ? nil : try Options.character(name, value)
-      case "quote": quote = value == "none" ? nil : try Options.character(name, value)
+      case "quote":
+        quote = value == "none" ? nil : try Options.character(name, value)
+        hasQuote = true
       case "escape": escape = value == "none" ? nil : try Options.character(name, value)
       case "encoding":
         guard !value.isEmpty else {
@@ -74,7 +78,7 @@ struct Options {
       [
         hasHeader ? nil : "header",
         delimiter.map { "delimiter \($0)" },
-        quote == UInt8(ascii: "\"") ? nil : "quote \(quote ?? 0)",
+        hasQuote ? "quote \(quote ?? 0)" : nil,
         escape.map { "escape \($0)" },
         encoding.map { "encoding \($0)" },
         skip == 0 ? nil : "skip \(skip)",
