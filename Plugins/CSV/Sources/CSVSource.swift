@@ -24,12 +24,22 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   var file: any ByteSource { text.file }
 
   init(path: [UInt8], options: Options) throws(TableError) {
+    var options = options
+    options.usualDelimiter = CSVSource.usualDelimiter(of: path)
     self.options = options
     let opened = try OpenFile(path: path)
     shownFile = ShownFile(path: path, opened, options.save, reading: options.reading)
     text = try DelimitedText(opened.bytes(), options, cancel: cancel)
     if let remark = shownFile.remark { remarks.add("in place", remark) }
     try begin()
+  }
+
+  /// What the name of a file promises to be the delimiter.
+  private static func usualDelimiter(of path: [UInt8]) -> UInt8 {
+    func isNamed(_ extensions: [String]) -> Bool {
+      extensions.contains { path.suffix($0.utf8.count).elementsEqual($0.utf8) }
+    }
+    return isNamed([".tsv", ".tab"]) ? 9 : UInt8(ascii: isNamed([".psv"]) ? "|" : ",")
   }
 
   private func begin() throws(TableError) {
@@ -116,20 +126,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     _ numbers: [Int]
   ) {
     for (builder, column) in zip(builder.columns, numbers) {
-      if builder.type == .text {
-        append(column, page, records, bytes, to: builder)
-      } else {
-        let (cells, width) = (text.cells, columns.count)
-        for record in records {
-          cells.withCell(column, page, record, width: width) { cell in
-            if let cell {
-              CellTypes.append(cell, to: builder)
-            } else {
-              builder.appendMissing()
-            }
-          }
-        }
-      }
+      append(column, page, records, bytes, to: builder)
     }
     if let ids = builder.ids {
       for record in records { ids.append(page.id(of: record)) }
@@ -140,7 +137,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     if page.quotedLineEnds >= CSVSource.longCell { noteLongCell(page, records) }
   }
 
-  /// Appends a column of text.
+  /// Appends the cells of a column.
   private func append(
     _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ bytes: Int,
     to builder: ColumnBuilder
@@ -174,7 +171,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   }
 
   private func inferTypes() throws(TableError) {
-    var types = CellTypes(columns: columns.count)
+    var types = CellTypes(columns: columns.count, hasDecimalComma: options.hasDecimalComma)
     let (cells, width) = (text.cells, columns.count)
     var number = 0
     while let page = try reader.page(with: number) {
@@ -187,7 +184,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       }
       number = page.numbers.upperBound
     }
-    for (column, type) in types.types.enumerated() { text.columns[column].type = type }
+    for (column, type) in types.types.enumerated() { text.columns[column].reads = type }
   }
 
   // Ids
@@ -237,7 +234,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
         inLine: line(page, record, at: quote), "row \(page.textNumber(of: record))"))
   }
 
-  /// A cell with more line ends than this is remarked on: mostly its quote is no quote.
+  /// A cell with so many line ends, of more than 20 lines, is remarked on: mostly its quote is no quote.
   private static let longCell = 20
 
   private func noteLongCell(_ page: RecordPage, _ records: Range<Int>) {

@@ -9,12 +9,14 @@ struct Sniffer {
   /// The text up to where the sample ends; it is read once more for each thing that is found out, which
   /// costs less than to keep it.
   private let sample: Prefix
+  private let options: Options
   /// Where the first record begins.
   private(set) var start: Int
 
   /// Steps over `skip` lines; what follows is the sample.
-  init(_ source: any ByteSource, from start: Int, skip: Int) throws(TableError) {
-    self.start = try Sniffer.skipLines(skip, from: start, source)
+  init(_ source: any ByteSource, from start: Int, _ options: Options) throws(TableError) {
+    self.options = options
+    self.start = try Sniffer.skipLines(options.skip, from: start, source)
     sample = try Prefix(source, end: self.start + Sniffer.sampleSize)
   }
 
@@ -45,16 +47,28 @@ struct Sniffer {
     return separator
   }
 
-  /// The delimiter that splits the first records most evenly, else the comma. `dropsQuote` means that
-  /// text with tabs is read without quotes where they make no sense.
-  func delimiter(_ rules: RecordRules, dropsQuote: Bool) throws(TableError) -> UInt8 {
-    var best = (delimiter: UInt8(ascii: ","), even: 0, cells: 1)
-    let candidates = [",", ";", "\t", "|"].map { (c: Unicode.Scalar) in UInt8(ascii: c) }
+  /// The delimiter that splits the first records most evenly, else the usual one. Text with tabs is tried
+  /// without quotes where they make no sense. Where numbers have commas, a comma splits only what nothing else
+  /// does.
+  func delimiter(_ rules: RecordRules) throws(TableError) -> UInt8 {
+    let comma = UInt8(ascii: ",")
+    let others = [";", "\t", "|"].map { (c: Unicode.Scalar) in UInt8(ascii: c) }
+    guard options.hasDecimalComma else {
+      return try delimiter(rules, among: [comma] + others) ?? options.usualDelimiter
+    }
+    if let found = try delimiter(rules, among: others) { return found }
+    return try delimiter(rules, among: [comma]) ?? options.usualDelimiter
+  }
+
+  private func delimiter(
+    _ rules: RecordRules, among candidates: [UInt8]
+  ) throws(TableError) -> UInt8? {
+    var best = (delimiter: nil as UInt8?, even: 0, cells: 1)
     for candidate in candidates where candidate != rules.quote && candidate != rules.escape {
       var candidateRules = rules
       candidateRules.delimiter = candidate
       var first = try survey(candidateRules, limit: 100)
-      if dropsQuote, first.hasStrayQuote {
+      if !options.hasQuote, first.hasStrayQuote {
         candidateRules.quote = nil
         first = try survey(candidateRules, limit: 100)
       }
@@ -84,8 +98,10 @@ struct Sniffer {
 
   /// Reads the first records of the sample, up to `limit`.
   func survey(_ rules: RecordRules, limit: Int = .max) throws(TableError) -> Survey {
-    let index = RecordIndex(sample, from: start, rules: rules)
-    let reader = RecordReader(sample, index, rules: rules, sizes: .glance)
+    let uncommented = options.uncommented(sample, from: start, rules)
+    let text: any ByteSource = uncommented ?? sample
+    let index = RecordIndex(text, from: start, rules: rules)
+    let reader = RecordReader(text, index, rules: rules, sizes: .glance)
     var survey = Survey()
     var number = 0
     while number < limit, let page = try reader.page(with: number) {
@@ -96,7 +112,8 @@ struct Sniffer {
       }
       for record in records {
         // A record that ends with the sample may go on behind it.
-        if page.end == sample.end, record == page.numbers.last, !sample.isWhole { break }
+        let end = uncommented?.wholeOffset(of: page.end) ?? page.end
+        if end == sample.end, record == page.numbers.last, !sample.isWhole { break }
         let count = page.fields(of: record).count
         survey.width = max(survey.width, count)
         if limit < .max { survey.counts.append(count) }
