@@ -127,7 +127,8 @@ struct Cells {
       case UInt8(ascii: "r"): (byte, at) = (13, at + 2)
       case UInt8(ascii: "\\"): (byte, at) = (code, at + 2)
       case UInt8(ascii: "x"):
-        if at + 3 < count, let high = Cells.digit(text[at + 2]), let low = Cells.digit(text[at + 3]) {
+        if at + 3 < count, let high = Cells.digit(text[at + 2]), let low = Cells.digit(text[at + 3])
+        {
           (byte, at) = (high << 4 | low, at + 4)
         } else {
           (byte, at) = (text[at], at + 1)

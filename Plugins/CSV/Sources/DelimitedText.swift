@@ -84,12 +84,13 @@ struct DelimitedText {
       if header.numbers.count == 1 { headerEnd = header.openEnd }
       if headerEnd == .quote {
         let quote = header.start(ofField: fields.upperBound - 1)
-        remarks.append((
-          "quote",
-          try DelimitedText.unclosed(
-            inLine: DelimitedText.lineNumber(at: header.offset + quote, decoded, uncommented),
-            "the header")
-        ))
+        remarks.append(
+          (
+            "quote",
+            try DelimitedText.unclosed(
+              inLine: DelimitedText.lineNumber(at: header.offset + quote, decoded, uncommented),
+              "the header")
+          ))
       }
     }
     self.prefixEnd = prefixEnd

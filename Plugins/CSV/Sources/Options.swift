@@ -44,7 +44,8 @@ struct Options {
         "skip", .integer, default: "0", summary: "lines to leave out at the start"),
       OptionDeclaration(
         "columns", default: "0",
-        summary: "at least these columns: a number, or names; names that the header lacks are added"),
+        summary: "at least these columns: a number, or names; names that the header lacks are added"
+      ),
       OptionDeclaration(
         "types", default: "text", choices: ["text", "infer"],
         summary: "infer types whole columns and reads the whole file first"),
@@ -52,10 +53,12 @@ struct Options {
         "comment", default: "none",
         summary: "what lines begin with that are no rows: a character, or none"),
       OptionDeclaration(
-        "decimal", default: ".", choices: [".", ","], summary: "what numbers have before a fraction"),
+        "decimal", default: ".", choices: [".", ","], summary: "what numbers have before a fraction"
+      ),
       OptionDeclaration(
         "escapes", .boolean, default: "false",
-        summary: "reads \\t \\n \\r \\\\ \\xFF and \\N in cells, as tsv and plain are written; no quotes"),
+        summary:
+          "reads \\t \\n \\r \\\\ \\xFF and \\N in cells, as tsv and plain are written; no quotes"),
     ] + SaveOptions.declarations
 
   init(_ values: [String: String]) throws(TableError) {
