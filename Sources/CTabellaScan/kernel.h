@@ -106,9 +106,12 @@ typedef struct {
     uint64_t separators; /* ends and delimiters */
 } masks;
 
+/* What a scan is for. */
+enum wanted { COUNT, ENDS, SEPARATORS };
+
 /* The masks of the first `count` bytes of a block, at least one. */
 INLINE masks find(const uint8_t *bytes, size_t count, tabella_scan_rules rules, unsigned uses,
-                  tabella_scan_state *state) {
+                  tabella_scan_state *state, enum wanted wanted) {
     bytes64 block;
     load(&block, bytes);
     /* What stands behind the bytes may look like anything. */
@@ -129,6 +132,9 @@ INLINE masks find(const uint8_t *bytes, size_t count, tabella_scan_rules rules, 
         if (__builtin_expect(strays == 0, 1)) {
             state->opens = closing >> (count - 1) & 1;
             state->inside = (uint64_t)((int64_t)inside >> 63);
+            if (wanted == SEPARATORS && __builtin_expect((ends & inside) != 0, 0)) {
+                state->lines += (uint64_t)__builtin_popcountll(ends & inside);
+            }
             return (masks){ends & ~inside, separators & ~inside};
         }
         quotes ^= strays & -strays;
@@ -154,10 +160,7 @@ INLINE bool is_plain(const uint8_t *bytes, tabella_scan_rules rules, unsigned us
     return mask_of(&least, 0) == 0;
 }
 
-/* What a scan is for. */
-enum wanted { COUNT, ENDS, SEPARATORS };
-
-/* Where its findings go. */
+/* Where the findings of a scan go. */
 typedef struct {
     tabella_scan_found total;
     uint32_t *separators; /* SEPARATORS */
@@ -222,19 +225,19 @@ INLINE void scan(const uint8_t *bytes, size_t count, tabella_scan_rules rules, u
             /* Where one is not, the next are not either, and are not searched. */
             if (at >= unlikely_before) { unlikely_before = at + 16 * GROUP; }
             for (size_t end = at + GROUP; at < end; at += BLOCK) {
-                take(to, wanted, find(bytes + at, BLOCK, rules, uses, &now), at);
+                take(to, wanted, find(bytes + at, BLOCK, rules, uses, &now, wanted), at);
             }
         }
     }
     /* A byte behind the last one must not be read. */
     if (count - at <= GROUP && !is_full(to, wanted, room)) {
         for (; count - at > BLOCK; at += BLOCK) {
-            take(to, wanted, find(bytes + at, BLOCK, rules, uses, &now), at);
+            take(to, wanted, find(bytes + at, BLOCK, rules, uses, &now, wanted), at);
         }
         if (at < count) {
             uint8_t padded[2 * BLOCK] = {0};
             memcpy(padded, bytes + at, count - at);
-            take(to, wanted, find(padded, count - at, rules, uses, &now), at);
+            take(to, wanted, find(padded, count - at, rules, uses, &now, wanted), at);
             at = count;
         }
     }
@@ -299,5 +302,77 @@ static bool has_any(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, ui
     return false;
 }
 
-const tabella_scan_version VERSION = {count_records, find_separators, find_ends,
-                                      has_any,       unquote,         quote};
+/* Bit i is set where byte i of a block is `least` or more. */
+INLINE uint64_t mask_from(const bytes64 *block, uint8_t least) {
+    bytes64 answers = (bytes64)(*block >= least);
+    return mask(&answers);
+}
+
+/* Masks of UTF-8 that reach from one block into the next: bit 63 of the first is about the byte before the
+ * block, and so on. */
+typedef struct {
+    uint64_t twos, threes, fours;           /* bytes that begin a character of so many bytes or more */
+    uint64_t e0, ed, f0, f4;                /* bytes that allow only some bytes behind them */
+} beginnings;
+
+INLINE uint64_t moved(uint64_t now, uint64_t before, int places) {
+    return now << places | before >> (BLOCK - places);
+}
+
+/* Whether a block is UTF-8, as far as it and the bytes before it can tell. */
+INLINE bool is_utf8_block(const bytes64 *block, beginnings *before) {
+    uint64_t from_80 = mask_from(block, 0x80), from_c0 = mask_from(block, 0xC0);
+    beginnings now = {from_c0,
+                      mask_from(block, 0xE0),
+                      mask_from(block, 0xF0),
+                      mask_of(block, 0xE0),
+                      mask_of(block, 0xED),
+                      mask_of(block, 0xF0),
+                      mask_of(block, 0xF4)};
+    uint64_t from_90 = mask_from(block, 0x90), from_a0 = mask_from(block, 0xA0);
+    uint64_t wanted = moved(now.twos, before->twos, 1) | moved(now.threes, before->threes, 2)
+                      | moved(now.fours, before->fours, 3);
+    uint64_t wrong = wanted ^ (from_80 & ~from_c0);
+    /* C0 and C1 begin what is too long, F5 and above what is no character. */
+    wrong |= (from_c0 & ~mask_from(block, 0xC2)) | mask_from(block, 0xF5);
+    /* So do E0 and F0 before these, and ED and F4. */
+    wrong |= moved(now.e0, before->e0, 1) & ~from_a0;
+    wrong |= moved(now.f0, before->f0, 1) & ~from_90;
+    wrong |= moved(now.ed, before->ed, 1) & from_a0;
+    wrong |= moved(now.f4, before->f4, 1) & from_90;
+    *before = now;
+    return wrong == 0;
+}
+
+static bool is_utf8(const uint8_t *bytes, size_t count) {
+    beginnings before = {0};
+    bytes64 block;
+    size_t at = 0;
+    while (count - at >= BLOCK) {
+        if (count - at >= GROUP && (before.twos | before.threes | before.fours) >> 61 == 0) {
+            /* ASCII, mostly. */
+            bytes64 all = {0};
+            for (size_t start = 0; start < GROUP; start += BLOCK) {
+                load(&block, bytes + at + start);
+                all |= block;
+            }
+            if (mask_from(&all, 0x80) == 0) {
+                before = (beginnings){0};
+                at += GROUP;
+                continue;
+            }
+        }
+        for (size_t end = at + (count - at >= GROUP ? GROUP : BLOCK); at < end; at += BLOCK) {
+            load(&block, bytes + at);
+            if (!is_utf8_block(&block, &before)) { return false; }
+        }
+    }
+    /* What follows is no byte that goes on with a character. */
+    uint8_t padded[BLOCK] = {0};
+    memcpy(padded, bytes + at, count - at);
+    load(&block, padded);
+    return is_utf8_block(&block, &before);
+}
+
+const tabella_scan_version VERSION = {count_records, find_separators, find_ends, has_any,
+                                      is_utf8,       unquote,         quote};

@@ -60,6 +60,10 @@ int tabella_scan_has(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, u
     return chosen()->has(bytes, count, a, b, c, d);
 }
 
+int tabella_scan_is_utf8(const uint8_t *bytes, size_t count) {
+    return chosen()->is_utf8(bytes, count);
+}
+
 size_t tabella_scan_unquote(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t *place,
                             size_t *read) {
     return chosen()->unquote(bytes, count, quote, place, read);

@@ -115,11 +115,12 @@ public final class ColumnBuilder {
   /// `write` is given the number of the cell, from 0, and the place for its bytes; it returns how many
   /// it wrote, or -1 if the cell is missing. All cells together have at most `room` bytes; ``slack``
   /// more may be overwritten behind each, so that short ones can be copied by a move of fixed size.
+  /// Returns the bytes of these cells together, which stay there until the next call.
   /// - Complexity: O(count + room). No call and no check a cell, unlike the other ways to append.
-  @inlinable
+  @inlinable @discardableResult
   public func append(
     _ count: Int, room: Int, _ write: (_ number: Int, _ place: UnsafeMutableRawPointer) -> Int
-  ) {
+  ) -> UnsafeRawBufferPointer {
     let (place, offsets, first) = beginWriting(count, room: room)
     // What is written was given room, so nothing overflows.
     var end = first
@@ -131,6 +132,7 @@ public final class ColumnBuilder {
       number &+= 1
     }
     endWriting(count, bytes: end - first)
+    return UnsafeRawBufferPointer(start: place, count: end - first)
   }
 
   /// Makes room, and returns where the bytes and the offsets go and how many bytes there are already.

@@ -35,16 +35,30 @@ public enum Unit: String, Hashable, Sendable, CaseIterable {
   case seconds
 }
 
-/// A column of a source: its name, type and unit.
+/// A column of a source: its name, its type, and how its cells are meant.
 public struct Column: Hashable, Sendable {
   /// The name; need not be unique. It has no NUL, because names cross the contract as C strings.
   public var name: String
   public var type: ColumnType
   public var unit: Unit?
+  /// The type that all cells of a text column read as, empty ones apart; nil if nobody found that out. The
+  /// cells stay the text that the source has. JSON, Arrow and views take them as values of this type, and an
+  /// empty one as missing; see ``values(of:)``.
+  public var reads: ColumnType?
+  /// Whether numbers in text have a comma in front of their fraction.
+  public var hasDecimalComma = false
 
-  public init(_ name: String, _ type: ColumnType = .text, unit: Unit? = nil) {
+  public init(
+    _ name: String, _ type: ColumnType = .text, unit: Unit? = nil, reads: ColumnType? = nil,
+    hasDecimalComma: Bool = false
+  ) {
     self.name = name
     self.type = type
     self.unit = unit
+    self.reads = reads
+    self.hasDecimalComma = hasDecimalComma
   }
+
+  /// The type of the values of the cells.
+  public var valueType: ColumnType { reads ?? type }
 }

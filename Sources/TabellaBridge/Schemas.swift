@@ -16,6 +16,8 @@ extension Column {
 
 private let typeKey = "tabella.type"
 private let unitKey = "tabella.unit"
+private let readsKey = "tabella.reads"
+private let decimalKey = "tabella.decimal"
 
 /// Fills a schema with these columns.
 func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>) {
@@ -25,6 +27,8 @@ func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>
     var pairs: [(String, String)] = []
     if column.type == .text { pairs.append((typeKey, "text")) }
     if let unit = column.unit { pairs.append((unitKey, unit.rawValue)) }
+    if let reads = column.reads { pairs.append((readsKey, reads.name)) }
+    if column.hasDecimalComma { pairs.append((decimalKey, ",")) }
     child.initialize(
       to: ArrowSchema(
         format: cString(column.format.description, arena),
@@ -124,9 +128,14 @@ private func importColumn(_ field: ArrowSchema, _ index: Int) throws(TableError)
       "schema: column \(index) has the Arrow format \(formatText), which is none of ours"
     )
   }
+  // Only text reads as something else.
+  let reads = ColumnType.allCases.first {
+    type == .text && !$0.isBytes && $0.name == pairs[readsKey]
+  }
   return Column(
     field.name.map { String(cString: $0) } ?? "", type,
-    unit: pairs[unitKey].flatMap { Unit(rawValue: $0) })
+    unit: pairs[unitKey].flatMap { Unit(rawValue: $0) }, reads: reads,
+    hasDecimalComma: type == .text && pairs[decimalKey] == ",")
 }
 
 private func readMetadata(

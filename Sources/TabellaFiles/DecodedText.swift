@@ -30,6 +30,9 @@ public struct DecodedText {
     return nil
   }
 
+  /// Whether the text is converted, and so UTF-8 throughout.
+  public var isConverted: Bool { transcoder != nil }
+
   /// Whether the text is a file's bytes, so that places in it are places in the file.
   public var isAsStored: Bool { transcoder == nil && bytes.version != nil }
 

@@ -12,6 +12,9 @@ public struct Remarks {
     if kinds.insert(kind).inserted { pending.append(Diagnostic(.warning, message())) }
   }
 
+  /// Whether there was a remark of a kind.
+  public func has(_ kind: String) -> Bool { kinds.contains(kind) }
+
   /// Takes the oldest.
   public mutating func next() -> Diagnostic? { pending.isEmpty ? nil : pending.removeFirst() }
 }

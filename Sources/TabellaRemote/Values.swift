@@ -40,12 +40,18 @@ extension Column: WireValue {
     writer.put(name)
     writer.put(type)
     writer.put(unit?.rawValue)
+    writer.put(reads?.name)
+    writer.put(hasDecimalComma)
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> Column {
     Column(
       try reader.get(String.self), try reader.get(ColumnType.self),
-      unit: try reader.get(String?.self).flatMap { Unit(rawValue: $0) })
+      unit: try reader.get(String?.self).flatMap { Unit(rawValue: $0) },
+      reads: try reader.get(String?.self).flatMap { name in
+        ColumnType.allCases.first { $0.name == name }
+      },
+      hasDecimalComma: try reader.get(Bool.self))
   }
 }
 

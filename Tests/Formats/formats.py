@@ -149,6 +149,24 @@ def compare(arguments, exact=True):
         check(shown == wanted, f"{arguments}: markdown: {shown} {wanted}")
 
 
+def reads_back(name):
+    """What csv, tsv and plain write of a CSV file reads back equal, with the options that the manual names."""
+    parsed = document(name)
+    for form, options in [
+        ("csv", ["delimiter=comma"]),
+        ("tsv", ["escapes=true"]),
+        ("plain", ["escapes=true", "header=false"]),
+    ]:
+        back = f"back.{form}.csv"
+        pathlib.Path(back).write_bytes(run("export", name, "--format", form))
+        again = document(back, *(word for option in options for word in ["-o", option]))
+        wanted = rows(parsed)
+        if form != "plain":
+            wanted = [["" if cell is None else cell for cell in row] for row in wanted]
+            check(again["columns"] == parsed["columns"], f"{name}: columns through {form}")
+        check(rows(again) == wanted, f"{name}: through {form}: {rows(again)} {wanted}")
+
+
 def readable(cell):
     """What a table shows of text: controls as escapes, blanks at the ends are Markdown's."""
     text = (cell or b"").decode()
@@ -174,12 +192,21 @@ with tempfile.TemporaryDirectory() as folder:
             writer.writerow([f"n{number}", cell, cells[-number]])
         file.write("short\n")
     compare(["tricky.csv"])
+    reads_back("tricky.csv")
     compare(["tricky.csv", "--columns", "value"])
     compare(["tricky.csv", "--rows", "3..9", "--sort", "value"])
     pathlib.Path("bytes.csv").write_bytes(b"a,b\n\xff,\xc3\xa9\n\xc2\x9b,\xe2\x80\xae\n")
     compare(["bytes.csv"], exact=False)
+    reads_back("bytes.csv")
     pathlib.Path("typed.csv").write_text("i,r,b,d\n1,2.5,true,2026-01-02\n,,,\n-3,1e300,false,1999-12-31\n")
-    compare(["typed.csv", "-o", "types=infer"], exact=False)
+    compare(["typed.csv"], exact=False)
+    typed = ["typed.csv", "-o", "types=infer"]
+    check(rows(document(*typed)) == [
+        [1, 2.5, True, "2026-01-02T00:00:00Z"], [None] * 4, [-3, 1e300, False, "1999-12-31T00:00:00Z"]
+    ], "inferred types are values in JSON")
+    for form in ["csv", "tsv", "plain", "markdown"]:
+        check(run("show", *typed, "--format", form) == run("show", "typed.csv", "--format", form),
+              f"inferred types rewrite nothing in {form}")
     os.mkdir("folder")
     for name in [b"plain", b"with blank", b"\xff\xfe", b"new\nline", b"-dash", b"\x1b]0;title\x07"]:
         open(b"folder/" + name, "w").close()

@@ -26,15 +26,65 @@ extension CSVSource: RecordEditing {
 
   func record(at path: IndexPath) -> Int { path.row }
 
+  func uncommented(_ bytes: any ByteSource) -> UncommentedBytes? {
+    options.uncommented(bytes, from: text.contentStart, text.rules)
+  }
+
+  // The header
+
+  /// How many columns the header names, with those that it gets as soon as one of them has a cell; nil if rows
+  /// need no header.
+  private var namedWidth: Int? { text.header.map { $0.width + text.addedNames.count } }
+
+  /// A column that an edit gives a cell gets its name in the header, together with all names that it is to get.
+  func prefix(
+    for edits: RecordEdits
+  ) throws(TableError) -> (splices: [RecordPlan.Splice], edited: [EditedRange]) {
+    let cells = edits.sets.values.map(\.cells) + edits.arrivals.map(\.cells)
+    guard let header = text.header, !text.addedNames.isEmpty, let delimiter = text.rules.delimiter,
+      cells.contains(where: { cells in
+        cells.contains { $0.key >= header.width && $0.value != .missing }
+      })
+    else { return ([], []) }
+    let fields = Fields(text.rules, options)
+    var bytes: [UInt8] = []
+    for (number, name) in text.addedNames.enumerated() {
+      let isFirst = header.width == 0 && number == 0
+      if !isFirst { bytes.append(delimiter) }
+      bytes += try fields.field(Array(name.utf8), isQuoted: false, isFirst: isFirst)
+    }
+    guard let span = header.span else {
+      // The text has no header: it is empty, but for what is skipped.
+      if text.prefixEnd == LineEnd.none { bytes.insert(10, at: 0) }
+      return ([.init(text.start..<text.start, bytes + [10])], [])
+    }
+    if span.lineEnd == .none { bytes.append(10) }
+    let end = span.content.upperBound
+    return ([.init(end..<end, bytes)], [EditedRange(span)])
+  }
+
+  /// Throws if a cell would make a row longer than the header.
+  private func check(_ column: Int?) throws(TableError) {
+    guard let column, let namedWidth, column >= namedWidth else { return }
+    throw TableError(
+      .constraint,
+      "\(columns[column].name) is not in the header, which has \(namedWidth) columns, and a row must not be longer; to add a column to the header, say -o columns=NAME and set NAME",
+      column: column)
+  }
+
   // Cells into bytes
 
   func record(of cells: [Int: Cell], before place: Int) throws(TableError) -> [UInt8] {
     try check(setting: cells)
     guard let delimiter = text.rules.delimiter, !columns.isEmpty else {
-      throw TableError(.constraint, "there are no columns; the file has no header")
+      throw TableError(
+        .constraint, "there are no columns; to begin the file, say which: -o columns=NAME,NAME")
     }
-    // Missing cells can only be left out at the end.
-    let last = columns.indices.last { !isLeftOut($0, cells) } ?? 0
+    let beyond = cells.keys.filter { cells[$0] != .some(.missing) }.max()
+    try check(beyond)
+    // A new row is as long as the header; missing cells can only be left out at the end.
+    let width = text.header.map { max($0.width, (beyond ?? -1) + 1, 1) } ?? columns.count
+    let last = (0..<width).last { cells[$0] != .some(.missing) } ?? 0
     var record: [UInt8] = []
     for column in 0...last {
       if column > 0 { record.append(delimiter) }
@@ -61,7 +111,7 @@ extension CSVSource: RecordEditing {
     let count = min(fields.count, columns.count)
     // What is missing at the end goes with its delimiters.
     var end = count
-    while end > 1, isLeftOut(end - 1, cells) { end -= 1 }
+    while end > 1, cells[end - 1] == .some(.missing) { end -= 1 }
     let kept = end < count ? page.offset + page.end(ofField: fields.lowerBound + end - 1) : 0
 
     let models = [number, number - 1, number + 1]
@@ -74,6 +124,7 @@ extension CSVSource: RecordEditing {
     if end < count { splices.append(.init(kept..<span.content.upperBound, [])) }
     let beyond = cells.keys.filter { $0 >= count && cells[$0] != .some(.missing) }.max()
     if let beyond {
+      try check(beyond)
       guard end == count else { throw mustNotBeMissing(end) }
       var added: [UInt8] = []
       for column in count...beyond {
@@ -83,11 +134,6 @@ extension CSVSource: RecordEditing {
       splices.append(.init(span.content.upperBound..<span.content.upperBound, added))
     }
     return splices
-  }
-
-  /// Whether a cell is to be missing and so has no field; where the column is not text, it is empty.
-  private func isLeftOut(_ column: Int, _ cells: [Int: Cell]) -> Bool {
-    columns[column].type == .text && cells[column] == .some(.missing)
   }
 
   private func mustNotBeMissing(_ column: Int) -> TableError {
@@ -101,25 +147,14 @@ extension CSVSource: RecordEditing {
   private func field(
     _ cell: Cell, _ column: Int, like records: [Int]
   ) throws(TableError) -> [UInt8] {
-    let bytes: [UInt8]
-    switch cell {
-    case .missing:
-      guard columns[column].type != .text else { throw mustNotBeMissing(column) }
-      bytes = []
-    case .text(let text): bytes = text
-    case .real(let number) where !number.isFinite:
-      throw TableError(
-        .constraint, "\(columns[column].name) must be a finite number", column: column)
-    case .date(let moment):
-      let hasTime = try first(of: records, column) { CellTypes.hasTime($0) } ?? false
-      let text = Array("\(moment)".utf8)
-      bytes = moment.isMidnight && !hasTime ? Array(text.prefix { $0 != UInt8(ascii: "T") }) : text
-    default: bytes = Array(cell.description.utf8)
+    let fields = Fields(text.rules, options)
+    guard case .text(let bytes) = cell else {
+      guard let missing = fields.missing else { throw mustNotBeMissing(column) }
+      return missing
     }
-    let fields = Fields(text.rules)
     let isQuoted = try first(of: records, column) { fields.isQuoted($0) }
     do throws(TableError) {
-      return try fields.field(bytes, isQuoted: isQuoted ?? false)
+      return try fields.field(bytes, isQuoted: isQuoted ?? false, isFirst: column == 0)
     } catch {
       throw TableError(error.code, "\(columns[column].name): \(error.message)", column: column)
     }
@@ -141,14 +176,22 @@ extension CSVSource: RecordEditing {
   // Reading back
 
   func checkReads(_ bytes: any ByteSource) throws(TableError) {
+    try checkReads(bytes, prefix: [])
+  }
+
+  func checkReads(
+    _ bytes: any ByteSource, prefix: [RecordPlan.Splice]
+  ) throws(TableError) {
     let new = try DelimitedText(bytes, options, cancel: cancel)
     guard new.decoded.start == text.decoded.start, new.rules == text.rules else {
       throw TableError(
         .constraint,
-        "the file would be read by other rules then; say which with -o delimiter, -o header, -o encoding"
+        "the file would be read by other rules then; say which with -o delimiter, -o quote, -o header, -o encoding"
       )
     }
-    guard try new.start == start(in: bytes) else {
+    let added = prefix.reduce(0) { $0 + $1.bytes.count - $1.range.count }
+    let start = prefix.isEmpty ? try start(in: bytes) : text.start + added
+    guard new.start == start else {
       throw TableError(
         .constraint,
         "a row would be taken for the header, or for a line before it; write the header first, or say -o header=false, or a smaller -o skip"
@@ -163,7 +206,7 @@ extension CSVSource: RecordEditing {
   /// Where the first row must begin in the new bytes: a header that had no line end got one.
   private func start(in bytes: any ByteSource) throws(TableError) -> Int {
     guard text.prefixEnd == LineEnd.none else { return text.start }
-    let end = try bytes.bytes(at: text.start, count: 2)
+    let end = try (uncommented(bytes) ?? bytes).bytes(at: text.start, count: 2)
     return text.start + (end == [13, 10] ? 2 : min(1, end.count))
   }
 
@@ -189,9 +232,4 @@ extension RecordPage {
   fileprivate func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: bytes + range.lowerBound, count: range.count)
   }
-}
-
-extension Timestamp {
-  /// Whether it is the beginning of a day in UTC, and so what a date without a time means.
-  fileprivate var isMidnight: Bool { nanoseconds.isMultiple(of: 86_400_000_000_000) }
 }

@@ -24,12 +24,22 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   var file: any ByteSource { text.file }
 
   init(path: [UInt8], options: Options) throws(TableError) {
+    var options = options
+    options.usualDelimiter = CSVSource.usualDelimiter(of: path)
     self.options = options
     let opened = try OpenFile(path: path)
     shownFile = ShownFile(path: path, opened, options.save, reading: options.reading)
     text = try DelimitedText(opened.bytes(), options, cancel: cancel)
     if let remark = shownFile.remark { remarks.add("in place", remark) }
     try begin()
+  }
+
+  /// What the name of a file promises to be the delimiter.
+  private static func usualDelimiter(of path: [UInt8]) -> UInt8 {
+    func isNamed(_ extensions: [String]) -> Bool {
+      extensions.contains { path.suffix($0.utf8.count).elementsEqual($0.utf8) }
+    }
+    return isNamed([".tsv", ".tab"]) ? 9 : UInt8(ascii: isNamed([".psv"]) ? "|" : ",")
   }
 
   private func begin() throws(TableError) {
@@ -116,20 +126,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     _ numbers: [Int]
   ) {
     for (builder, column) in zip(builder.columns, numbers) {
-      if builder.type == .text {
-        append(column, page, records, bytes, to: builder)
-      } else {
-        let (cells, width) = (text.cells, columns.count)
-        for record in records {
-          cells.withCell(column, page, record, width: width) { cell in
-            if let cell {
-              CellTypes.append(cell, to: builder)
-            } else {
-              builder.appendMissing()
-            }
-          }
-        }
-      }
+      append(column, page, records, bytes, to: builder)
     }
     if let ids = builder.ids {
       for record in records { ids.append(page.id(of: record)) }
@@ -137,9 +134,10 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     if page.openEnd == .quote, records.contains(page.numbers.upperBound - 1) {
       noteUnclosed(page)
     }
+    if page.quotedLineEnds >= CSVSource.longCell { noteLongCell(page, records) }
   }
 
-  /// Appends a column of text.
+  /// Appends the cells of a column.
   private func append(
     _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ bytes: Int,
     to builder: ColumnBuilder
@@ -147,7 +145,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     let (cells, width) = (text.cells, columns.count)
     let room = room(for: column, page, records, bytes)
     var surplus: Int?
-    builder.append(records.count, room: room) { number, place in
+    let written = builder.append(records.count, room: room) { number, place in
       let record = records.lowerBound &+ number
       guard let (range, isSurplus) = page.bounds(column, record, width: width) else { return -1 }
       guard isSurplus else {
@@ -158,6 +156,8 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       return range.count
     }
     if let surplus { noteSurplus(page, surplus) }
+    // It is looked at while it lies near, and costs a hundredth of writing it.
+    if checksUTF8, !written.isScannedUTF8 { noteEncoding(column, page, records) }
   }
 
   /// The most that the cells of one column take. Among few columns any may take it all; room for that
@@ -171,7 +171,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   }
 
   private func inferTypes() throws(TableError) {
-    var types = CellTypes(columns: columns.count)
+    var types = CellTypes(columns: columns.count, hasDecimalComma: options.hasDecimalComma)
     let (cells, width) = (text.cells, columns.count)
     var number = 0
     while let page = try reader.page(with: number) {
@@ -184,7 +184,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       }
       number = page.numbers.upperBound
     }
-    for (column, type) in types.types.enumerated() { text.columns[column].type = type }
+    for (column, type) in types.types.enumerated() { text.columns[column].reads = type }
   }
 
   // Ids
@@ -217,13 +217,60 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     return "\(row) (byte \(page.offset(of: row)))"
   }
 
+  /// The number of the line where a byte of a record stands, counted from 1; 0 if the text cannot be read any
+  /// more, which reading then says.
+  private func line(_ page: RecordPage, _ record: Int, at place: Int) -> Int {
+    let (row, offset) = (page.textNumber(of: record), place - page.start(of: record))
+    guard let start = try? reader.page(with: row)?.offset(of: row) else { return 0 }
+    return (try? text.lineNumber(at: start + offset)) ?? 0
+  }
+
   private func noteUnclosed(_ page: RecordPage) {
     let record = page.numbers.upperBound - 1
     let quote = page.start(ofField: page.fields(of: record).upperBound - 1)
     remarks.add(
       "quote",
-      "row \(page.textNumber(of: record)): the quote at byte \(page.offset + quote) is never closed; the cell goes to the end of the file"
-    )
+      DelimitedText.unclosed(
+        inLine: line(page, record, at: quote), "row \(page.textNumber(of: record))"))
+  }
+
+  /// A cell with so many line ends, of more than 20 lines, is remarked on: mostly its quote is no quote.
+  private static let longCell = 20
+
+  private func noteLongCell(_ page: RecordPage, _ records: Range<Int>) {
+    guard let quote = text.rules.quote, !remarks.has("long") else { return }
+    for record in records {
+      // That a cell is never closed is a remark of its own.
+      if page.openEnd == .quote, record == page.numbers.upperBound - 1 { continue }
+      for cell in page.cells(of: record, quotedWith: quote) {
+        let ends = cell.lineEndCount
+        guard ends >= CSVSource.longCell, let base = cell.baseAddress else { continue }
+        let (row, place) = (page.textNumber(of: record), base - page.bytes)
+        let message =
+          "line \(line(page, record, at: place)) (row \(row)): a quoted cell begins that has \(ends + 1) lines (if the quote is a plain character, say -o quote=none)"
+        remarks.add("long", message)
+        return
+      }
+    }
+  }
+
+  /// Whether a cell that is not UTF-8 is still to be remarked on. Converted text is UTF-8.
+  private var checksUTF8: Bool { !text.decoded.isConverted && !remarks.has("UTF-8") }
+
+  private func noteEncoding(_ column: Int, _ page: RecordPage, _ records: Range<Int>) {
+    for record in records {
+      guard let bounds = text.bounds(column, page, record),
+        !UnsafeRawBufferPointer(start: page.bytes + bounds.lowerBound, count: bounds.count)
+          .isScannedUTF8
+      else { continue }
+      let row = page.textNumber(of: record)
+      let line = line(page, record, at: bounds.lowerBound)
+      remarks.add(
+        "UTF-8",
+        "line \(line) (row \(row), \(columns[column].name)) is not UTF-8, its bytes are kept; \(DelimitedText.encodingHint)"
+      )
+      return
+    }
   }
 
   private func noteUnconverted() {

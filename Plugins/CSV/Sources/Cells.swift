@@ -6,10 +6,13 @@ import TabellaFiles
 struct Cells {
   private let quote: UInt8?
   private let escape: UInt8?
+  /// Whether an escape and what follows it are another byte, as in C, and `\N` is a missing cell.
+  private let hasCodes: Bool
 
-  init(_ rules: RecordRules) {
+  init(_ rules: RecordRules, hasEscapes: Bool = false) {
     quote = rules.quote
-    escape = rules.escape
+    escape = hasEscapes ? UInt8(ascii: "\\") : rules.escape
+    hasCodes = hasEscapes
   }
 
   /// Calls `body` with the cell of a column in a table of so many; nil if the record has none.
@@ -26,12 +29,13 @@ struct Cells {
     return withUnsafeTemporaryAllocation(byteCount: field.count + RecordPage.slack, alignment: 16) {
       place in
       let count = write(field.baseAddress!, field.count, to: place.baseAddress!)
+      if count < 0 { return body(nil) }
       return body(UnsafeRawBufferPointer(rebasing: place[..<count]))
     }
   }
 
   /// Writes the cell that a field holds to `place`, which has room for the field and a page's slack more,
-  /// and returns its length. As much behind the field may be read.
+  /// and returns its length, -1 if the field says that the cell is missing. As much behind the field may be read.
   @inline(__always)
   func write(_ field: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer) -> Int {
     if let quote, count > 0, field.load(as: UInt8.self) == quote {
@@ -39,7 +43,7 @@ struct Cells {
         ? unquote(field, count, quote, to: place) : unescape(field, count, to: place)
     }
     if let escape, memchr(field, Int32(escape), count) != nil {
-      return unescape(field, count, to: place)
+      return hasCodes ? decode(field, count, to: place) : unescape(field, count, to: place)
     }
     copy(field, count, to: place)
     return count
@@ -104,6 +108,46 @@ struct Cells {
       }
     }
     return written
+  }
+
+  /// Takes C's escapes out: `\t`, `\n`, `\r`, `\\`, and `\xFF` for any byte. Another backslash is itself. Only
+  /// `\N` is a missing cell: -1.
+  private func decode(
+    _ field: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer
+  ) -> Int {
+    let text = UnsafeRawBufferPointer(start: field, count: count)
+    if count == 2, text[1] == UInt8(ascii: "N") { return -1 }
+    var (at, written) = (0, 0)
+    while at < count {
+      let code = text[at] == escape && at + 1 < count ? text[at + 1] : 0
+      let byte: UInt8
+      switch code {
+      case UInt8(ascii: "t"): (byte, at) = (9, at + 2)
+      case UInt8(ascii: "n"): (byte, at) = (10, at + 2)
+      case UInt8(ascii: "r"): (byte, at) = (13, at + 2)
+      case UInt8(ascii: "\\"): (byte, at) = (code, at + 2)
+      case UInt8(ascii: "x"):
+        if at + 3 < count, let high = Cells.digit(text[at + 2]), let low = Cells.digit(text[at + 3])
+        {
+          (byte, at) = (high << 4 | low, at + 4)
+        } else {
+          (byte, at) = (text[at], at + 1)
+        }
+      default: (byte, at) = (text[at], at + 1)
+      }
+      place.storeBytes(of: byte, toByteOffset: written, as: UInt8.self)
+      written += 1
+    }
+    return written
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 48...57: byte - 48
+    case 65...70: byte - 55
+    case 97...102: byte - 87
+    default: nil
+    }
   }
 
   /// Where the next byte stands that means something; `count` if there is none.

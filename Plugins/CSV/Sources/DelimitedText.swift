@@ -8,12 +8,20 @@ struct DelimitedText {
 
   let file: any ByteSource
   let decoded: DecodedText
+  /// The text without comments, if comments are left out.
+  private let uncommented: UncommentedBytes?
+  /// Where the first record or comment begins, behind a mark and lines that are skipped.
+  let contentStart: Int
   let rules: RecordRules
   let cells: Cells
   let reader: RecordReader
   /// Where the first row begins.
   let start: Int
   var columns: [Column]
+  /// Where the header lies, and how many columns it names; nil if the first row is to have none.
+  private(set) var header: (span: RecordSpan?, width: Int)?
+  /// The names that the header is to get.
+  let addedNames: [String]
   /// How what stands before the first row ends, a header or lines that are skipped; nil if nothing does.
   let prefixEnd: LineEnd?
   /// What the header ends in the middle of, with the text.
@@ -24,8 +32,7 @@ struct DelimitedText {
   init(_ file: any ByteSource, _ options: Options, cancel: CancelFlag) throws(TableError) {
     self.file = file
     decoded = try DecodedText(file, encoding: options.encoding)
-    let text = decoded.bytes
-    var sniffer = try Sniffer(text, from: decoded.start, skip: options.skip)
+    var sniffer = try Sniffer(decoded.bytes, from: decoded.start, options)
     var rules = RecordRules(
       quote: options.quote, escape: options.escape, endsAtCarriageReturn: true)
     let separator = try sniffer.takeSeparatorLine()
@@ -33,9 +40,17 @@ struct DelimitedText {
     let usable = separator.flatMap { $0 == rules.quote || $0 == rules.escape ? nil : $0 }
     rules.delimiter = options.delimiter ?? usable
     if rules.delimiter == nil { rules.delimiter = try sniffer.delimiter(rules) }
+    var survey = try sniffer.survey(rules)
+    if !options.hasQuote, survey.hasStrayQuote {
+      rules.quote = nil
+      survey = try sniffer.survey(rules)
+    }
     self.rules = rules
-    let cells = Cells(rules)
+    let cells = Cells(rules, hasEscapes: options.hasEscapes)
     self.cells = cells
+    contentStart = sniffer.start
+    uncommented = options.uncommented(decoded.bytes, from: sniffer.start, rules)
+    let text: any ByteSource = uncommented ?? decoded.bytes
 
     // The header is a record like any other; the rows begin behind it.
     let first = RecordReader(
@@ -62,27 +77,58 @@ struct DelimitedText {
       if !isUTF8(header, upTo: start) {
         remarks.append(
           (
-            "header",
-            "the header is not UTF-8, its names are repaired; if it is Latin-1, say -o encoding=latin1"
+            "UTF-8",
+            "the header is not UTF-8, its names are repaired; \(DelimitedText.encodingHint)"
           ))
       }
       if header.numbers.count == 1 { headerEnd = header.openEnd }
       if headerEnd == .quote {
-        remarks.append(("quote", "the header: a quote is never closed"))
+        let quote = header.start(ofField: fields.upperBound - 1)
+        remarks.append(
+          (
+            "quote",
+            try DelimitedText.unclosed(
+              inLine: DelimitedText.lineNumber(at: header.offset + quote, decoded, uncommented),
+              "the header")
+          ))
       }
     }
     self.prefixEnd = prefixEnd
+    if options.hasHeader { self.header = (header?.span(of: 0), names.count) }
+    // Names that the header has are those columns.
+    addedNames = options.hasHeader ? options.names.filter { !names.contains($0) } : []
+    names += options.hasHeader ? addedNames : options.names
     // Without a header the surplus of a row that is wider still stays in its last cell.
     let width = min(
       DelimitedText.mostColumns,
-      max(header?.fields(of: 0).count ?? 0, try sniffer.width(rules), options.columns))
+      max(header?.fields(of: 0).count ?? 0, survey.width, options.columns, names.count))
     columns = (0..<width).map { index in
       Column(
-        index < names.count && !names[index].isEmpty ? names[index] : "column \(index + 1)")
+        index < names.count && !names[index].isEmpty ? names[index] : "column \(index + 1)",
+        hasDecimalComma: options.hasDecimalComma)
     }
     self.start = start
     let index = RecordIndex(text, from: start, rules: rules, cancel: cancel)
     reader = RecordReader(text, index, rules: rules)
+  }
+
+  /// What a remark on text that is not UTF-8 proposes.
+  static let encodingHint = "if it is Latin-1, say -o encoding=latin1"
+
+  /// A remark on a quote that is never closed.
+  static func unclosed(inLine line: Int, _ row: String) -> String {
+    "line \(line) (\(row)): a quote is never closed; the cell goes to the end of the file (if the quote is a plain character, say -o quote=none)"
+  }
+
+  /// The number of the line that a byte of the text is in, counted from 1.
+  func lineNumber(at offset: Int) throws(TableError) -> Int {
+    try DelimitedText.lineNumber(at: offset, decoded, uncommented)
+  }
+
+  private static func lineNumber(
+    at offset: Int, _ decoded: DecodedText, _ uncommented: UncommentedBytes?
+  ) throws(TableError) -> Int {
+    try decoded.bytes.lineNumber(at: uncommented?.wholeOffset(of: offset) ?? offset)
   }
 
   /// Where the field of a column lies in a page; nil if the record has none.
@@ -90,10 +136,10 @@ struct DelimitedText {
     page.bounds(column, record, width: columns.count)?.range
   }
 
-  /// A cell as its row shows it, as a value of the column's type.
+  /// A cell as its row shows it.
   func cell(_ column: Int, _ page: RecordPage, _ record: Int) -> Cell {
-    cells.withCell(column, page, record, width: columns.count) {
-      CellTypes.cell($0, as: columns[column].type)
+    cells.withCell(column, page, record, width: columns.count) { cell in
+      cell.map { .text(Array($0)) } ?? .missing
     }
   }
 }
@@ -116,6 +162,15 @@ extension RecordPage {
   }
 }
 
+extension Options {
+  /// A text without its comments; nil if comments are not left out.
+  func uncommented(
+    _ bytes: any ByteSource, from start: Int, _ rules: RecordRules
+  ) -> UncommentedBytes? {
+    comment.map { UncommentedBytes(bytes, from: start, rules: rules, mark: $0) }
+  }
+}
+
 /// Whether the bytes of a page before a place of the file are UTF-8.
 private func isUTF8(_ page: RecordPage, upTo end: Int) -> Bool {
   UnsafeRawBufferPointer(start: page.bytes, count: end - page.offset).isUTF8
@@ -130,6 +185,6 @@ extension Cells {
     let written = name.withUnsafeMutableBytes {
       write(page.bytes + start, count, to: $0.baseAddress!)
     }
-    return String(decoding: name[..<written].map { $0 == 0 ? 0xFF : $0 }, as: UTF8.self)
+    return String(decoding: name[..<max(0, written)].map { $0 == 0 ? 0xFF : $0 }, as: UTF8.self)
   }
 }

@@ -5,15 +5,36 @@ import TabellaFiles
 /// of the file asks for them. What ``Cells`` reads is again the cell.
 struct Fields {
   private let rules: RecordRules
+  private let comment: UInt8?
+  private let hasEscapes: Bool
 
-  init(_ rules: RecordRules) { self.rules = rules }
+  init(_ rules: RecordRules, _ options: Options) {
+    self.rules = rules
+    comment = options.comment
+    hasEscapes = options.hasEscapes
+  }
 
-  /// The field for a cell. `isQuoted` asks for quotes where none are needed.
+  /// The field of a missing cell, if a field can say that a cell is missing.
+  var missing: [UInt8]? { hasEscapes ? Array("\\N".utf8) : nil }
+
+  /// The field for a cell. `isQuoted` asks for quotes where none are needed; `isFirst` says that the record
+  /// begins with the field, so that it must not look like a comment.
   ///
   /// Throws ``TableError`` with `.constraint` if the rules leave no way to write the cell.
-  func field(_ cell: [UInt8], isQuoted: Bool) throws(TableError) -> [UInt8] {
-    guard let quote = rules.quote else { return try escaped(cell) }
-    guard isQuoted || needsQuotes(cell) else { return cell }
+  func field(_ cell: [UInt8], isQuoted: Bool, isFirst: Bool) throws(TableError) -> [UInt8] {
+    let beginsComment = isFirst && comment != nil && cell.first == comment
+    if hasEscapes { return coded(cell, isFirstCoded: beginsComment) }
+    guard let quote = rules.quote else {
+      guard beginsComment else { return try escaped(cell) }
+      guard let escape = rules.escape else {
+        throw TableError(
+          .constraint,
+          "the first cell of a row would begin a comment, which only quotes prevent (see -o quote, -o comment)"
+        )
+      }
+      return [escape] + (try escaped(cell))
+    }
+    guard isQuoted || beginsComment || needsQuotes(cell) else { return cell }
     var field = [quote]
     field.reserveCapacity(cell.count + 2)
     for byte in cell {
@@ -38,10 +59,31 @@ struct Fields {
     guard let escape = rules.escape else {
       throw TableError(
         .constraint,
-        "a cell with a delimiter or a line end cannot be written without quotes (see -o quote, -o escape)"
+        "a cell with a delimiter or a line end cannot be written without quotes (see -o quote, -o escape, -o escapes=true)"
       )
     }
     return cell.flatMap { isSpecial($0) ? [escape, $0] : [$0] }
+  }
+
+  /// With C's escapes, as ``Cells`` takes them out.
+  private func coded(_ cell: [UInt8], isFirstCoded: Bool) -> [UInt8] {
+    var field: [UInt8] = []
+    field.reserveCapacity(cell.count)
+    for (index, byte) in cell.enumerated() {
+      switch byte {
+      case 9: field += Array("\\t".utf8)
+      case 10: field += Array("\\n".utf8)
+      case 13: field += Array("\\r".utf8)
+      case UInt8(ascii: "\\"): field += [byte, byte]
+      case rules.delimiter: field += Fields.code(byte)
+      default: field += index == 0 && isFirstCoded ? Fields.code(byte) : [byte]
+      }
+    }
+    return field
+  }
+
+  private static func code(_ byte: UInt8) -> [UInt8] {
+    Array("\\x".utf8) + [byte >> 4, byte & 15].map { $0 < 10 ? $0 + 48 : $0 + 87 }
   }
 
   /// Whether a field is quoted though it need not be, which is a matter of style; nil if it says

@@ -7,12 +7,24 @@ struct Options {
   /// Nil means to find it out.
   var delimiter: UInt8?
   var quote: UInt8? = UInt8(ascii: "\"")
+  /// Whether the quote was given, and so is no matter of what the text looks like.
+  var hasQuote = false
   var escape: UInt8?
   /// Nil means by byte order mark, else as it is.
   var encoding: String?
   var skip = 0
+  /// At least so many columns, or columns with these names: those that the header lacks come behind its own.
   var columns = 0
+  var names: [String] = []
   var infersTypes = false
+  /// What a line that is no record begins with.
+  var comment: UInt8?
+  /// Whether numbers have a comma in front of their fraction.
+  var hasDecimalComma = false
+  /// Whether cells hold C's escapes, as `tsv` and `plain` write them: then nothing is quoted.
+  var hasEscapes = false
+  /// The delimiter of a text that does not show one.
+  var usualDelimiter = UInt8(ascii: ",")
   var save = SaveOptions()
 
   static let declarations: [OptionDeclaration] =
@@ -31,10 +43,22 @@ struct Options {
       OptionDeclaration(
         "skip", .integer, default: "0", summary: "lines to leave out at the start"),
       OptionDeclaration(
-        "columns", .integer, default: "0", summary: "at least this many columns"),
+        "columns", default: "0",
+        summary: "at least these columns: a number, or names; names that the header lacks are added"
+      ),
       OptionDeclaration(
         "types", default: "text", choices: ["text", "infer"],
         summary: "infer types whole columns and reads the whole file first"),
+      OptionDeclaration(
+        "comment", default: "none",
+        summary: "what lines begin with that are no rows: a character, or none"),
+      OptionDeclaration(
+        "decimal", default: ".", choices: [".", ","], summary: "what numbers have before a fraction"
+      ),
+      OptionDeclaration(
+        "escapes", .boolean, default: "false",
+        summary:
+          "reads \\t \\n \\r \\\\ \\xFF and \\N in cells, as tsv and plain are written; no quotes"),
     ] + SaveOptions.declarations
 
   init(_ values: [String: String]) throws(TableError) {
@@ -46,7 +70,9 @@ struct Options {
       switch name {
       case "header": hasHeader = OptionDeclaration.boolean(value) ?? true
       case "delimiter": delimiter = value == "auto" ? nil : try Options.character(name, value)
-      case "quote": quote = value == "none" ? nil : try Options.character(name, value)
+      case "quote":
+        quote = value == "none" ? nil : try Options.character(name, value)
+        hasQuote = true
       case "escape": escape = value == "none" ? nil : try Options.character(name, value)
       case "encoding":
         guard !value.isEmpty else {
@@ -54,17 +80,54 @@ struct Options {
         }
         encoding = value == "auto" ? nil : value
       case "skip": skip = try Options.number(name, value)
-      case "columns": columns = try Options.number(name, value)
+      case "columns": try takeColumns(value)
+      case "comment": comment = value == "none" ? nil : try Options.character(name, value)
+      case "decimal": hasDecimalComma = value == ","
+      case "escapes": hasEscapes = OptionDeclaration.boolean(value) ?? false
       case "types": infersTypes = value == "infer"
       default: _ = try save.take(name, value)
       }
     }
     // A line end or the same character twice would leave no way to read the text.
-    let special = [delimiter, quote, escape].compactMap { $0 }
+    if hasEscapes { try takeEscapes() }
+    let special = [delimiter, quote, escape, comment].compactMap { $0 }
     guard Set(special).count == special.count else {
       throw TableError(
-        .invalidArgument, "options delimiter, quote and escape must be different characters")
+        .invalidArgument,
+        "options delimiter, quote, escape and comment must be different characters")
     }
+  }
+
+  /// A number, or names with commas between them; a comma at the end makes a number a name.
+  private mutating func takeColumns(_ value: String) throws(TableError) {
+    if !value.isEmpty, value.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || 48...57 ~= $0 }) {
+      columns = try Options.number("columns", value)
+      return
+    }
+    var names = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    if names.last == "" { names.removeLast() }
+    guard !names.isEmpty, !names.contains(""), Set(names).count == names.count,
+      !value.utf8.contains(0)
+    else {
+      throw TableError(
+        .invalidArgument,
+        "option columns cannot be \"\(value)\": it must be a number, or different names with commas between them"
+      )
+    }
+    self.names = names
+  }
+
+  /// What `tsv` writes has tabs, and no quotes.
+  private mutating func takeEscapes() throws(TableError) {
+    let backslash = UInt8(ascii: "\\")
+    guard !hasQuote || quote == nil, escape == nil, delimiter != backslash, comment != backslash
+    else {
+      throw TableError(
+        .invalidArgument,
+        "option escapes has no quotes and no other escape: leave -o quote and -o escape out")
+    }
+    (quote, hasQuote) = (nil, true)
+    delimiter = delimiter ?? 9
   }
 
   /// What of this decides which rows there are.
@@ -74,10 +137,12 @@ struct Options {
       [
         hasHeader ? nil : "header",
         delimiter.map { "delimiter \($0)" },
-        quote == UInt8(ascii: "\"") ? nil : "quote \(quote ?? 0)",
+        hasQuote ? "quote \(quote ?? 0)" : nil,
         escape.map { "escape \($0)" },
         encoding.map { "encoding \($0)" },
         skip == 0 ? nil : "skip \(skip)",
+        comment.map { "comment \($0)" },
+        hasEscapes ? "escapes" : nil,
       ])
   }
 

@@ -9,12 +9,14 @@ struct Sniffer {
   /// The text up to where the sample ends; it is read once more for each thing that is found out, which
   /// costs less than to keep it.
   private let sample: Prefix
+  private let options: Options
   /// Where the first record begins.
   private(set) var start: Int
 
   /// Steps over `skip` lines; what follows is the sample.
-  init(_ source: any ByteSource, from start: Int, skip: Int) throws(TableError) {
-    self.start = try Sniffer.skipLines(skip, from: start, source)
+  init(_ source: any ByteSource, from start: Int, _ options: Options) throws(TableError) {
+    self.options = options
+    self.start = try Sniffer.skipLines(options.skip, from: start, source)
     sample = try Prefix(source, end: self.start + Sniffer.sampleSize)
   }
 
@@ -45,15 +47,32 @@ struct Sniffer {
     return separator
   }
 
-  /// The delimiter that splits the first records most evenly, else the comma.
+  /// The delimiter that splits the first records most evenly, else the usual one. Text with tabs is tried
+  /// without quotes where they make no sense. Where numbers have commas, a comma splits only what nothing else
+  /// does.
   func delimiter(_ rules: RecordRules) throws(TableError) -> UInt8 {
-    var best = (delimiter: UInt8(ascii: ","), even: 0, cells: 1)
-    let candidates = [",", ";", "\t", "|"].map { (c: Unicode.Scalar) in UInt8(ascii: c) }
+    let comma = UInt8(ascii: ",")
+    let others = [";", "\t", "|"].map { (c: Unicode.Scalar) in UInt8(ascii: c) }
+    guard options.hasDecimalComma else {
+      return try delimiter(rules, among: [comma] + others) ?? options.usualDelimiter
+    }
+    if let found = try delimiter(rules, among: others) { return found }
+    return try delimiter(rules, among: [comma]) ?? options.usualDelimiter
+  }
+
+  private func delimiter(
+    _ rules: RecordRules, among candidates: [UInt8]
+  ) throws(TableError) -> UInt8? {
+    var best = (delimiter: nil as UInt8?, even: 0, cells: 1)
     for candidate in candidates where candidate != rules.quote && candidate != rules.escape {
       var candidateRules = rules
       candidateRules.delimiter = candidate
-      var counts: [Int] = []
-      try forEachRecord(candidateRules, limit: 100) { counts.append($0) }
+      var first = try survey(candidateRules, limit: 100)
+      if !options.hasQuote, first.hasStrayQuote {
+        candidateRules.quote = nil
+        first = try survey(candidateRules, limit: 100)
+      }
+      let counts = first.counts
       // The most common count; of equally common ones the larger.
       let changes = counts.indices.filter { $0 == 0 || counts[$0] != counts[$0 - 1] }
       let common = changes.map { at in (even: counts.count { $0 == counts[at] }, cells: counts[at])
@@ -65,27 +84,68 @@ struct Sniffer {
     return best.delimiter
   }
 
-  /// The number of cells in the widest record that the sample holds whole; 0 if it holds none.
-  func width(_ rules: RecordRules) throws(TableError) -> Int {
-    var widest = 0
-    try forEachRecord(rules, limit: .max) { widest = max(widest, $0) }
-    return widest
+  /// The records of the sample, read by some rules.
+  struct Survey {
+    /// The number of cells of each record that the sample holds whole, of the first records only.
+    fileprivate(set) var counts: [Int] = []
+    /// The number of cells in the widest record that the sample holds whole; 0 if it holds none.
+    fileprivate(set) var width = 0
+    /// Whether the delimiter is a tab and the quote of some cell cannot be meant as one: the cell is never
+    /// closed, or holds both a tab and a line end, as cells in tab-separated text do not. Such a quote
+    /// would swallow rows.
+    fileprivate(set) var hasStrayQuote = false
   }
 
-  /// Calls `body` with the number of cells of each record that the sample holds whole.
-  private func forEachRecord(
-    _ rules: RecordRules, limit: Int, _ body: (Int) -> Void
-  ) throws(TableError) {
-    let index = RecordIndex(sample, from: start, rules: rules)
-    let reader = RecordReader(sample, index, rules: rules, sizes: .glance)
+  /// Reads the first records of the sample, up to `limit`.
+  func survey(_ rules: RecordRules, limit: Int = .max) throws(TableError) -> Survey {
+    let uncommented = options.uncommented(sample, from: start, rules)
+    let text: any ByteSource = uncommented ?? sample
+    let index = RecordIndex(text, from: start, rules: rules)
+    let reader = RecordReader(text, index, rules: rules, sizes: .glance)
+    var survey = Survey()
     var number = 0
     while number < limit, let page = try reader.page(with: number) {
-      for record in page.numbers.prefix(limit - number) {
-        // What ends with the sample may go on behind it.
-        if page.end == sample.end, record == page.numbers.last, !sample.isWhole { return }
-        body(page.fields(of: record).count)
+      let records = page.numbers.prefix(limit - number)
+      if rules.delimiter == 9, let quote = rules.quote {
+        survey.hasStrayQuote =
+          survey.hasStrayQuote || isStray(quote, page, records, isWhole: sample.isWhole)
+      }
+      for record in records {
+        // A record that ends with the sample may go on behind it.
+        let end = uncommented?.wholeOffset(of: page.end) ?? page.end
+        if end == sample.end, record == page.numbers.last, !sample.isWhole { break }
+        let count = page.fields(of: record).count
+        survey.width = max(survey.width, count)
+        if limit < .max { survey.counts.append(count) }
       }
       number = page.numbers.upperBound
+    }
+    return survey
+  }
+
+  /// Whether a quoted cell of some records is never closed, or holds a tab and a line end.
+  private func isStray(
+    _ quote: UInt8, _ page: RecordPage, _ records: Range<Int>, isWhole: Bool
+  ) -> Bool {
+    if isWhole, page.openEnd == .quote, records.last == page.numbers.last { return true }
+    guard page.quotedLineEnds > 0 else { return false }
+    return records.contains { record in
+      page.cells(of: record, quotedWith: quote).contains { cell in
+        cell.contains(9) && cell.lineEndCount > 0
+      }
+    }
+  }
+}
+
+extension RecordPage {
+  /// The quoted fields of a record, as they stand in the text.
+  func cells(of record: Int, quotedWith quote: UInt8) -> [UnsafeRawBufferPointer] {
+    let fields = fields(of: record)
+    return fields.compactMap { field in
+      let start = start(ofField: field)
+      let end = field == fields.last ? end(ofLastField: field) : end(ofField: field)
+      let cell = UnsafeRawBufferPointer(start: bytes + start, count: end - start)
+      return cell.first == quote ? cell : nil
     }
   }
 }

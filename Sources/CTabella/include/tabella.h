@@ -170,7 +170,10 @@ struct ArrowArray {
 
 /* The types of columns, and the Arrow format each crosses as. A text column crosses as binary
  * because a file's text need not be UTF-8; the field's metadata key "tabella.type" says "text".
- * Unit: metadata key "tabella.unit" is "bytes", "percent" or "seconds". */
+ * Unit: metadata key "tabella.unit" is "bytes", "percent" or "seconds".
+ * How text reads, for text columns only: "tabella.reads" is "integer", "real", "boolean" or "date" if
+ * all cells read as that type, empty ones apart; "tabella.decimal" is "," if numbers in the text have a
+ * comma before their fraction. The cells stay text; a host may take them as values of that type. */
 #define TABELLA_TYPE_TEXT 1    /* "z", metadata tabella.type=text */
 #define TABELLA_TYPE_INTEGER 2 /* "l" */
 #define TABELLA_TYPE_REAL 3    /* "g" */

@@ -31,11 +31,12 @@ typedef struct {
     uint64_t opens;  /* 1 if a quote would open, or open again, as the next byte */
     uint64_t plain;  /* 1 if an escape makes the next byte plain */
     uint64_t strays; /* how many quotes were found to be plain, so far */
+    uint64_t lines;  /* how many line ends tabella_scan_separators found within quotes, so far */
 } tabella_scan_state;
 
 /* The state at the start of a record. */
 static inline tabella_scan_state tabella_scan_start(void) {
-    tabella_scan_state state = {0, 1, 0, 0};
+    tabella_scan_state state = {0, 1, 0, 0, 0};
     return state;
 }
 
@@ -74,6 +75,9 @@ tabella_scan_found tabella_scan_ends(const uint8_t *_Nonnull bytes, size_t count
 /* Whether any of four bytes occurs; the same byte may be given twice. */
 int tabella_scan_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a, uint8_t b, uint8_t c,
                      uint8_t d);
+
+/* Whether bytes are UTF-8. */
+int tabella_scan_is_utf8(const uint8_t *_Nonnull bytes, size_t count);
 
 /* Has bytes brought near that are read soon. */
 static inline void tabella_scan_prefetch(const void *_Nonnull bytes, size_t count) {

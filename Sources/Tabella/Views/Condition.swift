@@ -12,6 +12,9 @@
 ///   others by the order that ``SortDescriptor`` has, among cells that are no numbers;
 /// - binary: by bytes.
 ///
+/// A text column that reads as a type (``Column/reads``) compares as that type. Where numbers in text have a
+/// decimal comma (``Column/hasDecimalComma``), the value may have a comma or a point.
+///
 /// A regular expression (``ByteRegex``) is looked for anywhere in the cell's exact text.
 public struct Condition: Hashable, Sendable {
   public enum Comparison: String, Sendable, CaseIterable {
@@ -75,11 +78,18 @@ enum ConditionValue {
       self = .pattern(try ByteRegex(condition.value))
       return
     }
-    switch column.type {
+    // A number as it is written here, with a point.
+    let number =
+      column.hasDecimalComma
+      ? condition.value.map { $0 == UInt8(ascii: ",") ? UInt8(ascii: ".") : $0 } : condition.value
+    switch column.valueType {
     case .text:
+      let number = condition.value.withUnsafeBytes { text in
+        NumberText(text)
+          ?? (column.hasDecimalComma ? NumberText(text, hasComma: true) : nil)
+      }
       self = .text(
-        condition.value, number: condition.value.withUnsafeBytes { NumberText($0) },
-        dates: Timestamp.range(prefix: condition.value))
+        condition.value, number: number, dates: Timestamp.range(prefix: condition.value))
     case .binary: self = .binary(condition.value)
     case .boolean:
       guard let value = OptionDeclaration.boolean(text.lowercased()) else {
@@ -92,17 +102,13 @@ enum ConditionValue {
       }
       self = .integers(below: range.lowerBound, upTo: range.upperBound)
     case .real:
-      guard let value = ConditionValue.number(condition.value, column.unit) else {
-        throw wrong("number")
-      }
+      guard let value = ConditionValue.number(number, column.unit) else { throw wrong("number") }
       self = .real(value)
     case .integer:
-      guard let value = ConditionValue.number(condition.value, column.unit) else {
-        throw wrong("number")
-      }
-      let isPlain = condition.value.withUnsafeBytes { NumberText($0) } != nil
+      guard let value = ConditionValue.number(number, column.unit) else { throw wrong("number") }
+      let isPlain = number.withUnsafeBytes { NumberText($0) } != nil
       // A number with a unit is as exact as a double, any other one as it is written.
-      let exact = isPlain ? condition.value : Array(value.description.utf8)
+      let exact = isPlain ? number : Array(value.description.utf8)
       let bounds = exact.withUnsafeBytes { DecimalText($0) }.bounds
       self = .integers(below: bounds.above, upTo: bounds.below)
     }

@@ -123,7 +123,8 @@ struct GroupKeys {
     case .size:
       key.append(
         SizeClass.number(
-          of: GroupKeys.magnitude(cells, row), isBytes: column.unit == .bytes))
+          of: GroupKeys.magnitude(cells, row, hasComma: column.hasDecimalComma),
+          isBytes: column.unit == .bytes))
     }
   }
 
@@ -169,11 +170,13 @@ struct GroupKeys {
     }
   }
 
-  private static func magnitude(_ cells: ColumnBatch, _ row: Int) -> Double? {
+  private static func magnitude(
+    _ cells: ColumnBatch, _ row: Int, hasComma: Bool
+  ) -> Double? {
     switch cells.type {
     case .integer: Double(cells.integer(row))
     case .real: cells.real(row)
-    default: cells.withBytes(at: row) { number(in: $0) }
+    default: cells.withBytes(at: row) { number(in: $0, hasComma: hasComma) }
     }
   }
 
@@ -206,7 +209,9 @@ struct GroupKeys {
         table.withKey(group) { builder.columns[0].append(bytes: $0) }
       }
     }
-    let key = Column(column.name, isValue ? column.type : .binary)
+    let key = Column(
+      column.name, isValue ? column.type : .binary, reads: isValue ? column.reads : nil,
+      hasDecimalComma: column.hasDecimalComma)
     var keys = SortKeys([SortDescriptor(column: 0)], in: [key])
     keys.append(builder.finish(rowCount: counts.count))
     return keys.sortedRows { false } ?? []

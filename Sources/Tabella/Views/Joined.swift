@@ -67,6 +67,8 @@ public final class JoinedSource: TableDataSource {
         if let number = numbers[name] {
           if columns[number].type != column.type { columns[number].type = .text }
           if columns[number].unit != column.unit { columns[number].unit = nil }
+          if columns[number].reads != column.reads { columns[number].reads = nil }
+          if !column.hasDecimalComma { columns[number].hasDecimalComma = false }
           owners[part][number] = ownNumber
         } else {
           numbers[name] = columns.count

@@ -278,7 +278,8 @@ extension MappedSource {
   /// What a version says of the view, as it is now, in 8 digits.
   func mark() throws(TableError) -> String {
     // What a condition or an order means depends on the types of columns.
-    let types = base.columns.map(\.type.name).joined(separator: " ")
+    let types = base.columns.map { $0.valueType.name + ($0.hasDecimalComma ? "," : "") }
+      .joined(separator: " ")
     let places = base.hasVolatileOrder ? try places() : ""
     return fingerprint("\(digest) \(types) \(places)", digits: 8)
   }

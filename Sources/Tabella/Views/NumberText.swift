@@ -1,4 +1,5 @@
-/// The number that a text is, if it is one: JSON's syntax, a `+` allowed, blanks around allowed.
+/// The number that a text is, if it is one: JSON's syntax, a `+` allowed, blanks around allowed, and a comma
+/// in place of the point where ``Column/hasDecimalComma`` says so.
 ///
 /// - Complexity: O(bytes). Up to 15 digits and small exponents take no memory.
 struct NumberText {
@@ -7,8 +8,8 @@ struct NumberText {
   /// Whether no other number of this kind has the same double: 15 digits are exact in both directions.
   let isShort: Bool
 
-  init?(_ text: UnsafeRawBufferPointer) {
-    var reader = NumberReader(text: text)
+  init?(_ text: UnsafeRawBufferPointer, hasComma: Bool = false) {
+    var reader = NumberReader(text: text, point: UInt8(ascii: hasComma ? "," : "."))
     guard let value = reader.read() else { return nil }
     self.value = value
     isShort = reader.isShort
@@ -26,7 +27,9 @@ struct NumberText {
 }
 
 /// The nearest double of the number that a text is, if it is one; see ``NumberText``.
-func number(in text: UnsafeRawBufferPointer) -> Double? { NumberText(text)?.value }
+func number(in text: UnsafeRawBufferPointer, hasComma: Bool = false) -> Double? {
+  NumberText(text, hasComma: hasComma)?.value
+}
 
 /// A number of any length, digit by digit: 0.d₁d₂d₃… × 10^point.
 struct DecimalText {
@@ -50,7 +53,7 @@ struct DecimalText {
           if !digits.isEmpty || byte != 48 { digits.append(byte - 48) }
           if isFraction { fraction += 1 }
         }
-      case UInt8(ascii: "."): isFraction = true
+      case UInt8(ascii: "."), UInt8(ascii: ","): isFraction = true
       case UInt8(ascii: "e"), UInt8(ascii: "E"): exponent = (0, false)
       case UInt8(ascii: "-"):
         if exponent == nil { isNegative = true } else { exponent = (0, true) }
@@ -96,6 +99,8 @@ struct DecimalText {
 
 private struct NumberReader {
   let text: UnsafeRawBufferPointer
+  /// What stands in front of the fraction.
+  let point: UInt8
   var at = 0
   var end = 0
   var mantissa: UInt64 = 0
@@ -111,7 +116,10 @@ private struct NumberReader {
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
   ]
 
-  init(text: UnsafeRawBufferPointer) { self.text = text }
+  init(text: UnsafeRawBufferPointer, point: UInt8) {
+    self.text = text
+    self.point = point
+  }
 
   mutating func read() -> Double? {
     end = text.count
@@ -124,7 +132,7 @@ private struct NumberReader {
     let whole = digits()
     // JSON has no leading zeros: what looks like one is a code, not a number.
     guard whole == 1 || (whole > 1 && text[first] != 48) else { return nil }
-    if at < end, text[at] == UInt8(ascii: ".") {
+    if at < end, text[at] == point {
       at += 1
       let fraction = digits()
       guard fraction > 0 else { return nil }
@@ -175,7 +183,8 @@ private struct NumberReader {
       return isNegative ? -magnitude : magnitude
     }
     let digits = text[start] == UInt8(ascii: "+") ? start + 1 : start
-    return Double(String(decoding: text[digits..<end], as: UTF8.self))
+    let plain = text[digits..<end].map { $0 == point ? UInt8(ascii: ".") : $0 }
+    return Double(String(decoding: plain, as: UTF8.self))
   }
 }
 

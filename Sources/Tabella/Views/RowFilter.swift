@@ -10,6 +10,7 @@ struct RowFilter {
   private struct Test {
     /// The place of its column in a batch.
     var index: Int
+    var column: Column
     var comparison: Condition.Comparison
     var value: ConditionValue
   }
@@ -33,7 +34,8 @@ struct RowFilter {
       if !wanted.contains(condition.column) { wanted.append(condition.column) }
       tests.append(
         Test(
-          index: wanted.firstIndex(of: condition.column) ?? 0, comparison: condition.comparison,
+          index: wanted.firstIndex(of: condition.column) ?? 0, column: columns[condition.column],
+          comparison: condition.comparison,
           value: try ConditionValue(condition, columns[condition.column])))
     }
     self.columns = wanted
@@ -51,8 +53,13 @@ struct RowFilter {
 
   private mutating func apply(_ index: Int, to batch: Batch) {
     let test = tests[index]
-    let column = batch.columns[test.index]
     let comparison = test.comparison
+    var column = batch.columns[test.index]
+    // A pattern is about the text.
+    if test.column.reads != nil, comparison != .matches, comparison != .doesNotMatch {
+      column = test.column.values(of: column)
+    }
+    let hasComma = test.column.hasDecimalComma
     switch test.value {
     case .integers(let below, let upTo):
       keep(column, comparison) { row in
@@ -72,7 +79,9 @@ struct RowFilter {
     case .text(let wanted, let number, let dates):
       wanted.withUnsafeBytes { wanted in
         keep(column, comparison) { row in
-          column.withBytes(at: row) { RowFilter.holds(comparison, $0, wanted, number, dates) }
+          column.withBytes(at: row) {
+            RowFilter.holds(comparison, $0, wanted, number, dates, hasComma: hasComma)
+          }
         }
       }
     case .binary(let wanted):
@@ -101,13 +110,13 @@ struct RowFilter {
   private static func holds(
     _ comparison: Condition.Comparison, _ cell: UnsafeRawBufferPointer,
     _ wanted: UnsafeRawBufferPointer, _ wantedNumber: NumberText?,
-    _ wantedDates: ClosedRange<Int128>?
+    _ wantedDates: ClosedRange<Int128>?, hasComma: Bool
   ) -> Bool {
     let isEquality = comparison == .equal || comparison == .notEqual
     if isEquality, cell.count == wanted.count, cell.elementsEqual(wanted) {
       return comparison == .equal
     }
-    if let wantedNumber, let number = NumberText(cell) {
+    if let wantedNumber, let number = NumberText(cell, hasComma: hasComma) {
       return comparison.holds(NumberText.compare(number, cell, wantedNumber, wanted))
     }
     if let wantedDates, let date = Timestamp.nanoseconds(text: cell) {
@@ -115,7 +124,9 @@ struct RowFilter {
         date < wantedDates.lowerBound ? -1 : date > wantedDates.upperBound ? 1 : 0)
     }
     // A cell of another kind than the value equals nothing and has no place before or behind it.
-    if isEquality || wantedNumber != nil || wantedDates != nil || number(in: cell) != nil {
+    if isEquality || wantedNumber != nil || wantedDates != nil
+      || number(in: cell, hasComma: hasComma) != nil
+    {
       return comparison == .notEqual
     }
     return comparison.holds(NaturalOrder.compare(cell, wanted))

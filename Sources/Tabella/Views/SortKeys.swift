@@ -25,6 +25,7 @@ struct SortKeys {
   private let isDescending: [Bool]
   /// One for each column read.
   private var keys: [KeyColumn]
+  private let sources: [Column]
   private var count = 0
 
   init(_ descriptors: [SortDescriptor], in columns: [Column]) {
@@ -37,11 +38,16 @@ struct SortKeys {
     self.columns = wanted.map(\.column)
     isDescending = wanted.map(\.isDescending)
     keys = wanted.map { _ in KeyColumn() }
+    sources = wanted.map { columns[$0.column] }
   }
 
   /// Takes the keys of more rows.
   mutating func append(_ batch: Batch) {
-    for index in keys.indices { keys[index].append(batch.columns[index]) }
+    for index in keys.indices {
+      let source = sources[index]
+      keys[index].append(
+        source.values(of: batch.columns[index]), hasComma: source.hasDecimalComma)
+    }
     count += batch.rowCount
   }
 
@@ -87,7 +93,7 @@ private struct KeyColumn {
   private var longRows: [UInt32] = []
   private var longTexts: [Int] = []
 
-  mutating func append(_ column: ColumnBatch) {
+  mutating func append(_ column: ColumnBatch, hasComma: Bool) {
     words.makeRoom(for: column.count)
     for row in 0..<column.count {
       if column.missingCount > 0, column.isMissing(row) {
@@ -101,7 +107,7 @@ private struct KeyColumn {
       case .binary: column.withBytes(at: row) { append(text: $0) }
       case .text:
         column.withBytes(at: row) { text in
-          if let number = NumberText(text) {
+          if let number = NumberText(text, hasComma: hasComma) {
             if !number.isShort { keepLong(text) }
             append(number.value.orderedBits, .number)
           } else {

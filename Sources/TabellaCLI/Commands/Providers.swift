@@ -155,7 +155,7 @@ func providerJSON(
 
 func columnJSON(_ column: Column) -> JSONValue {
   var members: [String: JSONValue] = [
-    "name": .string(column.name), "type": .string(column.type.name),
+    "name": .string(column.name), "type": .string(column.valueType.name),
   ]
   if let unit = column.unit { members["unit"] = .string(unit.rawValue) }
   return .object(members)

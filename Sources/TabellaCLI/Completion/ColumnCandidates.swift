@@ -117,13 +117,13 @@ struct ColumnCandidates {
 
   private func meaning(of column: Int) -> String {
     let column = columns[column]
-    return column.type.name + (column.unit.map { ", \($0.rawValue)" } ?? "")
+    return column.valueType.name + (column.unit.map { ", \($0.rawValue)" } ?? "")
   }
 
   /// The classes by which a column can be grouped.
   private func classes(of column: Int) -> [String] {
     let classes: [Grouping.Class] =
-      switch columns[column].type {
+      switch columns[column].valueType {
       case .text: [.letter, .day, .month, .size]
       case .integer, .real: [.size]
       case .date: [.day, .month]

@@ -4,9 +4,12 @@ import Tabella
 struct CellArguments {
   private let columns: [Column]
   private let names: ColumnNames
+  /// Whether the provider adds columns that its option `columns` names.
+  private let canAddColumns: Bool
 
-  init(_ columns: [Column]) {
+  init(_ columns: [Column], canAddColumns: Bool = false) {
     self.columns = columns
+    self.canAddColumns = canAddColumns
     names = ColumnNames(columns)
   }
 
@@ -14,7 +17,7 @@ struct CellArguments {
   func cells(_ arguments: some Sequence<Argument>) throws(Failure) -> [Int: Cell] {
     var cells: [Int: Cell] = [:]
     for argument in arguments {
-      let (column, value) = try divide(argument)
+      let (column, value) = try divide(argument, among: arguments)
       let cell = try cell(value, column)
       guard cells.updateValue(cell, forKey: column) == nil else {
         throw .usage("\(names.names[column]) is given twice")
@@ -49,13 +52,15 @@ struct CellArguments {
     guard argument.bytes.contains(UInt8(ascii: "=")), !argument.text.hasPrefix("id:") else {
       return false
     }
-    return !argument.text.hasPrefix("title:") || (try? divide(argument)) != nil
+    return !argument.text.hasPrefix("title:") || (try? divide(argument, among: [argument])) != nil
   }
 
   /// The column and the value of `COLUMN=VALUE`; the value is any bytes.
   ///
   /// Throws if two columns fit: with `a` and `a=b`, the word `a=b=c` is refused.
-  private func divide(_ argument: Argument) throws(Failure) -> (Int, [UInt8]) {
+  private func divide(
+    _ argument: Argument, among arguments: some Sequence<Argument>
+  ) throws(Failure) -> (Int, [UInt8]) {
     let text = argument.text
     guard text.utf8.elementsEqual(argument.bytes) else {
       let fitting = names.names.indices.filter {
@@ -64,10 +69,10 @@ struct CellArguments {
       if let column = fitting.max(by: { names.names[$0].utf8.count < names.names[$1].utf8.count }) {
         return (column, Array(argument.bytes.dropFirst(names.names[column].utf8.count + 1)))
       }
-      throw try unknown(text)
+      throw try unknown(text, among: arguments)
     }
     let fitting = names.names.indices.filter { isColumn(names.names[$0], of: text) }
-    guard let column = fitting.first else { throw try unknown(text) }
+    guard let column = fitting.first else { throw try unknown(text, among: arguments) }
     guard fitting.count == 1 else {
       let columns = fitting.map { names.names[$0] }.joined(separator: " and ")
       throw .usage("\(text) fits the columns \(columns); say which with tabella apply")
@@ -81,17 +86,38 @@ struct CellArguments {
       && text.utf8.dropFirst(name.utf8.count).first == UInt8(ascii: "=")
   }
 
-  private func unknown(_ text: String) throws(Failure) -> Failure {
+  private func unknown(
+    _ text: String, among arguments: some Sequence<Argument>
+  ) throws(Failure) -> Failure {
     guard let equals = text.firstIndex(of: "=") else {
       throw .usage("\(text): must be COLUMN=VALUE")
     }
-    return names.unknown(String(text[..<equals]))
+    let wanted = arguments.map { argument in String(argument.text.prefix { $0 != "=" }) }
+    return unknown(String(text[..<equals]), wanted: wanted)
+  }
+
+  /// What is wrong with the name of a column, and the option that adds the columns that are wanted.
+  private func unknown(_ name: String, wanted: [String]) -> Failure {
+    let added = wanted.filter { !names.names.contains($0) }
+    guard canAddColumns, !added.contains(where: { $0.isEmpty || $0.contains(",") }) else {
+      return names.unknown(name)
+    }
+    let list = added.joined(separator: ",")
+    let isNumber = list.allSatisfy { $0.isASCII && $0.isNumber }
+    let value = isNumber ? list + "," : list
+    let isPlain = value.unicodeScalars.allSatisfy {
+      $0.properties.isAlphabetic || "0123456789_-.,".unicodeScalars.contains($0)
+    }
+    let option = isPlain || value.contains("'") ? "columns=\(value)" : "'columns=\(value)'"
+    return names.unknown(
+      name, remedy: "; to add \(added.count == 1 ? "it" : "them") to the header, say -o \(option)")
   }
 
   /// A value that was typed. Nothing is empty text where cells are text, and missing elsewhere.
   private func cell(_ value: [UInt8], _ column: Int) throws(Failure) -> Cell {
     let type = columns[column].type
     if value.isEmpty, type != .text { return .missing }
+    if let reads = columns[column].reads { return try cell(value, column, reading: reads) }
     guard let cell = Cell(value, as: type) else {
       let text = String(decoding: value, as: UTF8.self)
       throw .usage("\(names.names[column]) must be \(type.readable), not \(text)")
@@ -111,18 +137,51 @@ struct CellArguments {
     request.title = title
   }
 
+  /// A value for text that reads as a type: the text as it was typed, if it reads so too.
+  private func cell(
+    _ value: [UInt8], _ column: Int, reading type: ColumnType
+  ) throws(Failure) -> Cell {
+    let hasComma = columns[column].hasDecimalComma
+    let isValue = value.withUnsafeBytes {
+      $0.isEmpty || TextValue.value(in: $0, as: type, hasDecimalComma: hasComma) != nil
+    }
+    guard isValue else {
+      throw .usage(
+        "\(names.names[column]) must be \(type.readable), not \(String(decoding: value, as: UTF8.self))"
+      )
+    }
+    return .text(value)
+  }
+
   /// The cells of an object, keyed by the names of columns; values are as `show --json` prints them.
   func cells(_ members: [String: JSONValue]) throws(Failure) -> [Int: Cell] {
     var cells: [Int: Cell] = [:]
     for (name, value) in members.sorted(by: { $0.key < $1.key }) {
-      let column = try names.number(name)
-      let type = columns[column].type
+      guard let column = names.names.firstIndex(of: name) else {
+        throw unknown(name, wanted: members.keys.sorted())
+      }
+      let type = columns[column].valueType
       guard let cell = Cell(value, as: type) else {
         throw .usage("\(name) must be \(type.readable), not \(value.text)")
       }
-      cells[column] = cell
+      cells[column] =
+        columns[column].reads == nil ? cell : text(of: value, columns[column])
     }
     return cells
+  }
+}
+
+extension CellArguments {
+  /// A JSON value as text that reads as it; null is empty there.
+  private func text(of value: JSONValue, _ column: Column) -> Cell {
+    let text =
+      switch value {
+      case .string(let text), .number(let text): text
+      case .boolean(let value): value ? "true" : "false"
+      default: ""
+      }
+    let hasComma = column.hasDecimalComma && column.reads == .real
+    return .text(text.utf8.map { hasComma && $0 == UInt8(ascii: ".") ? UInt8(ascii: ",") : $0 })
   }
 }
 

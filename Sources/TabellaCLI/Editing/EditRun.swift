@@ -87,7 +87,12 @@ struct EditRun {
   }
 
   /// The cells that arguments or JSON give for the table's columns.
-  var cells: CellArguments { CellArguments(source.columns) }
+  var cells: CellArguments {
+    let canAdd = table.tables.allSatisfy { table in
+      table.manifest.options.contains { $0.name == "columns" && $0.kind == .text }
+    }
+    return CellArguments(source.columns, canAddColumns: canAdd)
+  }
 
   /// Does what is asked for, once a person has confirmed what must be.
   func run(_ requests: [RequestedEdit]) throws(Failure) -> ExitStatus {

@@ -44,7 +44,7 @@ enum ArrowMessages {
   }
 
   private static func field(_ column: Column, name: String) -> FlatValue {
-    let (kind, type) = type(column.type)
+    let (kind, type) = type(column.valueType)
     // KeyValue: 0 key, 1 value.
     let metadata = column.unit.map { unit in
       FlatValue.tables([.table([.string("unit"), .string(unit.rawValue)])])

@@ -26,7 +26,9 @@ struct ArrowStreamFormat: Format {
 
   /// Arrow's text is UTF-8. A row with other text ends the stream, and the command.
   mutating func write(_ rows: ShownRows) throws(Failure) {
-    let (batch, wrong) = ArrowStreamFormat.readable(rows.batch)
+    let values = table.map { rows.values(of: $0) } ?? []
+    let (batch, wrong) = ArrowStreamFormat.readable(
+      Batch(rowCount: rows.batch.rowCount, columns: values, isUTF8: rows.batch.isUTF8))
     try send(batch)
     rowCount += batch.rowCount
     guard let wrong, let table else { return }

@@ -1,5 +1,12 @@
 import Tabella
 
+extension ShownRows {
+  /// The columns of the batch as values: text that reads as numbers, booleans or dates as these.
+  func values(of table: ShownTable) -> [ColumnBatch] {
+    zip(table.columns, batch.columns).map { $0.values(of: $1) }
+  }
+}
+
 /// Cells as JSON: text is a string, missing is null, what is no UTF-8 is `{"base64": …}`.
 enum JSONCells {
   static func append(_ column: ColumnBatch, _ row: Int, to text: inout [UInt8]) {

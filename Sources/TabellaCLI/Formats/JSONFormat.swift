@@ -34,7 +34,7 @@ struct JSONFormat: Format {
       if index > 0 { text.append(UInt8(ascii: ",")) }
       text += Array("{\"name\":".utf8)
       JSONValue.append(string: column.name, to: &text)
-      text += Array(",\"type\":\"\(column.type.name)\"".utf8)
+      text += Array(",\"type\":\"\(column.valueType.name)\"".utf8)
       if let unit = column.unit { text += Array(",\"unit\":\"\(unit.rawValue)\"".utf8) }
       text.append(UInt8(ascii: "}"))
     }
@@ -65,6 +65,7 @@ struct JSONFormat: Format {
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
     let batch = rows.batch
+    let columns = table.map { rows.values(of: $0) } ?? []
     var text: [UInt8] = []
     for row in 0..<batch.rowCount {
       text += Array((isFirstRow ? "\n   " : ",\n   ").utf8)
@@ -72,7 +73,7 @@ struct JSONFormat: Format {
       text += Array("{\"id\":".utf8)
       append(batch.id(row), to: &text)
       text += Array(",\"cells\":[".utf8)
-      for (index, column) in batch.columns.enumerated() {
+      for (index, column) in columns.enumerated() {
         if index > 0 { text.append(UInt8(ascii: ",")) }
         JSONCells.append(column, row, to: &text)
       }

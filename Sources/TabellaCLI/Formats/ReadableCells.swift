@@ -42,8 +42,8 @@ struct ReadableCells {
     return isMissing ? screen.paint(fitted, .faint) : screen.isolated(fitted)
   }
 
-  /// Whether text reads as a number: digits, perhaps with a sign, a point, an exponent.
-  static func isNumber(_ text: UnsafeRawBufferPointer) -> Bool {
+  /// Whether text reads as a number: digits, perhaps with a sign, a point or a comma, an exponent.
+  static func isNumber(_ text: UnsafeRawBufferPointer, hasDecimalComma: Bool) -> Bool {
     var rest = text[...]
     func skipDigits() -> Bool {
       let digits = rest.prefix { 48...57 ~= $0 }
@@ -57,7 +57,7 @@ struct ReadableCells {
     }
     _ = skip("+-")
     guard skipDigits() else { return false }
-    if skip("."), !skipDigits() { return false }
+    if hasDecimalComma ? skip(",") : skip("."), !skipDigits() { return false }
     if skip("eE") {
       _ = skip("+-")
       if !skipDigits() { return false }
@@ -67,7 +67,7 @@ struct ReadableCells {
 
   /// Whether a column's cells stand at the right.
   static func isRight(_ column: Column) -> Bool {
-    column.type == .integer || column.type == .real
+    column.valueType == .integer || column.valueType == .real
   }
 
   /// Whether a column's cells may be cut.

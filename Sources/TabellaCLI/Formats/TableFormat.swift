@@ -155,7 +155,9 @@ struct TableFormat: Format {
             continue
           }
           batch.withBytes(at: row) { bytes in
-            if !bytes.isEmpty { numbers[index] = ReadableCells.isNumber(bytes) }
+            guard !bytes.isEmpty else { return }
+            numbers[index] = ReadableCells.isNumber(
+              bytes, hasDecimalComma: column.hasDecimalComma)
           }
         }
       }

@@ -21,11 +21,11 @@ struct ColumnNames {
     return number
   }
 
-  func unknown(_ name: String) -> Failure {
-    .usage(
-      names.isEmpty
-        ? "there is no column \(name); the table has none"
-        : "there is no column \(name); there are \(list)\(Slips.hint(name, among: names))")
+  /// The failure for a name that no column has; `remedy` says what to do.
+  func unknown(_ name: String, remedy: String = "") -> Failure {
+    let known =
+      names.isEmpty ? "the table has none" : "there are \(list)\(Slips.hint(name, among: names))"
+    return .usage("there is no column \(name); \(known)\(remedy)")
   }
 
   /// The names, or as many as one wants to read.

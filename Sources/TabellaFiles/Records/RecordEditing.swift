@@ -24,6 +24,16 @@ public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Table
   ) throws(TableError) -> [RecordPlan.Splice]
   /// Throws unless the new bytes, which are text, will read as the same kind when they are opened.
   func checkReads(_ bytes: any ByteSource) throws(TableError)
+  /// The text whose records are edited, if it is not the file's bytes as they are.
+  func uncommented(_ bytes: any ByteSource) -> UncommentedBytes?
+  /// What a batch changes in front of the first record, and the places there that were read.
+  func prefix(
+    for edits: RecordEdits
+  ) throws(TableError) -> (splices: [RecordPlan.Splice], edited: [EditedRange])
+  /// Throws as ``checkReads(_:)`` does, where bytes in front of the first record changed.
+  func checkReads(
+    _ bytes: any ByteSource, prefix: [RecordPlan.Splice]
+  ) throws(TableError)
   /// Throws unless the first record of a page has these cells.
   func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError)
   /// Whether edits of rows change rows only, so that a list of changes tells all.
@@ -33,6 +43,16 @@ public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Table
 }
 
 extension RecordEditing {
+  public func uncommented(_ bytes: any ByteSource) -> UncommentedBytes? { nil }
+
+  public func prefix(
+    for edits: RecordEdits
+  ) throws(TableError) -> (splices: [RecordPlan.Splice], edited: [EditedRange]) { ([], []) }
+
+  public func checkReads(
+    _ bytes: any ByteSource, prefix: [RecordPlan.Splice]
+  ) throws(TableError) { try checkReads(bytes) }
+
   public func editability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
@@ -67,12 +87,16 @@ extension RecordEditing {
     }
     try checkEditable()
     let file = shownFile.file
-    let bytes = file.bytes()
+    let stored = file.bytes()
+    let uncommented = uncommented(stored)
+    let bytes: any ByteSource = uncommented ?? stored
+    let size = try uncommented?.count() ?? file.fingerprint.size
     let edits = try RecordEdits(batch, of: self) { path throws(TableError) in
       try record(at: path)
     }
+    let prefix = try prefix(for: edits)
     let plan = try RecordPlan(
-      edits, reader, bytes, size: file.fingerprint.size, prefixEnd: recordsStart.prefixEnd,
+      edits, reader, bytes, size: size, prefixEnd: recordsStart.prefixEnd, prefix: prefix.splices,
       content: { arrival throws(TableError) in
         try about(edits.places[arrival.edit]) { () throws(TableError) in
           try record(of: arrival.cells, before: arrival.place)
@@ -85,12 +109,14 @@ extension RecordEditing {
       })
     try checkEncoding(of: batch, in: bytes, plan)
     var ids: [Int: String] = [:]
+    let (table, edited) = (plan.table, plan.edited + prefix.edited)
     let saved = try shownFile.save(cancel: cancel).save(
-      plan.table, edited: plan.edited, isDryRun: batch.isDryRun
+      try uncommented?.whole(table) ?? table, edited: uncommented?.whole(edited) ?? edited,
+      isDryRun: batch.isDryRun
     ) { bytes throws(TableError) in
-      ids = try readBack(plan, batch, edits.places, bytes)
+      ids = try readBack(plan, batch, edits.places, self.uncommented(bytes) ?? bytes)
       try ShownFile.checkStaysEditable(bytes)
-      try checkReads(bytes)
+      try checkReads(bytes, prefix: prefix.splices)
     }
     var result = try self.result(
       of: saved, from: before, isDryRun: batch.isDryRun, count: batch.edits.count)

@@ -36,18 +36,21 @@ public struct RecordPlan {
   private let size: Int
   /// How what stands before the first record ends, a header for one; nil if that is no text.
   private let prefixEnd: LineEnd?
+  /// What changes in front of the first record, in order.
+  private var prefix: ArraySlice<Splice>
   /// The line end of the last record that was put out, if it is still to come.
   private var held: (lineEnd: LineEnd, old: Range<Int>, near: Int, isEmpty: Bool)?
 
   /// Plans edits of the records of a text of `size` bytes.
   ///
   /// `prefixEnd` is how what stands before the first record ends, a header for one; nil if that is no text.
-  /// `content` makes a new record, `splices` what cells change in one that is there. Throws ``TableError``
+  /// `prefix` is what changes in front of the first record; bytes that are added to the end of a header without
+  /// a line end bring one. `content` makes a new record, `splices` what cells change in one that is there. Throws ``TableError``
   /// with `.notFound` for a place that is not there, with `.readOnly` for a record with an ``OpenEnd``.
   /// - Complexity: O(edits) apart from finding the records.
   public init(
     _ edits: RecordEdits, _ reader: RecordReader, _ bytes: any ByteSource,
-    size: Int, prefixEnd: LineEnd?,
+    size: Int, prefixEnd: LineEnd?, prefix: [Splice] = [],
     content: (RecordEdits.Arrival) throws(TableError) -> [UInt8],
     splices: (Int, [Int: Cell]) throws(TableError) -> [Splice]
   ) throws(TableError) {
@@ -55,6 +58,7 @@ public struct RecordPlan {
     self.bytes = bytes
     self.size = size
     self.prefixEnd = prefixEnd
+    self.prefix = prefix[...]
 
     var units: [Int: Unit] = [:]
     for number in Set(edits.gone).union(edits.sets.keys).sorted() {
@@ -169,6 +173,13 @@ public struct RecordPlan {
 
   /// Puts a part of the old text out that no edit touches.
   private mutating func putOut(_ range: Range<Int>) throws(TableError) {
+    var range = range
+    while let splice = prefix.first, splice.range.upperBound <= range.upperBound {
+      prefix.removeFirst()
+      table.append(old: range.lowerBound..<splice.range.lowerBound)
+      table.append(new: splice.bytes)
+      range = splice.range.upperBound..<range.upperBound
+    }
     guard !range.isEmpty else { return }
     try endLine()
     try part(from: bytes.bytes(at: range.lowerBound, count: 1).first)

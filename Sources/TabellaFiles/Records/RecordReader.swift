@@ -153,7 +153,8 @@ public final class RecordReader {
         let made = RecordPage(
           numbers: number..<number + found.records, offset: offset, bytes: UnsafeRawPointer(bytes),
           filled: count, separators: UnsafePointer(places.separators),
-          ends: UnsafePointer(places.ends), escape: rules.escape, openEnd: isWhole ? openEnd : nil)
+          ends: UnsafePointer(places.ends), escape: rules.escape,
+          quotedLineEnds: Int(state.lines), openEnd: isWhole ? openEnd : nil)
         index.note(
           number: made.numbers.upperBound, at: made.end,
           isEnd: isWhole && made.end == offset + count)
@@ -233,6 +234,8 @@ public struct RecordPage {
   let separators: UnsafePointer<UInt32>
   let ends: UnsafePointer<UInt32>
   let escape: UInt8?
+  /// The number of line ends within quotes, at least: those of a record behind the page may count too.
+  public let quotedLineEnds: Int
   /// What the last record ends in the middle of, with the text.
   public let openEnd: OpenEnd?
   /// Where the records come from, if they were gathered: then ``numbers`` count from 0.

@@ -162,6 +162,9 @@ public struct EditedRange: Hashable, Sendable {
   let range: Range<Int>
   let digest: UInt64
 
+  /// A record that was read.
+  public init(_ span: RecordSpan) { self.init(span.content, digest: span.digest) }
+
   public init(_ range: Range<Int>, digest: UInt64) {
     self.range = range
     self.digest = digest

@@ -405,6 +405,56 @@ import Testing
     }
   }
 
+  /// A column that is not there was refused without a way to add it, and an empty CSV could not be begun.
+  @Test func columnsThatAreNotThere() throws {
+    let file = try ledgers.folder.write("e.csv", "")
+    func content() throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
+    let insert = ["insert", "e.csv", "0", "name=Ada", "city=Rome"]
+    let refused = try ledgers.tabella(insert)
+    #expect(refused.status == 2)
+    #expect(refused.errors.contains("say -o columns=name,city"), "\(refused.errors)")
+    #expect(try ledgers.tabella(insert + ["-o", "columns=name,city"]).status == 0)
+    #expect(try content() == "name,city\nAda,Rome\n")
+    let set = ["set", "e.csv", "0", "a b=x"]
+    let unknown = try ledgers.tabella(set)
+    #expect(unknown.status == 2)
+    #expect(unknown.errors.contains("say -o 'columns=a b'"), "\(unknown.errors)")
+    #expect(try ledgers.tabella(set + ["-o", "columns=a b"]).status == 0)
+    #expect(try content() == "name,city,a b\nAda,Rome,x\n")
+    for before in ["name,city\nAda,Rome\n", ""] {
+      #expect(try ledgers.tabella("undo", "e.csv").status == 0)
+      #expect(try content() == before)
+    }
+    // A provider without such an option proposes none.
+    let other = try ledgers.tabella("set", "a.ledger", "0", "c=x")
+    #expect(other.status == 2 && !other.errors.contains("columns="), "\(other.errors)")
+  }
+
+  /// Inferred types rewrote numbers and dates in formats of text, and in what was set.
+  @Test func inferredTypesStayText() throws {
+    let file = try ledgers.folder.write("t.csv", "n;d;b\n5,40;2024-02-29;TRUE\n7,0;;false\n")
+    let options = ["-o", "types=infer", "-o", "decimal=,"]
+    for format in ["csv", "tsv", "plain", "table"] {
+      let shown = try ledgers.tabella(["show", "t.csv", "--format", format] + options)
+      #expect(shown.text.contains("5,40") && shown.text.contains("7,0"), "\(shown.text)")
+      #expect(shown.text.contains("TRUE") && !shown.text.contains("T00:00"), "\(shown.text)")
+    }
+    let lines = try ledgers.tabella(["show", "t.csv", "--format", "jsonl"] + options)
+    #expect(
+      lines.text == "{\"n\":5.4,\"d\":\"2024-02-29T00:00:00Z\",\"b\":true}\n"
+        + "{\"n\":7,\"d\":null,\"b\":false}\n")
+    let wrong = try ledgers.tabella(["set", "t.csv", "0", "n=5.50"] + options)
+    #expect(wrong.status == 2 && wrong.errors.contains("must be a number"), "\(wrong.errors)")
+    #expect(try ledgers.tabella(["set", "t.csv", "0", "n=5,50"] + options).status == 0)
+    try ledgers.folder.write(
+      "batch", "{\"op\":\"set\",\"row\":\"1\",\"cells\":{\"n\":8.5,\"b\":null}}\n")
+    let applied = try ledgers.tabella(["apply", "t.csv", "batch"] + options)
+    #expect(applied.status == 0, "\(applied.errors)")
+    #expect(
+      try String(contentsOfFile: file, encoding: .utf8)
+        == "n;d;b\n5,50;2024-02-29;TRUE\n8,5;;\n")
+  }
+
   /// A version that was read with other options, where the row of that place was another, was good enough.
   @Test func versionsAreOfOneReading() throws {
     let content = "n\n10\n9\n8\n"

@@ -99,6 +99,53 @@ import Testing
     }
   }
 
+  /// What is UTF-8 is what the standard library says, wherever a character lies in a block.
+  @Test(arguments: versions, 0..<60)
+  func validUTF8IsTheStandardLibrarys(_ version: UInt32, _ seed: Int) {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let parts: [[UInt8]] = [
+      [0x41], Array("é".utf8), Array("日".utf8), Array("🙂".utf8), [0x7F], [0], Array("\u{7FF}".utf8),
+      Array("\u{800}".utf8), Array("\u{D7FF}".utf8), Array("\u{E000}".utf8), Array("\u{FFFF}".utf8),
+      Array("\u{10000}".utf8), Array("\u{10FFFF}".utf8),
+    ]
+    let wrong: [[UInt8]] = [
+      [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xC3], [0xC3, 0x41], [0xE0, 0x9F, 0xBF],
+      [0xED, 0xA0, 0x80],
+      [0xE2, 0x82], [0xE2, 0x82, 0x41], [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80],
+      [0xF5, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x99], [0xFF], [0xC3, 0xA9, 0xA9],
+    ]
+    with(version) {
+      for _ in 0..<60 {
+        let isASCII = generator.chance(3) == 0
+        var text = (0..<generator.chance(700)).flatMap { _ in
+          isASCII ? [0x41] : parts.randomElement(using: &generator)!
+        }
+        if generator.chance(2) == 0 {
+          let bad = wrong.randomElement(using: &generator)!
+          text.insert(contentsOf: bad, at: generator.chance(text.count + 1))
+        }
+        let expected = text.withUnsafeBytes { $0.isUTF8 }
+        #expect((tabella_scan_is_utf8(text, text.count) != 0) == expected, "\(text)")
+      }
+    }
+  }
+
+  /// Line ends within quotes are counted where separators are found.
+  @Test(arguments: versions)
+  func lineEndsWithinQuotesAreCounted(_ version: UInt32) {
+    let text = Array("a,\"b\r\nc\nd\"\nx,\"\r\",y\n\"\n".utf8)
+    var (separators, records) = (
+      [UInt32](repeating: 0, count: 600), [UInt32](repeating: 0, count: 600)
+    )
+    with(version) {
+      var state = tabella_scan_start()
+      let rules = RecordRules(delimiter: 44, quote: 34, endsAtCarriageReturn: true)
+      _ = tabella_scan_separators(
+        text, text.count, rules.scan, &state, &separators, &records, 600)
+      #expect(state.lines == 4)
+    }
+  }
+
   /// What writes cells overwrites no more behind them than a column has room for.
   @Test func aColumnHasRoomForASlack() {
     #expect(ColumnBuilder.slack >= Int(TABELLA_SCAN_SLACK))

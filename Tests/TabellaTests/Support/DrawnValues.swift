@@ -131,8 +131,10 @@ extension Version: Drawn {
 extension Column: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> Column {
     let units: [Unit?] = Unit.allCases + [nil]
+    let readings: [ColumnType?] = ColumnType.allCases + [nil]
     return Column(
-      .drawn(&generator), .drawn(&generator), unit: units.randomElement(using: &generator)!)
+      .drawn(&generator), .drawn(&generator), unit: units.randomElement(using: &generator)!,
+      reads: readings.randomElement(using: &generator)!, hasDecimalComma: .drawn(&generator))
   }
 }
 

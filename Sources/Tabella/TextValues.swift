@@ -1,0 +1,100 @@
+extension Column {
+  /// The values of some cells of the column: the cells themselves, or what they read as; see ``reads``.
+  ///
+  /// - Complexity: O(bytes) where the cells are text that reads as another type, else O(1).
+  public func values(of cells: ColumnBatch) -> ColumnBatch {
+    guard let reads, cells.type == .text else { return cells }
+    let builder = BatchBuilder([reads], capacity: cells.count)
+    for row in 0..<cells.count {
+      if cells.missingCount > 0, cells.isMissing(row) {
+        builder.columns[0].appendMissing()
+      } else {
+        cells.withBytes(at: row) { text in
+          builder.columns[0].append(
+            TextValue.value(in: text, as: reads, hasDecimalComma: hasDecimalComma) ?? .missing)
+        }
+      }
+    }
+    return builder.finish().columns[0]
+  }
+}
+
+/// The reading of text as values of other types.
+public enum TextValue {
+  /// The value of a type that a text is; nil if it is none:
+  /// - an integer: `-12`, without leading zeros, of 64 bits;
+  /// - a real: as JSON has it;
+  /// - a boolean: `true` or `false`, in any case;
+  /// - a date: RFC 3339 with a zone, or a day, which begins in UTC.
+  public static func value(
+    in text: UnsafeRawBufferPointer, as type: ColumnType, hasDecimalComma: Bool = false
+  ) -> Cell? {
+    switch type {
+    case .text: .text(Array(text))
+    case .binary: .binary(Array(text))
+    case .integer: integer(text).map { .integer($0) }
+    case .real: real(text, hasComma: hasDecimalComma).map { .real($0) }
+    case .boolean: boolean(text).map { .boolean($0) }
+    case .date: Timestamp(rfc3339: text).map { .date($0) }
+    }
+  }
+
+  /// `-?(0|[1-9][0-9]*)` in 64 bits.
+  private static func integer(_ cell: UnsafeRawBufferPointer) -> Int64? {
+    guard let (digits, hasFraction) = number(cell), !hasFraction else { return nil }
+    var value: Int64 = 0
+    let isNegative = cell.first == UInt8(ascii: "-")
+    for byte in cell[digits] {
+      let (scaled, tooLarge) = value.multipliedReportingOverflow(by: 10)
+      let digit = Int64(byte - 48)
+      let (sum, overflow) =
+        isNegative
+        ? scaled.subtractingReportingOverflow(digit) : scaled.addingReportingOverflow(digit)
+      if tooLarge || overflow { return nil }
+      value = sum
+    }
+    return value
+  }
+
+  /// JSON's syntax of a number, with a comma in place of the point if numbers here have one.
+  private static func real(_ cell: UnsafeRawBufferPointer, hasComma: Bool) -> Double? {
+    guard number(cell, hasComma: hasComma) != nil else { return nil }
+    return Tabella.number(in: cell, hasComma: hasComma).flatMap { $0.isFinite ? $0 : nil }
+  }
+
+  /// The range of the digits before a fraction or exponent, and whether there is one of those; nil
+  /// if the cell is not a number as JSON writes it.
+  private static func number(
+    _ cell: UnsafeRawBufferPointer, hasComma: Bool = false
+  ) -> (Range<Int>, Bool)? {
+    var at = cell.first == UInt8(ascii: "-") ? 1 : 0
+    func digits() -> Int {
+      let start = at
+      while at < cell.count, 48...57 ~= cell[at] { at += 1 }
+      return at - start
+    }
+    let start = at
+    let count = digits()
+    guard count == 1 || (count > 1 && cell[start] != 48) else { return nil }
+    let whole = start..<at
+    if at == cell.count { return (whole, false) }
+    if cell[at] == UInt8(ascii: hasComma ? "," : ".") {
+      at += 1
+      guard digits() > 0 else { return nil }
+    }
+    if at < cell.count, cell[at] | 0x20 == UInt8(ascii: "e") {
+      at += 1
+      if at < cell.count, cell[at] == UInt8(ascii: "+") || cell[at] == UInt8(ascii: "-") { at += 1 }
+      guard digits() > 0 else { return nil }
+    }
+    return at == cell.count ? (whole, true) : nil
+  }
+
+  private static func boolean(_ cell: UnsafeRawBufferPointer) -> Bool? {
+    func isWord(_ word: StaticString) -> Bool {
+      cell.count == word.utf8CodeUnitCount
+        && cell.indices.allSatisfy { cell[$0] | 0x20 == word.utf8Start[$0] }
+    }
+    return isWord("true") ? true : isWord("false") ? false : nil
+  }
+}

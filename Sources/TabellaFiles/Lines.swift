@@ -1,0 +1,48 @@
+import CTabellaScan
+import Tabella
+
+extension ByteSource {
+  /// Returns the number of the line that the byte at `offset` is in, counted from 1, if the first line begins
+  /// at `start`. A line ends at LF, CRLF or CR.
+  ///
+  /// - Complexity: O(bytes from `start` to `offset`).
+  public func lineNumber(at offset: Int, from start: Int = 0) throws(TableError) -> Int {
+    let lines = RecordRules(endsAtCarriageReturn: true).scan
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 64)
+    defer { block.deallocate() }
+    var (number, at) = (1, start)
+    var state = tabella_scan_start()
+    while at < offset {
+      let got = try fill(
+        UnsafeMutableRawBufferPointer(rebasing: block[..<min(block.count, offset - at)]), at: at)
+      // A CR at the border may be half of a CRLF, and is read again with what follows.
+      let isSplit = got > 1 && at + got < offset && block[got - 1] == 13
+      let count = isSplit ? got - 1 : got
+      guard count > 0, let bytes = block.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
+        break
+      }
+      var last = 0
+      number += tabella_scan_count(bytes, count, lines, &state, &last)
+      at += count
+    }
+    return number
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether the bytes are UTF-8: found out several times as fast as by the standard library where they are
+  /// not ASCII.
+  public var isScannedUTF8: Bool {
+    guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
+    return tabella_scan_is_utf8(base, count) != 0
+  }
+
+  /// The number of line ends: LF, CRLF and CR.
+  public var lineEndCount: Int {
+    guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+    var state = tabella_scan_start()
+    var last = 0
+    return tabella_scan_count(
+      base, count, RecordRules(endsAtCarriageReturn: true).scan, &state, &last)
+  }
+}

@@ -1,0 +1,276 @@
+import CTabellaScan
+import Tabella
+
+/// A text without its comment lines: lines that begin with a mark where a record could begin.
+///
+/// A comment ends with its line, whatever quotes it holds. A line within a quoted field is no comment. The
+/// records of what is left are those of the table; ``whole(_:)`` leads from an edit of them to an edit of the
+/// text with its comments.
+///
+/// Text is looked through from the front on, as far as it is read. Memory: 32 bytes for each run of comment
+/// lines.
+public final class UncommentedBytes: ByteSource {
+  /// Comment lines that follow each other.
+  private struct Comment {
+    /// Where they stand in the text that is left.
+    var place: Int
+    /// Where they lie in the whole text.
+    var range: Range<Int>
+    /// How many bytes of comments stand up to here, with these.
+    var total: Int
+  }
+
+  private let base: any ByteSource
+  private let rules: RecordRules
+  private let mark: UInt8
+  private var comments: [Comment] = []
+  private var total: Int { comments.last?.total ?? 0 }
+
+  /// How far the whole text is looked through, and the state of the scan there.
+  private var scanned: Int
+  private var state = tabella_scan_start()
+  /// Whether a record begins there, or where the comment begins that it is in the middle of.
+  private var beginsRecord = true
+  private var openComment: Int?
+  private var isComplete = false
+  private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 64)
+
+  /// The text of `base`, whose comments are left out from `start` on, where a record begins.
+  public init(_ base: any ByteSource, from start: Int, rules: RecordRules, mark: UInt8) {
+    self.base = base
+    self.rules = rules
+    self.mark = mark
+    scanned = start
+  }
+
+  deinit { block.deallocate() }
+
+  public var version: Version? { base.version }
+  /// Only reading tells, and not from several threads.
+  public var size: Int? { nil }
+
+  public func checkUnchanged() throws(TableError) { try base.checkUnchanged() }
+
+  public func read(
+    at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(TableError) -> Int {
+    while known <= offset, !isComplete { try scanMore() }
+    guard offset < known else { return 0 }
+    let next = commentCount(upTo: offset)
+    let limit = next < comments.count ? comments[next].place : known
+    return try base.read(
+      at: wholeOffset(of: offset),
+      into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, limit - offset)]))
+  }
+
+  /// How much of the text without comments is known.
+  private var known: Int { (openComment ?? scanned) - total }
+
+  /// The number of bytes without the comments.
+  public func count() throws(TableError) -> Int {
+    while !isComplete { try scanMore() }
+    return known
+  }
+
+  /// Where a byte lies in the whole text; it was read before.
+  public func wholeOffset(of offset: Int) -> Int {
+    let next = commentCount(upTo: offset)
+    return offset + (next == 0 ? 0 : comments[next - 1].total)
+  }
+
+  /// How many runs of comments stand in front of the byte at `offset`.
+  private func commentCount(upTo offset: Int) -> Int {
+    var (low, high) = (0, comments.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if comments[middle].place <= offset { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// Where bytes of one record lie in the whole text.
+  private func wholeRange(of range: Range<Int>) -> Range<Int> {
+    let start = wholeOffset(of: range.lowerBound)
+    return start..<start + range.count
+  }
+
+  // Looking through
+
+  private func scanMore() throws(TableError) {
+    var got = try base.read(at: scanned, into: block)
+    // A CR at the border may be half of a CRLF.
+    while got > 0, block[got - 1] == 13 {
+      if got == block.count {
+        got -= 1
+        break
+      }
+      let more = try base.read(
+        at: scanned + got, into: UnsafeMutableRawBufferPointer(rebasing: block[got...got]))
+      if more == 0 { break }
+      got += more
+    }
+    guard got > 0 else {
+      if let start = openComment { close(start..<scanned) }
+      isComplete = true
+      return
+    }
+    scan(UnsafeRawBufferPointer(rebasing: block[..<got]))
+    scanned += got
+  }
+
+  private func scan(_ text: UnsafeRawBufferPointer) {
+    var at = 0
+    while at < text.count {
+      if let start = openComment {
+        guard let end = text[at...].firstIndex(where: { $0 == 10 || $0 == 13 }) else { return }
+        let isPair = text[end] == 13 && end + 1 < text.count && text[end + 1] == 10
+        at = end + (isPair ? 2 : 1)
+        close(start..<scanned + at)
+        continue
+      }
+      if beginsRecord, text[at] == mark {
+        openComment = scanned + at
+        continue
+      }
+      let next = nextMark(text, at + 1)
+      pass(UnsafeRawBufferPointer(rebasing: text[at..<next]))
+      at = next
+    }
+  }
+
+  /// The next mark that a line begins with, or the end.
+  private func nextMark(_ text: UnsafeRawBufferPointer, _ start: Int) -> Int {
+    var at = start
+    while at < text.count,
+      let found = memchr(text.baseAddress! + at, Int32(mark), text.count - at)
+    {
+      at = UnsafeRawPointer(found) - text.baseAddress!
+      if text[at - 1] == 10 || text[at - 1] == 13 { return at }
+      at += 1
+    }
+    return text.count
+  }
+
+  /// Goes on behind bytes that are no comment.
+  private func pass(_ text: UnsafeRawBufferPointer) {
+    var last = -1
+    let bytes = text.baseAddress!.assumingMemoryBound(to: UInt8.self)
+    var place = 0
+    if tabella_scan_count(bytes, text.count, rules.scan, &state, &place) > 0 { last = place }
+    beginsRecord = last + 1 == text.count && state.inside == 0 && state.plain == 0
+  }
+
+  private func close(_ range: Range<Int>) {
+    let place = range.lowerBound - total
+    if let last = comments.last, last.range.upperBound == range.lowerBound {
+      comments[comments.count - 1].range = last.range.lowerBound..<range.upperBound
+      comments[comments.count - 1].total += range.count
+    } else {
+      comments.append(Comment(place: place, range: range, total: total + range.count))
+    }
+    openComment = nil
+    beginsRecord = true
+    state = tabella_scan_start()
+  }
+
+  // Editing
+
+  /// What an edit of the text without comments is in the whole text. Every comment stays, byte for byte and
+  /// in order: in front of the record that it stood before, as long as that keeps its place.
+  public func whole(_ table: PieceTable) throws(TableError) -> PieceTable {
+    _ = try count()
+    var assembly = Assembly(comments: comments[...], base: base)
+    try assembly.put(commentsUpTo: 0)
+    for piece in table.pieces {
+      switch piece {
+      case .new(let bytes): assembly.put(new: bytes)
+      case .old(let range):
+        var at = range.lowerBound
+        try assembly.put(commentsUpTo: at)
+        while let next = assembly.next, next.place <= range.upperBound {
+          if next.place > at { put(at..<next.place, in: &assembly) }
+          at = max(at, next.place)
+          guard try assembly.put(commentsUpTo: at) else { break }
+        }
+        if at < range.upperBound { put(at..<range.upperBound, in: &assembly) }
+      }
+    }
+    try assembly.end()
+    return assembly.table
+  }
+
+  /// Puts old text out that may have comments within it, which were put out before.
+  private func put(_ range: Range<Int>, in assembly: inout Assembly) {
+    var at = range.lowerBound
+    for comment in comments[commentCount(upTo: at)...] {
+      guard comment.place < range.upperBound else { break }
+      assembly.put(old: wholeRange(of: at..<comment.place))
+      at = comment.place
+    }
+    assembly.put(old: wholeRange(of: at..<range.upperBound))
+  }
+
+  /// Places that were read, in the whole text.
+  public func whole(_ edited: [EditedRange]) -> [EditedRange] {
+    edited.map { EditedRange(wholeRange(of: $0.range), digest: $0.digest) }
+  }
+
+  /// A new text that is put together.
+  private struct Assembly {
+    private(set) var table = PieceTable()
+    private var comments: ArraySlice<Comment>
+    private let base: any ByteSource
+    /// Whether a comment without a line end, which was the last line, stands last.
+    private var needsLineEnd = false
+
+    init(comments: ArraySlice<Comment>, base: any ByteSource) {
+      self.comments = comments
+      self.base = base
+    }
+
+    var next: Comment? { comments.first }
+
+    mutating func put(old range: Range<Int>) {
+      endLine()
+      table.append(old: range)
+    }
+
+    mutating func put(new bytes: [UInt8]) {
+      endLine()
+      table.append(new: bytes)
+    }
+
+    private mutating func endLine() {
+      if needsLineEnd { table.append(new: [10]) }
+      needsLineEnd = false
+    }
+
+    /// Puts comments out, if a line can begin; false if none can.
+    @discardableResult
+    mutating func put(commentsUpTo place: Int) throws(TableError) -> Bool {
+      while let comment = comments.first, comment.place <= place {
+        guard try isLineStart() else { return false }
+        comments.removeFirst()
+        endLine()
+        table.append(old: comment.range)
+        needsLineEnd = try !isLineStart()
+      }
+      return true
+    }
+
+    mutating func end() throws(TableError) {
+      if !comments.isEmpty, try !isLineStart() { table.append(new: [10]) }
+      try put(commentsUpTo: .max)
+    }
+
+    private func isLineStart() throws(TableError) -> Bool {
+      let last: UInt8? =
+        switch table.pieces.last {
+        case .old(let range): try base.bytes(at: range.upperBound - 1, count: 1).first
+        case .new(let bytes): bytes.last
+        case nil: nil
+        }
+      return last == nil || last == 10 || last == 13
+    }
+  }
+}
