@@ -17,10 +17,11 @@ extension TableDataSource {
         ofRows: first.row..<first.row + count, inSection: first.section)
       guard let new = answers.firstIndex(where: { $0.style == .insert }) else { continue }
       let path = first.moved(by: new)
+      let name = try wholeRows(at: [path]).first?.id.map { "id:\($0)" } ?? "\(path)"
       throw TableError(
         .readOnly,
-        "row \(path) stands for a new row, which cannot be deleted; insert one there with: "
-          + "tabella insert \(subject) \(path) COLUMN=VALUE; nothing was done")
+        "row \(name) stands for a new row, which cannot be deleted; insert one there with: "
+          + "tabella insert \(subject) \(name) COLUMN=VALUE; nothing was done")
     }
   }
 }
