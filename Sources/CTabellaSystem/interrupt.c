@@ -56,6 +56,21 @@ static void go_on_at(int number) {
 
 void tabella_system_survive_file_limit(void) { go_on_at(SIGXFSZ); }
 
+static bool ends_by_broken_pipe;
+
+void tabella_system_survive_broken_pipe(void) {
+    struct sigaction now;
+    ends_by_broken_pipe = sigaction(SIGPIPE, NULL, &now) != 0 || now.sa_handler != SIG_IGN;
+    go_on_at(SIGPIPE);
+}
+
+void tabella_system_end_by_broken_pipe(void) {
+    if (!ends_by_broken_pipe) return;
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigaction(SIGPIPE, &action, NULL);
+    raise(SIGPIPE);
+}
+
 void tabella_system_has_progress_line(bool there_is) { has_line = there_is; }
 
 void tabella_system_has_pager(int process, int input) {
@@ -105,8 +120,6 @@ void tabella_system_hold_signals(void (*stop)(void *), void *context) {
     /* Without it a signal still waits, and stops nothing. */
     if (pthread_create(&waiter, NULL, wait_for_signal, NULL) == 0) pthread_detach(waiter);
     handle(hold_back, SA_RESTART);
-    /* Whoever reads the messages may leave before all is done. */
-    go_on_at(SIGPIPE);
 }
 
 void tabella_system_release_signals(void) {

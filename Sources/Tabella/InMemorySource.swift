@@ -2,8 +2,22 @@
 /// tables made by a program.
 ///
 /// It has every ability that makes sense in memory. Rows keep the ids they were made with; new rows
-/// get new ones. Each commit makes a new version.
+/// get new ones. The version is made of the content: of titles, ids and cells.
+///
+/// Edits are gone with the object. A provider that returns such a table, or a view of it, therefore shows
+/// it read-only, unless ``Persistence`` says otherwise. A provider that stores what was edited has a class
+/// of its own whose `commit` edits such a table, writes it, and only then answers.
 public final class InMemorySource: TableDataSource {
+  /// What becomes of the edits of a table in memory.
+  public enum Persistence: Sendable {
+    /// They are gone with the object: the program that made it can edit it, and across the contract it is
+    /// read-only.
+    case none
+    /// The author answers for them: whoever is told that an edit is done finds it at the next opening. That
+    /// holds where one object is opened each time and lives as long as all who use it, in one program.
+    case byAuthor
+  }
+
   private struct Row {
     var id: String
     var cells: [Cell]
@@ -24,7 +38,10 @@ public final class InMemorySource: TableDataSource {
 
   public let columns: [Column]
   private var content: [Section]
+  private let persistence: Persistence
   private var revision = 0
+  /// The version of the content, once it was asked for.
+  private var known: Version?
   private var nextID = 0
   /// What the last commit or undo changed.
   private var previous: [Section]?
@@ -38,9 +55,11 @@ public final class InMemorySource: TableDataSource {
     sections: [(header: String?, footer: String?, indexTitle: String?, rows: [[Cell]])],
     elements: [String: [IndexPath: SupplementaryElement]] = [:],
     leads: [IndexPath: [UInt8]] = [:],
-    diagnostics: [Diagnostic] = []
+    diagnostics: [Diagnostic] = [],
+    persistence: Persistence = .none
   ) {
     self.columns = columns
+    self.persistence = persistence
     kinds = elements.keys.sorted()
     hasLeads = !leads.isEmpty
     func own(_ path: IndexPath) -> [String: SupplementaryElement] {
@@ -67,9 +86,13 @@ public final class InMemorySource: TableDataSource {
   }
 
   /// A table of one section without titles.
-  public convenience init(_ columns: [Column], rows: [[Cell]]) {
-    self.init(columns, sections: [(nil, nil, nil, rows)])
+  public convenience init(
+    _ columns: [Column], rows: [[Cell]], persistence: Persistence = .none
+  ) {
+    self.init(columns, sections: [(nil, nil, nil, rows)], persistence: persistence)
   }
+
+  public var storesEdits: Bool { persistence == .byAuthor }
 
   public var sections: (any TableSections)? { self }
   public var sectionIndex: (any TableSectionIndex)? {
@@ -85,7 +108,48 @@ public final class InMemorySource: TableDataSource {
   public var accessories: (any TableAccessories)? { hasLeads ? self : nil }
   public var diagnostics: (any TableDiagnostics)? { self }
 
-  public func version() -> Version? { Version("m\(revision)") }
+  /// - Complexity: all cells, once after each edit.
+  public func version() -> Version? {
+    if let known { return known }
+    var bytes: [UInt8] = []
+    func append(_ number: Int) { withUnsafeBytes(of: number) { bytes += $0 } }
+    func append(_ text: some Collection<UInt8>) {
+      append(text.count)
+      bytes += text
+    }
+    func append(_ title: String?) {
+      append(title == nil ? 0 : 1)
+      append((title ?? "").utf8)
+    }
+    func append(_ cell: Cell) {
+      append(Int(cell.type?.rawValue ?? 0))
+      switch cell {
+      case .missing: break
+      case .text(let value), .binary(let value): append(value)
+      case .integer(let value): append(Int(value))
+      case .real(let value): append(Int(bitPattern: UInt(value.bitPattern)))
+      case .boolean(let value): append(value ? 1 : 0)
+      case .date(let value): append(Int(value.nanoseconds))
+      }
+    }
+    append(columns.count)
+    for column in columns {
+      append(column.name.utf8)
+      append(Int(column.type.rawValue))
+    }
+    for section in content {
+      append(section.header)
+      append(section.footer)
+      append(section.indexTitle)
+      append(section.rows.count)
+      for row in section.rows {
+        append(row.id.utf8)
+        for cell in row.cells { append(cell) }
+      }
+    }
+    known = Version("m" + String(bytes.withUnsafeBytes { digest64($0) }, radix: 16))
+    return known
+  }
 
   public func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError)
     -> Count
@@ -184,7 +248,8 @@ extension InMemorySource: TableEditing, TableMoving {
 
   public func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
     if let version = batch.version, version != self.version() {
-      throw TableError(.conflict, "the table is at version m\(revision), not \(version)")
+      throw TableError(
+        .conflict, "the table is at version \(self.version()?.token ?? "none"), not \(version)")
     }
     let changes = try batch.changes(takingTitles: true) { id throws(TableError) in
       try indexPath(forID: id)
@@ -249,16 +314,17 @@ extension InMemorySource: TableEditing, TableMoving {
     _ edited: [Section], _ next: Int, _ outcomes: [EditResult.Outcome],
     _ changes: [ChangeBatch.Change]?, isDryRun: Bool
   ) -> EditResult {
-    let old = revision
+    let old = version()
     if !isDryRun {
       previous = content
       content = edited
       nextID = next
       revision += 1
+      known = nil
     }
     return EditResult(
       outcomes: outcomes,
-      changes: ChangeBatch(from: Version("m\(old)"), to: version(), changes: changes),
+      changes: ChangeBatch(from: old, to: version(), changes: changes),
       receipt: isDryRun ? nil : Array("\(revision)".utf8))
   }
 }

@@ -43,6 +43,10 @@ public protocol TableDataSource: AnyObject {
   /// process list), so that a position alone must not be used to delete. The default is no.
   var hasVolatileOrder: Bool { get }
 
+  /// Whether an edit that is done outlasts this object. The default is yes; a source that says no is
+  /// read-only across the contract, where done means stored.
+  var storesEdits: Bool { get }
+
   /// Makes a call that is running on this source stop soon and throw `.cancelled`; may be called
   /// from any thread. The default is nil: calls cannot be cancelled.
   var cancellation: (@Sendable () -> Void)? { get }
@@ -74,6 +78,7 @@ public protocol TableDataSource: AnyObject {
 extension TableDataSource {
   public func version() throws(TableError) -> Version? { nil }
   public var hasVolatileOrder: Bool { false }
+  public var storesEdits: Bool { true }
   public var cancellation: (@Sendable () -> Void)? { nil }
   public var sections: (any TableSections)? { nil }
   public var sectionIndex: (any TableSectionIndex)? { nil }

@@ -2,6 +2,9 @@ import CTabella
 import Tabella
 
 /// Makes a C source of a Swift one. The C source keeps the Swift one until it is released.
+///
+/// A source whose edits are not stored (``TableDataSource/storesEdits``) is read-only there: a host tells
+/// its user that an edit is done, and keeps a receipt, when this object may be gone with the process.
 public func exportSource(_ source: any TableDataSource) -> tabella_source {
   let box = SourceBox(source)
   return tabella_source(
@@ -39,10 +42,11 @@ final class SourceBox {
     identity = base.identity
     gathering = base.gathering
     changes = base.changes
-    editing = base.editing
-    sectionEditing = base.sectionEditing
-    moving = base.moving
-    undoing = base.undoing
+    let isEdited = base.storesEdits
+    editing = isEdited ? base.editing : nil
+    sectionEditing = isEdited ? base.sectionEditing : nil
+    moving = isEdited ? base.moving : nil
+    undoing = isEdited ? base.undoing : nil
     supplementary = base.supplementary
     accessories = base.accessories
     display = base.display

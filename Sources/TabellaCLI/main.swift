@@ -10,11 +10,17 @@ for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
 }
 
 tabella_system_end_cleanly()
+tabella_system_survive_broken_pipe()
 tabella_system_survive_file_limit()
 tabella_system_keep_memory()
 
 // Arguments as bytes: a file's name need not be UTF-8.
-exit(CommandTable.run(Array(readArguments(tabella_system_arguments()).dropFirst())).code)
+end(with: CommandTable.run(Array(readArguments(tabella_system_arguments()).dropFirst())))
+
+private func end(with status: ExitStatus) -> Never {
+  if status == .brokenPipe { tabella_system_end_by_broken_pipe() }
+  exit(status.code)
+}
 
 private func readArguments(_ list: UnsafePointer<UnsafeMutablePointer<CChar>?>) -> [Argument] {
   var arguments: [Argument] = []

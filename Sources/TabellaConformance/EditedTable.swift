@@ -51,7 +51,7 @@ final class EditedTable {
     }
   }
 
-  private func read(_ source: any TableDataSource) throws -> [[EditedRow]] {
+  func read(_ source: any TableDataSource) throws -> [[EditedRow]] {
     try EditedTable.read(source, trial)
   }
 

@@ -37,8 +37,8 @@ public struct ConformanceSuite {
       .anyCallsAgree, .senselessCallsRefused, .cancelIsHarmless, .threadsMayChange,
       .openingsAreIndependent,
     ] + [
-      .dryRunsChangeNothing, .editsReplay, .staleVersionsConflict, .refusedEditsChangeNothing,
-      .setReadsBack, .undoRestores,
+      .dryRunsChangeNothing, .editsReplay, .editsAreStored, .staleVersionsConflict,
+      .refusedEditsChangeNothing, .setReadsBack, .undoRestores,
     ] + [.batchOutlivesSource, .memoryReturns, .answersReturn, .dryRunsReturn, .openingsReturn]
 
   private let seed: UInt64

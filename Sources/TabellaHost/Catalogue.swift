@@ -23,14 +23,24 @@ public struct Catalogue: Sendable {
     public let reason: String
     /// `.denied` if it is not trusted, else `.noProvider`.
     public var code = TableError.Code.noProvider
-    /// Its manifest, if that could be read. Nothing of it is trusted; it tells what the provider would have
-    /// opened.
+    /// Its manifest, as far as that could be read. Nothing of it is trusted; it tells what the provider would
+    /// have opened.
     var manifest: Manifest?
+  }
+
+  /// A provider that may be chosen for a location, or that would be if it were not refused.
+  struct Candidate {
+    let manifest: Manifest
+    let entry: Result<Entry, TableError>
   }
 
   /// The shipped providers, then the others in the order of the search path and of their names.
   public private(set) var entries: [Entry] = []
   public private(set) var refusals: [Refusal] = []
+  /// All that may be chosen, and all that are refused and would be, in the order in which they count: as they
+  /// are found, and then the shipped ones that are not there, as in programs that embed a host. A duplicate of
+  /// a provider that was found before, by its id, is never chosen, and so is none of them.
+  private(set) var candidates: [Candidate] = []
 
   private let trust: TrustCheck
 
@@ -40,6 +50,9 @@ public struct Catalogue: Sendable {
     self.trust = trust
     refusals = searchPath.refused.map { Refusal(path: $0.path, reason: $0.reason) }
     for text in shippedManifests { addShipped(text, searchPath) }
+    let absent = candidates.filter { (try? $0.entry.get()) == nil }
+    candidates.removeAll { (try? $0.entry.get()) == nil }
+    defer { candidates += absent }
     for directory in searchPath.directories {
       for name in manifestNames(in: directory) { add("\(directory)/\(name)", in: directory) }
     }
@@ -52,11 +65,20 @@ public struct Catalogue: Sendable {
     if let refusal = refusals.first(where: {
       $0.manifest?.id == id || $0.path == id || $0.path.hasSuffix("/\(id)")
     }) {
-      throw TableError(refusal.code, "\(refusal.path): \(refusal.reason)")
+      throw refused(TableError(refusal.code, "\(refusal.path): \(refusal.reason)"))
     }
     let known = entries.map(\.manifest.id).joined(separator: ", ")
     throw TableError(
       .noProvider, "there is no provider \(id); there are \(known.isEmpty ? "none" : known)")
+  }
+
+  /// The error of a provider that is refused, with the way round it.
+  func refused(_ error: TableError, _ id: String? = nil) -> TableError {
+    let others = entries.map(\.manifest.id).filter { $0 != id }.joined(separator: ", ")
+    if others.isEmpty { return error }
+    var error = error
+    error.message += "; choose another with --provider (\(others))"
+    return error
   }
 
   /// Throws why the provider with this id or scheme is refused, if one is.
@@ -81,14 +103,14 @@ public struct Catalogue: Sendable {
           SearchPath.executableDirectory == nil
           ? "looked for beside the program, and where that is only /proc tells, which is not mounted"
           : "in none of " + searchPath.directories.joined(separator: ", ")
-        refusals.append(
+        refuse(
           Refusal(
             path: manifest.library,
             reason: "the library of the shipped provider \(manifest.id) is \(place)",
             manifest: manifest))
         return
       }
-      entries.append(Entry(manifest: manifest, library: library, isShipped: true))
+      accept(Entry(manifest: manifest, library: library, isShipped: true))
     } catch {
       refusals.append(Refusal(path: "a shipped manifest", reason: error.message))
     }
@@ -98,17 +120,33 @@ public struct Catalogue: Sendable {
     var manifest: Manifest?
     do throws(TableError) {
       let (text, distrust) = try readManifest(path)
+      manifest = Manifest(claimsOf: text)
       let parsed = try Manifest(parsing: text)
-      manifest = parsed
       // What it says is then told with the refusal only.
       if let distrust { throw distrust }
-      entries.append(try accepted(parsed, in: directory))
+      accept(try accepted(parsed, in: directory))
     } catch {
-      refusals.append(
+      refuse(
         Refusal(
           path: path, reason: error.message, code: error.code == .denied ? .denied : .noProvider,
           manifest: manifest))
     }
+  }
+
+  private mutating func accept(_ entry: Entry) {
+    entries.append(entry)
+    candidates.append(Candidate(manifest: entry.manifest, entry: .success(entry)))
+  }
+
+  private mutating func refuse(_ refusal: Refusal) {
+    refusals.append(refusal)
+    guard let manifest = refusal.manifest,
+      !entries.contains(where: { $0.manifest.id == manifest.id })
+    else { return }
+    let error = TableError(
+      refusal.code,
+      "provider \(manifest.id), which opens this, is refused: \(refusal.path): \(refusal.reason)")
+    candidates.append(Candidate(manifest: manifest, entry: .failure(error)))
   }
 
   /// The entry for a manifest; throws why it is none.

@@ -84,9 +84,14 @@ public final class Host {
     let (source, worker) = try tracing(
       entry.manifest.id, entry.library, request, isIsolated: isIsolated
     ) { () throws(TableError) -> (any TableDataSource, WorkerStatus?) in
-      guard isIsolated else { return (try load(entry).open(request), nil) }
-      return try openInWorker(
-        LoadRequest(library: entry.library, name: entry.manifest.id), request, access, entry)
+      do throws(TableError) {
+        guard isIsolated else { return (try load(entry).open(request), nil) }
+        return try openInWorker(
+          LoadRequest(library: entry.library, name: entry.manifest.id), request, access, entry)
+      } catch {
+        // No other error has this code: the library cannot be loaded.
+        throw error.code == .noProvider ? catalogue.refused(error, entry.manifest.id) : error
+      }
     }
     return OpenedTable(
       source: source, manifest: entry.manifest, location: location,
@@ -103,7 +108,7 @@ public final class Host {
   /// Loads a provider, or returns it if it is loaded.
   public func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
     if let provider = providers[entry.manifest.id] { return provider }
-    let provider = try Library.load(try check(entry), name: entry.manifest.id)
+    let provider = try Library.load(try checkChosen(entry), name: entry.manifest.id)
     try entry.check(id: provider.id)
     providers[entry.manifest.id] = provider
     return provider

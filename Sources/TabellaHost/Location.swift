@@ -57,8 +57,13 @@ extension Catalogue {
       return Choice(entry: named, scheme: nil, rest: Array("/dev/stdin".utf8))
     }
     if let (scheme, rest) = location.schemeAndRest {
-      let claims = (named.map { [$0] } ?? entries).first { $0.manifest.schemes.contains(scheme) }
-      if let claims { return Choice(entry: claims, scheme: scheme, rest: rest) }
+      if let named {
+        if named.manifest.schemes.contains(scheme) {
+          return Choice(entry: named, scheme: scheme, rest: rest)
+        }
+      } else if let claims = candidates.first(where: { $0.manifest.schemes.contains(scheme) }) {
+        return Choice(entry: try entry(of: claims), scheme: scheme, rest: rest)
+      }
     }
     if let named { return Choice(entry: named, scheme: nil, rest: location.bytes) }
     let kind = try pathKind(location)
@@ -66,7 +71,7 @@ extension Catalogue {
     if let found = byPattern(location, accepting) ?? byMagic(location, kind, accepting)
       ?? accepting.first(where: { $0.manifest.patterns.contains("*") })
     {
-      return Choice(entry: try found.entry.get(), scheme: nil, rest: location.bytes)
+      return Choice(entry: try entry(of: found), scheme: nil, rest: location.bytes)
     }
     if entries.isEmpty, let refusal = refusals.first {
       throw TableError(refusal.code, "no provider is left: \(refusal.path): \(refusal.reason)")
@@ -77,25 +82,9 @@ extension Catalogue {
       "no provider opens a \(kind.rawValue) of this name; choose one with --provider (\(known))")
   }
 
-  /// A provider that may be chosen, or why it is refused.
-  private struct Candidate {
-    let manifest: Manifest
-    let entry: Result<Entry, TableError>
-  }
-
-  /// Those that can be loaded, then those that are refused.
-  private var candidates: [Candidate] {
-    let known = entries.map(\.manifest.id).joined(separator: ", ")
-    let advice = known.isEmpty ? "" : "; choose another with --provider (\(known))"
-    return entries.map { Candidate(manifest: $0.manifest, entry: .success($0)) }
-      + refusals.compactMap { refusal in
-        guard let manifest = refusal.manifest else { return nil }
-        let error = TableError(
-          refusal.code,
-          "provider \(manifest.id), which opens this, is refused: \(refusal.path): \(refusal.reason)\(advice)"
-        )
-        return Candidate(manifest: manifest, entry: .failure(error))
-      }
+  /// What a candidate is, or why it is refused and what to do.
+  private func entry(of candidate: Candidate) throws(TableError) -> Entry {
+    do throws(TableError) { return try candidate.entry.get() } catch { throw refused(error) }
   }
 
   private func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {
@@ -125,7 +114,6 @@ extension Catalogue {
     }
     try checkNotRefused(text)
     guard let (scheme, _) = location.schemeAndRest else { return }
-    try checkNotRefused(scheme)
     let known = entries.flatMap(\.manifest.schemes).map { "\($0):" }.joined(separator: ", ")
     throw TableError(
       .noProvider,

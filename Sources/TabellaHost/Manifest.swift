@@ -76,6 +76,23 @@ public struct Manifest: Hashable, Sendable {
     }
   }
 
+  /// As much of a manifest as says what its provider opens, whatever is wrong with the rest; nil if that
+  /// cannot be read. It serves to tell which provider is refused, never to choose one.
+  init?(claimsOf text: [UInt8]) {
+    guard let json = try? JSONValue(parsing: text) else { return nil }
+    let fields = Fields(json: json)
+    func texts(_ key: String) -> [String] { (json[key]?.array ?? []).compactMap(\.string) }
+    guard let name = json["id"]?.string, Manifest.isName(name) else { return nil }
+    id = name
+    (version, contract, library, summary) = ("", "", "", "")
+    schemes = texts("schemes")
+    patterns = texts("patterns")
+    magic = (try? fields.list("magic"))?.compactMap { try? Magic($0) } ?? []
+    let kinds = texts("accepts")
+    accepts = kinds.isEmpty ? [.file] : PathKind.allCases.filter { kinds.contains($0.rawValue) }
+    (columns, options, capabilities, confinement) = (nil, [], [], .none)
+  }
+
   /// Whether text may be an id or a scheme.
   static func isName(_ text: String) -> Bool {
     text.utf8.first.map { 0x61...0x7A ~= $0 } ?? false

@@ -28,6 +28,10 @@ public struct Ledger: Provider {
       .init(
         "churn", .boolean, summary: "as if another program changed the file at the same moment"),
       .init("halves", .boolean, summary: "take back the first of several lines only"),
+      .init("memory", .boolean, summary: "return a table in memory, which nobody writes"),
+      .init("loses", .boolean, summary: "say that an edit is done, and write nothing"),
+      .init("adds", .boolean, summary: "a row that begins with + stands for a new row"),
+      .init("display", .boolean, summary: "take notices of what is on show"),
       .init("stops", .boolean, summary: "try nothing behind an edit that is refused"),
     ]
   }
@@ -35,7 +39,8 @@ public struct Ledger: Provider {
   public init() {}
 
   public func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
-    try LedgerSource(request)
+    let source = try LedgerSource(request)
+    return source.isOn("memory", by: false) ? source.table : source
   }
 }
 
@@ -48,7 +53,7 @@ final class LedgerSource: ProviderSource {
   private let path: [UInt8]
   private let options: [String: String]
   private var content: [UInt8] = []
-  private var table = InMemorySource([], sections: [])
+  private(set) var table = InMemorySource([], sections: [])
   private var rows: [[[Cell]]] = []
   private var titles: [String?] = []
 
@@ -62,12 +67,14 @@ final class LedgerSource: ProviderSource {
     if case .delete = edit { isOn("final", by: false) } else { false }
   }
 
-  private func isOn(_ option: String, by standard: Bool = true) -> Bool {
+  fileprivate func isOn(_ option: String, by standard: Bool = true) -> Bool {
     options[option].flatMap(OptionDeclaration.boolean) ?? standard
   }
 
-  private func load() throws(TableError) {
-    content = try read()
+  private func load() throws(TableError) { show(try read()) }
+
+  private func show(_ content: [UInt8]) {
+    self.content = content
     var lines = content.split(separator: 10).map { String(decoding: $0, as: UTF8.self) }[...]
     columns = (lines.popFirst() ?? "").split(separator: " ").map { name in
       let parts = name.split(separator: ":").map(String.init)
@@ -125,6 +132,7 @@ final class LedgerSource: ProviderSource {
   var moving: (any TableMoving)? { isOn("moves") ? self : nil }
   var undoing: (any TableUndoing)? { isOn("undoes") ? self : nil }
   var identity: (any TableIdentity)? { isOn("ids") ? self : nil }
+  var display: (any TableDisplay)? { isOn("display", by: false) ? self : nil }
 
   func version() -> Version? { isOn("versions") ? Version(LedgerSource.digest(content)) : nil }
 
@@ -174,7 +182,12 @@ extension LedgerSource: TableSections, TableIdentity {
 extension LedgerSource: TableEditing, TableMoving, TableUndoing {
   func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
     -> [RowEditability]
-  { try table.editability(ofRows: rows, inSection: section) }
+  {
+    let all = try table.editability(ofRows: rows, inSection: section)
+    return zip(rows, all).map { standsForNew(self.rows[section][$0]) ? .insert : $1 }
+  }
+
+  private func standsForNew(_ row: [Cell]) -> Bool { isOn("adds", by: false) && id(row) == "+" }
 
   func movability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError) -> [Bool] {
     _ = try table.movability(ofRows: rows, inSection: section)
@@ -205,6 +218,9 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
         continue
       }
       let own = try self.edit(edit)
+      if let row = own.row, standsForNew(row) {
+        throw TableError(.readOnly, "+ stands for a new row")
+      }
       let isRefused = own.row.map { refused.contains(id($0)) } ?? false
       if !isRefused { edits.append(own.edit) }
       outcomes.append(
@@ -217,6 +233,12 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     _ = try table.commit(EditBatch(edits))
     let (before, from) = (content, version())
     let after = try text()
+    if isOn("loses", by: false), !batch.isDryRun {
+      show(after)
+      return EditResult(
+        outcomes: outcomes, changes: ChangeBatch(from: from, to: version(), changes: nil),
+        receipt: receipt(before))
+    }
     if batch.isDryRun {
       try load()
     } else {
@@ -354,6 +376,11 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
       outcomes: [outcome], changes: ChangeBatch(from: from, to: version(), changes: nil),
       receipt: isDryRun ? nil : self.receipt(outcome.code == nil ? before : Array(parts[1])))
   }
+}
+
+extension LedgerSource: TableDisplay {
+  func willDisplay(rows: Range<Int>, inSection section: Int) {}
+  func didEndDisplaying(rows: Range<Int>, inSection section: Int) {}
 }
 
 // The contract names it.

@@ -425,7 +425,8 @@ typedef struct tabella_changes_table {
 /* A row's answer, for a whole range at once: canEditRowAt and editingStyleForRowAt. */
 #define TABELLA_ROW_EDITABLE 1 /* Its cells may be set, as far as their columns may. */
 #define TABELLA_ROW_DELETE 2   /* Its editing style is delete. */
-#define TABELLA_ROW_INSERT 4   /* Its editing style is insert: it stands for a new row. */
+#define TABELLA_ROW_INSERT 4   /* Its editing style is insert: it stands for a new row. To commit it is to
+                                * insert a row at its place. It cannot be deleted. */
 
 #define TABELLA_EDIT_INSERT 1
 #define TABELLA_EDIT_DELETE 2

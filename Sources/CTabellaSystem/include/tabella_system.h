@@ -181,8 +181,13 @@ void tabella_system_end_cleanly(void);
 /* From now on a write beyond the limit on a file's size (ulimit -f) is an error, EFBIG, and not the end. */
 void tabella_system_survive_file_limit(void);
 
+/* From now on a write that nobody reads is an error, EPIPE, and not the end: what was begun can be ended.
+ * Then the second ends the program by SIGPIPE after all, unless it was started to ignore that. */
+void tabella_system_survive_broken_pipe(void);
+void tabella_system_end_by_broken_pipe(void);
+
 /* From now on the first of these signals does not end the program but has `stop` called, on a thread of
- * its own; a second one does. SIGPIPE does nothing. To be released once, at the program's end, which ends it
+ * its own; a second one does. To be released once, at the program's end, which ends it
  * after all if one came. */
 void tabella_system_hold_signals(void (*_Nullable stop)(void *_Nullable context),
                                  void *_Nullable context);

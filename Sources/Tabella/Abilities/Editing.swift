@@ -49,8 +49,19 @@ public struct RowEditability: OptionSet, Hashable, Sendable {
   public static let editable = RowEditability(rawValue: 1)
   /// Its editing style is delete.
   public static let delete = RowEditability(rawValue: 2)
-  /// Its editing style is insert: it stands for a new row.
+  /// Its editing style is insert: it stands for a new row. It is not deleted; to commit it is to insert a
+  /// row at its place.
   public static let insert = RowEditability(rawValue: 4)
+
+  /// UIKit's `editingStyleForRowAt`.
+  public enum Style: String, Hashable, Sendable {
+    case none, delete, insert
+  }
+
+  /// What committing the row does. A row that claims both styles stands for a new one.
+  public var style: Style {
+    contains(.insert) ? .insert : contains(.delete) ? .delete : .none
+  }
 }
 
 /// How an edit names the row that it is about.
@@ -91,6 +102,18 @@ public struct EditBatch: Hashable, Sendable {
     /// New values for some columns of a row.
     case set(RowReference, cells: [Int: Cell])
     case move(RowReference, to: IndexPath)
+
+    /// The edit that commits a row in its style, UIKit's `commit editingStyle forRowAt`: it is deleted, or a
+    /// new row with these cells comes to its place and it stands behind that. Nil for a row without a style.
+    public static func commit(
+      _ style: RowEditability.Style, forRowAt path: IndexPath, cells: [Int: Cell] = [:]
+    ) -> Edit? {
+      switch style {
+      case .none: nil
+      case .delete: .delete(.path(path))
+      case .insert: .insert(at: path, cells: cells)
+      }
+    }
   }
 
   /// The column number of a section's title in the cells of a section's edit.

@@ -226,6 +226,7 @@ public final class JoinedSource: TableDataSource {
   }
 
   public var hasVolatileOrder: Bool { parts.contains { $0.source.hasVolatileOrder } }
+  public var storesEdits: Bool { parts.allSatisfy(\.source.storesEdits) }
 
   public var cancellation: (@Sendable () -> Void)? {
     let all = parts.compactMap(\.source.cancellation)
@@ -274,7 +275,7 @@ extension JoinedSource: TableSections, TableSectionIndex {
     return title.map { "\(parts[at.part].name): \($0)" } ?? parts[at.part].name
   }
 
-  /// The titles of the tables' own indexes, or the tables' names if none has one.
+  /// The titles of the tables' own indexes, or the tables' names if there are none.
   public func sectionIndexTitles() throws(TableError) -> [String] {
     try indexEntries().map(\.title)
   }
@@ -296,12 +297,13 @@ extension JoinedSource: TableSections, TableSectionIndex {
   private func indexEntries() throws(TableError) -> [IndexEntry] {
     if let indexed { return indexed }
     var entries: [IndexEntry] = []
-    let hasIndex = parts.contains { $0.source.sectionIndex != nil }
     for (number, part) in parts.enumerated() {
-      if hasIndex {
-        let titles = try part.source.sectionIndex?.sectionIndexTitles() ?? []
-        entries += titles.enumerated().map { IndexEntry(title: $1, part: number, number: $0) }
-      } else if try part.source.numberOfSections(knowing: 1).value > 0 {
+      let titles = try part.source.sectionIndex?.sectionIndexTitles() ?? []
+      entries += titles.enumerated().map { IndexEntry(title: $1, part: number, number: $0) }
+    }
+    if entries.isEmpty {
+      for (number, part) in parts.enumerated()
+      where try part.source.numberOfSections(knowing: 1).value > 0 {
         entries.append(IndexEntry(title: part.name, part: number, number: nil))
       }
     }

@@ -203,6 +203,7 @@ public class MappedSource: TableDataSource {
   }
 
   public var hasVolatileOrder: Bool { base.hasVolatileOrder }
+  public var storesEdits: Bool { base.storesEdits }
 
   public var cancellation: (@Sendable () -> Void)? {
     let (flag, cancelBase) = (flag, base.cancellation)

@@ -17,8 +17,9 @@ extension Command {
 
       LOCATION is what is opened. Without one, the manifest beside the library decides: samples are made for \
       its patterns, or its schemes are opened with nothing behind them. LOCATION itself is never edited: what \
-      edits works on copies of a file or folder. What a scheme shows cannot be copied; `--edit` lets the \
-      checks edit it all the same, at random: for data that may be lost.
+      edits works on copies of a file or folder, which are opened anew to see whether an edit is stored. What a \
+      scheme shows cannot be copied: its edits are not checked. `--edit` lets the checks edit it all the same, \
+      at random: for data that may be lost.
 
       A check passes, fails, crashes, is timed out or skipped; one that is only recommended warns. Findings \
       are exit status 1, a library that cannot be loaded 3, one that trust refuses 4; warnings are no findings. \

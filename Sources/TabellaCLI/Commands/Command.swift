@@ -65,6 +65,7 @@ enum CommandTable {
       return status
     } catch {
       Progress.end()
+      if error.isSilent { return error.status }
       try? output.finish()
       Messages.write(error, asJSON: asJSON)
       return error.status

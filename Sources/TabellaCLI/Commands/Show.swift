@@ -6,8 +6,8 @@ extension Command {
     name: "show", operands: "LOCATION…", operandValues: [.location], summary: "prints a table",
     discussion: """
       The provider is the one that fits the location: by its scheme, else by the name of the file, else by \
-      how the file begins. `--provider` names another, and `-o` sets its options; `tabella describe LOCATION` \
-      lists the columns and the options.
+      how the file begins. If that one is refused, the command fails and says why. `--provider` names another, \
+      and `-o` sets its options; `tabella describe LOCATION` lists the columns and the options.
 
       Several locations are one table: their sections one after the other, columns united by name. The \
       options apply in this order, whatever order they are written in: locations are joined, then `--filter` \

@@ -60,6 +60,7 @@ struct EditReport {
       }
       try output.finish()
     } catch {
+      if error.isSilent { throw error }
       throw Failure(
         status: error.status, subject: error.subject, code: error.code,
         message: "\(error.message)\(doneNote)")

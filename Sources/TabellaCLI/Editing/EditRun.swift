@@ -98,7 +98,9 @@ struct EditRun {
   func run(_ requests: [RequestedEdit]) throws(Failure) -> ExitStatus {
     let asks = try asksFirst(requests)
     var edits = try Failure.about(subject) { () throws(TableError) in
-      try plan(requests)
+      let edits = try plan(requests)
+      try source.checkStyles(edits, of: subject)
+      return edits
     }
     guard !edits.isEmpty else {
       return try report([], nil, nil, before: [], source.columns)

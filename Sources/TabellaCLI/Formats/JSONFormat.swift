@@ -77,8 +77,10 @@ struct JSONFormat: Format {
         if index > 0 { text.append(UInt8(ascii: ",")) }
         JSONCells.append(column, row, to: &text)
       }
-      let canEdit = rows.editable.map { !$0[row].isDisjoint(with: [.editable, .delete]) } ?? false
-      text += Array("],\"editable\":\(canEdit),\"movable\":\(rows.movable?[row] ?? false)}".utf8)
+      let editability = rows.editable?[row] ?? []
+      text += Array("],\"editable\":\(!editability.isEmpty)".utf8)
+      text += Array(",\"editingStyle\":\"\(editability.style.rawValue)\"".utf8)
+      text += Array(",\"movable\":\(rows.movable?[row] ?? false)}".utf8)
       // A batch may be large.
       if text.count >= 1 << 16 {
         try output.write(json: text)
@@ -115,9 +117,16 @@ struct JSONFormat: Format {
 }
 
 /// What a source can do, as scripts ask about it.
-func capabilities(of source: any TableDataSource) -> [String] {
+///
+/// An index is one that has a title, which is asked for. `counted` is what is known of the sections: of a
+/// table with more of them than are worth counting the index is believed to have one.
+func capabilities(of source: any TableDataSource, counted: Count = .exact(0)) -> [String] {
+  func hasIndex() -> Bool {
+    guard let index = source.sectionIndex else { return false }
+    return !counted.isExact || (try? index.sectionIndexTitles())?.isEmpty == false
+  }
   let abilities: [(String, Bool)] = [
-    ("sections", source.sections != nil), ("index", source.sectionIndex != nil),
+    ("sections", source.sections != nil), ("index", hasIndex()),
     ("ids", source.identity != nil), ("gather", source.gathering != nil),
     ("edit", source.editing != nil), ("move", source.moving != nil),
     ("undo", source.undoing != nil),

@@ -25,6 +25,14 @@ struct Failure: Error {
         ? "\(message.dropLast(1)) \(command))" : message)
   }
 
+  /// The reader of the output went away: nobody is told, and only the status remains.
+  static func readerLeft(_ status: ExitStatus) -> Failure {
+    Failure(status: status, subject: nil, code: "reader-left", message: "the reader has left")
+  }
+
+  /// Whether nobody is told.
+  var isSilent: Bool { code == "reader-left" }
+
   static func of(_ error: TableError, subject: String?) -> Failure {
     Failure(
       status: .of(error), subject: subject, code: error.code.name, message: error.description,

@@ -152,7 +152,7 @@ final class Output {
       if result >= 0 {
         sent += result
       } else if errno == EPIPE {
-        endQuietly()
+        throw readerLeft()
       } else if errno != EINTR {
         throw Failure(
           status: .failed, subject: "standard output", code: "io",
@@ -162,16 +162,17 @@ final class Output {
   }
 
   /// The reader has seen enough. One who leaves the pager has done nothing unusual; without one this is
-  /// what SIGPIPE says.
-  private func endQuietly() -> Never {
-    guard let pager else { exit(ExitStatus.brokenPipe.code) }
+  /// what SIGPIPE says. It is thrown, not done here, so that what began is ended: notices, workers.
+  private func readerLeft() -> Failure {
+    guard let pager else { return .readerLeft(.brokenPipe) }
     self.pager = nil
     let status = pager.wait()
-    if status == 126 || status == 127 {
-      Messages.write("\(pager.command) could not be run; --no-pager does without", about: "pager")
-      exit(ExitStatus.failed.code)
+    guard status != 126, status != 127 else {
+      return Failure(
+        status: .failed, subject: "pager", code: "io",
+        message: "\(pager.command) could not be run; --no-pager does without")
     }
-    exit(ExitStatus.done.code)
+    return .readerLeft(.done)
   }
 }
 

@@ -43,7 +43,6 @@ struct Pager {
     sigaddset(&signals, SIGPIPE)
     posix_spawnattr_setsigdefault(&attributes, &signals)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-    signal(SIGPIPE, SIG_IGN)
     let words: [String] = ["/bin/sh", "-c", command]
     let arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }

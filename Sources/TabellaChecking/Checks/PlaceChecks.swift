@@ -190,7 +190,9 @@ struct Capability {
 
   static let all: [Capability] = [
     Capability(name: "sections") { $0.sections != nil },
-    Capability(name: "index") { $0.sectionIndex != nil },
+    Capability(name: "index") { source in
+      (try? source.sectionIndex?.sectionIndexTitles())?.isEmpty == false
+    },
     Capability(name: "ids") { $0.identity != nil },
     Capability(name: "gather") { $0.gathering != nil },
     Capability(name: "edit") { $0.editing != nil },

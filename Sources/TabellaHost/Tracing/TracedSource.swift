@@ -31,6 +31,7 @@ final class TracedSource: TableDataSource {
 
   var columns: [Column] { base.columns }
   var hasVolatileOrder: Bool { base.hasVolatileOrder }
+  var storesEdits: Bool { base.storesEdits }
 
   var cancellation: (@Sendable () -> Void)? {
     guard let cancel = base.cancellation else { return nil }

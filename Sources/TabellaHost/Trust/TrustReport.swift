@@ -31,6 +31,13 @@ extension Host {
     try report(on: entry).library
   }
 
+  /// The same; the error for a library that is not trusted has the way round it.
+  func checkChosen(_ entry: Catalogue.Entry) throws(TableError) -> CheckedLibrary {
+    do throws(TableError) { return try check(entry) } catch {
+      throw error.code == .denied ? catalogue.refused(error, entry.manifest.id) : error
+    }
+  }
+
   /// The same, with what was found.
   public func report(on entry: Catalogue.Entry) throws(TableError) -> TrustReport {
     try Host.report(

@@ -110,7 +110,7 @@ extension Host {
     return WorkerLaunch(
       program: program, load: load, entry: entry, wishes: wishes,
       check: { () throws(TableError) in
-        if let entry { return try self.check(entry) }
+        if let entry { return try self.checkChosen(entry) }
         return try self.report(onLibraryAt: load.library).library
       }, request: request, access: access, limits: limits,
       isStrict: access == .editing && !acceptsWeakIsolation, onOutput: traced,

@@ -159,6 +159,9 @@ final class SeedSource: Relay {
     ], leads: [IndexPath(section: 0, row: 0): Array("/etc/hosts".utf8)],
     diagnostics: [Diagnostic(.warning, "this is a seed")])
 
+  /// The version before any edit.
+  static let firstVersion = SeedSource().table.version()
+
   init() { super.init(table) }
 
   private static func row(_ row: Int) -> [Cell] {

@@ -174,7 +174,8 @@ final class Steps {
       default: (0..<4).map { .set(.path(row($0)), cells: [3: .boolean(true)]) }
       }
     return EditBatch(
-      edits, version: argument & 16 != 0 ? Version("m0") : nil, isDryRun: argument & 8 != 0)
+      edits, version: argument & 16 != 0 ? SeedSource.firstVersion : nil,
+      isDryRun: argument & 8 != 0)
   }
 
   private func read(_ changes: ChangeBatch) {

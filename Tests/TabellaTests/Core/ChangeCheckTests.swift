@@ -23,7 +23,7 @@ import Testing
               return [.integer(number), "old"]
             }
           )
-        })
+        }, persistence: .byAuthor)
       before = try Case.counts(source)
       ids = try Case.ids(source)
       batch = try Case.edits(of: source, ids, before, &generator)

@@ -6,7 +6,8 @@ import Testing
 /// Providers that fail behind an edit, or answer with numbers that no table has: the host says so in an
 /// error, and what was done can be taken back.
 @Suite(.serialized) struct EditFailureTests {
-  private let table = InMemorySource([Column("n", .integer)], rows: [[1], [2], [3]])
+  private let table = InMemorySource(
+    [Column("n", .integer)], rows: [[1], [2], [3]], persistence: .byAuthor)
   private let batch = EditBatch([.delete(.path(IndexPath(section: 0, row: 1)))])
 
   /// The table through the contract, some of its functions replaced.

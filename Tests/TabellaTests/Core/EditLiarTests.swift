@@ -6,15 +6,20 @@ import Testing
 @Suite struct EditLiarTests {
   @Test(arguments: EditLie.allCases)
   func isCaught(_ lie: EditLie) throws {
-    let source = try importSource(exportSource(EditLiar(lie)), provider: "liar")
+    let liar = EditLiar(lie)
+    let source = try importSource(exportSource(liar), provider: "liar")
+    let old = try #require(liar.version())
+    var new = old
     let error = #expect(throws: TableError.self, "\(lie) was not noticed") {
+      defer { new = liar.version() ?? old }
       let result = try source.editing!.commit(EditLiar.batch)
       _ = try source.undoing!.undo(result.receipt!, isDryRun: false)
     }
     #expect(error?.code == .misbehaved && error?.provider == "liar")
     let call = lie.isAboutUndo ? "undo.undo" : "editing.commit"
     #expect(error?.message.hasPrefix("provider liar broke the contract in \(call): ") == true)
-    #expect(error?.message.hasSuffix(lie.complaint) == true, "\(error?.message ?? "")")
+    let complaint = lie.complaint(from: old, to: new)
+    #expect(error?.message.hasSuffix(complaint) == true, "\(error?.message ?? "")")
   }
 
   /// Without a lie the liar is believed; with a remark an edit is not judged; a dry run is not.
@@ -62,8 +67,8 @@ enum EditLie: CaseIterable {
 
   var isAboutUndo: Bool { self == .undoLedElsewhere || self == .undoListsTooMuch }
 
-  /// How the complaint ends.
-  var complaint: String {
+  /// How the complaint ends about an edit between two versions.
+  func complaint(from old: Version, to new: Version) -> String {
     switch self {
     case .setsNothing: "said that row id:r2 was set, but its note reads \"old\", not \"new\""
     case .setsAnother: "said that row id:r2 was set, but its note reads \"other\", not \"new\""
@@ -72,11 +77,11 @@ enum EditLie: CaseIterable {
       "said that row 0:0 was inserted, but its note reads nothing, not \"in\""
     case .insertsElsewhere: "said that row 0:0 was inserted, but its note reads \"old\", not \"in\""
     case .deletesNothing: "said that row id:r3 was deleted, but it is still there"
-    case .staysAtTheVersion: "said that the edit led to version m0, but it is m1"
-    case .cameFromElsewhere: "said that the edit led from version x, but it was m0"
-    case .ledElsewhere: "said that the edit led to version x, but it is m1"
+    case .staysAtTheVersion: "said that the edit led to version \(old), but it is \(new)"
+    case .cameFromElsewhere: "said that the edit led from version x, but it was \(old)"
+    case .ledElsewhere: "said that the edit led to version x, but it is \(new)"
     case .refusesAndActs:
-      "said that nothing was done (no), but the version went from m0 to m1"
+      "said that nothing was done (no), but the version went from \(old) to \(new)"
     case .listsTooMuch:
       "the changes make no sense: they lead to 4 rows in section 0, but there are 5"
     case .listsTooLittle:
@@ -87,7 +92,7 @@ enum EditLie: CaseIterable {
     case .listsOutOfBounds: "the changes make no sense: there is no row 0:9; there are 5"
     case .listsNewSection:
       "the changes make no sense: something comes to place 1, but there are 1 sections"
-    case .undoLedElsewhere: "said that the edit led to version x, but it is m2"
+    case .undoLedElsewhere: "said that the edit led to version x, but it is \(old)"
     case .undoListsTooMuch:
       "the changes make no sense: something comes to place 5, but there are 5 rows in section 0"
     }

@@ -13,6 +13,13 @@ import Testing
     #expect(broken.contains(lie.law), "\(lie) was noticed by \(broken), not by \(lie.law)")
   }
 
+  /// A table that is made anew at each opening says that edits are done, and loses them.
+  @Test func editsThatAreNotStoredAreNoticed() {
+    let suite = ConformanceSuite(open: { LawBreaker(nil) }, scratch: { { LawBreaker(nil) } })
+    let law = ConformanceSuite.laws.filter { $0.name == "edits-are-stored" }
+    #expect(law.count == 1 && suite.run(law).allSatisfy(\.isFailure))
+  }
+
   @Test func honestLiarPasses() {
     let laws = [BrokenEdit.allCases.map(\.law)].joined()
     let findings = ConformanceSuite(

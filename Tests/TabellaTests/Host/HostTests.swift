@@ -256,6 +256,44 @@ import Testing
     #expect(try chosen("4.other") == "all")
   }
 
+  /// Was broken: a scheme of a provider that was refused was taken for the start of a file's name; a provider
+  /// found later took the place of one that was refused; so did any other where the manifest had a mistake in
+  /// what does not matter for choosing; and a duplicate by its id stood in the way of others.
+  @Test func refusedProvidersCountInTheOrderInWhichTheyAreFound() throws {
+    func add(_ file: String, _ id: String, _ rest: String, library: String = "good.so") throws {
+      try folder.write(
+        "\(file).tabella.json",
+        "{\"id\":\"\(id)\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"\(library)\",\(rest)}"
+      )
+    }
+    try folder.write("good.so", "")
+    try add("a", "first", #""patterns":["*.first"],"schemes":["first"]"#, library: "lost.so")
+    try add("b", "second", #""patterns":["*.first", "*.second"]"#)
+    try add("c", "first", #""patterns":["*.first"],"schemes":["first"]"#)
+    try add("d", "second", #""patterns":["long.second"]"#, library: "lost.so")
+    try add("e", "wrong", #""patterns":["*.wrong"],"options":[{"name":"x","type":"y"}]"#)
+    try add("f", "rest", #""patterns":["*"]"#)
+    let catalogue = Host(searchPath: SearchPath([folder.path])).catalogue
+    for name in ["1.first", "long.second", "1.wrong", "first:x"] { try folder.write(name, "zz") }
+    func choose(_ location: String, _ provider: String? = nil) throws -> Catalogue.Choice {
+      try catalogue.choose(Location(location), provider: provider)
+    }
+    for (location, provider) in [
+      ("\(folder.path)/1.first", "first"), ("first:x", "first"), ("first:", "first"),
+      ("\(folder.path)/1.wrong", "wrong"),
+    ] {
+      let error = try refusal { _ = try choose(location) }
+      #expect(error.code == .noProvider, "\(location): \(error)")
+      #expect(
+        error.message.hasPrefix("provider \(provider), which opens this, is refused: "), "\(error)")
+      #expect(error.message.hasSuffix("choose another with --provider (second, first, rest)"))
+    }
+    #expect(try choose("\(folder.path)/1.first", "first").entry.library.hasSuffix("/good.so"))
+    #expect(try choose("\(folder.path)/long.second").entry.library.hasSuffix("/good.so"))
+    let named = try refusal { _ = try choose("\(folder.path)/1.wrong", "wrong") }
+    #expect(named.message.contains("--provider (second, first, rest)"))
+  }
+
   @Test(arguments: [
     ("data.csv", "*.csv", true), ("data.csv", "*.CSV", false), (".csv", "*.csv", true),
     ("a", "?", true), ("", "?", false), ("", "*", true), ("abc", "a*c", true), ("ab", "a*c", false),

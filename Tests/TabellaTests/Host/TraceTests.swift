@@ -48,7 +48,9 @@ import Testing
 
   @Test func aLineACall() throws {
     let lines = Lines()
-    let source = traced(Tables.everything(), lines)
+    let base = Tables.everything()
+    let source = traced(base, lines)
+    let before = try #require(base.version())
     _ = try source.rows(RowRequest(first: 3, count: 5, columns: [0, 2], includesIDs: true))
     _ = try? source.numberOfRows(inSection: 9, knowing: 0)
     _ = try source.numberOfRows(inSection: 0, knowing: .max)
@@ -57,6 +59,7 @@ import Testing
         .set(.path(IndexPath(section: 0, row: 2)), cells: [0: "x"]), .delete(.id("r5")),
         .move(.path(IndexPath(section: 0, row: 9)), to: IndexPath(section: 0, row: 0)),
       ]))
+    let after = try #require(base.version())
     _ = try source.supplementary?.supplementaryElement(ofKind: "preview", at: .section(0))
     source.cancellation?()
     let expected = [
@@ -65,7 +68,7 @@ import Testing
       "test#1 row_count 9 as known -> not-found: there is no section 9  (",
       "test#1 row_count 0 exactly -> 70  (",
       "test#1 editing.commit: set 0:2 columns 0, delete an id of 2 bytes, move 0:9 to 0:0 -> "
-        + "3 outcomes, all done; version m0 to m1, 3 changes: ",
+        + "3 outcomes, all done; version \(before) to \(after), 3 changes: ",
       "test#1 supplementary.element preview 0 -> a table of 1 columns  (",
     ]
     #expect(lines.all.count >= expected.count)

@@ -187,7 +187,9 @@ struct EditShape: Sendable {
         var columns = base.columns
         columns[0].type = isLine ? .text : .integer
         func table() -> InMemorySource {
-          InMemorySource(columns, rows: [isLine ? [EditSubject.line(row.cells)] : row.cells])
+          InMemorySource(
+            columns, rows: [isLine ? [EditSubject.line(row.cells)] : row.cells],
+            persistence: .byAuthor)
         }
         let sources: [(name: String, source: any TableDataSource)] = [
           ("x", table()), ("base", base),

@@ -37,7 +37,8 @@ struct EditSubject: Sendable {
   static let memory = EditSubject(name: "memory") { sections, _ in
     let source = InMemorySource(
       [Column("number", .integer), Column("note"), Column("kind")],
-      sections: sections.map { ($0.title, nil, nil, $0.rows.map(\.cells)) })
+      sections: sections.map { ($0.title, nil, nil, $0.rows.map(\.cells)) },
+      persistence: .byAuthor)
     return { source }
   }
 

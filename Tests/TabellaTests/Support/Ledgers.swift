@@ -20,7 +20,8 @@ struct Ledgers {
       "final:boolean",
       "versions:boolean", "refuse:text", "code:integer", "remark:text", "lies:boolean",
       "fails:integer", "trouble:text", "pause:integer", "churn:boolean", "halves:boolean",
-      "stops:boolean",
+      "stops:boolean", "memory:boolean", "loses:boolean",
+      "adds:boolean", "display:boolean",
     ].map { option in
       let parts = option.split(separator: ":")
       return "{\"name\":\"\(parts[0])\",\"type\":\"\(parts[1])\"}"

@@ -34,13 +34,14 @@ enum Tables {
         ],
       ],
       leads: [IndexPath(section: 0, row: 0): Array("/etc/hosts".utf8)],
-      diagnostics: [Diagnostic(.warning, "this is a test table")])
+      diagnostics: [Diagnostic(.warning, "this is a test table")], persistence: .byAuthor)
   }
 
   /// One section of text, one of nothing.
   static func plain() -> InMemorySource {
-    InMemorySource([Column("a"), Column("b")], rows: [["1", "2"], ["3", nil], ["", "6"]])
+    InMemorySource(
+      [Column("a"), Column("b")], rows: [["1", "2"], ["3", nil], ["", "6"]], persistence: .byAuthor)
   }
 
-  static func empty() -> InMemorySource { InMemorySource([], sections: []) }
+  static func empty() -> InMemorySource { InMemorySource([], sections: [], persistence: .byAuthor) }
 }

@@ -22,7 +22,7 @@ import Testing
             ]
           }
         )
-      })
+      }, persistence: .byAuthor)
   }
 
   /// The first column of everything, by section.
@@ -96,7 +96,9 @@ import Testing
           #expect(result.changes.from == version)
           #expect(try result.changes.to == view.version())
           #expect((result.changes.changes == nil) == (kind != .joined))
-          #expect(try view.version() != version)
+          // A cell may have been set to what it was.
+          let isSame = try "\(Naive(reading: base).sections)" == "\(before.sections)"
+          #expect(try (view.version() == version) == isSame)
         }
         var expected = before
         for section in expected.sections.indices {
@@ -422,6 +424,7 @@ import Testing
         } catch { #expect(error.code == code, "\(edits): \(error)") }
       }
     }
+    let before = base.version()
     for view in [filtered, sorted, grouped, pair] as [any TableDataSource] {
       do throws(TableError) {
         _ = try view.editing?.commit(EditBatch([], version: base.version()))
@@ -430,7 +433,7 @@ import Testing
     }
     #expect(sorted.moving == nil && grouped.moving != nil && filtered.moving != nil)
     #expect(try Self.numbers(base) == [[1, 2, 3]])
-    #expect(base.version() == Version("m0"))
+    #expect(base.version() == before)
   }
 
   @Test func unitedColumnsAreSetAsTheirTablesHaveThem() throws {

@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+/// A provider that is refused is never replaced silently: `sample.ini`, with a provider of INI files that
+/// cannot be loaded or is not trusted, opened as text, status 0, with another count.
+@Suite struct RefusedProviderTests {
+  let folder: TemporaryFolder
+  let file: String
+  let receipts: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    receipts = try TemporaryFolder()
+    file = try folder.write("sample.ini", Self.text)
+  }
+
+  static let text = "[a]\nx=1\ny=2\n[b]\nz=3\n"
+
+  enum Reason: CaseIterable {
+    case mode, lost, noLibrary, contract
+
+    var status: Int32 { self == .mode ? 4 : 3 }
+  }
+
+  /// A manifest of an INI provider with what is wrong with it.
+  func refuse(_ reason: Reason) throws {
+    let contract = reason == .contract ? "0.0" : "0.1"
+    try folder.write(
+      "ini.tabella.json",
+      """
+      {"id":"ini","version":"1","contract":"\(contract)","library":"ini.so","patterns":["*.ini"],
+       "schemes":["ini"]}
+      """)
+    if reason == .lost { return }
+    if reason == .noLibrary {
+      try folder.write("ini.so", "no library")
+    } else {
+      try FileManager.default.copyItem(
+        atPath: buildFolder + "/libledger.so", toPath: folder.path + "/ini.so")
+    }
+    if reason == .mode { #expect(chmod(folder.path + "/ini.so", 0o777) == 0) }
+  }
+
+  func tabella(_ arguments: [String], input: String? = nil) throws -> ProgramResult {
+    let words = ([buildFolder + "/tabella"] + arguments).map { "'\($0)'" }.joined(separator: " ")
+    return try run(
+      "/bin/sh",
+      ["-c", "cd '\(folder.path)' && printf %s '\(input ?? "")' | \(words)"],
+      environment: [
+        "LC_ALL": "C.UTF-8", "TABELLA_PROVIDER_PATH": folder.path,
+        "XDG_STATE_HOME": receipts.path,
+      ])
+  }
+
+  /// Each command, with the file by its name, by the scheme, and beside another.
+  static let commands: [[String]] = [
+    ["show", "sample.ini"], ["show", "sample.ini", "--json"], ["count", "sample.ini"],
+    ["export", "sample.ini", "--format", "csv"], ["set", "sample.ini", "0:0", "line=x"],
+    ["insert", "sample.ini", "0:0", "line=x"], ["delete", "sample.ini", "0:0", "--yes"],
+    ["delete", "sample.ini", "0:0", "--dry-run"], ["move", "sample.ini", "0:0", "0:1"],
+    ["apply", "sample.ini", "-"], ["describe", "sample.ini"], ["describe", "sample.ini", "0:0"],
+    ["show", "other.txt", "sample.ini"], ["count", "sample.ini", "sample.ini"],
+    ["show", "ini:sample.ini"], ["count", "ini:sample.ini"], ["delete", "ini:named", "0", "--yes"],
+    ["show", "ini:named"], ["show", "--provider", "ini", "sample.ini"],
+    ["show", "--provider", "ini", "-"], ["count", "--provider", "ini", "other.txt"],
+  ]
+
+  @Test(arguments: Reason.allCases)
+  func everyCommandFails(_ reason: Reason) throws {
+    try refuse(reason)
+    try folder.write("other.txt", "a\n")
+    // A file of this name is not what the scheme means.
+    try folder.write("ini:named", Self.text)
+    for command in Self.commands {
+      let result = try tabella(command, input: "{\"op\":\"delete\",\"row\":\"0:0\"}\n")
+      #expect(result.status == reason.status, "\(command): \(result.errors)")
+      #expect(result.output.isEmpty, "\(command): \(result.text)")
+      #expect(result.errors.contains("ini.so") || reason == .contract, "\(command)")
+      #expect(result.errors.contains("choose another with --provider ("), "\(result.errors)")
+      #expect(result.errors.hasSuffix("\n") && result.errors.filter { $0 == "\n" }.count == 1)
+    }
+    for name in ["sample.ini", "ini:named"] {
+      #expect(try folder.read(name) == Array(Self.text.utf8))
+    }
+  }
+
+  /// The way round it works, and what has nothing to do with it is as ever.
+  @Test func theWayRound() throws {
+    try refuse(.mode)
+    #expect(try tabella(["count", "--provider", "text", "sample.ini"]).text == "5\n")
+    try folder.write("a.csv", "n\n1\n2\n")
+    #expect(try tabella(["count", "a.csv"]).text == "2\n")
+    #expect(try tabella(["providers"]).status == 0)
+    #expect(try tabella(["log"]).status == 0)
+  }
+
+  /// Completions find nothing, and say nothing.
+  @Test func completionsAreSilent() throws {
+    for reason in Reason.allCases {
+      try? FileManager.default.removeItem(atPath: folder.path + "/ini.so")
+      try refuse(reason)
+      for words in [
+        ["show", "sample.ini", "--columns", ""], ["show", "sample.ini", "-o", ""],
+        ["show", "ini:sample.ini", "--section", ""], ["set", "sample.ini", "0:0", ""],
+      ] {
+        let result = try tabella(["complete", "--"] + words)
+        #expect(result.status == 0 && result.errors.isEmpty, "\(words): \(result.errors)")
+      }
+    }
+  }
+}
