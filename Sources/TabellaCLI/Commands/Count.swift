@@ -58,7 +58,8 @@ extension Command {
       let (sum, overflow) = total.addingReportingOverflow(run.rows.count)
       guard !overflow else { throw TableError(.misbehaved, "there are more than 2^63 rows") }
       total = sum
-      counts.append((try table.source.sections?.title(.header, ofSection: run.section), run.rows.count))
+      counts.append(
+        (try table.source.sections?.title(.header, ofSection: run.section), run.rows.count))
     }
     return counts
   }

@@ -137,9 +137,10 @@ extension Command {
     let chosen = ChosenRows(shaped, range: invocation.range)
     var finder = RowFinder(source: source, chosen: chosen)
     if case .section(let section) = argument {
-      return try describeSection(try Failure.about(operand.text) { () throws(TableError) in
-        try finder.run(section, upTo: 0).section
-      }, of: shaped, operand.text, &troubles)
+      return try describeSection(
+        try Failure.about(operand.text) { () throws(TableError) in
+          try finder.run(section, upTo: 0).section
+        }, of: shaped, operand.text, &troubles)
     }
     let path = try Failure.about(operand.text) { () throws(TableError) in
       try finder.path(of: argument)
@@ -156,7 +157,8 @@ extension Command {
         JSONValue.object(["name": .string(column.name), "value": cellJSON(cell)])
       }
       var members: [String: JSONValue] = [
-        "location": .string(table.location.description), "row": .string(batch.id(0).map { "id:\($0)" } ?? path.description),
+        "location": .string(table.location.description),
+        "row": .string(batch.id(0).map { "id:\($0)" } ?? path.description),
         "id": batch.id(0).map { .string($0) } ?? .null, "cells": .array(cells),
       ]
       let elements = elements(of: source, at: path, subject: operand.text, &troubles)
@@ -177,7 +179,8 @@ extension Command {
         try source.sections?.title(place, ofSection: section).map { .string($0) } ?? .null
       }
       return [
-        "location": .string(shaped.tables[0].location.description), "section": .number("\(section)"),
+        "location": .string(shaped.tables[0].location.description),
+        "section": .number("\(section)"),
         "title": try title(.header), "footer": try title(.footer),
         "rows": countJSON(try source.numberOfRows(inSection: section, knowing: countedUpTo)),
       ]

@@ -137,7 +137,8 @@ extension Command {
     let row = try RowArgument(operands[1], command: "move", as: .one)
     let place = try RowArgument(operands[2], command: "move", as: .place)
     guard row.isSection == place.isSection else {
-      throw .usage("a row is moved to a row, and a section (SECTION:) to a section", command: "move")
+      throw .usage(
+        "a row is moved to a row, and a section (SECTION:) to a section", command: "move")
     }
     return try edit(invocation, operands[0], "move", output) { _ throws(Failure) in
       [.init(kind: .move, row: row, place: place)]

@@ -39,7 +39,8 @@ extension Command {
       ("tabella show csv:/etc/passwd -o delimiter=: -o header=false --json", "as JSON"),
       ("tabella show data.csv --rows 1000..1009 --format csv", "ten rows from the middle"),
       (
-        "tabella show data.csv --filter 'born > 1900' --with-row", "what every command calls the rows"
+        "tabella show data.csv --filter 'born > 1900' --with-row",
+        "what every command calls the rows"
       ),
       ("tabella show data.csv --rows 1..1 --vertical always", "one row, a cell on each line"),
     ], seeAlso: ["count", "export", "describe"]

@@ -83,8 +83,9 @@ struct EditLines {
       }
       request.place = try RowArgument(reading: text, as: .place)
     }
-    guard request.row == nil || request.place == nil
-      || request.row?.isSection == request.place?.isSection
+    guard
+      request.row == nil || request.place == nil
+        || request.row?.isSection == request.place?.isSection
     else { throw .usage("a row is moved to a row, and a section (\"2:\") to a section") }
     if let value = members["cells"] {
       guard case .object(let values) = value else {

@@ -223,12 +223,13 @@ struct EditPlanner {
     var edit = PlannedEdit(
       request.kind, source: path, target: target, newTitle: request.title,
       namesPlaceByPosition: isDecided)
-    edit.label = try path.map { path throws(TableError) in
-      let title = try source.sections?.title(.header, ofSection: path.section) ?? "untitled"
-      guard request.kind == .delete else { return title }
-      let count = try source.exactNumberOfRows(inSection: path.section)
-      return "\(title), \(count) row\(count == 1 ? "" : "s")"
-    } ?? request.title
+    edit.label =
+      try path.map { path throws(TableError) in
+        let title = try source.sections?.title(.header, ofSection: path.section) ?? "untitled"
+        guard request.kind == .delete else { return title }
+        let count = try source.exactNumberOfRows(inSection: path.section)
+        return "\(title), \(count) row\(count == 1 ? "" : "s")"
+      } ?? request.title
     return edit
   }
 

@@ -187,7 +187,8 @@ struct EditReport {
         guard let edit = item.edit, let place = place(edit, item.outcome), !edit.isAsAsked(place),
           let asked = edit.asked
         else { continue }
-        Messages.write("\(name(of: item)): stands at \(place), not at \(asked) as asked", about: subject)
+        Messages.write(
+          "\(name(of: item)): stands at \(place), not at \(asked) as asked", about: subject)
       }
     }
     if remarks.count > 1000 {

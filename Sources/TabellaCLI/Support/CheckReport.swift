@@ -119,7 +119,9 @@ final class CheckReport {
   private func again(_ finding: Finding) -> String {
     let words =
       ["tabella", "check"] + operands.map { ShellWords.quoted($0) }
-      + invocation.options.sorted { $0.key < $1.key }.flatMap { ["-o", ShellWords.quoted("\($0)=\($1)")] }
+      + invocation.options.sorted { $0.key < $1.key }.flatMap {
+        ["-o", ShellWords.quoted("\($0)=\($1)")]
+      }
       + (invocation.checks.mayEdit ? ["--edit"] : [])
       + ["--only", finding.check.name, "--reproduce", "\(seed)"]
     return words.joined(separator: " ")

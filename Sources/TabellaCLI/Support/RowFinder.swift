@@ -33,7 +33,8 @@ struct RowFinder {
         guard let run = try nextRuns.run() else {
           throw TableError(
             .notFound,
-            "there is no section \(number) in what these options show, which has \(runs.count) sections")
+            "there is no section \(number) in what these options show, which has \(runs.count) sections"
+          )
         }
         runs.append(run)
       }

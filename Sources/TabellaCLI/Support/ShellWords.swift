@@ -11,7 +11,8 @@ enum ShellWords {
   /// characters are escaped as bash, zsh and fish read them.
   static func quoted(_ word: Argument) -> String {
     let text = word.text
-    let isText = text.utf8.elementsEqual(word.bytes) && !word.bytes.contains { $0 < 32 || $0 == 127 }
+    let isText =
+      text.utf8.elementsEqual(word.bytes) && !word.bytes.contains { $0 < 32 || $0 == 127 }
     guard isText else { return "$'\(word.bytes.map(escaped).joined())'" }
     if !word.bytes.isEmpty, word.bytes.allSatisfy(isPlain) { return text }
     let parts = text.split(separator: "'", omittingEmptySubsequences: false)

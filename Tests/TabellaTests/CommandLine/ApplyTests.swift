@@ -27,7 +27,8 @@ import Testing
     #expect(try ledgers.content() == "New\t7\nCy\t\\N\nBo\t\\N\n\\N\t\\N\n")
     let outcomes = try jsonObject(result.text)["outcomes"] as? [[String: Any]]
     #expect(outcomes?.map { $0["op"] as? String } == ["set", "delete", "insert", "insert", "move"])
-    #expect(outcomes?.map { $0["row"] as? String } == ["id:Bob", "id:Ada", "id:New", "id:", "id:Cy"])
+    #expect(
+      outcomes?.map { $0["row"] as? String } == ["id:Bob", "id:Ada", "id:New", "id:none", "id:Cy"])
     #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
     let log = try ledgers.tabella("log", "--format", "plain").text
@@ -96,11 +97,11 @@ import Testing
     (["apply", "a.ledger", "absent"], 1, "absent: cannot be opened"),
     (["apply", "-", "edits.jsonl"], 4, "standard input cannot be edited"),
     (["apply", "a.ledger", "edits.jsonl", "--if-version", "x"], 5, "nothing was done"),
-    (["apply", "a.ledger", "edits.jsonl", "-o", "volatile=true"], 4, "id:ID"),
+    (["apply", "a.ledger", "edits.jsonl", "-o", "volatile=true"], 4, "name the row by its id"),
     (["apply", "a.ledger", "edits.jsonl", "-o", "read-only=true"], 4, "is read-only"),
     (["apply", "a.ledger", "moves.jsonl", "-o", "moves=false"], 4, "cannot be moved"),
     (["apply", "a.ledger", "far.jsonl"], 1, "there is no row 9"),
-    (["apply", "a.ledger", "twice.jsonl"], 2, "row 0:1 is named twice"),
+    (["apply", "a.ledger", "twice.jsonl"], 2, "row id:Bob is named twice"),
   ]
 
   @Test(arguments: refused)

@@ -17,8 +17,11 @@ import Testing
   }
 
   private func tables() throws -> [Table] {
-    let people = (0..<40).map { "p\($0 % 17),\(["Rome", "Bonn", "", "Oslo"][$0 % 4]),\($0 * 7 % 13)" }
-    try ledgers.folder.write("people.csv", (["name,city,age"] + people).joined(separator: "\n") + "\n")
+    let people = (0..<40).map {
+      "p\($0 % 17),\(["Rome", "Bonn", "", "Oslo"][$0 % 4]),\($0 * 7 % 13)"
+    }
+    try ledgers.folder.write(
+      "people.csv", (["name,city,age"] + people).joined(separator: "\n") + "\n")
     let notes = (0..<30).map { $0 % 6 == 0 ? "# H\($0 / 6)" : "line \($0 % 7)" }
     try ledgers.folder.write("notes.md", notes.joined(separator: "\n") + "\n")
     for number in 0..<12 {
@@ -43,7 +46,8 @@ import Testing
           [
             [], ["--filter", "city = Rome"], ["--filter", "city != Bonn", "--sort", "name"],
             ["--sort", "name:desc"], ["--section-by", "city"], ["--search", "p1"],
-            ["--section-by", "city", "--sort", "name"], ["--section-by", "city", "--section", "Bonn"],
+            ["--section-by", "city", "--sort", "name"],
+            ["--section-by", "city", "--section", "Bonn"],
           ], [[], ["-o", "types=infer"]])),
       Table(
         location: "notes.md",
@@ -52,7 +56,10 @@ import Testing
             [], ["--filter", "line ~ [23]"], ["--sort", "line"], ["--section-by", "line"],
             ["--search", "4"],
           ], [[], ["-o", "sections=headings"], ["-o", "sections=paragraphs"]])
-          + [["-o", "sections=headings", "--section", "H2"], ["-o", "sections=headings", "--at-index", "H3"]]
+          + [
+            ["-o", "sections=headings", "--section", "H2"],
+            ["-o", "sections=headings", "--at-index", "H3"],
+          ]
       ),
       Table(
         location: "tree",
@@ -82,7 +89,9 @@ import Testing
     var (meant, refused) = (0, 0)
     for _ in 0..<RowNameTests.cases {
       let table = tables.randomElement(using: &random)!
-      let (a, b) = (table.shapes.randomElement(using: &random)!, table.shapes.randomElement(using: &random)!)
+      let (a, b) = (
+        table.shapes.randomElement(using: &random)!, table.shapes.randomElement(using: &random)!
+      )
       let printed = try rows(of: table.location, a)
       guard let (name, cells) = printed.randomElement(using: &random) else { continue }
       let edit = try ledgers.tabella(
@@ -92,7 +101,8 @@ import Testing
         refused += 1
         let shown = try rows(of: table.location, b)
         // A process may end meanwhile.
-        #expect(shown[name] == nil || edit.errors.contains("no row with the id"), context)
+        let isAboutThatRow = ["no row with the id", "kernel"].contains { edit.errors.contains($0) }
+        #expect(shown[name] == nil || isAboutThatRow, context)
         continue
       }
       meant += 1
@@ -101,7 +111,10 @@ import Testing
       let before = try #require(outcomes[0]["before"] as? [String: Any], context)
       // Loads and sizes change by themselves.
       for key in ["name", "city", "line", "pid", "started"] where cells[key] != nil {
-        let same = "\(cells[key]!)" == "\(before[key] ?? "nothing")"
+        // With sections of folders a file has its last name.
+        let (cell, was) = ("\(cells[key]!)", "\(before[key] ?? "nothing")")
+        let same =
+          (cell as NSString).lastPathComponent == (was as NSString).lastPathComponent
         #expect(same, "\(context) \(key): \(cells) \(before)")
       }
     }
@@ -133,7 +146,9 @@ import Testing
     }
     #expect(try after("delete", "a.ledger", "--filter", "count < 3", "--yes") == "Cy\t\\N ")
     #expect(try after("delete", "a.ledger", "--rows", "1..", "--yes") == "Ada\t1 ")
-    #expect(try after("delete", "a.ledger", "-n", "1", "--sort", "name:desc", "--yes") == "Ada\t1 Bob\t2 ")
+    #expect(
+      try after("delete", "a.ledger", "-n", "1", "--sort", "name:desc", "--yes") == "Ada\t1 Bob\t2 "
+    )
     #expect(
       try after("set", "a.ledger", "--search", "b", "count=7", "--yes") == "Ada\t1 Bob\t7 Cy\t\\N ")
     #expect(try after("set", "a.ledger", "1..2", "count=7") == "Ada\t1 Bob\t7 Cy\t7 ")
@@ -141,11 +156,14 @@ import Testing
     #expect(try after("delete", "a.ledger", "0:0..1", "--yes") == "Cy\t\\N ")
     // A position counts in what the same options show.
     #expect(try after("delete", "a.ledger", "0", "--rows", "1..2", "--yes") == "Ada\t1 Cy\t\\N ")
-    #expect(try after("delete", "a.ledger", "--filter", "name = Zed", "--yes") == "Ada\t1 Bob\t2 Cy\t\\N ")
+    #expect(
+      try after("delete", "a.ledger", "--filter", "name = Zed", "--yes") == "Ada\t1 Bob\t2 Cy\t\\N "
+    )
     let far = try ledgers.tabella("delete", "a.ledger", "2", "--rows", "1..2", "--yes")
     #expect(far.status == 1 && far.errors.contains("there is no row 2"), "\(far.errors)")
     let hidden = try ledgers.tabella("delete", "a.ledger", "id:Ada", "--rows", "1..2", "--yes")
-    #expect(hidden.status == 1 && hidden.errors.contains("not among the rows that these options show"))
+    #expect(
+      hidden.status == 1 && hidden.errors.contains("not among the rows that these options show"))
     let beyond = try ledgers.tabella("set", "a.ledger", "1..3", "count=1")
     #expect(beyond.status == 1 && beyond.errors.contains("there is no row 3"))
   }
@@ -172,14 +190,17 @@ import Testing
       position.errors.contains("tabella set a.ledger id:Bob count=7 -o volatile=true"),
       "\(position.errors)")
     #expect(
-      try ledgers.tabella(["set", "a.ledger", "--filter", "name = Bob", "count=7", "--yes"] + volatile)
-        .status == 0)
+      try ledgers.tabella(
+        ["set", "a.ledger", "--filter", "name = Bob", "count=7", "--yes"] + volatile
+      )
+      .status == 0)
     #expect(try ledgers.content() == "Ada\t1\nBob\t7\nCy\t\\N\n")
   }
 
   // Sections
 
-  private static let sections = "name:text city:text\n# One\nA\tx\nB\ty\n# Two\nC\tx\n# 3\nD\tz\n# One\n"
+  private static let sections =
+    "name:text city:text\n# One\nA\tx\nB\ty\n# Two\nC\tx\n# 3\nD\tz\n# One\n"
 
   @Test func sectionsAreNamedByTheirTitles() throws {
     func after(_ arguments: String...) throws -> String {
@@ -205,7 +226,8 @@ import Testing
     let twice = try ledgers.tabella("show", "s.ledger", "--section", "One")
     #expect(twice.status == 2 && twice.errors.contains("by its number: 0, 3"))
     let none = try ledgers.tabella("set", "s.ledger", "Four:0", "name=x")
-    #expect(none.status == 1 && none.errors.contains("no section titled Four; there are One, Two, 3"))
+    #expect(
+      none.status == 1 && none.errors.contains("no section titled Four; there are One, Two, 3"))
     let section = try jsonObject(ledgers.tabella("describe", "s.ledger", "Two:", "--json").text)
     #expect(section["title"] as? String == "Two" && section["section"] as? Int == 1)
   }
@@ -220,7 +242,8 @@ import Testing
         || move.errors.contains("moved 1 row to Bonn:0 (city: Rome → Bonn): A"), "\(move.errors)")
     #expect(move.errors.contains("(city: Rome → Bonn): A"), "\(move.errors)")
     let insert = try ledgers.tabella("insert", "s.ledger", "0", "name=Z", "--sort", "name")
-    #expect(insert.errors.contains("inserted 1 row at 0:3, not at 0:0 as asked: Z"), "\(insert.errors)")
+    #expect(
+      insert.errors.contains("inserted 1 row at 0:3, not at 0:0 as asked: Z"), "\(insert.errors)")
   }
 
   // Columns
