@@ -35,7 +35,8 @@ struct DelimitedText {
     var sniffer = try Sniffer(decoded.bytes, from: decoded.start, options)
     var rules = RecordRules(
       quote: options.quote, escape: options.escape, endsAtCarriageReturn: true)
-    let separator = try sniffer.takeSeparatorLine()
+    // Only people's CSV has such a line, not what tabella writes.
+    let separator = options.hasEscapes ? nil : try sniffer.takeSeparatorLine()
     // What is found out must not be what something else already is.
     let usable = separator.flatMap { $0 == rules.quote || $0 == rules.escape ? nil : $0 }
     rules.delimiter = options.delimiter ?? usable

@@ -64,7 +64,8 @@ struct Sniffer {
     _ rules: RecordRules, among candidates: [UInt8]
   ) throws(TableError) -> UInt8? {
     var best = (delimiter: nil as UInt8?, even: 0, cells: 1)
-    for candidate in candidates where candidate != rules.quote && candidate != rules.escape {
+    for candidate in candidates
+    where ![rules.quote, rules.escape, options.comment].contains(candidate) {
       var candidateRules = rules
       candidateRules.delimiter = candidate
       var first = try survey(candidateRules, limit: 100)

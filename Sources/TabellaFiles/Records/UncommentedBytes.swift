@@ -181,9 +181,21 @@ public final class UncommentedBytes: ByteSource {
     _ = try count()
     var assembly = Assembly(comments: comments[...], base: base)
     try assembly.put(commentsUpTo: 0)
-    for piece in table.pieces {
+    let staying = UncommentedBytes.staying(table.pieces)
+    // Where the next piece that stays begins, for each piece.
+    var next: Int?
+    let nexts = table.pieces.indices.reversed().map { index -> Int? in
+      defer {
+        if staying[index], case .old(let range) = table.pieces[index] { next = range.lowerBound }
+      }
+      return next
+    }
+    for (index, piece) in table.pieces.enumerated() {
       switch piece {
-      case .new(let bytes): assembly.put(new: bytes)
+      case .new(let bytes):
+        if let next = nexts[nexts.count - 1 - index] { try assembly.put(commentsUpTo: next - 1) }
+        assembly.put(new: bytes)
+      case .old(let range) where !staying[index]: put(range, in: &assembly)
       case .old(let range):
         var at = range.lowerBound
         try assembly.put(commentsUpTo: at)
@@ -197,6 +209,47 @@ public final class UncommentedBytes: ByteSource {
     }
     try assembly.end()
     return assembly.table
+  }
+
+  /// Which pieces of the old text stay in order, so that the others move around them: those that have the most
+  /// bytes together.
+  ///
+  /// - Complexity: O(n log n).
+  private static func staying(_ pieces: [PieceTable.Piece]) -> [Bool] {
+    let starts = pieces.map { piece -> Int? in
+      if case .old(let range) = piece { range.lowerBound } else { nil }
+    }
+    let order = starts.indices.filter { starts[$0] != nil }.sorted { starts[$0]! < starts[$1]! }
+    var ranks = [Int](repeating: 0, count: pieces.count)
+    for (rank, index) in order.enumerated() { ranks[index] = rank + 1 }
+    // The heaviest ascending sequence that ends with each piece. A Fenwick tree has the maximum of those that
+    // end with a piece of a lower rank.
+    var heaviest = [(weight: Int, index: Int?)](repeating: (0, nil), count: order.count + 1)
+    var before = [Int?](repeating: nil, count: pieces.count)
+    var best = (weight: 0, index: nil as Int?)
+    for index in pieces.indices where starts[index] != nil {
+      var found = (weight: 0, index: nil as Int?)
+      var rank = ranks[index] - 1
+      while rank > 0 {
+        if heaviest[rank].weight > found.weight { found = heaviest[rank] }
+        rank &= rank - 1
+      }
+      before[index] = found.index
+      let own = (weight: found.weight + pieces[index].count, index: Optional(index))
+      if own.weight > best.weight { best = own }
+      rank = ranks[index]
+      while rank <= order.count {
+        if own.weight > heaviest[rank].weight { heaviest[rank] = own }
+        rank += rank & -rank
+      }
+    }
+    var staying = [Bool](repeating: false, count: pieces.count)
+    var index = best.index
+    while let one = index {
+      staying[one] = true
+      index = before[one]
+    }
+    return staying
   }
 
   /// Puts old text out that may have comments within it, which were put out before.

@@ -150,7 +150,7 @@ import Testing
   @Test(arguments: [
     ["delimiter": ""], ["delimiter": "ab"], ["delimiter": "é"], ["delimiter": "\n"],
     ["quote": "''"],
-    ["escape": "xy"], ["skip": "-1"], ["skip": "x"], ["columns": "1.5"], ["header": "maybe"],
+    ["escape": "xy"], ["skip": "-1"], ["skip": "x"], ["columns": "a,,b"], ["header": "maybe"],
     ["types": "guess"], ["encoding": "no-such-encoding"], ["nothing": "1"],
     ["delimiter": ",", "quote": ","], ["escape": "\""],
   ])

@@ -166,6 +166,8 @@ import Testing
 
     init(_ source: Source, of rows: [[Cell]], _ generator: inout SeededGenerator) throws {
       let columns = source.columns.indices
+      // A new row is no longer than the header.
+      let width = (source as? CSVSource)?.text.header?.width ?? columns.count
       var inserted: [[Int: Cell]] = []
       batch = RandomBatch(of: rows.count, &generator) { generator in
         var cells: [Int: Cell] = [:]
@@ -176,7 +178,7 @@ import Testing
         let end = Int.random(in: 1...4 * columns.count, using: &generator)
         for column in columns.dropFirst(end) { cells[column] = .missing }
         inserted.append(cells)
-        return columns.map { cells[$0] ?? "" }
+        return columns.map { cells[$0] ?? ($0 < width ? "" : .missing) }
       }
       var sets: [Int: [Int: Cell]] = [:]
       for case .set(let row) in batch.edits {
@@ -193,7 +195,9 @@ import Testing
         switch edit {
         case .insert(let row, let target):
           let number = try #require(
-            inserted.firstIndex { cells in columns.map { cells[$0] ?? "" } == row })
+            inserted.firstIndex { cells in
+              columns.map { cells[$0] ?? ($0 < width ? "" : .missing) } == row
+            })
           return .insert(at: IndexPath(section: 0, row: target), cells: inserted[number])
         case .delete(let row): return .delete(try reference(row))
         case .set(let row): return .set(try reference(row), cells: sets[row] ?? [:])
