@@ -154,12 +154,16 @@ public struct RecordEdits {
     }
   }
 
-  /// The sections of before that come to stand around a new one, the one before it first.
-  public func neighbours(ofBlock number: Int) -> [Int] {
-    guard let blocks else { return [] }
-    return [
-      blocks[..<number].last { $0.section != nil }, blocks[number...].first { $0.section != nil },
-    ].compactMap { $0?.section }
+  /// The sections of before that come to stand around a new one, the one before it first, and the record of
+  /// before that it comes to stand at.
+  func neighbours(ofBlock number: Int) -> (sections: [Int], record: Int) {
+    guard let blocks else { return ([], 0) }
+    let before = blocks[..<number].last { $0.section != nil }
+    let behind = blocks[number...].first { $0.section != nil }
+    return (
+      [before, behind].compactMap { $0?.section },
+      before?.records.upperBound ?? behind?.records.lowerBound ?? 0
+    )
   }
 }
 

@@ -96,8 +96,8 @@ public struct RecordPlan {
     let arrivals = Dictionary(grouping: edits.arrivals, by: \.section)
     for (number, block) in (edits.blocks ?? whole).enumerated() {
       if let edit = block.edit {
-        let unit = Unit(try heading(edit, edits.neighbours(ofBlock: number)), edit: edit)
-        try putOut(unit, near: edits.neighbours(ofBlock: number).isEmpty ? 0 : reader.index.known)
+        let neighbours = edits.neighbours(ofBlock: number)
+        try putOut(Unit(heading(edit, neighbours.sections), edit: edit), near: neighbours.record)
         continue
       }
       let first = numbers.partitioningIndex { $0 >= block.records.lowerBound }

@@ -174,7 +174,7 @@ import Testing
       [Column("city"), Column("kind")],
       sections: [
         ("one", nil, nil, [["Rome", "a"], ["Oslo", "b"]]), (nil, nil, nil, [["Bonn", "a"]]),
-      ])
+      ], persistence: .byAuthor)
   }
 
   @Test(arguments: [false, true])
