@@ -89,6 +89,40 @@ extension Trial {
     }
   }
 
+  /// An edit of a section, and whether the source says that it can be made; nil if there is none to draw.
+  func drawSectionEdit(
+    _ table: EditedTable, _ titles: [String?], _ round: Int
+  ) throws -> (edit: EditBatch.Edit, isAllowed: Bool)? {
+    guard let editing = table.source.sectionEditing else { return nil }
+    let editability = try editing.editability(ofSections: titles.indices)
+    try require(
+      editability.count == titles.count,
+      "\(titles.count) sections have \(editability.count) answers to what may be done with them")
+    // A new title is made of one that is there: titles may have to be paths, say.
+    func newTitle(_ section: Int?) -> String {
+      section.flatMap { titles[$0] }.map { "\($0)~\(round)" } ?? "title~\(round)"
+    }
+    let kind = draw(0..<4)
+    if kind == 0 {
+      let model = titles.indices.filter { editability[$0].contains(.title) }
+      let title = newTitle(model.isEmpty ? nil : model[draw(0..<model.count)])
+      let edit = EditBatch.Edit.insertSection(at: draw(0..<titles.count + 1), title: title)
+      return (edit, try editing.canInsertSections())
+    }
+    guard !titles.isEmpty else { return nil }
+    let section = draw(0..<titles.count)
+    switch kind {
+    case 1:
+      let edit = EditBatch.Edit.renameSection(section, title: newTitle(section))
+      return (edit, editability[section].contains(.title))
+    case 2:
+      let target = draw(0..<titles.count)
+      if target == section { return nil }
+      return (.moveSection(section, to: target), editability[section].contains(.move))
+    default: return (.deleteSection(section), editability[section].contains(.delete))
+    }
+  }
+
   /// A cell to set, and a value that some row has there.
   func drawSet(
     _ table: EditedTable, of wanted: IndexPath? = nil

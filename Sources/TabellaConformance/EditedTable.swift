@@ -32,6 +32,11 @@ final class EditedTable {
 
   var count: Int { rows.joined().count }
 
+  /// The titles of all sections.
+  func titles() throws -> [String?] {
+    try rows.indices.map { try source.sections?.title(.header, ofSection: $0) }
+  }
+
   func attempt(_ batch: EditBatch) -> Result<EditResult, TableError> {
     do throws(TableError) { return .success(try editing.commit(batch)) } catch {
       return .failure(error)

@@ -38,7 +38,7 @@ public struct ConformanceSuite {
       .openingsAreIndependent,
     ] + [
       .dryRunsChangeNothing, .editsReplay, .editsAreStored, .staleVersionsConflict,
-      .refusedEditsChangeNothing, .setReadsBack, .undoRestores,
+      .refusedEditsChangeNothing, .sectionsHaveTheirTitles, .setReadsBack, .undoRestores,
     ] + [.batchOutlivesSource, .memoryReturns, .answersReturn, .dryRunsReturn, .openingsReturn]
 
   private let seed: UInt64

@@ -24,8 +24,6 @@ public enum Operation: Int32, Hashable, Sendable, CaseIterable {
   case editability
   case editableColumns
   case commit
-  case sectionEditability
-  case canInsertSections
   case movability
   case target
   case undo
@@ -37,6 +35,8 @@ public enum Operation: Int32, Hashable, Sendable, CaseIterable {
   case prefetch
   case cancelPrefetching
   case nextDiagnostic
+  case sectionEditability
+  case canInsertSections
 
   /// The name in messages, as the contract has it.
   public var name: String {

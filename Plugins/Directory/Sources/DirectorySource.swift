@@ -63,6 +63,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
   var sections: (any TableSections)? { hasSections ? self : nil }
   var moving: (any TableMoving)? { hasSections ? self : nil }
+  var sectionEditing: (any TableSectionEditing)? { hasSections ? self : nil }
 
   var showsHidden: Bool { settings.showsHidden }
   var isRecursive: Bool { settings.isRecursive }

@@ -18,6 +18,8 @@ struct EditRequests {
     var deletion: Wish<Void>?
     /// Whether cells are set, if only to what they are.
     var isSet = false
+    /// Whether its section is set or deleted, and so nothing else of it may be.
+    var isOfSection = false
 
     var isEmpty: Bool { name == nil && folder == nil && mode == nil && modified == nil }
   }
@@ -46,8 +48,23 @@ struct EditRequests {
 
   init(_ edits: [EditBatch.Edit], _ source: DirectorySource) throws(TableError) {
     self.source = source
+    try checkSections(edits)
     for (index, edit) in edits.enumerated() {
       switch edit {
+      case .insert(let target, _) where target.isSection:
+        subjects.append(.new(creations.count))
+        try insertSection(titled: edit.title, at: target.section, index)
+      case .delete(let row) where row.isSection:
+        try changeSection(row) { change, _, _ throws(TableError) in
+          change.deletion = Wish(value: (), edit: index)
+        }
+      case .set(let row, _) where row.isSection:
+        let source = source
+        try changeSection(row) { change, entry, section throws(TableError) in
+          change.isSet = true
+          let name = try source.name(ofSection: section, entry, titled: edit.title)
+          change.name = Wish(value: name, edit: index)
+        }
       case .insert(let target, let cells):
         subjects.append(.new(creations.count))
         try insert(at: target, cells, index)
@@ -84,8 +101,84 @@ struct EditRequests {
     subjects.append(.entry(entry))
     if changes[entry] == nil { entries.append(entry) }
     var change = changes[entry] ?? Change()
+    if change.isOfSection { throw EditRequests.namedTwice(source, entry) }
     try body(&change, entry)
     changes[entry] = change
+  }
+
+  // Sections
+
+  /// What holds for sections, before anything is looked at: titles are titles, and nothing is to stand in a
+  /// place of which the batch leaves open where it is.
+  private func checkSections(_ edits: [EditBatch.Edit]) throws(TableError) {
+    guard edits.contains(where: \.isOfSection) else {
+      return try source.check(titlesIn: EditBatch(edits))
+    }
+    guard source.hasSections else {
+      throw TableError(
+        .notSupported,
+        "a folder's rows are no sections; with -o sections=folder the folders in it are")
+    }
+    try source.check(titlesIn: EditBatch(edits))
+    for edit in edits {
+      switch edit {
+      case .move(let row, _) where row.isSection:
+        throw TableError(
+          .constraint,
+          "the sections stand in the order of their folders' names; to move a folder to another one, move its row"
+        )
+      case .insert(let target, _) where !target.isSection:
+        throw EditRequests.placesAreOpen
+      case .move: throw EditRequests.placesAreOpen
+      default: break
+      }
+    }
+  }
+
+  /// A folder that is named anew, made or deleted gives the sections behind it other numbers.
+  private static let placesAreOpen = TableError(
+    .notSupported,
+    "sections stand in the order of their names, so that a place in one is not known in a batch that edits them: "
+      + "insert and move rows in another batch")
+
+  private static func namedTwice(_ source: DirectorySource, _ entry: Int) -> TableError {
+    TableError(
+      .invalidArgument,
+      "the folder \(source.text(entry)) is named twice, by its section and by another edit")
+  }
+
+  private mutating func changeSection(
+    _ row: RowReference,
+    _ body: (inout Change, _ entry: Int, _ section: Int) throws(TableError) -> Void
+  ) throws(TableError) {
+    guard case .path(let path) = row else { return }
+    let folder = try source.folder(ofSection: path.section)
+    guard let entry = source.listing.folders[folder].entry else {
+      throw TableError(
+        .constraint,
+        "section \(path.section) is the folder that was opened, which is not edited in itself",
+        section: path.section)
+    }
+    guard changes[entry] == nil else { throw EditRequests.namedTwice(source, entry) }
+    subjects.append(.entry(entry))
+    entries.append(entry)
+    var change = Change(isOfSection: true)
+    try body(&change, entry, path.section)
+    changes[entry] = change
+  }
+
+  private mutating func insertSection(
+    titled title: String?, at section: Int, _ edit: Int
+  ) throws(TableError) {
+    guard let title else {
+      throw TableError(.constraint, "a new folder needs a name: say title=PATH")
+    }
+    let count = try source.numberOfSections(knowing: .max).value
+    guard 0...count ~= section else { throw .noSection(section) }
+    var creation = Creation()
+    creation.kind = .directory
+    let place = try source.place(ofPath: Array(title.utf8))
+    creations.append(New(place: place, creation: creation, edit: edit))
   }
 
   // Cells
@@ -146,10 +239,6 @@ struct EditRequests {
   private mutating func insert(
     at target: IndexPath, _ cells: [Int: Cell], _ edit: Int
   ) throws(TableError) {
-    guard !target.isSection else {
-      throw TableError(
-        .constraint, "a section is a folder: insert a row of the kind directory instead")
-    }
     var creation = Creation()
     var name: [UInt8]?
     var hasTarget = false
@@ -261,15 +350,34 @@ extension DirectorySource {
     ofNew value: [UInt8], inSection section: Int
   ) throws(TableError) -> Place {
     if hasSections {
-      // An empty root is no section yet.
-      let isFirst = section == 0 && traversal.folders.isEmpty
-      return try place(value, in: isFirst ? 0 : folder(ofSection: section))
+      return try place(value, in: folder(ofSection: section))
     }
     guard section == 0 else { throw .noSection(section) }
     return try showsPaths ? place(ofPath: value) : place(value, in: 0)
   }
 
-  private func place(ofPath path: [UInt8]) throws(TableError) -> Place {
+  /// The name that a section's folder has by a new title, which is its path below the root.
+  fileprivate func name(
+    ofSection section: Int, _ entry: Int, titled title: String?
+  ) throws(TableError) -> [UInt8] {
+    let path = listing.path(ofFolder: listing.folder(of: entry))
+    guard let title else {
+      throw TableError(
+        .constraint, "the title of a section is its folder's path, which cannot be missing",
+        section: section)
+    }
+    let place = try place(ofPath: Array(title.utf8))
+    guard place.folder == listing.folder(of: entry) else {
+      throw TableError(
+        .constraint,
+        "the title of a section is its folder's path, of which only the last name can be another: "
+          + "\(readable(path))NAME; to move a folder to another one, move its row",
+        section: section)
+    }
+    return place.name
+  }
+
+  fileprivate func place(ofPath path: [UInt8]) throws(TableError) -> Place {
     guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return try place(path, in: 0) }
     let folder = Array(path[...slash])
     guard let number = try folderNumber(folder) else {

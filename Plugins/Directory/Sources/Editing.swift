@@ -3,7 +3,7 @@ import Glibc
 import Tabella
 
 /// Editing: all is checked first, then done act by act; what was done is said, whatever comes after.
-extension DirectorySource: TableEditing {
+extension DirectorySource: TableEditing, TableSectionEditing {
   func editability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
@@ -17,6 +17,14 @@ extension DirectorySource: TableEditing {
       throw .noRow(rows.upperBound - 1, inSection: section, of: count)
     }
   }
+
+  func editability(ofSections sections: Range<Int>) throws(TableError) -> [SectionEditability] {
+    try sections.map { section throws(TableError) in
+      try folder(ofSection: section) == 0 ? [] : [.title, .delete]
+    }
+  }
+
+  func canInsertSections() -> Bool { true }
 
   func editableColumns() -> [Bool]? {
     DirectoryColumn.allCases.map { [.name, .mode, .modified].contains($0) }
@@ -141,6 +149,8 @@ extension DirectorySource: TableEditing {
       outcome.isFinal = steps[edit].contains(where: progress.final.contains)
       if outcome.code == nil {
         note(edit, &outcome, plan, executor)
+        // A section has no id, though its folder's row has one.
+        if edits[edit].isOfSection { outcome.id = nil }
         for text in otherForms(edits[edit], edit, plan) { outcome.remark(text) }
         if let text = departure(edits[edit], edit, plan) { outcome.remark(text) }
       }

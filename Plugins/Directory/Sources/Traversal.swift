@@ -5,7 +5,7 @@ import Tabella
 struct Traversal {
   /// The entries in the order in which they are rows.
   private(set) var order: [UInt32] = []
-  /// The folders that have entries, in the same order.
+  /// The folders that could be read, in the same order.
   private(set) var folders: [Int] = []
   private(set) var isComplete = false
   /// The folders that could not be read.
@@ -21,7 +21,7 @@ struct Traversal {
     self.listing = listing
     opener = FolderOpener(root: root, listing)
     stack = [(0, listing.folders[0].entries)]
-    if !listing.folders[0].entries.isEmpty { folders.append(0) }
+    folders.append(0)
     guard !isRecursive else { return }
     order = listing.folders[0].entries.map { UInt32(truncatingIfNeeded: $0) }
     isComplete = true
@@ -66,7 +66,7 @@ struct Traversal {
     stack.removeLast()
   }
 
-  /// Lists the folder that an entry is; returns nil if it has no entries.
+  /// Lists the folder that an entry is; returns nil if it cannot be read or is none.
   private mutating func list(
     _ entry: Int, in folder: Int, _ cancel: CancelFlag
   ) throws(Failure) -> Int? {
@@ -80,7 +80,7 @@ struct Traversal {
         throw error
       }
       opener.keep(child, descriptor)
-      return listing.folders[child].entries.isEmpty ? nil : child
+      return child
     } catch {
       if error.isOfCall { throw error }
       // What may be a folder, and is none, is no trouble.

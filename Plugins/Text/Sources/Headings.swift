@@ -52,9 +52,45 @@ struct HeadingReader {
 
   /// The title of a line that is a heading: without its marks.
   func title(_ line: UnsafeRawBufferPointer) -> String {
-    let range =
-      style == .ini ? HeadingReader.iniTitle(line) : HeadingReader.markdownTitle(line)
-    return String(decoding: line[range ?? 0..<line.count], as: UTF8.self)
+    String(decoding: line[titleRange(line) ?? 0..<line.count], as: UTF8.self)
+  }
+
+  /// A heading with this title; marks, level and indentation as in the line of another, if there is one.
+  ///
+  /// Throws ``TableError`` with `.constraint` for a title that would not read back.
+  func heading(titled title: String?, like model: [UInt8]?) throws(TableError) -> [UInt8] {
+    guard let title else {
+      throw TableError(.constraint, "a section of a text has a title: its heading")
+    }
+    let text = Array(title.utf8)
+    guard !text.contains(10), !text.contains(13) else {
+      throw TableError(.constraint, "a title cannot hold a line end")
+    }
+    var line = model ?? Array((style == .ini ? "[]" : "# ").utf8)
+    let range = line.withUnsafeBytes { titleRange($0) } ?? line.count..<line.count
+    var new = text
+    // Marks alone are a heading, but what follows them needs a blank.
+    if style != .ini, range.lowerBound > 0, !line[range.lowerBound - 1].isBlank, !text.isEmpty {
+      new = [UInt8(ascii: " ")] + text
+    }
+    line.replaceSubrange(range, with: new)
+    let read = line.withUnsafeBytes { bytes in
+      titleRange(bytes).map { String(decoding: bytes[$0], as: UTF8.self) }
+    }
+    guard let read, read.utf8.elementsEqual(text) else {
+      guard let read else {
+        throw TableError(.constraint, "a line with this title would be no heading")
+      }
+      throw TableError(
+        .constraint,
+        "the title would read back as \"\(read)\": blanks and marks at the ends are not the title's"
+      )
+    }
+    return line
+  }
+
+  private func titleRange(_ line: UnsafeRawBufferPointer) -> Range<Int>? {
+    style == .ini ? HeadingReader.iniTitle(line) : HeadingReader.markdownTitle(line)
   }
 
   /// Follows fences; a fence's own lines are in it.

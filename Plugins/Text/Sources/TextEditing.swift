@@ -10,6 +10,11 @@ extension TextSource: RecordEditing {
 
   var recordsStart: (offset: Int, prefixEnd: LineEnd?) { (decoded.start, nil) }
 
+  var sectionEditing: (any TableSectionEditing)? {
+    sectioning == .headings && editing != nil ? self : nil
+  }
+  var sectionedRecords: (any SectionedRecords)? { sectioning == .headings ? self : nil }
+
   func checkEditable() throws(TableError) { try shownFile.checkEditable(decoded) }
 
   var keepsSections: Bool { sectioning == .none }

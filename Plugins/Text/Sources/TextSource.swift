@@ -101,6 +101,39 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return finder.sections[section].lines
   }
 
+  /// The line of a section's heading; nil if it has none.
+  func heading(ofSection section: Int) throws(TableError) -> Int? {
+    _ = try lines(ofSection: section, knowing: 0)
+    return finder.sections[section].heading
+  }
+
+  func allSections() throws(TableError) -> [SectionFinder.Section] {
+    try find { _ in false }
+    return finder.sections
+  }
+
+  /// Tells headings as those of the whole text are.
+  var headingReader: HeadingReader { finder.headings }
+
+  /// The sections of other bytes, read as this text is: how many lines each has, and its title.
+  func sections(
+    of bytes: any ByteSource
+  ) throws(TableError) -> [(lines: Int, title: () throws(TableError) -> String?)] {
+    let reader = TextSource.reader(try DecodedText(bytes, encoding: encoding), cancel)
+    var finder = SectionFinder(sectioning, HeadingReader(headings))
+    try finder.read(reader, cancel) { _ in false }
+    let headings = finder.headings
+    return finder.sections.map { section in
+      (
+        section.lines.count,
+        { () throws(TableError) in
+          guard let heading = section.heading else { return nil }
+          return try reader.page(with: heading).map { headings.title($0.bytes(of: heading)) }
+        }
+      )
+    }
+  }
+
   private func find(until isEnough: (SectionFinder) -> Bool) throws(TableError) {
     // What is known already was true of the version that is shown.
     if finder.isComplete || isEnough(finder) { return }

@@ -101,9 +101,19 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     }
     if batch.version != nil { own.version = versions[part] }
     try parts[part].source.check(titlesIn: own)
-    return try followed(part, versions, isDryRun: batch.isDryRun) { () throws(TableError) in
-      try editing.commit(own)
+    var result = try followed(part, versions, isDryRun: batch.isDryRun) {
+      () throws(TableError) in try editing.commit(own)
     }
+    let name = parts[part].name
+    for (number, (edit, own)) in zip(batch.edits, own.edits).enumerated()
+    where edit.givesTitle && edit.title == own.title && result.outcomes.indices.contains(number) {
+      // It reads otherwise than it was set.
+      if result.outcomes[number].message == nil {
+        result.outcomes[number].message =
+          "the title is shown with the table's name before it, \(name)"
+      }
+    }
+    return result
   }
 
   /// The table that a batch edits; nil if it has no edits.

@@ -101,6 +101,11 @@ struct EditAftermath {
     case .insert(let path, let cells):
       if path.isSection || isVolatile { return .unknown }
       return reads(source, path, cells) ? .done : .nothingDone
+    case .set(.path(let path), _) where path.isSection:
+      guard let now = plan?.place(ofSection: path.section),
+        let title = try? source.sections?.title(.header, ofSection: now)
+      else { return .unknown }
+      return title == edit.title ? .done : .unknown
     case .set(_, let cells):
       // A row that is named by what it contains has another id now; a volatile one has no place.
       guard let path = now ?? (isVolatile ? nil : before.flatMap { plan?.path(of: $0) }) else {

@@ -94,6 +94,10 @@ struct EditCheck {
       let (edit, outcome) = (batch.edits[number], result.outcomes[number])
       guard outcome.code == nil else { continue }
       let isJudged = outcome.message == nil
+      if edit.isOfSection, edit.givesTitle {
+        if isJudged { try checkTitle(edit, plan, inserted) }
+        continue
+      }
       switch edit {
       case .set(let reference, let cells):
         guard let path = place(of: reference, outcome, plan) else { continue }
@@ -111,6 +115,34 @@ struct EditCheck {
       }
     }
     for (path, row) in expected.sorted(by: { $0.key < $1.key }) { try check(row, at: path) }
+  }
+
+  /// Throws if a section that was inserted or renamed has not the title that it was given.
+  private func checkTitle(
+    _ edit: EditBatch.Edit, _ plan: BatchPlan?, _ inserted: Set<IndexPath>
+  ) throws(TableError) {
+    var section: Int?
+    switch edit {
+    case .insert(let path, _) where inserted.contains(path): section = path.section
+    case .set(.path(let path), _): section = plan?.place(ofSection: path.section)
+    default: break
+    }
+    guard let section else { return }
+    let title: String?
+    do throws(TableError) {
+      title = try source.sections?.title(.header, ofSection: section)
+    } catch {
+      if error.code == .misbehaved, !error.isProviderGone { throw error }
+      // What cannot be read cannot be judged.
+      guard error.code == .notFound else { return }
+      throw lie("section \(section) has a new title, but there is no section \(section)")
+    }
+    guard title != edit.title else { return }
+    func text(_ title: String?) -> String {
+      title.map { self.text(.text(Array($0.utf8))) } ?? "nothing"
+    }
+    throw lie(
+      "section \(section) has a new title, but it reads \(text(title)), not \(text(edit.title))")
   }
 
   /// Where a row is after the edits; nil if that cannot be told.

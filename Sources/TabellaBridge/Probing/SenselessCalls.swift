@@ -55,7 +55,11 @@ private final class SenselessCaller {
     add(TABELLA_DISPLAY_ID, tabella_display.self) { [unowned self] in display($0, $1) }
     add(TABELLA_PREFETCHING_ID, tabella_prefetching.self) { [unowned self] in prefetch($0, $1) }
     add(TABELLA_EDITING_ID, tabella_editing.self) { [unowned self] in editable($0, $1) }
+    add(TABELLA_SECTION_EDITING_ID, tabella_section_editing.self) { [unowned self] in
+      editable($0, $1)
+    }
     if mayEdit {
+      add(TABELLA_EDITING_ID, tabella_editing.self) { [unowned self] in title($0, $1) }
       add(TABELLA_EDITING_ID, tabella_editing.self) { [unowned self] in commit($0, $1) }
       add(TABELLA_UNDO_ID, tabella_undo.self) { [unowned self] in undo($0, $1) }
     }
@@ -277,6 +281,50 @@ private final class SenselessCaller {
       error in
       withAnswers(2) {
         table.editable!(foreign.source, path.section, path.row, 2, $0, error)
+      }
+    }
+  }
+
+  private func editable(
+    _ table: tabella_section_editing, _ draw: (Range<Int>) -> Int
+  ) -> String? {
+    let section = drawFar(draw)
+    return refuse("whether section \(section) is editable", SenselessCaller.absent) { error in
+      withAnswers(2) { table.editable!(foreign.source, section, 2, $0, error) }
+    }
+  }
+
+  /// A title of a row, of a section that is not there, or that is no text.
+  private func title(_ table: tabella_editing, _ draw: (Range<Int>) -> Int) -> String? {
+    var cell = tabella_cell()
+    cell.column = Int64(TABELLA_SECTION_TITLE)
+    var edit = tabella_edit()
+    edit.kind = TABELLA_EDIT_SET
+    edit.from = tabella_index_path(section: drawFar(draw), row: -1)
+    switch draw(0..<3) {
+    case 0: edit.from = tabella_index_path(section: 0, row: 0)
+    case 1:
+      edit.from.section = 0
+      cell.value.type = ColumnType.integer.rawValue
+    default: break
+    }
+    var result = tabella_edit_result()
+    defer { result.release?(&result) }
+    let refusals =
+      SenselessCaller.absent + [
+        TABELLA_NOT_SUPPORTED, TABELLA_READ_ONLY, TABELLA_CONSTRAINT,
+      ]
+    let what = "a title without sense for \(edit.from.section):\(edit.from.row)"
+    return refuse(what, refusals) { error in
+      withUnsafePointer(to: &cell) { cell in
+        edit.cells = cell
+        edit.cell_count = 1
+        return withUnsafePointer(to: &edit) { edit in
+          var batch = tabella_edit_batch(
+            version: tabella_string(), edits: edit, edit_count: 1,
+            flags: draw(0..<2) == 0 ? TABELLA_EDITS_DRY_RUN : 0, reserved: 0)
+          return table.commit!(foreign.source, &batch, &result, error)
+        }
       }
     }
   }

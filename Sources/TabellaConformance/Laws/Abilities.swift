@@ -247,7 +247,8 @@ extension Law {
   }
 
   static let permissionsAnswer = Law(
-    "permissions-answer", "Whether rows may be edited and moved is answered for ranges, in bounds.",
+    "permissions-answer",
+    "Whether rows and sections may be edited and moved is answered for ranges, in bounds.",
     hint: "editable and movable fill exactly the rows asked, and refuse rows that are not there"
   ) { trial in
     let source = try trial.open()
@@ -268,6 +269,24 @@ extension Law {
       if let moving = source.moving {
         let all = try moving.movability(ofRows: 0..<count, inSection: section)
         try require(all.count == count, "\(all.count) answers for \(count) rows")
+      }
+    }
+    if let editing = source.sectionEditing {
+      try require(source.editing != nil, "titles of sections can be edited but not committed")
+      let sections = try trial.sections(source)
+      let all = try editing.editability(ofSections: sections)
+      try require(
+        all.count == sections.count, "\(all.count) answers for \(sections.count) sections")
+      for section in sections {
+        let one = try editing.editability(ofSections: section..<section + 1)
+        try require(
+          one == [all[section]], "section \(section) alone may be edited otherwise than in a range")
+      }
+      _ = try editing.canInsertSections()
+      if case .exact(let end) = try source.numberOfSections(knowing: 0) {
+        try trial.expectRefusal("whether section \(end) may be edited", [.notFound]) {
+          _ = try editing.editability(ofSections: end..<end + 1)
+        }
       }
     }
     let columns = try source.editing?.editableColumns()

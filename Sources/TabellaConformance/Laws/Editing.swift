@@ -213,6 +213,44 @@ extension Law {
     if done == 0 { throw Skipped(reason: "no cell could be set") }
   }
 
+  static let sectionsHaveTheirTitles = Law(
+    "sections-have-their-titles",
+    "A section that is inserted or renamed has the title that it was given, and the others theirs.",
+    hint: "a title is the cell of column -1 in a section's edit; refuse what cannot be done",
+    edits: true
+  ) { trial in
+    let table = try trial.editedTable()
+    guard table.source.sectionEditing != nil else { throw Skipped(reason: "no titles are edited") }
+    var done = 0
+    for round in 0..<12 {
+      let (before, titles) = (table.rows, try table.titles())
+      guard let (edit, isAllowed) = try trial.drawSectionEdit(table, titles, round) else {
+        continue
+      }
+      let result = table.attempt(EditBatch([edit]))
+      guard case .success(let result) = result, result.outcomes.first?.code == nil else {
+        try table.expectUnchanged("a refused edit of a section")
+        continue
+      }
+      try require(isAllowed, "\(edit) is done, which was said not to be possible")
+      done += 1
+      let rows = try table.reread()
+      let now = try table.titles()
+      try replay(result.changes, from: before, to: rows)
+      try require(
+        same(rows, try table.reopened()), "after \(edit) the table opened anew has other rows")
+      if result.outcomes.first?.message == nil { try require(edit, led: titles, to: now) }
+      guard trial.draw(0..<2) == 0, let receipt = result.receipt,
+        let undoing = table.source.undoing
+      else { continue }
+      _ = try undoing.undo(receipt, isDryRun: false)
+      try require(same(before, try table.reread()), "undo of \(edit) did not bring back the rows")
+      let restored = try table.titles()
+      try require(titles == restored, "undo of \(edit) led to the titles \(restored)")
+    }
+    if done == 0 { throw Skipped(reason: "no section could be edited") }
+  }
+
   static let undoRestores = Law(
     "undo-restores", "What was committed can be taken back as its receipt says, once, and wholly.",
     hint: "undo checks that the source is as the batch left it; else it is a conflict",
@@ -292,6 +330,27 @@ private func requireOthersStay(
     gone.isEmpty,
     "\(batch.edits) does not name row \(gone.first.map { "\($0)" } ?? ""), which is there no longer"
   )
+}
+
+/// Throws unless one edit of a section led from the titles of before to those of now.
+///
+/// Where the source has an order of its own, sections stand elsewhere; and a folder has others in it.
+private func require(
+  _ edit: EditBatch.Edit, led old: [String?], to new: [String?]
+) throws {
+  func count(_ title: String?, _ titles: [String?]) -> Int { titles.count { $0 == title } }
+  let what = "\(edit) led from the titles \(old) to \(new)"
+  switch edit {
+  case .insert:
+    try require(
+      new.count == old.count + 1 && count(edit.title, new) == count(edit.title, old) + 1, what)
+  case .set:
+    try require(
+      new.count == old.count && count(edit.title, new) == count(edit.title, old) + 1, what)
+  case .delete: try require(new.count < old.count, what)
+  case .move:
+    try require(new.count == old.count && old.allSatisfy { count($0, new) == count($0, old) }, what)
+  }
 }
 
 /// Throws unless what was inserted is there, once more than before.

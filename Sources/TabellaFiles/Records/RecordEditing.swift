@@ -38,6 +38,8 @@ public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Table
   func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError)
   /// Whether edits of rows change rows only, so that a list of changes tells all.
   var keepsSections: Bool { get }
+  /// The source as one whose sections can be edited; nil if they cannot.
+  var sectionedRecords: (any SectionedRecords)? { get }
   /// Shows a file as it was saved.
   func show(_ bytes: any ByteSource) throws(TableError)
 }
@@ -52,6 +54,8 @@ extension RecordEditing {
   public func checkReads(
     _ bytes: any ByteSource, prefix: [RecordPlan.Splice]
   ) throws(TableError) { try checkReads(bytes) }
+
+  public var sectionedRecords: (any SectionedRecords)? { nil }
 
   public func editability(
     ofRows rows: Range<Int>, inSection section: Int
@@ -91,9 +95,11 @@ extension RecordEditing {
     let uncommented = uncommented(stored)
     let bytes: any ByteSource = uncommented ?? stored
     let size = try uncommented?.count() ?? file.fingerprint.size
-    let edits = try RecordEdits(batch, of: self) { path throws(TableError) in
+    let sectioned = sectionedRecords
+    let edits = try RecordEdits(batch, of: self, sectioned) { path throws(TableError) in
       try record(at: path)
     }
+    if edits.ofSections { try sectioned?.check(edits) }
     let prefix = try prefix(for: edits)
     let plan = try RecordPlan(
       edits, reader, bytes, size: size, prefixEnd: recordsStart.prefixEnd, prefix: prefix.splices,
@@ -102,9 +108,18 @@ extension RecordEditing {
           try record(of: arrival.cells, before: arrival.place)
         }
       },
+      heading: { edit, neighbours throws(TableError) in
+        try about(edits.places[edit]) { () throws(TableError) in
+          try sectioned?.heading(titled: batch.edits[edit].title, like: neighbours) ?? []
+        }
+      },
       splices: { number, cells throws(TableError) in
-        try about(edits.sets[number].map { edits.places[$0.edit] }) { () throws(TableError) in
-          try splices(inRecord: number, setting: cells)
+        let edit = edits.sets[number]?.edit
+        return try about(edit.map { edits.places[$0] }) { () throws(TableError) in
+          guard let edit, batch.edits[edit].isOfSection else {
+            return try splices(inRecord: number, setting: cells)
+          }
+          return try sectioned?.splices(inHeading: number, title: batch.edits[edit].title) ?? []
         }
       })
     try checkEncoding(of: batch, in: bytes, plan)
@@ -117,14 +132,16 @@ extension RecordEditing {
       ids = try readBack(plan, batch, edits.places, self.uncommented(bytes) ?? bytes)
       try ShownFile.checkStaysEditable(bytes)
       try checkReads(bytes, prefix: prefix.splices)
+      if edits.ofSections { try sectioned?.checkReads(bytes, as: edits) }
     }
     var result = try self.result(
       of: saved, from: before, isDryRun: batch.isDryRun, count: batch.edits.count)
     // Where the columns are others now, all is; and where something went wrong, who knows.
     let isWell = result.outcomes.allSatisfy { $0.message == nil } && columns == columnsBefore
-    if result.changes.changes == nil, isWell, keepsSections {
-      result.changes.changes = edits.changes
-    }
+    // Sections that were edited were looked at before they were saved.
+    let isKnown =
+      edits.ofSections ? batch.edits.allSatisfy(\.isOfSection) : keepsSections
+    if result.changes.changes == nil, isWell, isKnown { result.changes.changes = edits.changes }
     if !batch.isDryRun { for (edit, id) in ids { result.outcomes[edit].id = id } }
     return result
   }
@@ -185,8 +202,9 @@ extension RecordEditing {
         let place = places[touched.edit]
         throw TableError(
           .constraint, "would not read back as one row; nothing was changed",
-          section: place.section, row: place.row)
+          section: place.section, row: place.isSection ? nil : place.row)
       }
+      if batch.edits[touched.edit].isOfSection { continue }
       switch batch.edits[touched.edit] {
       case .set(_, let cells), .insert(_, let cells):
         try about(places[touched.edit]) { () throws(TableError) in try check(page, has: cells) }
@@ -206,7 +224,7 @@ extension RecordEditing {
     } catch {
       var error = error
       error.section = place?.section
-      error.row = place?.row
+      error.row = place?.isSection == true ? nil : place?.row
       throw error
     }
   }

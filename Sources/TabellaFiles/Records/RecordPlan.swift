@@ -45,13 +45,15 @@ public struct RecordPlan {
   ///
   /// `prefixEnd` is how what stands before the first record ends, a header for one; nil if that is no text.
   /// `prefix` is what changes in front of the first record; bytes that are added to the end of a header without
-  /// a line end bring one. `content` makes a new record, `splices` what cells change in one that is there. Throws ``TableError``
+  /// a line end bring one. `content` makes a new record, `heading` that of a new section between neighbours,
+  /// `splices` what cells change in a record that is there. Throws ``TableError``
   /// with `.notFound` for a place that is not there, with `.readOnly` for a record with an ``OpenEnd``.
   /// - Complexity: O(edits) apart from finding the records.
   public init(
     _ edits: RecordEdits, _ reader: RecordReader, _ bytes: any ByteSource,
     size: Int, prefixEnd: LineEnd?, prefix: [Splice] = [],
     content: (RecordEdits.Arrival) throws(TableError) -> [UInt8],
+    heading: (_ edit: Int, _ neighbours: [Int]) throws(TableError) -> [UInt8],
     splices: (Int, [Int: Cell]) throws(TableError) -> [Splice]
   ) throws(TableError) {
     self.reader = reader
@@ -83,10 +85,40 @@ public struct RecordPlan {
     }
 
     let gone = Set(edits.gone)
-    try holdNewLast(gone, &units)
-    var arrivals = edits.arrivals[...]
-    var at = 0
-    var marks = Set(units.keys).union(arrivals.map(\.place)).sorted()[...]
+    let whole = [RecordEdits.Block(section: nil, records: 0..<Int.max, edit: nil)]
+    if let blocks = edits.blocks {
+      try holdNewLast(of: blocks, gone, &units)
+      try putOut(0..<offset(of: 0))
+    } else {
+      try holdNewLast(gone, &units)
+    }
+    let numbers = units.keys.sorted()
+    let arrivals = Dictionary(grouping: edits.arrivals, by: \.section)
+    for (number, block) in (edits.blocks ?? whole).enumerated() {
+      if let edit = block.edit {
+        let neighbours = edits.neighbours(ofBlock: number)
+        try putOut(Unit(heading(edit, neighbours.sections), edit: edit), near: neighbours.record)
+        continue
+      }
+      let first = numbers.partitioningIndex { $0 >= block.records.lowerBound }
+      let last = numbers.partitioningIndex { $0 >= block.records.upperBound }
+      try putOut(
+        block, (block.section.map { arrivals[$0] ?? [] } ?? edits.arrivals)[...],
+        Array(numbers[first..<last]), units, gone, content)
+    }
+    try end()
+  }
+
+  /// Puts out the records of a block, with what arrives among them.
+  private mutating func putOut(
+    _ block: RecordEdits.Block, _ arrivals: ArraySlice<RecordEdits.Arrival>, _ numbers: [Int],
+    _ units: [Int: Unit], _ gone: Set<Int>,
+    _ content: (RecordEdits.Arrival) throws(TableError) -> [UInt8]
+  ) throws(TableError) {
+    let isWhole = block.records.upperBound == .max
+    var arrivals = arrivals
+    var at = try isWhole ? 0 : offset(of: block.records.lowerBound)
+    var marks = Set(numbers).union(arrivals.map(\.place)).sorted()[...]
     while let mark = marks.popFirst() {
       let begin = try offset(of: mark)
       try putOut(at..<begin)
@@ -102,12 +134,11 @@ public struct RecordPlan {
         }
         try putOut(unit, near: mark)
       }
-      guard let unit = units[mark] else { continue }
+      guard mark < block.records.upperBound, let unit = units[mark] else { continue }
       at = unit.old.upperBound
       if !gone.contains(mark) { try putOut(unit, near: mark) }
     }
-    try putOut(at..<size)
-    try end()
+    try putOut(at..<(isWhole ? size : offset(of: block.records.upperBound)))
   }
 
   /// A record to be put out.
@@ -145,6 +176,22 @@ public struct RecordPlan {
     guard units[last] == nil, let span = try reader.span(of: last) else { return }
     edited.append(EditedRange(span.content, digest: span.digest))
     units[last] = Unit(span, span.content.isEmpty ? [] : [.old(span.content)])
+  }
+
+  /// The same for sections in another order: what comes to stand last in the text must be able to give its
+  /// line end up, if the text has none at its end.
+  private mutating func holdNewLast(
+    of blocks: [RecordEdits.Block], _ gone: Set<Int>, _ units: inout [Int: Unit]
+  ) throws(TableError) {
+    guard try isOpen() else { return }
+    for block in blocks.reversed() {
+      guard block.edit == nil else { return }
+      guard let last = block.records.last(where: { !gone.contains($0) }) else { continue }
+      guard units[last] == nil, let span = try reader.span(of: last) else { return }
+      edited.append(EditedRange(span.content, digest: span.digest))
+      units[last] = Unit(span, span.content.isEmpty ? [] : [.old(span.content)])
+      return
+    }
   }
 
   private static func refusal(of number: Int, _ end: OpenEnd) -> TableError {
@@ -242,7 +289,8 @@ public struct RecordPlan {
   /// The line end of the records around a place, else of what stands before them, else LF.
   private func lineEnd(near number: Int) throws(TableError) -> LineEnd {
     var end = LineEnd.none
-    for neighbour in [number - 1, number] where end == .none {
+    // The last record may have none itself.
+    for neighbour in [number - 1, number, number - 2] where end == .none {
       end = try reader.span(of: neighbour)?.lineEnd ?? .none
     }
     if end == .none { end = prefixEnd ?? .none }

@@ -19,6 +19,7 @@ class Relay: TableDataSource {
   var gathering: (any TableGathering)? { self }
   var changes: (any TableChanges)? { self }
   var editing: (any TableEditing)? { self }
+  var sectionEditing: (any TableSectionEditing)? { self }
   var moving: (any TableMoving)? { self }
   var undoing: (any TableUndoing)? { self }
   var supplementary: (any TableSupplementary)? { self }
@@ -72,7 +73,7 @@ extension Relay: TableSections, TableSectionIndex, TableIdentity, TableGathering
   }
 }
 
-extension Relay: TableChanges, TableEditing, TableMoving, TableUndoing {
+extension Relay: TableChanges, TableEditing, TableSectionEditing, TableMoving, TableUndoing {
   func editability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
@@ -83,6 +84,14 @@ extension Relay: TableChanges, TableEditing, TableMoving, TableUndoing {
 
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
     try its(base.editing).commit(batch)
+  }
+
+  func editability(ofSections sections: Range<Int>) throws(TableError) -> [SectionEditability] {
+    try its(base.sectionEditing).editability(ofSections: sections)
+  }
+
+  func canInsertSections() throws(TableError) -> Bool {
+    try its(base.sectionEditing).canInsertSections()
   }
 
   func movability(

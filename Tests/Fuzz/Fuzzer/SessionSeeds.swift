@@ -49,7 +49,10 @@ enum SessionSeeds {
         ], reaching: 10),
       record(
         "may-edit",
-        [(.editability, 4), (.editableColumns, 0), (.movability, 4), (.target, 0)]),
+        [
+          (.editability, 4), (.editableColumns, 0), (.movability, 4), (.target, 0),
+          (.canInsertSections, 0),
+        ]),
       record("set", [(.commit, 0), (.undo, 0)]),
       record("delete", [(.commit, 1)]),
       record("insert", [(.commit, 2), (.undo, 1)]),

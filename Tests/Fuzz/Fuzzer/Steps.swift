@@ -18,7 +18,8 @@ final class Steps {
     do throws(TableError) {
       let isAnswered =
         switch operation {
-        case .listen, .pull, .editability, .editableColumns, .commit, .movability, .target, .undo:
+        case .listen, .pull, .editability, .editableColumns, .commit, .sectionEditability,
+          .canInsertSections, .movability, .target, .undo:
           try edit(operation, argument, source)
         case .supplementaryKinds, .supplementaryElement, .location:
           try readBeside(operation, argument, source)
@@ -138,6 +139,13 @@ final class Steps {
       let result = try editing.commit(batch)
       require(result.outcomes.count == batch.edits.count, "not an outcome for each edit")
       read(result.changes)
+    case .sectionEditability:
+      guard let editing = source.sectionEditing else { return false }
+      let answers = try editing.editability(ofSections: rows)
+      require(answers.count == rows.count, "not an answer for each section")
+    case .canInsertSections:
+      guard let editing = source.sectionEditing else { return false }
+      _ = try editing.canInsertSections()
     case .movability:
       guard let moving = source.moving else { return false }
       let answers = try moving.movability(ofRows: rows, inSection: 0)
@@ -168,9 +176,9 @@ final class Steps {
         [
           .set(.path(row(0)), cells: cells), .move(.path(row(0)), to: row(3)),
           .delete(.path(row(1))), .insert(at: row(0), cells: [0: .missing]),
-          .insert(at: .section(1), cells: [:]),
+          .insertSection(at: 1, title: "é"),
         ]
-      case 6: [.delete(.path(.section(0)))]
+      case 6: [.deleteSection(0), .renameSection(1, title: "new")]
       default: (0..<4).map { .set(.path(row($0)), cells: [3: .boolean(true)]) }
       }
     return EditBatch(

@@ -70,6 +70,10 @@ private typealias IndexPath = Tabella.IndexPath
       ([.delete(row(-1, 0))], .invalidArgument), ([.delete(row(-1, -1))], .invalidArgument),
       ([.move(from: row(0, 0), to: .section(0))], .invalidArgument),
       ([.delete(.section(0)), .delete(row(0, 0))], .invalidArgument),
+      ([.reconfigure(.section(0)), .reconfigure(.section(0))], .invalidArgument),
+      ([.reconfigure(.section(0)), .delete(.section(0))], .invalidArgument),
+      ([.reconfigure(.section(0)), .move(from: .section(0), to: .section(2))], nil),
+      ([.reconfigure(.section(3))], .notFound),
       ([.delete(.section(0)), .insert(row(0, 0))], nil),
       ([.delete(.section(0)), .insert(row(1, 0))], nil),
       ([.delete(.section(0)), .insert(row(2, 0))], .notFound),
@@ -143,13 +147,14 @@ private typealias IndexPath = Tabella.IndexPath
       switch line[0] {
       case "delete": return .delete(.path(place))
       case "move": return .move(.path(place), to: try path(line[3]))
-      case "insert": return .insert(at: place, cells: place.isSection ? [:] : [0: word])
+      case "insert":
+        return .insert(at: place, cells: [place.isSection ? EditBatch.sectionTitle : 0: word])
       default:
         #expect(line[0] == "set")
-        return .set(.path(place), cells: [0: word])
+        return .set(.path(place), cells: [place.isSection ? EditBatch.sectionTitle : 0: word])
       }
     }
-    #expect(edits.count == 10)
+    #expect(edits.count == 11)
     for edits in [edits, edits.reversed()] {
       let result = try source.commit(EditBatch(edits))
       let expected = try table("after")

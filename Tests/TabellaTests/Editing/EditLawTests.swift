@@ -41,7 +41,7 @@ enum BrokenEdit: String, CaseIterable {
   case dryRunEdits, dryRunIsSure, wrongChange, forgottenChange, otherVersion, staleIsFine,
     takesTwice, halfDone, setsNothing, setsAnotherRow, setsAnotherAndSaysSo, newIDForSet,
     undoesNothing, undoesTwice, undoesDryly, deletesAnotherAndSaysSo, insertsNoCells,
-    keepsTheVersion, setsWhatCannotBeSet
+    keepsTheVersion, setsWhatCannotBeSet, forgetsTitles, movesFixedSections
 
   /// The law that must notice it.
   var law: String {
@@ -53,13 +53,16 @@ enum BrokenEdit: String, CaseIterable {
     case .staleIsFine: "stale-versions-conflict"
     case .takesTwice, .halfDone, .setsWhatCannotBeSet: "refused-edits-change-nothing"
     case .setsNothing, .setsAnotherRow, .setsAnotherAndSaysSo, .newIDForSet: "set-reads-back"
+    case .forgetsTitles, .movesFixedSections: "sections-have-their-titles"
     case .undoesNothing, .undoesTwice, .undoesDryly: "undo-restores"
     }
   }
 }
 
 /// An honest table that tells one lie about its edits.
-final class LawBreaker: TableDataSource, TableEditing, TableUndoing, TableIdentity {
+final class LawBreaker: TableDataSource, TableEditing, TableSectionEditing, TableUndoing,
+  TableIdentity
+{
   let base = InMemorySource(
     [Column("a"), Column("b")],
     rows: (0..<12).map { [.text("\($0)"), $0 % 4 == 1 ? nil : .text("\($0 % 3)")] })
@@ -71,6 +74,8 @@ final class LawBreaker: TableDataSource, TableEditing, TableUndoing, TableIdenti
   var columns: [Column] { base.columns }
   var editing: (any TableEditing)? { self }
   var undoing: (any TableUndoing)? { self }
+  var sections: (any TableSections)? { base }
+  var sectionEditing: (any TableSectionEditing)? { self }
   var identity: (any TableIdentity)? { self }
 
   func version() throws(TableError) -> Version? {
@@ -103,6 +108,16 @@ final class LawBreaker: TableDataSource, TableEditing, TableUndoing, TableIdenti
     try base.editability(ofRows: rows, inSection: section)
   }
 
+  func editability(
+    ofSections sections: Range<Int>
+  ) throws(TableError) -> [SectionEditability] {
+    try base.editability(ofSections: sections).map {
+      lie == .movesFixedSections ? $0.subtracting(.move) : $0
+    }
+  }
+
+  func canInsertSections() -> Bool { true }
+
   func editableColumns() throws(TableError) -> [Bool]? {
     lie == .setsWhatCannotBeSet ? [false, true] : nil
   }
@@ -130,6 +145,14 @@ final class LawBreaker: TableDataSource, TableEditing, TableUndoing, TableIdenti
     case .insertsNoCells:
       honest.edits = batch.edits.map { edit in
         if case .insert(let path, _) = edit { .insert(at: path, cells: [:]) } else { edit }
+      }
+    case .forgetsTitles:
+      honest.edits = batch.edits.map { edit in
+        if case .insert(let path, _) = edit, path.isSection {
+          .insertSection(at: path.section)
+        } else {
+          edit
+        }
       }
     case .setsAnotherRow, .setsAnotherAndSaysSo:
       let last = try base.exactNumberOfRows(inSection: 0) - 1

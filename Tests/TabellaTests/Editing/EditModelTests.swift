@@ -7,7 +7,7 @@ import class Foundation.ProcessInfo
 /// Random sequences of 20 batches against an array model, compared after each: in memory, in files and
 /// through the contract, as it is and in views. `make model` runs the full number.
 @Suite struct EditModelTests {
-  static let files: [EditSubject] = [.csv, .inferred, .text, .headings]
+  static let files: [EditSubject] = [.csv, .inferred, .text, .headings, .ini]
   static let shapes = EditShape.all(isLine: false).indices
 
   @Test(arguments: shapes)

@@ -43,7 +43,8 @@ import Testing
     #expect(traced(Bare(), lines).traced == "1 columns (a text); no abilities")
     let base = Tables.everything()
     #expect(traced(base, lines).traced == base.traced)
-    #expect(base.traced.contains("sections index ids gather edit move undo supplementary"))
+    #expect(
+      base.traced.contains("sections index ids gather edit edit sections move undo supplementary"))
   }
 
   @Test func aLineACall() throws {

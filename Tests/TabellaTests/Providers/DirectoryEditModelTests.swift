@@ -53,8 +53,12 @@ import Testing
     var modes: [(node: Node, mode: UInt32)] = []
     var times: [(node: Node, seconds: Int)] = []
     var created: [(folder: Node, name: [UInt8], mode: UInt32)] = []
+    /// Whether folders are edited as sections, so that nothing may be put into sections.
+    var hasSectionEdits = false
+    var hasTargets = false
 
     func isLegal() -> Bool {
+      if hasSectionEdits && hasTargets { return false }
       let changed = moved.map(\.node) + renamed.map(\.node) + modes.map(\.node) + times.map(\.node)
       let gone = Set(deleted.map { ObjectIdentifier($0) })
       func isIn(_ nodes: Set<ObjectIdentifier>, _ line: [Node]) -> Bool {
@@ -185,6 +189,13 @@ import Testing
     func value(_ node: Node, _ name: [UInt8]) -> Cell {
       .text(sections ? name : Array(node.path.dropLast(node.name.count)) + name)
     }
+    if sections, Int.random(in: 0..<3, using: &generator) == 0 {
+      drawSectionEdits(folders, &round, &generator)
+      for node in round.deleted + round.renamed.map(\.node) {
+        used.insert(ObjectIdentifier(node))
+        settings.insert(ObjectIdentifier(node))
+      }
+    }
     for _ in 0..<Int.random(in: 1...6, using: &generator) {
       guard let row = rows.randomElement(using: &generator) else { break }
       let isFresh = !used.contains(ObjectIdentifier(row.node))
@@ -228,6 +239,7 @@ import Testing
         guard folders[section] !== row.node.parent else { continue }
         used.insert(ObjectIdentifier(row.node))
         round.edits.append(.move(reference(row), to: IndexPath(section: section, row: 0)))
+        round.hasTargets = true
         round.moved.append((row.node, folders[section]))
       case 5
       where !round.deleted.contains { $0 === row.node }
@@ -260,12 +272,51 @@ import Testing
         if kind == 2 { cells[8] = "to" }
         if kind < 2 { cells[4] = "640" }
         round.edits.append(.insert(at: IndexPath(section: section, row: 0), cells: cells))
+        round.hasTargets = true
         round.created.append(
           (folders[section], name, [S_IFREG | 0o640, S_IFDIR | 0o640, S_IFLNK | 0o777][kind]))
       default: continue
       }
     }
     return round
+  }
+
+  /// The bits of a mode that a new folder does not get; to ask umask would change it for a moment.
+  private static let mask: UInt32 = {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("Umask:") }
+    return line.flatMap { UInt32($0.split(separator: "\t")[1], radix: 8) } ?? 0o022
+  }()
+
+  /// Draws folders that are made, renamed and deleted as sections, where their paths are text.
+  private static func drawSectionEdits(
+    _ folders: [Node], _ round: inout Round, _ generator: inout SeededGenerator
+  ) {
+    var rest = Array(folders.enumerated()).filter { _, node in
+      String(validating: node.path, as: UTF8.self) != nil
+    }.shuffled(using: &generator)
+    func title(_ folder: Node, _ name: String) -> String {
+      folder.parent == nil ? name : String(decoding: folder.path, as: UTF8.self) + "/" + name
+    }
+    for _ in 0..<Int.random(in: 1...2, using: &generator) {
+      guard let (section, folder) = rest.popLast() else { return }
+      let name = ["a", "é", "n 1", "b"].randomElement(using: &generator)!
+      switch Int.random(in: 0..<3, using: &generator) {
+      case 0:
+        let place = Int.random(in: 0...folders.count, using: &generator)
+        round.edits.append(.insertSection(at: place, title: title(folder, name)))
+        round.created.append((folder, Array(name.utf8), S_IFDIR | (0o777 & ~mask)))
+      case 1:
+        guard let parent = folder.parent else { continue }
+        round.edits.append(.renameSection(section, title: title(parent, name)))
+        round.renamed.append((folder, Array(name.utf8)))
+      default:
+        guard folder.parent != nil else { continue }
+        round.edits.append(.deleteSection(section))
+        round.deleted.append(folder)
+      }
+      round.hasSectionEdits = true
+    }
   }
 
   private static func permissionText(_ mode: UInt32) -> String {

@@ -55,7 +55,7 @@ import Testing
     tree.expectRefusal(
       .notSupported, "sections=folder", source,
       [.move(try tree.row(source, "a"), to: IndexPath(section: 0, row: 1))])
-    tree.expectRefusal(.constraint, "a section is a folder", source, [.delete(.path(.section(0)))])
+    tree.expectRefusal(.notSupported, "sections=folder", source, [.deleteSection(0)])
     #expect(
       source.editableColumns()
         == [true, false, false, true, true, false, false, false, false])
@@ -133,7 +133,7 @@ import Testing
     #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
     #expect(tree.exists("one/a") && !tree.exists("two/n"))
 
-    // Into an empty folder, which is no section, and back out of one.
+    // Into an empty folder, and back out of one.
     let before = tree.snapshot()
     let moved = try tree.set(source, ["b": [0: "two/c"], "one/a": [0: "a"]])
     #expect(moved.outcomes.map(\.code) == [nil, nil])
@@ -291,7 +291,7 @@ import Testing
       tree.expectRefusal(code, part, source, [.insert(at: place, cells: cells)])
     }
     tree.expectRefusal(
-      .constraint, "kind directory", source, [.insert(at: .section(0), cells: [0: "x"])])
+      .notSupported, "sections=folder", source, [.insertSection(at: 0, title: "x")])
     tree.expectRefusal(
       .constraint, "two entries", source,
       [.insert(at: place, cells: [0: "x"]), .insert(at: place, cells: [0: "x"])])
@@ -334,10 +334,10 @@ import Testing
     }
   }
 
-  /// An empty folder with sections has none yet, and can be filled all the same.
+  /// An empty folder is a section, and can be filled.
   @Test func firstEntry() throws {
     let source = try tree.open { $0.hasSections = true }
-    #expect(try source.numberOfSections(knowing: .max) == .exact(0))
+    #expect(try source.numberOfSections(knowing: .max) == .exact(1))
     let result = try source.commit(
       EditBatch([.insert(at: IndexPath(section: 0, row: 0), cells: [0: "first"])]))
     #expect(result.outcomes[0].code == nil && tree.exists("first"))

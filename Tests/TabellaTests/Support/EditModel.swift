@@ -33,6 +33,7 @@ struct EditModel: Equatable {
     case deleteSection(Int)
     case insertSection(Section, Int)
     case moveSection(Int, Int)
+    case renameSection(Int, String?)
   }
 
   var sections: [Section]
@@ -69,6 +70,9 @@ struct EditModel: Equatable {
       case .insert(let row, let target): arrivals.append((target, row))
       default: break
       }
+    }
+    for case .renameSection(let key, let title) in edits {
+      result.sections[result.sections.firstIndex { $0.key == key }!].title = title
     }
     for edit in edits {
       switch edit {

@@ -44,6 +44,13 @@ struct EditShape: Sendable {
     return EditShape(
       name: "filtered", wrap: { try $0.filtered(by: [isA]) }, shown: onlyA,
       translated: { edits, model in
+        // What is not seen is not deleted.
+        for case .deleteSection(let key) in edits
+        where model.sections.first(where: { $0.key == key })!.rows.contains(where: {
+          $0.kind != "a"
+        }) {
+          return nil
+        }
         let after = onlyA(model).applying(edits)
         let arriving = Set(edits.compactMap(\.arrivingRow))
         let stays = onlyA(model).staying(edits)
@@ -227,7 +234,7 @@ extension EditModel.Edit {
     switch self {
     case .insert(let row, _): row.key
     case .set(let key, _), .delete(let key), .move(let key, _): key
-    case .insertSection, .deleteSection, .moveSection: nil
+    case .insertSection, .deleteSection, .moveSection, .renameSection: nil
     }
   }
 
@@ -250,7 +257,7 @@ extension EditModel.Edit {
     case .move(let key, let target): .move(key, shifted(target))
     case .insertSection(let section, let target): .insertSection(section, target + sections)
     case .moveSection(let key, let target): .moveSection(key, target + sections)
-    case .set, .delete, .deleteSection: self
+    case .set, .delete, .deleteSection, .renameSection: self
     }
   }
 }
@@ -300,7 +307,7 @@ extension EditModel {
           (before(key, target), target, sections[path.section].rows[path.row]))
         gone.insert(key)
       case .delete(let key): gone.insert(key)
-      case .deleteSection, .insertSection, .moveSection: rest.append(edit)
+      case .deleteSection, .insertSection, .moveSection, .renameSection: rest.append(edit)
       case .set: break
       }
     }

@@ -13,9 +13,9 @@ struct EditSubject: Sendable {
   enum Sections {
     /// One, untitled.
     case one
-    /// Some with titles, which stay.
-    case fixed
-    /// Some, also without titles, which are inserted, deleted and moved.
+    /// Some, each with a title, which are inserted, renamed, deleted and moved.
+    case titled
+    /// The same, also without titles.
     case edited
   }
 
@@ -70,21 +70,26 @@ struct EditSubject: Sendable {
   }
 
   static let text = text("text", .one)
-  static let headings = text("text, sections by heading", .fixed)
+  static let headings = text("text, sections by heading", .titled)
+  static let ini = text("text, sections in brackets", .titled, "t.ini", ("[", "]"))
 
-  private static func text(_ name: String, _ sectioning: Sections) -> EditSubject {
+  private static func text(
+    _ name: String, _ sectioning: Sections, _ fileName: String = "t.md",
+    _ marks: (String, String) = ("# ", "")
+  ) -> EditSubject {
     EditSubject(
       name: name, sections: sectioning, isFile: true, isLine: true, kinds: ["a", "b", "c"],
       kindLeftOut: nil, notes: ["note", "# é", ""]
     ) { sections, generator in
       let lines = sections.flatMap { section in
-        (section.title.map { ["# \($0)"] } ?? []) + section.rows.map { line($0.cells).description }
+        let heading = section.title.map { [marks.0 + $0 + marks.1] } ?? []
+        return heading + section.rows.map { line($0.cells).description }
       }
       let end = ["\n", "\r\n"].randomElement(using: &generator)!
       let mark = ["", "\u{FEFF}"].randomElement(using: &generator)!
       let last = lines.isEmpty ? "" : ["", end].randomElement(using: &generator)!
       let text = mark + lines.joined(separator: end) + last
-      return try file("t.md", Array(text.utf8)) { path in
+      return try file(fileName, Array(text.utf8)) { path in
         try TextProvider().open(
           OpenRequest(
             location: path, options: ["sections": sectioning == .one ? "none" : "headings"]))

@@ -48,9 +48,7 @@ struct EditTrial {
     let sections = subject.sections == .one ? 1 : Int.random(in: 0..<4, using: &generator)
     for _ in 0..<sections {
       var section = newSection()
-      if subject.sections == .fixed || (subject.sections == .edited && chance(2)) {
-        section.title = "s\(section.key)"
-      }
+      if subject.sections != .one { section.title = newTitle() }
       for _ in 0..<Int.random(in: 0..<5, using: &generator) { section.rows.append(newRow()) }
       model.sections.append(section)
     }
@@ -65,6 +63,13 @@ struct EditTrial {
   private mutating func newSection() -> EditModel.Section {
     defer { nextSection += 1 }
     return EditModel.Section(key: nextSection, title: nil)
+  }
+
+  /// A title of a section; only some subjects have sections without.
+  private mutating func newTitle() -> String? {
+    defer { nextSection += 1 }
+    if subject.sections == .edited, chance(2) { return nil }
+    return ["s\(nextSection)", "\(nextSection) é; a, b"].randomElement(using: &generator)
   }
 
   private mutating func newRow() -> EditModel.Row {
@@ -188,6 +193,9 @@ struct EditTrial {
         edits.append(.deleteSection(old.sections[path.section].key))
       case .move(let path, let target) where path.isSection:
         edits.append(.moveSection(old.sections[path.section].key, target.section))
+      case .reconfigure(let path) where path.isSection:
+        let key = old.sections[path.section].key
+        edits.append(.renameSection(key, new.sections.first { $0.key == key }!.title))
       case .insert(let path):
         edits.append(.insert(new.sections[path.section].rows[path.row], path))
       case .delete(let path): edits.append(.delete(key(path)))
@@ -265,7 +273,9 @@ struct EditTrial {
       if !row.leavesKindOut { cells[EditModel.kind] = row.kind }
       return .insert(at: target, cells: cells)
     case .deleteSection(let key): return .delete(.path(.section(number(key))))
-    case .insertSection(_, let target): return .insert(at: .section(target), cells: [:])
+    case .insertSection(let section, let target):
+      return .insertSection(at: target, title: section.title)
+    case .renameSection(let key, let title): return .renameSection(number(key), title: title)
     case .moveSection(let key, let target):
       return .move(.path(.section(number(key))), to: .section(target))
     }
@@ -285,7 +295,7 @@ struct EditTrial {
     let others = shown.sections.count { $0.key >= 1_000_000 && $0.title == "y" }
     let part = EditModel(Array(shown.sections.dropFirst(shape.offset).dropLast(others)))
     var edits =
-      subject.sections == .edited && shape.hasSectionEdits && chance(4)
+      subject.sections != .one && shape.hasSectionEdits && chance(3)
       ? sectionEdits(of: part) : []
     let changed = part.applying(edits)
     // Sections that rows can be named in and arrive in.
@@ -353,12 +363,20 @@ struct EditTrial {
     var arrivals: [(Int) -> EditModel.Edit] = []
     var left = sections.count
     for _ in 0..<Int.random(in: 1...2, using: &generator) {
-      switch Int.random(in: 0..<3, using: &generator) {
+      switch Int.random(in: 0..<5, using: &generator) {
       case 0:
         guard part.sections.count < 6 else { continue }
         var section = newSection()
-        section.title = nil
+        section.title = newTitle()
         arrivals.append { .insertSection(section, $0) }
+      case 3:
+        guard let key = sections.popLast() else { continue }
+        edits.append(.renameSection(key, newTitle()))
+      case 4:
+        guard let key = sections.popLast() else { continue }
+        left -= 1
+        arrivals.append { .moveSection(key, $0) }
+        edits.append(.renameSection(key, newTitle()))
       case 1:
         guard let key = sections.popLast() else { continue }
         left -= 1
@@ -400,7 +418,14 @@ struct EditTrial {
       ],
       [.move(.path(place), to: .section(0))], [.insert(at: place, cells: [9: "x"])],
       [.insert(at: .section(section + 9), cells: [:])], [.delete(.path(.section(section + 9)))],
-      [.set(.path(.section(section)), cells: [:])],
+      [.set(.path(.section(section)), cells: [:])], [.renameSection(section + 9, title: "x")],
+      [.renameSection(section, title: "x"), .renameSection(section, title: "y")],
+      [.renameSection(section, title: "x"), .deleteSection(section)],
+      [.set(.path(.section(section)), cells: [0: "x"])],
+      [.set(.path(.section(section)), cells: [EditBatch.sectionTitle: 1])],
+      [.set(.path(place), cells: [EditBatch.sectionTitle: "x"])],
+      [.insert(at: .section(0), cells: [EditBatch.sectionTitle: "x", 0: "y"])],
+      [.insert(at: place, cells: [EditBatch.sectionTitle: "x"])],
       [.insert(at: IndexPath(section: 0, row: -2), cells: [:])],
       [.delete(.path(IndexPath(section: -1, row: 0)))],
       [.insert(at: IndexPath(section: 0, row: .max), cells: [:])],

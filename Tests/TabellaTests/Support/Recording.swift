@@ -45,6 +45,7 @@ final class Recording: TableDataSource, TableSections, TableGathering, TableDisp
   var gathering: (any TableGathering)? { gathers ? self : nil }
   var changes: (any TableChanges)? { self }
   var editing: (any TableEditing)? { base.editing }
+  var sectionEditing: (any TableSectionEditing)? { base.sectionEditing }
   var moving: (any TableMoving)? { self }
   var undoing: (any TableUndoing)? { base.undoing }
   var supplementary: (any TableSupplementary)? { base.supplementary.map { _ in self } }
