@@ -31,8 +31,9 @@ struct EditLanding {
   ) -> String {
     guard let place = place(of: edit, outcome) else { return "" }
     var text = " \(edit.kind == .insert ? "at" : "to") \(name(of: place))"
-    if !edit.isAsAsked(place), let asked = edit.asked {
-      text += ", not \(edit.kind == .insert ? "at" : "to") \(name(of: asked)) as asked"
+    if let asked = edit.asked, !edit.isAsAsked(place, inSectionTitled: title(of: place)) {
+      let name = name(of: asked, inSectionTitled: edit.askedTitle)
+      text += ", not \(edit.kind == .insert ? "at" : "to") \(name) as asked"
     }
     guard edit.kind == .move, !edit.isOfSection, let before,
       let after = try? source.wholeRows(at: [place]).first
@@ -44,7 +45,14 @@ struct EditLanding {
 
   /// A place with the title of its section, if it has one.
   private func name(of place: IndexPath) -> String {
-    let title = try? source.sections?.title(.header, ofSection: place.section)
+    name(of: place, inSectionTitled: title(of: place))
+  }
+
+  private func title(of place: IndexPath) -> String? {
+    try? source.sections?.title(.header, ofSection: place.section)
+  }
+
+  private func name(of place: IndexPath, inSectionTitled title: String?) -> String {
     if place.isSection { return "place \(place.section) of the sections" }
     let section = title.map { SectionArgument.text(ofTitle: $0) } ?? "\(place.section)"
     return "\(section):\(place.row)"
@@ -52,9 +60,11 @@ struct EditLanding {
 }
 
 extension PlannedEdit {
-  /// Whether a row that stands here stands where it was asked for.
-  func isAsAsked(_ place: IndexPath) -> Bool {
+  /// Whether a row that stands here stands where it was asked for. A title decides which section was meant, as
+  /// far as it was looked at: sections may have other numbers after the edit.
+  func isAsAsked(_ place: IndexPath, inSectionTitled title: String? = nil) -> Bool {
     guard let asked else { return true }
-    return asksForEnd ? place.section == asked.section : place == asked
+    let isInSection = askedTitle.map { $0 == title } ?? (place.section == asked.section)
+    return isInSection && (asksForEnd || place.row == asked.row)
   }
 }

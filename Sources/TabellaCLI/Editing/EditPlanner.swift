@@ -50,7 +50,12 @@ struct EditPlanner {
     try placeAtEnds(ends, &edits)
     try addIDs(&edits)
     try checkTwice(edits)
-    if let edit = edits.first, edits.count == 1 { try checkPlace(edit) }
+    if let edit = edits.first, edits.count == 1 {
+      try checkPlace(edit)
+      if let target = edit.target, !target.isSection {
+        edits[0].askedTitle = try source.sections?.title(.header, ofSection: target.section)
+      }
+    }
     return edits
   }
 

@@ -33,6 +33,8 @@ struct PlannedEdit {
   var target: IndexPath?
   /// The target that the command line asked for.
   var asked: IndexPath?
+  /// The title that the section of this target had before the edit.
+  var askedTitle: String?
   /// Whether it asked for the end of a section.
   var asksForEnd = false
   let cells: [Int: Cell]

@@ -17,7 +17,8 @@ import Testing
   /// Runs every `$ tabella …` of a document, in a folder of its own behind `$ cd "$(mktemp -d)"`, and compares
   /// all that it prints; `…` in what is shown stands for anything in a line or a string.
   @Test(arguments: [
-    "README.md", "docs/cookbook.md", "docs/shaping.md", "docs/providers/text.md",
+    "README.md", "docs/cookbook.md", "docs/editing-guide.md", "docs/shaping.md",
+    "docs/providers/text.md",
     "docs/providers/directory.md", "docs/providers/csv.md", "docs/check.md", "docs/debugging.md",
   ])
   func documentsShowRealOutput(_ document: String) throws {

@@ -206,8 +206,9 @@ import Testing
   @Test func linesOfJSON() throws {
     let path = try folder.write(
       "a.csv", Array("a,a,b\n1,\"x\ny\",\n\"é\"\"\",2\n".utf8) + [0xFF, 0x2C, 0x0A])
-    let lines = try text("export", path, "--format", "jsonl").split(separator: "\n")
-    let rows = try lines.map {
+    let result = try tabella("export", path, "--format", "jsonl")
+    #expect(result.status == 0 && result.errors.contains("line 5 (row 2, a) is not UTF-8"))
+    let rows = try result.lines.map {
       try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
     }
     #expect(rows.count == 3)

@@ -193,6 +193,8 @@ struct EditShape: Sendable {
         // Not always of the type that the table itself has there.
         var columns = base.columns
         columns[0].type = isLine ? .text : .integer
+        // An edit may change how the base's text reads, and this table stays.
+        for column in columns.indices { columns[column].reads = nil }
         func table() -> InMemorySource {
           InMemorySource(
             columns, rows: [isLine ? [EditSubject.line(row.cells)] : row.cells],
