@@ -64,6 +64,8 @@ int tabella_system_name(int file, int directory, const char *name) {
 
 int tabella_system_lock(int file) { return result(flock(file, LOCK_EX | LOCK_NB)); }
 
+int tabella_system_lock_shared(int file) { return result(flock(file, LOCK_SH | LOCK_NB)); }
+
 int tabella_system_unlock(int file) { return result(flock(file, LOCK_UN)); }
 
 /* Their clients give a lease only while the server lets them cache the file. */
@@ -113,11 +115,13 @@ int tabella_system_copy_flags(int from, int to) {
   return result(ioctl(to, FS_IOC_SETFLAGS, &there));
 }
 
-int64_t tabella_system_time_of_birth(int file) {
+int tabella_system_time_of_birth(int file, int64_t *born) {
   struct statx status;
-  if (statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0) return 0;
+  *born = 0;
+  if (statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0) return -errno;
   if ((status.stx_mask & STATX_BTIME) == 0) return 0;
-  return status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+  *born = status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+  return 0;
 }
 
 int tabella_system_open_entry(int directory, const char *name) {

@@ -81,11 +81,14 @@ public final class OpenFile {
   }
 
   /// The same file once more. The offset is shared, but reading goes by place.
-  init(duplicating other: Int32) throws(TableError) {
+  ///
+  /// `isPassed` says that it no longer is as it is to be known: whatever is read of it is a conflict.
+  init(duplicating other: Int32, isPassed: Bool = false) throws(TableError) {
     let descriptor = fcntl(other, F_DUPFD_CLOEXEC, 0)
     guard descriptor >= 0 else { throw .system(errno, "cannot be opened again") }
     do throws(TableError) {
-      fingerprint = try Fingerprint(of: descriptor)
+      let now = try Fingerprint(of: descriptor)
+      fingerprint = isPassed ? now.passed : now
     } catch {
       close(descriptor)
       throw error
@@ -136,7 +139,7 @@ public struct Fingerprint: Hashable, Sendable {
   /// `S_IFREG` and so on.
   public let kind: UInt32
   let modified: [Int]
-  let changed: [Int]
+  private(set) var changed: [Int]
 
   public init(of descriptor: Int32) throws(TableError) {
     var status = stat()
@@ -158,6 +161,14 @@ public struct Fingerprint: Hashable, Sendable {
   func isOfSameContent(as other: Fingerprint) -> Bool {
     device == other.device && inode == other.inode && size == other.size
       && modified == other.modified
+  }
+
+  /// A state of the same file that it never has: of bytes that another program changed before they could be
+  /// examined.
+  var passed: Fingerprint {
+    var other = self
+    other.changed = []
+    return other
   }
 
   /// The fingerprint as a version: device, inode, size and both times in nanoseconds.

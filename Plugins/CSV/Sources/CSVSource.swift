@@ -27,7 +27,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     var options = options
     options.usualDelimiter = CSVSource.usualDelimiter(of: path)
     self.options = options
-    let opened = try OpenFile(path: path)
+    let opened = try ShownFile.open(path)
     shownFile = ShownFile(path: path, opened, options.save, reading: options.reading)
     text = try DelimitedText(opened.bytes(), options, cancel: cancel)
     if let remark = shownFile.remark { remarks.add("in place", remark) }
@@ -93,10 +93,10 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       count += records.count
       size += bytes
     }
+    try file.checkUnchanged()
     if count == 0, request.first > reader.index.known {
       throw .noRow(request.first, inSection: 0, of: reader.index.known)
     }
-    try file.checkUnchanged()
     noteUnconverted()
     return builder.finish(rowCount: count)
   }

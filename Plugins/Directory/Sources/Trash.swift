@@ -125,8 +125,14 @@ final class TrashCan {
       throw Failure(errno)
     }
     defer { close(file) }
-    let note = Note(
-      digest: text.withUnsafeBytes { digest64($0) }, file: try tabella_status(file))
+    let note: Note
+    do throws(Failure) {
+      note = Note(
+        digest: text.withUnsafeBytes { digest64($0) }, file: try tabella_status(file))
+    } catch {
+      takeBack(file, stored)
+      throw error
+    }
     do throws(Failure) {
       let number = text.withUnsafeBytes { writeAll($0, to: file, at: 0) }
       if number != 0 { throw Failure(number) }
@@ -136,6 +142,18 @@ final class TrashCan {
       throw error
     }
     return note
+  }
+
+  /// Removes an info file that was just made and is open, of which no more is known.
+  private func takeBack(_ file: Int32, _ stored: [UInt8]) {
+    var (made, there) = (stat(), stat())
+    (stored + TrashInfo.suffix).withCString {
+      // An open file's inode is not used again.
+      guard fstat(file, &made) == 0, fstatat(info, $0, &there, AT_SYMLINK_NOFOLLOW) == 0,
+        made.st_dev == there.st_dev, made.st_ino == there.st_ino
+      else { return }
+      unlinkat(info, $0, 0)
+    }
   }
 
   // Taking out

@@ -31,7 +31,7 @@ public struct TextProvider: Provider {
     if encoding?.isEmpty == true {
       throw TableError(.invalidArgument, "option encoding cannot be empty: it must be a name")
     }
-    let opened = try OpenFile(path: request.location)
+    let opened = try ShownFile.open(request.location)
     let file = opened.bytes()
     if encoding == nil, !(try file.looksLikeText()) { return HexSource(file) }
     let sectioning = request.options["sections"].flatMap(Sectioning.init) ?? .none

@@ -168,6 +168,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       lines = try self.lines(
         ofSection: request.section, knowing: wanted.overflow ? .max : wanted.partialValue)
       guard request.first <= lines.count else {
+        try file.checkUnchanged()
         throw .noRow(request.first, inSection: request.section, of: lines.count)
       }
     }

@@ -108,6 +108,8 @@ int tabella_system_name(int file, int directory, const char *_Nonnull name);
 /* Locks an open file for this description alone; 0, -EWOULDBLOCK if another has it, or -errno. Ends
  * when the descriptor is closed, or with the process. flock(2) is hidden by the struct of its name. */
 int tabella_system_lock(int file);
+/* The same together with others that lock it so: -EWOULDBLOCK if one has it for itself alone. */
+int tabella_system_lock_shared(int file);
 int tabella_system_unlock(int file);
 
 /* Takes a read lease on a file that is open here to be read only: nobody has it open for writing, be it
@@ -131,9 +133,9 @@ int tabella_system_remove_attribute(int file, const char *_Nonnull name);
  * thing, or -errno. FS_IOC_GETFLAGS is not imported. */
 int tabella_system_copy_flags(int from, int to);
 
-/* When an open file was made, in nanoseconds since 1970; 0 where the file system does not tell. With the
- * inode's number it tells a file from all others, whatever its name. statx(2) is not imported. */
-int64_t tabella_system_time_of_birth(int file);
+/* Finds out when an open file was made, in nanoseconds since 1970; 0 where the file system does not tell. With
+ * the inode's number it tells a file from all others, whatever its name. 0 or -errno. statx(2) is not imported. */
+int tabella_system_time_of_birth(int file, int64_t *_Nonnull born);
 
 /* Opens an entry as a place only, whatever it is, without following it: a descriptor for the next two, or
  * -errno. O_PATH is not imported. */

@@ -219,7 +219,8 @@ struct EditPlanner {
             .notSupported, "sections are inserted and moved where all of them are shown")
         }
         target = .section(number)
-        isDecided = true
+        // A new section changes no other one, wherever it comes to stand.
+        isDecided = request.kind == .move
       case .title: target = .section(try source.number(of: section))
       }
     } else if request.place != nil {

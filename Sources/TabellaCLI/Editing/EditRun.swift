@@ -255,7 +255,8 @@ struct EditRun {
 
   private func title(ofSection section: Int) throws(Failure) -> String? {
     try Failure.about(subject) { () throws(TableError) in
-      try source.sections?.title(.header, ofSection: section)
+      guard try source.numberOfSections(knowing: section + 1).value > section else { return nil }
+      return try source.sections?.title(.header, ofSection: section)
     }
   }
 

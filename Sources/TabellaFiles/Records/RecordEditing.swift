@@ -169,10 +169,13 @@ extension RecordEditing {
       do throws(TableError) {
         try show(saved.file.bytes())
         try saved.file.bytes().checkUnchanged()
-      } catch  where error.code == .conflict {
-        remark = "was saved, and was changed again by another program since"
       } catch {
-        trouble = trouble ?? "was saved, but cannot be read again: \(error.message)"
+        // Whatever cannot be read then: these are another's bytes.
+        if error.code == .conflict || (try? saved.file.bytes().checkUnchanged()) == nil {
+          remark = "was saved, and was changed again by another program since"
+        } else {
+          trouble = trouble ?? "was saved, but cannot be read again: \(error.message)"
+        }
       }
     }
     let outcome = EditResult.Outcome(

@@ -20,7 +20,7 @@ public struct FileSave {
   /// How many bytes a receipt holds at most.
   private static let receiptLimit = 16 << 20
   /// How long another process's save is waited for.
-  private static let lockPatience = (attempts: 100, microseconds: UInt32(20_000))
+  static let lockPatience = (attempts: 100, microseconds: UInt32(20_000))
 
   let path: [UInt8]
   let file: OpenFile
@@ -51,13 +51,14 @@ public struct FileSave {
     verify: (any ByteSource) throws(TableError) -> Void
   ) throws(TableError) -> Saved {
     try checkUnchanged(edited)
-    try checkNotInterrupted()
+    let kept = try KeptBytes.Place(of: file, at: path)
+    try FileSave.check(kept, of: file)
     let target = try SaveTarget(path: path, of: file)
     try target.checkMayBeSaved(file, options)
     let isNothing = table.isIdentity(ofSize: file.fingerprint.size)
     if isDryRun, !isNothing {
       if options.isInPlace {
-        try InPlaceSave(target, file, cancel: cancel)
+        try InPlaceSave(target, file, keepingIn: kept, cancel: cancel)
           .tryOut(size: table.size, backup: options.backupSuffix)
       } else {
         try Replacement(target, file, cancel: cancel).tryOut(size: table.size)
@@ -67,8 +68,9 @@ public struct FileSave {
     if isDryRun || isNothing { return Saved(file: file, receipt: nil, trouble: nil) }
     try lock(file)
     defer { _ = tabella_system_unlock(file.descriptor) }
-    // Whoever had the lock may have saved.
+    // Whoever had the lock may have saved, or was killed in it.
     try target.checkHolds(file.fingerprint)
+    if let kept, try kept.isTaken() { throw TableError(.readOnly, kept.interruption) }
     let inverse = try table.inverse(
       of: file.bytes(), size: file.fingerprint.size, limit: FileSave.receiptLimit)
     let content =
@@ -80,7 +82,7 @@ public struct FileSave {
     }
     let written: WrittenFile
     if options.isInPlace {
-      written = try InPlaceSave(target, file, cancel: cancel)
+      written = try InPlaceSave(target, file, keepingIn: kept, cancel: cancel)
         .save(table, backup: options.backupSuffix, check: check, verify: verify)
     } else {
       written = try Replacement(target, file, cancel: cancel)
@@ -98,9 +100,15 @@ public struct FileSave {
       trouble: written.trouble)
   }
 
-  /// Throws if a save in place was interrupted: the next would hide that the file is half written.
-  func checkNotInterrupted() throws(TableError) {
-    if let remark = KeptBytes.remark(on: file, at: path) { throw TableError(.readOnly, remark) }
+  /// Throws if a save in place was interrupted: the next would hide that the file is half written. Throws
+  /// `.conflict` if one is going on.
+  static func check(_ kept: KeptBytes.Place?, of file: OpenFile) throws(TableError) {
+    guard let kept else { return }
+    switch try kept.trace(of: file) {
+    case .none: break
+    case .isRunning: throw isLocked
+    case .wasInterrupted: throw TableError(.readOnly, kept.interruption)
+    }
   }
 
   /// The table that takes back the save that gave a receipt.
@@ -109,10 +117,18 @@ public struct FileSave {
   /// another with the same; with `.invalidArgument` if it is no receipt.
   public func undoing(_ receipt: [UInt8]) throws(TableError) -> PieceTable {
     let receipt = try SaveReceipt(receipt, ofSize: file.fingerprint.size)
-    if receipt.version == file.fingerprint.version { return receipt.table }
-    guard let content = receipt.content, try SaveTarget(path: path, of: file).path == receipt.place,
+    let changed = TableError(.conflict, "was changed since, so that cannot be taken back")
+    let hasVersion = receipt.version == file.fingerprint.version
+    guard let content = receipt.content else {
+      guard hasVersion else { throw changed }
+      return receipt.table
+    }
+    // The bytes decide: times of files are coarse, and another program may have come in between.
+    let isThere =
+      try hasVersion ? true : SaveTarget(path: path, of: file).path == receipt.place
+    guard isThere,
       try ContentDigest.of(file.bytes(), size: file.fingerprint.size) == content
-    else { throw TableError(.conflict, "was changed since, so that cannot be taken back") }
+    else { throw changed }
     return receipt.table
   }
 
@@ -134,11 +150,15 @@ public struct FileSave {
       try cancel.check()
       if attempt < FileSave.lockPatience.attempts { usleep(FileSave.lockPatience.microseconds) }
     }
+    throw FileSave.isLocked
+  }
+
+  private static var isLocked: TableError {
     var error = TableError(
       .conflict,
       "is locked by another process, which may be saving it; nothing was changed, try again")
     error.isRetryable = true
-    throw error
+    return error
   }
 }
 

@@ -7,14 +7,27 @@ import Tabella
 /// folder, which is durable before the first byte is written and goes when the last one is.
 struct InPlaceSave {
   private static let failing = "cannot be rewritten"
+  private static let wasChanged = TableError(
+    .conflict, "was changed since it was opened; nothing was changed")
 
   private let target: SaveTarget
   private let file: OpenFile
+  private let place: KeptBytes.Place
   private let cancel: CancelFlag
 
-  init(_ target: SaveTarget, _ file: OpenFile, cancel: CancelFlag) {
+  /// A save with a place for the old bytes; throws ``TableError`` if there is none.
+  init(
+    _ target: SaveTarget, _ file: OpenFile, keepingIn place: KeptBytes.Place?, cancel: CancelFlag
+  ) throws(TableError) {
+    guard let place else {
+      throw TableError(
+        .readOnly,
+        "cannot be rewritten in place: there is no state folder for the old bytes; set HOME or XDG_STATE_HOME"
+      )
+    }
     self.target = target
     self.file = file
+    self.place = place
     self.cancel = cancel
   }
 
@@ -22,22 +35,25 @@ struct InPlaceSave {
     _ table: PieceTable, backup: [UInt8]?, check: () throws(TableError) -> Void,
     verify: (any ByteSource) throws(TableError) -> Void
   ) throws(TableError) -> WrittenFile {
-    let state = try KeptBytes.folder().withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    try makeFolders(place.folder)
+    let state = place.folder.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard state >= 0 else { throw .system(errno, "the folder for its old bytes cannot be opened") }
     defer { close(state) }
     let new = try TemporaryFile(in: state)
     var writer = FileWriter(new.descriptor, cancel: cancel)
     try writer.write(table, old: file.descriptor)
     try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))
-    let kept = try KeptBytes(of: file, at: target.path, cancel: cancel)
+    let kept = try KeptBytes(of: file, in: place, cancel: cancel)
     do throws(TableError) {
-      let place = try openInPlace()
+      let opened = try openInPlace()
       try check()
       if let backup { try copy(as: backup) }
-      let failure = try rewrite(place, from: new.descriptor, table, kept)
-      // From here on it is done, or the old bytes are needed.
-      let trouble = failure ?? kept.remove()
-      return WrittenFile(place.again() ?? place, trouble, isWhole: failure == nil)
+      if let failure = try rewrite(opened, from: new.descriptor, table, kept) {
+        return WrittenFile(opened.again() ?? opened, failure, isWhole: false)
+      }
+      // From here on it is done. First of all: another program may write to it at any moment.
+      let written = written(opened, new.descriptor)
+      return WrittenFile(written, kept.remove())
     } catch {
       _ = kept.remove()
       throw error
@@ -49,7 +65,7 @@ struct InPlaceSave {
     // The file itself is not opened for writing: on an overlay that would make a copy of it.
     let old = file.fingerprint.size
     // Together, as they will be there together.
-    try DurableFile.tryOut(in: KeptBytes.folderPath(), rooms: [size, old]) {
+    try DurableFile.tryOut(in: place.folder, rooms: [size, old]) {
       () throws(TableError) in
       var copy: TemporaryFile?
       if backup != nil {
@@ -113,26 +129,64 @@ struct InPlaceSave {
     let descriptor = openat(target.folder, target.name, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw .system(errno, "cannot be written; nothing was changed") }
     defer { close(descriptor) }
-    let place = try OpenFile(duplicating: descriptor)
-    guard place.fingerprint == file.fingerprint else {
-      throw TableError(.conflict, "was changed since it was opened; nothing was changed")
+    let opened = try OpenFile(duplicating: descriptor)
+    guard opened.fingerprint == file.fingerprint else { throw InPlaceSave.wasChanged }
+    return opened
+  }
+
+  /// The file as it was written. If it has other bytes already, by another program, what is read of it from
+  /// now on is a conflict: those are not what was saved.
+  private func written(_ opened: OpenFile, _ new: Int32) -> OpenFile {
+    if let saved = opened.again(), let wanted = try? OpenFile(duplicating: new),
+      (try? haveSameBytes(saved, wanted)) == true
+    {
+      return saved
     }
-    return place
+    // The old fingerprint is as good: the file never has that again.
+    return (try? OpenFile(duplicating: opened.descriptor, isPassed: true)) ?? opened
+  }
+
+  /// Whether two files have the same bytes, and the first was not changed since it was opened.
+  private func haveSameBytes(_ left: OpenFile, _ right: OpenFile) throws(TableError) -> Bool {
+    let size = left.fingerprint.size
+    guard right.fingerprint.size == size else { return false }
+    let step = min(max(1, size), 1 << 20)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * step, alignment: 64)
+    defer { buffer.deallocate() }
+    let (first, second) = (FileBytes(left), FileBytes(right))
+    var offset = 0
+    while offset < size {
+      let count = min(step, size - offset)
+      let one = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+      let other = UnsafeMutableRawBufferPointer(rebasing: buffer[step..<step + count])
+      guard try first.fill(one, at: offset) == count, try second.fill(other, at: offset) == count,
+        memcmp(one.baseAddress!, other.baseAddress!, count) == 0
+      else { return false }
+      offset += count
+    }
+    try first.checkUnchanged()
+    return true
   }
 
   /// Writes the new bytes. Throws if that failed and the old ones were written back; returns what is wrong
   /// if they could not be.
   private func rewrite(
-    _ place: OpenFile, from new: Int32, _ table: PieceTable, _ kept: KeptBytes
+    _ opened: OpenFile, from new: Int32, _ table: PieceTable, _ kept: KeptBytes
   ) throws(TableError) -> String? {
     let (start, old) = (table.keptPrefix, file.fingerprint.size)
+    // The backup took its time.
+    guard try Fingerprint(of: opened.descriptor) == opened.fingerprint else {
+      throw InPlaceSave.wasChanged
+    }
     var failure: TableError
     do throws(TableError) {
-      try replace(place.descriptor, start, with: new, table.size, was: old)
+      try replace(opened.descriptor, start, with: new, table.size, upTo: old)
       return nil
     } catch { failure = error }
     do throws(TableError) {
-      try replace(place.descriptor, start, with: kept.descriptor, old, was: old, byHand: true)
+      try replace(
+        opened.descriptor, start, with: kept.descriptor, old, upTo: max(old, table.size),
+        byHand: true)
     } catch {
       return
         "\(failure.message), and it is left half written; the bytes from before are in \(kept.path.shown): copy them back, then remove that file"
@@ -142,21 +196,27 @@ struct InPlaceSave {
   }
 
   /// Writes one file's bytes over another's from a place on, and cuts it to that size.
+  ///
+  /// `longest` is how long the other file can be without another program: more than that is not cut off.
   private func replace(
-    _ descriptor: Int32, _ start: Int, with bytes: Int32, _ size: Int, was: Int,
+    _ descriptor: Int32, _ start: Int, with bytes: Int32, _ size: Int, upTo longest: Int,
     byHand: Bool = false
   ) throws(TableError) {
     let failing = InPlaceSave.failing
-    if size > was {
-      let result = posix_fallocate(descriptor, was, size - was)
+    if size > longest {
+      let result = posix_fallocate(descriptor, longest, size - longest)
       guard result == 0 else { throw .system(result, failing) }
     }
     // No longer to be cancelled.
     var writer = FileWriter(descriptor, cancel: CancelFlag(), failing: failing, byHand: byHand)
     writer.position = start
     try writer.copy(start..<size, of: bytes)
-    guard ftruncate(descriptor, size) == 0, fsync(descriptor) == 0 else {
-      throw .system(errno, failing)
+    if size < longest {
+      guard try Fingerprint(of: descriptor).size <= longest else {
+        throw TableError(.conflict, "was made longer by another program at the same moment")
+      }
+      guard ftruncate(descriptor, size) == 0 else { throw .system(errno, failing) }
     }
+    guard fsync(descriptor) == 0 else { throw .system(errno, failing) }
   }
 }

@@ -3,21 +3,80 @@ import Tabella
 
 /// The bytes of a file from before it is rewritten in place, durable under the user's state folder.
 ///
-/// They go when the rewriting is over: where they are still there, it was interrupted.
+/// They go when the rewriting is over, before the file's lock does: where they are still there and nobody has
+/// that lock, it was interrupted.
 struct KeptBytes {
+  /// Where the bytes of one file are kept. Found out once for each save: all its steps mean the same place.
+  struct Place {
+    let folder: [UInt8]
+    let name: String
+
+    /// The place for a file that was opened by a path; nil if there is no state folder. Throws
+    /// ``TableError`` if it cannot be told.
+    init?(of file: OpenFile, at path: [UInt8]) throws(TableError) {
+      guard let state = stateFolder() else { return nil }
+      folder = state + Array("/in-place".utf8)
+      // The inode's number and when it was made: under any name the same file, and no other, also one that
+      // gets the number later. The number of a device is left out: it may be another after a restart.
+      var born: Int64 = 0
+      let result = tabella_system_time_of_birth(file.descriptor, &born)
+      guard result == 0 else { throw .system(-result, "cannot be examined") }
+      guard born == 0 else {
+        name =
+          "\(String(file.fingerprint.inode, radix: 16))-\(String(UInt64(bitPattern: born), radix: 16))"
+        return
+      }
+      // Not every file system knows when.
+      guard let resolved = realPath(path) else {
+        throw errno == ENOENT ? SaveTarget.isGone : .system(errno, "cannot be found again")
+      }
+      name = String(resolved.withUnsafeBytes { digest64($0) }, radix: 16)
+    }
+
+    var path: [UInt8] { folder + Array("/\(name)".utf8) }
+
+    /// Whether bytes are kept there. Throws ``TableError`` if that cannot be told.
+    func isTaken() throws(TableError) -> Bool {
+      let number = path.withCString { access($0, F_OK) == 0 ? 0 : errno }
+      // In a folder that this user may not search no save of theirs kept anything.
+      guard [0, ENOENT, ENOTDIR, EACCES].contains(number) else {
+        throw .system(number, "\(path.shown), where old bytes of it may be, cannot be examined")
+      }
+      return number == 0
+    }
+
+    /// What has become of the last save in place of the file, which this process must not have locked.
+    func trace(of file: OpenFile) throws(TableError) -> Trace {
+      guard try isTaken() else { return .none }
+      var result: Int32
+      repeat { result = tabella_system_lock_shared(file.descriptor) } while result == -EINTR
+      if result == -EWOULDBLOCK { return .isRunning }
+      defer { if result == 0 { _ = tabella_system_unlock(file.descriptor) } }
+      // It may have ended in between.
+      return try isTaken() ? .wasInterrupted : .none
+    }
+
+    var interruption: String {
+      "an in-place save was interrupted and may have left it half written; the bytes from before are in \(path.shown): copy them back unless it is right as it is, then remove that file"
+    }
+  }
+
+  /// What a save in place leaves to be seen.
+  enum Trace {
+    case none, isRunning, wasInterrupted
+  }
+
   let path: [UInt8]
   private let copy: DurableFile
 
-  /// Keeps the bytes of a file that was opened by `place`. Throws ``TableError`` if that cannot be; nothing
-  /// is left then.
-  init(of file: OpenFile, at place: [UInt8], cancel: CancelFlag) throws(TableError) {
-    path = try KeptBytes.path(of: file, at: place)
+  /// Keeps the bytes of a file. Throws ``TableError`` if that cannot be; nothing is left then.
+  init(of file: OpenFile, in place: Place, cancel: CancelFlag) throws(TableError) {
+    path = place.path
     do throws(TableError) {
-      copy = try DurableFile(in: KeptBytes.folder(), room: file.fingerprint.size)
+      copy = try DurableFile(in: place.folder, room: file.fingerprint.size)
       do throws(TableError) {
         try copy.write(
-          0..<file.fingerprint.size, of: file.descriptor, name: KeptBytes.name(of: file, at: place),
-          cancel: cancel)
+          0..<file.fingerprint.size, of: file.descriptor, name: place.name, cancel: cancel)
       } catch {
         if error.code != .conflict { path.withCString { _ = unlink($0) } }
         throw error
@@ -29,47 +88,6 @@ struct KeptBytes {
   }
 
   var descriptor: Int32 { copy.descriptor }
-
-  /// What to say of a file whose last save in place was interrupted; nil if none was.
-  static func remark(on file: OpenFile, at place: [UInt8]) -> String? {
-    guard let path = try? path(of: file, at: place), path.withCString({ access($0, F_OK) }) == 0
-    else { return nil }
-    return
-      "an in-place save was interrupted and may have left it half written; the bytes from before are in \(path.shown): copy them back unless it is right as it is, then remove that file"
-  }
-
-  /// `$XDG_STATE_HOME/tabella/in-place`, which is made if it is not there.
-  static func folder() throws(TableError) -> [UInt8] {
-    let path = try folderPath()
-    try makeFolders(path)
-    return path
-  }
-
-  static func folderPath() throws(TableError) -> [UInt8] {
-    guard let state = stateFolder() else {
-      throw TableError(
-        .readOnly,
-        "cannot be rewritten in place: there is no state folder for the old bytes; set HOME or XDG_STATE_HOME"
-      )
-    }
-    return state + Array("/in-place".utf8)
-  }
-
-  /// Where the old bytes of a file are, or would be.
-  static func path(of file: OpenFile, at place: [UInt8]) throws(TableError) -> [UInt8] {
-    try folderPath() + Array("/\(name(of: file, at: place))".utf8)
-  }
-
-  /// The inode's number and when it was made: under any name the same file, and no other, also one that
-  /// gets the number later. The number of a device is left out: it may be another after a restart.
-  private static func name(of file: OpenFile, at place: [UInt8]) -> String {
-    let born = UInt64(bitPattern: tabella_system_time_of_birth(file.descriptor))
-    guard born == 0 else {
-      return "\(String(file.fingerprint.inode, radix: 16))-\(String(born, radix: 16))"
-    }
-    // Not every file system knows when.
-    return String((realPath(place) ?? place).withUnsafeBytes { digest64($0) }, radix: 16)
-  }
 
   /// Removes the bytes, which are needed no more; returns what is wrong if that fails.
   func remove() -> String? {

@@ -15,8 +15,37 @@ public final class ShownFile {
     self.reading = reading
   }
 
+  /// Opens a file that is to be shown. A save in place of it that is going on is waited for, two seconds.
+  ///
+  /// Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
+  public static func open(_ path: [UInt8]) throws(TableError) -> OpenFile {
+    for _ in 1...FileSave.lockPatience.attempts {
+      let file = try OpenFile(path: path)
+      guard trace(of: file, at: path)?.trace == .isRunning else { return file }
+      usleep(FileSave.lockPatience.microseconds)
+    }
+    return try OpenFile(path: path)
+  }
+
+  private static func trace(
+    of file: OpenFile, at path: [UInt8]
+  ) -> (trace: KeptBytes.Trace, place: KeptBytes.Place)? {
+    guard file.fingerprint.kind == S_IFREG, let place = try? KeptBytes.Place(of: file, at: path),
+      let trace = try? place.trace(of: file)
+    else { return nil }
+    return (trace, place)
+  }
+
   /// What is to be said of the file before it is shown; nil if nothing is.
-  public var remark: String? { KeptBytes.remark(on: file, at: path) }
+  public var remark: String? {
+    guard let (trace, place) = ShownFile.trace(of: file, at: path) else { return nil }
+    return switch trace {
+    case .none: nil
+    case .isRunning:
+      "another process is saving it in place, so that what is shown may be half written; open it again"
+    case .wasInterrupted: place.interruption
+    }
+  }
 
   /// The table's version while its bytes have this one; nil if they have none.
   public func version(of bytes: Version?) -> Version? {
@@ -36,7 +65,7 @@ public final class ShownFile {
   /// Throws why a file that is shown as this text cannot be edited, if so it is.
   public func checkEditable(_ text: DecodedText) throws(TableError) {
     // First: what is half written may look like anything.
-    try save(cancel: CancelFlag()).checkNotInterrupted()
+    try FileSave.check(KeptBytes.Place(of: file, at: path), of: file)
     try ShownFile.checkText(text)
   }
 

@@ -113,6 +113,128 @@ import Testing
     #expect(try text() == "a,b\n9,2\nother,row\n")
   }
 
+  private var keptNames: [String] {
+    let kept = "\(folder.path)/state/tabella/in-place"
+    return (try? FileManager.default.contentsOfDirectory(atPath: kept)) ?? []
+  }
+
+  /// A save in place took the write of another program for its own, and undo destroyed that, with status 0. An
+  /// insertion said that the provider broke the contract.
+  @Test(arguments: [
+    "other-adds-at-sync", "other-rewrites-at-sync", "other-adds-at-end", "other-rewrites-at-end",
+  ])
+  func anotherWritesWhileAFileIsSavedInPlace(_ files: String) throws {
+    for words in ["set t.csv 0 a=99", "insert t.csv end a=97", "move t.csv 0 end"] {
+      try folder.write("sealed/t.csv", "a,b\n1,2\n3,4\n")
+      let saved = try tabella(
+        files, words.split(separator: " ").map(String.init) + ["--in-place"])
+      #expect(saved.status == 0, "\(words): \(saved.errors)")
+      #expect(
+        saved.errors.contains("was saved, and was changed again by another program since"),
+        "\(words): \(saved.errors)")
+      let both = try text()
+      #expect(both.hasSuffix("other,row\n"), "\(words)")
+      for more in [["--dry-run"], []] {
+        let undone = try tabella("", ["undo", "t.csv"] + more)
+        #expect(undone.status == 5, "\(words): \(undone.errors)")
+      }
+      #expect(try text() == both, "\(words)")
+      #expect(keptNames == [])
+    }
+    // As it was left it is taken back.
+    try folder.write("sealed/t.csv", "a,b\n3,4\n1,2\n")
+    let undone = try tabella("", "undo", "t.csv")
+    #expect(undone.status == 0, "\(undone.errors)")
+    #expect(try text() == "a,b\n1,2\n3,4\n")
+  }
+
+  /// Rows that another program added while a file was made shorter in place were cut off.
+  @Test func anotherAddsWhileAFileIsWrittenInPlace() throws {
+    try folder.write("sealed/t.csv", "a,b\n1,2\n3,4\n5,6\n")
+    let cut = try tabella("other-adds-at-copy", "delete", "t.csv", "0", "--in-place", "--yes")
+    #expect(cut.status == 5, "\(cut.errors)")
+    #expect(
+      cut.errors.contains(
+        "made longer by another program at the same moment; its old bytes were written back"))
+    #expect(try text() == "a,b\n1,2\n3,4\n5,6\nother,row\n")
+    #expect(keptNames == [])
+    // While the backup is made: a longer file was written over the new row.
+    try folder.write("sealed/t.csv", "a,b\n1,2\n")
+    let late = try tabella(
+      "other-adds-at-backup", "insert", "t.csv", "end", "a=1000000000", "--in-place", "--backup")
+    #expect(late.status == 5, "\(late.errors)")
+    #expect(try text() == "a,b\n1,2\nother,row\n")
+    // Where it becomes longer nothing is cut.
+    try folder.write("sealed/t.csv", "a,b\n1,2\n3,4\n5,6\nother,row\n")
+    let grown = try tabella("other-adds-at-copy", "set", "t.csv", "0", "a=1000", "--in-place")
+    #expect(grown.status == 0 && grown.errors.contains("changed again by another program"))
+    #expect(try text() == "a,b\n1000,2\n3,4\n5,6\nother,row\nother,row\n")
+  }
+
+  /// A save in place that was going on was called interrupted: to remove its kept bytes, as was told, took
+  /// its way back.
+  @Test func aSaveInPlaceIsWaitedFor() throws {
+    try folder.write("sealed/t.csv", "a,b\n1,2\n3,4\n")
+    for words in [["show", "t.csv"], ["set", "t.csv", "1", "a=7"]] {
+      let first = Process()
+      first.executableURL = URL(fileURLWithPath: buildFolder + "/tabella")
+      first.arguments = ["set", "t.csv", "0", "a=11111", "--in-place"]
+      first.currentDirectoryURL = URL(fileURLWithPath: data)
+      first.environment = inheritedEnvironment.merging([
+        "LD_PRELOAD": library, "TABELLA_TEST_FILES": "slow-sync",
+        "XDG_STATE_HOME": "\(folder.path)/state",
+      ]) { $1 }
+      first.standardError = FileHandle.nullDevice
+      try first.run()
+      while keptNames.isEmpty, first.isRunning { usleep(10_000) }
+      let second = try tabella("", words)
+      first.waitUntilExit()
+      #expect(first.terminationStatus == 0)
+      #expect(second.status == 0, "\(words): \(second.errors)")
+      #expect(!second.errors.contains("interrupted"), "\(words): \(second.errors)")
+      #expect(words[0] != "show" || second.text.contains("11111"), "\(second.text)")
+      #expect(words[0] != "show" || second.errors == "", "\(second.errors)")
+      try folder.write("sealed/t.csv", words[0] == "show" ? "a,b\n1,2\n3,4\n" : text())
+    }
+    #expect(try text() == "a,b\n11111,2\n7,4\n")
+  }
+
+  /// When the time of birth could not be had once, a save in place had two names for the old bytes: they stayed
+  /// for good, or the message named a file that was not there.
+  @Test func aTimeOfBirthThatCannotBeHad() throws {
+    var failures = 0
+    for number in 1...8 {
+      try folder.write("sealed/t.csv", "a,b\n1,2\n")
+      let saved = try tabella("birth-\(number)-fails", "set", "t.csv", "0", "a=9", "--in-place")
+      if saved.status != 0 {
+        failures += 1
+        #expect(saved.errors.contains("Input/output error"), "\(number): \(saved.errors)")
+      }
+      #expect(try text() == (saved.status == 0 ? "a,b\n9,2\n" : "a,b\n1,2\n"), "\(number)")
+      #expect(keptNames == [], "\(number)")
+      #expect(try tabella("", "set", "t.csv", "0", "a=8").status == 0, "\(number)")
+    }
+    #expect(failures > 0)
+  }
+
+  /// A file that could not be put in the trash left the note there that tells where it was.
+  @Test func aNoteInTheTrashThatCannotBeExamined() throws {
+    let data = ["XDG_DATA_HOME": "\(folder.path)/data"]
+    let shown = try tabella("", "show", ".", "--json")
+    let id = try #require(shown.text.firstMatch(of: /"id": ?"([^"]+)"/)).1
+    let failed = try run(
+      buildFolder + "/tabella", ["delete", ".", "id:\(id)", "--yes"],
+      environment: data.merging([
+        "LD_PRELOAD": library, "TABELLA_TEST_FILES": "note-fails",
+        "XDG_STATE_HOME": "\(folder.path)/state",
+      ]) { $1 }, directory: self.data)
+    #expect(failed.status == 1 && failed.errors.contains("Input/output error"), "\(failed.errors)")
+    #expect(try names() == ["t.csv"])
+    let notes = try FileManager.default.contentsOfDirectory(
+      atPath: "\(folder.path)/data/Trash/info")
+    #expect(notes == [])
+  }
+
   /// In the layers of a container the first write to a file makes a copy of it, which is another file.
   @Test(.enabled(if: Mount.works)) func aFileOfAnImage() throws {
     for name in ["upper", "work", "merged"] {

@@ -464,7 +464,8 @@ import Testing
   func keepOldBytes(_ name: String) throws -> String {
     let path = Array("\(folder.path)/\(name)".utf8)
     let kept = String(
-      decoding: try KeptBytes.path(of: OpenFile(path: path), at: path), as: UTF8.self)
+      decoding: try #require(try KeptBytes.Place(of: OpenFile(path: path), at: path)).path,
+      as: UTF8.self)
     try FileManager.default.createDirectory(
       atPath: "\(folder.path)/state/tabella/in-place", withIntermediateDirectories: true)
     try Data("old".utf8).write(to: URL(fileURLWithPath: kept))
@@ -498,6 +499,46 @@ import Testing
     #expect(try folder.read("b") == Array("hello".utf8))
     unlink(kept)
     _ = try save("b")
+  }
+
+  /// A save in place that goes on was taken for one that was interrupted.
+  @Test func aSaveInPlaceThatGoesOn() throws {
+    setenv("XDG_STATE_HOME", "\(folder.path)/state", 1)
+    try folder.write("a", "hello")
+    let path = "\(folder.path)/a"
+    let kept = try keepOldBytes("a")
+    let other = open(path, O_RDONLY)
+    #expect(tabella_system_lock(other) == 0)
+    for isDryRun in [false, true] {
+      try expectRefusal(.conflict, "locked by another process", "a", isDryRun: isDryRun)
+    }
+    #expect(shown("a").remark?.contains("another process is saving it in place") == true)
+    let began = Date()
+    _ = try ShownFile.open(Array(path.utf8))
+    #expect((1.5..<10).contains(Date().timeIntervalSince(began)))
+    // As soon as it is over it is opened as it is then.
+    let release = Thread {
+      usleep(300_000)
+      try? Self.write("hello again", to: path)
+      unlink(kept)
+      close(other)
+    }
+    release.start()
+    #expect(try ShownFile.open(Array(path.utf8)).fingerprint.size == 11)
+    _ = try save("a")
+  }
+
+  /// Undo went by the version alone, which can be that of another program's bytes.
+  @Test func bytesDecideWhatIsTakenBack() throws {
+    let path = Array(try folder.write("a", "hello world").utf8)
+    let receipt = try #require(try save("a").receipt)
+    try folder.write("a", "NEW ello worl2")
+    let file = try OpenFile(path: path)
+    var other = try SaveReceipt(receipt, ofSize: file.fingerprint.size)
+    other.version = file.fingerprint.version
+    #expect(throws: TableError.self) {
+      try FileSave(path: path, file, SaveOptions(), cancel: CancelFlag()).undoing(other.bytes)
+    }
   }
 
   /// Kept bytes were known by the number of an inode, so that another file which got that number was to be

@@ -92,7 +92,8 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
       #expect(mkdir("\(folder.path)/\(name)", 0o755) == 0)
     }
     // Receipts are used only in a folder that nobody else may write to.
-    #expect(mkdir(folder.path + "/own", 0o755) == 0 && chown(folder.path + "/own", 65534, 65534) == 0)
+    #expect(
+      mkdir(folder.path + "/own", 0o755) == 0 && chown(folder.path + "/own", 65534, 65534) == 0)
     let copy = folder.path + "/bin/tabella"
     for name in ["tabella", "libtabella-text.so"] {
       try FileManager.default.copyItem(

@@ -24,11 +24,23 @@ static int fails(int number) {
   return -1;
 }
 
+static int ends(const char *path, const char *end) {
+  size_t size = strlen(path), count = strlen(end);
+  return size >= count && strcmp(path + size - count, end) == 0;
+}
+
+/* Another program adds to t.csv ("a"), or writes it anew ("w"). */
+static void other_writes(const char *mode) {
+  FILE *other = fopen("t.csv", mode);
+  if (other == NULL || fputs("other,row\n", other) < 0 || fclose(other) != 0) abort();
+}
+
 /* No flags, as on NFS. */
 PUBLIC int renameat2(int from, const char *old, int to, const char *new, unsigned flags) {
   int (*real)(int, const char *, int, const char *, unsigned) = dlsym(RTLD_NEXT, "renameat2");
   if (flags != 0 && wants("plain")) return fails(EINVAL);
   if (flags == 0 && wants("no-rename") && strcmp(new, "t.csv") == 0) return fails(EIO);
+  if (flags == 0 && wants("other-adds-at-backup") && strcmp(new, "t.csv~") == 0) other_writes("a");
   static int exchanges = 0;
   if (flags == RENAME_EXCHANGE && exchanges++ == 0) {
     if (wants("link") && linkat(to, new, to, "twin", 0) != 0) abort();
@@ -81,26 +93,46 @@ PUBLIC int open64(const char *path, int flags, ...) {
   return open_as("openat64", AT_FDCWD, path, flags, mode);
 }
 
-static int ends(const char *path, const char *end) {
-  size_t size = strlen(path), count = strlen(end);
-  return size >= count && strcmp(path + size - count, end) == 0;
+/* Whether the path of an open file ends so. */
+static int is_at(int file, const char *end) {
+  char link[64], path[4096] = "";
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  return readlink(link, path, sizeof path - 1) >= 0 && ends(path, end);
 }
 
-/* The disk under t.csv is broken: for good, or for a moment. Or another program writes into the file as soon
- * as it has its name: its folder is made durable then. */
+/* The disk under t.csv is broken: for good, or for a moment; or it is slow. Or another program writes into the
+ * file as soon as it has its name: its folder is made durable then. Or before a save in place is durable. */
 PUBLIC int fsync(int file) {
   int (*real)(int) = dlsym(RTLD_NEXT, "fsync");
-  char link[64], path[4096] = "";
   static int failed = 0;
-  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-  if (readlink(link, path, sizeof path - 1) < 0) return real(file);
-  if (ends(path, "/t.csv") && wants("no-sync")) return fails(EIO);
-  if (ends(path, "/t.csv") && wants("sync-fails-once") && failed++ == 0) return fails(EIO);
-  if (ends(path, "/sealed") && wants("other-writes")) {
-    FILE *other = fopen("t.csv", "a");
-    if (other == NULL || fputs("other,row\n", other) < 0 || fclose(other) != 0) abort();
+  if (is_at(file, "/t.csv")) {
+    if (wants("no-sync")) return fails(EIO);
+    if (wants("sync-fails-once") && failed++ == 0) return fails(EIO);
+    if (wants("slow-sync")) usleep(1000000);
+    if (wants("other-adds-at-sync")) other_writes("a");
+    if (wants("other-rewrites-at-sync")) other_writes("w");
   }
+  if (is_at(file, "/sealed") && wants("other-writes")) other_writes("a");
   return real(file);
+}
+
+/* Another program adds to t.csv while new bytes are written into it. */
+PUBLIC ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *there, size_t size,
+                               unsigned flags) {
+  ssize_t (*real)(int, off64_t *, int, off64_t *, size_t, unsigned) =
+      dlsym(RTLD_NEXT, "copy_file_range");
+  if (is_at(to, "/t.csv") && wants("other-adds-at-copy")) other_writes("a");
+  return real(from, at, to, there, size, flags);
+}
+
+/* Another program writes when the old bytes of a save in place are needed no more. */
+PUBLIC int unlink(const char *path) {
+  int (*real)(const char *) = dlsym(RTLD_NEXT, "unlink");
+  if (strstr(path, "/in-place/") != NULL) {
+    if (wants("other-adds-at-end")) other_writes("a");
+    if (wants("other-rewrites-at-end")) other_writes("w");
+  }
+  return real(path);
 }
 
 PUBLIC int fsetxattr(int file, const char *name, const void *value, size_t size, int flags) {
@@ -108,9 +140,17 @@ PUBLIC int fsetxattr(int file, const char *name, const void *value, size_t size,
   return wants("no-attributes") ? fails(EPERM) : real(file, name, value, size, flags);
 }
 
-/* No times of birth, as on NFS. */
+/* No times of birth, as on NFS; or the call fails: the one of that number for a time of birth, or all for a note
+ * in the trash. */
 PUBLIC int statx(int directory, const char *path, int flags, unsigned mask, struct statx *status) {
   int (*real)(int, const char *, int, unsigned, struct statx *) = dlsym(RTLD_NEXT, "statx");
+  static int births = 0;
+  char word[32];
+  if (mask == STATX_BTIME) {
+    snprintf(word, sizeof word, "birth-%d-fails", ++births);
+    if (wants(word)) return fails(EIO);
+  }
+  if (path[0] == 0 && wants("note-fails") && is_at(directory, ".trashinfo")) return fails(EIO);
   int result = real(directory, path, flags, mask, status);
   if (result == 0 && wants("no-birth")) status->stx_mask &= ~STATX_BTIME;
   return result;
