@@ -132,7 +132,7 @@ import Testing
     }
     for words in [
       ["insert", "tree", "end", "name=new", "kind=link", "target=a.csv"],
-      ["set", "tree/sub", "1", "name=renamed"], ["delete", "tree/sub", "1"],
+      ["set", "tree/sub", "2", "name=renamed"], ["delete", "tree/sub", "2"],
     ] {
       let shown = try jsonObject(try tabella(["show", words[1], "--json"]).text)
       let version = try #require(shown["version"] as? String)

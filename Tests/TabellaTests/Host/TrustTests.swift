@@ -202,7 +202,9 @@ private let stranger: UInt32 = 54321
       flags: ["-Wl,-rpath,/proc/self/cwd"])
     let error = #expect(throws: TableError.self) { try Host.checkLibrary(at: library, pins: .none) }
     #expect(error?.code == .denied && error?.message.contains("(RUNPATH) /proc/self/cwd") == true)
-    try folder.write("planets.tabella.json", "{}")
+    try FileManager.default.copyItem(
+      atPath: packageFolder + "/Examples/provider-c/planets.tabella.json",
+      toPath: folder.path + "/planets.tabella.json")
     let catalogue = Catalogue(SearchPath(["/proc/self/root\(folder.path)"]))
     let reason = catalogue.refusals.first { $0.path.hasSuffix("/planets.tabella.json") }?.reason
     #expect(reason?.contains("leads through /proc") == true)
