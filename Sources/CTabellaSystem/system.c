@@ -38,6 +38,11 @@ bool tabella_system_is_noexec(int file) {
   return fstatvfs(file, &system) == 0 && (system.f_flag & ST_NOEXEC) != 0;
 }
 
+bool tabella_system_is_proc(int file) {
+  struct statfs system;
+  return fstatfs(file, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
 void tabella_system_keep_memory(void) {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 8 << 20);

@@ -83,7 +83,8 @@ public enum Confinement {
     for library in libraries { _ = try landlock.allow(.reading, for: library) }
     var absent: [[UInt8]] = []
     let granted: [([Grant], Landlock.Rights)] = [
-      (rules.readable, .reading), (rules.saving, .saving), (rules.writable, .changing),
+      (rules.readable, .reading), (rules.saving, .saving),
+      (rules.writable, rules.links ? [.changing, .makeLink] : .changing),
     ]
     for (grants, rights) in granted {
       for grant in grants where try !landlock.allow(rights, for: grant) {

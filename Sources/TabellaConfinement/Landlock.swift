@@ -15,8 +15,10 @@ struct Landlock: ~Copyable {
     static let removeFolder = Rights(rawValue: 1 << 4)
     static let removeFile = Rights(rawValue: 1 << 5)
     static let makeFile = Rights(rawValue: 1 << 8)
-    /// Everything from a device to a link.
-    static let make = Rights(rawValue: 0b1_1111_1100_0000)
+    /// Everything from a device to a pipe, but no link.
+    static let make = Rights(rawValue: 0b1111_1100_0000)
+    /// A symbolic link. Renaming one, giving it another name and exchanging it need this right too.
+    static let makeLink = Rights(rawValue: 1 << 12)
     /// To give what is in one folder a name in another; since version 2.
     static let refer = Rights(rawValue: 1 << 13)
     /// Since version 3; before that whoever may open a file may cut it.
@@ -26,6 +28,7 @@ struct Landlock: ~Copyable {
 
     static let reading: Rights = [.read, .list]
     static let saving: Rights = [.read, .list, .write, .truncate, .makeFile, .removeFile]
+    /// Without links: the path of a later command, or of a wish, may lead through them.
     static let changing: Rights = [
       .read, .list, .write, .truncate, .make, .removeFile, .removeFolder, .refer,
     ]

@@ -21,6 +21,7 @@ extension Rules {
     if isEditing {
       try rules.grantEditing(location, isPath: isPath)
       rules.writable += wishes.write.map(Grant.init(finding:))
+      rules.links = wishes.links
       rules.signals = wishes.signals
     } else {
       rules.fileSize = 0

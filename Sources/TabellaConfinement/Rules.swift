@@ -5,14 +5,16 @@
 public struct Rules: Hashable, Sendable {
   /// Files that may be read, and folders with everything beneath them.
   public var readable: [Grant] = []
-  /// Files that may be rewritten where they are, and folders beneath which everything may be made, changed,
-  /// renamed and removed. They may be read as well.
+  /// Files that may be rewritten where they are, and folders beneath which everything but symbolic links may be
+  /// made, changed and renamed, and everything removed. They may be read as well.
   public var writable: [Grant] = []
   /// Folders beneath which files may be read, made, replaced and removed, and folders not: what saving a
   /// file takes of the folder that it is in.
   public var saving: [Grant] = []
   /// Files and folders that may be read while the library is loaded.
   public var libraries: [Grant] = []
+  /// Whether symbolic links may be made and renamed beneath ``writable``.
+  public var links = false
   /// Whether other processes may be sent signals and get nice values.
   public var signals = false
   /// Whether there may be IP sockets.
@@ -44,6 +46,8 @@ public struct Wishes: Hashable, Sendable {
   public var read: [[UInt8]]
   /// Absolute paths that it changes when a location is opened for editing.
   public var write: [[UInt8]]
+  /// Whether it makes and renames symbolic links where it changes folders.
+  public var links: Bool
   /// Whether it signals other processes when a location is opened for editing.
   public var signals: Bool
   /// Whether it uses the network.
@@ -52,11 +56,12 @@ public struct Wishes: Hashable, Sendable {
   public var processes: Bool
 
   public init(
-    read: [[UInt8]] = [], write: [[UInt8]] = [], signals: Bool = false, network: Bool = false,
-    processes: Bool = false
+    read: [[UInt8]] = [], write: [[UInt8]] = [], links: Bool = false, signals: Bool = false,
+    network: Bool = false, processes: Bool = false
   ) {
     self.read = read
     self.write = write
+    self.links = links
     self.signals = signals
     self.network = network
     self.processes = processes

@@ -104,7 +104,7 @@ public final class DurableFile {
     }
     let result = try file.replace(Array(name.utf8CString))
     guard result == 0 else { throw .system(-result, what) }
-    guard fsync(folder) == 0 else { throw .system(errno, what) }
+    try synchronizeFolder(after: name)
   }
 
   private func finish(_ size: Int, _ name: String) throws(TableError) {
@@ -115,6 +115,13 @@ public final class DurableFile {
     let result = file.become(Array(name.utf8CString))
     guard result != -EEXIST else { throw TableError(.conflict, "\(name) exists") }
     guard result == 0 else { throw .system(-result, what) }
-    guard fsync(folder) == 0 else { throw .system(errno, what) }
+    try synchronizeFolder(after: name)
+  }
+
+  /// Makes the file's new name durable. The file is there, whatever comes of this.
+  private func synchronizeFolder(after name: String) throws(TableError) {
+    guard fsync(folder) == 0 else {
+      throw .system(errno, "\(name) was written, but may not survive a power cut")
+    }
   }
 }

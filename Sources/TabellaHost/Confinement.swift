@@ -10,6 +10,8 @@ extension Manifest {
     /// `$XDG_DATA_HOME/` and the like. Sorted.
     public private(set) var read: [String] = []
     public private(set) var write: [String] = []
+    /// Making and renaming symbolic links in the folders that it may change.
+    public private(set) var links = false
     /// Sending signals to other processes.
     public private(set) var signals = false
     /// Connecting and listening.
@@ -21,11 +23,12 @@ extension Manifest {
     public static let none = Confinement()
 
     public init(
-      read: [String] = [], write: [String] = [], signals: Bool = false, network: Bool = false,
-      processes: Bool = false
+      read: [String] = [], write: [String] = [], links: Bool = false, signals: Bool = false,
+      network: Bool = false, processes: Bool = false
     ) {
       self.read = Array(Set(read)).sorted()
       self.write = Array(Set(write)).sorted()
+      self.links = links
       self.signals = signals
       self.network = network
       self.processes = processes
@@ -33,8 +36,9 @@ extension Manifest {
 
     /// Its wishes in a few words each, for people; empty if there are none.
     public var wishes: [String] {
-      read.map { "read \($0)" } + write.map { "write \($0)" } + (signals ? ["signals"] : [])
-        + (network ? ["network"] : []) + (processes ? ["all processes"] : [])
+      read.map { "read \($0)" } + write.map { "write \($0)" } + (links ? ["links"] : [])
+        + (signals ? ["signals"] : []) + (network ? ["network"] : [])
+        + (processes ? ["all processes"] : [])
     }
   }
 }
@@ -57,15 +61,15 @@ extension Manifest.Confinement {
     }
     self.init(
       read: try Self.paths(json, "read"), write: try Self.paths(json, "write"),
-      signals: try Self.flag(json, "signals"), network: try Self.flag(json, "network"),
-      processes: try Self.flag(json, "processes"))
+      links: try Self.flag(json, "links"), signals: try Self.flag(json, "signals"),
+      network: try Self.flag(json, "network"), processes: try Self.flag(json, "processes"))
   }
 
   /// As a manifest has it, with every member.
   public var json: JSONValue {
     .object([
       "read": .array(read.map { .string($0) }), "write": .array(write.map { .string($0) }),
-      "signals": .boolean(signals), "network": .boolean(network),
+      "links": .boolean(links), "signals": .boolean(signals), "network": .boolean(network),
       "processes": .boolean(processes),
     ])
   }

@@ -332,8 +332,7 @@ extension ChangeBatch.Change: WireValue {
 extension Rules: WireValue {
   func write(to writer: inout WireWriter) {
     for grants in [readable, writable, saving, libraries] { writer.put(grants) }
-    writer.put(signals)
-    writer.put(network)
+    for right in [links, signals, network] { writer.put(right) }
     for limit in [memory, addresses, files, processorSeconds] { writer.put(limit) }
     writer.put(fileSize)
     writer.put(isStrict)
@@ -345,6 +344,7 @@ extension Rules: WireValue {
     rules.writable = try reader.get([Grant].self)
     rules.saving = try reader.get([Grant].self)
     rules.libraries = try reader.get([Grant].self)
+    rules.links = try reader.get(Bool.self)
     rules.signals = try reader.get(Bool.self)
     rules.network = try reader.get(Bool.self)
     rules.memory = try reader.get(Int.self)

@@ -39,6 +39,7 @@ struct Arguments {
     case "early-thread": earlyThread = EarlyThread.Kind(rawValue: value)
     case "read": wishes.read.append(Array(value.utf8))
     case "write": wishes.write.append(Array(value.utf8))
+    case "links": wishes.links = true
     case "signals": wishes.signals = true
     case "network": wishes.network = true
     case "processes": wishes.processes = true

@@ -32,6 +32,9 @@ bool tabella_system_is_privileged(void);
 /* Whether an open file lies where nothing may be run from: the flag of statvfs is not imported. */
 bool tabella_system_is_noexec(int file);
 
+/* Whether an open file or place is in a file system of processes (/proc). */
+bool tabella_system_is_proc(int file);
+
 /* The bytes that malloc has handed out in all arenas: mallinfo2 is not imported. */
 uint64_t tabella_system_heap_in_use(void);
 

@@ -105,7 +105,7 @@ struct KeptCommit {
       throw Failure(
         status: .failed, subject: subject, code: error.code.name,
         message:
-          "the edit was done (\(summary)), but cannot be taken back, since its receipt cannot be kept: \(error)"
+          "the edit was done (\(summary)), but undo may not be able to take it back: its receipt \(error)"
       )
     }
     return receipt

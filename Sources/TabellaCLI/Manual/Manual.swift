@@ -144,7 +144,7 @@ enum Manual {
       name: "TABELLA_PAGER, PAGER",
       meaning: """
         the program that shows what is longer than the terminal's screen, `less` if neither is set; \
-        the first that is set counts, and empty or `cat` means none
+        the first that is set counts, and empty or `cat` means none. If it fails, the status is 1
         """),
     Term(name: "LESS", meaning: "options of `less`; `FRX` if it is not set"),
     Term(

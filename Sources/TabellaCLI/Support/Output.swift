@@ -11,7 +11,7 @@ final class Output {
     byteCount: Output.capacity, alignment: 64)
   private var filled = 0
   /// The pager to start as soon as the screen is full; until then everything is held back.
-  private var pendingPager: String?
+  private var pendingPager: Pager.Choice?
   private var pager: Pager?
   /// How many lines a terminal has been given, as it breaks them, and how far the last one goes.
   private var lines = 0
@@ -111,11 +111,8 @@ final class Output {
     try send()
     guard let pager else { return }
     self.pager = nil
-    let status = pager.wait()
-    guard status != 126, status != 127 else {
-      throw Failure(
-        status: .failed, subject: "pager", code: "io",
-        message: "\(pager.command) could not be run; --no-pager does without")
+    if let trouble = pager.wait() {
+      throw Failure(status: .failed, subject: "pager", code: "io", message: trouble)
     }
   }
 
@@ -133,10 +130,10 @@ final class Output {
 
   /// Sends out what is buffered; more than a screen of it starts the pager.
   private func send() throws(Failure) {
-    if let command = pendingPager {
+    if let choice = pendingPager {
       pendingPager = nil
       Progress.end()
-      pager = Pager(command)
+      pager = Pager(choice)
     }
     let count = filled
     filled = 0
@@ -166,11 +163,8 @@ final class Output {
   private func readerLeft() -> Failure {
     guard let pager else { return .readerLeft(.brokenPipe) }
     self.pager = nil
-    let status = pager.wait()
-    guard status != 126, status != 127 else {
-      return Failure(
-        status: .failed, subject: "pager", code: "io",
-        message: "\(pager.command) could not be run; --no-pager does without")
+    if let trouble = pager.wait() {
+      return Failure(status: .failed, subject: "pager", code: "io", message: trouble)
     }
     return .readerLeft(.done)
   }

@@ -3,27 +3,33 @@ import Glibc
 
 /// The program that pages what does not fit on the screen, started as git starts it.
 struct Pager {
-  /// What it is, for messages.
-  let command: String
+  /// A command, and who named it.
+  struct Choice {
+    let command: String
+    /// The variable of the environment; nil if it is the default.
+    let variable: String?
+  }
+
+  private let choice: Choice
   /// What is written here it shows.
   let input: Int32
   private let process: pid_t
 
   /// The command to use: TABELLA_PAGER, PAGER, or less; nil if there is to be none, and for a process with
   /// rights that its user has not, who would be given them: a pager runs what one types.
-  static var preferred: String? {
+  static var preferred: Choice? {
     if tabella_system_is_privileged() { return nil }
     for name in ["TABELLA_PAGER", "PAGER"] {
       if let value = getenv(name).map({ String(cString: $0) }) {
         let command = value.drop { $0 == " " }
-        return command.isEmpty || command == "cat" ? nil : value
+        return command.isEmpty || command == "cat" ? nil : Choice(command: value, variable: name)
       }
     }
-    return "less"
+    return Choice(command: "less", variable: nil)
   }
 
   /// Starts a pager; nil if that cannot be.
-  init?(_ command: String) {
+  init?(_ choice: Choice) {
     // Go away if it fits after all, show styles but no other escapes, leave the text on the screen.
     setenv("LESS", "FRX", 0)
     setenv("LV", "-c", 0)
@@ -43,7 +49,7 @@ struct Pager {
     sigaddset(&signals, SIGPIPE)
     posix_spawnattr_setsigdefault(&attributes, &signals)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-    let words: [String] = ["/bin/sh", "-c", command]
+    let words: [String] = ["/bin/sh", "-c", choice.command]
     let arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var process: pid_t = 0
@@ -53,18 +59,28 @@ struct Pager {
       close(ends[1])
       return nil
     }
-    self.command = command
+    self.choice = choice
     self.process = process
     input = ends[1]
     tabella_system_has_pager(process, ends[1])
   }
 
-  /// Tells it that nothing follows, and waits until it is left; returns its exit status.
-  func wait() -> Int32 {
+  /// Tells it that nothing follows, and waits until it is left; returns why it may not have shown the rows, if it
+  /// failed.
+  func wait() -> String? {
     tabella_system_has_pager(0, -1)
     close(input)
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+    let number = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+    // Whoever ends it by a key, or closes its terminal, has seen enough. A shell says 128 more than the signal.
+    guard number != 0, ![SIGINT, SIGPIPE, SIGHUP, SIGTERM].contains(number - 128) else {
+      return nil
+    }
+    let name = (choice.variable.map { "\($0)=" } ?? "") + choice.command
+    let what =
+      number == 126 || number == 127
+      ? "could not be run" : "ended with status \(number), so rows may not have been shown"
+    return "\(name) \(what); --no-pager does without"
   }
 }

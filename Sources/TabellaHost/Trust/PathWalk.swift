@@ -74,6 +74,12 @@ final class PathWalk {
         defer { close(entry) }
         throw failure(errno, name)
       }
+      do throws(TableError) {
+        try refuseProc(entry, name)
+      } catch {
+        close(entry)
+        throw error
+      }
       switch status.st_mode & S_IFMT {
       case S_IFDIR:
         names.append(name)
@@ -150,6 +156,16 @@ final class PathWalk {
     throw untrusted(
       subject, "sticky",
       "\(what) is in \(shared.path), which has mode \(octal(shared.mode)), so everybody may put files beside it; move it into a folder of your own"
+    )
+  }
+
+  /// In a file system of processes (/proc) a path means another thing to each process: `/proc/self/cwd` is the
+  /// current directory, and such links go where their text does not say.
+  private func refuseProc(_ entry: Int32, _ name: [UInt8]) throws(TableError) {
+    guard tabella_system_is_proc(entry) else { return }
+    throw untrusted(
+      subject, "path",
+      "it leads through \(PathWalk.text(names + [name])), so what it is depends on the process (its current directory, its open files); write the path that is meant"
     )
   }
 

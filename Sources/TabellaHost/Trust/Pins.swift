@@ -65,7 +65,8 @@ public struct Pins: Hashable, Sendable {
     do throws(TableError) {
       opened = try trust.open(file, for: .settings)
     } catch {
-      if error.code == .notFound { return [] }
+      // A link to nothing may be one to a disk that is not there now.
+      if error.code == .notFound, !leadsNowhere(file) { return [] }
       throw TableError(
         .denied, "the pins cannot be used, so no added provider is: \(error.message)")
     }
@@ -78,6 +79,12 @@ public struct Pins: Hashable, Sendable {
         "the pins are damaged, so no added provider is used: \(file): \(error.message); repair or remove the file, and pin again"
       )
     }
+  }
+
+  /// Whether a path ends at a link that leads to nothing.
+  private func leadsNowhere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
   private static func parse(_ text: [UInt8]) throws(TableError) -> [Pin] {

@@ -225,8 +225,8 @@ extension Manifest.Confinement {
   var granted: Wishes {
     Wishes(
       read: read.compactMap { Manifest.Confinement.path($0) },
-      write: write.compactMap { Manifest.Confinement.path($0) }, signals: signals,
-      network: network, processes: processes)
+      write: write.compactMap { Manifest.Confinement.path($0) }, links: links,
+      signals: signals, network: network, processes: processes)
   }
 }
 

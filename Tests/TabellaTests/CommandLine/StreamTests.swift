@@ -138,7 +138,32 @@ import Testing
 
   @Test func aPagerThatIsNotThere() throws {
     let result = try terminal("PAGER=there-is-no-such-pager tabella show many.csv")
-    #expect(result.status == 1 && result.text.contains("--no-pager does without"))
+    #expect(result.status == 1)
+    #expect(
+      result.text.contains(
+        "tabella: pager: PAGER=there-is-no-such-pager could not be run; --no-pager does without\n"))
+  }
+
+  /// Was broken: a pager that failed was as good as one that was left, so nothing was shown with status 0.
+  @Test(arguments: ["many.csv", "some.csv"])
+  func aPagerThatFailsIsSaid(_ file: String) throws {
+    try folder.write("some.csv", "id,name\n" + (0..<40).map { "\($0),name \($0)\n" }.joined())
+    for (variable, pager, status) in [
+      ("PAGER", "false", 1), ("TABELLA_PAGER", "exit 3", 3), ("PAGER", "kill -9 $$", 137),
+    ] {
+      let result = try terminal("tabella show \(file)", [variable: pager])
+      #expect(result.status == 1, "\(pager)")
+      let line =
+        "tabella: pager: \(variable)=\(pager) ended with status \(status), so rows may not have been shown; --no-pager does without\n"
+      #expect(result.text == line)
+    }
+    let unclosed = try terminal("tabella show \(file)", ["PAGER": "\"unclosed"])
+    #expect(unclosed.status == 1)
+    #expect(unclosed.text.contains("tabella: pager: PAGER=\"unclosed ended with status 2"))
+    // Whoever leaves a pager has seen enough.
+    for pager in ["head -n 1", "kill -INT $$", "kill -PIPE $$", "sh -c 'kill -INT $$'; exit 130"] {
+      #expect(try terminal("tabella show \(file)", ["PAGER": pager]).status == 0, "\(pager)")
+    }
   }
 
   /// What went wrong is said when the pager is left, and counts.

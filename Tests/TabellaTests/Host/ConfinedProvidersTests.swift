@@ -116,4 +116,37 @@ import Testing
     #expect(stat("\(folder.path)/tree/b.csv", &status) == 0 && status.st_mode & 0o777 == 0o604)
     #expect(named.denials.isEmpty && deleted.denials.isEmpty)
   }
+
+  /// Links are made and renamed by the shipped provider, in a worker too: its manifest wishes that.
+  @Test func linksAreEdited() throws {
+    func tabella(_ words: [String]) throws -> ProgramResult {
+      try TabellaTests.run(
+        buildFolder + "/tabella", words + ["--isolate"],
+        environment: [
+          "HOME": home, "XDG_STATE_HOME": home + "/state", "XDG_DATA_HOME": home + "/data",
+          "LC_ALL": "C.UTF-8",
+        ], directory: folder.path)
+    }
+    func target(_ name: String) -> String? {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder.path)/tree/\(name)")
+    }
+    for words in [
+      ["insert", "tree", "end", "name=new", "kind=link", "target=a.csv"],
+      ["set", "tree/sub", "2", "name=renamed"], ["delete", "tree/sub", "2"],
+    ] {
+      let shown = try jsonObject(try tabella(["show", words[1], "--json"]).text)
+      let version = try #require(shown["version"] as? String)
+      let result = try tabella(words + ["--yes", "--if-version", version])
+      #expect(result.status == 0 && !result.errors.contains("denied"), "\(result.errors)")
+    }
+    #expect(target("new") == "a.csv" && target("sub/renamed") == nil)
+    #expect(
+      try FileManager.default.destinationOfSymbolicLink(
+        atPath: home + "/data/Trash/files/renamed") == "../a.csv")
+    for location in ["tree/sub", "tree/sub", "tree"] {
+      let result = try tabella(["undo", location, "--yes"])
+      #expect(result.status == 0, "\(result.errors)")
+    }
+    #expect(target("new") == nil && target("sub/link") == "../a.csv")
+  }
 }

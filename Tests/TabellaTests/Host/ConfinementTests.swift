@@ -44,9 +44,10 @@ import Testing
   @Test(arguments: 0...7, Confined.User.all)
   func aFolderIsEdited(_ version: Int, _ user: Confined.User) throws {
     let location = try makeFolder("work-\(version)", of: user)
+    try prepareLinks(location, of: user)
     let confined = try run(
-      "work", ["edit", "landlock=\(version)"], location: location, as: user)
-    #expect(confined.rows.count == 23, "\(confined)")
+      "work", ["edit", "links", "landlock=\(version)"], location: location, as: user)
+    #expect(confined.rows.count == 26, "\(confined)")
     for row in confined.rows {
       switch row[0] {
       case "fork": #expect(row[1] == "EPERM")
@@ -56,6 +57,37 @@ import Testing
       }
     }
     #expect(confined.denials.map(\.text) == ["starting a process"])
+  }
+
+  /// The links that `work` looks for.
+  func prepareLinks(_ location: String, of user: Confined.User) throws {
+    for name in ["a", "b", "c"] { #expect(symlink("/", "\(location)/\(name)") == 0) }
+    #expect(symlink("file", "\(location)/to-file") == 0)
+    #expect(mkdir("\(location)/aside", 0o700) == 0)
+    // The system keeps others from naming somebody's link again.
+    guard user == .nobody else { return }
+    for name in ["a", "b", "c", "to-file", "aside"] {
+      #expect(lchown("\(location)/\(name)", 65534, 65534) == 0)
+    }
+  }
+
+  /// Was broken: a provider that edited a folder put a link in the place of a folder in it, and the next command was
+  /// granted what the link leads to.
+  @Test(arguments: 1...7, Confined.User.all)
+  func linksAreMadeOnlyWhereThatIsGranted(_ version: Int, _ user: Confined.User) throws {
+    let location = try makeFolder("links-\(version)", of: user)
+    try prepareLinks(location, of: user)
+    let confined = try run(
+      "work", ["edit", "landlock=\(version)"], location: location, as: user)
+    for what in ["make a link", "name a link again", "rename a link", "exchange a link"] {
+      #expect(confined[what] == "EACCES", "\(what)")
+    }
+    #expect(confined["chmod through a link"] == "done" && confined["rename"] == "done")
+    let denied = confined.denials.map(\.text).filter { $0.contains(location) }
+    #expect(denied.count == 4, "\(denied)")
+    let find = try #require(findProgram("find"))
+    let links = try TabellaTests.run(find, [location, "-type", "l", "-printf", "%f "]).text
+    #expect(Set(links.split(separator: " ")) == ["a", "b", "c", "to-file"])
   }
 
   /// The same folder opened to be read: nothing is made or changed.

@@ -79,14 +79,15 @@ import Testing
 
   @Test func wishes() throws {
     let wishes = Wishes(
-      read: [Array("/r".utf8)], write: [Array("/w".utf8)], signals: true, network: true,
-      processes: true)
+      read: [Array("/r".utf8)], write: [Array("/w".utf8)], links: true, signals: true,
+      network: true, processes: true)
     let reading = try rules("", isPath: false, wishes: wishes)
     #expect(texts(reading.readable) == ["/r", "/proc"])
-    #expect(reading.writable.isEmpty && !reading.signals && reading.network)
+    #expect(reading.writable.isEmpty && !reading.links && !reading.signals && reading.network)
     let editing = try rules("", isPath: false, isEditing: true, wishes: wishes)
     #expect(texts(editing.readable) == ["/r", "/proc"])
-    #expect(texts(editing.writable) == ["/w"] && editing.signals)
+    #expect(texts(editing.writable) == ["/w"] && editing.links && editing.signals)
+    #expect(try !rules("", isPath: false, isEditing: true).links)
   }
 
   /// Beside the library only libraries, not what else lies in the folder.

@@ -22,24 +22,25 @@ import Testing
     let all = try confinement(
       #"""
       ,"confinement":{"read":["/etc/services","$XDG_CONFIG_HOME/x"],"write":["~/b","~/a","~/b"],
-      "signals":true,"network":true,"processes":true,"later":1}
+      "links":true,"signals":true,"network":true,"processes":true,"later":1}
       """#)
     #expect(
       all
         == Manifest.Confinement(
-          read: ["$XDG_CONFIG_HOME/x", "/etc/services"], write: ["~/a", "~/b"], signals: true,
-          network: true, processes: true))
+          read: ["$XDG_CONFIG_HOME/x", "/etc/services"], write: ["~/a", "~/b"], links: true,
+          signals: true, network: true, processes: true))
     #expect(all.write == ["~/a", "~/b"])
     #expect(
       all.wishes == [
-        "read $XDG_CONFIG_HOME/x", "read /etc/services", "write ~/a", "write ~/b", "signals",
-        "network", "all processes",
+        "read $XDG_CONFIG_HOME/x", "read /etc/services", "write ~/a", "write ~/b", "links",
+        "signals", "network", "all processes",
       ])
     #expect(Manifest.Confinement.none.wishes.isEmpty)
   }
 
   @Test(arguments: [
-    #""x""#, "[]", #"{"read":"/x"}"#, #"{"read":[1]}"#, #"{"read":["x"]}"#, #"{"read":["./x"]}"#,
+    #""x""#, "[]", #"{"links":1}"#, #"{"read":"/x"}"#, #"{"read":[1]}"#, #"{"read":["x"]}"#,
+    #"{"read":["./x"]}"#,
     #"{"write":["/a/../b"]}"#, #"{"write":["/a/./b"]}"#, #"{"write":["/a//b"]}"#,
     #"{"read":["~root/x"]}"#, #"{"read":["$HOME/x"]}"#, #"{"read":["$XDG_DATA_HOMES/x"]}"#,
     #"{"read":["~"]}"#, #"{"read":["/\u0000"]}"#, #"{"read":[""]}"#, #"{"network":"yes"}"#,

@@ -232,6 +232,41 @@ private typealias Host = TabellaHost.Host
     #expect(throws: Never.self) { try host().check(try entry(host())) }
   }
 
+  /// Was broken: a link to nothing, as to a disk that is not there, counted as no pins, so whatever had become of
+  /// a pinned library was used.
+  @Test func aLinkToNothingIsNotNoPins() throws {
+    try pin()
+    #expect(rename(file, folder.path + "/elsewhere") == 0)
+    #expect(symlink(folder.path + "/elsewhere", file) == 0)
+    #expect(throws: Never.self) { try host().check(try entry(host())) }
+    #expect(unlink(folder.path + "/elsewhere") == 0)
+    let error = try refusal { _ = try host().check(try entry(host())) }
+    #expect(error.code == .denied && error.message.contains("the pins cannot be used"))
+    #expect(unlink(file) == 0)
+    #expect(throws: Never.self) { try host().check(try entry(host())) }
+  }
+
+  /// Was broken: pins that were written, but whose folder could not be made durable, were said not to be written.
+  @Test func pinsThatMayNotSurviveAreSaidToBeThere() throws {
+    #expect(mkdir(folder.path + "/config", 0o700) == 0)
+    #expect(mkdir(folder.path + "/config/tabella", 0o700) == 0)
+    let result = try run(
+      try #require(findProgram("strace")),
+      [
+        "-f", "-o", "/dev/null", "-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=2",
+        buildFolder + "/tabella", "providers", "--pin",
+      ],
+      environment: [
+        "TABELLA_PROVIDER_PATH": folder.path, "XDG_CONFIG_HOME": folder.path + "/config",
+      ])
+    #expect(result.status == 1)
+    #expect(
+      result.errors
+        == "tabella: pins: pins.json was written, but may not survive a power cut: Input/output error\n"
+    )
+    #expect(try pins.read().map(\.id) == ["planets"])
+  }
+
   @Test func oneWritesAtATime() throws {
     try pin()
     let descriptor = open(folder.path + "/config/tabella", O_RDONLY)

@@ -185,6 +185,31 @@ private let stranger: UInt32 = 54321
     for path in paths { expectRefusal(path, "sticky", "\(real(elsewhere)), which has mode 1777") }
   }
 
+  /// Was broken: `/proc/self/cwd` was taken for a folder like any other, though it is the current directory.
+  @Test func nothingLeadsThroughProc() throws {
+    #expect(symlink("/proc/self/cwd", home + "/here") == 0)
+    for path in [
+      "/proc/self/cwd/lib.so", "/proc/self/cwd\(file)", "/proc/self/root\(file)",
+      "/proc/\(getpid())/cwd/lib.so", "/proc/thread-self/cwd/lib.so", "/dev/fd/0/lib.so",
+      "/sys/../proc/self/cwd/lib.so", "\(home)/here/lib.so",
+    ] {
+      expectRefusal(path, "path", "leads through /proc, so what it is depends on the process")
+    }
+    #expect(refusal(file) == nil)
+    // Nor does the loader take other libraries from there.
+    let library = try compileLibrary(
+      packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "planets.so",
+      flags: ["-Wl,-rpath,/proc/self/cwd"])
+    let error = #expect(throws: TableError.self) { try Host.checkLibrary(at: library, pins: .none) }
+    #expect(error?.code == .denied && error?.message.contains("(RUNPATH) /proc/self/cwd") == true)
+    try FileManager.default.copyItem(
+      atPath: packageFolder + "/Examples/provider-c/planets.tabella.json",
+      toPath: folder.path + "/planets.tabella.json")
+    let catalogue = Catalogue(SearchPath(["/proc/self/root\(folder.path)"]))
+    let reason = catalogue.refusals.first { $0.path.hasSuffix("/planets.tabella.json") }?.reason
+    #expect(reason?.contains("leads through /proc") == true)
+  }
+
   @Test func linksThatLeadNowhere() throws {
     #expect(symlink("nothing", home + "/dangling.so") == 0)
     #expect(symlink("loop.so", home + "/loop.so") == 0)

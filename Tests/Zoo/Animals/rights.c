@@ -132,6 +132,29 @@ A_DEED(leaves_a_device) {
   return lstat(from, &status) == 0 && S_ISCHR(status.st_mode);
 }
 
+static int is_folder(void) {
+  struct stat status;
+  return stat(place, &status) == 0 && S_ISDIR(status.st_mode);
+}
+/* A link in the place of a folder that it may change: a later command, or a wish, would be granted what the link
+ * leads to. WHERE is that folder's, seen from the location, or from the folder that it is in. */
+#ifndef WHERE
+#define WHERE ""
+#endif
+A_DEED(plants_a_link) {
+  char sub[1300], aside[1300], link[1300];
+  int length = (int)(is_folder() ? strlen(place) : (size_t)(strrchr(place, '/') - place));
+  snprintf(sub, sizeof sub, "%.*s%s/sub", length, place, WHERE);
+  snprintf(aside, sizeof aside, "%.*s%s/sub.aside", length, place, WHERE);
+  snprintf(link, sizeof link, "%.*s%s/link", length, place, WHERE);
+  if (rename(sub, aside) != 0) return 0;
+  int got = symlink("../closed", sub) == 0;
+  got += linkat(AT_FDCWD, link, AT_FDCWD, sub, 0) == 0;
+  got += rename(link, sub) == 0;
+  got += syscall(SYS_renameat2, AT_FDCWD, link, AT_FDCWD, aside, 2 /* RENAME_EXCHANGE */) == 0;
+  return got > 0;
+}
+
 A_DEED(does_nothing) { return 0; }
 
 static int is_done = -1;
@@ -154,7 +177,7 @@ static int32_t open_and_try(void *provider, const tabella_open_request *request,
   tabella_open_request given = *request;
   snprintf(place, sizeof place, "%.*s", (int)request->location.length, request->location.bytes);
   /* Not for rows. */
-  if (strcmp(place, "/dev/stdin") == 0) given.location.length = 0;
+  if (strcmp(place, "/dev/stdin") == 0 || is_folder()) given.location.length = 0;
   code = zoo_open(provider, &given, out, error);
   if (code != TABELLA_OK) return code;
   try_it();
@@ -162,12 +185,13 @@ static int32_t open_and_try(void *provider, const tabella_open_request *request,
   return code;
 }
 
-/* One who edits cannot show rows: what it got it writes beside its location. */
+/* One who edits cannot show rows: what it got it writes beside its location, or into it. */
 static int32_t commit(void *self, const tabella_edit_batch *batch, tabella_edit_result *out,
                       tabella_error *error) {
   char path[1300];
   try_it();
-  snprintf(path, sizeof path, "%s.%s", place, is_done ? "done" : "tried");
+  snprintf(path, sizeof path, "%s%s.%s", place, is_folder() ? "/rows" : "",
+           is_done ? "done" : "tried");
   int file = open(path, O_CREAT | O_WRONLY, 0600);
   if (file >= 0) close(file);
   return zoo_commit(self, batch, out, error);

@@ -60,6 +60,47 @@ def with_a_folder():
     yield Animal("P43", "leaves-a-device", library, EDIT, status=(0,), prepare=prepare, after=judge)
 
 
+def links():
+    """An editor may rename a folder in its folder, but puts no link in its place: the next command would follow it."""
+
+    def prepared(*way):
+        def prepare_all(place):
+            prepare(place)
+            for folder in [("open", "sub"), ("closed",), ("home", "w", "sub"), ("home", "closed")]:
+                place.joinpath(*folder).mkdir(mode=0o700, parents=True)
+            os.symlink("../closed", place.joinpath(*way, "link"))
+
+        return prepare_all
+
+    def judge(*way):
+        def judge_links(place, outcome):
+            folder = place.joinpath(*way)
+            if not (folder / "sub.aside").is_dir() or (folder / "sub.aside").is_symlink():
+                return f"it could not rename: {sorted(os.listdir(folder))}"
+            if (folder / "sub").is_symlink() or not (folder / "link").is_symlink():
+                return "a link is in the place of a folder"
+            return was_refused_to_editor(place, outcome)
+
+        return judge_links
+
+    def granted(place, outcome):
+        return None if (place / "home/w/sub").is_symlink() else "it made no link"
+
+    def wishing(name, **more):
+        manifest = (("confinement", {"write": ["~/w", "~/w/sub"], **more}),)
+        return Library(name, "rights.c", ("-DDEED=plants_a_link", '-DWHERE="/../home/w"'), manifest=manifest)
+
+    own = Library("plants-a-link", "rights.c", ("-DDEED=plants_a_link",))
+    command = ("set", "{library_id}:{place}/open", "0:1", "word=changed")
+    yield Animal("P43", "plants-a-link-in-its-folder", own, command, status=(0,), prepare=prepared("open"), after=judge("open"))
+    wish = wishing("plants-a-link-elsewhere")
+    yield Animal("P43", "plants-a-link-in-a-wish", wish, EDIT, status=(0,), before=("providers", "--pin", wish.id),
+                 prepare=prepared("home", "w"), after=judge("home", "w"))  # fmt: skip
+    wish = wishing("plants-links", links=True)
+    yield Animal("P43", "makes-links-where-it-wished", wish, EDIT, status=(0,), before=("providers", "--pin", wish.id),
+                 prepare=prepared("home", "w"), after=granted)  # fmt: skip
+
+
 def with_a_shared_input():
     """The command's input is open in other programs too: its flags and its position stay theirs."""
     library = Library("changes-its-input", "rights.c", ("-DDEED=changes_its_input",))
@@ -188,4 +229,4 @@ def swapped():
                      prepare=Swapper.prepare, meanwhile=Swapper.after(number / 2000), after=Swapper.judge)  # fmt: skip
 
 
-ANIMALS = [*refused(), *with_a_folder(), *with_a_shared_input(), *with_an_input(), *with_too_many_threads(), *swapped()]
+ANIMALS = [*refused(), *with_a_folder(), *links(), *with_a_shared_input(), *with_an_input(), *with_too_many_threads(), *swapped()]

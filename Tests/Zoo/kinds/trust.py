@@ -63,6 +63,16 @@ def needing(mode, owner=-1):
     return change
 
 
+def searching(folder):
+    """A library whose own needs are looked for in this folder."""
+
+    def change(own, library):
+        build.run([build.compiler(), *build.FLAGS, "-shared", f'-DZOO_ID="{own.name}"', "-o", library, build.ZOO / "Animals/good.c",
+                   "-pthread", "-lm", f"-Wl,-rpath,{folder}"])  # fmt: skip
+
+    return change
+
+
 def trusted():
     yield untrusted("P40", "writable-by-all", lambda folder, library: library.chmod(0o777), r"\(mode\).*777")
     yield untrusted("P40", "writable-by-group", lambda folder, library: library.chmod(0o775), r"\(mode\).*775")
@@ -78,6 +88,7 @@ def trusted():
     if os.geteuid() == 0:
         yield untrusted("P40", "needs-a-library-of-somebody-elses", needing(0o755, SOMEBODY), r"needs.*\(owner\)")
     yield untrusted("P40", "needs-a-library-of-its-own", needing(0o700), None, status=(0,), shows=WHOLE)
+    yield untrusted("P40", "needs-the-current-directory", searching("/proc/self/cwd"), r"RUNPATH.*\(path\).*leads through /proc")
     yield untrusted("P40", "runs-as-its-owner", lambda folder, library: library.chmod(0o4755), r"\(setuid\)")
     pinned = Library("trust.pinned")
     yield Animal("P40", "not-as-it-was-pinned", pinned, before=("providers", "--pin", pinned.id), between=append_to_library,
@@ -112,6 +123,7 @@ def searches():
     for name, path in [("nothing", ""), ("here", "."), ("relative", "library"), ("empty-parts", "::"), ("parent", "library/.."),
                        ("nonsense", "\x01\xff:\n:~"), ("home", "~/library"), ("long", "/" + "x" * 5000)]:  # fmt: skip
         yield searched(name, path, (3,), "", EMPTY, prepare=here)
+    yield searched("here-by-proc", "/proc/self/cwd", (4,), r"\(path\).*leads through /proc", EMPTY, prepare=here)
 
 
 ANIMALS = [*trusted(), *searches()]

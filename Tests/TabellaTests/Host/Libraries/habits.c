@@ -66,7 +66,11 @@ static void work(void) {
   note("make a folder", mkdir(in("sub"), 0700));
   note("chmod of a folder", chmod(in("sub"), 0755));
   note("make a link", symlink("file", in("link")));
-  note("chmod through a link", chmod(in("link"), 0600));
+  /* These are there before. */
+  note("name a link again", linkat(AT_FDCWD, in("a"), AT_FDCWD, in("a-2"), 0));
+  note("rename a link", rename(in("b"), in("b-2")));
+  note("exchange a link", syscall(SYS_renameat2, AT_FDCWD, in("c"), AT_FDCWD, in("aside"), 2));
+  note("chmod through a link", chmod(in("to-file"), 0600));
   note("rename", rename(in("file"), in("other")));
   note("hard link", link(in("other"), in("second")));
   note("unlink", unlink(in("second")));
