@@ -104,6 +104,7 @@ extension Command {
     var format = Formats.make(name, output, invocation.display)
     if invocation.hasRowColumn {
       shown.columns.insert(RowColumn.column, at: 0)
+      shown.beginsWithRowNames = true
       format = RowColumn(format, of: table.source)
     }
     if invocation.hasSectionColumn {

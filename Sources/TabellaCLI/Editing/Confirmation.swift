@@ -78,7 +78,8 @@ struct Confirmation {
     let table = InMemorySource(
       [Column("row")] + order.map { columns[$0] },
       rows: rows.map { item in [.text(item.name)] + order.map { item.row.cells[$0] } })
-    let shown = ShownTable(ShapedTable(table), hasHeader: true)
+    var shown = ShownTable(ShapedTable(table), hasHeader: true)
+    shown.beginsWithRowNames = true
     var format = Formats.make("table", output, display)
     try format.begin(shown)
     let failure = try Viewer(shown, 0..<Int.max, output).show(in: &format)

@@ -50,6 +50,8 @@ struct ShownTable {
   let table: ShapedTable
   /// The columns shown.
   var columns: [Column]
+  /// Whether the first column has the names of the rows, which are never cut.
+  var beginsWithRowNames = false
   let hasHeader: Bool
   /// Whether a section without rows is not worth a line: where rows are searched for.
   let hidesEmptySections: Bool

@@ -117,7 +117,9 @@ struct TableFormat: Format {
     var widths = columns.map { _ in 0 }
     let badges = measure(columns, &widths)
     // A number that is cut would read as another.
-    let canShrink = zip(columns, isRight).map { ReadableCells.canShrink($0) && !$1 }
+    var canShrink = zip(columns, isRight).map { ReadableCells.canShrink($0) && !$1 }
+    // Nor would the name of a row name it.
+    if table.beginsWithRowNames, !canShrink.isEmpty { canShrink[0] = false }
     if screen.width == nil { widths = widths.map { min($0, TableFormat.widestPadding) } }
     let names = columns.map { table.hasHeader ? SafeText($0.name).width : 0 }
     var layout = TableLayout(

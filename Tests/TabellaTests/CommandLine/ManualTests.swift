@@ -90,7 +90,7 @@ import Testing
   @Test func theExamplesWork() throws {
     let folder = try TemporaryFolder()
     for name in ["data.csv", "a.csv", "b.csv"] {
-      let rows = String(repeating: "Ada,1815,London\nGrace,1906,New York\n", count: 600)
+      let rows = String(repeating: "Ada,1815,London\nGrace,1906,Bonn\n", count: 600)
       try folder.write(name, "name,born,city\n" + rows)
     }
     try folder.write("edits.jsonl", #"{"op":"set","row":"0:5","cells":{"born":"1816"}}"#)

@@ -199,6 +199,16 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t7\nCy\t\\N\n")
   }
 
+  /// A name that is cut names no row.
+  @Test func idsAreNotCutOnATerminal() throws {
+    try ledgers.folder.write("people.csv", "name,city\nAda,Rome\n")
+    for width in ["24", "30", "200"] {
+      let shown = try ledgers.tabella(
+        "show", "people.csv", "--with-row", "--width", width, "--vertical", "never")
+      #expect(shown.text.contains("id:a.ced6d033ba0bc046"), "\(shown.text)")
+    }
+  }
+
   // Sections
 
   private static let sections =
