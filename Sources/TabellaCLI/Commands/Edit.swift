@@ -3,7 +3,7 @@ import Tabella
 extension Command {
   static let set = Command(
     name: "set", operands: "LOCATION [ROW…] COLUMN=VALUE…",
-    operandValues: [.location, .none, .assignment],
+    operandValues: [.location, .assignment],
     summary: "changes cells",
     discussion: """
       The cells change in each ROW. Without a ROW they change in all rows that the options choose; then the command \

@@ -157,7 +157,7 @@ struct EditPlanner {
     for section in Set(ends.map(\.section)) {
       let places = ends.filter { $0.section == section }.map(\.edit)
       var count = try source.exactNumberOfRows(inSection: section)
-      for edit in edits {
+      for edit in edits where !edit.isOfSection {
         if edit.kind != .set, edit.source?.section == section { count -= 1 }
         if edit.target?.section == section { count += 1 }
       }
@@ -204,7 +204,9 @@ struct EditPlanner {
         .notSupported, "its sections cannot be edited: provider \(table.provider) does not do that")
     }
     var path: IndexPath?
+    var isNumber = false
     if case .section(let section)? = request.row {
+      if case .number = section { isNumber = true }
       path = .section(try wholeSection(section, mustShowRows: request.kind == .delete))
     } else if request.row != nil {
       throw TableError(.invalidArgument, "a section is moved to a section, a row to a row")
@@ -229,12 +231,13 @@ struct EditPlanner {
     var edit = PlannedEdit(
       request.kind, source: path, target: target, newTitle: request.title,
       namesPlaceByPosition: isDecided)
+    edit.namesRowByPosition = isNumber
     edit.label =
       try path.map { path throws(TableError) in
         let title = try source.sections?.title(.header, ofSection: path.section) ?? "untitled"
         guard request.kind == .delete else { return title }
         let count = try source.exactNumberOfRows(inSection: path.section)
-        return "\(title), \(count) row\(count == 1 ? "" : "s")"
+        return "\(title) (\(count) row\(count == 1 ? "" : "s"))"
       } ?? request.title
     return edit
   }

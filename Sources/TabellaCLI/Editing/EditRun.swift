@@ -139,6 +139,12 @@ struct EditRun {
           ? "rows cannot be moved where the order is not the table's own; leave out --sort and --section-by: \(invocation.line(command, without: ["--sort", "--section-by"]))"
           : "its rows cannot be moved: provider \(table.provider) does not reorder them")
     }
+    if invocation.sectionBy != nil, requests.contains(where: \.isOfSection) {
+      throw TableError(
+        .notSupported,
+        "the groups of --section-by are not sections of the table; set the cells that make the groups, or leave it out: \(invocation.line(command, without: ["--section-by"]))"
+      )
+    }
     if source.identity == nil, invocation.givesOtherPositions {
       try refusePositions(requests)
     }

@@ -44,8 +44,8 @@ struct PlannedEdit {
   var id: String?
   /// Whether the row is committed by its id, wherever it stands by then.
   var refersByID = false
-  /// Whether the source was named by its position.
-  let namesRowByPosition: Bool
+  /// Whether the source was named by its position, not by an id or the title of a section.
+  var namesRowByPosition: Bool
   /// Whether a position decides where the row ends up.
   let namesPlaceByPosition: Bool
   /// Whether the source said that the row will stand at ``target``.
@@ -99,7 +99,7 @@ struct PlannedEdit {
   /// The row, section or place that messages are about.
   var name: String {
     if isOfSection {
-      let title = label.map { " (\($0))" } ?? ""
+      let title = label.map { ", \($0)" } ?? ""
       return "section \((source ?? target)!.section)\(title)"
     }
     return "row \(rowName ?? target?.description ?? "")"
