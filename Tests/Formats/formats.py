@@ -205,8 +205,10 @@ with tempfile.TemporaryDirectory() as folder:
         [1, 2.5, True, "2026-01-02T00:00:00Z"], [None] * 4, [-3, 1e300, False, "1999-12-31T00:00:00Z"]
     ], "inferred types are values in JSON")
     for form in ["csv", "tsv", "plain", "markdown"]:
-        check(run("show", *typed, "--format", form) == run("show", "typed.csv", "--format", form),
-              f"inferred types rewrite nothing in {form}")
+        # Markdown's second line says that numbers stand at the right.
+        kept = [[line for number, line in enumerate(run("show", *words, "--format", form).split(b"\n"))
+                 if form != "markdown" or number != 1] for words in [typed, ["typed.csv"]]]
+        check(kept[0] == kept[1], f"inferred types rewrite nothing in {form}")
     os.mkdir("folder")
     for name in [b"plain", b"with blank", b"\xff\xfe", b"new\nline", b"-dash", b"\x1b]0;title\x07"]:
         open(b"folder/" + name, "w").close()

@@ -117,6 +117,20 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
   }
 
+  /// The source was asked whether a row may be moved only if it was the only edit: of two moves one was done.
+  @Test func everyMoveIsProposed() throws {
+    let moves = """
+      {"op":"move","row":"id:Cy","to":"0"}
+      {"op":"move","row":"id:Ada","to":"2"}
+      """
+    let refused = try apply(moves, "-o", "refuse=Ada")
+    #expect(refused.status == 4, "\(refused.errors)")
+    #expect(refused.errors.contains("row id:Ada cannot be moved"), "\(refused.errors)")
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
+    #expect(try apply(moves).status == 0)
+    #expect(try ledgers.content() == "Cy\t\\N\nBob\t2\nAda\t1\n")
+  }
+
   /// Batches do to a file what UIKit's rules do to an array, and are taken back whole.
   @Test(arguments: 1...60 as ClosedRange<UInt64>)
   func batchesFollowTheRules(_ seed: UInt64) throws {
