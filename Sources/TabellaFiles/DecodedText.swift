@@ -6,6 +6,8 @@ public struct DecodedText {
   public let bytes: any ByteSource
   /// Where the text begins: behind a byte order mark.
   public let start: Int
+  /// Tells how the bytes were converted; 0 if they are the file's own.
+  public let reading: UInt64
   private let transcoder: Transcoder?
 
   /// Decodes a file as an encoding that the system's `iconv` knows. Without one, a byte order mark of
@@ -16,6 +18,7 @@ public struct DecodedText {
     var name = encoding
     if name == nil { name = try DecodedText.markedEncoding(file) }
     transcoder = try name.map { name throws(TableError) in try Transcoder(file, from: name) }
+    reading = name.map { Array($0.utf8).withUnsafeBytes { digest64($0) } | 1 } ?? 0
     bytes = transcoder?.bytes() ?? file
     start = try bytes.bytes(at: 0, count: 3) == [0xEF, 0xBB, 0xBF] ? 3 : 0
   }

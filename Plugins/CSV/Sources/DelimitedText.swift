@@ -46,6 +46,7 @@ struct DelimitedText {
       rules.quote = nil
       survey = try sniffer.survey(rules)
     }
+    rules.reading = decoded.reading ^ (options.comment.map { UInt64($0) << 32 } ?? 0)
     self.rules = rules
     let cells = Cells(rules, hasEscapes: options.hasEscapes)
     self.cells = cells

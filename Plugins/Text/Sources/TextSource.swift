@@ -43,9 +43,11 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   }
 
   private static func reader(_ text: DecodedText, _ cancel: CancelFlag) -> RecordReader {
-    RecordReader(
-      text.bytes, RecordIndex(text.bytes, from: text.start, rules: .lines, cancel: cancel),
-      rules: .lines)
+    var rules = RecordRules.lines
+    rules.reading = text.reading
+    return RecordReader(
+      text.bytes, RecordIndex(text.bytes, from: text.start, rules: rules, cancel: cancel),
+      rules: rules)
   }
 
   /// Shows the file as it was saved.

@@ -47,7 +47,7 @@ extension Command {
     }
     let file = invocation.operands[1]
     let text = try content(of: file)
-    let run = try EditRun(invocation, location, command: "apply", output: output)
+    var run = try EditRun(invocation, location, command: "apply", output: output)
     let requests = try EditLines(file: file.text, cells: run.cells).requests(text)
     return try run.run(requests)
   }

@@ -165,7 +165,7 @@ extension Command {
     _ invocation: Invocation, _ location: Argument, _ command: String, _ output: Output,
     _ requests: (EditRun) throws(Failure) -> [RequestedEdit]
   ) throws(Failure) -> ExitStatus {
-    let run = try EditRun(invocation, location, command: command, output: output)
+    var run = try EditRun(invocation, location, command: command, output: output)
     do throws(Failure) {
       return try run.run(requests(run))
     } catch {

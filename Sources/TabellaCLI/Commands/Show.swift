@@ -91,6 +91,10 @@ extension Command {
         command: command)
     }
     let table = try ShapedTable(invocation, command: command)
+    guard !invocation.hasRowColumn || table.tables.count == 1 else {
+      throw .usage(
+        "--with-row is for one location, since an edit is of one", command: command)
+    }
     if invocation.hasRowColumn, table.source.identity == nil, invocation.givesOtherPositions {
       let line = invocation.line(command, without: Invocation.shapingNames)
       throw .usage(
@@ -102,15 +106,16 @@ extension Command {
       hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil,
       isGrouped: invocation.sectionBy != nil)
     var format = Formats.make(name, output, invocation.display)
+    // The outer format puts its column first, and the inner one puts its own before that.
     if invocation.hasRowColumn {
       shown.columns.insert(RowColumn.column, at: 0)
       shown.beginsWithRowNames = true
-      format = RowColumn(format, of: table.source)
     }
     if invocation.hasSectionColumn {
       shown.columns.insert(SectionColumn.column, at: 0)
       format = SectionColumn(format)
     }
+    if invocation.hasRowColumn { format = RowColumn(format, of: table.source) }
     try format.begin(shown)
     let viewer = Viewer(shown, invocation.range, output)
     let failure = try viewer.show(in: &format)

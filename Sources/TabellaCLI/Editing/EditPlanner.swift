@@ -4,9 +4,12 @@ import Tabella
 struct EditPlanner {
   let table: ShapedTable
   private let chosen: ChosenRows
+  /// Whether positions decide which rows are chosen.
+  private let choosesByPosition: Bool
   private var finder: RowFinder
 
-  init(table: ShapedTable, chosen: ChosenRows) {
+  init(table: ShapedTable, chosen: ChosenRows, choosesByPosition: Bool) {
+    self.choosesByPosition = choosesByPosition
     self.table = table
     self.chosen = chosen
     finder = RowFinder(source: table.source, chosen: chosen)
@@ -115,7 +118,7 @@ struct EditPlanner {
           let id = batch.id(row)
           try body(
             IndexPath(section: run.section, row: first + row), id,
-            id != nil && source.hasVolatileOrder)
+            id != nil && source.hasVolatileOrder && !choosesByPosition)
         }
         first += batch.rowCount
       }

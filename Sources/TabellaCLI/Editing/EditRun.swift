@@ -15,6 +15,9 @@ struct EditRun {
   /// The receipt's place, found before anything is done.
   private let place: Receipt.Place
 
+  /// Whether all rows are edited that the options choose.
+  private var takesAll = false
+
   private var source: any TableDataSource { table.source }
   private var subject: String { table.subject }
 
@@ -95,7 +98,7 @@ struct EditRun {
   }
 
   /// Does what is asked for, once a person has confirmed what must be.
-  func run(_ requests: [RequestedEdit]) throws(Failure) -> ExitStatus {
+  mutating func run(_ requests: [RequestedEdit]) throws(Failure) -> ExitStatus {
     let asks = try asksFirst(requests)
     var edits = try Failure.about(subject) { () throws(TableError) in
       let edits = try plan(requests)
@@ -112,8 +115,8 @@ struct EditRun {
   /// Whether a person confirms the edits: those of `delete`, and of `set` for all rows that options choose.
   ///
   /// Throws if nobody can be asked, and if nothing chooses rows.
-  private func asksFirst(_ requests: [RequestedEdit]) throws(Failure) -> Bool {
-    let takesAll = requests.contains { $0.row == nil && $0.kind != .insert }
+  private mutating func asksFirst(_ requests: [RequestedEdit]) throws(Failure) -> Bool {
+    takesAll = requests.contains { $0.row == nil && $0.kind != .insert }
     guard !takesAll || invocation.choosesRows else {
       let line = invocation.line(command, adding: ["--filter", "COLUMN OP VALUE"])
       throw .usage(
@@ -136,20 +139,21 @@ struct EditRun {
       throw TableError(
         .notSupported,
         hasOtherOrder
-          ? "rows cannot be moved where the order is not the table's own; leave out --sort and --section-by: \(invocation.line(command, without: ["--sort", "--section-by"]))"
+          ? "rows cannot be moved where the order is not the table's own; leave out --sort and --section-by, and name the row by its id, which show --with-row prints"
           : "its rows cannot be moved: provider \(table.provider) does not reorder them")
     }
     if invocation.sectionBy != nil, requests.contains(where: \.isOfSection) {
       throw TableError(
         .notSupported,
-        "the groups of --section-by are not sections of the table; set the cells that make the groups, or leave it out: \(invocation.line(command, without: ["--section-by"]))"
+        "the groups of --section-by are not sections of the table; set the cells that make the groups"
       )
     }
     if source.identity == nil, invocation.givesOtherPositions {
       try refusePositions(requests)
     }
     var planner = EditPlanner(
-      table: table, chosen: ChosenRows(table, range: invocation.range))
+      table: table, chosen: ChosenRows(table, range: invocation.range),
+      choosesByPosition: invocation.choosesByPosition)
     var edits = try planner.plan(requests)
     try retarget(&edits)
     return edits
@@ -165,9 +169,12 @@ struct EditRun {
       }
     }
     guard requests.contains(where: { isPosition($0.row) || isPosition($0.place) }) else { return }
+    let line = invocation.line(
+      "show", operands: [invocation.operands[0]],
+      without: Invocation.shapingNames.union(Invocation.editNames), adding: ["--with-row"])
     throw TableError(
       .notSupported,
-      "its rows have no ids, and with these options a position may be another row's than without them: name the row as it is numbered in the whole table, \(invocation.line(command, without: Invocation.shapingNames)), or leave ROW out to edit all rows that the options show"
+      "its rows have no ids, and with these options a position may be another row's than without them: leave them out and name the row as this prints it, \(line), or leave ROW out to edit all rows that the options show"
     )
   }
 
@@ -238,10 +245,13 @@ struct EditRun {
   /// Why edits are refused that count on positions, and what to say instead.
   private func uncertainty(_ edits: [PlannedEdit]) throws(Failure) -> String {
     let row = edits.first { $0.namesRowByPosition && !$0.isOfSection }
+    let section = edits.first { $0.namesRowByPosition && $0.isOfSection }
     let place = edits.first(where: \.namesPlaceByPosition)
     var ways: [String] = []
     if row != nil { ways.append("name the row by its id (show --with-row prints it)") }
-    if let target = place?.target {
+    if section != nil {
+      ways.append("name the section by its title")
+    } else if let target = place?.target {
       let title = try title(ofSection: target.section)
       // Of several sections none is sure to keep its number.
       if title != nil {
@@ -253,6 +263,7 @@ struct EditRun {
     let version = "\(ways.isEmpty ? "" : ", or ")say --if-version (show --json prints it)"
     let what =
       row.map { "position \($0.source?.description ?? "") may be another row's" }
+      ?? section.map { "section \($0.source?.section ?? 0) may be another" }
       ?? "the place \(place?.target?.description ?? "") may be another"
     let line = try workingLine(edits).map { "; as it is now: \($0)" } ?? ""
     return
@@ -269,23 +280,35 @@ struct EditRun {
   /// The command line that names a row by its id and a section by its title; nil if it cannot.
   private func workingLine(_ edits: [PlannedEdit]) throws(Failure) -> String? {
     guard command != "apply", edits.count == 1, let edit = edits.first else { return nil }
-    var operands = invocation.operands.map(\.text)
-    guard operands.allSatisfy({ !$0.utf8.contains(0) }), operands.count >= 2 else { return nil }
+    var operands = invocation.operands
+    var without: Set<String> = []
     if edit.kind != .insert {
-      guard let id = edit.id, !edit.isOfSection else { return nil }
-      operands[1] = "id:\(id)"
-    }
-    if let target = edit.target {
-      guard edit.kind == .insert || operands.count == 3 else { return nil }
-      let number = edit.kind == .insert ? 1 : 2
-      if let title = try title(ofSection: target.section) {
-        operands[number] = "\(SectionArgument.text(ofTitle: title)):end"
+      var name = edit.id.map { "id:\($0)" }
+      if edit.isOfSection {
+        name = try edit.source.flatMap { path throws(Failure) in
+          try title(ofSection: path.section).map { "\(SectionArgument.text(ofTitle: $0)):" }
+        }
+      }
+      guard let name else { return nil }
+      let word = Argument(Array(name.utf8))
+      if takesAll {
+        // The name is enough, and the options that choose by position are not.
+        operands.insert(word, at: 1)
+        without = ["--rows", "-n", "--section", "--at-index"]
       } else {
-        operands[number] = "end"
+        guard operands.count >= 2 else { return nil }
+        operands[1] = word
       }
     }
-    return invocation.line(
-      command, operands: [invocation.operands[0]] + operands[1...].map { Argument(Array($0.utf8)) })
+    if let target = edit.target {
+      let number = edit.kind == .insert ? 1 : 2
+      guard operands.indices.contains(number), !target.isSection else { return nil }
+      let section = try title(ofSection: target.section).map {
+        "\(SectionArgument.text(ofTitle: $0)):"
+      }
+      operands[number] = Argument(Array("\(section ?? "")end".utf8))
+    }
+    return invocation.line(command, operands: operands, without: without)
   }
 
   private func question(_ edits: [PlannedEdit]) -> String {

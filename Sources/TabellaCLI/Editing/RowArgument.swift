@@ -26,7 +26,10 @@ enum RowArgument: Hashable {
     let colon = text.utf8.lastIndex(of: UInt8(ascii: ":"))
     let section = colon.map { SectionArgument(String(text[..<$0])) }
     let row = colon.map { text[text.utf8.index(after: $0)...] } ?? text[...]
-    if colon == text.utf8.startIndex { return nil }
+    // `title:3` is a section's name; a row of a section titled so is `title:title:3`.
+    if colon == text.utf8.startIndex || text[..<(colon ?? text.startIndex)] == "title" {
+      return nil
+    }
     if let section, row.isEmpty {
       self = .section(section)
     } else if row == "end" {
@@ -60,8 +63,9 @@ enum RowArgument: Hashable {
 
     fileprivate var notation: String {
       switch self {
-      case .existing: "ROW, SECTION:ROW, A..B, id:ID, or SECTION: for the section itself"
-      case .one: "ROW, SECTION:ROW, id:ID, or SECTION: for the section itself"
+      case .existing:
+        "ROW, SECTION:ROW, title:T:ROW, A..B, id:ID, or SECTION: for the section itself"
+      case .one: "ROW, SECTION:ROW, title:T:ROW, id:ID, or SECTION: for the section itself"
       case .place: "ROW, SECTION:ROW, end, SECTION:end, id:ID, or SECTION: for a section"
       }
     }

@@ -83,8 +83,8 @@ enum Manual {
     Term(
       name: "COLUMN",
       meaning: """
-        a column's name, whatever is in it: the longest name that fits is meant. The second column \
-        `a` is `a 2`
+        a column's name, whatever is in it: the longest name that fits is meant, and an assignment that fits \
+        two columns is refused. The second column `a` is `a 2`, unless another column has that name
         """),
     Term(
       name: "OPTION",

@@ -95,6 +95,12 @@ struct Invocation {
       || sort != nil || rows?.lowerBound ?? 0 > 0
   }
 
+  /// Whether an option chooses rows by their positions, or by that of their section.
+  var choosesByPosition: Bool {
+    let isNumber = section.map { TableNumber.read($0) != nil } ?? false
+    return rows != nil || limit != nil || atIndex != nil || isNumber
+  }
+
   /// Whether an option chooses some of the rows.
   var choosesRows: Bool {
     !filters.isEmpty || search != nil || section != nil || atIndex != nil || rows != nil

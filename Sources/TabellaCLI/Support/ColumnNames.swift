@@ -17,7 +17,10 @@ struct ColumnNames {
 
   /// The number of the column with this name.
   func number(_ name: String) throws(Failure) -> Int {
-    guard let number = names.firstIndex(of: name) else { throw unknown(name) }
+    // By bytes: to Swift two spellings of one accent are equal.
+    guard let number = names.firstIndex(where: { $0.utf8.elementsEqual(name.utf8) }) else {
+      throw unknown(name)
+    }
     return number
   }
 
@@ -51,8 +54,9 @@ struct ColumnNames {
   func take(
     from text: inout Substring, where follows: (Substring) -> Bool
   ) -> Int? {
-    for number in byLength where text.hasPrefix(names[number]) {
-      let rest = text.dropFirst(names[number].count)
+    for number in byLength where text.utf8.starts(with: names[number].utf8) {
+      let end = text.utf8.index(text.startIndex, offsetBy: names[number].utf8.count)
+      let rest = text[end...]
       if follows(rest) {
         text = rest
         return number

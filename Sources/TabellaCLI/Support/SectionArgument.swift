@@ -20,7 +20,7 @@ enum SectionArgument: Hashable {
   static func text(ofTitle title: String) -> String {
     // A row that begins with `id:` is named by its id.
     let isPlain =
-      TableNumber.read(title) == nil && !title.hasPrefix(mark) && title != "id"
+      TableNumber.read(title) == nil && !title.hasPrefix(mark) && !["id", "title"].contains(title)
       && !title.hasPrefix("id:")
     return isPlain ? title : mark + title
   }
@@ -51,7 +51,8 @@ extension TableDataSource {
     var section = 0
     while try numberOfSections(knowing: section + 1).value > section {
       let other = try sections?.title(.header, ofSection: section)
-      if other == title { found.append(section) }
+      // By bytes: to Swift two spellings of one accent are equal.
+      if other?.utf8.elementsEqual(title.utf8) == true { found.append(section) }
       if let other, others.count < 50 { others.append(other) }
       section += 1
     }

@@ -273,7 +273,7 @@ extension TableDataSource {
       throw TableError(
         .notFound, "the table has no index; --section TITLE shows the section with a title")
     }
-    guard let index = titles.firstIndex(of: title) else {
+    guard let index = titles.firstIndex(where: { $0.utf8.elementsEqual(title.utf8) }) else {
       let some = titles.prefix(50).joined(separator: ", ")
       throw TableError(.notFound, "there is no index title \(title); there are \(some)")
     }

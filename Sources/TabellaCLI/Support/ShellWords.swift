@@ -53,6 +53,11 @@ extension Invocation {
 }
 
 extension Invocation {
+  /// The names of the options of edits alone.
+  static let editNames: Set<String> = [
+    "--yes", "--dry-run", "--if-version", "--in-place", "--backup", "--json",
+  ]
+
   /// The names of the options that choose and arrange rows.
   static let shapingNames = Set(OptionSpec.shaping.flatMap(\.names))
 }

@@ -115,7 +115,8 @@ extension RecordReader {
             RecordPage(
               numbers: 0..<records.count, offset: 0, bytes: bytes, filled: size,
               separators: UnsafePointer(places.separators), ends: UnsafePointer(places.ends),
-              escape: rules.escape, quotedLineEnds: Int(state.lines), openEnd: nil, origin: origin),
+              escape: rules.escape, quotedLineEnds: Int(state.lines), openEnd: nil,
+              reading: rules.reading, origin: origin),
             0..<records.count)
         }
       }

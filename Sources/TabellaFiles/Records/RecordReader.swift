@@ -154,7 +154,8 @@ public final class RecordReader {
           numbers: number..<number + found.records, offset: offset, bytes: UnsafeRawPointer(bytes),
           filled: count, separators: UnsafePointer(places.separators),
           ends: UnsafePointer(places.ends), escape: rules.escape,
-          quotedLineEnds: Int(state.lines), openEnd: isWhole ? openEnd : nil)
+          quotedLineEnds: Int(state.lines), openEnd: isWhole ? openEnd : nil, reading: rules.reading
+        )
         index.note(
           number: made.numbers.upperBound, at: made.end,
           isEnd: isWhole && made.end == offset + count)
@@ -238,6 +239,7 @@ public struct RecordPage {
   public let quotedLineEnds: Int
   /// What the last record ends in the middle of, with the text.
   public let openEnd: OpenEnd?
+  let reading: UInt64
   /// Where the records come from, if they were gathered: then ``numbers`` count from 0.
   var origin: Origin?
 
@@ -303,9 +305,10 @@ public struct RecordPage {
   }
 
   /// An id for a record that holds as long as nothing before it and nothing in it changes: where it
-  /// begins in the text and a digest of it, in hexadecimal.
+  /// begins in the text and a digest of it, in hexadecimal. In another reading of the file it is another.
   public func id(of number: Int) -> String {
-    "\(String(offset(of: number), radix: 16)).\(String(digest64(bytes(of: number)), radix: 16))"
+    let digest = digest64(bytes(of: number)) ^ reading
+    return "\(String(offset(of: number), radix: 16)).\(String(digest, radix: 16))"
   }
 
   private func byte(_ at: Int) -> UInt8 { bytes.load(fromByteOffset: at, as: UInt8.self) }

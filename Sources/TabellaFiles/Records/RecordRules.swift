@@ -14,6 +14,9 @@ public struct RecordRules: Hashable, Sendable {
   public var escape: UInt8?
   /// Whether a CR alone ends a record too.
   public var endsAtCarriageReturn: Bool
+  /// Tells the ids of records in a text that is not the file's own bytes (converted, without comments) from
+  /// those in another reading of the file, where other records lie at the same places; 0 for the bytes.
+  public var reading: UInt64 = 0
 
   public init(
     delimiter: UInt8? = nil, quote: UInt8? = nil, escape: UInt8? = nil,

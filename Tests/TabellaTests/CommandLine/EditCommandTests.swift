@@ -281,7 +281,7 @@ import Testing
       let edit = try ledgers.tabella(
         ["delete", "a.ledger", "0", "--yes", "-o", "ids=false"] + shape)
       #expect(
-        edit.status == 4 && edit.errors.contains("tabella delete a.ledger 0 --yes -o ids=false"))
+        edit.status == 4 && edit.errors.contains("tabella show a.ledger -o ids=false --with-row"))
     }
     #expect(try ledgers.content() == "Ada\t1\nCy\t\\N\n")
     for wrong in [["--json"], ["--style", "collection"]] {

@@ -201,6 +201,51 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t7\nCy\t\\N\n")
   }
 
+  /// With a section column before it, the name was a position, and stood under the wrong title.
+  @Test func namesStandBesideSections() throws {
+    let result = try ledgers.tabella(
+      "show", "a.ledger", "--filter", "name = Bob", "--section-by", "name", "--with-section",
+      "--with-row", "--format", "jsonl")
+    let row = try jsonObject(result.text)
+    #expect(row["section"] as? String == "Bob" && row["row"] as? String == "id:Bob", "\(row)")
+  }
+
+  /// Titles and columns were compared as Swift compares text, to which two spellings of one accent are equal.
+  @Test func titlesAndColumnsAreBytes() throws {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    try ledgers.folder.write("s.ledger", "name:text\n# \(decomposed)\nA\n# Two\nB\n")
+    let delete = try ledgers.tabella("delete", "s.ledger", "\(composed):0", "--yes")
+    #expect(delete.status == 1 && delete.errors.contains("no section titled"), "\(delete.errors)")
+    let file = try ledgers.folder.write("c.csv", "\(composed),\(decomposed)\n1,2\n")
+    let set = try ledgers.tabella("set", file, "0", "\(decomposed)=9")
+    #expect(set.status == 2, "\(set.errors)")
+    #expect(try ledgers.content(file) == "1,2\n")
+  }
+
+  /// `--rows` and `-n` chose other files a moment later, and nothing was asked.
+  @Test func positionsDoNotChooseWhereTheOrderChanges() throws {
+    for options in [["--rows", "0..0"], ["-n", "1"], ["--section", "0"]] {
+      let result = try ledgers.tabella(
+        ["delete", "a.ledger", "--yes", "-o", "volatile=true"] + options)
+      #expect(result.status == 4, "\(options): \(result.errors)")
+      #expect(result.errors.contains("its order changes by itself"), "\(result.errors)")
+    }
+    let one = try ledgers.tabella("delete", "a.ledger", "--yes", "-o", "volatile=true", "-n", "1")
+    #expect(one.errors.contains("tabella delete a.ledger id:Ada --yes -o volatile=true;"))
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
+  }
+
+  /// Without the comment, or in another encoding, another of several equal rows had the id.
+  @Test func otherReadingsOfAFileHaveOtherIDs() throws {
+    try ledgers.folder.write("k.csv", "#xx\nh,v\n1,a\n1,a\n1,a\n")
+    try ledgers.folder.write(
+      "l.csv", Array("h,v\n".utf8) + [0xE9, 0xE9, 0xE9, 0xE9] + Array(",x\n1,a\n1,a\n".utf8))
+    for (file, option) in [("k.csv", "comment=#"), ("l.csv", "encoding=latin1")] {
+      let before = Set(try rows(of: file, ["-o", option]).keys)
+      #expect(before.isDisjoint(with: try rows(of: file, []).keys), "\(file)")
+    }
+  }
+
   /// A name that is cut names no row.
   @Test func idsAreNotCutOnATerminal() throws {
     try ledgers.folder.write("people.csv", "name,city\nAda,Rome\n")
