@@ -30,7 +30,8 @@ extension Command {
       let words = operands.dropFirst()
       let rows = words.prefix { !run.cells.isAssignment($0) }
       let values = words.dropFirst(rows.count)
-      guard !values.isEmpty else { throw .usage("a COLUMN=VALUE is missing") }
+      guard let first = values.first else { throw .usage("a COLUMN=VALUE is missing") }
+      try run.refuseRow(first)
       guard !rows.isEmpty else {
         return [.init(kind: .set, cells: try run.cells.cells(values))]
       }

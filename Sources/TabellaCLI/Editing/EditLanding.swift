@@ -4,6 +4,7 @@ import Tabella
 /// elsewhere than was asked.
 struct EditLanding {
   let table: ShapedTable
+  let chosen: ChosenRows
   let isDryRun: Bool
 
   private var source: any TableDataSource { table.source }
@@ -13,8 +14,14 @@ struct EditLanding {
     !source.hasVolatileOrder && table.tables.count == 1 && table.tables[0].source === source
   }
 
-  /// Where the row of an edit stands, or will stand after a dry run; nil if that cannot be told.
+  /// Where the row of an edit stands in what the options show, or will stand after a dry run; nil if that cannot
+  /// be told.
   func place(of edit: PlannedEdit, _ outcome: EditResult.Outcome) -> IndexPath? {
+    tablePlace(of: edit, outcome).flatMap(onShow)
+  }
+
+  /// The same in the whole table.
+  private func tablePlace(of edit: PlannedEdit, _ outcome: EditResult.Outcome) -> IndexPath? {
     guard outcome.code == nil, let target = edit.target else { return nil }
     if edit.isOfSection { return target }
     if isDryRun { return keepsPlaces || edit.isTargetSure ? target : nil }
@@ -24,14 +31,32 @@ struct EditLanding {
     return try? identity.indexPath(forID: id)
   }
 
+  /// A place as it counts in the rows that the options show; nil if they do not show it.
+  private func onShow(_ path: IndexPath) -> IndexPath? {
+    guard !chosen.isEverything, !path.isSection else { return path }
+    var runs = chosen.makeIterator()
+    var number = 0
+    while let run = try? runs.run(), run.section <= path.section {
+      if run.section == path.section {
+        return run.rows.contains(path.row)
+          ? IndexPath(section: number, row: path.row - run.rows.lowerBound) : nil
+      }
+      number += 1
+    }
+    return nil
+  }
+
   /// Where the row of an edit stands and what the move changed in it: `to Berlin:3 (city: Rome → Berlin)`;
   /// empty if that cannot be told. `before` is the row as it was.
   func effect(
     of edit: PlannedEdit, _ outcome: EditResult.Outcome, before: RowCells?
   ) -> String {
-    guard let place = place(of: edit, outcome) else { return "" }
-    var text = " \(edit.kind == .insert ? "at" : "to") \(name(of: place))"
-    if let asked = edit.asked, !edit.isAsAsked(place, inSectionTitled: title(of: place)) {
+    guard let place = tablePlace(of: edit, outcome), let shown = onShow(place) else { return "" }
+    let title = title(of: place)
+    var text =
+      " \(edit.kind == .insert ? "at" : "to") \(name(of: shown, inSectionTitled: title))"
+    // What was asked is known by its place in the whole table.
+    if chosen.isEverything, let asked = edit.asked, !edit.isAsAsked(place, inSectionTitled: title) {
       let name = name(of: asked, inSectionTitled: edit.askedTitle)
       text += ", not \(edit.kind == .insert ? "at" : "to") \(name) as asked"
     }
@@ -43,15 +68,11 @@ struct EditLanding {
     return changes.isEmpty ? text : "\(text) (\(changes.joined(separator: ", ")))"
   }
 
-  /// A place with the title of its section, if it has one.
-  private func name(of place: IndexPath) -> String {
-    name(of: place, inSectionTitled: title(of: place))
-  }
-
   private func title(of place: IndexPath) -> String? {
     try? source.sections?.title(.header, ofSection: place.section)
   }
 
+  /// A place with the title of its section, if it has one.
   private func name(of place: IndexPath, inSectionTitled title: String?) -> String {
     if place.isSection { return "place \(place.section) of the sections" }
     let section = title.map { SectionArgument.text(ofTitle: $0) } ?? "\(place.section)"

@@ -182,7 +182,7 @@ struct EditReport {
       Messages.write("\(name(of: item)): \(item.outcome.message ?? "")", about: subject)
     }
     // Of one edit the summary says it.
-    if items.count > 1 {
+    if items.count > 1, landing?.chosen.isEverything == true {
       for item in done.filter({ $0.edit?.target != nil }).prefix(EditReport.most) {
         guard let edit = item.edit, let place = place(edit, item.outcome), !edit.isAsAsked(place),
           let asked = edit.asked

@@ -97,6 +97,16 @@ struct EditRun {
     return CellArguments(source.columns, canAddColumns: canAdd)
   }
 
+  /// Throws for a `COLUMN=VALUE` that names a row as well: `k=z:0`, where a section has the title `k=z`.
+  func refuseRow(_ word: Argument) throws(Failure) {
+    guard let section = RowArgument(word.text)?.section, case .title = section,
+      (try? source.number(of: section)) != nil
+    else { return }
+    throw .usage(
+      "\(word.text) may be a cell or a row of a section; write title:\(word.text) for the row, or set the cell with tabella apply"
+    )
+  }
+
   /// Does what is asked for, once a person has confirmed what must be.
   mutating func run(_ requests: [RequestedEdit]) throws(Failure) -> ExitStatus {
     let asks = try asksFirst(requests)
@@ -343,7 +353,7 @@ struct EditRun {
     let columns = source.columns
     let labelled = invocation.isDryRun ? edits : EditSummary.labelled(edits, of: source)
     let moved = invocation.isDryRun || edits.count > 1 ? [] : try rows(edits)
-    let landing = EditLanding(table: table, isDryRun: invocation.isDryRun)
+    let landing = landing
     let kept = KeptCommit(
       subject: subject, source: source, provider: table.tables[0].manifest.id, place: place,
       options: invocation.options, isDryRun: invocation.isDryRun)
@@ -368,6 +378,12 @@ struct EditRun {
     return try report(edits, result, receipt, before: before, columns)
   }
 
+  private var landing: EditLanding {
+    EditLanding(
+      table: table, chosen: ChosenRows(table, range: invocation.range),
+      isDryRun: invocation.isDryRun)
+  }
+
   private func report(
     _ edits: [PlannedEdit], _ result: EditResult?, _ receipt: Receipt?, before: [RowCells?],
     _ columns: [Column]
@@ -382,7 +398,7 @@ struct EditRun {
           before: before.indices.contains(number) ? before[number] : nil)
       }, columns: columns, receipt: receipt, isDryRun: invocation.isDryRun,
       extent: result?.extent ?? .nothing,
-      landing: EditLanding(table: table, isDryRun: invocation.isDryRun))
+      landing: landing)
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
   }
 }

@@ -97,6 +97,15 @@ enum RowArgument: Hashable {
     }
   }
 
+  /// The section that it names, if it names one.
+  var section: SectionArgument? {
+    switch self {
+    case .place(let section, _), .rows(let section, _), .end(let section): section
+    case .section(let section): section
+    case .id: nil
+    }
+  }
+
   var isSection: Bool {
     if case .section = self { true } else { false }
   }

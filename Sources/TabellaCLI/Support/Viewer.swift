@@ -34,9 +34,12 @@ struct Viewer {
       let hidesEmpty = shown.hidesEmptySections && !wishes.contains(.emptySections)
       // A section that may turn out to be empty begins with its first row.
       var hasBegun = false
+      // How many sections came before, and the first row on show of this one: positions count from there.
+      var (place, start) = (-1, nil as Int?)
       try reader.walk(
         range,
         section: { number, count in
+          (place, start) = (place + 1, nil)
           current = ShownSection(
             number: number, count: count,
             header: try source.sections?.title(.header, ofSection: number),
@@ -48,7 +51,11 @@ struct Viewer {
         rows: { batch, first in
           if !hasBegun { try format.beginSection(current) }
           hasBegun = true
-          try format.write(try rows(batch, first, wishes, elements, links))
+          let firstShown = start ?? first.row
+          start = firstShown
+          var rows = try rows(batch, first, wishes, elements, links)
+          rows.first = IndexPath(section: place, row: first.row - firstShown)
+          try format.write(rows)
           try output.flush()
         },
         end: { number, count in

@@ -210,6 +210,26 @@ import Testing
     #expect(row["section"] as? String == "Bob" && row["row"] as? String == "id:Bob", "\(row)")
   }
 
+  /// Rows of the section `k=z` were meant, and `k` was set to `z:0` in others.
+  @Test func aWordThatIsARowAndACellIsRefused() throws {
+    try ledgers.folder.write("eq.csv", "n,k\n0,k=z\n1,b\n")
+    let both = try ledgers.tabella(
+      "set", "eq.csv", "k=z:0", "n=9", "--section-by", "k", "--filter", "n < 5", "--yes")
+    #expect(both.status == 2 && both.errors.contains("write title:k=z:0"), "\(both.errors)")
+    let row = try ledgers.tabella("set", "eq.csv", "title:k=z:0", "n=9", "--section-by", "k")
+    #expect(row.status == 0, "\(row.errors)")
+    #expect(try ledgers.content(ledgers.folder.path + "/eq.csv") == "9,k=z\n1,b\n")
+  }
+
+  /// `--vertical` and the report counted in the whole table, and the command among the rows shown.
+  @Test func positionsCountInWhatIsShown() throws {
+    let shown = try ledgers.tabella("show", "a.ledger", "--rows", "1..2", "--vertical", "always")
+    #expect(shown.text.contains(" 0:0 ") && shown.text.contains(" 0:1 "), "\(shown.text)")
+    let insert = try ledgers.tabella("insert", "a.ledger", "1", "name=New", "--rows", "1..2")
+    #expect(insert.errors.contains("inserted 1 row at 0:1: New"), "\(insert.errors)")
+    #expect(try ledgers.content() == "Ada\t1\nBob\t2\nNew\t\\N\nCy\t\\N\n")
+  }
+
   /// Titles and columns were compared as Swift compares text, to which two spellings of one accent are equal.
   @Test func titlesAndColumnsAreBytes() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
