@@ -6,9 +6,9 @@ import Testing
 @Suite struct RowNameTests {
   private let ledgers = try! Ledgers()
 
-  /// How many names are printed and used; a tenth of them in edits that are done.
+  /// How many names are printed and used.
   private static let cases =
-    ProcessInfo.processInfo.environment["TABELLA_CASES"].flatMap { Int($0) } ?? 120
+    ProcessInfo.processInfo.environment["TABELLA_NAMES"].flatMap { Int($0) } ?? 120
 
   /// A location with options that choose and arrange its rows.
   private struct Table {
