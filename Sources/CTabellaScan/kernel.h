@@ -106,7 +106,7 @@ typedef struct {
     uint64_t separators; /* ends and delimiters */
 } masks;
 
-/* What a scan is for. */
+/* The purpose of a scan. */
 enum wanted { COUNT, ENDS, SEPARATORS };
 
 /* The masks of the first `count` bytes of a block, at least one. */
@@ -160,7 +160,7 @@ INLINE bool is_plain(const uint8_t *bytes, tabella_scan_rules rules, unsigned us
     return mask_of(&least, 0) == 0;
 }
 
-/* Where the findings of a scan go. */
+/* The memory for the findings of a scan. */
 typedef struct {
     tabella_scan_found total;
     uint32_t *separators; /* SEPARATORS */
@@ -367,7 +367,7 @@ static bool is_utf8(const uint8_t *bytes, size_t count) {
             if (!is_utf8_block(&block, &before)) { return false; }
         }
     }
-    /* What follows is no byte that goes on with a character. */
+    /* The next byte does not go on with a character. */
     uint8_t padded[BLOCK] = {0};
     memcpy(padded, bytes + at, count - at);
     load(&block, padded);

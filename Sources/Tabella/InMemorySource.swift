@@ -8,7 +8,7 @@
 /// it read-only, unless ``Persistence`` says otherwise. A provider that stores what was edited has a class
 /// of its own whose `commit` edits such a table, writes it, and only then answers.
 public final class InMemorySource: TableDataSource {
-  /// What becomes of the edits of a table in memory.
+  /// The lifetime of edits of a table in memory.
   public enum Persistence: Sendable {
     /// They are gone with the object: the program that made it can edit it, and across the contract it is
     /// read-only.

@@ -82,7 +82,7 @@ extension Catalogue {
       "no provider opens a \(kind.rawValue) of this name; choose one with --provider (\(known))")
   }
 
-  /// What a candidate is, or why it is refused and what to do.
+  /// A candidate, or the reason why it is refused and the remedy.
   private func entry(of candidate: Candidate) throws(TableError) -> Entry {
     do throws(TableError) { return try candidate.entry.get() } catch { throw refused(error) }
   }

@@ -34,7 +34,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     try begin()
   }
 
-  /// What the name of a file promises to be the delimiter.
+  /// The delimiter that the name of a file promises.
   private static func usualDelimiter(of path: [UInt8]) -> UInt8 {
     func isNamed(_ extensions: [String]) -> Bool {
       extensions.contains { path.suffix($0.utf8.count).elementsEqual($0.utf8) }

@@ -10,7 +10,7 @@ struct DelimitedText {
   let decoded: DecodedText
   /// The text without comments, if comments are left out.
   private let uncommented: UncommentedBytes?
-  /// Where the first record or comment begins, behind a mark and lines that are skipped.
+  /// The offset of the first record or comment, behind a mark and lines that are skipped.
   let contentStart: Int
   let rules: RecordRules
   let cells: Cells
@@ -18,7 +18,7 @@ struct DelimitedText {
   /// Where the first row begins.
   let start: Int
   var columns: [Column]
-  /// Where the header lies, and how many columns it names; nil if the first row is to have none.
+  /// The span of the header, and how many columns it names; nil if the first row is to have none.
   private(set) var header: (span: RecordSpan?, width: Int)?
   /// The names that the header is to get.
   let addedNames: [String]
@@ -114,7 +114,7 @@ struct DelimitedText {
     reader = RecordReader(text, index, rules: rules)
   }
 
-  /// What a remark on text that is not UTF-8 proposes.
+  /// The advice of a remark on text that is not UTF-8.
   static let encodingHint = "if it is Latin-1, say -o encoding=latin1"
 
   /// A remark on a quote that is never closed.

@@ -17,7 +17,7 @@ struct Options {
   var columns = 0
   var names: [String] = []
   var infersTypes = false
-  /// What a line that is no record begins with.
+  /// The first byte of a line that is no record.
   var comment: UInt8?
   /// Whether numbers have a comma in front of their fraction.
   var hasDecimalComma = false

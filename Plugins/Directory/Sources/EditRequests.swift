@@ -108,7 +108,7 @@ struct EditRequests {
 
   // Sections
 
-  /// What holds for sections, before anything is looked at: titles are titles, and nothing is to stand in a
+  /// The rules for sections, before anything is looked at: titles are titles, and nothing is to stand in a
   /// place of which the batch leaves open where it is.
   private func checkSections(_ edits: [EditBatch.Edit]) throws(TableError) {
     guard edits.contains(where: \.isOfSection) else {

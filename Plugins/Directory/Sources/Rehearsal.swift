@@ -20,7 +20,7 @@ final class Rehearsal {
     switch act {
     case .remove(_, let expected):
       let status = expected.status
-      // What has other names stays.
+      // A file with other names stays.
       if status.links == 1 || EntryKind(mode: status.mode) == .directory {
         trial.free(Int(clamping: status.room), onDevice: status.device)
       }

@@ -58,7 +58,7 @@ public struct RowEditability: OptionSet, Hashable, Sendable {
     case none, delete, insert
   }
 
-  /// What committing the row does. A row that claims both styles stands for a new one.
+  /// The effect of committing the row. A row that claims both styles stands for a new one.
   public var style: Style {
     contains(.insert) ? .insert : contains(.delete) ? .delete : .none
   }

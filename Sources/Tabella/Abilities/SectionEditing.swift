@@ -12,7 +12,7 @@ public protocol TableSectionEditing: AnyObject {
   func canInsertSections() throws(TableError) -> Bool
 }
 
-/// What may be done with a section.
+/// The edits that a section allows.
 public struct SectionEditability: OptionSet, Hashable, Sendable {
   public var rawValue: UInt8
 

@@ -99,7 +99,7 @@ struct DecimalText {
 
 private struct NumberReader {
   let text: UnsafeRawBufferPointer
-  /// What stands in front of the fraction.
+  /// The byte in front of the fraction.
   let point: UInt8
   var at = 0
   var end = 0

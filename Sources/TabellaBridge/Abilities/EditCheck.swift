@@ -133,7 +133,7 @@ struct EditCheck {
       title = try source.sections?.title(.header, ofSection: section)
     } catch {
       if error.code == .misbehaved, !error.isProviderGone { throw error }
-      // What cannot be read cannot be judged.
+      // A title that cannot be read cannot be judged.
       guard error.code == .notFound else { return }
       throw lie("section \(section) has a new title, but there is no section \(section)")
     }

@@ -17,8 +17,8 @@ extension Command {
 
       LOCATION is what is opened. Without one, the manifest beside the library decides: samples are made for \
       its patterns, or its schemes are opened with nothing behind them. LOCATION itself is never edited: what \
-      edits works on copies of a file or folder, which are opened anew to see whether an edit is stored. What a \
-      scheme shows cannot be copied: its edits are not checked. `--edit` lets the checks edit it all the same, \
+      edits works on copies of a file or folder, which are opened anew to see whether an edit is stored. The rows of \
+      a scheme cannot be copied, so their edits are not checked. `--edit` lets the checks edit it all the same, \
       at random: for data that may be lost.
 
       A check passes, fails, crashes, is timed out or skipped; one that is only recommended warns. Findings \

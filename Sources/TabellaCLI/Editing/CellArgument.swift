@@ -96,7 +96,7 @@ struct CellArguments {
     return unknown(String(text[..<equals]), wanted: wanted)
   }
 
-  /// What is wrong with the name of a column, and the option that adds the columns that are wanted.
+  /// The error for the name of a column, and the option that adds the columns that are wanted.
   private func unknown(_ name: String, wanted: [String]) -> Failure {
     let added = wanted.filter { !names.names.contains($0) }
     guard canAddColumns, !added.contains(where: { $0.isEmpty || $0.contains(",") }) else {

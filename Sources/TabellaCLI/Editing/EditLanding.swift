@@ -14,8 +14,8 @@ struct EditLanding {
     !source.hasVolatileOrder && table.tables.count == 1 && table.tables[0].source === source
   }
 
-  /// Where the row of an edit stands in what the options show, or will stand after a dry run; nil if that cannot
-  /// be told.
+  /// The place of an edit's row in the table that the options show, after a dry run the foreseen one; nil if
+  /// it cannot be told.
   func place(of edit: PlannedEdit, _ outcome: EditResult.Outcome) -> IndexPath? {
     tablePlace(of: edit, outcome).flatMap(onShow)
   }
@@ -46,7 +46,7 @@ struct EditLanding {
     return nil
   }
 
-  /// Where the row of an edit stands and what the move changed in it: `to Berlin:3 (city: Rome → Berlin)`;
+  /// The place of an edit's row, and the cells that the move changed in it: `to Berlin:3 (city: Rome → Berlin)`;
   /// empty if that cannot be told. `before` is the row as it was.
   func effect(
     of edit: PlannedEdit, _ outcome: EditResult.Outcome, before: RowCells?
@@ -55,7 +55,7 @@ struct EditLanding {
     let title = title(of: place)
     var text =
       " \(edit.kind == .insert ? "at" : "to") \(name(of: shown, inSectionTitled: title))"
-    // What was asked is known by its place in the whole table.
+    // The place that was asked for counts in the whole table.
     if chosen.isEverything, let asked = edit.asked, !edit.isAsAsked(place, inSectionTitled: title) {
       let name = name(of: asked, inSectionTitled: edit.askedTitle)
       text += ", not \(edit.kind == .insert ? "at" : "to") \(name) as asked"

@@ -83,7 +83,7 @@ struct EditPlanner {
       do throws(TableError) {
         try body(try finder.path(forID: id), id, true)
       } catch {
-        // What becomes of the others is for the source to say, which gets the id.
+        // The source gets the id, and says what becomes of the other edits.
         guard mayBeGone, error.code == .notFound, source.hasVolatileOrder else { throw error }
         try body(nil, id, true)
       }

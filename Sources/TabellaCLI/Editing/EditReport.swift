@@ -42,7 +42,7 @@ struct EditReport {
   /// Whether what was done can be taken back; for a dry run not known.
   private var isUndoable: Bool { receipt?.wayBack != nil }
 
-  /// What is not taken back with the rest, as a sentence's end; nil if all is, or nothing was to be.
+  /// The part that is not taken back with the rest, as a sentence's end; nil if all is, or nothing was to be.
   private var notTakenBack: String? {
     undoing?.remainderOfOpposite.map { "this cannot be taken back: \($0)" }
   }
@@ -173,7 +173,7 @@ struct EditReport {
       return
     }
     let isEdit = receipt.kind == .edit
-    // What the description says besides is said of the receipt, or by the failure.
+    // The receipt's line, or the failure, says the rest of the description.
     let kind = isEdit ? "done" : receipt.kind.rawValue
     let trouble = receipt.trouble == nil ? "" : " (with trouble)"
     Messages.write("\(kind): \(receipt.summary)\(trouble)", about: subject)

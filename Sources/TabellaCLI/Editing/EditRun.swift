@@ -201,7 +201,9 @@ struct EditRun {
         throw TableError(.readOnly, "\(edits[number].name) cannot be moved")
       }
       // The source is asked about one move; where the others leave more room, about the last place there is.
-      let count = try source.exactNumberOfRows(inSection: target.section)
+      let count = try source.numberOfRows(
+        inSection: target.section, knowing: target.row.advancedUp(by: 2)
+      ).value
       let last = max(0, path.section == target.section ? count - 1 : count)
       let single = IndexPath(section: target.section, row: min(target.row, last))
       var proposed = try moving.target(ofMoveFrom: path, to: single)
@@ -209,7 +211,7 @@ struct EditRun {
       // No two edits of a batch have one target.
       while !taken.insert(proposed).inserted { proposed.row += 1 }
       edits[number].target = proposed
-      // Where a sorted view puts it, only reading it again tells.
+      // Only reading a sorted view again tells the place of the row there.
       edits[number].isTargetSure = edits.count == 1 && invocation.sort == nil
     }
   }
@@ -351,8 +353,9 @@ struct EditRun {
     let batch = batch(edits, isDryRun: invocation.isDryRun)
     // Taken down before: there may be fewer afterwards.
     let columns = source.columns
-    let labelled = invocation.isDryRun ? edits : EditSummary.labelled(edits, of: source)
-    let moved = invocation.isDryRun || edits.count > 1 ? [] : try rows(edits)
+    let first =
+      invocation.isDryRun ? nil : try? source.wholeRows(of: edits.prefix(EditSummary.labels))
+    let labelled = first.map { EditSummary.labelled(edits, $0, columns) } ?? edits
     let landing = landing
     let kept = KeptCommit(
       subject: subject, source: source, provider: table.tables[0].manifest.id, place: place,
@@ -363,14 +366,14 @@ struct EditRun {
         var done = result.map { zip(labelled, $0.outcomes).filter { $1.code == nil } } ?? []
         var effect = ""
         if labelled.count == 1, let (edit, outcome) = done.first {
-          effect = landing.effect(of: edit, outcome, before: moved.first ?? nil)
+          effect = landing.effect(of: edit, outcome, before: first?.first ?? nil)
         }
         // Done, with some trouble afterwards.
         if done.isEmpty { done = labelled.map { ($0, .init()) } }
         return EditSummary.text(done, columns, effect: effect)
       },
       remainder: { result in
-        // What became of each is in the summary.
+        // The summary says what became of each.
         let final = zip(labelled, result.outcomes).filter { $1.isFinal }
         return final.isEmpty
           ? nil : EditSummary.text(final.map { edit, _ in (edit, EditResult.Outcome()) }, columns)

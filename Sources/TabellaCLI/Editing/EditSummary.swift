@@ -2,17 +2,16 @@ import Tabella
 
 /// What was done, in a line: for who did it, and for the log.
 enum EditSummary {
-  /// The edits, the first few with labels, as far as those can be had.
+  /// The edits, the first few with labels. `rows` are the rows that those are about, as they are.
   static func labelled(
-    _ edits: [PlannedEdit], of source: any TableDataSource
+    _ edits: [PlannedEdit], _ rows: [RowCells?], _ columns: [Column]
   ) -> [PlannedEdit] {
-    var some = Array(edits.prefix(labels))
-    guard let rows = try? source.wholeRows(of: some) else { return edits }
-    for (number, row) in rows.enumerated() where !some[number].isOfSection {
-      let cells = row?.cells ?? source.columns.indices.map { some[number].cells[$0] ?? .missing }
-      some[number].label = label(of: cells, source.columns)
+    var edits = edits
+    for (number, row) in rows.enumerated() where !edits[number].isOfSection {
+      let cells = row?.cells ?? columns.indices.map { edits[number].cells[$0] ?? .missing }
+      edits[number].label = label(of: cells, columns)
     }
-    return some + edits.dropFirst(some.count)
+    return edits
   }
 
   /// What people know a row by: its first cell, or if that is no text (a number that may be another's
@@ -31,7 +30,7 @@ enum EditSummary {
   }
 
   /// How many rows a summary names at most.
-  private static let labels = 3
+  static let labels = 3
 
   /// `1 row`, `3 sections`, or `4 edits` of both.
   static func counted(_ edits: some Collection<PlannedEdit>) -> String {

@@ -68,7 +68,7 @@ struct History {
 }
 
 extension Failure {
-  /// What cannot be taken back stands in the way of older edits, also when the rest of its edit was.
+  /// A part that cannot be taken back stands in the way of older edits, also when the rest of its edit was.
   fileprivate static func remaining(
     _ receipt: Receipt, _ remainder: String, _ operand: String
   ) -> Failure {

@@ -12,7 +12,7 @@ struct RequestedEdit {
   var kind: Kind
   /// The rows or the section that are set, deleted or moved; nil means all rows that the options choose.
   var row: RowArgument?
-  /// Where a row or a section is inserted or moved to.
+  /// The target of a row or a section that is inserted or moved.
   var place: RowArgument?
   /// The cells of a row.
   var cells: [Int: Cell] = [:]
@@ -29,7 +29,7 @@ struct PlannedEdit {
   /// The row or section that is set, deleted or moved, by its path in the shaped table; nil if the row is
   /// named by an id and was not found.
   let source: IndexPath?
-  /// Where a row or section that is inserted or moved ends up.
+  /// The target as the source takes it.
   var target: IndexPath?
   /// The target that the command line asked for.
   var asked: IndexPath?
@@ -50,7 +50,7 @@ struct PlannedEdit {
   let namesPlaceByPosition: Bool
   /// Whether the source said that the row will stand at ``target``.
   var isTargetSure = false
-  /// What people know the row or section by; nil if that was not looked at.
+  /// The words by which people know the row or section; nil if they were not looked at.
   var label: String?
 
   init(

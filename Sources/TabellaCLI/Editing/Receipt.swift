@@ -39,7 +39,7 @@ struct Receipt {
   var undoes: ReceiptID?
   /// What went wrong when something was taken back, in part only; the way back is then that of the rest.
   var trouble: String?
-  /// What of the edit cannot be taken back, whatever the way back does: `delete 1 row: a`; nil if nothing. An
+  /// The part of the edit that cannot be taken back, whatever the way back does: `delete 1 row: a`; nil if nothing. An
   /// undo and a redo have it from the edit.
   var remainder: String?
   /// Nil if nothing of it can be taken back.
@@ -61,7 +61,7 @@ struct Receipt {
     }
   }
 
-  /// What stays done when this is taken back; nil if nothing does.
+  /// The part that stays done when this is taken back; nil if there is none.
   var remainderOfOpposite: String? { opposite == .undo ? remainder : nil }
 
   /// What it is to take this back.

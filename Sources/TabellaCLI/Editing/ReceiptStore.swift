@@ -3,8 +3,8 @@ import Tabella
 import TabellaFiles
 import TabellaHost
 
-/// The folder of receipts: `$XDG_STATE_HOME/tabella/receipts`, a file for each. Who can write them decides what
-/// `undo` does, so folder and files are used only if nobody else can.
+/// The folder of receipts: `$XDG_STATE_HOME/tabella/receipts`, a file for each. A user who can write them decides
+/// what `undo` does, so folder and files are used only if nobody else can write them.
 final class ReceiptStore {
   /// How many are kept.
   static let limit = 1000

@@ -52,13 +52,13 @@ enum RowArgument: Hashable {
     return first...last
   }
 
-  /// What a word may be where a command takes one of these.
+  /// The kinds of argument that a command takes at one place.
   enum Use {
     /// Rows that are there, or sections.
     case existing
     /// One row that is there, or one section.
     case one
-    /// Where something is to stand.
+    /// A target for a row or a section.
     case place
 
     fileprivate var notation: String {

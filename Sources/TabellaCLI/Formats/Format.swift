@@ -72,7 +72,7 @@ struct ShownTable {
 /// Rows as they come, with what the format wished to know of them.
 struct ShownRows {
   var batch: Batch
-  /// Where the first of them is in the table on show: sections and rows that are not shown do not count.
+  /// The place of the first of them in the table on show: sections and rows that are not shown do not count.
   var first: IndexPath
   var editable: [RowEditability]?
   var movable: [Bool]?

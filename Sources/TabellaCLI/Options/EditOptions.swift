@@ -48,7 +48,9 @@ extension OptionSpec {
     invocation.savingOptions["backup"] = "--backup"
   }
 
-  /// What all commands take that edit.
-  static let editing: [OptionSpec] =
-    opening + shaping + [.yes, .dryRun, .ifVersion, .inPlace, .backup, .json]
+  /// The options of edits alone.
+  static let committing: [OptionSpec] = [.yes, .dryRun, .ifVersion, .inPlace, .backup, .json]
+
+  /// The options of all commands that edit.
+  static let editing: [OptionSpec] = opening + shaping + committing
 }

@@ -73,7 +73,7 @@ struct Pager {
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
     let number = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
-    // Whoever ends it by a key, or closes its terminal, has seen enough. A shell says 128 more than the signal.
+    // A reader who ends it by a key, or closes its terminal, has seen enough. A shell says 128 more than the signal.
     guard number != 0, ![SIGINT, SIGPIPE, SIGHUP, SIGTERM].contains(number - 128) else {
       return nil
     }

@@ -55,7 +55,7 @@ struct RowFinder {
     return index < runs.count && runs[index].section == number ? runs[index] : nil
   }
 
-  /// Where the row is that an argument names; it names one.
+  /// Finds the row that an argument names; it names one.
   mutating func path(of argument: RowArgument) throws(TableError) -> IndexPath {
     switch argument {
     case .place(let section, let row): return try path(ofRow: row, in: section)
@@ -64,7 +64,7 @@ struct RowFinder {
     }
   }
 
-  /// Where the row with a number in a section is.
+  /// Finds the row with a number in a section.
   mutating func path(
     ofRow row: Int, in section: SectionArgument?
   ) throws(TableError) -> IndexPath {
@@ -77,7 +77,7 @@ struct RowFinder {
     return IndexPath(section: run.section, row: run.rows.lowerBound + row)
   }
 
-  /// Where the row with an id is; throws if the options do not show it.
+  /// Finds the row with an id; throws if the options do not show it.
   mutating func path(forID id: String) throws(TableError) -> IndexPath {
     guard let identity = source.identity else {
       throw TableError(.notSupported, "rows have no ids here")

@@ -54,9 +54,7 @@ extension Invocation {
 
 extension Invocation {
   /// The names of the options of edits alone.
-  static let editNames: Set<String> = [
-    "--yes", "--dry-run", "--if-version", "--in-place", "--backup", "--json",
-  ]
+  static let editNames = Set(OptionSpec.committing.flatMap(\.names))
 
   /// The names of the options that choose and arrange rows.
   static let shapingNames = Set(OptionSpec.shaping.flatMap(\.names))

@@ -334,7 +334,7 @@ private func requireOthersStay(
 
 /// Throws unless one edit of a section led from the titles of before to those of now.
 ///
-/// Where the source has an order of its own, sections stand elsewhere; and a folder has others in it.
+/// A source with an order of its own places sections elsewhere, and a folder has other sections in it.
 private func require(
   _ edit: EditBatch.Edit, led old: [String?], to new: [String?]
 ) throws {

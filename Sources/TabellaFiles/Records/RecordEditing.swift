@@ -26,7 +26,7 @@ public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Table
   func checkReads(_ bytes: any ByteSource) throws(TableError)
   /// The text whose records are edited, if it is not the file's bytes as they are.
   func uncommented(_ bytes: any ByteSource) -> UncommentedBytes?
-  /// What a batch changes in front of the first record, and the places there that were read.
+  /// The splices of a batch in front of the first record, and the ranges there that were read.
   func prefix(
     for edits: RecordEdits
   ) throws(TableError) -> (splices: [RecordPlan.Splice], edited: [EditedRange])
@@ -170,7 +170,7 @@ extension RecordEditing {
         try show(saved.file.bytes())
         try saved.file.bytes().checkUnchanged()
       } catch {
-        // Whatever cannot be read then: these are another's bytes.
+        // An error that this read gives is of no interest: these are another's bytes.
         if error.code == .conflict || (try? saved.file.bytes().checkUnchanged()) == nil {
           remark = "was saved, and was changed again by another program since"
         } else {

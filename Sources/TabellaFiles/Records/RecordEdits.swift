@@ -39,7 +39,7 @@ public struct RecordEdits {
   /// where it begins, so that one that was set is another.
   public private(set) var changes: [ChangeBatch.Change] = []
 
-  /// Where everything comes to stand.
+  /// The order after the batch.
   public let plan: BatchPlan
   /// The sections in the order of the new text; nil if they stay as they are.
   public private(set) var blocks: [Block]?
@@ -175,7 +175,7 @@ public protocol SectionedRecords: AnyObject {
   func heading(ofSection section: Int) throws(TableError) -> Int?
   /// The bytes of a new heading, like that of the first of these sections that has one.
   func heading(titled title: String?, like sections: [Int]) throws(TableError) -> [UInt8]
-  /// What changes in a heading so that it has another title; nothing where it has it.
+  /// The splices that give a heading another title; none if it has that title.
   func splices(
     inHeading number: Int, title: String?
   ) throws(TableError) -> [RecordPlan.Splice]

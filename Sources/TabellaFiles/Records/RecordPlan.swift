@@ -36,7 +36,7 @@ public struct RecordPlan {
   private let size: Int
   /// How what stands before the first record ends, a header for one; nil if that is no text.
   private let prefixEnd: LineEnd?
-  /// What changes in front of the first record, in order.
+  /// The splices in front of the first record, in order.
   private var prefix: ArraySlice<Splice>
   /// The line end of the last record that was put out, if it is still to come.
   private var held: (lineEnd: LineEnd, old: Range<Int>, near: Int, isEmpty: Bool)?

@@ -12,9 +12,9 @@ import Tabella
 public final class UncommentedBytes: ByteSource {
   /// Comment lines that follow each other.
   private struct Comment {
-    /// Where they stand in the text that is left.
+    /// Their range in the text that is left.
     var place: Int
-    /// Where they lie in the whole text.
+    /// Their range in the whole text.
     var range: Range<Int>
     /// How many bytes of comments stand up to here, with these.
     var total: Int
@@ -72,7 +72,7 @@ public final class UncommentedBytes: ByteSource {
     return known
   }
 
-  /// Where a byte lies in the whole text; it was read before.
+  /// The offset of a byte in the whole text; it was read before.
   public func wholeOffset(of offset: Int) -> Int {
     let next = commentCount(upTo: offset)
     return offset + (next == 0 ? 0 : comments[next - 1].total)
@@ -88,7 +88,7 @@ public final class UncommentedBytes: ByteSource {
     return low
   }
 
-  /// Where bytes of one record lie in the whole text.
+  /// The range of bytes of one record in the whole text.
   private func wholeRange(of range: Range<Int>) -> Range<Int> {
     let start = wholeOffset(of: range.lowerBound)
     return start..<start + range.count
@@ -175,14 +175,14 @@ public final class UncommentedBytes: ByteSource {
 
   // Editing
 
-  /// What an edit of the text without comments is in the whole text. Every comment stays, byte for byte and
+  /// An edit of the text without comments, as one of the whole text. Every comment stays, byte for byte and
   /// in order: in front of the record that it stood before, as long as that keeps its place.
   public func whole(_ table: PieceTable) throws(TableError) -> PieceTable {
     _ = try count()
     var assembly = Assembly(comments: comments[...], base: base)
     try assembly.put(commentsUpTo: 0)
     let staying = UncommentedBytes.staying(table.pieces)
-    // Where the next piece that stays begins, for each piece.
+    // For each piece, the offset of the next piece that stays.
     var next: Int?
     let nexts = table.pieces.indices.reversed().map { index -> Int? in
       defer {

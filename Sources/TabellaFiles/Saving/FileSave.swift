@@ -68,7 +68,7 @@ public struct FileSave {
     if isDryRun || isNothing { return Saved(file: file, receipt: nil, trouble: nil) }
     try lock(file)
     defer { _ = tabella_system_unlock(file.descriptor) }
-    // Whoever had the lock may have saved, or was killed in it.
+    // The last holder of the lock may have saved, or was killed in it.
     try target.checkHolds(file.fingerprint)
     if let kept, try kept.isTaken() { throw TableError(.readOnly, kept.interruption) }
     let inverse = try table.inverse(

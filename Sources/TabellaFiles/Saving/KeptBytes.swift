@@ -6,7 +6,7 @@ import Tabella
 /// They go when the rewriting is over, before the file's lock does: where they are still there and nobody has
 /// that lock, it was interrupted.
 struct KeptBytes {
-  /// Where the bytes of one file are kept. Found out once for each save: all its steps mean the same place.
+  /// The place for the bytes of one file. It is found out once for each save: all steps of the save mean the same place.
   struct Place {
     let folder: [UInt8]
     let name: String
@@ -45,7 +45,7 @@ struct KeptBytes {
       return number == 0
     }
 
-    /// What has become of the last save in place of the file, which this process must not have locked.
+    /// Finds out whether a save in place is going on or was interrupted. This process must not have locked the file.
     func trace(of file: OpenFile) throws(TableError) -> Trace {
       guard try isTaken() else { return .none }
       var result: Int32
@@ -61,7 +61,7 @@ struct KeptBytes {
     }
   }
 
-  /// What a save in place leaves to be seen.
+  /// The traces of a save in place.
   enum Trace {
     case none, isRunning, wasInterrupted
   }

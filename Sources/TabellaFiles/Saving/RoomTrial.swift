@@ -3,8 +3,8 @@ import Tabella
 
 /// Tries out whether new files find room together, without a trace.
 ///
-/// Each of them is there without a name, and has its room, as long as this object lives. What files give up that
-/// go meanwhile is counted for those that come after them.
+/// Each of them is there without a name, and has its room, as long as this object lives. The room that
+/// removed files give up counts for the files that come after them.
 public final class RoomTrial {
   private struct Freed {
     var bytes = 0

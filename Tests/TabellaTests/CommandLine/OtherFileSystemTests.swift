@@ -164,7 +164,7 @@ import Testing
       "other-adds-at-backup", "insert", "t.csv", "end", "a=1000000000", "--in-place", "--backup")
     #expect(late.status == 5, "\(late.errors)")
     #expect(try text() == "a,b\n1,2\nother,row\n")
-    // Where it becomes longer nothing is cut.
+    // Nothing is cut from a file that becomes longer.
     try folder.write("sealed/t.csv", "a,b\n1,2\n3,4\n5,6\nother,row\n")
     let grown = try tabella("other-adds-at-copy", "set", "t.csv", "0", "a=1000", "--in-place")
     #expect(grown.status == 0 && grown.errors.contains("changed again by another program"))

@@ -73,7 +73,7 @@ import Testing
       (logged[0]["edits"] as? String)?.hasSuffix("(in part; not taken back: \(part))") == true,
       "\(logged)")
 
-    // What cannot be taken back stands before older edits, as a whole edit does.
+    // A part that cannot be taken back stands before older edits, as a whole edit does.
     let next = try ledgers.tabella("undo", "d")
     #expect(next.status == 4 && next.errors.contains("cannot be taken back: \(part)"))
     #expect(try names == ["b", "z"])
@@ -129,7 +129,7 @@ import Testing
     #expect(try names == ["b", "z"])
   }
 
-  /// What only goes for good is refused, and nothing else of it is done.
+  /// A batch that only deletes for good is refused, and nothing else of it is done.
   @Test func aWholeDeletionForGoodIsRefused() throws {
     let edit = try ledgers.shell("tabella delete d \(row("a")) --yes -o permanent=true")
     #expect(edit.status == 0 && edit.errors.contains("(cannot be taken back)"), "\(edit.errors)")
@@ -167,7 +167,7 @@ import Testing
       kill $one $two
       """#)
     #expect(result.errors.contains("can be taken back in part"), "\(result.errors)")
-    // Who may not lower it again is refused.
+    // A user who may not lower it again is refused.
     if geteuid() == 0 {
       #expect(result.text == "1\n" && result.errors.contains("would be done in part"))
     }

@@ -311,7 +311,7 @@ import Testing
     #expect(section["title"] as? String == "Two" && section["section"] as? Int == 1)
   }
 
-  /// What a move changed was not said.
+  /// The report did not say which cells a move changed.
   @Test func effectsAreReported() throws {
     try ledgers.folder.write("s.ledger", "name:text city:text\nA\tRome\nB\tBonn\nC\tBonn\n")
     let move = try ledgers.tabella(

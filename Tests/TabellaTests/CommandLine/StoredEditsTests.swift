@@ -8,8 +8,8 @@ import Testing
 @Suite struct StoredEditsTests {
   static let library = buildFolder + "/libledger.so"
 
-  /// What crosses the contract is read-only where nobody stores its edits, views of it included; the program
-  /// itself may edit it.
+  /// A source that crosses the contract is read-only if nobody stores its edits, views of it included; the
+  /// program itself may edit it.
   @Test func aTableInMemoryIsReadOnlyAcrossTheContract() throws {
     func table(_ persistence: InMemorySource.Persistence) -> InMemorySource {
       InMemorySource([Column("n", .integer)], rows: [[1], [2]], persistence: persistence)
@@ -86,7 +86,7 @@ import Testing
     #expect(try check([]).status(of: "edits-are-stored") == "passed")
     let memory = try check(["-o", "memory=true"])
     #expect(memory.status == 0 && memory.checks.map(\.came) == ["read-only"])
-    // What cannot be copied is not edited, and that is said.
+    // A location that cannot be copied is not edited, and that is said.
     let scheme = try check(["-o", "loses=true"], location: "ledger:\(ledgers.file)")
     #expect(scheme.status == 0 && scheme.status(of: "edits-are-stored") == "skipped")
     #expect(scheme.checks.first?.came?.contains("cannot be copied; --edit allows it") == true)

@@ -160,7 +160,7 @@ import Testing
     let unclosed = try terminal("tabella show \(file)", ["PAGER": "\"unclosed"])
     #expect(unclosed.status == 1)
     #expect(unclosed.text.contains("tabella: pager: PAGER=\"unclosed ended with status 2"))
-    // Whoever leaves a pager has seen enough.
+    // A reader who leaves a pager has seen enough.
     for pager in ["head -n 1", "kill -INT $$", "kill -PIPE $$", "sh -c 'kill -INT $$'; exit 130"] {
       #expect(try terminal("tabella show \(file)", ["PAGER": pager]).status == 0, "\(pager)")
     }

@@ -3,8 +3,8 @@ import Tabella
 import TabellaBridge
 import Testing
 
-/// What is said of a table is so: its index, the style in which a row is committed, the notices of what is on
-/// show.
+/// A table has the index that it claims, its rows are committed in the style that it claims, and each notice of
+/// rows on show has its end.
 @Suite struct TrueCapabilitiesTests {
   let ledgers: Ledgers
 
@@ -43,7 +43,7 @@ import Testing
       #expect(
         try capabilities(["describe"] + arguments).contains("index") == hasIndex,
         "describe \(arguments)")
-      // What is claimed can be used.
+      // A capability that is claimed can be used.
       let result = try ledgers.tabella(["show"] + arguments + ["--at-index", "no such title"])
       #expect(result.errors.contains("has no index") == !hasIndex, "\(result.errors)")
     }

@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  /// What is UTF-8 is what the standard library says, wherever a character lies in a block.
+  /// The standard library says whether bytes are UTF-8, wherever a character lies in a block.
   @Test(arguments: versions, 0..<60)
   func validUTF8IsTheStandardLibrarys(_ version: UInt32, _ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))

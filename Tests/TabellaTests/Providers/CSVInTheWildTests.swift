@@ -8,7 +8,7 @@ import Testing
 @testable import TabellaCSV
 @testable import TabellaFiles
 
-/// What people's files have that once was read wrongly in silence, or could not be read or edited.
+/// Features of people's files that once were read wrongly in silence, or could not be read or edited.
 @Suite struct CSVInTheWildTests {
   let folder: TemporaryFolder
 
@@ -163,7 +163,7 @@ import Testing
     #expect(
       try after(.insert(at: Self.at(1), cells: [0: "6"]), in: "a,b\n1,2\n3,4,5\n")
         == "a,b\n1,2\n6,\n3,4,5\n")
-    // What is there already can be set, and without a header there is nothing to be longer than.
+    // A cell that is there already can be set, and without a header there is nothing to be longer than.
     #expect(
       try after(.set(Self.row(1), cells: [2: "x"]), in: "a,b\n1,2\n3,4,5\n")
         == "a,b\n1,2\n3,4,x\n")
@@ -374,7 +374,7 @@ import Testing
     let empty = try open(text, ["types": "infer"]).filtered(
       by: [Condition(column: 3, comparison: .matches, value: Array(".".utf8))])
     #expect(try readAll(empty).count == 1)
-    // What is set stays as it was typed.
+    // A cell that is set stays as it was typed.
     #expect(
       try after(.set(Self.row(0), cells: [0: "7.10"]), in: "n\n5.40\n", ["types": "infer"])
         == "n\n7.10\n")
@@ -407,7 +407,7 @@ import Testing
   }
 }
 
-/// What a column says of its text crosses the contract and reaches a worker.
+/// The description of a column's text crosses the contract and reaches a worker.
 @Suite struct TextColumnTests {
   @Test func readingsCross() throws {
     let columns = [

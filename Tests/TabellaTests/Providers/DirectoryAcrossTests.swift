@@ -196,7 +196,7 @@ struct DirectoryAcrossTests {
     #expect(tree.exists("disk/file") && tree.exists("disk/link") && !tree.exists("here/file"))
   }
 
-  // What a dry run says
+  // The words of a dry run
 
   /// Commits moves out of `here` into `disk`, first as a dry run; both must say the same, and the dry run must
   /// leave all as it was.

@@ -61,7 +61,7 @@ import Testing
     return try folder.read("out")
   }
 
-  /// What a format cannot tell apart: csv and tsv write a missing cell as an empty one.
+  /// The cells that a format cannot tell apart: csv and tsv write a missing cell as an empty one.
   private func kept(_ rows: [[Cell]], _ format: String) -> [[Cell]] {
     format == "plain" ? rows : rows.map { $0.map { $0 == .missing ? "" : $0 } }
   }

@@ -44,7 +44,7 @@ struct EditShape: Sendable {
     return EditShape(
       name: "filtered", wrap: { try $0.filtered(by: [isA]) }, shown: onlyA,
       translated: { edits, model in
-        // What is not seen is not deleted.
+        // A row that is not seen is not deleted.
         for case .deleteSection(let key) in edits
         where model.sections.first(where: { $0.key == key })!.rows.contains(where: {
           $0.kind != "a"

@@ -585,7 +585,7 @@ import Testing
     #expect(try Naive(reading: view).sections[section].rows.count == 1)
   }
 
-  /// Whoever edits in a view must know what no receipt takes back.
+  /// A user who edits in a view must know what no receipt takes back.
   @Test(arguments: Kind.allCases.filter { $0 != .imported })
   func aFinalEditIsSaid(_ kind: Kind) throws {
     let base = InMemorySource(Self.columns, rows: [[1, "a", "x"], [2, "a", "x"]])
