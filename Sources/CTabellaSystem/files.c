@@ -141,3 +141,9 @@ int tabella_system_set_modified(int entry, int64_t seconds, uint32_t nanoseconds
 }
 
 int tabella_system_sync_file_system(int file) { return result(syncfs(file)); }
+
+int tabella_system_short_link(int folder) {
+  struct statfs system;
+  /* tmpfs keeps 128 bytes with the NUL, ext2 to ext4 keep 60; the others are taken to be like ext4. */
+  return fstatfs(folder, &system) == 0 && system.f_type == TMPFS_MAGIC ? 127 : 59;
+}

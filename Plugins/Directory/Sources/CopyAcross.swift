@@ -81,8 +81,7 @@ final class CopyAcross {
     var remarks: [Remark] = []
     if identity.kind == .link {
       guard let text = readLink(source, from.name) else { throw failed(errno, "cannot be read") }
-      // A short one takes no room in most file systems, but for itself.
-      let size = text.count > CopyAcross.shortLink ? text.count : 0
+      let size = text.count > tabella_system_short_link(target.descriptor) ? text.count : 0
       try trial.tryFile(
         ofSize: size, in: target.descriptor, onDevice: target.status.device, failing: failing)
     } else {
@@ -96,9 +95,6 @@ final class CopyAcross {
     trial.free(Int(clamping: before.room), onDevice: before.device)
     return remarks
   }
-
-  /// How many bytes the text of a link may have that is kept in its inode.
-  private static let shortLink = 128
 
   /// The status of the entry, if it is still the one that is meant and may be copied.
   private func checked(_ identity: Identity, to: Place) throws(TableError) -> tabella_status {

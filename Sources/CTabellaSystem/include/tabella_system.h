@@ -122,6 +122,9 @@ int tabella_system_unlock(int file);
 int tabella_system_lease(int file);
 /* Whether such a lease stands: nobody waits to open the file for writing. */
 bool tabella_system_holds_lease(int file);
+/* How many bytes the text of a link in an open folder may have that takes no block, because the file system keeps
+ * it in the inode. struct statfs is not imported. */
+int tabella_system_short_link(int folder);
 
 /* The names of an open file's extended attributes, each with its NUL; how many bytes, or -errno. Not
  * imported, as the next three. A size of 0 asks for the size. */

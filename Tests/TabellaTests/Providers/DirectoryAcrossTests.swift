@@ -254,6 +254,19 @@ struct DirectoryAcrossTests {
     #expect(codes == [.io, .io])
   }
 
+  /// A dry run took no block for the text of a link of 128 bytes, which is one more than tmpfs keeps in the inode.
+  @Test func aDryRunTriesTheTextOfALink() throws {
+    for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
+    for length in [127, 128] {
+      let text = String(repeating: "t", count: length)
+      #expect(symlink(text, tree.path("here/\(length)")) == 0)
+    }
+    let mount = try #require(Mount(tree.path("disk"), "size=16k"))
+    defer { mount.unmount() }
+    tree.make(Array("disk/old".utf8), String(repeating: "o", count: 16_384))
+    #expect(try move(["127", "128"]) == [nil, .io])
+  }
+
   /// The room of many files is tried with few descriptors.
   @Test func aDryRunOfManyFiles() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
