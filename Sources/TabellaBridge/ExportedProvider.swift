@@ -35,7 +35,7 @@ public func exportProvider(
 }
 
 private final class ProviderBox {
-  let arena = Arena()
+  let arena = ExportedMemory()
   let options: UnsafePointer<tabella_option>
   let optionCount: Int
   let open: (OpenRequest) throws(TableError) -> any TableDataSource

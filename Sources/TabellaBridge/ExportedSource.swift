@@ -32,7 +32,7 @@ final class SourceBox {
   let diagnostics: (any TableDiagnostics)?
 
   /// What the last answer borrows from.
-  private var borrowed: Arena?
+  private var borrowed: ExportedMemory?
 
   init(_ base: any TableDataSource) {
     self.base = base
@@ -55,8 +55,8 @@ final class SourceBox {
   }
 
   /// Fresh memory for an answer that the caller borrows until the next call.
-  func lend() -> Arena {
-    let arena = Arena()
+  func lend() -> ExportedMemory {
+    let arena = ExportedMemory()
     borrowed = arena
     return arena
   }

@@ -73,7 +73,7 @@ public final class ImportedProvider {
 
   /// Opens a location as a C source, which the caller owns.
   func openRaw(_ request: OpenRequest) throws(TableError) -> tabella_source {
-    let arena = Arena()
+    let arena = ExportedMemory()
     let options = request.options.sorted { $0.key < $1.key }.map { name, value in
       tabella_option_value(name: arena.string(name.utf8), value: arena.string(value.utf8))
     }

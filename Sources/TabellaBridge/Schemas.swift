@@ -21,7 +21,7 @@ private let decimalKey = "tabella.decimal"
 
 /// Fills a schema with these columns.
 func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>) {
-  let arena = Arena()
+  let arena = ExportedMemory()
   let children = columns.map { column in
     let child = UnsafeMutablePointer<ArrowSchema>.allocate(capacity: 1)
     var pairs: [(String, String)] = []
@@ -48,7 +48,7 @@ func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>
         child.pointee.release?(child)
         child.deallocate()
       }
-      Arena.release(schema.pointee.private_data)
+      ExportedMemory.release(schema.pointee.private_data)
       schema.pointee.release = nil
     }, private_data: arena.retained())
 }
@@ -60,12 +60,13 @@ private func withoutNUL(_ name: String) -> String {
     .joined(separator: "\u{FFFD}")
 }
 
-private func cString(_ text: String, _ arena: Arena) -> UnsafePointer<CChar> {
+private func cString(_ text: String, _ arena: ExportedMemory) -> UnsafePointer<CChar> {
   arena.array(text.utf8CString.map { $0 })
 }
 
 /// Arrow's metadata form: a count, then keys and values, each with its length before it.
-private func metadata(_ pairs: [(String, String)], _ arena: Arena) -> UnsafePointer<CChar>? {
+private func metadata(_ pairs: [(String, String)], _ arena: ExportedMemory) -> UnsafePointer<CChar>?
+{
   if pairs.isEmpty { return nil }
   var bytes: [CChar] = []
   func put(_ number: Int) {

@@ -126,7 +126,7 @@ private func oneLine(_ message: String) -> String {
 /// An error while C has it.
 private final class ReportedError {
   let error: TableError
-  let arena = Arena()
+  let arena = ExportedMemory()
 
   init(_ error: TableError) { self.error = error }
 }
@@ -182,7 +182,7 @@ extension tabella_count {
 ///
 /// Everything exported with a `release` keeps its strings and arrays in one of these, retained in
 /// `private_data`.
-final class Arena {
+final class ExportedMemory {
   private var blocks: [UnsafeMutableRawPointer] = []
 
   func string(_ bytes: some Collection<UInt8>) -> tabella_string {
@@ -213,7 +213,7 @@ final class Arena {
 
   /// Lets go of what ``retained()`` returned.
   static func release(_ pointer: UnsafeMutableRawPointer?) {
-    if let pointer { Unmanaged<Arena>.fromOpaque(pointer).release() }
+    if let pointer { Unmanaged<ExportedMemory>.fromOpaque(pointer).release() }
   }
 
   deinit { for block in blocks { block.deallocate() } }

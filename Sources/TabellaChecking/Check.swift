@@ -40,11 +40,11 @@ public struct Check: Hashable, Sendable {
     /// A law, over sources that each live in a worker.
     case law(Law)
     /// Something that is tried with each place.
-    case place(@Sendable (CheckRun, Place) throws -> Void)
+    case place(@Sendable (CheckRun, CheckedLocation) throws -> Void)
     /// Something that is tried with one place of each kind: a file, a folder, a scheme.
-    case kind(@Sendable (CheckRun, Place) throws -> Void)
+    case kind(@Sendable (CheckRun, CheckedLocation) throws -> Void)
     /// Something that all places tell together.
-    case places(@Sendable (CheckRun, [Place]) throws -> Void)
+    case places(@Sendable (CheckRun, [CheckedLocation]) throws -> Void)
   }
 
   init(

@@ -93,12 +93,12 @@ final class CheckRun {
   }
 
   /// What the process holds that a source lives in.
-  func holdings(of source: any TableDataSource) throws -> Holdings {
+  func resources(of source: any TableDataSource) throws -> ResourceUse {
     guard let worker = opened.first(where: { $0.source === source })?.worker else {
       return .ofThisProcess()
     }
     let statistics = try worker.statistics()
-    return Holdings(
+    return ResourceUse(
       heap: statistics.heap, descriptors: statistics.descriptors, threads: statistics.threads)
   }
 
@@ -122,7 +122,7 @@ final class CheckRun {
   // Data to edit
 
   /// Makes data to be edited of a place, and returns what opens it; throws `Skipped` where there is none.
-  func scratch(_ place: Place) throws -> () throws(TableError) -> any TableDataSource {
+  func scratch(_ place: CheckedLocation) throws -> () throws(TableError) -> any TableDataSource {
     var request = place.request
     if place.isPath {
       let copy = try freshFolder()
@@ -145,7 +145,9 @@ final class CheckRun {
   // From the inside
 
   /// Makes a check from inside the provider's process.
-  func probe(_ name: String, _ place: Place?) throws(TableError) -> ConformanceSuite.Outcome {
+  func probe(_ name: String, _ place: CheckedLocation?) throws(TableError)
+    -> ConformanceSuite.Outcome
+  {
     guard host.isolation == .never else {
       let answer = try host.probe(
         library: library, name: loaded.id,
@@ -174,7 +176,7 @@ extension CheckRun {
   }
 
   /// A file of these bytes that is named like the one at a place, asked for as that is.
-  func sample(_ bytes: [UInt8], like place: Place) throws(TableError) -> OpenRequest {
+  func sample(_ bytes: [UInt8], like place: CheckedLocation) throws(TableError) -> OpenRequest {
     let name = place.request.location.split(separator: UInt8(ascii: "/")).last ?? []
     let path = try freshFolder() + [UInt8(ascii: "/")] + name
     try write(bytes, to: path, mode: 0o600)

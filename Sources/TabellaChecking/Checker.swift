@@ -35,7 +35,7 @@ public final class Checker {
   /// Why it could not be loaded.
   public private(set) var failure: TableError?
   /// What it is checked with.
-  public private(set) var places: [Place] = []
+  public private(set) var places: [CheckedLocation] = []
   private let host: Host
   private let location: Location?
   private let options: CheckOptions
@@ -99,15 +99,16 @@ public final class Checker {
     "\(patience) checks were timed out; mend that first, or name this one with --only"
 
   /// A place, and why it cannot be opened.
-  typealias Tried = (place: Place, error: TableError?)
+  typealias Tried = (place: CheckedLocation, error: TableError?)
 
   /// What is checked with: what opens, and what does not.
   private func findPlaces(_ run: CheckRun) throws -> (usable: [Tried], unusable: [Tried]) {
-    let candidates: [Place]
+    let candidates: [CheckedLocation]
     if let location {
-      candidates = [Place(given: location, manifest, options: options.values)]
+      candidates = [CheckedLocation(given: location, manifest, options: options.values)]
     } else if let manifest {
-      candidates = try Place.derived(from: manifest, in: run.folder, options: options.values)
+      candidates = try CheckedLocation.derived(
+        from: manifest, in: run.folder, options: options.values)
     } else {
       candidates = []
     }
@@ -144,7 +145,7 @@ public final class Checker {
 
 extension CheckRun {
   /// Makes a check with every place that it can be made with; what is worst counts.
-  func make(_ check: Check, _ places: [Place], _ unusable: [Checker.Tried]) -> Finding {
+  func make(_ check: Check, _ places: [CheckedLocation], _ unusable: [Checker.Tried]) -> Finding {
     switch check.body {
     case .file(let body): return make(check, nil) { try body(self) }
     case .probe where check.subject == .entry:
@@ -160,7 +161,7 @@ extension CheckRun {
       let all = check == .opens ? places + unusable.map(\.place) : places
       return makeEach(check, all, unusable) { place in try body(self, place) }
     case .kind(let body):
-      var kinds: [Place] = []
+      var kinds: [CheckedLocation] = []
       for place in places where !kinds.contains(where: { $0.isLike(place) }) { kinds.append(place) }
       return makeEach(check, kinds, unusable) { place in try body(self, place) }
     case .places(let body):
@@ -172,8 +173,8 @@ extension CheckRun {
   }
 
   private func makeEach(
-    _ check: Check, _ places: [Place], _ unusable: [Checker.Tried],
-    _ body: (Place) throws -> Void
+    _ check: Check, _ places: [CheckedLocation], _ unusable: [Checker.Tried],
+    _ body: (CheckedLocation) throws -> Void
   ) -> Finding {
     guard !places.isEmpty else {
       return Finding(check, .skipped(whyNothing(unusable)), place: nil)
@@ -195,7 +196,7 @@ extension CheckRun {
 
   /// Makes a check once.
   private func make(
-    _ check: Check, _ place: Place?, _ body: () throws -> Void
+    _ check: Check, _ place: CheckedLocation?, _ body: () throws -> Void
   ) -> Finding {
     begin()
     let problem: Problem?
@@ -219,10 +220,10 @@ extension CheckRun {
     return finding
   }
 
-  private func make(_ law: Law, _ place: Place) throws {
+  private func make(_ law: Law, _ place: CheckedLocation) throws {
     let suite = ConformanceSuite(
       seed: options.seed, open: { () throws(TableError) in try self.open(place.request) },
-      scratch: { try self.scratch(place) }, meter: { try self.holdings(of: $0) })
+      scratch: { try self.scratch(place) }, meter: { try self.resources(of: $0) })
     try judge(suite.run([law])[0].outcome)
   }
 

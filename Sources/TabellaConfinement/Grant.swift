@@ -31,16 +31,16 @@ public struct Grant: Hashable, Sendable {
   }
 
   /// Finds what a path leads to, through all symbolic links.
-  public init(finding path: [UInt8]) { self.init(Place(path), path) }
+  public init(finding path: [UInt8]) { self.init(ResolvedPath(path), path) }
 
   /// What a path leads to, or nothing.
-  init(_ place: Place?, _ path: [UInt8]) {
+  init(_ place: ResolvedPath?, _ path: [UInt8]) {
     self.init(path: place?.path ?? path, identity: place?.identity)
   }
 }
 
 /// What a path leads to.
-struct Place {
+struct ResolvedPath {
   /// As ``Grant/path``.
   let path: [UInt8]
   let identity: Grant.Identity
@@ -61,8 +61,8 @@ struct Place {
   }
 
   /// The folder that holds this file; nil if it holds another file under that name, or none.
-  var folder: Place? {
-    guard let folder = Place(TabellaConfinement.parent(of: path)),
+  var folder: ResolvedPath? {
+    guard let folder = ResolvedPath(TabellaConfinement.parent(of: path)),
       let slash = path.lastIndex(of: UInt8(ascii: "/"))
     else { return nil }
     var status = stat()

@@ -28,7 +28,7 @@ struct Landlock: ~Copyable {
 
     static let reading: Rights = [.read, .list]
     static let saving: Rights = [.read, .list, .write, .truncate, .makeFile, .removeFile]
-    /// Without links: the path of a later command, or of a wish, may lead through them.
+    /// Without links: the path of a later command, or of a permission, may lead through them.
     static let changing: Rights = [
       .read, .list, .write, .truncate, .make, .removeFile, .removeFolder, .refer,
     ]

@@ -15,35 +15,35 @@ extension Rules {
   /// replaces the location meanwhile.
   public static func forLocation(
     _ location: [UInt8], isPath: Bool, isEditing: Bool, library: [UInt8],
-    otherLibraries: [[UInt8]] = [], wishes: Wishes = Wishes()
+    otherLibraries: [[UInt8]] = [], permissions: GrantedPermissions = GrantedPermissions()
   ) throws(TableError) -> Rules {
     var rules = Rules()
     if isEditing {
       try rules.grantEditing(location, isPath: isPath)
-      rules.writable += wishes.write.map(Grant.init(finding:))
-      rules.links = wishes.links
-      rules.signals = wishes.signals
+      rules.writable += permissions.write.map(Grant.init(finding:))
+      rules.links = permissions.links
+      rules.signals = permissions.signals
     } else {
       rules.fileSize = 0
-      if let place = Place(location) { rules.readable.append(Grant(place, location)) }
+      if let place = ResolvedPath(location) { rules.readable.append(Grant(place, location)) }
     }
-    rules.readable += wishes.read.map(Grant.init(finding:))
-    if wishes.processes { rules.readable.append(Grant(finding: Array("/proc".utf8))) }
-    rules.network = wishes.network
+    rules.readable += permissions.read.map(Grant.init(finding:))
+    if permissions.processes { rules.readable.append(Grant(finding: Array("/proc".utf8))) }
+    rules.network = permissions.network
     rules.libraries = ([library] + librariesBeside(library) + otherLibraries)
       .map(Grant.init(finding:))
     return rules
   }
 
   private mutating func grantEditing(_ location: [UInt8], isPath: Bool) throws(TableError) {
-    if let place = Place(location) {
+    if let place = ResolvedPath(location) {
       guard place.kind == S_IFREG else {
         writable.append(Grant(place, location))
         return
       }
       guard let folder = place.folder else { throw Confinement.replaced(place.path) }
       saving.append(Grant(folder, folder.path))
-    } else if isPath, !location.isEmpty, let folder = Place(parent(of: location)) {
+    } else if isPath, !location.isEmpty, let folder = ResolvedPath(parent(of: location)) {
       saving.append(Grant(folder, folder.path))
     }
   }

@@ -40,8 +40,8 @@ public struct Rules: Hashable, Sendable {
   var allowsChanges: Bool { !writable.isEmpty || !saving.isEmpty }
 }
 
-/// What a provider needs beyond its location: what its manifest asks for and the user granted.
-public struct Wishes: Hashable, Sendable {
+/// The permissions that the host granted to a provider, beyond its location.
+public struct GrantedPermissions: Hashable, Sendable {
   /// Absolute paths that it reads.
   public var read: [[UInt8]]
   /// Absolute paths that it changes when a location is opened for editing.

@@ -51,7 +51,7 @@ public struct ConformanceSuite {
   public typealias Scratch = () throws -> () throws(TableError) -> any TableDataSource
 
   /// Tells what the process holds that a source lives in.
-  public typealias Meter = (any TableDataSource) throws -> Holdings
+  public typealias Meter = (any TableDataSource) throws -> ResourceUse
 
   /// A suite over the sources that `open` gives; each must show the same data. The seed decides what
   /// is drawn at random; a failure says it.

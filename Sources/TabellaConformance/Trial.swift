@@ -32,7 +32,7 @@ final class Trial {
   }
 
   /// What the process holds that a source lives in.
-  func holdings(of source: any TableDataSource) throws -> Holdings { try meter(source) }
+  func resources(of source: any TableDataSource) throws -> ResourceUse { try meter(source) }
 
   /// Numbers drawn at random: SplitMix64, so that a seed repeats a run anywhere.
   struct Numbers {

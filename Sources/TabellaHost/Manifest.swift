@@ -34,8 +34,8 @@ public struct Manifest: Hashable, Sendable {
   public var options: [OptionDeclaration]
   /// What the provider's sources can do, for people and completion; not relied on.
   public var capabilities: [String]
-  /// What the provider wishes to be allowed in a worker.
-  public var confinement: Confinement
+  /// The permissions that the provider requests for its worker.
+  public var permissions: Permissions
 
   /// Parses a manifest; throws ``TableError`` with `.noProvider` that says what is wrong.
   public init(parsing text: [UInt8]) throws(TableError) {
@@ -67,9 +67,9 @@ public struct Manifest: Hashable, Sendable {
     columns =
       json["columns"] == nil
       ? nil : try fields.list("columns").map { json throws(TableError) in try Column(json) }
-    confinement =
+    permissions =
       try json["confinement"].map { json throws(TableError) in
-        try Confinement(json)
+        try Permissions(json)
       } ?? .none
     options = try fields.list("options").map { json throws(TableError) in
       try OptionDeclaration(json)
@@ -90,7 +90,7 @@ public struct Manifest: Hashable, Sendable {
     magic = (try? fields.list("magic"))?.compactMap { try? Magic($0) } ?? []
     let kinds = texts("accepts")
     accepts = kinds.isEmpty ? [.file] : PathKind.allCases.filter { kinds.contains($0.rawValue) }
-    (columns, options, capabilities, confinement) = (nil, [], [], .none)
+    (columns, options, capabilities, permissions) = (nil, [], [], .none)
   }
 
   /// Whether text may be an id or a scheme.

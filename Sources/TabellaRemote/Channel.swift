@@ -74,7 +74,7 @@ final class Channel: Transport {
   static let frontSize = 4 << 10
 
   let socket: Int32
-  private let arena: Arena
+  private let arena: SharedMemory
   private let token: Token
   /// Called before each packet is waited for; throws what is to be told instead of waiting on.
   private let wait: () throws(TableError) -> Void
@@ -82,7 +82,7 @@ final class Channel: Transport {
     byteCount: packetLimit + Header.size, alignment: 8)
 
   init(
-    socket: Int32, arena: Arena, token: Token,
+    socket: Int32, arena: SharedMemory, token: Token,
     wait: @escaping () throws(TableError) -> Void = {}
   ) {
     self.socket = socket

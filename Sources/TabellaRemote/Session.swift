@@ -48,7 +48,7 @@ public final class RemoteSession: @unchecked Sendable {
 
   /// A session over a connected socket. `limit` is the most bytes that an answer may have.
   public convenience init(
-    socket: Int32, arena: Arena, token: Token, limit: Int, supervisor: any WorkerSupervisor
+    socket: Int32, arena: SharedMemory, token: Token, limit: Int, supervisor: any WorkerSupervisor
   ) {
     let channel = Channel(socket: socket, arena: arena, token: token) { () throws(TableError) in
       try supervisor.waitForPacket()

@@ -49,7 +49,7 @@ public final class SourceServer {
   private var lastSource = 0
 
   /// A server on a connected socket. `side` is the socket on which notifications are told.
-  public init(socket: Int32, side: Int32, arena: Arena, token: Token, handlers: Handlers) {
+  public init(socket: Int32, side: Int32, arena: SharedMemory, token: Token, handlers: Handlers) {
     channel = Channel(socket: socket, arena: arena, token: token)
     self.side = side
     self.handlers = handlers

@@ -54,7 +54,7 @@ nonisolated(unsafe) var running: SourceServer.RunningCall?
 do throws(TableError) {
   let server = SourceServer(
     socket: Descriptor.calls, side: Descriptor.side,
-    arena: try Arena(mapping: Descriptor.arena), token: Token(words.0, words.1),
+    arena: try SharedMemory(mapping: Descriptor.arena), token: Token(words.0, words.1),
     handlers: SourceServer.Handlers(
       load: { request throws(TableError) in
         // Asked once: afterwards the question would be refused.

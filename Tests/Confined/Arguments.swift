@@ -12,7 +12,7 @@ struct Arguments {
   var isConfined = true
   var isEditing = false
   var waits = false
-  var wishes = Wishes()
+  var permissions = GrantedPermissions()
   var earlyThread: EarlyThread.Kind?
   var limits = Rules()
   var edits: [EditBatch.Edit] = []
@@ -37,12 +37,12 @@ struct Arguments {
     case "edit": isEditing = true
     case "wait": waits = true
     case "early-thread": earlyThread = EarlyThread.Kind(rawValue: value)
-    case "read": wishes.read.append(Array(value.utf8))
-    case "write": wishes.write.append(Array(value.utf8))
-    case "links": wishes.links = true
-    case "signals": wishes.signals = true
-    case "network": wishes.network = true
-    case "processes": wishes.processes = true
+    case "read": permissions.read.append(Array(value.utf8))
+    case "write": permissions.write.append(Array(value.utf8))
+    case "links": permissions.links = true
+    case "signals": permissions.signals = true
+    case "network": permissions.network = true
+    case "processes": permissions.processes = true
     case "memory": limits.memory = Int(value) ?? 0
     case "addresses": limits.addresses = Int(value) ?? 0
     case "files": limits.files = Int(value) ?? 0
@@ -76,7 +76,7 @@ struct Arguments {
   func rules() throws(TableError) -> Rules {
     var rules = try Rules.forLocation(
       Array(location.utf8), isPath: scheme == nil, isEditing: isEditing,
-      library: Array(library.utf8), wishes: wishes)
+      library: Array(library.utf8), permissions: permissions)
     rules.memory = limits.memory
     rules.addresses = limits.addresses
     rules.files = limits.files

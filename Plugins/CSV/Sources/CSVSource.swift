@@ -13,7 +13,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   let shownFile: ShownFile
   let options: Options
   let cancel = CancelFlag()
-  private var remarks = Remarks()
+  private var remarks = DiagnosticQueue()
   var reader: RecordReader { text.reader }
 
   // A ProviderSource would find these out: by casts, which cost as much as reading a small file.
@@ -199,7 +199,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     return IndexPath(section: 0, row: number)
   }
 
-  // Remarks
+  // DiagnosticQueue
 
   func nextDiagnostic() -> Diagnostic? { remarks.next() }
 

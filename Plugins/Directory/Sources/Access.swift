@@ -19,14 +19,14 @@ extension OpenFolders {
   }
 
   /// Throws if what is at a place is a folder that may not go to another one: its `..` would change.
-  func checkMovable(_ place: Place, _ identity: Identity, _ what: String) throws(TableError) {
+  func checkMovable(_ place: FolderEntry, _ identity: Identity, _ what: String) throws(TableError) {
     guard identity.kind == .directory else { return }
     try checkAccess(place, W_OK, what)
   }
 
   /// Throws if what is at a place may not be read or written, except where it has vanished: what is done
   /// with it will tell.
-  func checkAccess(_ place: Place, _ mode: Int32, _ what: String) throws(TableError) {
+  func checkAccess(_ place: FolderEntry, _ mode: Int32, _ what: String) throws(TableError) {
     let flags = Int32(AT_EACCESS | AT_SYMLINK_NOFOLLOW)
     let number = place.name.withCString {
       faccessat(self[place.folder].descriptor, $0, mode, flags) == 0 ? 0 : errno
@@ -35,7 +35,7 @@ extension OpenFolders {
   }
 
   /// Throws if what is at a place may not lose its name there.
-  func checkRemovable(_ place: Place, _ status: tabella_status) throws(TableError) {
+  func checkRemovable(_ place: FolderEntry, _ status: tabella_status) throws(TableError) {
     let folder = self[place.folder].status
     try checkFlags(place, status)
     if folder.is_append_only {
@@ -49,7 +49,7 @@ extension OpenFolders {
 
   /// Throws if the mode or the time of what is at a place may not be set.
   func checkSettable(
-    _ place: Place, _ status: tabella_status, _ what: String
+    _ place: FolderEntry, _ status: tabella_status, _ what: String
   ) throws(TableError) {
     try checkFlags(place, status)
     if ![0, status.owner].contains(geteuid()) {
@@ -68,12 +68,12 @@ extension OpenFolders {
   }
 
   /// Throws if what is at a place keeps its name, mode and time whoever wants to change them.
-  func checkFlags(_ place: Place, _ status: tabella_status) throws(TableError) {
+  func checkFlags(_ place: FolderEntry, _ status: tabella_status) throws(TableError) {
     if status.is_immutable { throw refusal(place, "it is immutable (chattr +i)") }
     if status.is_append_only { throw refusal(place, "it is only appended to (chattr +a)") }
   }
 
-  private func refusal(_ place: Place, _ reason: String) -> TableError {
+  private func refusal(_ place: FolderEntry, _ reason: String) -> TableError {
     TableError(.denied, "\(text(place)) cannot be changed: \(reason)")
   }
 }

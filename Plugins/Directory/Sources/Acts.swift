@@ -6,16 +6,16 @@ import TabellaFiles
 /// One thing to do, once all has been checked.
 struct Step {
   enum Act {
-    case trash(Place, Identity)
-    case remove(Place, Removal.Expected)
+    case trash(FolderEntry, Identity)
+    case remove(FolderEntry, Removal.Expected)
     /// One entry to a free name, or the entries of a circle.
     case relocate([Relocation])
-    case create(Place, Creation)
+    case create(FolderEntry, Creation)
     /// With the mode that it must still have, if that matters.
-    case setMode(Place, Identity, UInt32, ifStill: UInt32? = nil)
+    case setMode(FolderEntry, Identity, UInt32, ifStill: UInt32? = nil)
     /// With the time that it had before all the acts, and the one that it must still have, if that matters.
-    case setModified(Place, Identity, Moment, was: Moment, ifStill: Moment? = nil)
-    case restore(Trashed, to: Place)
+    case setModified(FolderEntry, Identity, Moment, was: Moment, ifStill: Moment? = nil)
+    case restore(Trashed, to: FolderEntry)
   }
 
   var act: Act
@@ -56,7 +56,7 @@ struct Creation {
 }
 
 /// What there is to say of an act that was done.
-struct Remark: Hashable {
+struct ActDiagnostic: Hashable {
   /// What kind of trouble it is; nil if it is none.
   var code: TableError.Code?
   var text: String
@@ -70,13 +70,13 @@ struct Remark: Hashable {
   init(_ error: TableError) { self.init(error.message, error.code) }
 
   /// The file system has another time than it was given: it rounds, or knows no times so far away.
-  static func keeps(_ moment: Moment) -> Remark {
+  static func keeps(_ moment: Moment) -> ActDiagnostic {
     let time = Timestamp(seconds: moment.seconds, nanoseconds: Int64(moment.nanoseconds))
-    return Remark("the file system keeps \(time.map { "\($0)" } ?? "another time")")
+    return ActDiagnostic("the file system keeps \(time.map { "\($0)" } ?? "another time")")
   }
 
-  static func notDurable(_ failure: Failure) -> Remark {
-    Remark("it may not outlast a power cut: \(failure.reason)", .io)
+  static func notDurable(_ failure: Failure) -> ActDiagnostic {
+    ActDiagnostic("it may not outlast a power cut: \(failure.reason)", .io)
   }
 }
 
@@ -96,9 +96,9 @@ final class Executor {
   private let cancel: CancelFlag
   private(set) var records: [Receipt.Record] = []
   /// What is at the places to which something was copied.
-  private(set) var copies: [Place: Identity] = [:]
+  private(set) var copies: [FolderEntry: Identity] = [:]
   /// What was created.
-  private(set) var created: [Place: Identity] = [:]
+  private(set) var created: [FolderEntry: Identity] = [:]
   /// Whether an act that failed left something otherwise than it was.
   private(set) var hasLeftTraces = false
   private var usedCans: [TrashCan] = []
@@ -111,9 +111,9 @@ final class Executor {
 
   /// Does an act; returns what there is to say of it. Where it throws, nothing was done, or the message
   /// says what.
-  func perform(_ act: Step.Act) throws(TableError) -> [Remark] {
+  func perform(_ act: Step.Act) throws(TableError) -> [ActDiagnostic] {
     try cancel.check()
-    var remarks: [Remark?] = []
+    var remarks: [ActDiagnostic?] = []
     switch act {
     case .trash(let place, let identity): remarks = [try trash(place, identity)]
     case .remove(let place, let expected): try remove(place, expected)
@@ -147,17 +147,17 @@ final class Executor {
 
   // Errors
 
-  private func vanished(_ place: Place) -> TableError {
+  private func vanished(_ place: FolderEntry) -> TableError {
     Failure.vanished.error(of: folders.text(place), "")
   }
 
-  private func error(_ place: Place, _ number: Int32, _ what: String) -> TableError {
+  private func error(_ place: FolderEntry, _ number: Int32, _ what: String) -> TableError {
     Failure(number).error(of: folders.text(place), what)
   }
 
   /// Why a name could not be made in a folder.
   private func refusal(
-    _ place: Place, in folder: Int, _ number: Int32, _ what: String
+    _ place: FolderEntry, in folder: Int, _ number: Int32, _ what: String
   ) -> TableError {
     // Where no names can be made some file systems say what they say of a folder that is gone.
     guard number == ENOENT, let status = try? tabella_status(folders[folder].descriptor),
@@ -168,7 +168,7 @@ final class Executor {
   }
 
   @discardableResult private func verify(
-    _ place: Place, _ identity: Identity
+    _ place: FolderEntry, _ identity: Identity
   ) throws(TableError) -> tabella_status {
     guard let status = try folders.status(place), Identity(status) == identity else {
       throw vanished(place)
@@ -178,7 +178,9 @@ final class Executor {
 
   // Deleting
 
-  private func trash(_ place: Place, _ identity: Identity) throws(TableError) -> Remark? {
+  private func trash(_ place: FolderEntry, _ identity: Identity) throws(TableError)
+    -> ActDiagnostic?
+  {
     try verify(place, identity)
     let folder = folders[place.folder]
     do throws(Failure) {
@@ -188,7 +190,7 @@ final class Executor {
       folders.note(changed: place.folder)
       use(can)
       var lasting = LastingIdentity(inode: identity.inode, kind: identity.kind, birth: nil)
-      var remark: Remark?
+      var remark: ActDiagnostic?
       do throws(Failure) {
         let status = try tabella_status(can.files, name)
         lasting = LastingIdentity(status)
@@ -199,7 +201,7 @@ final class Executor {
               folders.sync(place.folder)
             }
           } catch {
-            return Remark(
+            return ActDiagnostic(
               "it was something else that took its name, which is in the trash as \(readable(name))",
               .conflict)
           }
@@ -208,7 +210,7 @@ final class Executor {
       } catch {
         if error == .vanished { throw error }
         // It was there just before, and undo looks again.
-        remark = Remark(error.error("what is in the trash cannot be examined"))
+        remark = ActDiagnostic(error.error("what is in the trash cannot be examined"))
       }
       records.append(
         .trashed(
@@ -223,7 +225,7 @@ final class Executor {
     if !usedCans.contains(where: { $0 === can }) { usedCans.append(can) }
   }
 
-  private func remove(_ place: Place, _ expected: Removal.Expected) throws(TableError) {
+  private func remove(_ place: FolderEntry, _ expected: Removal.Expected) throws(TableError) {
     let folder = folders[place.folder].descriptor
     let note = cans.note(of: place.name, in: folder)
     folders.note(changed: place.folder)
@@ -236,7 +238,7 @@ final class Executor {
     note?.remove()
   }
 
-  private func restore(_ trashed: Trashed, _ place: Place) throws(TableError) {
+  private func restore(_ trashed: Trashed, _ place: FolderEntry) throws(TableError) {
     let folder = folders[place.folder]
     do throws(Failure) {
       guard let can = try cans.can(for: folder, trashed.kind),
@@ -303,8 +305,8 @@ final class Executor {
   }
 
   /// Whether a folder has an entry of exactly this name.
-  private func isListed(_ place: Place) -> Bool {
-    let folder = Place(folder: place.folder, name: [UInt8(ascii: ".")])
+  private func isListed(_ place: FolderEntry) -> Bool {
+    let folder = FolderEntry(folder: place.folder, name: [UInt8(ascii: ".")])
     return (try? folders.names(in: folder))?.contains(place.name) ?? true
   }
 
@@ -330,7 +332,7 @@ final class Executor {
     }
   }
 
-  private func stranded(_ relocation: Relocation, _ place: Place) -> TableError {
+  private func stranded(_ relocation: Relocation, _ place: FolderEntry) -> TableError {
     hasLeftTraces = true
     return TableError(
       .io,
@@ -338,7 +340,7 @@ final class Executor {
     )
   }
 
-  private func copy(_ relocation: Relocation) throws(TableError) -> [Remark] {
+  private func copy(_ relocation: Relocation) throws(TableError) -> [ActDiagnostic] {
     let across = CopyAcross(relocation.from, folders, cancel)
     defer { if across.hasLeftTraces { hasLeftTraces = true } }
     let copy = try across.move(relocation.identity, to: relocation.to)
@@ -351,7 +353,9 @@ final class Executor {
 
   // Creating
 
-  private func create(_ place: Place, _ creation: Creation) throws(TableError) -> [Remark] {
+  private func create(_ place: FolderEntry, _ creation: Creation) throws(TableError)
+    -> [ActDiagnostic]
+  {
     let folder = folders[place.folder].descriptor
     var status: tabella_status?
     let number = make(place.name, creation, in: folder, &status)
@@ -364,7 +368,7 @@ final class Executor {
       guard let status else { throw vanished(place) }
       let identity = Identity(status)
       made = identity
-      var remarks: [Remark?] = []
+      var remarks: [ActDiagnostic?] = []
       if let mode = creation.mode { remarks.append(try setMode(place, identity, mode)) }
       if let moment = creation.modified {
         remarks.append(try setModified(place, identity, moment, was: status.moment))
@@ -381,13 +385,13 @@ final class Executor {
       return remarks.compactMap { $0 }
     } catch {
       records.removeSubrange(mark...)
-      guard let made, discard(place, made) else { return [Remark(error)] }
+      guard let made, discard(place, made) else { return [ActDiagnostic(error)] }
       throw error
     }
   }
 
   /// Removes a new entry, if it is as empty as it was made; returns whether it did.
-  private func discard(_ place: Place, _ made: Identity) -> Bool {
+  private func discard(_ place: FolderEntry, _ made: Identity) -> Bool {
     guard let status = try? verify(place, made), made.kind != .file || status.size == 0 else {
       return false
     }
@@ -422,7 +426,7 @@ final class Executor {
   /// Calls `body` with the entry itself, whatever its name becomes, and what it is, if that is as expected; a
   /// number that it returns is thrown.
   private func withEntry(
-    _ place: Place, _ identity: Identity, _ what: String = "cannot be made durable",
+    _ place: FolderEntry, _ identity: Identity, _ what: String = "cannot be made durable",
     if isExpected: (tabella_status) -> Bool = { _ in true },
     _ body: (Int32, tabella_status) -> Int32
   ) throws(TableError) {
@@ -445,8 +449,8 @@ final class Executor {
   }
 
   private func setMode(
-    _ place: Place, _ identity: Identity, _ mode: UInt32, ifStill now: UInt32? = nil
-  ) throws(TableError) -> Remark? {
+    _ place: FolderEntry, _ identity: Identity, _ mode: UInt32, ifStill now: UInt32? = nil
+  ) throws(TableError) -> ActDiagnostic? {
     var old: UInt32 = 0
     var new = mode
     var lasting: LastingIdentity?
@@ -466,13 +470,13 @@ final class Executor {
       return new == mode || tabella_system_set_mode(entry, old) < 0 ? 0 : EPERM
     }
     if let lasting { records.append(.mode(place, lasting, old: old, new: new)) }
-    return new == mode ? nil : Remark("the system left out part of it", .denied)
+    return new == mode ? nil : ActDiagnostic("the system left out part of it", .denied)
   }
 
   private func setModified(
-    _ place: Place, _ identity: Identity, _ moment: Moment, was old: Moment,
+    _ place: FolderEntry, _ identity: Identity, _ moment: Moment, was old: Moment,
     ifStill now: Moment? = nil
-  ) throws(TableError) -> Remark? {
+  ) throws(TableError) -> ActDiagnostic? {
     var new: Moment?
     var lasting: LastingIdentity?
     // A copy has the time as far as its file system knows that.
@@ -491,12 +495,12 @@ final class Executor {
       return 0
     }
     if let lasting { records.append(.modified(place, lasting, old: old, new: new ?? moment)) }
-    guard let new else { return Remark("the time that it has now cannot be read", .io) }
+    guard let new else { return ActDiagnostic("the time that it has now cannot be read", .io) }
     return new == moment ? nil : .keeps(new)
   }
 
   /// Makes durable what was set; says so if that fails.
-  private func sync(_ place: Place, _ identity: Identity) -> Remark? {
+  private func sync(_ place: FolderEntry, _ identity: Identity) -> ActDiagnostic? {
     do throws(TableError) {
       var number: Int32?
       try withEntry(place, identity) { entry, _ in
@@ -505,7 +509,7 @@ final class Executor {
       }
       return number.map { .notDurable(Failure($0)) }
     } catch {
-      return Remark("it may not outlast a power cut: \(error.message)", error.code)
+      return ActDiagnostic("it may not outlast a power cut: \(error.message)", error.code)
     }
   }
 

@@ -10,13 +10,13 @@ import TabellaFiles
 final class CopyAcross {
   let folders: OpenFolders
   let cancel: CancelFlag
-  let from: Place
+  let from: FolderEntry
   /// What it is called in errors.
   private let text: String
   /// Whether after an error something is otherwise than it was.
   private(set) var hasLeftTraces = false
 
-  init(_ from: Place, _ folders: OpenFolders, _ cancel: CancelFlag) {
+  init(_ from: FolderEntry, _ folders: OpenFolders, _ cancel: CancelFlag) {
     self.from = from
     self.folders = folders
     self.cancel = cancel
@@ -47,18 +47,18 @@ final class CopyAcross {
     let original: tabella_status
     let status: tabella_status
     /// What could not be kept.
-    let remarks: [Remark]
+    let remarks: [ActDiagnostic]
   }
 
   /// Both steps. After an error the entry is where it was.
-  func move(_ identity: Identity, to: Place) throws(TableError) -> Copy {
+  func move(_ identity: Identity, to: FolderEntry) throws(TableError) -> Copy {
     let copy = try copy(identity, to: to)
     try finish(copy, at: to)
     return copy
   }
 
   /// Makes a copy at the new place.
-  func copy(_ identity: Identity, to: Place) throws(TableError) -> Copy {
+  func copy(_ identity: Identity, to: FolderEntry) throws(TableError) -> Copy {
     let source = folders[from.folder].descriptor
     let target = folders[to.folder].descriptor
     let before = try checked(identity, to: to)
@@ -72,13 +72,13 @@ final class CopyAcross {
   /// Throws why a copy could not be made, as far as that can be tried without a trace; returns what there would
   /// be to say of it. Takes the room of the copy, and gives that of the original, for what is tried next.
   func tryOut(
-    _ identity: Identity, to: Place, _ trial: RoomTrial
-  ) throws(TableError) -> [Remark] {
+    _ identity: Identity, to: FolderEntry, _ trial: RoomTrial
+  ) throws(TableError) -> [ActDiagnostic] {
     let source = folders[from.folder].descriptor
     let target = folders[to.folder]
     let before = try checked(identity, to: to)
     let failing = "\(text) cannot be copied"
-    var remarks: [Remark] = []
+    var remarks: [ActDiagnostic] = []
     if identity.kind == .link {
       guard let text = readLink(source, from.name) else { throw failed(errno, "cannot be read") }
       let size = text.count > tabella_system_short_link(target.descriptor) ? text.count : 0
@@ -97,7 +97,7 @@ final class CopyAcross {
   }
 
   /// The status of the entry, if it is still the one that is meant and may be copied.
-  private func checked(_ identity: Identity, to: Place) throws(TableError) -> tabella_status {
+  private func checked(_ identity: Identity, to: FolderEntry) throws(TableError) -> tabella_status {
     let status = try status(folders[from.folder].descriptor, from.name)
     guard Identity(status) == identity else { throw Failure.vanished.error(of: text, "") }
     try CopyAcross.check(status, text, into: folders[to.folder])
@@ -105,7 +105,7 @@ final class CopyAcross {
   }
 
   /// Makes the copy durable and removes the original; if that cannot be, removes the copy.
-  func finish(_ copy: Copy, at to: Place) throws(TableError) {
+  func finish(_ copy: Copy, at to: FolderEntry) throws(TableError) {
     do throws(TableError) {
       if let failure = folders.sync(to.folder) {
         throw failed(failure.number, "cannot be made durable")
@@ -128,7 +128,7 @@ final class CopyAcross {
 
   /// Removes a file or link while it is what it was; whoever asks makes the error.
   private func remove(
-    _ place: Place, _ status: tabella_status, _ error: (RemovalFailure) -> TableError
+    _ place: FolderEntry, _ status: tabella_status, _ error: (RemovalFailure) -> TableError
   ) throws(TableError) {
     folders.note(changed: place.folder)
     do throws(RemovalFailure) {
@@ -141,7 +141,7 @@ final class CopyAcross {
   }
 
   /// Throws unless the copy is at its place as it was made: else the original may be all that there is.
-  private func check(_ copy: tabella_status, isAt to: Place) throws(TableError) {
+  private func check(_ copy: tabella_status, isAt to: FolderEntry) throws(TableError) {
     let now = try folders.status(to)
     guard let now, now.isEntry(of: copy), now.hasContent(of: copy) else {
       throw TableError(
@@ -174,11 +174,11 @@ final class CopyAcross {
 
   // Copying
 
-  private static let newOwner = Remark("its owner and group could not be kept")
+  private static let newOwner = ActDiagnostic("its owner and group could not be kept")
 
   private func copyLink(
     _ status: tabella_status, _ source: Int32, _ name: [UInt8], _ target: Int32, _ newName: [UInt8]
-  ) throws(TableError) -> (copy: tabella_status, remarks: [Remark]) {
+  ) throws(TableError) -> (copy: tabella_status, remarks: [ActDiagnostic]) {
     guard let text = readLink(source, name) else { throw failed(errno, "cannot be read") }
     // A link is made with a name; it gets the right one when it is complete.
     let between = TemporaryFile.randomName()
@@ -207,7 +207,7 @@ final class CopyAcross {
 
   private func copyFile(
     _ status: tabella_status, _ source: Int32, _ name: [UInt8], _ target: Int32, _ newName: [UInt8]
-  ) throws(TableError) -> (copy: tabella_status, remarks: [Remark]) {
+  ) throws(TableError) -> (copy: tabella_status, remarks: [ActDiagnostic]) {
     let original = try openOriginal(status, source, name)
     defer { close(original) }
     let copy = try TemporaryFile(in: target, failing: "\(text) cannot be copied")
@@ -244,7 +244,7 @@ final class CopyAcross {
   /// Gives a copy all that the original has beside its bytes; returns what there is to say of it.
   private func complete(
     _ copy: Int32, as original: Int32, _ status: tabella_status
-  ) throws(TableError) -> [Remark] {
+  ) throws(TableError) -> [ActDiagnostic] {
     let keepsOwner: Bool
     do throws(TableError) {
       keepsOwner = try FileAttributes.copy(from: original, to: copy, as: .copy).keepsOwner
@@ -276,7 +276,7 @@ final class CopyAcross {
   /// Gives the copy the time that the original has; returns what there is to say if another is kept.
   private func setTime(
     of copy: Int32, _ status: tabella_status
-  ) throws(TableError) -> Remark? {
+  ) throws(TableError) -> ActDiagnostic? {
     let result = tabella_system_set_modified(copy, status.modified, status.modified_rest)
     if result < 0 { throw failed(-result, "cannot keep its time") }
     let moment = try self.status(copy, []).moment

@@ -25,7 +25,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   private var groups = AccountNames(.group)
   private var scanned = Scanned()
   /// Entries that could not be examined.
-  private var troubles = Troubles()
+  private var troubles = ListingDiagnostics()
   /// The path that was made last, the entries of its folder, and how long the folder's path is.
   private var made: (path: [UInt8], entries: Range<Int>, prefix: Int) = ([], 0..<0, 0)
   private var madeIndex: EntryIndex?
@@ -528,7 +528,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return withPath(of: entry) { location + $0 }
   }
 
-  // Remarks
+  // DiagnosticQueue
 
   func nextDiagnostic() -> Diagnostic? {
     defer { staleness = nil }

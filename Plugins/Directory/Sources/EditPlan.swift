@@ -11,7 +11,7 @@ import TabellaFiles
 struct EditPlan {
   private(set) var steps: [Step] = []
   /// Where each entry that is renamed or moved goes.
-  private(set) var targets: [Int: Place] = [:]
+  private(set) var targets: [Int: FolderEntry] = [:]
   /// Deletions that another one does as well, since that is of a folder above.
   private(set) var included: [(edit: Int, by: Int)] = []
   let folders = OpenFolders()
@@ -44,12 +44,12 @@ struct EditPlan {
   private var listing: Listing { source.listing }
 
   /// Where an entry is.
-  func place(_ entry: Int) -> Place {
-    Place(folder: listing.folder(of: entry), name: listing.withName(entry) { Array($0) })
+  func place(_ entry: Int) -> FolderEntry {
+    FolderEntry(folder: listing.folder(of: entry), name: listing.withName(entry) { Array($0) })
   }
 
   /// Where an entry is when renames and moves are done.
-  func finalPlace(_ entry: Int) -> Place { targets[entry] ?? place(entry) }
+  func finalPlace(_ entry: Int) -> FolderEntry { targets[entry] ?? place(entry) }
 
   private func status(_ entry: Int) -> tabella_status {
     guard let status = statuses[entry] else { preconditionFailure("a plan examines its entries") }
@@ -98,7 +98,7 @@ struct EditPlan {
     return entries
   }
 
-  private func depth(_ place: Place) -> Int {
+  private func depth(_ place: FolderEntry) -> Int {
     folders[place.folder].path.count { $0 == UInt8(ascii: "/") }
   }
 
@@ -232,7 +232,7 @@ struct EditPlan {
     for entry in requests.entries {
       guard let change = requests.changes[entry] else { continue }
       let from = place(entry)
-      let to = Place(
+      let to = FolderEntry(
         folder: change.folder?.value ?? from.folder, name: change.name?.value ?? from.name)
       if to == from { continue }
       let status = status(entry)
@@ -306,7 +306,7 @@ struct EditPlan {
 
   /// Notes that a name is taken; throws if it is not free then.
   private mutating func take(
-    _ place: Place, _ origin: Place? = nil, _ identity: Identity? = nil
+    _ place: FolderEntry, _ origin: FolderEntry? = nil, _ identity: Identity? = nil
   ) throws(TableError) {
     let text = folders.text(place)
     switch try names.take(place, in: folders) {

@@ -25,7 +25,7 @@ struct EditRequests {
   }
 
   struct New {
-    var place: Place
+    var place: FolderEntry
     var creation: Creation
     var edit: Int
   }
@@ -334,7 +334,7 @@ extension DirectorySource {
   /// Where a value of an entry's first cell puts it: in its folder or, in a tree, in that of the path.
   fileprivate func place(
     of value: [UInt8], renaming entry: Int
-  ) throws(TableError) -> Place {
+  ) throws(TableError) -> FolderEntry {
     let folder = listing.folder(of: entry)
     let path = showsPaths ? listing.path(ofFolder: folder) : []
     let name = value.dropFirst(path.count)
@@ -348,7 +348,7 @@ extension DirectorySource {
   /// Where a new entry goes: in the folder of its section or, in a tree, of its path.
   fileprivate func place(
     ofNew value: [UInt8], inSection section: Int
-  ) throws(TableError) -> Place {
+  ) throws(TableError) -> FolderEntry {
     if hasSections {
       return try place(value, in: folder(ofSection: section))
     }
@@ -377,7 +377,7 @@ extension DirectorySource {
     return place.name
   }
 
-  fileprivate func place(ofPath path: [UInt8]) throws(TableError) -> Place {
+  fileprivate func place(ofPath path: [UInt8]) throws(TableError) -> FolderEntry {
     guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return try place(path, in: 0) }
     let folder = Array(path[...slash])
     guard let number = try folderNumber(folder) else {
@@ -394,9 +394,9 @@ extension DirectorySource {
     return try place(name, in: number)
   }
 
-  private func place(_ name: [UInt8], in folder: Int) throws(TableError) -> Place {
+  private func place(_ name: [UInt8], in folder: Int) throws(TableError) -> FolderEntry {
     try EntryName.check(name)
-    return Place(folder: folder, name: name)
+    return FolderEntry(folder: folder, name: name)
   }
 
   /// The number of a folder by its path, with a slash behind it.

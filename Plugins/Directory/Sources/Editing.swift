@@ -72,8 +72,8 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     var done: Set<Int> = []
     /// What steps failed with.
     var failures: [Int: TableError] = [:]
-    /// Remarks on steps.
-    var remarks: [Int: [Remark]] = [:]
+    /// Diagnostics of steps.
+    var remarks: [Int: [ActDiagnostic]] = [:]
     /// The folders that may not be durable.
     var unsynced: [Int: Failure] = [:]
     /// The steps that have changed something and left no record by which it is taken back.
@@ -85,7 +85,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
   /// Does or tries steps one after the other, up to one that fails; or only leaves out those whose entries
   /// another program has changed. `perform` gets a step's number, and returns what there is to say of it.
   private func run(
-    _ steps: [Step], leavingOutConflicts: Bool, perform: (Int) throws(TableError) -> [Remark]
+    _ steps: [Step], leavingOutConflicts: Bool, perform: (Int) throws(TableError) -> [ActDiagnostic]
   ) -> Progress {
     var progress = Progress()
     for index in steps.indices {
@@ -195,7 +195,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
   private func note(
     _ edit: Int, _ outcome: inout EditResult.Outcome, _ plan: EditPlan, _ executor: Executor?
   ) {
-    let place: Place
+    let place: FolderEntry
     var inode: UInt64?
     switch plan.requests.subjects[edit] {
     case .entry(let entry):
@@ -217,7 +217,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
   }
 
   /// The path below the root of what is at a place in the end.
-  private func path(of place: Place, _ plan: EditPlan) -> [UInt8] {
+  private func path(of place: FolderEntry, _ plan: EditPlan) -> [UInt8] {
     finalPath(ofFolder: place.folder, plan.targets).flatMap { $0 + [UInt8(ascii: "/")] }
       + place.name
   }
@@ -253,7 +253,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
   }
 
   /// The names on the way to a folder when some entries are elsewhere.
-  private func finalPath(ofFolder folder: Int, _ targets: [Int: Place]) -> [[UInt8]] {
+  private func finalPath(ofFolder folder: Int, _ targets: [Int: FolderEntry]) -> [[UInt8]] {
     var path: [[UInt8]] = []
     var folder = folder
     while let entry = listing.folders[folder].entry {
@@ -268,7 +268,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     // Only what was really renamed is elsewhere.
     let done = Set(
       executor.records.compactMap { record in
-        if case .relocated(let from, _, _, _) = record { from } else { nil as Place? }
+        if case .relocated(let from, _, _, _) = record { from } else { nil as FolderEntry? }
       })
     let targets = plan.targets.filter { entry, _ in done.contains(plan.place(entry)) }
     var folders: [Int: Receipt.Folder] = [
@@ -284,7 +284,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
 
 extension EditResult.Outcome {
   /// Of what was done, with what there is to say of it.
-  init(_ remarks: [Remark], _ done: String) {
+  init(_ remarks: [ActDiagnostic], _ done: String) {
     let text = remarks.map(\.text).joined(separator: "; ")
     if let code = remarks.lazy.compactMap(\.code).first {
       self.init(code: code, message: "\(done), but \(text)")

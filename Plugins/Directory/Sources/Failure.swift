@@ -53,7 +53,7 @@ struct Failure: Error, Hashable {
 }
 
 /// What went wrong with entries that are rows all the same: one remark for each reason.
-struct Troubles {
+struct ListingDiagnostics {
   private struct Kind: Hashable {
     /// "1 folder could not be read", but for the number.
     var what: What

@@ -4,7 +4,7 @@ import Tabella
 import TabellaFiles
 
 /// Where an entry is: in which folder, by its number, and under which name.
-struct Place: Hashable {
+struct FolderEntry: Hashable {
   var folder: Int
   var name: [UInt8]
 }
@@ -102,10 +102,10 @@ final class OpenFolders {
   }
 
   /// A place for people.
-  func text(_ place: Place) -> String { readable(self[place.folder].path + place.name) }
+  func text(_ place: FolderEntry) -> String { readable(self[place.folder].path + place.name) }
 
   /// What is at a place; nil if nothing is.
-  func status(_ place: Place) throws(TableError) -> tabella_status? {
+  func status(_ place: FolderEntry) throws(TableError) -> tabella_status? {
     do throws(Failure) {
       return try tabella_status(self[place.folder].descriptor, place.name)
     } catch {
@@ -115,7 +115,7 @@ final class OpenFolders {
   }
 
   /// The names in a folder that is an entry, hidden ones too.
-  func names(in place: Place) throws(Failure) -> [[UInt8]] {
+  func names(in place: FolderEntry) throws(Failure) -> [[UInt8]] {
     let descriptor = place.name.withCString {
       tabella_system_open_directory(self[place.folder].descriptor, $0, 0)
     }

@@ -11,16 +11,18 @@ struct PlannedNames {
     case entry(tabella_status)
   }
 
-  private var freed: Set<Place> = []
-  private var taken: Set<Place> = []
+  private var freed: Set<FolderEntry> = []
+  private var taken: Set<FolderEntry> = []
 
   /// Notes that a name becomes free; returns whether that is new.
-  @discardableResult mutating func free(_ place: Place) -> Bool { freed.insert(place).inserted }
+  @discardableResult mutating func free(_ place: FolderEntry) -> Bool {
+    freed.insert(place).inserted
+  }
 
   /// Notes that a name is taken; returns what is in the way. To be asked when all is noted that becomes
   /// free.
   mutating func take(
-    _ place: Place, in folders: OpenFolders
+    _ place: FolderEntry, in folders: OpenFolders
   ) throws(TableError) -> Obstacle? {
     guard taken.insert(place).inserted else { return .planned }
     return freed.contains(place) ? nil : try folders.status(place).map { .entry($0) }

@@ -6,11 +6,11 @@ import Tabella
 /// of words: a head with the numbers of folders and records, then one for each of them.
 struct Receipt {
   enum Record: Hashable {
-    case trashed(Place, Trashed)
-    case relocated(from: Place, to: Place, LastingIdentity, isAcross: Bool)
-    case created(Place, LastingIdentity, Contents)
-    case mode(Place, LastingIdentity, old: UInt32, new: UInt32)
-    case modified(Place, LastingIdentity, old: Moment, new: Moment)
+    case trashed(FolderEntry, Trashed)
+    case relocated(from: FolderEntry, to: FolderEntry, LastingIdentity, isAcross: Bool)
+    case created(FolderEntry, LastingIdentity, Contents)
+    case mode(FolderEntry, LastingIdentity, old: UInt32, new: UInt32)
+    case modified(FolderEntry, LastingIdentity, old: Moment, new: Moment)
 
     var folders: [Int] {
       switch self {
@@ -93,7 +93,7 @@ private func word(_ name: [UInt8]) -> String {
   String(decoding: Percent.escaped(name), as: UTF8.self)
 }
 
-extension Place {
+extension FolderEntry {
   fileprivate var words: [String] { ["\(folder)", word(name)] }
 }
 
@@ -164,8 +164,8 @@ private struct ReceiptLine {
     return name
   }
 
-  private mutating func place() throws(TableError) -> Place {
-    Place(folder: try number(Int.self), name: try name())
+  private mutating func place() throws(TableError) -> FolderEntry {
+    FolderEntry(folder: try number(Int.self), name: try name())
   }
 
   private mutating func moment() throws(TableError) -> Moment {

@@ -15,7 +15,7 @@ final class Rehearsal {
   }
 
   /// Returns what there would be to say of an act; throws why it would fail.
-  func perform(_ act: Step.Act) throws(TableError) -> [Remark] {
+  func perform(_ act: Step.Act) throws(TableError) -> [ActDiagnostic] {
     try cancel.check()
     switch act {
     case .remove(_, let expected):

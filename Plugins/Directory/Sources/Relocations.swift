@@ -5,8 +5,8 @@ import TabellaFiles
 
 /// An entry that gets another name, another folder, or both.
 struct Relocation {
-  var from: Place
-  var to: Place
+  var from: FolderEntry
+  var to: FolderEntry
   var identity: Identity
   /// The edits that ask for it.
   var edits: [Int]
@@ -18,8 +18,8 @@ struct Relocation {
 ///
 /// No two begin or end at the same place.
 func inOrder(_ relocations: [Relocation]) -> [[Relocation]] {
-  var leaving: [Place: Int] = [:]
-  var arriving: [Place: Int] = [:]
+  var leaving: [FolderEntry: Int] = [:]
+  var arriving: [FolderEntry: Int] = [:]
   for (index, relocation) in relocations.enumerated() {
     leaving[relocation.from] = index
     arriving[relocation.to] = index
@@ -53,16 +53,16 @@ func inOrder(_ relocations: [Relocation]) -> [[Relocation]] {
 struct Renaming {
   enum Kind { case toFree, exchange }
 
-  var renames: [(from: Place, to: Place, kind: Kind)]
+  var renames: [(from: FolderEntry, to: FolderEntry, kind: Kind)]
 
   /// Directly to a name that must be free.
-  static func direct(_ from: Place, _ to: Place) -> Renaming {
+  static func direct(_ from: FolderEntry, _ to: FolderEntry) -> Renaming {
     Renaming(renames: [(from, to, .toFree)])
   }
 
   /// By way of a name that nothing has, for a name that differs in case only.
-  static func roundabout(_ from: Place, _ to: Place) -> Renaming {
-    let between = Place(folder: from.folder, name: EntryName.temporary())
+  static func roundabout(_ from: FolderEntry, _ to: FolderEntry) -> Renaming {
+    let between = FolderEntry(folder: from.folder, name: EntryName.temporary())
     return Renaming(renames: [(from, between, .toFree), (between, to, .toFree)])
   }
 
@@ -73,7 +73,7 @@ struct Renaming {
 
   /// A circle, where the file system cannot exchange.
   static func turning(_ circle: [Relocation]) -> Renaming {
-    let between = Place(folder: circle[0].from.folder, name: EntryName.temporary())
+    let between = FolderEntry(folder: circle[0].from.folder, name: EntryName.temporary())
     return Renaming(
       renames: [(circle[0].from, between, .toFree)]
         + circle.dropFirst().reversed().map { ($0.from, $0.to, .toFree) }
@@ -92,7 +92,7 @@ struct Renaming {
   }
 
   /// Takes all back; returns the place of an entry that could not be.
-  func takeBack(_ folders: OpenFolders) -> Place? {
+  func takeBack(_ folders: OpenFolders) -> FolderEntry? {
     for rename in renames.reversed() {
       let back = (from: rename.to, to: rename.from, kind: rename.kind)
       if Renaming.rename(back, folders) != 0 { return rename.to }
@@ -101,7 +101,7 @@ struct Renaming {
   }
 
   private static func rename(
-    _ rename: (from: Place, to: Place, kind: Kind), _ folders: OpenFolders
+    _ rename: (from: FolderEntry, to: FolderEntry, kind: Kind), _ folders: OpenFolders
   ) -> Int32 {
     let flag = rename.kind == .toFree ? TABELLA_RENAME_NO_REPLACE : TABELLA_RENAME_EXCHANGE
     let result = rename.from.name.withCString { old in
@@ -124,5 +124,5 @@ struct RenamingFailure: Error {
   /// Whether it was the first, so that another way may work.
   let isFirst: Bool
   /// Where an entry stands that could not be put back.
-  let stranded: Place?
+  let stranded: FolderEntry?
 }

@@ -76,7 +76,7 @@ final class TrashCan {
   // Putting in
 
   /// What says where an entry was: a digest of it, and the file that it is.
-  struct Note {
+  struct TrashRecord {
     let digest: UInt64
     fileprivate let file: tabella_status
   }
@@ -87,7 +87,7 @@ final class TrashCan {
   /// That is durable before the entry goes.
   func put(
     _ name: [UInt8], from folder: Int32, pathOfFolder: [UInt8]
-  ) throws(Failure) -> (name: [UInt8], note: Note) {
+  ) throws(Failure) -> (name: [UInt8], note: TrashRecord) {
     let path = pathOfFolder + name
     guard path.starts(with: base) else { throw Failure(EXDEV) }
     let text = TrashInfo.text(path: Array(path.dropFirst(base.count)), date: time(nil))
@@ -116,7 +116,7 @@ final class TrashCan {
   }
 
   /// Writes an info file; nil if there is one of that name.
-  private func write(_ text: [UInt8], _ stored: [UInt8]) throws(Failure) -> Note? {
+  private func write(_ text: [UInt8], _ stored: [UInt8]) throws(Failure) -> TrashRecord? {
     let file = (stored + TrashInfo.suffix).withCString {
       openat(info, $0, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     }
@@ -125,9 +125,9 @@ final class TrashCan {
       throw Failure(errno)
     }
     defer { close(file) }
-    let note: Note
+    let note: TrashRecord
     do throws(Failure) {
-      note = Note(
+      note = TrashRecord(
         digest: text.withUnsafeBytes { digest64($0) }, file: try tabella_status(file))
     } catch {
       takeBack(file, stored)
@@ -159,7 +159,7 @@ final class TrashCan {
   // Taking out
 
   /// What says where an entry was, if it is the one that was put in and not another that has its name.
-  func note(of trashed: Trashed) throws(Failure) -> Note? {
+  func note(of trashed: Trashed) throws(Failure) -> TrashRecord? {
     guard trashed.identity.isSame(as: try tabella_status(files, trashed.name)) else { return nil }
     let file = (trashed.name + TrashInfo.suffix).withCString {
       openat(info, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -168,7 +168,7 @@ final class TrashCan {
     defer { close(file) }
     let (text, isAll) = try contents(of: file, upTo: TrashInfo.longest)
     guard isAll, text.withUnsafeBytes({ digest64($0) }) == trashed.info else { return nil }
-    return Note(digest: trashed.info, file: try tabella_status(file))
+    return TrashRecord(digest: trashed.info, file: try tabella_status(file))
   }
 
   /// Gives an entry of the trash a name in a folder, where nothing must have it. What was not meant, since it
@@ -176,7 +176,7 @@ final class TrashCan {
   ///
   /// What says where it was stays until that is durable, for which `sync` sees to the folder.
   func take(
-    _ stored: [UInt8], _ note: Note, to name: [UInt8], in folder: Int32,
+    _ stored: [UInt8], _ note: TrashRecord, to name: [UInt8], in folder: Int32,
     only identity: LastingIdentity? = nil, _ sync: () -> Failure?
   ) throws(Failure) {
     let result = TrashCan.rename(stored, in: files, to: name, in: folder)
@@ -199,7 +199,7 @@ final class TrashCan {
     }
   }
 
-  private func remove(_ note: Note, of stored: [UInt8]) {
+  private func remove(_ note: TrashRecord, of stored: [UInt8]) {
     try? Removal.perform(stored + TrashInfo.suffix, in: info, Removal.Expected(note.file, .entry))
   }
 

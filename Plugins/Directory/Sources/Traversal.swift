@@ -9,7 +9,7 @@ struct Traversal {
   private(set) var folders: [Int] = []
   private(set) var isComplete = false
   /// The folders that could not be read.
-  var troubles = Troubles()
+  var troubles = ListingDiagnostics()
 
   private let listing: Listing
   private let opener: FolderOpener

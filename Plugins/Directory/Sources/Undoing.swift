@@ -135,7 +135,7 @@ extension Step {
 
 extension Executor {
   /// Where entries are that were renamed or moved, by where they were.
-  fileprivate var moves: [Place: (place: Place, identity: LastingIdentity)] {
+  fileprivate var moves: [FolderEntry: (place: FolderEntry, identity: LastingIdentity)] {
     Dictionary(
       records.compactMap { record in
         if case .relocated(let from, let to, let identity, _) = record {
@@ -150,7 +150,7 @@ extension Executor {
 extension Receipt.Record {
   /// The same of what was set, once the entry has moved on.
   fileprivate func following(
-    _ moves: [Place: (place: Place, identity: LastingIdentity)]
+    _ moves: [FolderEntry: (place: FolderEntry, identity: LastingIdentity)]
   ) -> Receipt.Record {
     switch self {
     case .mode(let place, _, let old, let new):
@@ -232,7 +232,7 @@ private struct UndoPlan {
     guard moves.allSatisfy({ $0.count == 1 || !$0.contains(where: \.isAcross) }) else {
       throw UndoPlan.damaged
     }
-    var origins: [Place: Place] = [:]
+    var origins: [FolderEntry: FolderEntry] = [:]
     for relocation in relocations { origins[relocation.from] = relocation.to }
     steps = modes + removals
     steps += moves.map { Step(act: .relocate($0), edits: $0.flatMap(\.edits)) }
@@ -257,12 +257,12 @@ private struct UndoPlan {
   /// A value to set back when entries are where they were.
   private struct Setting<Value> {
     let record: Int
-    let place: Place
+    let place: FolderEntry
     let identity: Identity
     let old: Value
     let new: Value
 
-    init(_ record: Int, _ place: Place, _ identity: Identity, _ old: Value, _ new: Value) {
+    init(_ record: Int, _ place: FolderEntry, _ identity: Identity, _ old: Value, _ new: Value) {
       self.record = record
       self.place = place
       self.identity = identity
@@ -300,14 +300,14 @@ private struct UndoPlan {
     TableError(.conflict, "cannot be taken back: \(what)")
   }
 
-  private func changed(_ place: Place) -> TableError {
+  private func changed(_ place: FolderEntry) -> TableError {
     conflict("\(folders.text(place)) was changed since")
   }
 
   private static let damaged = TableError(.invalidArgument, "the receipt is damaged")
 
   private func expect(
-    _ place: Place, _ identity: LastingIdentity
+    _ place: FolderEntry, _ identity: LastingIdentity
   ) throws(TableError) -> tabella_status {
     guard let status = try folders.status(place), identity.isSame(as: status) else {
       throw conflict("\(folders.text(place)) was replaced or has vanished")
@@ -317,7 +317,7 @@ private struct UndoPlan {
 
   /// Only what is as empty as it was made is removed.
   private func expectUntouched(
-    _ place: Place, _ status: tabella_status, _ contents: Receipt.Contents
+    _ place: FolderEntry, _ status: tabella_status, _ contents: Receipt.Contents
   ) throws(TableError) {
     switch EntryKind(mode: status.mode) {
     case .directory:
@@ -334,7 +334,7 @@ private struct UndoPlan {
     }
   }
 
-  private func expect(_ trashed: Trashed, for place: Place) throws(TableError) {
+  private func expect(_ trashed: Trashed, for place: FolderEntry) throws(TableError) {
     let status: tabella_status
     do throws(Failure) {
       guard let can = try cans.can(for: folders[place.folder], trashed.kind),
@@ -349,14 +349,14 @@ private struct UndoPlan {
 
   /// Checks that an entry may lose its name, and notes that this becomes free.
   private mutating func checkLeaving(
-    _ place: Place, _ status: tabella_status
+    _ place: FolderEntry, _ status: tabella_status
   ) throws(TableError) {
     try folders.checkWritable(place.folder)
     try folders.checkRemovable(place, status)
     guard names.free(place) else { throw UndoPlan.damaged }
   }
 
-  private mutating func take(_ place: Place) throws(TableError) {
+  private mutating func take(_ place: FolderEntry) throws(TableError) {
     switch try names.take(place, in: folders) {
     case nil: return
     case .planned: throw UndoPlan.damaged

@@ -24,7 +24,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   private(set) var reader: RecordReader
   private var finder: SectionFinder
   let cancel = CancelFlag()
-  private var remarks = Remarks()
+  private var remarks = DiagnosticQueue()
 
   init(
     _ shownFile: ShownFile, _ file: any ByteSource, encoding: String?, sectioning: Sectioning,

@@ -1,4 +1,4 @@
-/// Remarks on the data that are not failures. The corresponding C table is `tabella_diagnostics`.
+/// Diagnostics of the data: warnings and notes that are not failures. The corresponding C table is `tabella_diagnostics`.
 public protocol TableDiagnostics: AnyObject {
   /// Takes the oldest remark that was not taken yet; nil if there is none.
   func nextDiagnostic() -> Diagnostic?

@@ -103,10 +103,10 @@ public final class FilteredSource: MappedSource {
   }
 
   /// Directly before the row that it is to stand before, or at the end of the base's section.
-  override func landing(
+  override func baseTarget(
     ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
     _ changes: [ChangeBatch.Change]
-  ) throws(TableError) -> Landing {
+  ) throws(TableError) -> BaseTarget {
     let row = rows.arrivals[index].before
     let passing = try known(section) { $0.passing.count > row }.passing
     return .before(

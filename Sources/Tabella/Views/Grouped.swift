@@ -187,10 +187,10 @@ public final class GroupedSource: MappedSource {
     return answers
   }
 
-  override func landing(
+  override func baseTarget(
     ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
     _ changes: [ChangeBatch.Change]
-  ) throws(TableError) -> Landing {
+  ) throws(TableError) -> BaseTarget {
     guard case .move(let source, _) = changes[rows.arrivals[index].change] else {
       return .before(try baseEnd())
     }

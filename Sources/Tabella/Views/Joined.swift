@@ -14,7 +14,7 @@ public final class JoinedSource: TableDataSource {
   }
 
   /// A row or section of one of the tables.
-  struct Place {
+  struct PartPath {
     var part: Int
     var path: IndexPath
   }
@@ -35,7 +35,7 @@ public final class JoinedSource: TableDataSource {
   private var indexed: [IndexEntry]?
   /// How many sections stand before each table, as far as the tables before it are counted.
   private(set) var starts = [0]
-  private var shown = ShownRuns<Place>()
+  private var shown = ShownRuns<PartPath>()
   /// Whether a table moved on and nobody was told yet.
   var owesReload = false
 
@@ -90,7 +90,7 @@ public final class JoinedSource: TableDataSource {
   // Places
 
   /// Where a path of the whole is; asks no more tables for their sections than it must.
-  func place(_ path: IndexPath) throws(TableError) -> Place {
+  func place(_ path: IndexPath) throws(TableError) -> PartPath {
     guard path.section >= 0 else { throw .noSection(path.section) }
     while path.section >= starts[starts.count - 1] {
       let part = starts.count - 1
@@ -98,12 +98,12 @@ public final class JoinedSource: TableDataSource {
       let section = path.section - starts[part]
       let count = try parts[part].source.numberOfSections(knowing: section.advancedUp(by: 1))
       if section < count.value {
-        return Place(part: part, path: IndexPath(section: section, row: path.row))
+        return PartPath(part: part, path: IndexPath(section: section, row: path.row))
       }
       starts.append(starts[part] + count.value)
     }
     let part = starts.partitioningIndex { $0 > path.section } - 1
-    return Place(
+    return PartPath(
       part: part, path: IndexPath(section: path.section - starts[part], row: path.row))
   }
 
@@ -112,7 +112,7 @@ public final class JoinedSource: TableDataSource {
     try place(.section(section)).part
   }
 
-  func path(_ place: Place) throws(TableError) -> IndexPath {
+  func path(_ place: PartPath) throws(TableError) -> IndexPath {
     while starts.count <= place.part {
       let part = starts.count - 1
       let count = try parts[part].source.numberOfSections(knowing: .max)
@@ -121,7 +121,7 @@ public final class JoinedSource: TableDataSource {
     return IndexPath(section: starts[place.part] + place.path.section, row: place.path.row)
   }
 
-  func source(_ place: Place) -> any TableDataSource { parts[place.part].source }
+  func source(_ place: PartPath) -> any TableDataSource { parts[place.part].source }
 
   // The data source
 
@@ -288,10 +288,10 @@ extension JoinedSource: TableSections, TableSectionIndex {
     }
     let entry = entries[index]
     guard let number = entry.number, let own = parts[entry.part].source.sectionIndex else {
-      return try path(Place(part: entry.part, path: .section(0)))
+      return try path(PartPath(part: entry.part, path: .section(0)))
     }
     return try path(
-      Place(part: entry.part, path: own.indexPath(forIndexTitle: title, at: number)))
+      PartPath(part: entry.part, path: own.indexPath(forIndexTitle: title, at: number)))
   }
 
   private func indexEntries() throws(TableError) -> [IndexEntry] {
@@ -318,7 +318,7 @@ extension JoinedSource: TableIdentity, TableGathering {
     guard let identity = parts[part].source.identity else {
       throw TableError(.notSupported, "the rows of \(parts[part].name) have no ids")
     }
-    return try path(Place(part: part, path: identity.indexPath(forID: own)))
+    return try path(PartPath(part: part, path: identity.indexPath(forID: own)))
   }
 
   /// A table and its own id, from an id of the whole.
@@ -417,7 +417,7 @@ extension JoinedSource: TableDisplay, TablePrefetching {
     if let place = shown.end(rows, section) { tellEnd(rows, place) }
   }
 
-  private func tellEnd(_ rows: Range<Int>, _ place: Place) {
+  private func tellEnd(_ rows: Range<Int>, _ place: PartPath) {
     source(place).display?.didEndDisplaying(rows: rows, inSection: place.path.section)
   }
 

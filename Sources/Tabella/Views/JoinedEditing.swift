@@ -43,7 +43,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
 
   /// The same answer for all rows of a table that has not the ability, if they are there.
   private func none<Answer>(
-    _ answer: Answer, _ rows: Range<Int>, _ place: Place
+    _ answer: Answer, _ rows: Range<Int>, _ place: PartPath
   ) throws(TableError) -> [Answer] {
     try source(place).check(rows: rows, inSection: place.path.section)
     return Array(repeating: answer, count: rows.count)
@@ -76,7 +76,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
       throw TableError(.constraint, "the rows of \(parts[from.part].name) cannot be moved")
     }
     return try path(
-      Place(part: from.part, path: moving.target(ofMoveFrom: from.path, to: to.path)))
+      PartPath(part: from.part, path: moving.target(ofMoveFrom: from.path, to: to.path)))
   }
 
   public func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
@@ -156,7 +156,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
       }
     }
     guard let change else { return nil }
-    let start = try path(Place(part: part, path: .section(0))).section
+    let start = try path(PartPath(part: part, path: .section(0))).section
     let count = try parts[part].source.numberOfSections(knowing: .max).value
     return start..<start + max(count + change, 0)
   }

@@ -130,16 +130,16 @@ extension MappedSource: TableEditing, TableMoving {
     for case .delete(let path) in changes where path.isSection {
       try checkShowsAll(ofSection: path.section)
     }
-    let landings = try landings(of: changes, plan)
-    let places = try basePlaces(of: landings, changes, plan)
+    let baseTargets = try baseTargets(of: changes, plan)
+    let places = try basePlaces(of: baseTargets, changes, plan)
     var sets: [IndexPath: Int] = [:]
-    for (number, edit) in edits.enumerated() where landings[number]?.cells == nil {
+    for (number, edit) in edits.enumerated() where baseTargets[number]?.cells == nil {
       if case .reconfigure(let path) = changes[number] { sets[path] = mapped.edits.count }
       mapped.append(try baseEdit(edit, at: places[number]), answering: number)
     }
     // Moves that set a cell come last: a row that is set besides is set once.
     for (number, edit) in edits.enumerated() {
-      guard let cells = landings[number]?.cells, case .move(let reference, _) = edit,
+      guard let cells = baseTargets[number]?.cells, case .move(let reference, _) = edit,
         let path = changes[number].source
       else { continue }
       if let set = sets[path], case .set(let reference, let others) = mapped.edits[set] {
@@ -199,33 +199,33 @@ extension MappedSource: TableEditing, TableMoving {
   }
 
   /// Where each row that is inserted or moved comes to stand in the base, by the change's number.
-  private func landings(
+  private func baseTargets(
     of changes: [ChangeBatch.Change], _ plan: BatchPlan
-  ) throws(TableError) -> [Int: Landing] {
-    var landings: [Int: Landing] = [:]
+  ) throws(TableError) -> [Int: BaseTarget] {
+    var baseTargets: [Int: BaseTarget] = [:]
     for (section, rows) in plan.rows {
       for (index, arrival) in rows.arrivals.enumerated() {
         if case .move(let from, _) = changes[arrival.change], from.section == section,
           rows.stays(from.row, asArrival: index)
         {
-          landings[arrival.change] = .before(try basePath(of: from))
+          baseTargets[arrival.change] = .before(try basePath(of: from))
         } else {
-          landings[arrival.change] = try landing(
+          baseTargets[arrival.change] = try baseTarget(
             ofArrival: index, inSection: section, rows, changes)
         }
       }
     }
-    return landings
+    return baseTargets
   }
 
   /// The places after the batch of what lands before rows of the base, by the change's number.
   private func basePlaces(
-    of landings: [Int: Landing], _ changes: [ChangeBatch.Change], _ plan: BatchPlan
+    of baseTargets: [Int: BaseTarget], _ changes: [ChangeBatch.Change], _ plan: BatchPlan
   ) throws(TableError) -> [Int: IndexPath] {
     var gone: [Int: [Int]] = [:]
     for (number, change) in changes.enumerated() where !change.isOfSection {
       switch change {
-      case .move where landings[number]?.base == nil: continue
+      case .move where baseTargets[number]?.base == nil: continue
       case .move(let path, _), .delete(let path):
         let base = try basePath(of: path)
         gone[base.section, default: []].append(base.row)
@@ -234,8 +234,8 @@ extension MappedSource: TableEditing, TableMoving {
     }
     for section in gone.keys { gone[section]?.sort() }
     // Those that land before the same row stand in the view's order.
-    var arrivals = landings.compactMap { number, landing in
-      landing.base.map { (number, $0, changes[number].target ?? $0) }
+    var arrivals = baseTargets.compactMap { number, target in
+      target.base.map { (number, $0, changes[number].target ?? $0) }
     }
     arrivals.sort { $0.1 == $1.1 ? $0.2 < $1.2 : $0.1 < $1.1 }
     var places: [Int: IndexPath] = [:]

@@ -94,8 +94,8 @@ public class MappedSource: TableDataSource {
   /// Whether sections are groups by value, so that a move to another sets a cell of the base.
   var hasGroups: Bool { (base as? MappedSource)?.hasGroups ?? false }
 
-  /// Where a row that is inserted or moved comes to stand in the base.
-  enum Landing {
+  /// The target in the base of a row that is inserted into the view, or moved within it.
+  enum BaseTarget {
     /// Before this row of the base, as numbered before the batch, or at this end of a section.
     case before(IndexPath)
     /// Where it is, with these cells set.
@@ -113,10 +113,10 @@ public class MappedSource: TableDataSource {
   /// Where an arrival of a plan for a section of the view lands in the base.
   ///
   /// The default is the end of the base's section.
-  func landing(
+  func baseTarget(
     ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
     _ changes: [ChangeBatch.Change]
-  ) throws(TableError) -> Landing {
+  ) throws(TableError) -> BaseTarget {
     .before(IndexPath(section: section, row: try base.exactNumberOfRows(inSection: section)))
   }
 

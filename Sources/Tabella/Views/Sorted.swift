@@ -70,15 +70,15 @@ public final class SortedSource: MappedSource {
     _ rows: Range<Int>, _ section: Int, elsewhere: Bool
   ) throws(TableError) -> [Bool] { try super.movable(rows, section, elsewhere: true) }
 
-  override func landing(
+  override func baseTarget(
     ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
     _ changes: [ChangeBatch.Change]
-  ) throws(TableError) -> Landing {
+  ) throws(TableError) -> BaseTarget {
     guard changes[rows.arrivals[index].change].source?.section != section else {
       throw TableError(
         .constraint, "rows cannot be moved within a section where the order is not the table's own")
     }
-    return try super.landing(ofArrival: index, inSection: section, rows, changes)
+    return try super.baseTarget(ofArrival: index, inSection: section, rows, changes)
   }
 
   override func path(ofBase path: IndexPath) throws(TableError) -> IndexPath? {

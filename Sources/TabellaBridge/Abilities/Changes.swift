@@ -16,18 +16,18 @@ nonisolated(unsafe) let changesTable = immortal(
       answer(source, error) { box throws(TableError) in
         guard let changes = box.changes else { throw TableError(.notSupported, "no changes") }
         let change = try changes.pull()
-        let arena = Arena()
+        let arena = ExportedMemory()
         out.pointee = exportChanges(change, arena)
         out.pointee.private_data = arena.retained()
         out.pointee.release = { changes in
-          Arena.release(changes.pointee.private_data)
+          ExportedMemory.release(changes.pointee.private_data)
           changes.pointee.release = nil
         }
       }
     }))
 
 /// The C form of a change batch, without a release: its memory is the arena's.
-func exportChanges(_ batch: ChangeBatch, _ arena: Arena) -> tabella_changes {
+func exportChanges(_ batch: ChangeBatch, _ arena: ExportedMemory) -> tabella_changes {
   let none = tabella_index_path(section: -1, row: -1)
   let changes = (batch.changes ?? []).map { change in
     switch change {

@@ -39,7 +39,7 @@ nonisolated(unsafe) let undoTable = immortal(
 
 // Values and edits
 
-private func exportCell(_ cell: Cell, _ arena: Arena) -> tabella_value {
+private func exportCell(_ cell: Cell, _ arena: ExportedMemory) -> tabella_value {
   var value = tabella_value()
   value.type = cell.type?.rawValue ?? 0
   switch cell {
@@ -67,7 +67,7 @@ private func importCell(_ value: tabella_value) throws(TableError) -> Cell {
 }
 
 private func exportCells(
-  _ cells: [Int: Cell], _ arena: Arena
+  _ cells: [Int: Cell], _ arena: ExportedMemory
 ) -> (UnsafePointer<tabella_cell>, Int64) {
   let raw = cells.sorted { $0.key < $1.key }.map { column, cell in
     tabella_cell(column: Int64(column), value: exportCell(cell, arena))
@@ -75,7 +75,7 @@ private func exportCells(
   return (arena.array(raw), Int64(raw.count))
 }
 
-private func exportEdits(_ batch: EditBatch, _ arena: Arena) -> tabella_edit_batch {
+private func exportEdits(_ batch: EditBatch, _ arena: ExportedMemory) -> tabella_edit_batch {
   let edits = batch.edits.map { edit in
     var raw = tabella_edit()
     raw.from = tabella_index_path(section: -1, row: -1)
@@ -146,7 +146,7 @@ private func importEdits(_ raw: tabella_edit_batch) throws(TableError) -> EditBa
 private func exportResult(
   _ result: EditResult, to out: UnsafeMutablePointer<tabella_edit_result>
 ) {
-  let arena = Arena()
+  let arena = ExportedMemory()
   let outcomes = result.outcomes.map { outcome in
     tabella_edit_outcome(
       code: outcome.code?.crossing ?? TABELLA_OK,
@@ -158,7 +158,7 @@ private func exportResult(
     receipt: result.receipt.map { arena.string($0) } ?? tabella_string(),
     changes: exportChanges(result.changes, arena),
     release: { result in
-      Arena.release(result.pointee.private_data)
+      ExportedMemory.release(result.pointee.private_data)
       result.pointee.release = nil
     }, private_data: arena.retained())
 }
@@ -219,7 +219,7 @@ extension ImportedSource: TableEditing, TableUndoing {
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
     // A provider that does not know of titles need not look for them.
     try check(titlesIn: batch)
-    let arena = Arena()
+    let arena = ExportedMemory()
     var edits = exportEdits(batch, arena)
     return try edit("editing.commit", batch, outcomes: batch.edits.count) { raw, error in
       withExtendedLifetime(arena) { editor!.commit!(foreign.source, &edits, &raw, error) }
@@ -294,7 +294,7 @@ private struct Judge {
   /// What the provider reports; nil if that is not judged.
   var reports: EditCheck?
   /// What can be found out if the provider ends, and how the location is opened then.
-  var aftermath: (EditAftermath, () throws(TableError) -> any TableDataSource)?
+  var aftermath: (CommitRecord, () throws(TableError) -> any TableDataSource)?
   var isDryRun: Bool
 
   /// The error of a provider that ended in the middle.
@@ -317,7 +317,7 @@ extension ImportedSource {
     case .judged: judge.reports = EditCheck(self, before: batch.edits)
     case .judgedAlsoByReopening(let open):
       judge.reports = EditCheck(self, before: batch.edits)
-      judge.aftermath = (EditAftermath(self, before: batch), open)
+      judge.aftermath = (CommitRecord(self, before: batch), open)
     }
     return judge
   }

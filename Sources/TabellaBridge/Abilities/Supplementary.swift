@@ -22,7 +22,7 @@ nonisolated(unsafe) let supplementaryTable = immortal(
           out.pointee.form = TABELLA_ELEMENT_TABLE
           out.pointee.table = exportSource(table)
         case .text(let text):
-          let arena = Arena()
+          let arena = ExportedMemory()
           let spans = text.spans.map { span in
             tabella_text_span(
               start: Int64(span.bytes.lowerBound), length: Int64(span.bytes.count),
@@ -34,7 +34,7 @@ nonisolated(unsafe) let supplementaryTable = immortal(
           out.pointee.span_count = Int64(spans.count)
           out.pointee.private_data = arena.retained()
           out.pointee.release = { element in
-            Arena.release(element.pointee.private_data)
+            ExportedMemory.release(element.pointee.private_data)
             element.pointee.release = nil
           }
         }

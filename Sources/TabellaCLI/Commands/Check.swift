@@ -44,7 +44,7 @@ extension Command {
     let arguments = invocation.checks
     for name in arguments.only where !Check.all.contains(where: { $0.name == name }) {
       throw .usage(
-        "there is no check \(name)\(Slips.hint(name, among: Check.all.map(\.name)))",
+        "there is no check \(name)\(Suggestion.hint(name, among: Check.all.map(\.name)))",
         command: "check")
     }
     if arguments.lists { return try list(invocation, output) }

@@ -39,7 +39,7 @@ enum CommandTable {
   /// The command with a name; throws what was probably meant if there is none.
   static func command(_ name: String) throws(Failure) -> Command {
     if let command = commands.first(where: { $0.name == name }) { return command }
-    throw .usage("there is no command \(name)\(Slips.hint(name, among: shown.map(\.name)))")
+    throw .usage("there is no command \(name)\(Suggestion.hint(name, among: shown.map(\.name)))")
   }
 
   /// Runs what the arguments ask for and reports what goes wrong.

@@ -21,7 +21,7 @@ extension Command {
       throw .usage("\(invocation.operands[1].text) is not expected", command: "log")
     }
     let place = try invocation.operands.first.map { operand throws(Failure) in
-      try Receipt.Place(operand)
+      try Receipt.Location(operand)
     }
     var entries: [LogSource.Entry] = []
     var damaged: [Failure] = []

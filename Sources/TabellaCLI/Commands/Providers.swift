@@ -11,9 +11,9 @@ extension Command {
       any of their code. A candidate that cannot be used is named on standard error with the reason; that is \
       no failure.
 
-      Those that ship with tabella are `shipped`. Of the others, `--pin` notes the SHA-256: from then on one \
-      whose library is another is refused, and a wish of its manifest to be allowed more than its location \
-      (files, signals, the network) is granted. What is noted is told. Without an ID all are pinned. The pins \
+      Those that ship with tabella are `shipped`. For the others, `--pin` records the SHA-256 of the library and \
+      grants the permissions that the manifest requests (files, signals, the network). From then on a library \
+      with another SHA-256 is refused. The command prints each pin. Without an ID it pins all of them. The pins \
       are in `$XDG_CONFIG_HOME/tabella/pins.json`.
       """,
     options: [.pin, .unpin, .json],
@@ -100,7 +100,7 @@ extension Command {
     } else {
       let rows = pins.map { pin in
         [
-          pin.id, pin.confinement.wishes.joined(separator: ", "), pin.sha256, pin.library,
+          pin.id, pin.permissions.descriptions.joined(separator: ", "), pin.sha256, pin.library,
         ]
       }
       try writeTable(["pinned", "granted", "sha256", "library"], rows, output)
@@ -148,7 +148,7 @@ func providerJSON(
     "capabilities": texts(manifest.capabilities),
     "options": .array(manifest.options.map { optionJSON($0) }),
     "columns": manifest.columns.map { .array($0.map { columnJSON($0) }) } ?? .null,
-    "confinement": manifest.confinement == .none ? .null : manifest.confinement.json,
+    "confinement": manifest.permissions == .none ? .null : manifest.permissions.json,
   ]
   return .object(members.merging(more) { $1 })
 }

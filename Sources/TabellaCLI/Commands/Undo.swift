@@ -48,7 +48,7 @@ extension Command {
         status: .refused, subject: subject, code: "not-supported",
         message: "provider \(receipt.provider) takes nothing back here; nothing was done")
     }
-    let commit = KeptCommit(
+    let commit = CommitWithReceipt(
       subject: subject, source: source, provider: receipt.provider, place: receipt.place,
       options: options, undoing: receipt, isDryRun: invocation.isDryRun)
     let (result, kept) = try aboutReceipt(receipt) { () throws(Failure) in
@@ -78,7 +78,7 @@ extension Command {
       return try store.receipt(id)
     }
     try EditRun.refuseStream(operand.bytes)
-    let place = try Receipt.Place(operand)
+    let place = try Receipt.Location(operand)
     if let found = try History(store).newestEdit(of: place, named: operand.text) { return found }
     throw Failure(
       status: .failed, subject: operand.text, code: "not-found",

@@ -55,13 +55,13 @@ struct EditLines {
       throw .usage("\"op\" is missing: \(kinds.joined(separator: ", "))")
     }
     guard let kind = op.string.flatMap({ RequestedEdit.Kind(rawValue: $0) }) else {
-      let hint = Slips.hint(op.string ?? "", among: kinds)
+      let hint = Suggestion.hint(op.string ?? "", among: kinds)
       throw .usage("there is no op \(op.text); there are \(kinds.joined(separator: ", "))\(hint)")
     }
     let (needed, optional) = EditLines.members(of: kind)
     let known = needed + optional
     if let name = members.keys.sorted().first(where: { !known.contains($0) }) {
-      let hint = Slips.hint(name, among: known)
+      let hint = Suggestion.hint(name, among: known)
       throw .usage(
         "\(kind.rawValue) has no \"\(name)\"; it has \(known.joined(separator: ", "))\(hint)")
     }

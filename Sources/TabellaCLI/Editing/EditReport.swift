@@ -33,10 +33,10 @@ struct EditReport {
   var undoing: Receipt?
   /// Tells where a row stands that was inserted or moved; nil for an undo. Finding it out may take work, so
   /// that it is asked only of what is said.
-  var landing: EditLanding?
+  var effects: EditEffects?
 
   private func place(_ edit: PlannedEdit, _ outcome: EditResult.Outcome) -> IndexPath? {
-    landing?.place(of: edit, outcome)
+    effects?.place(of: edit, outcome)
   }
 
   /// Whether what was done can be taken back; for a dry run not known.
@@ -182,7 +182,7 @@ struct EditReport {
       Messages.write("\(name(of: item)): \(item.outcome.message ?? "")", about: subject)
     }
     // Of one edit the summary says it.
-    if items.count > 1, landing?.chosen.isEverything == true {
+    if items.count > 1, effects?.chosen.isEverything == true {
       for item in done.filter({ $0.edit?.target != nil }).prefix(EditReport.most) {
         guard let edit = item.edit, let place = place(edit, item.outcome), !edit.isAsAsked(place),
           let asked = edit.asked

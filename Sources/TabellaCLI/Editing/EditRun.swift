@@ -13,7 +13,7 @@ struct EditRun {
   /// The version that rows are found at.
   private let version: Version?
   /// The receipt's place, found before anything is done.
-  private let place: Receipt.Place
+  private let place: Receipt.Location
 
   /// Whether all rows are edited that the options choose.
   private var takesAll = false
@@ -53,7 +53,7 @@ struct EditRun {
         }
       }
       return (
-        version, try Receipt.Place(opened.location.bytes, of: [opened.manifest])
+        version, try Receipt.Location(opened.location.bytes, of: [opened.manifest])
       )
     }
   }
@@ -356,8 +356,8 @@ struct EditRun {
     let first =
       invocation.isDryRun ? nil : try? source.wholeRows(of: edits.prefix(EditSummary.labels))
     let labelled = first.map { EditSummary.labelled(edits, $0, columns) } ?? edits
-    let landing = landing
-    let kept = KeptCommit(
+    let effects = effects
+    let kept = CommitWithReceipt(
       subject: subject, source: source, provider: table.tables[0].manifest.id, place: place,
       options: invocation.options, isDryRun: invocation.isDryRun)
     let (result, receipt) = try kept.run(
@@ -366,7 +366,7 @@ struct EditRun {
         var done = result.map { zip(labelled, $0.outcomes).filter { $1.code == nil } } ?? []
         var effect = ""
         if labelled.count == 1, let (edit, outcome) = done.first {
-          effect = landing.effect(of: edit, outcome, before: first?.first ?? nil)
+          effect = effects.effect(of: edit, outcome, before: first?.first ?? nil)
         }
         // Done, with some trouble afterwards.
         if done.isEmpty { done = labelled.map { ($0, .init()) } }
@@ -381,8 +381,8 @@ struct EditRun {
     return try report(edits, result, receipt, before: before, columns)
   }
 
-  private var landing: EditLanding {
-    EditLanding(
+  private var effects: EditEffects {
+    EditEffects(
       table: table, chosen: ChosenRows(table, range: invocation.range),
       isDryRun: invocation.isDryRun)
   }
@@ -401,7 +401,7 @@ struct EditRun {
           before: before.indices.contains(number) ? before[number] : nil)
       }, columns: columns, receipt: receipt, isDryRun: invocation.isDryRun,
       extent: result?.extent ?? .nothing,
-      landing: landing)
+      effects: effects)
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
   }
 }

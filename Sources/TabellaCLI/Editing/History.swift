@@ -11,7 +11,7 @@ struct History {
   /// An edit is in force unless one in force took it back. One that took back a part did so once the rest
   /// is taken back as well.
   func walk(
-    of place: Receipt.Place?, damaged: (Failure) -> Bool,
+    of place: Receipt.Location?, damaged: (Failure) -> Bool,
     visit: (_ receipt: Receipt, _ isTakenBack: Bool) -> Bool
   ) throws(Failure) {
     var takenBack: Set<ReceiptID> = []
@@ -36,7 +36,7 @@ struct History {
   ///
   /// Throws if something stands before it: a receipt that cannot be read, or what met with trouble and
   /// cannot be taken back. To go on to an older edit would take back what nobody named.
-  func newestEdit(of place: Receipt.Place, named operand: String) throws(Failure) -> Receipt? {
+  func newestEdit(of place: Receipt.Location, named operand: String) throws(Failure) -> Receipt? {
     var found: Receipt?
     var obstacle: Failure?
     try walk(

@@ -27,7 +27,7 @@ struct Receipt {
 
   var id: ReceiptID
   var provider: String
-  var place: Place
+  var place: Location
   /// The provider's options.
   var options: [String: String]
   var from: String?

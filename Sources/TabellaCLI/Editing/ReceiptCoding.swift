@@ -59,7 +59,7 @@ extension Receipt {
     guard scheme != nil || !path.isEmpty, !path.contains(0), folder?.contains(0) != true,
       scheme?.utf8.contains(0) != true
     else { throw .damaged("\"scheme\", \"rest\" or \"folder\"") }
-    place = Place(scheme: scheme, rest: path, folder: folder)
+    place = Location(scheme: scheme, rest: path, folder: folder)
     guard case .object(let members)? = fields.json["options"] else { throw .damaged("\"options\"") }
     options = [:]
     for (name, value) in members {

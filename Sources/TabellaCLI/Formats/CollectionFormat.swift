@@ -22,7 +22,7 @@ struct CollectionFormat: Format {
 
   private var screen: Screen { output.screen }
 
-  var wishes: Wishes { [.elements, .links] }
+  var needs: FormatNeeds { [.elements, .links] }
 
   /// Without a choice the first column stands for its row.
   var columnLimit: Int? { table?.table.hasChosenColumns == true ? nil : 1 }

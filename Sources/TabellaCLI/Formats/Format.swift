@@ -8,7 +8,7 @@ protocol Format {
   /// How many of the columns it shows, from the first on; nil means all. Asked after ``begin(_:)``.
   var columnLimit: Int? { get }
   /// What it wants to know of sections and rows beside titles and cells.
-  var wishes: Wishes { get }
+  var needs: FormatNeeds { get }
   mutating func beginSection(_ section: ShownSection) throws(Failure)
   /// Writes rows, one at least, of the section that has begun.
   mutating func write(_ rows: ShownRows) throws(Failure)
@@ -21,28 +21,28 @@ protocol Format {
 
 extension Format {
   var columnLimit: Int? { nil }
-  var wishes: Wishes { [] }
+  var needs: FormatNeeds { [] }
   var notes: [String] { [] }
   mutating func beginSection(_ section: ShownSection) throws(Failure) {}
   mutating func endSection(_ section: ShownSection) throws(Failure) {}
   mutating func end(failure: Failure?) throws(Failure) {}
 }
 
-/// What a format may want to know beside titles and cells; nothing else is asked of a source.
-struct Wishes: OptionSet {
+/// The facts that a format needs beside titles and cells. The viewer asks a source for nothing else.
+struct FormatNeeds: OptionSet {
   let rawValue: Int
 
   /// The ids of rows.
-  static let ids = Wishes(rawValue: 1)
+  static let ids = FormatNeeds(rawValue: 1)
   /// What may be done with rows.
-  static let permissions = Wishes(rawValue: 2)
-  static let indexTitles = Wishes(rawValue: 4)
+  static let permissions = FormatNeeds(rawValue: 2)
+  static let indexTitles = FormatNeeds(rawValue: 4)
   /// Header and footer elements, badges.
-  static let elements = Wishes(rawValue: 8)
+  static let elements = FormatNeeds(rawValue: 8)
   /// Where rows lead.
-  static let links = Wishes(rawValue: 16)
+  static let links = FormatNeeds(rawValue: 16)
   /// Sections without rows, also where rows are searched for.
-  static let emptySections = Wishes(rawValue: 32)
+  static let emptySections = FormatNeeds(rawValue: 32)
 }
 
 /// What a format knows of the table that it writes.
@@ -69,7 +69,7 @@ struct ShownTable {
   }
 }
 
-/// Rows as they come, with what the format wished to know of them.
+/// A batch of rows with the facts that the format needs.
 struct ShownRows {
   var batch: Batch
   /// The place of the first of them in the table on show: sections and rows that are not shown do not count.

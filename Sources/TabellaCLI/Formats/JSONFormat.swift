@@ -61,7 +61,7 @@ struct JSONFormat: Format {
     isInSection = true
   }
 
-  var wishes: Wishes { [.ids, .permissions, .indexTitles, .emptySections] }
+  var needs: FormatNeeds { [.ids, .permissions, .indexTitles, .emptySections] }
 
   mutating func write(_ rows: ShownRows) throws(Failure) {
     let batch = rows.batch

@@ -13,9 +13,9 @@ struct RowColumn: Format {
     namesIDs = source.identity != nil
   }
 
-  var wishes: Wishes {
+  var needs: FormatNeeds {
     // Badges and links are those of the first cell, which is another now.
-    base.wishes.subtracting(.links).union(namesIDs ? .ids : [])
+    base.needs.subtracting(.links).union(namesIDs ? .ids : [])
   }
 
   /// One of the base's columns is the rows'.

@@ -52,7 +52,7 @@ struct TableFormat: Format {
 
   private var screen: Screen { output.screen }
 
-  var wishes: Wishes { [.elements, .links] }
+  var needs: FormatNeeds { [.elements, .links] }
 
   mutating func begin(_ table: ShownTable) throws(Failure) {
     self.table = table

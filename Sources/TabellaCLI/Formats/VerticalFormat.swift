@@ -24,7 +24,7 @@ struct VerticalFormat: Format {
 
   private var screen: Screen { output.screen }
 
-  var wishes: Wishes { [.elements, .links] }
+  var needs: FormatNeeds { [.elements, .links] }
 
   mutating func begin(_ table: ShownTable) {
     self.table = table

@@ -132,7 +132,7 @@ struct Invocation {
       }
       let (name, attached) = Invocation.split(argument)
       guard let spec = specs.first(where: { $0.names.contains(name) }) else {
-        let hint = Slips.hint(name, among: specs.flatMap(\.names) + ["--help"])
+        let hint = Suggestion.hint(name, among: specs.flatMap(\.names) + ["--help"])
         throw .usage("there is no option \(name)\(hint)", command: command)
       }
       var value = Argument([])

@@ -175,7 +175,7 @@ extension OptionSpec {
   static let pin = OptionSpec(
     names: ["--pin"], argument: nil,
     summary:
-      "hold the added providers, or those named, to what they are now, and grant their wishes"
+      "pin the added providers, or the named ones, and grant the permissions that they request"
   ) { invocation, _ throws(Failure) in
     guard invocation.pinning != .unpin else { throw .usage("not together with --unpin") }
     invocation.pinning = .pin

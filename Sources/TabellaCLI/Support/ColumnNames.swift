@@ -27,7 +27,8 @@ struct ColumnNames {
   /// The failure for a name that no column has; `remedy` says what to do.
   func unknown(_ name: String, remedy: String = "") -> Failure {
     let known =
-      names.isEmpty ? "the table has none" : "there are \(list)\(Slips.hint(name, among: names))"
+      names.isEmpty
+      ? "the table has none" : "there are \(list)\(Suggestion.hint(name, among: names))"
     return .usage("there is no column \(name); \(known)\(remedy)")
   }
 

@@ -20,7 +20,7 @@ struct Outline {
 
   private func member(_ key: SafeText, _ value: JSONValue, _ indent: String) -> String {
     switch value {
-    // A manifest without columns or wishes, or an empty list, has nothing to tell.
+    // A manifest without columns or needs, or an empty list, has nothing to tell.
     case .array([]): return ""
     case .null where ["columns", "confinement"].contains(key.string): return ""
     // A title may be several words.

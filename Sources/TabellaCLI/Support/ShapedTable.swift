@@ -188,7 +188,8 @@ struct ShapedTable {
       else {
         let name = argument.text.prefix { !"=!<>~".contains($0) }
         if name.utf8.count < argument.text.utf8.count,
-          let meant = Slips.nearest(to: name.trimmed, among: names.names), meant != name.trimmed
+          let meant = Suggestion.nearest(to: name.trimmed, among: names.names),
+          meant != name.trimmed
         {
           throw names.unknown(name.trimmed)
         }

@@ -2,7 +2,7 @@ import Glibc
 import Tabella
 import TabellaHost
 
-/// Shows rows of a table in a format: asks the source for what the format wishes to know, in UIKit's
+/// Shows rows of a table in a format: asks the source for the facts that the format needs, in UIKit's
 /// order.
 struct Viewer {
   private let shown: ShownTable
@@ -21,17 +21,17 @@ struct Viewer {
   /// is thrown.
   func show(in format: inout any Format) throws(Failure) -> Failure? {
     let table = shown.table
-    let wishes = format.wishes
+    let needs = format.needs
     var reader = TableReader(
       source: source, columns: Array(table.columns.prefix(format.columnLimit ?? .max)),
-      includesIDs: wishes.contains(.ids) && source.identity != nil, section: table.section,
+      includesIDs: needs.contains(.ids) && source.identity != nil, section: table.section,
       start: table.start)
     do {
-      let elements = try Elements(wishes.contains(.elements) ? source.supplementary : nil)
-      let links = wishes.contains(.links) && output.screen.hasLinks ? Links(table) : nil
-      let indexTitles = wishes.contains(.indexTitles) ? try sectionIndexTitles() : [:]
+      let elements = try Elements(needs.contains(.elements) ? source.supplementary : nil)
+      let links = needs.contains(.links) && output.screen.hasLinks ? Links(table) : nil
+      let indexTitles = needs.contains(.indexTitles) ? try sectionIndexTitles() : [:]
       var current = ShownSection(number: 0, count: .atLeast(0))
-      let hidesEmpty = shown.hidesEmptySections && !wishes.contains(.emptySections)
+      let hidesEmpty = shown.hidesEmptySections && !needs.contains(.emptySections)
       // A section that may turn out to be empty begins with its first row.
       var hasBegun = false
       // How many sections came before, and the first row on show of this one: positions count from there.
@@ -53,7 +53,7 @@ struct Viewer {
           hasBegun = true
           let firstShown = start ?? first.row
           start = firstShown
-          var rows = try rows(batch, first, wishes, elements, links)
+          var rows = try rows(batch, first, needs, elements, links)
           rows.first = IndexPath(section: place, row: first.row - firstShown)
           try format.write(rows)
           try output.flush()
@@ -79,13 +79,13 @@ struct Viewer {
     }
   }
 
-  /// The rows of a batch with all that the format wishes to know of them.
+  /// The rows of a batch with the facts that the format needs.
   private func rows(
-    _ batch: Batch, _ first: IndexPath, _ wishes: Wishes, _ elements: Elements, _ links: Links?
+    _ batch: Batch, _ first: IndexPath, _ needs: FormatNeeds, _ elements: Elements, _ links: Links?
   ) throws -> ShownRows {
     var rows = ShownRows(batch: batch, first: first)
     let range = first.row..<first.row + batch.rowCount
-    if wishes.contains(.permissions) {
+    if needs.contains(.permissions) {
       rows.editable = try source.editing?.editability(ofRows: range, inSection: first.section)
       rows.movable = try source.moving?.movability(ofRows: range, inSection: first.section)
     }

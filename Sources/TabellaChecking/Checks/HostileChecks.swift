@@ -160,11 +160,11 @@ extension Check {
 }
 
 /// Throws that a check does not apply unless the place is a path.
-private func requirePath(_ place: Place) throws {
+private func requirePath(_ place: CheckedLocation) throws {
   guard place.isPath else { throw Problem.skipped("\(place.name) is no path") }
 }
 
-private func requireFile(_ place: Place) throws {
+private func requireFile(_ place: CheckedLocation) throws {
   try requirePath(place)
   guard place.kind == .file else { throw Problem.skipped("\(place.name) is no file") }
 }

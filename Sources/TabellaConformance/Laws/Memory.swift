@@ -96,12 +96,12 @@ extension Trial {
     _ what: String, of source: any TableDataSource, calls: Int, rounds: Int = 200,
     _ body: () throws -> Void
   ) throws {
-    func holding() throws -> Holdings {
+    func holding() throws -> ResourceUse {
       for _ in 0..<rounds { try body() }
-      return try holdings(of: source)
+      return try resources(of: source)
     }
     var last = try holding()
-    var least = Holdings(heap: .max, descriptors: .max, threads: .max)
+    var least = ResourceUse(heap: .max, descriptors: .max, threads: .max)
     for _ in 0..<3 {
       let now = try holding()
       least.heap = min(least.heap, now.heap - last.heap)

@@ -29,11 +29,11 @@ extension Probe {
       now.bytes - before.bytes <= cost,
       "it read or wrote \(now.bytes - before.bytes - cost) bytes")
     try require(
-      now.holdings.threads <= before.holdings.threads,
-      "it started \(now.holdings.threads - before.holdings.threads) threads")
+      now.resources.threads <= before.resources.threads,
+      "it started \(now.resources.threads - before.resources.threads) threads")
     try require(
-      now.holdings.descriptors <= before.holdings.descriptors,
-      "it left \(now.holdings.descriptors - before.holdings.descriptors) descriptors open")
+      now.resources.descriptors <= before.resources.descriptors,
+      "it left \(now.resources.descriptors - before.resources.descriptors) descriptors open")
   }
 
   static let entryIsQuick = Probe(

@@ -135,13 +135,13 @@ struct GatheredRecords {
   /// How many were copied when the limit was reached.
   private(set) var fitting = 0
   let text: GatheredText
-  private var places: [Place]
+  private var places: [Extent]
   private let last: Int?
 
   /// Where each record begins in the whole text, if that was wanted.
   private(set) var offsets: [Int]?
 
-  private struct Place {
+  private struct Extent {
     /// Where the copy of a record begins, and how long it is.
     var start: UInt32 = 0
     var count: UInt32 = 0
@@ -153,7 +153,7 @@ struct GatheredRecords {
     self.numbers = numbers
     // First, because places fit where it had what it does not need any more.
     let order = TextOrder(numbers)
-    places = Array(repeating: Place(), count: numbers.count)
+    places = Array(repeating: Extent(), count: numbers.count)
     offsets = withOffsets ? Array(repeating: 0, count: numbers.count) : nil
     last = reader.index.isComplete ? reader.index.known - 1 : nil
     let size = min(limit, numbers.count * reader.index.averageSize) * 9 / 8
@@ -166,11 +166,11 @@ struct GatheredRecords {
       // waited for.
       let soon = order[min(index + 16, order.indices.upperBound - 1)].place
       places.withUnsafeBufferPointer {
-        tabella_scan_prefetch($0.baseAddress! + soon, MemoryLayout<Place>.size)
+        tabella_scan_prefetch($0.baseAddress! + soon, MemoryLayout<Extent>.size)
       }
       let (number, place) = order[index]
       let isThere = try ends.with(number) { record, offset in
-        places[place] = Place(
+        places[place] = Extent(
           start: UInt32(truncatingIfNeeded: text.count),
           count: UInt32(truncatingIfNeeded: record.count))
         offsets?[place] = offset

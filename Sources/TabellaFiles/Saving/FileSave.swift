@@ -51,7 +51,7 @@ public struct FileSave {
     verify: (any ByteSource) throws(TableError) -> Void
   ) throws(TableError) -> Saved {
     try checkUnchanged(edited)
-    let kept = try KeptBytes.Place(of: file, at: path)
+    let kept = try KeptBytes.Slot(of: file, at: path)
     try FileSave.check(kept, of: file)
     let target = try SaveTarget(path: path, of: file)
     try target.checkMayBeSaved(file, options)
@@ -102,7 +102,7 @@ public struct FileSave {
 
   /// Throws if a save in place was interrupted: the next would hide that the file is half written. Throws
   /// `.conflict` if one is going on.
-  static func check(_ kept: KeptBytes.Place?, of file: OpenFile) throws(TableError) {
+  static func check(_ kept: KeptBytes.Slot?, of file: OpenFile) throws(TableError) {
     guard let kept else { return }
     switch try kept.trace(of: file) {
     case .none: break

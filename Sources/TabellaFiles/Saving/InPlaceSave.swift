@@ -12,12 +12,12 @@ struct InPlaceSave {
 
   private let target: SaveTarget
   private let file: OpenFile
-  private let place: KeptBytes.Place
+  private let place: KeptBytes.Slot
   private let cancel: CancelFlag
 
   /// A save with a place for the old bytes; throws ``TableError`` if there is none.
   init(
-    _ target: SaveTarget, _ file: OpenFile, keepingIn place: KeptBytes.Place?, cancel: CancelFlag
+    _ target: SaveTarget, _ file: OpenFile, keepingIn place: KeptBytes.Slot?, cancel: CancelFlag
   ) throws(TableError) {
     guard let place else {
       throw TableError(

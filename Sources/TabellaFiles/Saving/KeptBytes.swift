@@ -7,7 +7,7 @@ import Tabella
 /// that lock, it was interrupted.
 struct KeptBytes {
   /// The place for the bytes of one file. It is found out once for each save: all steps of the save mean the same place.
-  struct Place {
+  struct Slot {
     let folder: [UInt8]
     let name: String
 
@@ -70,7 +70,7 @@ struct KeptBytes {
   private let copy: DurableFile
 
   /// Keeps the bytes of a file. Throws ``TableError`` if that cannot be; nothing is left then.
-  init(of file: OpenFile, in place: Place, cancel: CancelFlag) throws(TableError) {
+  init(of file: OpenFile, in place: Slot, cancel: CancelFlag) throws(TableError) {
     path = place.path
     do throws(TableError) {
       copy = try DurableFile(in: place.folder, room: file.fingerprint.size)

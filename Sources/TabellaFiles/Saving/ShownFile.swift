@@ -29,8 +29,8 @@ public final class ShownFile {
 
   private static func trace(
     of file: OpenFile, at path: [UInt8]
-  ) -> (trace: KeptBytes.Trace, place: KeptBytes.Place)? {
-    guard file.fingerprint.kind == S_IFREG, let place = try? KeptBytes.Place(of: file, at: path),
+  ) -> (trace: KeptBytes.Trace, place: KeptBytes.Slot)? {
+    guard file.fingerprint.kind == S_IFREG, let place = try? KeptBytes.Slot(of: file, at: path),
       let trace = try? place.trace(of: file)
     else { return nil }
     return (trace, place)
@@ -65,7 +65,7 @@ public final class ShownFile {
   /// Throws why a file that is shown as this text cannot be edited, if so it is.
   public func checkEditable(_ text: DecodedText) throws(TableError) {
     // First: what is half written may look like anything.
-    try FileSave.check(KeptBytes.Place(of: file, at: path), of: file)
+    try FileSave.check(KeptBytes.Slot(of: file, at: path), of: file)
     try ShownFile.checkText(text)
   }
 

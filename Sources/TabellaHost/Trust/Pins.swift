@@ -2,8 +2,8 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 
-/// Libraries that the user has looked at and holds to what they were: each with its SHA-256, and with the
-/// wishes of its manifest, which are granted only so.
+/// The libraries that the user pinned: each with its SHA-256 and with the permissions that its manifest requested
+/// and the user granted by pinning it.
 ///
 /// A file, read whenever it is asked. If it is there and cannot be trusted or understood, that is an error and
 /// not the same as having none.
@@ -16,23 +16,23 @@ public struct Pins: Hashable, Sendable {
     public let library: String
     /// 64 hexadecimal digits.
     public let sha256: String
-    /// The wishes of the manifest when it was pinned.
-    public let confinement: Manifest.Confinement
+    /// The permissions that the manifest requested when the user pinned it.
+    public let permissions: Manifest.Permissions
 
     public init(
-      id: String, library: String, sha256: String, confinement: Manifest.Confinement
+      id: String, library: String, sha256: String, permissions: Manifest.Permissions
     ) {
       self.id = id
       self.library = library
       self.sha256 = sha256
-      self.confinement = confinement
+      self.permissions = permissions
     }
   }
 
   /// Nil if there is no place for them.
   let file: String?
 
-  /// No pins at all: nothing is held to a hash, and no wishes are granted to what does not ship.
+  /// No pins at all: nothing is held to a hash, and only shipped providers get permissions.
   public static let none = Pins(file: nil)
 
   /// The user's: `$XDG_CONFIG_HOME/tabella/pins.json`, else `~/.config/tabella/pins.json`. None for a process
@@ -149,14 +149,14 @@ extension Pins.Pin {
         .invalidArgument, "a pin has no good \"id\", \"library\", \"sha256\" or \"confinement\"")
     }
     self.init(
-      id: id, library: library, sha256: sha256, confinement: try Manifest.Confinement(confinement))
+      id: id, library: library, sha256: sha256, permissions: try Manifest.Permissions(confinement))
   }
 
   /// As the file has it.
   public var json: JSONValue {
     .object([
       "id": .string(id), "library": .string(library), "sha256": .string(sha256),
-      "confinement": confinement.json,
+      "confinement": permissions.json,
     ])
   }
 }

@@ -73,12 +73,14 @@ extension Host {
     try report(at: path, id: nil, pins: try pins.read()).library
   }
 
-  /// What a provider may do beyond its location when it runs in a worker: what its manifest wishes, if it
-  /// ships with Tabella, or if the user has pinned it with these very wishes; else nothing.
-  public func grantedConfinement(for entry: Catalogue.Entry) -> Manifest.Confinement {
-    let wishes = entry.manifest.confinement
-    if entry.isShipped { return wishes }
-    return pin(of: entry)?.confinement == wishes ? wishes : .none
+  /// The permissions of a provider in a worker, beyond its location.
+  ///
+  /// The host grants all permissions that the manifest requests if the provider ships with Tabella, or if the user
+  /// pinned it while it requested exactly these. Otherwise it grants none.
+  public func grantedPermissions(for entry: Catalogue.Entry) -> Manifest.Permissions {
+    let requested = entry.manifest.permissions
+    if entry.isShipped { return requested }
+    return pin(of: entry)?.permissions == requested ? requested : .none
   }
 
   /// The pin of an added provider, whether its library fulfils it or not.
@@ -93,7 +95,7 @@ extension Host {
     let report = try Host.report(at: entry.library, id: entry.manifest.id, pins: [])
     return Pins.Pin(
       id: entry.manifest.id, library: report.library.path, sha256: try report.sha256(),
-      confinement: entry.manifest.confinement)
+      permissions: entry.manifest.permissions)
   }
 
   private static func report(

@@ -106,9 +106,9 @@ extension Host {
       throw TableError(
         .noProvider, "tabella-worker, in which \(load.name) is to run, is not beside this program")
     }
-    let wishes = entry.map { grantedConfinement(for: $0).granted } ?? Wishes()
+    let permissions = entry.map { grantedPermissions(for: $0).granted } ?? GrantedPermissions()
     return WorkerLaunch(
-      program: program, load: load, entry: entry, wishes: wishes,
+      program: program, load: load, entry: entry, permissions: permissions,
       check: { () throws(TableError) in
         if let entry { return try self.checkChosen(entry) }
         return try self.report(onLibraryAt: load.library).library
@@ -132,7 +132,7 @@ struct WorkerLaunch {
   /// The provider in the catalogue, if it was found there.
   var entry: Catalogue.Entry?
   /// What the provider may do beyond its location.
-  var wishes: Wishes
+  var permissions: GrantedPermissions
   /// Checks the library, anew each time, and holds it open.
   var check: () throws(TableError) -> CheckedLibrary
   var request: OpenRequest
@@ -200,7 +200,7 @@ extension WorkerLaunch {
     return input
   }
 
-  /// What the worker may do: what the location and the provider's granted wishes take.
+  /// What the worker may do: what the location needs, and the permissions that the provider was granted.
   private func rules(for library: CheckedLibrary) throws(TableError) -> Rules {
     // Of the library's own folder only libraries are granted.
     let slash = library.path.lastIndex(of: "/") ?? library.path.startIndex
@@ -209,7 +209,7 @@ extension WorkerLaunch {
       .filter { realPath($0) != own }
     var rules = try Rules.forLocation(
       request.location, isPath: request.scheme == nil, isEditing: access == .editing,
-      library: Array(library.path.utf8), otherLibraries: others, wishes: wishes)
+      library: Array(library.path.utf8), otherLibraries: others, permissions: permissions)
     rules.isStrict = isStrict
     rules.memory = limits.memory
     rules.addresses = limits.addresses
@@ -220,12 +220,12 @@ extension WorkerLaunch {
   }
 }
 
-extension Manifest.Confinement {
-  /// The wishes as a worker is granted them; paths that mean nothing here are left out.
-  var granted: Wishes {
-    Wishes(
-      read: read.compactMap { Manifest.Confinement.path($0) },
-      write: write.compactMap { Manifest.Confinement.path($0) }, links: links,
+extension Manifest.Permissions {
+  /// The permissions with absolute paths. Paths in folders that this user does not have are left out.
+  var granted: GrantedPermissions {
+    GrantedPermissions(
+      read: read.compactMap { Manifest.Permissions.path($0) },
+      write: write.compactMap { Manifest.Permissions.path($0) }, links: links,
       signals: signals, network: network, processes: processes)
   }
 }

@@ -62,7 +62,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     onPacket: (@Sendable (pid_t) -> Void)? = nil,
     onFailure: @escaping @Sendable (TableError) -> Void = { _ in }
   ) throws(TableError) -> RemoteSession {
-    let arena = try Arena()
+    let arena = try SharedMemory()
     let token = Token.random()
     var ends = WorkerEnds()
     try ends.make()

@@ -32,7 +32,7 @@ final class ChannelTarget: FuzzTarget {
   ]
   private let longest = incoming((0..<37000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
   private let peer: Int32
-  private let arena: Arena
+  private let arena: SharedMemory
   private var channel: Channel!
   private var records: ArraySlice<Record> = []
   private var isSending = false
@@ -45,7 +45,7 @@ final class ChannelTarget: FuzzTarget {
   init() {
     var ends: [Int32] = [-1, -1]
     guard tabella_system_make_sockets(&ends) == 0,
-      let arena = try? Arena(size: 2 * held.count)
+      let arena = try? SharedMemory(size: 2 * held.count)
     else {
       fail("there are no sockets")
     }

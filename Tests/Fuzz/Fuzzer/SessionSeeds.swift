@@ -109,7 +109,7 @@ private final class RecordedWorker: Transport {
       statistics: { WorkerStatistics(heap: 1, descriptors: 2, threads: 3) },
       probe: { _ throws(TableError) in ProbeAnswer(.failed, "why") })
     // The server's own channel is not used.
-    guard let arena = try? Arena(size: 4096) else { fail("there is no memory for seeds") }
+    guard let arena = try? SharedMemory(size: 4096) else { fail("there is no memory for seeds") }
     server = SourceServer(
       socket: -1, side: -1, arena: arena, token: Token(1, 2), handlers: handlers)
   }

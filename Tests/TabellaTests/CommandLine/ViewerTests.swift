@@ -28,7 +28,7 @@ import Testing
     final class Log { var rows: [Int64] = [], sections: [ShownSection] = [], badges = 0 }
 
     let log = Log()
-    var wishes: Wishes
+    var needs: FormatNeeds
     var columnLimit: Int?
     /// Fails at this row.
     var failsAt = Int.max
@@ -44,7 +44,7 @@ import Testing
   }
 
   private static func show(
-    _ source: Recording, _ range: Range<Int> = 0..<Int.max, _ notes: Notes = Notes(wishes: [])
+    _ source: Recording, _ range: Range<Int> = 0..<Int.max, _ notes: Notes = Notes(needs: [])
   ) throws {
     var format: any Format = notes
     let viewer = Viewer(ShownTable(ShapedTable(source), hasHeader: true), range, Output())
@@ -133,7 +133,7 @@ import Testing
         let lower = Int.random(in: 0...max(1, all.count), using: &generator)
         range = lower..<lower + Int.random(in: 0...1500, using: &generator)
       }
-      let notes = Notes(wishes: [])
+      let notes = Notes(needs: [])
       try Self.show(source, range, notes)
       #expect(notes.log.rows == Array(all.dropFirst(range.lowerBound).prefix(range.count)))
       Self.check(source.asked, sizes, range)
@@ -181,7 +181,7 @@ import Testing
     for fault in [500, 2000] {
       let source = Self.table([1500, 3000])
       #expect(throws: Failure.self) {
-        try Self.show(source, 0..<Int.max, Notes(wishes: [], failsAt: fault))
+        try Self.show(source, 0..<Int.max, Notes(needs: [], failsAt: fault))
       }
       Self.check(source.asked, [1500, 3000], 0..<Int.max)
       let refusing = Self.table([40_000])
@@ -203,7 +203,7 @@ import Testing
     try Self.show(plain)
     #expect(elements(plain) == 0)
     let rich = Self.table([3, 2], elements: true)
-    let notes = Notes(wishes: [.elements], columnLimit: 1)
+    let notes = Notes(needs: [.elements], columnLimit: 1)
     try Self.show(rich, 0..<4, notes)
     // Header and footer are asked if the source has the kind, badges of the rows shown.
     #expect(elements(rich) == 2 + 4)

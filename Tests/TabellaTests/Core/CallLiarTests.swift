@@ -64,7 +64,7 @@ import Testing
     let findings = ConformanceSuite(
       open: { CallLiar(nil) },
       meter: { _ in
-        Holdings(
+        ResourceUse(
           heap: heap.withLock {
             $0 += 1 << 20
             return $0

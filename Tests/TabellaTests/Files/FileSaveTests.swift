@@ -464,7 +464,7 @@ import Testing
   func keepOldBytes(_ name: String) throws -> String {
     let path = Array("\(folder.path)/\(name)".utf8)
     let kept = String(
-      decoding: try #require(try KeptBytes.Place(of: OpenFile(path: path), at: path)).path,
+      decoding: try #require(try KeptBytes.Slot(of: OpenFile(path: path), at: path)).path,
       as: UTF8.self)
     try FileManager.default.createDirectory(
       atPath: "\(folder.path)/state/tabella/in-place", withIntermediateDirectories: true)

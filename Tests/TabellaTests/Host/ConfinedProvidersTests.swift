@@ -117,7 +117,7 @@ import Testing
     #expect(named.denials.isEmpty && deleted.denials.isEmpty)
   }
 
-  /// Links are made and renamed by the shipped provider, in a worker too: its manifest wishes that.
+  /// Links are made and renamed by the shipped provider, in a worker too: its manifest requests that permission.
   @Test func linksAreEdited() throws {
     func tabella(_ words: [String]) throws -> ProgramResult {
       try TabellaTests.run(

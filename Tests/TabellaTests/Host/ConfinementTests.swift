@@ -248,7 +248,7 @@ import Testing
 
   /// What a user granted is there, and no more; signals only where something is edited.
   @Test(arguments: [false, true])
-  func wishesAreGranted(_ isEditing: Bool) throws {
+  func permissionsAreGranted(_ isEditing: Bool) throws {
     let nothing = try run("granted", isEditing ? ["edit"] : [])
     for name in ["signal the parent", "make a socket", "connect", "routes"] {
       #expect(nothing[name] == "EPERM", "\(name)")

@@ -27,11 +27,12 @@ import Testing
   }
 
   func rules(
-    _ location: String, isPath: Bool = true, isEditing: Bool = false, wishes: Wishes = Wishes()
+    _ location: String, isPath: Bool = true, isEditing: Bool = false,
+    permissions: GrantedPermissions = GrantedPermissions()
   ) throws -> Rules {
     try Rules.forLocation(
       Array(location.utf8), isPath: isPath, isEditing: isEditing,
-      library: Array("\(path)/lib/libp.so".utf8), wishes: wishes)
+      library: Array("\(path)/lib/libp.so".utf8), permissions: permissions)
   }
 
   func texts(_ grants: [Grant]) -> [String] {
@@ -77,14 +78,14 @@ import Testing
     #expect(try rules("", isEditing: true).saving.isEmpty)
   }
 
-  @Test func wishes() throws {
-    let wishes = Wishes(
+  @Test func permissions() throws {
+    let permissions = GrantedPermissions(
       read: [Array("/r".utf8)], write: [Array("/w".utf8)], links: true, signals: true,
       network: true, processes: true)
-    let reading = try rules("", isPath: false, wishes: wishes)
+    let reading = try rules("", isPath: false, permissions: permissions)
     #expect(texts(reading.readable) == ["/r", "/proc"])
     #expect(reading.writable.isEmpty && !reading.links && !reading.signals && reading.network)
-    let editing = try rules("", isPath: false, isEditing: true, wishes: wishes)
+    let editing = try rules("", isPath: false, isEditing: true, permissions: permissions)
     #expect(texts(editing.readable) == ["/r", "/proc"])
     #expect(texts(editing.writable) == ["/w"] && editing.links && editing.signals)
     #expect(try !rules("", isPath: false, isEditing: true).links)

@@ -5,18 +5,18 @@ import Testing
 
 @testable import TabellaHost
 
-/// What a manifest says of what its provider wishes to be allowed.
+/// The permissions that a manifest requests.
 @Suite struct ManifestTests {
-  func confinement(_ json: String) throws -> Manifest.Confinement {
+  func confinement(_ json: String) throws -> Manifest.Permissions {
     try Manifest(
       parsing: Array(
         """
         {"id":"x","version":"1","contract":"\(contractVersionName)","library":"x.so"\(json)}
         """.utf8)
-    ).confinement
+    ).permissions
   }
 
-  @Test func wishesAreRead() throws {
+  @Test func permissionsAreRead() throws {
     #expect(try confinement("") == .none)
     #expect(try confinement(#","confinement":{}"#) == .none)
     let all = try confinement(
@@ -26,16 +26,16 @@ import Testing
       """#)
     #expect(
       all
-        == Manifest.Confinement(
+        == Manifest.Permissions(
           read: ["$XDG_CONFIG_HOME/x", "/etc/services"], write: ["~/a", "~/b"], links: true,
           signals: true, network: true, processes: true))
     #expect(all.write == ["~/a", "~/b"])
     #expect(
-      all.wishes == [
+      all.descriptions == [
         "read $XDG_CONFIG_HOME/x", "read /etc/services", "write ~/a", "write ~/b", "links",
         "signals", "network", "all processes",
       ])
-    #expect(Manifest.Confinement.none.wishes.isEmpty)
+    #expect(Manifest.Permissions.none.descriptions.isEmpty)
   }
 
   @Test(arguments: [
@@ -46,7 +46,7 @@ import Testing
     #"{"read":["~"]}"#, #"{"read":["/\u0000"]}"#, #"{"read":[""]}"#, #"{"network":"yes"}"#,
     #"{"signals":1}"#, #"{"processes":null}"#,
   ])
-  func otherWishesAreNone(_ json: String) {
+  func otherPermissionsAreNone(_ json: String) {
     let error = #expect(throws: TableError.self) { try confinement(",\"confinement\":\(json)") }
     #expect(error?.code == .noProvider && error?.message.contains("confinement") == true)
   }
@@ -66,11 +66,11 @@ import Testing
       ("$XDG_STATE_HOME/x", "/home/ada/.local/state/x"),
       ("$XDG_CONFIG_HOME/x", "/home/ada/.config/x"),
     ] {
-      #expect(Manifest.Confinement.path(wish, in: folders) == Array(path.utf8))
+      #expect(Manifest.Permissions.path(wish, in: folders) == Array(path.utf8))
     }
     let none = UserFolders { _ in nil }
-    #expect(Manifest.Confinement.path("~/x", in: none) == nil)
-    #expect(Manifest.Confinement.path("$XDG_DATA_HOME/x", in: none) == nil)
-    #expect(Manifest.Confinement.path("/x", in: none) == Array("/x".utf8))
+    #expect(Manifest.Permissions.path("~/x", in: none) == nil)
+    #expect(Manifest.Permissions.path("$XDG_DATA_HOME/x", in: none) == nil)
+    #expect(Manifest.Permissions.path("/x", in: none) == Array("/x".utf8))
   }
 }

@@ -15,21 +15,21 @@ private typealias Host = TabellaHost.Host
   let library: String
   var file: String { folder.path + "/config/tabella/pins.json" }
   var pins: Pins { Pins(at: file) }
-  static let wishes = Manifest.Confinement(write: ["~/planets"], network: true)
+  static let permissions = Manifest.Permissions(write: ["~/planets"], network: true)
 
   init() throws {
     folder = try TemporaryFolder()
     library = try compileLibrary(
       packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "planets.so")
-    try writeManifest(wishes: #"{"write": ["~/planets"], "network": true}"#)
+    try writeManifest(permissions: #"{"write": ["~/planets"], "network": true}"#)
   }
 
-  func writeManifest(wishes: String) throws {
+  func writeManifest(permissions: String) throws {
     let path = try folder.write(
       "planets.tabella.json",
       """
       {"id":"planets","version":"1","contract":"\(contractVersionName)","library":"planets.so",
-       "schemes":["planets"],"confinement":\(wishes)}
+       "schemes":["planets"],"confinement":\(permissions)}
       """)
     #expect(chmod(path, 0o644) == 0)
   }
@@ -135,27 +135,27 @@ private typealias Host = TabellaHost.Host
 
   // Granting
 
-  @Test func wishesAreGrantedToWhatIsPinned() throws {
-    #expect(host().grantedConfinement(for: try entry(host())) == .none)
+  @Test func permissionsOfPinnedProvidersAreGranted() throws {
+    #expect(host().grantedPermissions(for: try entry(host())) == .none)
     try pin()
-    #expect(host().grantedConfinement(for: try entry(host())) == Self.wishes)
+    #expect(host().grantedPermissions(for: try entry(host())) == Self.permissions)
     // In another order they are the same, but others are not.
-    try writeManifest(wishes: #"{"network": true, "write": ["~/planets"], "signals": false}"#)
-    #expect(host().grantedConfinement(for: try entry(host())) == Self.wishes)
-    try writeManifest(wishes: #"{"write": ["~/planets", "/etc"], "network": true}"#)
-    #expect(host().grantedConfinement(for: try entry(host())) == .none)
+    try writeManifest(permissions: #"{"network": true, "write": ["~/planets"], "signals": false}"#)
+    #expect(host().grantedPermissions(for: try entry(host())) == Self.permissions)
+    try writeManifest(permissions: #"{"write": ["~/planets", "/etc"], "network": true}"#)
+    #expect(host().grantedPermissions(for: try entry(host())) == .none)
     try pins.change(adding: [], removing: ["planets"])
-    try writeManifest(wishes: #"{"write": ["~/planets"], "network": true}"#)
-    #expect(host().grantedConfinement(for: try entry(host())) == .none)
+    try writeManifest(permissions: #"{"write": ["~/planets"], "network": true}"#)
+    #expect(host().grantedPermissions(for: try entry(host())) == .none)
   }
 
   @Test func shippedProvidersHaveTheirWishes() throws {
     let host = Host(searchPath: SearchPath([buildFolder]), pins: .none)
     for entry in host.catalogue.entries {
       #expect(entry.isShipped)
-      #expect(host.grantedConfinement(for: entry) == entry.manifest.confinement)
-      let hasWishes = ["directory", "processes"].contains(entry.manifest.id)
-      #expect((entry.manifest.confinement != .none) == hasWishes)
+      #expect(host.grantedPermissions(for: entry) == entry.manifest.permissions)
+      let hasPermissions = ["directory", "processes"].contains(entry.manifest.id)
+      #expect((entry.manifest.permissions != .none) == hasPermissions)
     }
   }
 
@@ -170,7 +170,7 @@ private typealias Host = TabellaHost.Host
         "pins.json"
       ])
     let read = try #require(try pins.read().first)
-    #expect(read.id == "planets" && read.confinement == Self.wishes)
+    #expect(read.id == "planets" && read.permissions == Self.permissions)
     #expect(read.library == realpath(library, nil).map { String(cString: $0) })
   }
 
@@ -178,7 +178,7 @@ private typealias Host = TabellaHost.Host
     func pin(_ id: String, _ digit: String) -> Pins.Pin {
       Pins.Pin(
         id: id, library: "/\(id).so", sha256: String(repeating: digit, count: 64),
-        confinement: .none)
+        permissions: .none)
     }
     try pins.change(adding: [pin("b", "1"), pin("a", "2")])
     try pins.change(adding: [pin("c", "3"), pin("b", "4")])
@@ -210,7 +210,7 @@ private typealias Host = TabellaHost.Host
       #expect(error.code == .denied)
       #expect(error.message.contains("the pins are damaged") && error.message.contains(file))
       #expect(!error.message.contains("\n"), "\(error.message)")
-      #expect(host().grantedConfinement(for: try entry(host())) == .none)
+      #expect(host().grantedPermissions(for: try entry(host())) == .none)
       // Nor are they written over.
       #expect(throws: TableError.self) { try pin() }
       #expect(try String(contentsOfFile: file, encoding: .utf8) == damage)
@@ -319,7 +319,7 @@ private typealias Host = TabellaHost.Host
 
   /// What was not there to be granted was not told.
   @Test func describeTellsWhatConfinesAWorker() throws {
-    try writeManifest(wishes: #"{"read": ["~/absent", "~/there"]}"#)
+    try writeManifest(permissions: #"{"read": ["~/absent", "~/there"]}"#)
     let home = folder.path + "/home"
     try FileManager.default.createDirectory(
       atPath: home + "/there", withIntermediateDirectories: true)

@@ -149,14 +149,14 @@ import Testing
   final class Ends {
     let token = Token(1, 2)
     let channel: Channel
-    let arena: Arena
+    let arena: SharedMemory
     let peer: Int32
 
     init(arena size: Int = 8192) throws {
       var ends: [Int32] = [-1, -1]
       try #require(tabella_system_make_sockets(&ends) == 0)
       peer = ends[1]
-      arena = try Arena(size: size)
+      arena = try SharedMemory(size: size)
       channel = Channel(socket: ends[0], arena: arena, token: token)
     }
 

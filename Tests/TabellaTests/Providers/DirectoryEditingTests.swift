@@ -594,7 +594,7 @@ import Testing
     let result = try tree.set(source, ["a": [0: "x"]])
     var receipt = try Receipt(bytes: #require(result.receipt))
     guard case .relocated(_, let x, let identity, _) = receipt.records[0] else { return }
-    let (a, b) = (Place(folder: 0, name: [97]), Place(folder: 0, name: [98]))
+    let (a, b) = (FolderEntry(folder: 0, name: [97]), FolderEntry(folder: 0, name: [98]))
     receipt.records = [
       .relocated(from: a, to: x, identity, isAcross: false),
       .relocated(from: b, to: x, identity, isAcross: false),

@@ -39,9 +39,9 @@ import Testing
     let folders = OpenFolders()
     try folders.add(0, open(path, O_RDONLY | O_DIRECTORY), path: [])
     let executor = Executor(folders, TrashCans(source.settings.trash, makes: false), CancelFlag())
-    let place = Place(folder: 0, name: Array("tabella".utf8))
+    let place = FolderEntry(folder: 0, name: Array("tabella".utf8))
     guard case .text(let name) = rows[folder][0] else { return }
-    let from = Place(folder: 0, name: name)
+    let from = FolderEntry(folder: 0, name: name)
     let identity = Identity(try #require(try folders.status(from)))
     let acts: [Step.Act] = [
       .create(place, Creation()), .create(place, Creation(kind: .directory)),
@@ -59,7 +59,7 @@ import Testing
       1, open(tree.path("gone"), O_RDONLY | O_DIRECTORY), path: Array("gone/".utf8))
     #expect(rmdir(tree.path("gone")) == 0)
     let error = #expect(throws: TableError.self) {
-      try executor.perform(.create(Place(folder: 1, name: [97]), Creation()))
+      try executor.perform(.create(FolderEntry(folder: 1, name: [97]), Creation()))
     }
     #expect(error?.code == .conflict)
   }
@@ -304,7 +304,7 @@ import Testing
       let folders = OpenFolders()
       try folders.add(0, open(tree.root, O_RDONLY | O_DIRECTORY), path: [])
       let before = tree.snapshot()
-      let places = ["a", "b", "c", "d"].map { Place(folder: 0, name: Array($0.utf8)) }
+      let places = ["a", "b", "c", "d"].map { FolderEntry(folder: 0, name: Array($0.utf8)) }
       let circle = try places.indices.map {
         let identity = Identity(try #require(try folders.status(places[$0])))
         return Relocation(from: places[$0], to: places[($0 + 1) % 4], identity: identity, edits: [])

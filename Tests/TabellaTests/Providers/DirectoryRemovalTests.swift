@@ -25,8 +25,8 @@ import Testing
     return folders
   }
 
-  private func place(_ name: String, in folder: Int = 0) -> Place {
-    Place(folder: folder, name: Array(name.utf8))
+  private func place(_ name: String, in folder: Int = 0) -> FolderEntry {
+    FolderEntry(folder: folder, name: Array(name.utf8))
   }
 
   // What another program does

@@ -1,7 +1,7 @@
 import Tabella
 
-/// What a word was probably meant to be.
-enum Slips {
+/// Suggestions for a mistyped word.
+enum Suggestion {
   /// `; did you mean NAME?` if one of the names is close to a word that is none of them, else nothing.
   static func hint(_ word: String, among names: [String]) -> String {
     nearest(to: word, among: names).map { "; did you mean \($0)?" } ?? ""

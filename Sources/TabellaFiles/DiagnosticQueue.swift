@@ -1,7 +1,7 @@
 import Tabella
 
-/// Remarks on a table, the first of each kind: what a source needs for its ``TableDiagnostics``.
-public struct Remarks {
+/// A queue of diagnostics that keeps the first of each kind, for a source that conforms to ``TableDiagnostics``.
+public struct DiagnosticQueue {
   private var pending: [Diagnostic] = []
   private var kinds: Set<String> = []
 
@@ -12,9 +12,9 @@ public struct Remarks {
     if kinds.insert(kind).inserted { pending.append(Diagnostic(.warning, message())) }
   }
 
-  /// Whether there was a remark of a kind.
+  /// Whether a diagnostic of this kind was added.
   public func has(_ kind: String) -> Bool { kinds.contains(kind) }
 
-  /// Takes the oldest.
+  /// Removes and returns the oldest diagnostic; nil if there is none.
   public mutating func next() -> Diagnostic? { pending.isEmpty ? nil : pending.removeFirst() }
 }

@@ -2,10 +2,10 @@ import Tabella
 import TabellaFiles
 
 extension Manifest {
-  /// What a provider wishes to be allowed beyond its location, when it runs in a worker.
+  /// The permissions that a manifest requests for a provider in a worker, beyond its location.
   ///
-  /// A wish is only that: who grants it is told in docs/trust.md. In a manifest, the member `confinement`.
-  public struct Confinement: Hashable, Sendable {
+  /// A request grants nothing by itself; docs/trust.md says who grants it. The manifest's member is `confinement`.
+  public struct Permissions: Hashable, Sendable {
     /// Paths of files and folders, as they are written: absolute, or beginning with `~/` or with
     /// `$XDG_DATA_HOME/` and the like. Sorted.
     public private(set) var read: [String] = []
@@ -19,8 +19,8 @@ extension Manifest {
     /// Looking at all processes, not only at its own.
     public private(set) var processes = false
 
-    /// No wishes.
-    public static let none = Confinement()
+    /// No permissions.
+    public static let none = Permissions()
 
     public init(
       read: [String] = [], write: [String] = [], links: Bool = false, signals: Bool = false,
@@ -34,8 +34,8 @@ extension Manifest {
       self.processes = processes
     }
 
-    /// Its wishes in a few words each, for people; empty if there are none.
-    public var wishes: [String] {
+    /// Each permission in a few words, for people; empty if there are none.
+    public var descriptions: [String] {
       read.map { "read \($0)" } + write.map { "write \($0)" } + (links ? ["links"] : [])
         + (signals ? ["signals"] : []) + (network ? ["network"] : [])
         + (processes ? ["all processes"] : [])
@@ -43,14 +43,14 @@ extension Manifest {
   }
 }
 
-extension Manifest.Confinement {
-  /// The absolute path that a wish's path means; nil if the user has no such folder.
-  public static func path(_ wish: String, in folders: UserFolders = .standard) -> [UInt8]? {
-    guard !wish.hasPrefix("/") else { return Array(wish.utf8) }
-    guard let slash = wish.firstIndex(of: "/") else { return nil }
-    let rest = Array(wish[slash...].utf8)
-    if wish[..<slash] == "~" { return folders.home.map { $0 + rest } }
-    return UserFolders.Kind(rawValue: String(wish[..<slash].dropFirst()))
+extension Manifest.Permissions {
+  /// The absolute path that a requested path means; nil if the user has no such folder.
+  public static func path(_ requested: String, in folders: UserFolders = .standard) -> [UInt8]? {
+    guard !requested.hasPrefix("/") else { return Array(requested.utf8) }
+    guard let slash = requested.firstIndex(of: "/") else { return nil }
+    let rest = Array(requested[slash...].utf8)
+    if requested[..<slash] == "~" { return folders.home.map { $0 + rest } }
+    return UserFolders.Kind(rawValue: String(requested[..<slash].dropFirst()))
       .flatMap { folders.folder($0) }.map { $0 + rest }
   }
 

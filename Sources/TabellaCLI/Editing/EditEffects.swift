@@ -1,8 +1,9 @@
 import Tabella
 
-/// Where rows stand that were inserted or moved. A view, or an order that changes by itself, may place them
-/// elsewhere than was asked.
-struct EditLanding {
+/// The positions and cells of rows after they were inserted or moved.
+///
+/// A view, or a source that orders its rows itself, may place a row elsewhere than the edit asked for.
+struct EditEffects {
   let table: ShapedTable
   let chosen: ChosenRows
   let isDryRun: Bool

@@ -1,9 +1,9 @@
 import CTabellaSystem
 import Glibc
 
-/// What a process holds: the laws of ownership watch that it does not grow.
-public struct Holdings: Hashable, Sendable {
-  /// What malloc has handed out, in bytes.
+/// The resources that a process holds. The laws of ownership check that they do not grow.
+public struct ResourceUse: Hashable, Sendable {
+  /// The bytes that malloc has handed out.
   public var heap: Int
   /// Open descriptors.
   public var descriptors: Int
@@ -15,9 +15,9 @@ public struct Holdings: Hashable, Sendable {
     self.threads = threads
   }
 
-  /// What this process holds.
-  public static func ofThisProcess() -> Holdings {
-    Holdings(
+  /// The resources that this process holds.
+  public static func ofThisProcess() -> ResourceUse {
+    ResourceUse(
       heap: Int(tabella_system_heap_in_use()), descriptors: entries(of: "/proc/self/fd"),
       threads: entries(of: "/proc/self/task"))
   }
@@ -33,9 +33,9 @@ public struct Holdings: Hashable, Sendable {
   }
 }
 
-/// What this process holds, and how much it has read and written since it began.
+/// The resources that this process holds, and how many bytes it has read and written since it began.
 struct ProcessUse {
-  var holdings: Holdings
+  var resources: ResourceUse
   var bytes: Int
 
   /// What it is now; nil if the kernel does not say.
@@ -53,6 +53,6 @@ struct ProcessUse {
       line.split(separator: " ").last.flatMap { Int($0) }
     }
     guard numbers.count == 2 else { return nil }
-    return ProcessUse(holdings: .ofThisProcess(), bytes: numbers[0] + numbers[1])
+    return ProcessUse(resources: .ofThisProcess(), bytes: numbers[0] + numbers[1])
   }
 }

@@ -1,18 +1,17 @@
 import Tabella
 
-/// What the rows were that a batch names, to find out what became of it if its provider ends in the
-/// middle.
+/// A record of the rows that a batch names, taken before the commit.
 ///
-/// Ids outlive places, so they are noted before the commit: of the rows that the batch names, and of no
-/// others.
-struct EditAftermath {
-  /// Of a longer batch it is not found out: that would cost more than the edit.
+/// If the provider ends during the commit, the host uses the record to find out whether the batch was applied. It
+/// notes ids, because a row keeps its id when its position changes.
+struct CommitRecord {
+  /// The most edits of a batch that is recorded. For a longer one the record would cost more than the commit.
   private static let mostEdits = 1000
 
   private let version: Version??
   private let isVolatile: Bool
   private let counts: KnownCounts
-  /// Where the rows were, and what they are called.
+  /// The index path of each id before the commit, and the reverse.
   private var places: [String: IndexPath] = [:]
   private var ids: [IndexPath: String] = [:]
 
@@ -26,7 +25,7 @@ struct EditAftermath {
       }
     }
     counts = (try? KnownCounts(of: source, knowing: needs)) ?? KnownCounts()
-    guard batch.edits.count <= EditAftermath.mostEdits, let identity = source.identity else {
+    guard batch.edits.count <= CommitRecord.mostEdits, let identity = source.identity else {
       return
     }
     for edit in batch.edits {
@@ -58,7 +57,7 @@ struct EditAftermath {
         now == before
       } else { false }
     if isSameVersion, !isVolatile { return .nothingDone }
-    guard !batch.edits.isEmpty, batch.edits.count <= EditAftermath.mostEdits else {
+    guard !batch.edits.isEmpty, batch.edits.count <= CommitRecord.mostEdits else {
       return .unknown
     }
     let plan = plan(of: batch)

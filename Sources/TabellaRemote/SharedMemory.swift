@@ -7,7 +7,7 @@ import TabellaFiles
 /// The host makes it once, of a size that is then sealed, and reads and writes it as a file: it never
 /// maps what another process writes. The worker maps it. It has two halves, so that one message can be
 /// copied out while the next one is written; see ``start(ofMessage:)``.
-public final class Arena {
+public final class SharedMemory {
   /// 16 MiB: a batch seldom has more than half of it, and what has goes in pieces.
   public static let standardSize = 16 << 20
 
@@ -16,8 +16,8 @@ public final class Arena {
   public let size: Int
   private let mapping: UnsafeMutableRawPointer?
 
-  /// Makes an arena; throws ``TableError`` with `.io` if there is no memory.
-  public init(size: Int = Arena.standardSize) throws(TableError) {
+  /// Makes shared memory; throws ``TableError`` with `.io` if there is no memory.
+  public init(size: Int = SharedMemory.standardSize) throws(TableError) {
     let made = tabella_system_make_arena(size)
     guard made >= 0 else { throw .system(-made, "the shared memory cannot be made") }
     descriptor = made
@@ -25,7 +25,7 @@ public final class Arena {
     mapping = nil
   }
 
-  /// Maps an arena that the host made, and closes the descriptor: through it foreign code could map the
+  /// Maps shared memory that the host made, and closes the descriptor: through it foreign code could map the
   /// memory once more, as code. Throws ``TableError`` with `.io` if it cannot be mapped.
   public init(mapping descriptor: Int32) throws(TableError) {
     let size = Int(lseek(descriptor, 0, SEEK_END))

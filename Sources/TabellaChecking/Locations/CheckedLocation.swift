@@ -3,7 +3,7 @@ import Tabella
 import TabellaHost
 
 /// Something that a provider is checked with.
-public struct Place: Hashable, Sendable {
+public struct CheckedLocation: Hashable, Sendable {
   /// Where a place came from.
   public enum Origin: String, Hashable, Sendable {
     /// It was named.
@@ -31,7 +31,7 @@ public struct Place: Hashable, Sendable {
   }
 
   /// Whether both are files, or folders, or of one scheme.
-  func isLike(_ other: Place) -> Bool {
+  func isLike(_ other: CheckedLocation) -> Bool {
     request.scheme == other.request.scheme && kind == other.kind
   }
 
@@ -41,7 +41,7 @@ public struct Place: Hashable, Sendable {
   }
 }
 
-extension Place {
+extension CheckedLocation {
   /// What a location names: `SCHEME:REST` if the manifest has the scheme (or, without a manifest, if there
   /// is no such file), else a path.
   init(given location: Location, _ manifest: Manifest?, options: [String: String]) {
@@ -59,11 +59,11 @@ extension Place {
   /// behind them.
   static func derived(
     from manifest: Manifest, in folder: PrivateFolder, options: [String: String]
-  ) throws(TableError) -> [Place] {
-    var places: [Place] = []
+  ) throws(TableError) -> [CheckedLocation] {
+    var places: [CheckedLocation] = []
     func add(_ name: String, _ path: [UInt8]) {
       places.append(
-        Place(
+        CheckedLocation(
           origin: .sample, name: name, request: OpenRequest(location: path, options: options)))
     }
     let patterns = manifest.patterns.isEmpty && !manifest.magic.isEmpty ? ["*"] : manifest.patterns
@@ -85,7 +85,7 @@ extension Place {
     if places.isEmpty {
       for scheme in manifest.schemes {
         places.append(
-          Place(
+          CheckedLocation(
             origin: .scheme, name: "\(scheme):",
             request: OpenRequest(location: [], scheme: scheme, options: options)))
       }

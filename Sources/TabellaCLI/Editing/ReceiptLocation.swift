@@ -5,7 +5,7 @@ import TabellaHost
 
 extension Receipt {
   /// Where a table was, so that it is found again from any folder.
-  struct Place: Hashable {
+  struct Location: Hashable {
     /// The scheme, if the location was given with one.
     var scheme: String?
     /// The real path, without links and dots; of a location with a scheme that is no path what stands
@@ -18,7 +18,7 @@ extension Receipt {
     var location: [UInt8] { (scheme.map { Array("\($0):".utf8) } ?? []) + rest }
 
     /// Whether both name the same: a path is the same with a scheme and without.
-    func isSame(as other: Place) -> Bool {
+    func isSame(as other: Location) -> Bool {
       // A real path does not begin as `https://` goes on.
       let isPath = rest.first == UInt8(ascii: "/") && !rest.starts(with: "//".utf8)
       return isPath ? rest == other.rest : self == other
@@ -26,12 +26,12 @@ extension Receipt {
   }
 }
 
-extension Receipt.Place {
+extension Receipt.Location {
   /// The place that an operand names, whichever provider it was edited by.
   init(_ operand: Argument) throws(Failure) {
     let manifests = Host().catalogue.entries.map(\.manifest)
     self = try Failure.about(operand.text) { () throws(TableError) in
-      try Receipt.Place(operand.bytes, of: manifests)
+      try Receipt.Location(operand.bytes, of: manifests)
     }
   }
 

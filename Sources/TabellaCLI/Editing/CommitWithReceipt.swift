@@ -2,13 +2,15 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// A commit with all that must stand around it: room for its receipt before anything is done, no end by
-/// a signal until it is told of, the receipt kept afterwards.
-struct KeptCommit {
+/// A commit together with its receipt.
+///
+/// It reserves room for the receipt before the commit, holds signals back until the result is reported, and stores
+/// the receipt afterwards.
+struct CommitWithReceipt {
   let subject: String
   let source: any TableDataSource
   let provider: String
-  let place: Receipt.Place
+  let place: Receipt.Location
   /// The provider's options.
   let options: [String: String]
   /// What is taken back, if something is.
