@@ -21,8 +21,9 @@ check: lint build test examples fuzz-check  ## lint, tests, examples, a minute o
 format:           ## formats the Swift code in place
 	swift format format --in-place --recursive $(SOURCES)
 
-lint:             ## checks the format
+lint:             ## checks the format of the code and the prose of the documents
 	swift format lint --strict --recursive $(SOURCES)
+	Tests/Prose/run
 
 widths:           ## writes the table of widths again, from Debian's unicode-data
 	Sources/TabellaTerminal/Unicode/make-widths

@@ -17,9 +17,12 @@ import Testing
   /// Runs every `$ tabella …` of a document, in a folder of its own behind `$ cd "$(mktemp -d)"`, and compares
   /// all that it prints; `…` in what is shown stands for anything in a line or a string.
   @Test(arguments: [
-    "README.md", "docs/cookbook.md", "docs/editing-guide.md", "docs/shaping.md",
-    "docs/providers/text.md",
-    "docs/providers/directory.md", "docs/providers/csv.md", "docs/check.md", "docs/debugging.md",
+    "README.md", "docs/tour.md", "docs/cookbook-tables.md", "docs/cookbook-formats.md",
+    "docs/cookbook-edits.md", "docs/cookbook-text.md", "docs/cookbook-system.md",
+    "docs/editing-guide.md", "docs/shaping.md", "docs/providers/text.md",
+    "docs/providers/directory.md", "docs/providers/directory-editing.md",
+    "docs/providers/directory-safety.md", "docs/providers/csv.md", "docs/providers/csv-editing.md",
+    "docs/check.md", "docs/debugging.md",
   ])
   func documentsShowRealOutput(_ document: String) throws {
     let sessions = Self.blocks("console", in: try Self.text(document))
