@@ -19,6 +19,17 @@ extension Column {
   }
 }
 
+extension Column {
+  /// Whether two text cells of the column read as one value; see ``reads``. Equal texts need not read as any.
+  public func readsEqual(_ a: Cell, _ b: Cell) -> Bool {
+    guard let reads, case .text(let a) = a, case .text(let b) = b else { return a == b }
+    func value(_ text: [UInt8]) -> Cell? {
+      text.withUnsafeBytes { TextValue.value(in: $0, as: reads, hasDecimalComma: hasDecimalComma) }
+    }
+    return a == b || value(a).map { $0 == value(b) } ?? false
+  }
+}
+
 /// The reading of text as values of other types.
 public enum TextValue {
   /// The value of a type that a text is; nil if it is none:

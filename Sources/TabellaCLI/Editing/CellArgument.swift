@@ -4,12 +4,15 @@ import Tabella
 struct CellArguments {
   private let columns: [Column]
   private let names: ColumnNames
-  /// Whether the provider adds columns that its option `columns` names.
-  private let canAddColumns: Bool
+  /// The value of the provider's option `columns`, which adds columns; nil if the provider has no such option.
+  private let addedColumns: String?
+  /// The section that `--section` chooses.
+  private let section: SectionArgument?
 
-  init(_ columns: [Column], canAddColumns: Bool = false) {
+  init(_ columns: [Column], addedColumns: String? = nil, section: SectionArgument? = nil) {
     self.columns = columns
-    self.canAddColumns = canAddColumns
+    self.addedColumns = addedColumns
+    self.section = section
     names = ColumnNames(columns)
   }
 
@@ -98,11 +101,14 @@ struct CellArguments {
 
   /// The error for the name of a column, and the option that adds the columns that are wanted.
   private func unknown(_ name: String, wanted: [String]) -> Failure {
+    if name == "title", let section {
+      return names.unknown(name, remedy: "; the section itself is named \(section.text):")
+    }
     let added = wanted.filter { !names.names.contains($0) }
-    guard canAddColumns, !added.contains(where: { $0.isEmpty || $0.contains(",") }) else {
+    guard let addedColumns, !added.contains(where: { $0.isEmpty || $0.contains(",") }) else {
       return names.unknown(name)
     }
-    let list = added.joined(separator: ",")
+    let list = ((addedColumns.isEmpty ? [] : [addedColumns]) + added).joined(separator: ",")
     let isNumber = list.allSatisfy { $0.isASCII && $0.isNumber }
     let value = isNumber ? list + "," : list
     let isPlain = value.unicodeScalars.allSatisfy {
@@ -129,6 +135,7 @@ struct CellArguments {
   func give(_ members: [String: JSONValue], to request: inout RequestedEdit) throws(Failure) {
     guard request.isOfSection else {
       request.cells = try cells(members)
+      request.givesValues = true
       return
     }
     guard let title = members["title"]?.string, members.count == 1 else {

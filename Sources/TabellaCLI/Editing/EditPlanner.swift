@@ -44,13 +44,15 @@ struct EditPlanner {
       // Of several rows some may vanish at any time where the order changes by itself.
       let mayBeGone = requests.count > 1 && request.place == nil
       try eachRow(request, mayBeGone: mayBeGone) { path, id, refersByID in
-        edits.append(
-          PlannedEdit(
-            request.kind, source: path, target: target, cells: request.cells, id: id,
-            refersByID: refersByID, namesPlaceByPosition: isDecided))
+        var edit = PlannedEdit(
+          request.kind, source: path, target: target, cells: request.cells, id: id,
+          refersByID: refersByID, namesPlaceByPosition: isDecided)
+        edit.givesValues = request.givesValues
+        edits.append(edit)
       }
     }
     try placeAtEnds(ends, &edits)
+    try keepEqualText(&edits)
     try addIDs(&edits)
     try checkTwice(edits)
     if let edit = edits.first, edits.count == 1 {
@@ -121,6 +123,26 @@ struct EditPlanner {
             id != nil && source.hasVolatileOrder && !choosesByPosition)
         }
         first += batch.rowCount
+      }
+    }
+  }
+
+  /// Replaces each JSON value by the text of the cell, if that text reads as the same value: `1.50` stays if the batch
+  /// sets 1.5, and `TRUE` stays if it sets true.
+  private func keepEqualText(_ edits: inout [PlannedEdit]) throws(TableError) {
+    let reading = source.columns.indices.filter { source.columns[$0].reads != nil }
+    let numbers = edits.indices.filter { number in
+      edits[number].givesValues && edits[number].kind == .set && edits[number].source != nil
+        && reading.contains { edits[number].cells[$0] != nil }
+    }
+    guard !numbers.isEmpty else { return }
+    let rows = try source.wholeRows(at: numbers.map { edits[$0].source! }, columns: reading)
+    for (number, row) in zip(numbers, rows) {
+      for (index, column) in reading.enumerated() {
+        guard let new = edits[number].cells[column],
+          source.columns[column].readsEqual(new, row.cells[index])
+        else { continue }
+        edits[number].cells[column] = row.cells[index]
       }
     }
   }
@@ -202,10 +224,6 @@ struct EditPlanner {
   // Sections
 
   private mutating func planSection(_ request: RequestedEdit) throws(TableError) -> PlannedEdit {
-    guard source.sectionEditing != nil else {
-      throw TableError(
-        .notSupported, "its sections cannot be edited: provider \(table.provider) does not do that")
-    }
     var path: IndexPath?
     var isNumber = false
     if case .section(let section)? = request.row {
@@ -226,7 +244,16 @@ struct EditPlanner {
         target = .section(number)
         // A new section changes no other one, wherever it comes to stand.
         isDecided = request.kind == .move
-      case .title: target = .section(try source.number(of: section))
+      case .title(let title):
+        do throws(TableError) {
+          target = .section(try source.number(of: section))
+        } catch {
+          guard error.code == .notFound, title == "end" else { throw error }
+          let count = try source.numberOfSections(knowing: .max).value
+          let last = request.kind == .move ? count - 1 : count
+          throw TableError(
+            .notFound, "no section has the title end; the last position of a section is \(last):")
+        }
       }
     } else if request.place != nil {
       throw TableError(.invalidArgument, "a section is moved to a section, a row to a row")
@@ -255,7 +282,7 @@ struct EditPlanner {
     let count = try source.exactNumberOfRows(inSection: run.section)
     guard !mustShowRows || run.rows.count == count else {
       throw TableError(
-        .notSupported, "section \(run.section) has rows that these options do not show")
+        .notSupported, "section \(section.text) has rows that these options do not show")
     }
     return run.section
   }

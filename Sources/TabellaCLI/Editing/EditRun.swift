@@ -94,7 +94,9 @@ struct EditRun {
     let canAdd = table.tables.allSatisfy { table in
       table.manifest.options.contains { $0.name == "columns" && $0.kind == .text }
     }
-    return CellArguments(source.columns, canAddColumns: canAdd)
+    return CellArguments(
+      source.columns, addedColumns: canAdd ? invocation.options["columns"] ?? "" : nil,
+      section: invocation.section.map { SectionArgument($0) })
   }
 
   /// Throws for a `COLUMN=VALUE` that names a row as well: `k=z:0`, where a section has the title `k=z`.
@@ -124,7 +126,7 @@ struct EditRun {
 
   /// Whether a person confirms the edits: those of `delete`, and of `set` for all rows that options choose.
   ///
-  /// Throws if nobody can be asked, and if nothing chooses rows.
+  /// Throws if nothing chooses rows.
   private mutating func asksFirst(_ requests: [RequestedEdit]) throws(Failure) -> Bool {
     takesAll = requests.contains { $0.row == nil && $0.kind != .insert }
     guard !takesAll || invocation.choosesRows else {
@@ -133,14 +135,7 @@ struct EditRun {
         "name a ROW, or choose rows with --filter, --search, --section, --at-index, --rows or -n: \(line)"
       )
     }
-    guard command == "delete" || takesAll, !invocation.isConfirmed, !invocation.isDryRun else {
-      return false
-    }
-    guard Confirmation.isPossible else {
-      let line = invocation.line(command, adding: ["--yes"])
-      throw .usage("there is no terminal to ask on; to do it without a question: \(line)")
-    }
-    return true
+    return (command == "delete" || takesAll) && !invocation.isConfirmed && !invocation.isDryRun
   }
 
   private func plan(_ requests: [RequestedEdit]) throws(TableError) -> [PlannedEdit] {
@@ -158,6 +153,9 @@ struct EditRun {
         "the groups of --section-by are not sections of the table; set the cells that make the groups"
       )
     }
+    if source.sectionEditing == nil, requests.contains(where: \.isOfSection) {
+      throw noSectionEditing
+    }
     if source.identity == nil, invocation.givesOtherPositions {
       try refusePositions(requests)
     }
@@ -167,6 +165,25 @@ struct EditRun {
     var edits = try planner.plan(requests)
     try retarget(&edits)
     return edits
+  }
+
+  /// The error for an edit of a section. It prints the command line with the option that gives sections, if the
+  /// provider edits the sections that this option gives.
+  private var noSectionEditing: TableError {
+    let manifest = table.tables[0].manifest
+    let edits = manifest.capabilities.contains("edit-sections")
+    let option = manifest.options.first { $0.name == "sections" }
+    guard edits, let choice = option?.choices.last,
+      invocation.options["sections"] != choice
+    else {
+      return TableError(
+        .notSupported, "its sections cannot be edited: provider \(table.provider) does not do that")
+    }
+    let line = invocation.line(
+      command, withoutProviderOption: "sections", adding: ["-o", "sections=\(choice)"])
+    return TableError(
+      .notSupported,
+      "these sections cannot be edited; provider \(table.provider) edits others: \(line)")
   }
 
   /// Throws for a row that is named by its position where rows have no ids and other options would show
@@ -231,10 +248,15 @@ struct EditRun {
     let isUncertain =
       source.hasVolatileOrder && invocation.ifVersion == nil
       && edits.contains { $0.namesRowByPosition || $0.namesPlaceByPosition }
-    guard isUncertain || (asks && !invocation.isDryRun) else { return }
+    guard isUncertain || asks else { return }
     guard Confirmation.isPossible else {
+      guard isUncertain else {
+        let line = invocation.line(command, adding: ["--yes"])
+        throw .usage("there is no terminal to ask on; to do it without a question: \(line)")
+      }
       throw Failure(
-        status: .refused, subject: subject, code: "denied", message: try uncertainty(edits))
+        status: .refused, subject: subject, code: "denied",
+        message: try uncertainty(edits, asks: asks))
     }
     if invocation.isDryRun { return }
     let rows = try rows(edits.prefix(Confirmation.shownRows))
@@ -255,7 +277,7 @@ struct EditRun {
   }
 
   /// Why edits are refused that count on positions, and what to say instead.
-  private func uncertainty(_ edits: [PlannedEdit]) throws(Failure) -> String {
+  private func uncertainty(_ edits: [PlannedEdit], asks: Bool) throws(Failure) -> String {
     let row = edits.first { $0.namesRowByPosition && !$0.isOfSection }
     let section = edits.first { $0.namesRowByPosition && $0.isOfSection }
     let place = edits.first(where: \.namesPlaceByPosition)
@@ -277,7 +299,7 @@ struct EditRun {
       row.map { "position \($0.source?.description ?? "") may be another row's" }
       ?? section.map { "section \($0.source?.section ?? 0) may be another" }
       ?? "the place \(place?.target?.description ?? "") may be another"
-    let line = try workingLine(edits).map { "; as it is now: \($0)" } ?? ""
+    let line = try workingLine(edits, asks: asks).map { "; as it is now: \($0)" } ?? ""
     return
       "its order changes by itself, so that \(what) by now: \(ways.joined(separator: " and "))\(version)\(line); nothing was done"
   }
@@ -290,7 +312,7 @@ struct EditRun {
   }
 
   /// The command line that names a row by its id and a section by its title; nil if it cannot.
-  private func workingLine(_ edits: [PlannedEdit]) throws(Failure) -> String? {
+  private func workingLine(_ edits: [PlannedEdit], asks: Bool) throws(Failure) -> String? {
     guard command != "apply", edits.count == 1, let edit = edits.first else { return nil }
     var operands = invocation.operands
     var without: Set<String> = []
@@ -320,7 +342,8 @@ struct EditRun {
       }
       operands[number] = Argument(Array("\(section ?? "")end".utf8))
     }
-    return invocation.line(command, operands: operands, without: without)
+    return invocation.line(
+      command, operands: operands, without: without, adding: asks ? ["--yes"] : [])
   }
 
   private func question(_ edits: [PlannedEdit]) -> String {

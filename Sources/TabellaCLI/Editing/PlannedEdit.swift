@@ -16,6 +16,8 @@ struct RequestedEdit {
   var place: RowArgument?
   /// The cells of a row.
   var cells: [Int: Cell] = [:]
+  /// Whether the cells are values from JSON, not typed text: a cell that reads as the value already is not rewritten.
+  var givesValues = false
   /// The title of a section; nil if none is given.
   var title: String?
 
@@ -37,7 +39,9 @@ struct PlannedEdit {
   var askedTitle: String?
   /// Whether it asked for the end of a section.
   var asksForEnd = false
-  let cells: [Int: Cell]
+  var cells: [Int: Cell]
+  /// Whether ``cells`` are values from JSON; see ``RequestedEdit/givesValues``.
+  var givesValues = false
   /// The new title of a section.
   var newTitle: String?
   /// The row's id, as far as it is known.

@@ -75,6 +75,10 @@ enum RowArgument: Hashable {
   /// help.
   init(reading text: String, as use: Use) throws(Failure) {
     guard let row = RowArgument(text) else {
+      if text.hasPrefix(":") {
+        throw .usage(
+          "\(text) has no section in front of the colon; an empty title is title:\(text)")
+      }
       throw .usage("\(text) is no row; write \(use.notation)")
     }
     switch (row, use) {

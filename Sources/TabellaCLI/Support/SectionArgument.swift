@@ -16,6 +16,14 @@ enum SectionArgument: Hashable {
 
   private static let mark = "title:"
 
+  /// The section as every command reads it.
+  var text: String {
+    switch self {
+    case .number(let number): "\(number)"
+    case .title(let title): SectionArgument.text(ofTitle: title)
+    }
+  }
+
   /// The section of this title, as every command reads it.
   static func text(ofTitle title: String) -> String {
     // A row that begins with `id:` is named by its id.

@@ -34,16 +34,22 @@ enum ShellWords {
 }
 
 extension Invocation {
-  /// A command line like this one: of `command`, with other operands, without some options, with words added.
+  /// A command line like this one: of `command`, with other operands, without some options, without one option of the
+  /// provider, with words added.
   func line(
     _ command: String, operands: [Argument]? = nil, without: Set<String> = [],
-    adding: [String] = []
+    withoutProviderOption dropped: String? = nil, adding: [String] = []
   ) -> String {
     let operands = operands ?? self.operands
     var words = ["tabella", command].map { Argument(Array($0.utf8)) }
     let needsMark = operands.contains { $0.bytes.first == UInt8(ascii: "-") && $0.bytes.count > 1 }
     if !needsMark { words += operands }
     for option in given where !without.contains(option.name) {
+      if option.name == "-o", let dropped,
+        option.words.last?.text.hasPrefix("\(dropped)=") == true
+      {
+        continue
+      }
       words += option.words
     }
     words += adding.map { Argument(Array($0.utf8)) }

@@ -462,6 +462,61 @@ import Testing
         == "n;d;b\n5,50;2024-02-29;TRUE\n8,5;;\n")
   }
 
+  /// `apply` rewrote each cell of an inferred type that it set to the value that the cell had already.
+  @Test func equalValuesKeepTheirText() throws {
+    let content = "n,d,b,r\n1.50,2024-02-29,TRUE,-0.0\n7,2024-03-01T00:00:00+01:00,false,1e3\n"
+    let file = try ledgers.folder.write("v.csv", content)
+    let options = ["-o", "types=infer"]
+    let lines = try ledgers.tabella(["show", "v.csv", "--format", "jsonl"] + options).text
+    let edits = lines.split(separator: "\n").enumerated().map { number, cells in
+      "{\"op\":\"set\",\"row\":\"\(number)\",\"cells\":\(cells)}"
+    }
+    try ledgers.folder.write("same", edits.joined(separator: "\n"))
+    let same = try ledgers.tabella(["apply", "v.csv", "same"] + options)
+    #expect(same.status == 0 && same.errors.contains("nothing"), "\(same.errors)")
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == content)
+    try ledgers.folder.write(
+      "other", "{\"op\":\"set\",\"row\":\"0\",\"cells\":{\"n\":1.25,\"b\":true,\"r\":0}}")
+    let other = try ledgers.tabella(["apply", "v.csv", "other"] + options)
+    #expect(other.status == 0, "\(other.errors)")
+    #expect(
+      try String(contentsOfFile: file, encoding: .utf8)
+        == content.replacingOccurrences(of: "1.50", with: "1.25"))
+  }
+
+  /// Refusals proposed command lines that were refused in their turn, or none.
+  @Test func proposedLinesWork() throws {
+    try ledgers.folder.write("n.md", "# A\na\n# B\nb\n")
+    try ledgers.folder.write("c.csv", "n\n1\n")
+    try ledgers.folder.write("s.ledger", "name:text\n# One\nA\nB\n# Two\nC\n")
+    func refused(_ words: [String]) throws -> String {
+      let result = try ledgers.tabella(words)
+      #expect(result.status != 0, "\(words)")
+      return result.errors
+    }
+    // The sections of this option are those that the provider edits.
+    for extra in [[], ["-o", "sections=paragraphs"]] {
+      let errors = try refused(["set", "n.md", "1:", "title=Q"] + extra)
+      #expect(errors.contains("tabella set n.md 1: title=Q -o sections=headings"), "\(errors)")
+    }
+    // A second new column was proposed without the first.
+    let columns = try refused(["set", "c.csv", "0", "b=1", "-o", "columns=a"])
+    #expect(columns.contains("-o columns=a,b"), "\(columns)")
+    // The line had --yes, and a position that is refused there.
+    let volatile = try refused(["delete", "a.ledger", "1", "-o", "volatile=true"])
+    #expect(
+      volatile.contains("tabella delete a.ledger id:Bob -o volatile=true --yes"), "\(volatile)")
+    #expect(
+      try ledgers.tabella("delete", "a.ledger", "id:Bob", "-o", "volatile=true", "--yes").status
+        == 0)
+    #expect(try refused(["delete", "a.ledger", "0"]).contains("tabella delete a.ledger 0 --yes"))
+    #expect(try refused(["set", "a.ledger", ":0", "name=x"]).contains("title::0"))
+    let title = try refused(["set", "s.ledger", "--section", "Two", "title=Q", "--yes"])
+    #expect(title.contains("Two:"), "\(title)")
+    let end = try refused(["move", "n.md", "0:", "end:", "-o", "sections=headings"])
+    #expect(end.contains("the last position of a section is 1:"), "\(end)")
+  }
+
   /// A version that was read with other options, where the row of that place was another, was good enough.
   @Test func versionsAreOfOneReading() throws {
     let content = "n\n10\n9\n8\n"
