@@ -140,6 +140,11 @@ import Testing
     #expect(c.contains(try #require(Self.blocks("c", in: contract).first)))
     let output = try Self.text("Examples/expected/provider-c.txt")
     #expect(output == (try #require(Self.blocks("text", in: guide).first)) + "\n")
+    let embedding = try Self.text("docs/embedding.md")
+    let program = try Self.text("Examples/embed-swift/Sources/Embed/main.swift")
+    #expect(program.contains(try #require(Self.blocks("swift", in: embedding).first)))
+    let printed = try Self.text("Examples/expected/embed-swift.txt")
+    #expect(printed.hasPrefix(try #require(Self.blocks("text", in: embedding).first)))
   }
 
   /// The proofs in the pages for authors are what ProvingTests runs.
