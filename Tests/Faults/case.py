@@ -1,4 +1,4 @@
-"""A command that changes a user's files, what it starts from and what it must come to."""
+"""A command that changes a user's files, with the files before it and the expected files after it."""
 
 import dataclasses
 import json

@@ -1,9 +1,9 @@
-"""A disk that keeps only what it was told to keep: what may be on it after the power fails.
+"""A model of a disk that keeps only synced data: the possible contents after the power fails.
 
-From the log of strace it follows every file and directory below a root. What POSIX promises is all that
-it believes: bytes are safe once their file was synced, names once their directory was. Until then each
-write may be there, absent, there as zeros or torn at a sector; each change of names may be there or not,
-but changes of one name come in their order, and one rename is one change."""
+The model follows every file and directory below a root, from the log of strace. It relies only on the promises
+of POSIX: bytes are safe once their file was synced, names once their directory was. Until then, each write may be
+present, absent, present as zeros, or torn at a sector. Each change of names may be present or absent, but changes
+of one name keep their order, and one rename is one change."""
 
 import os
 import re

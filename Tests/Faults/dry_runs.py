@@ -1,4 +1,4 @@
-"""What `--dry-run` says, the run does: over flags, modes, owners, links, mounts, room and limits of all kinds."""
+"""Compares `--dry-run` with the real run, over flags, modes, owners, links, mounts, space and limits of all kinds."""
 
 import collections
 import contextlib

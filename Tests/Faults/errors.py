@@ -1,4 +1,4 @@
-"""System calls fail: once, or from one call on for ever."""
+"""Makes system calls fail: once, or permanently from one call on."""
 
 import os
 import re

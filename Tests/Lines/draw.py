@@ -1,4 +1,4 @@
-"""What a line is made of, drawn at random: numbers at the borders of what fits, and what only looks like one."""
+"""Draws the parts of a line at random: numbers at the limits of types, and texts that only look like numbers."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Where the lines are run: a folder of small files, a home, odd environments, limits and descriptors."""
+"""The world of a line: a folder of small files, a home, unusual environments, limits and descriptors."""
 
 import os
 import resource

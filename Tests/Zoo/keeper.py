@@ -1,4 +1,4 @@
-"""Runs a command with an animal, watches what it needs and leaves, and judges it."""
+"""Runs a command on an animal, watches the resources that it uses and leaves behind, and judges it."""
 
 import ctypes
 import dataclasses
@@ -16,7 +16,7 @@ import build
 from animal import EMPTY, WHOLE, Library
 
 GOOD = Library("good")
-# What no animal may get onto our standard output, or unlabelled onto standard error.
+# No animal may bring this onto standard output, or onto standard error without its label.
 RUBBISH = b"RUBBISH"
 MOST_ERRORS = 64 * 1024
 SOME = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")

@@ -1,7 +1,8 @@
 """Tests/Zoo/run [--count full|tenth] [--seed N] [--in KIND] [--user NAME] [--tabella PATH] [--keep] [--verbose]
                      [--no-check] [--check-only] [--house FOLDER] [--write] [--list] [NAME…]
 
-NAME is a part of animals' names. --house only puts their libraries into a folder. docs/zoo.md says what is shown and how to add an animal."""
+NAME is a part of animals' names. --house only puts their libraries into a folder. docs/zoo.md describes the
+results, and how to add an animal."""
 
 import argparse
 import collections

@@ -1,4 +1,4 @@
-"""Bad programs in place of tabella, with one fault each: the harness must notice every one."""
+"""Bad programs in place of tabella, with one fault each: the harness must detect every one."""
 
 import os
 import pathlib
