@@ -104,19 +104,17 @@ import Testing
     }
   }
 
-  private static func problemsOfMessages(_ fragments: [String], messages: [String]) -> [String] {
-    var problems = fragments.filter { fragment in
-      !messages.contains { $0.contains(fragment) }
-    }.map { "no message says \($0)" }
-    problems += messages.filter { message in
-      asksToAct(message) && !fragments.contains { message.contains($0) }
+  private static func problemsOfMessages(_ fragments: [String], messages: Messages) -> [String] {
+    var problems = fragments.filter { !messages.text.contains($0) }.map { "no message says \($0)" }
+    problems += messages.advising.filter { message in
+      !fragments.contains { message.contains($0) }
     }.map { "no row is about: \($0)" }
     if fragments.count < 50 { problems.append("the page quotes \(fragments.count) messages") }
     return problems
   }
 
-  private static func problemsOfOptions(in page: String, messages: [String]) -> [String] {
-    let options = messages.filter(asksToAct).flatMap { message in
+  private static func problemsOfOptions(in page: String, messages: Messages) -> [String] {
+    let options = messages.advising.flatMap { message in
       message.matches(of: /(?:^|[^\w-])(--[a-z][a-z-]*|-o [a-z]+)/).map { String($0.1) }
     }
     return Set(options).filter { !page.contains($0) }.map { "no row names \($0)" }
@@ -131,8 +129,8 @@ import Testing
     [
       #"(^|[^\w-])(--[a-z]|-o [a-z])"#, #"\bch(mod|own|attr)\b"#,
       "tabella (log|undo|providers|apply|insert|help)", "iconv|ulimit|XDG_",
-      "(try|open it|read it|pin|start|start it) again", #"\b(say|see)\b"#,
-      #"[;:,] [^;:,]*\bfirst$"#, #"\bleave\b.* out\b"#, "another batch|rebuild|did you mean",
+      "(try|open it|read it|pin|start|start it) again", #"\bsee\b"#, #"(^|[;:,(] )(or )?say\b"#,
+      #"[;:] [^;:,]*\bfirst$"#, #"\bleave\b.* out\b"#, "another batch|rebuild|did you mean",
       "instead$|instead of moving",
       "[,;] (write|move|name|put|close|take|set|remove|repair|link|save|copy|redirect|commit"
         + #"|insert|read|look|choose|delete)\b"#,
@@ -157,11 +155,22 @@ import Testing
     return sources
   }
 
-  /// The texts of all messages, with `…` for each interpolation; read once.
-  private static let messages = Result { () throws -> [String] in
-    try sources().filter { path, _ in !otherFolders.contains { path.contains($0) } }
+  /// The texts of messages, with `…` for each interpolation.
+  private struct Messages {
+    /// All of them, a line each.
+    let text: String
+    /// Those that tell their reader what to do.
+    let advising: [String]
+  }
+
+  /// Read once: the sources stay the same.
+  private static let messages = Result { () throws -> Messages in
+    let messages = try sources()
+      .filter { path, _ in !otherFolders.contains { path.contains($0) } }
       .flatMap { SourceLiterals($0.text).found }
       .filter { !$0.isMultiline && !["summary:", "detail:"].contains($0.label) }.map(\.text)
+    return Messages(
+      text: messages.joined(separator: "\n"), advising: messages.filter(asksToAct))
   }
 }
 
@@ -186,7 +195,12 @@ private struct SourceLiterals {
     scanCode(isNested: false)
   }
 
-  private func has(_ text: String) -> Bool { source[position...].starts(with: text.utf8) }
+  private func has(_ text: StaticString) -> Bool {
+    guard position + text.utf8CodeUnitCount <= source.count else { return false }
+    for offset in 0..<text.utf8CodeUnitCount
+    where source[position + offset] != text.utf8Start[offset] { return false }
+    return true
+  }
 
   /// Scans code to its end, or to the parenthesis that ends an interpolation.
   private mutating func scanCode(isNested: Bool) {
@@ -219,7 +233,8 @@ private struct SourceLiterals {
     let isRaw = has("#")
     position += isRaw ? 1 : 0
     let isMultiline = has("\"\"\"")
-    let quote = (isMultiline ? "\"\"\"" : "\"") + (isRaw ? "#" : "")
+    let quote: StaticString =
+      isMultiline ? (isRaw ? "\"\"\"#" : "\"\"\"") : (isRaw ? "\"#" : "\"")
     position += isMultiline ? 3 : 1
     let continued = continues(at: start)
     let number = continued ?? found.count
@@ -240,7 +255,7 @@ private struct SourceLiterals {
         position += 1
       }
     }
-    position += quote.utf8.count
+    position += quote.utf8CodeUnitCount
     found[number].text += String(decoding: bytes, as: UTF8.self)
     last = (position, number)
   }
