@@ -491,8 +491,8 @@ typedef struct tabella_edit_batch {
   uint32_t reserved; /* zero */
 } tabella_edit_batch;
 
-/* The edit did something that the receipt does not take back: it deleted something permanently, or sent
- * a signal. An outcome may have this flag and a code. A dry run sets it as the real run would. */
+/* The edit did something that the receipt does not undo: it deleted something permanently, or sent a
+ * signal. An outcome may have this flag and a code. A dry run sets it as the real run would. */
 #define TABELLA_OUTCOME_FINAL 1u
 
 /* The outcome of one edit. */
@@ -508,8 +508,8 @@ typedef struct tabella_edit_outcome {
 typedef struct tabella_edit_result {
   const tabella_edit_outcome *TABELLA_NULLABLE outcomes; /* One per edit, in order. */
   int64_t outcome_count;
-  /* For tabella.undo/1. It takes back the whole batch, except effects that TABELLA_OUTCOME_FINAL
-   * marks. Absent: nothing can be taken back. */
+  /* For tabella.undo/1. It undoes the whole batch, except effects that TABELLA_OUTCOME_FINAL marks.
+   * Absent: nothing can be undone. */
   tabella_string receipt;
   tabella_changes changes; /* From the old version to the new one. */
   /* Frees the content and sets itself to null. Null if there is nothing to free. [any] */
@@ -529,8 +529,8 @@ typedef struct tabella_editing {
                                               uint8_t *TABELLA_NONNULL out,
                                               tabella_error *TABELLA_NONNULL error);
   /* Applies the edits and moves the source to the new version. Any code except TABELLA_OK means that
-   * nothing was done. This includes cancellation: a cancelled commit is either completed or taken
-   * back. With TABELLA_OK, each outcome has its own code: if a source can only apply edits one by one
+   * nothing was done. This includes cancellation: a cancelled commit is either completed or
+   * undone. With TABELLA_OK, each outcome has its own code: if a source can only apply edits one by one
    * (it signals processes), some may succeed and others fail. The source refuses everything that
    * `editable`, `movable` and `target` forbid, whether the host has called them or not. If the commit
    * changes the columns, the changes have TABELLA_CHANGES_RELOAD. The caller releases `out`.
@@ -590,22 +590,21 @@ typedef struct tabella_moving {
 } tabella_moving;
 
 /* ------------------------------------------------------------------------------------------------
- * tabella.undo/1: taking back a committed batch
+ * tabella.undo/1: undoing a committed batch
  * --------------------------------------------------------------------------------------------- */
 
 #define TABELLA_UNDO_ID "tabella.undo/1"
 
 typedef struct tabella_undo {
-  /* Takes back the batch that returned this receipt. If the data has changed since the batch:
-   * TABELLA_CONFLICT. The receipt may come from another opening or an earlier process; it may be
-   * damaged or belong to other data. `flags` has the same meaning as in tabella_edit_batch.
+  /* Undoes the batch that returned this receipt. If the rows that the batch changed are no longer as
+   * it left them: TABELLA_CONFLICT. The receipt may come from another opening or an earlier process.
+   * It may be damaged or belong to other data. `flags` has the same meaning as in tabella_edit_batch.
    *
-   * The result has one outcome. Without a code, everything was taken back, and the new receipt does
-   * the batch again. With a code, only a part was taken back, and the new receipt, if there is one,
-   * takes back the rest.
-   * The outcome ignores effects that TABELLA_OUTCOME_FINAL marked: the host keeps these marks with the
-   * receipt and reports that they remain. TABELLA_OUTCOME_FINAL has no meaning in this outcome. The
-   * caller releases `out`. [serial] */
+   * The result has one outcome. Without a code, everything was undone, and the new receipt does the
+   * batch again. With a code, only a part was undone, and the new receipt, if there is one, undoes the
+   * rest. The outcome ignores effects that TABELLA_OUTCOME_FINAL marked: the host keeps these marks
+   * with the receipt and reports that they remain. TABELLA_OUTCOME_FINAL has no meaning in this
+   * outcome. The caller releases `out`. [serial] */
   int32_t (*TABELLA_NULLABLE undo)(void *TABELLA_NONNULL source, tabella_string receipt,
                                   uint32_t flags, tabella_edit_result *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);

@@ -148,7 +148,8 @@ import Testing
     var sources: [(path: String, text: String)] = []
     for root in ["Sources", "Plugins"] {
       let files = FileManager.default.enumerator(atPath: "\(packageFolder)/\(root)")
-      for case let path as String in try #require(files) where path.hasSuffix(".swift") {
+      for case let path as String in try #require(files)
+      where path.hasSuffix(".swift") || path.contains("CTabellaSystem/") && path.hasSuffix(".c") {
         sources.append(("\(root)/\(path)", try DocumentationTests.text("\(root)/\(path)")))
       }
     }
