@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
   var size = 1_000_000
   var seed: UInt64 = 1

@@ -218,7 +218,7 @@ class Disk:
     def follow(self, call, status):
         name, thread = call.name, call.thread
         if name in READS:
-            # What is read may be long, and does not matter.
+            # The bytes that are read may be long, and do not matter.
             source = self.table(thread).get(number_of(call.arguments))
             if source and call.result[0].isdigit():
                 source.position += number_of(call.result)
@@ -385,7 +385,7 @@ class Disk:
             changes = [(source[0], source[1], None), (target[0], target[1], source[2])]
         self.add("entries", call, changes=changes)
 
-    # What may be on the disk
+    # The possible contents of the disk
 
     def pending(self, end):
         """The events before `end` that need not be on the disk."""
@@ -410,7 +410,7 @@ class Disk:
         """The tree after the events before `end`; `chosen` says what became of those that are pending."""
         fate = {event: "done" for event in self.events[:end] if event.kind not in ("sync", "claim")}
         fate.update(chosen)
-        # What is there brings with it what it stands on.
+        # An event on the disk requires the events that it needs.
         for event in reversed(self.events[:end]):
             if fate.get(event) == "done" and event.kind == "entries":
                 for earlier in event.needs:

@@ -148,7 +148,7 @@ def main():
         if options.write:
             write_figures(options, sweeps, passed, caught)
     finally:
-        # What a trash outside of the folder has got from it goes with it.
+        # Entries that went to a trash outside of the folder are removed with the folder.
         for root in os.scandir(folder):
             if root.is_dir() and not options.keep:
                 trees.clear(root.path)

@@ -114,7 +114,7 @@ class Other:
     def __init__(self, event, path):
         self.event, self.path = event, path
         self.finish = self.error = self.thread = None
-        # What is gone, or not there yet, it leaves alone.
+        # A missing file is left alone.
         self.has_acted = False
 
     def act(self):
@@ -285,7 +285,7 @@ def allowed_ends(case, event, root):
     # The row that is meant is the one that was there before.
     arguments = case.arguments(root)
     other = act()
-    # What opens the FIFO must not wait for a writer.
+    # A command that opens the FIFO must not wait for a writer.
     outcome = cases.execute(arguments, case.environment(root), root, timeout=3)
     other.end()
     if outcome.status == 0 and event not in WRITERS.values():

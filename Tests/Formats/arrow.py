@@ -273,7 +273,7 @@ def main():
         same(tabella, "processes", ["processes:", "--columns", "pid,parent,started,command",
                                     "--filter", f"pid = {os.getpid()}"], rows=1)
 
-        # What Arrow's text cannot hold
+        # Bytes that Arrow's text cannot contain
         with open(os.path.join(os.fsencode(files), b"\xff.txt"), "wb"):
             pass
         ends(tabella, "a name that is not UTF-8", [files], None, "name")

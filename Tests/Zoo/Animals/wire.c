@@ -122,7 +122,7 @@ enum { HEAD_WORDS = 7 };
 
 static uint64_t heard[1 << 15];
 
-/* Who has waited longest gets the next packet: this thread, and not the one that serves. */
+/* The thread that has waited longest gets the next packet: this one, and not the one that serves. */
 static ssize_t hear(int flags) { return recv(MAIN, heard, sizeof heard, flags); }
 
 static void *echo(void *unused) {
