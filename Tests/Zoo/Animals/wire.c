@@ -1,5 +1,5 @@
-/* P18, P19: speaks to the host itself, past the worker that it lives in: on the worker's own sockets. What
- * it owns it may use; the host must not believe it. -DDEED=name -DMOMENT=rows. */
+/* P18, P19: speaks to the host itself, past the worker that it lives in: on the worker's own sockets. It may
+ * use everything that it owns; the host must not trust it. -DDEED=name -DMOMENT=rows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
