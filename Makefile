@@ -71,7 +71,7 @@ examples: build   ## builds and runs the examples and compares their output
 
 VENV = .build/bench-venv
 
-# WRITE=1 writes docs/benchmarks.md.
+# WRITE=1 writes docs/benchmarks.md and docs/benchmark-figures.md.
 bench: build      ## times tabella, its floors and its peers on SIZE rows: all cases or CASE
 	.build/release/tabella-bench --size $(SIZE) $(if $(CASE),--case $(CASE)) \
 	  $(if $(WRITE),--write) $(if $(wildcard $(VENV)/bin/python),--python $(VENV)/bin/python)

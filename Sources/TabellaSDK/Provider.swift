@@ -11,7 +11,7 @@ import TabellaBridge
 ///       MyProvider.export(to: entry)
 ///     }
 ///
-/// The library needs a manifest beside it (docs/contract.md, "The manifest").
+/// The library needs a manifest next to it (docs/writing-a-provider.md).
 public protocol Provider: SendableMetatype {
   /// The id in the manifest: short, printable ASCII.
   static var id: String { get }

@@ -12,7 +12,7 @@ struct Cache {
   /// To be raised when the generator's output changes.
   private static let version = 1
 
-  /// Where the data lies unless told otherwise.
+  /// The folder of the data by default.
   static var defaultFolder: URL {
     FileManager.default.temporaryDirectory.appendingPathComponent("tabella-bench")
   }
@@ -30,7 +30,7 @@ struct Cache {
   /// The path of what does not depend on the size.
   func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-  /// Where the generated files lie.
+  /// The folder of the generated files.
   var data: URL {
     folder.appendingPathComponent("data-\(sizes.plain)-\(seed)-\(Self.version)")
   }

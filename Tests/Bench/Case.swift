@@ -3,7 +3,7 @@ struct Case {
   let name: String
   /// One line for a reader.
   let about: String
-  /// What must be there before it runs.
+  /// The data that must exist before it runs.
   var needs: [Need] = []
   /// The floor first.
   let commands: [Command]
@@ -12,7 +12,7 @@ struct Case {
   let aims: [Aim]
 }
 
-/// What a case reads.
+/// The data of a case.
 enum Need: Equatable {
   case file(DataKind)
   /// A copy of the plain file, to be edited.
@@ -29,10 +29,10 @@ struct Command {
   let label: String
   /// The commands of a pipe; mostly one.
   let pipeline: [[String]]
-  /// What must be installed for it.
+  /// The tool that must be installed for it.
   var tool: String?
   var speed = Speed.near
-  /// What of its output must equal the reference's; nil where nothing can be compared.
+  /// The part of its output that must equal the reference's; nil if nothing can be compared.
   var check: Reduction?
 
   /// How far a command is from the floor, which says how often a long one is run.
@@ -57,7 +57,7 @@ struct Command {
   }
 }
 
-/// What one command should reach, in relation to another or as it is.
+/// The goal of one command, absolute or relative to another command.
 struct Aim {
   enum Quantity: String {
     case cpu = "CPU"

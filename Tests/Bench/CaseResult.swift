@@ -1,4 +1,4 @@
-/// What came of one command.
+/// The result of one command.
 struct Entry {
   enum Outcome: Equatable {
     /// Its output is as it must be.
@@ -37,7 +37,7 @@ struct Entry {
   }
 }
 
-/// What came of one case.
+/// The result of one case.
 struct CaseResult {
   let `case`: Case
   let entries: [Entry]
@@ -56,7 +56,7 @@ struct CaseResult {
     entries.contains { entry in
       switch entry.outcome {
       case .right, .unchecked: false
-      // What a peer does otherwise, or cannot do, is its own affair.
+      // A peer may differ, or lack an ability.
       case .wrong: entry.command.tool == nil
       case .failed: entry.command.tool == nil && (strict || !entry.isUnavailable)
       }

@@ -22,7 +22,7 @@ struct Cases {
 
   private var startup: Case {
     Case(
-      name: "startup", about: "a start and nothing else",
+      name: "startup", about: "start, without any work",
       commands: [
         floor("empty"),
         tabella("--version"),
@@ -35,7 +35,7 @@ struct Cases {
   private var showSmall: Case {
     let file = cache.smallFile
     return Case(
-      name: "show-small", about: "a CSV file of three rows",
+      name: "show-small", about: "show a CSV file of three rows",
       commands: [
         floor("empty"),
         tabella("show", file),
@@ -49,7 +49,7 @@ struct Cases {
   private var firstRows: Case {
     let same = Reduction(measure: .order)
     return Case(
-      name: "first-rows", about: "the first 20 rows of a large CSV file",
+      name: "first-rows", about: "show the first 20 rows of a large CSV file",
       needs: [.file(.plain)],
       commands: [
         floor("empty"),
@@ -70,7 +70,7 @@ struct Cases {
   private var showIsolated: Case {
     let file = cache.smallFile
     return Case(
-      name: "show-isolated", about: "a CSV file of three rows, the provider in a worker",
+      name: "show-isolated", about: "show a CSV file of three rows, with the provider in a worker",
       commands: [
         floor("empty"), tabella("show", file),
         tabella("show", "--isolate", file, label: "tabella --isolate"),
@@ -81,7 +81,8 @@ struct Cases {
   private var exportIsolated: Case {
     let same = Reduction(measure: .order)
     return Case(
-      name: "export-isolated", about: "all cells of a CSV file, the provider in a worker",
+      name: "export-isolated",
+      about: "export all cells of a CSV file, with the provider in a worker",
       needs: [.file(.plain)],
       commands: [
         tabella("export", plain, "--format", "csv", check: same),
@@ -103,7 +104,7 @@ struct Cases {
     if let wallOf { aims.append(.wall(1, of: wallOf)) }
     aims.append(.cpu(1.1, of: "tabella", command: "tabella --isolate"))
     return Case(
-      name: name, about: "rows of a CSV file, with regard to quotes", needs: [.file(kind)],
+      name: name, about: "count the rows of a CSV file, respecting quotes", needs: [.file(kind)],
       commands: [
         floor("records", file, check: number),
         tabella("count", file, check: number),
@@ -126,7 +127,8 @@ struct Cases {
     let rows = Reduction(measure: .order)
     let named = Reduction(measure: .order, skipping: 1)
     return Case(
-      name: "nth-rows", about: "51 rows from nine tenths of the way", needs: [.file(.plain)],
+      name: "nth-rows", about: "show 51 rows from nine tenths of the way into a CSV file",
+      needs: [.file(.plain)],
       commands: [
         floor("rows", plain, "\(first)", "51", check: rows),
         tabella(
@@ -186,7 +188,7 @@ struct Cases {
       ]
     }
     return Case(
-      name: name, about: "two columns of a CSV file, as CSV", needs: [.file(kind)],
+      name: name, about: "export two columns of a CSV file as CSV", needs: [.file(kind)],
       commands: commands,
       aims: [
         .cpu(1.5, of: "floor"), .peak(mebibytes: 24),
@@ -199,7 +201,7 @@ struct Cases {
   private var group: Case {
     let groups = Reduction(measure: .set)
     return Case(
-      name: "group", about: "rows of each city", needs: [.file(.plain)],
+      name: "group", about: "count the rows of each city", needs: [.file(.plain)],
       commands: [
         floor("group", plain, "2", check: groups),
         tabella("count", plain, "--section-by", "city", check: groups),
@@ -228,7 +230,8 @@ struct Cases {
     let body = Reduction(measure: .order)
     let named = Reduction(measure: .order, skipping: 1)
     return Case(
-      name: "sort-first", about: "the 20 rows with the least amounts", needs: [.file(.plain)],
+      name: "sort-first", about: "show the 20 rows with the smallest amounts",
+      needs: [.file(.plain)],
       commands: [
         floor("sort", plain, "4", "20", check: body),
         tabella("show", plain, "--sort", "amount", "-n", "20", "--format", "csv", check: named),
@@ -256,7 +259,7 @@ struct Cases {
     let body = Reduction(measure: .order)
     let named = Reduction(measure: .order, skipping: 1)
     return Case(
-      name: "sort-all", about: "all rows by amount, as CSV", needs: [.file(.plain)],
+      name: "sort-all", about: "export all rows, sorted by amount, as CSV", needs: [.file(.plain)],
       commands: [
         floor("sort", plain, "4", check: body),
         tabella("export", plain, "--sort", "amount", "--format", "csv", check: named),
@@ -284,14 +287,15 @@ struct Cases {
   private var groupCells: Case {
     let groups = Reduction(measure: .set)
     return cells(
-      name: "group-cells", about: "rows of each value, over CSV and over a provider in C",
+      name: "group-cells", about: "count the rows of each value, from CSV and from a provider in C",
       ["count"], ["--section-by", "a"], groups)
   }
 
   private var sortCells: Case {
     let rows = Reduction(measure: .order)
     return cells(
-      name: "sort-cells", about: "20 rows in order, over CSV and over a provider in C",
+      name: "sort-cells",
+      about: "show the first 20 rows in order, from CSV and from a provider in C",
       ["show"], ["--sort", "a:desc", "-n", "20", "--format", "csv"], rows)
   }
 
@@ -318,7 +322,7 @@ struct Cases {
   private var deleteRow: Case {
     let (edited, copied) = (cache.editedFile, cache.copiedFile)
     return Case(
-      name: "delete-row", about: "a row in the middle of a large CSV file deleted, on the disk",
+      name: "delete-row", about: "delete a row in the middle of a large CSV file, on the disk",
       needs: [.file(.plain), .copy],
       commands: [
         Command(
@@ -339,7 +343,7 @@ struct Cases {
   private var textCount: Case {
     let number = Reduction(measure: .number)
     return Case(
-      name: "text-count", about: "lines of a text file", needs: [.file(.text)],
+      name: "text-count", about: "count the lines of a text file", needs: [.file(.text)],
       commands: [
         floor("lines", text, check: number),
         tabella("count", "text:\(text)", check: number),
@@ -354,7 +358,8 @@ struct Cases {
     let line = max(sizes.text * 9 / 10, 2)
     let same = Reduction(measure: .order)
     return Case(
-      name: "text-line", about: "one line from nine tenths of the way", needs: [.file(.text)],
+      name: "text-line", about: "show one line from nine tenths of the way into a text file",
+      needs: [.file(.text)],
       commands: [
         floor("lines", text, "\(line)", check: same),
         tabella(
@@ -373,7 +378,7 @@ struct Cases {
     let folder = cache.manyFiles
     let names = Reduction(measure: .set)
     return Case(
-      name: "dir-names", about: "the names in a folder", needs: [.manyFiles],
+      name: "dir-names", about: "show the names in a folder", needs: [.manyFiles],
       commands: [
         floor("folder", "names", folder, check: names),
         tabella(
@@ -391,7 +396,7 @@ struct Cases {
     let folder = cache.manyFiles
     let names = Reduction(measure: .set, upTo: comma)
     return Case(
-      name: "dir-stat", about: "a folder with everything about each file", needs: [.manyFiles],
+      name: "dir-stat", about: "show a folder with all columns", needs: [.manyFiles],
       commands: [
         floor("folder", "stat", folder, check: names),
         tabella(
@@ -409,7 +414,7 @@ struct Cases {
     let folder = cache.manyFiles
     let names = Reduction(measure: .order, upTo: comma)
     return Case(
-      name: "dir-sort", about: "a folder, the largest file first", needs: [.manyFiles],
+      name: "dir-sort", about: "show a folder, the largest file first", needs: [.manyFiles],
       commands: [
         floor("folder", "sort", folder, check: names),
         tabella(
@@ -430,7 +435,7 @@ struct Cases {
     // Others come and go: only the herd is counted.
     let herd = Reduction(measure: .lines, containing: "tabella-herd")
     return Case(
-      name: "processes", about: "all processes with all columns", needs: [.herd],
+      name: "processes", about: "show all processes with all columns", needs: [.herd],
       commands: [
         floor("processes", check: herd),
         tabella("show", "processes:", "--format", "csv", check: herd),

@@ -2,9 +2,8 @@ import Foundation
 import Tabella
 import TabellaHost
 
-/// What it costs to cross between host and provider: measured inside this program, with a provider in C
-/// whose cells cost nothing to make, here and in a worker, beside the same cells as a virtual table of
-/// SQLite.
+/// The cost of calls between host and provider, measured inside this program. The provider in C makes cells
+/// without cost, in this process and in a worker. SQLite reads the same cells from a virtual table.
 struct Crossing {
   let cache: Cache
   let rounds: Int
@@ -48,7 +47,7 @@ struct Crossing {
     }
   }
 
-  // What is measured
+  // Measurements
 
   private func open(_ isolation: TabellaHost.Host.Isolation) throws -> any TableDataSource {
     let host = TabellaHost.Host(

@@ -1,4 +1,4 @@
-/// What the generated files hold. The same kind, size and seed make the same bytes everywhere.
+/// The content of the generated files. The same kind, size and seed make the same bytes everywhere.
 enum DataKind: String, CaseIterable {
   /// Ten columns, no quotes, about 100 bytes a row.
   case plain

@@ -3,7 +3,7 @@ import Foundation
 /// How time and memory grow with the data: tabella's commands of cases that read something, at a hundredth
 /// and a tenth of the size beside the whole.
 struct Growth {
-  /// What one command took at each size, the smallest first.
+  /// The figures of one command at each size, the smallest first.
   struct Line {
     let name: String
     let cpu: [Double]

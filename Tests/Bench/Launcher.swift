@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one run of a command took.
+/// The figures of one run of a command.
 struct Run {
   /// Seconds from before it was started until it had ended.
   let wall: Double
@@ -15,7 +15,7 @@ struct Run {
 /// Starts commands through a small program, whose own memory does not show in theirs.
 struct Launcher {
   let program: String
-  /// Where standard error goes.
+  /// The file that receives standard error.
   let errors: String
 
   /// Runs a command or a pipe and measures it; its standard output goes to a path.

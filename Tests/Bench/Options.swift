@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
   var size = 1_000_000
   var seed: UInt64 = 1
@@ -23,25 +23,25 @@ struct Options {
   static let usage = """
     Usage: tabella-bench [OPTION…]
 
-    Times tabella beside the machine's floor and the programs that others use.
+    Measures tabella, the floors of this machine, and similar programs.
 
     Options:
-      --size ROWS       rows of the plain CSV file; all else follows from it (1000000)
-      --case NAME,…     these cases only; may be repeated
-      --crossing        what it costs to reach a provider, alone or beside the cases named
-      --growth          tabella at a hundredth and a tenth of the size too, of the cases named
-      --rounds N        how often each command is run (7)
-      --seed N          for the generated data (1)
-      --cache FOLDER    where data and floors lie ($TMPDIR/tabella-bench)
+      --size ROWS       rows of the plain CSV file; other sizes follow from it (1000000)
+      --case NAME,…     only these cases; may be repeated
+      --crossing        measure calls to a provider, alone or in addition to --case
+      --growth          also measure the cases at a hundredth and a tenth of the size
+      --rounds N        runs of each command (7)
+      --seed N          seed of the generated data (1)
+      --cache FOLDER    folder of data and floors ($TMPDIR/tabella-bench)
       --tabella FILE    the program to measure (.build/release/tabella)
-      --python FILE     a Python that may have duckdb and polars (python3)
-      --strict          fail also where tabella does not have a command yet
-      --write           write docs/benchmarks.md
+      --python FILE     a Python, with duckdb and polars if installed (python3)
+      --strict          also fail if tabella does not have a command yet
+      --write           write docs/benchmarks.md and docs/benchmark-figures.md
       --list            list the cases
       --clean           remove the cache folder
-      --help            this
+      --help            show this help
 
-    Exit status: 0 done, 1 an output was wrong or the bench could not run, 2 usage.
+    Exit status: 0 done; 1 an output was wrong, or the bench could not run; 2 wrong usage.
     """
 
   init(_ words: [String]) throws(UsageError) {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// `docs/benchmarks.md`: how it is measured, on what, and the figures.
+/// The pages `docs/benchmarks.md`, with method, machine and aims, and `docs/benchmark-figures.md`, with a
+/// table for each case.
 struct Page {
   let results: [CaseResult]
   let crossing: [Crossing.Figure]
@@ -8,10 +9,12 @@ struct Page {
   let bench: Bench
   let tabella: String
 
-  static let path = Floors.sources.appendingPathComponent("../../docs/benchmarks.md").standardized
+  private static let docs = Floors.sources.appendingPathComponent("../../docs").standardized
 
   func write() throws {
-    try Data(text.utf8).write(to: Self.path)
+    for (name, text) in [("benchmarks.md", text), ("benchmark-figures.md", figures)] {
+      try Data(text.utf8).write(to: Self.docs.appendingPathComponent(name))
+    }
   }
 
   private var text: String {
@@ -27,54 +30,62 @@ struct Page {
 
     \(aims)
 
-    ## Figures
-
-    \(Report.sections(results, hiding: bench.cache))
     ## Crossing to a provider
 
-    Measured inside one program (`Tests/Bench/Crossing.swift`), the rounds of all figures taking turns: a \
-    provider in C whose cells cost nothing to make, in this process and in a worker, and the same cells \
-    as a virtual table of SQLite.
+    One program measures these figures (`Tests/Bench/Crossing.swift`). The rounds of all figures alternate. \
+    The source is a provider in C whose cells cost nothing to make, in this process and in a worker. For \
+    comparison, SQLite reads the same cells from a virtual table.
 
     \(Report.table(head: ["", "median", "least to most"], rows: crossing.map(\.row)))
     ## Growth
 
-    The same commands at a hundredth and a tenth of the size: time that grows in step with the data has \
-    10 in the column in the middle, less where the start counts.
+    The same commands at a hundredth and a tenth of the size. If time grows in proportion to the data, the \
+    column in the middle shows 10. It shows less if the start is a large part.
 
     \(Report.table(head: Growth.head, rows: growth?.rows ?? []))
     """
   }
 
+  private var figures: String {
+    """
+    # Benchmark figures
+
+    The figures of each case. [benchmarks.md](benchmarks.md) explains how they are measured, and on which \
+    machine. `make bench` writes both pages; do not edit them.
+
+    \(Report.sections(results, hiding: bench.cache))
+    """
+  }
+
   private static let introduction = """
-    `make bench-peers && make bench WRITE=1 SIZE=10000000` writes this page; do not edit it.
-    `Tests/Bench` is what runs: a program in Swift that makes its data, compiles its floors and takes
-    no figure from anywhere else. What stands in the way of an aim is in [performance.md](performance.md).
+    This page says how fast Tabella is, and how that is measured. `make bench-peers && make bench WRITE=1
+    SIZE=10000000` writes this page and [benchmark-figures.md](benchmark-figures.md); do not edit them. The
+    program `Tests/Bench` creates its data, compiles its floors, and measures all figures itself.
+    [performance.md](performance.md) explains the aims that are missed.
 
-    **Floors.** Each case begins with a small program in C (`Tests/Bench/Floors`) that does this one
-    thing to this one format, with the widest vectors of the processor, and checks nothing. It is
-    what the machine allows. Where only a start is measured, the floor is an empty Swift program.
-    Ratios are to the floor.
+    **Floors.** Each case has a floor: a small program in C (`Tests/Bench/Floors`) that does the same
+    task for one format, with the widest vectors of the processor and without checks. The floor shows what
+    the machine allows. If a case measures only a start, its floor is an empty Swift program. Ratios are
+    relative to the floor.
 
-    **Rounds.** The commands of a case take turns. The first turn does not count. The figures are
-    medians, with the least and the most in parentheses; a ratio is taken within each round, and its
-    median is shown. Peers that need a hundred times as long as the floor run once where the data is
-    large (over 500,000 rows), and their outputs are compared at smaller sizes only.
+    **Rounds.** The commands of a case alternate. The first round does not count. The figures are medians,
+    with the smallest and largest value in parentheses. Each round has its own ratio, and the page shows
+    the median of the ratios. Peers that need a hundred times as long as the floor run only once on large
+    data (over 500,000 rows). Their outputs are compared at smaller sizes only.
 
-    **What is counted.** Wall time is from before the start of the process to its end. CPU time is
-    the process's own and the system's on its behalf (`wait4`), all threads together. Peak is the
-    most memory resident at once, over a pipe the sum; pages of a mapped file count. A small
-    launcher in C starts every command, because a process inherits the peak of the one that starts
-    it: what it adds is in the table below. Python's start and the loading of its modules are in
-    duckdb's and polars' figures. Standard output is `/dev/null`, the locale is `C`.
+    **Quantities.** Wall time is the time from the start of the process to its end. CPU time is the time of the
+    process and of the system on its behalf (`wait4`), for all threads. Peak is the largest resident memory;
+    for a pipe, it is the sum; pages of a mapped file count. A small launcher in C starts every command,
+    because a process inherits the peak of its parent. The table below shows the launcher's share. The
+    figures of duckdb and polars include the start of Python and of its modules. Standard output is
+    `/dev/null`, and the locale is `C`.
 
-    **What is compared.** An extra run, not measured, writes to a file, and what must agree with the
-    reference is compared: counts, rows, the same lines in order or in any order. A case where
-    tabella differs is marked WRONG, and `make bench` fails; a peer that differs says so.
+    **Correctness.** An additional, unmeasured run of each command writes to a file. Its output is compared
+    with the reference: counts, rows, or lines in order or in any order. If the output of tabella differs,
+    the case is marked WRONG and `make bench` fails. If a peer differs, its row says so.
 
-    **State.** Before each case its file is dropped from memory and read back, so that every command
-    finds it in the page cache, laid out alike. The files of a folder have just been made: their
-    inodes are in memory.
+    **State.** Before each case, its file is dropped from memory and read again. So every command finds it
+    in the page cache, with the same layout. The files of a folder are new, so their inodes are in memory.
     """
 
   // MARK: Facts
@@ -131,20 +142,20 @@ struct Page {
     let counts = "\(met) met, \(missed.count) missed, \(unknown) not measured"
     let list = missed.map { "- \($0.0), \($0.1.aim.command): \(Report.text($0.1))" }
     return """
-      Set for 10,000,000 rows; where less is read, starting counts for more. \
-      Of \(standings.count): \(counts)\(list.isEmpty ? "." : ":\n\n" + list.joined(separator: "\n"))
+      The aims are for 10,000,000 rows. In cases that read less, the start is a larger part. \
+      Of \(standings.count) aims: \(counts)\(list.isEmpty ? "." : ":\n\n" + list.joined(separator: "\n"))
       """
   }
 }
 
 extension Bench {
-  /// The peers of some cases that are not installed.
+  /// The peers in these cases that are not installed.
   func absentTools(_ cases: [Case]) -> [String] {
     Set(cases.flatMap { $0.commands.compactMap(\.tool) }).filter { !tools.has($0) }.sorted()
   }
 }
 
-/// What it runs on.
+/// The machine that runs the bench.
 enum Machine {
   static var processor: String {
     let text = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""

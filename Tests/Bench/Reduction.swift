@@ -1,6 +1,6 @@
 import Foundation
 
-/// What of a command's output must be the same in another's.
+/// The part of a command's output that must be the same in another's.
 struct Reduction {
   enum Measure {
     /// The first number, or the number of lines where there is none.

@@ -80,7 +80,7 @@ enum Report {
   }
 
   private static func words(_ command: Command, hiding cache: Cache) -> String {
-    // What Python is told is long, and no one types it.
+    // Python's programs are long, and no one types them.
     if let tool = command.tool, ["duckdb", "polars"].contains(tool) { return tool }
     let text = command.pipeline.map { words in
       ([program(words[0])] + words.dropFirst().map { quoted(shortened($0, cache)) })

@@ -49,8 +49,8 @@ struct Tools {
   }
 }
 
-/// Runs a command and returns the first line that it writes; nil if it fails. What it complains of
-/// is shown only if asked for.
+/// Runs a command and returns the first line that it writes; nil if it fails. `showsErrors` shows its
+/// standard error.
 func output(_ words: [String], showsErrors: Bool = false) -> String? {
   guard let path = Tools.find(words[0]) else { return nil }
   let process = Process()

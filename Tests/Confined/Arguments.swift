@@ -2,7 +2,7 @@ import Glibc
 import Tabella
 import TabellaConfinement
 
-/// What the command line asks for: `NAME=VALUE` words.
+/// The arguments of the command line: `NAME=VALUE` words.
 struct Arguments {
   var library = ""
   var location = ""
@@ -81,7 +81,7 @@ struct Arguments {
     rules.addresses = limits.addresses
     rules.files = limits.files
     rules.isStrict = limits.isStrict
-    // What this program prints may go to a file.
+    // The output of this program may go to a file.
     rules.fileSize = limits.fileSize
     return rules
   }

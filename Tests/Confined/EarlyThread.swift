@@ -35,7 +35,7 @@ final class EarlyThread: Sendable {
       }, UnsafeMutableRawPointer(bitPattern: other))
   }
 
-  /// What it says once it is asked.
+  /// The answer of the thread to a request.
   var result: String {
     var byte: UInt8 = 0
     send(ends[0], &byte, 1, 0)

@@ -1,5 +1,5 @@
 // A program for tests: confines itself as a worker does, loads a library, opens a location, prints its rows,
-// perhaps edits it, then what was refused. What it prints are lines of words with tabs between them.
+// perhaps edits it, then what was refused. It prints lines of words, separated by tabs.
 
 import CTabellaSystem
 import Tabella
@@ -8,7 +8,7 @@ import TabellaConfinement
 import TabellaFiles
 import TabellaLoading
 
-/// What is done in which order.
+/// The steps of the program, in order.
 struct Confined {
   var arguments = Arguments()
   var ends: [Int32] = [-1, -1]

@@ -1,4 +1,4 @@
-"""A command that changes a user's files, what it starts from and what it must come to."""
+"""A command that changes a user's files, with the files before it and the expected files after it."""
 
 import dataclasses
 import json
@@ -107,7 +107,7 @@ class Case:
         for row in json.loads(listed.out)["sections"][0]["rows"]:
             if row["cells"][0] == name:
                 return f"id:{row['id']}"
-        # What is gone has no id; the command is to say so.
+        # A missing row has no id; the command must say so.
         return "id:none"
 
     def environment(self, root):
@@ -187,7 +187,7 @@ class Adder(Case):
     row: Callable = None
 
 
-# What the commands run with, and what the model of the disk takes off from modes.
+# The umask of the commands, and of the model of the disk.
 UMASK = 0o022
 
 

@@ -1,4 +1,4 @@
-"""What of tabella is put to the test: each command that changes something, on each kind of table."""
+"""The tested commands of tabella: each command that changes something, on each kind of table."""
 
 from case import Adder, BigCase, Case
 from tree import Entry, file

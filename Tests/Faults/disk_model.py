@@ -1,9 +1,9 @@
-"""A disk that keeps only what it was told to keep: what may be on it after the power fails.
+"""A model of a disk that keeps only synced data: the possible contents after the power fails.
 
-From the log of strace it follows every file and directory below a root. What POSIX promises is all that
-it believes: bytes are safe once their file was synced, names once their directory was. Until then each
-write may be there, absent, there as zeros or torn at a sector; each change of names may be there or not,
-but changes of one name come in their order, and one rename is one change."""
+The model follows every file and directory below a root, from the log of strace. It relies only on the promises
+of POSIX: bytes are safe once their file was synced, names once their directory was. Until then, each write may be
+present, absent, present as zeros, or torn at a sector. Each change of names may be present or absent, but changes
+of one name keep their order, and one rename is one change."""
 
 import os
 import re
@@ -218,7 +218,7 @@ class Disk:
     def follow(self, call, status):
         name, thread = call.name, call.thread
         if name in READS:
-            # What is read may be long, and does not matter.
+            # The bytes that are read may be long, and do not matter.
             source = self.table(thread).get(number_of(call.arguments))
             if source and call.result[0].isdigit():
                 source.position += number_of(call.result)
@@ -385,7 +385,7 @@ class Disk:
             changes = [(source[0], source[1], None), (target[0], target[1], source[2])]
         self.add("entries", call, changes=changes)
 
-    # What may be on the disk
+    # The possible contents of the disk
 
     def pending(self, end):
         """The events before `end` that need not be on the disk."""
@@ -410,7 +410,7 @@ class Disk:
         """The tree after the events before `end`; `chosen` says what became of those that are pending."""
         fate = {event: "done" for event in self.events[:end] if event.kind not in ("sync", "claim")}
         fate.update(chosen)
-        # What is there brings with it what it stands on.
+        # An event on the disk requires the events that it needs.
         for event in reversed(self.events[:end]):
             if fate.get(event) == "done" and event.kind == "entries":
                 for earlier in event.needs:

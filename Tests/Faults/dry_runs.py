@@ -1,4 +1,4 @@
-"""What `--dry-run` says, the run does: over flags, modes, owners, links, mounts, room and limits of all kinds."""
+"""Compares `--dry-run` with the real run, over flags, modes, owners, links, mounts, space and limits of all kinds."""
 
 import collections
 import contextlib
@@ -34,7 +34,7 @@ KINDS = {
     "large csv": commands.HEADER + b"".join(commands.record(i) for i in range(20_000)),
 }
 
-# What is done to a folder and its entry data.csv, whose id stands for ROW.
+# The edits of a folder and its entry data.csv, whose id replaces ROW.
 DIRECTORY = {
     "rename": ["set", "ROW", "name=other.csv"],
     "mode": ["set", "ROW", "mode=0600"],
@@ -44,8 +44,8 @@ DIRECTORY = {
     "remove": ["delete", "ROW", "--yes", "-o", "permanent=true"],
 }
 
-# What is done to the files of the folders `here` and `there`, which are on different file systems: where each goes,
-# or None for a deletion for good. `there/old` is there already; a name without a file is made.
+# The edits of the files in the folders `here` and `there`, on different file systems: the target of each, or
+# None for a permanent deletion. `there/old` exists already; a name without a file is created.
 LONG = "n" * 255
 ACROSS = {
     "one": {"here/data.csv": "there/data.csv"},
@@ -88,7 +88,7 @@ DIMENSIONS = {
     "limit": [None] * 4 + ["small", "receipt", "file", "near"],
     "state": ["there"] * 4 + ["not there", "sealed", "a file", "relative"],
     "user": ["root", "ordinary"],
-    # What the other file system is, and which of the two folders has the modes, flags and owners above.
+    # The other file system, and the folder that has the modes, flags and owners above.
     "other disk": ["large"] * 3 + ["small"] * 4 + ["few inodes", "few inodes", "small ext4", "small ext4", "the same, mounted again"],
     "folder": ["there", "there", "here"],
     "writer": ["none"] * 6 + ["another program"],

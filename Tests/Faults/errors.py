@@ -1,4 +1,4 @@
-"""System calls fail: once, or from one call on for ever."""
+"""Makes system calls fail: once, or permanently from one call on."""
 
 import os
 import re
@@ -23,7 +23,7 @@ NEVER = {
     "clock_nanosleep", "nanosleep", "wait4", "poll", "ppoll", "sysinfo", "uname",
 }  # fmt: skip
 
-# What a message says when the change was made nonetheless.
+# The words of a message if the change was made nonetheless.
 DONE_NONETHELESS = re.compile("was saved, but|was done|done, but|half written; the bytes from before are in|may be done in part")
 
 SAYS_NOTHING = re.compile("nothing was (done|changed)")

@@ -1,6 +1,6 @@
-"""The disk is really full: small file systems in memory of many sizes, few inodes, limits on a file's size.
+"""Fills real disks: small file systems in memory of many sizes, few inodes, limits on the size of a file.
 
-Mounting needs a mount namespace: Tests/Faults/run makes one for itself where it may."""
+Mounting needs a mount namespace. Tests/Faults/run creates one for itself, if the system allows it."""
 
 import os
 import re

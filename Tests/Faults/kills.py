@@ -1,4 +1,4 @@
-"""A run is ended by a signal: at every system call, or at a random moment."""
+"""Ends a run by a signal: at every system call, or at a random moment."""
 
 import os
 import signal

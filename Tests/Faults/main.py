@@ -2,7 +2,7 @@
                        [--list] [NAME…]
 
 NAME is planted or a sweep: kill random-kills signals errors full-disk power-cut writers races temporaries dry-run.
-Without a name, all. --list names them, and the commands that they are done to. docs/faults.md says what each shows."""
+Without a NAME, all sweeps run. --list lists the sweeps and the commands that they test. docs/faults.md describes each sweep."""
 
 import argparse
 import os
@@ -148,7 +148,7 @@ def main():
         if options.write:
             write_figures(options, sweeps, passed, caught)
     finally:
-        # What a trash outside of the folder has got from it goes with it.
+        # Entries that went to a trash outside of the folder are removed with the folder.
         for root in os.scandir(folder):
             if root.is_dir() and not options.keep:
                 trees.clear(root.path)

@@ -1,5 +1,5 @@
-"""The good saver and remover, and bad ones with one mistake each: the harness must pass the good ones and catch
-the others."""
+"""A good saver and a good remover, and bad ones with one mistake each. The harness must pass the good ones and
+detect the others."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ from tree import file
 
 SAVERS = pathlib.Path(__file__).parent / "savers"
 
-# The mistake, what it does, the sweep that must catch it, as what, and where if that matters.
+# The mistake, its effect, the sweep that must detect it, the expected verdict, and the place if it matters.
 MISTAKES = [
     ("BAD_IN_PLACE", "writes over the file itself", "kill", "torn", ""),
     ("BAD_UNLINKS_FIRST", "removes the file, then renames", "kill", "torn", ""),

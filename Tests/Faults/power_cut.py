@@ -1,8 +1,8 @@
-"""The power fails: after every call, with every choice of what the disk has kept.
+"""Simulates power cuts: after every call, with every possible content of the disk.
 
-The case runs once under strace; disk_model thinks out what may be on the disk after each of its calls.
-In each state the user must have old or new, and new from the moment on at which the command says so.
-Some of the states are made on a real disk, and the next run must work there."""
+The case runs once under strace. disk_model computes the possible contents of the disk after each call. In each
+state the user must have the old or the new file; from the moment at which the command reports success, only the new
+one. Some states are created on a real disk, and the next run must work there."""
 
 import itertools
 import math

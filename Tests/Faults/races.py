@@ -1,8 +1,8 @@
-"""Another program changes the file while the case runs: at every system call, in every way.
+"""Lets another program change the file while the case runs: at every system call, in every way.
 
-The case is stopped at a call, the other program acts, the case goes on. Whatever the other program did
-must be there at the end, unless it came before the case had read the file or after it had saved. What a
-command removes is no exception: a file that another program wrote to or replaced stays."""
+The harness stops the case at a call, the other program acts, and the case continues. The change of the other program
+must be there at the end, unless it happened before the case read the file or after it saved. This includes commands
+that remove files: a file that another program wrote to or replaced stays."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ import tree as trees
 from case import Outcome
 from sweep import Sweep
 
-# How long a run takes at most; it has little to do.
+# The maximum duration of a run, which has little to do.
 PATIENCE = 20
 MARK = b"ANOTHER PROGRAM WAS HERE"
 
@@ -114,7 +114,7 @@ class Other:
     def __init__(self, event, path):
         self.event, self.path = event, path
         self.finish = self.error = self.thread = None
-        # What is gone, or not there yet, it leaves alone.
+        # A missing file is left alone.
         self.has_acted = False
 
     def act(self):
@@ -285,7 +285,7 @@ def allowed_ends(case, event, root):
     # The row that is meant is the one that was there before.
     arguments = case.arguments(root)
     other = act()
-    # What opens the FIFO must not wait for a writer.
+    # A command that opens the FIFO must not wait for a writer.
     outcome = cases.execute(arguments, case.environment(root), root, timeout=3)
     other.end()
     if outcome.status == 0 and event not in WRITERS.values():

@@ -1,4 +1,4 @@
-"""What all sweeps share: the points, the pool of workers, what is counted and what is wrong."""
+"""The common parts of all sweeps: points, the pool of workers, counts and failures."""
 
 import collections
 import concurrent.futures
@@ -17,7 +17,7 @@ JOBS = 2
 
 
 class Settings:
-    """How much is run, and where."""
+    """The amount of work, and its folder."""
 
     def __init__(self, folder, seed=1, share=1.0, only=None, keep=False):
         self.folder, self.seed, self.share, self.only, self.keep = folder, seed, share, only, keep

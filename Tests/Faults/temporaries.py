@@ -1,4 +1,4 @@
-"""The temporary file: nobody can know its name beforehand, and nobody but its owner can read it."""
+"""Checks temporary files: nobody can predict the name, and only the owner can read the file."""
 
 import os
 import re

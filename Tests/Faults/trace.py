@@ -1,10 +1,10 @@
-"""What strace says of a run: its system calls, one after the other."""
+"""Reads the log of strace: the system calls of a run, in order."""
 
 import os
 import re
 from typing import NamedTuple
 
-# Calls in which a path is named but nothing is done to it.
+# Calls that name a path but do not change it.
 ONLY_NAMES = {"execve", "getcwd", "readlink", "chdir"}
 
 
@@ -22,7 +22,7 @@ CALL = re.compile(r"^(\w+)\((.*)\)\s+= (.*)$", re.DOTALL)
 
 
 def parse(text):
-    """The calls in the order in which they ended. Signals and ends of threads are left out."""
+    """Returns the calls in the order of their ends, without signals and ends of threads."""
     unfinished = {}
     counts = {}
     calls = []

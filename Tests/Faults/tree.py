@@ -1,4 +1,4 @@
-"""A directory with all that is in it, as a value: read from a disk, or thought out by the model of one."""
+"""A directory with all its content, as a value: read from a disk, or computed by the model of a disk."""
 
 import os
 import shutil
@@ -7,12 +7,12 @@ import subprocess
 import urllib.parse
 from typing import NamedTuple
 
-# A saver may leave a temporary file behind when it is killed: under a name that says what it is.
+# A killed saver may leave a temporary file behind, with this prefix.
 LEFTOVER = ".tabella-"
 
 
 class Entry(NamedTuple):
-    """What a name stands for: "file", "link" (data is where it points), "directory", "fifo"."""
+    """The object with a name: "file", "link" (data is its target), "directory", "fifo"."""
 
     kind: str
     data: bytes

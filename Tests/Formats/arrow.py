@@ -3,9 +3,9 @@
 
 usage: arrow.py TABELLA [ROWS]
 
-TABELLA is the program to test, ROWS how many rows the largest table has (200000 unless given, 20000
-at least). Needs pyarrow: `python3 -m venv DIRECTORY && DIRECTORY/bin/pip install pyarrow`. Exits with 1
-after any difference; the last line says how many checks passed.
+TABELLA is the program to test. ROWS is the number of rows of the largest table (default 200000, at least
+20000). Needs pyarrow: `python3 -m venv DIRECTORY && DIRECTORY/bin/pip install pyarrow`. Exits with 1 if
+there is a difference. The last line contains the number of passed checks.
 """
 
 import base64
@@ -273,7 +273,7 @@ def main():
         same(tabella, "processes", ["processes:", "--columns", "pid,parent,started,command",
                                     "--filter", f"pid = {os.getpid()}"], rows=1)
 
-        # What Arrow's text cannot hold
+        # Bytes that Arrow's text cannot contain
         with open(os.path.join(os.fsencode(files), b"\xff.txt"), "wb"):
             pass
         ends(tabella, "a name that is not UTF-8", [files], None, "name")

@@ -1,8 +1,7 @@
-"""Reads what tabella writes with programs that people use: formats.py TABELLA.
+"""Reads tabella's output with common programs: formats.py TABELLA.
 
-JSON documents are checked against docs/table.schema.json, jsonl goes through jq, csv through Python's
-csv module, plain text through the rules of PostgreSQL's COPY, Markdown through a renderer. All must
-say the same as the JSON.
+docs/table.schema.json checks JSON documents. jq reads jsonl, Python's csv module reads csv, the rules of
+PostgreSQL's COPY read plain text, and a renderer reads Markdown. All results must agree with the JSON.
 """
 
 import base64

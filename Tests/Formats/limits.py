@@ -1,4 +1,4 @@
-"""Large tables: limits.py TABELLA [ROWS]. Memory is the program's own, at its highest."""
+"""Measures large tables: limits.py TABELLA [ROWS]. Memory is the peak of the program itself."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ passed = 0
 
 
 def run(arguments, output, status=0):
-    """Runs tabella and returns the most memory that it had, in MiB."""
+    """Runs tabella and returns its peak memory, in MiB."""
     pid = os.posix_spawn(
         TABELLA,
         [TABELLA, *arguments],

@@ -318,7 +318,7 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     }
   }
 
-  /// What the edited table is written as.
+  /// The text that stores the edited table.
   private func text() throws(TableError) -> [UInt8] {
     var text = columns.map { "\($0.name):\($0.type.name)" }.joined(separator: " ") + "\n"
     for section in rows.indices {

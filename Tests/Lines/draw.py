@@ -1,4 +1,4 @@
-"""What a line is made of, drawn at random: numbers at the borders of what fits, and what only looks like one."""
+"""Draws the parts of a line at random: numbers at the limits of types, and texts that only look like numbers."""
 
 import json
 
@@ -7,7 +7,7 @@ BORDERS = sorted(
     | {sign * ((1 << bits) + by) for bits in (15, 31, 32, 52, 53, 56, 62, 63, 64) for by in (-2, -1, 0, 1, 2) for sign in (1, -1)}
     | {10**40, -(10**40)}
 )
-# Where sums of two numbers overflow.
+# Numbers whose sums overflow.
 SHARPEST = [(1 << 63) - 1] * 3 + [(1 << 63) - 2, 1 << 63, -(1 << 63), (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 56, (1 << 64) - 1]
 NO_NUMBERS = [
     "", " ", "+1", "-0", "00", "007", "0x10", "0b1", "0o7", "1_000", "1,000", "1.5", ".5", "5.", "1e3", "1e19", "1e400", "-1e400", "1e-400",
@@ -35,7 +35,7 @@ class Draw:
 
     def __init__(self, random, grammar, world):
         self.random, self.grammar, self.world = random, grammar, world
-        # What the line is about: its columns, and the options of its provider.
+        # The table of the line: its columns, and the options of its provider.
         self.table = None
         # How much of the line is odd: of one that is odd all over only the first mistake is told.
         self.oddness = random.choice([0.03, 0.15, 1.0])

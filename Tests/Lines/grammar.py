@@ -1,4 +1,4 @@
-"""What `tabella` says of its commands, options and providers: the lines are drawn from that."""
+"""Reads commands, options and providers from `tabella`; lines are drawn from these."""
 
 import dataclasses
 import json

@@ -1,8 +1,8 @@
 """Tests/Lines/run [--count N] [--seed N] [--first N] [--tabella PATH] [--jobs N] [--verbose] [--keep]
 
-Draws N command lines with their environments, limits and descriptors, runs each in a folder of small files, and
-looks how it ends: with a status that docs/cli.md names, a message for each failure, nothing of a crash, no file of
-the user's changed but by an edit that says so. --first N with --count 1 repeats one line."""
+Draws N random command lines with their environments, limits and descriptors. Runs each in a folder of small files,
+and checks its end: the status is one of docs/cli.md, each failure has a message, nothing crashed, and only edits that
+say so changed the user's files. --first N with --count 1 repeats one line."""
 
 import argparse
 import collections

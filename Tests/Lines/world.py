@@ -1,4 +1,4 @@
-"""Where the lines are run: a folder of small files, a home, odd environments, limits and descriptors."""
+"""The world of a line: a folder of small files, a home, unusual environments, limits and descriptors."""
 
 import os
 import resource
@@ -129,7 +129,7 @@ def draw_environment(draw, world):
     return environment
 
 
-# What a process may have of it. Less of stack, descriptors and memory keeps the loader from starting a program.
+# The limits of a process. With less stack, descriptors or memory, the loader cannot start a program.
 LIMITS = {
     "FSIZE": [0, 1, 511, 512, 1024, 4096, 20_480, 65_535, 65_536, 65_537, 102_400],
     "NOFILE": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 64],

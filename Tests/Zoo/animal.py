@@ -1,4 +1,4 @@
-"""An animal: a bad provider, the command that meets it, and what must come of that."""
+"""An animal: a bad provider, the command that opens it, and the expected result."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Compiles animals. What was compiled from the same source with the same flags is kept in .build/zoo."""
+"""Compiles animals. .build/zoo keeps the results for the same source and flags."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What `tabella check` says of animals: each must be found out, and none may harm the one who checks."""
+"""Runs `tabella check` on animals: it must detect each, and none may harm the user."""
 
 import json
 import shutil

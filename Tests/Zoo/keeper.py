@@ -1,4 +1,4 @@
-"""Runs a command with an animal, watches what it needs and leaves, and judges it."""
+"""Runs a command on an animal, watches the resources that it uses and leaves behind, and judges it."""
 
 import ctypes
 import dataclasses
@@ -16,14 +16,14 @@ import build
 from animal import EMPTY, WHOLE, Library
 
 GOOD = Library("good")
-# What no animal may get onto our standard output, or unlabelled onto standard error.
+# No animal may bring this onto standard output, or onto standard error without its label.
 RUBBISH = b"RUBBISH"
 MOST_ERRORS = 64 * 1024
 SOME = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
 # How a line begins that a provider wrote, as tabella passes it on.
 LABEL = re.compile(r"^tabella: provider \S+: (says|was denied): ")
 
-# What commands that edit say on standard error of what they did.
+# Reports of editing commands on standard error.
 EDITS = ("set", "insert", "delete", "move", "apply", "undo")
 REPORT = re.compile(r"^tabella: [^ ]+: (done|undo|receipt|dry run): ")
 
@@ -60,7 +60,7 @@ def adopt_orphans():
         raise OSError(ctypes.get_errno(), "prctl")
 
 
-# What is left behind
+# Leftovers
 
 
 def children(process):

@@ -1,7 +1,8 @@
 """Tests/Zoo/run [--count full|tenth] [--seed N] [--in KIND] [--user NAME] [--tabella PATH] [--keep] [--verbose]
                      [--no-check] [--check-only] [--house FOLDER] [--write] [--list] [NAME…]
 
-NAME is a part of animals' names. --house only puts their libraries into a folder. docs/zoo.md says what is shown and how to add an animal."""
+NAME is a part of animals' names. --house only puts their libraries into a folder. docs/zoo.md describes the
+results, and how to add an animal."""
 
 import argparse
 import collections
@@ -49,7 +50,7 @@ def chosen(animals, options):
         return [animal for animal in animals if any(name in animal.name for name in options.names)]
     if options.count == "full" or options.kind:
         return animals
-    # One of each kind, and a tenth of all. What takes long is for the full run, but for one of a kind.
+    # One of each kind, and a tenth of all. Slow animals are for the full run, except one of each kind.
     generator = random.Random(options.seed)
     kinds = collections.defaultdict(list)
     for animal in animals:
@@ -74,7 +75,7 @@ def to_be_checked(animals, options, generator):
     return generator.sample(sure, min(4, len(sure))) + generator.sample(rest, min(4, len(rest)))
 
 
-# What a process that meets animals has from the one that started it.
+# The values that a process which runs animals inherits from its parent.
 SETTINGS, ANIMALS = None, []
 
 

@@ -1,4 +1,4 @@
-"""Bad programs in place of tabella, with one fault each: the harness must notice every one."""
+"""Bad programs in place of tabella, with one fault each: the harness must detect every one."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ from animal import WHOLE, Animal
 GOOD = Animal("P0", "good", keeper.GOOD, status=(0,), shows=WHOLE)
 BAD = Animal("P0", "bad", keeper.GOOD, says="believe me")
 
-# What the program does, in a shell; `rows` has what a good one shows. Then the complaint.
+# The program, in a shell; `rows` contains the output of a good one. Then the expected complaint.
 FAULTS = [
     (GOOD, "a status of its own", 'cat "$rows"; exit 5', "status 5"),
     (GOOD, "dies", "kill -SEGV $$", "status -11"),

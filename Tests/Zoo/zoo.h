@@ -64,7 +64,7 @@ typedef struct zoo_row {
   char word[ZOO_WORD];
 } zoo_row;
 
-/* What is open: one piece of memory, so that it can be kept in a file and compared as it lies. */
+/* The open data: one piece of memory, so that it can be stored in a file and compared byte by byte. */
 typedef struct zoo_data {
   char mark[8];
   int64_t next_id;
@@ -77,8 +77,8 @@ typedef struct zoo_source {
   char version[24];
   /* The file that keeps the rows, or empty: a location that begins with a slash. */
   char path[1024];
-  /* What an animal that tells many lies is to tell: the location, of a path what is after its last
-   * dot. */
+  /* The lie of an animal that knows several: the location, or the text after the last dot of a
+   * path. */
   char lie[64];
 } zoo_source;
 
@@ -315,7 +315,7 @@ ZOO_HELPER tabella_supplementary zoo_supplementary = {zoo_kind_list, zoo_element
 ZOO_HELPER tabella_display zoo_display = {zoo_will_display, zoo_did_end_displaying};
 ZOO_HELPER tabella_diagnostics zoo_diagnostics = {zoo_next_diagnostic};
 
-/* What an animal has beyond those: it is asked first. */
+/* Further abilities of an animal; this function is called first. */
 ZOO_HELPER const void *(*zoo_more_abilities)(void *self, tabella_string id);
 
 ZOO_HELPER const void *zoo_ability(void *self, tabella_string id) {
@@ -390,7 +390,7 @@ ZOO_HELPER int32_t zoo_open(void *provider, const tabella_open_request *request,
 }
 
 static void zoo_animal(tabella_entry *entry);
-/* What follows is done by the entry, when `entry` is already that of a good provider. */
+/* The entry runs the following code, when `entry` is already that of a good provider. */
 #define ANIMAL static void zoo_animal(__attribute__((unused)) tabella_entry *entry)
 
 #ifndef ZOO_OWN_ENTRY

@@ -91,7 +91,7 @@ ZOO_HELPER int32_t zoo_take(zoo_source *source, zoo_plan_state *plan, const tabe
   return TABELLA_OK;
 }
 
-/* Where a row of `after` is to come. */
+/* The position for a row in `after`. */
 ZOO_HELPER int32_t zoo_place(zoo_plan_state *plan, tabella_index_path target, zoo_row **out,
                              tabella_error *error) {
   uint8_t *filled;
@@ -297,7 +297,7 @@ ZOO_HELPER void zoo_begin_result(tabella_edit_result *out, int64_t count, const 
   out->release = zoo_result_release;
 }
 
-/* What became of the batch. The source shows the rows of afterwards, unless it was a dry run. */
+/* The outcome of the batch. The source shows the new rows, unless it was a dry run. */
 ZOO_HELPER void zoo_tell(const zoo_source *source, const tabella_edit_batch *batch,
                          const tabella_index_path *from, const char *old_version,
                          const zoo_data *before, tabella_edit_result *out) {

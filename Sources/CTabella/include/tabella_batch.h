@@ -1,5 +1,5 @@
 /*
- * tabella_batch.h: helpers for authors in C. Header only, needs nothing but libc.
+ * tabella_batch.h: helpers for authors of providers in C. Header only; needs only libc.
  *
  *   tabella_batch_builder *b = tabella_batch_new(types, 2, 0);
  *   tabella_batch_cstring(b, 0, "Ada");
@@ -8,9 +8,9 @@
  *   tabella_batch_missing(b, 1);
  *   return tabella_batch_finish(b, out, error);
  *
- * Each call adds one cell at the end of its column. Memory that cannot be had is remembered and
- * reported by tabella_batch_finish, so that no call in between needs a check. A builder is used by
- * one thread at a time.
+ * Each call appends one cell to its column. If memory runs out, the builder remembers it and
+ * tabella_batch_finish reports it, so the other calls need no check. One thread at a time may use a
+ * builder.
  */
 #ifndef TABELLA_BATCH_H
 #define TABELLA_BATCH_H
@@ -38,13 +38,13 @@ extern "C" {
  * Strings and errors
  * --------------------------------------------------------------------------------------------- */
 
-/* A tabella_string of a C string, which must outlive it. Null becomes absent. */
+/* Wraps a C string, which must outlive the result. Null becomes an absent string. */
 TABELLA_HELPER tabella_string tabella_cstring(const char *text) {
   tabella_string string = {text, text ? (int64_t)strlen(text) : 0};
   return string;
 }
 
-/* 1 if the two hold the same bytes. */
+/* Returns 1 if both strings contain the same bytes. */
 TABELLA_HELPER int tabella_string_equals(tabella_string string, const char *text) {
   size_t length = strlen(text);
   return string.bytes != NULL && (uint64_t)string.length == (uint64_t)length &&
@@ -120,7 +120,7 @@ TABELLA_HELPER const char *tabella_format_(int32_t type) {
   }
 }
 
-/* Appends one length-prefixed string of Arrow's metadata form. */
+/* Appends one length-prefixed string in the format of Arrow's metadata. */
 TABELLA_HELPER char *tabella_metadata_put_(char *at,
                                                            const char *text) {
   int32_t length = (int32_t)strlen(text);
@@ -129,7 +129,7 @@ TABELLA_HELPER char *tabella_metadata_put_(char *at,
   return at + sizeof length + (size_t)length;
 }
 
-/* Fills `out` with the schema of these columns, for tabella_source_table.schema. */
+/* Fills `out` with the schema of these columns. For tabella_source_table.schema. */
 TABELLA_HELPER int32_t tabella_schema_make(const tabella_column *columns,
                                            int64_t count, struct ArrowSchema *out,
                                            tabella_error *error) {
@@ -205,7 +205,7 @@ typedef struct tabella_batch_builder {
   tabella_column_builder_ *columns;
   int64_t column_count; /* ids included */
   int has_ids;
-  int failed; /* 1: no memory, 2: a cell of another type than its column, 3: over 2 GiB */
+  int failed; /* 1: out of memory, 2: a cell's type differs from its column's, 3: over 2 GiB */
   int64_t failed_column;
 } tabella_batch_builder;
 
@@ -232,7 +232,7 @@ TABELLA_HELPER int tabella_bit_put_(tabella_bytes_ *bytes, int64_t index, int bi
   return 1;
 }
 
-/* Frees a builder that is not to be finished. */
+/* Frees a builder without finishing it. */
 TABELLA_HELPER void tabella_batch_discard(tabella_batch_builder *builder) {
   int64_t i;
   if (builder == NULL) return;
@@ -245,8 +245,9 @@ TABELLA_HELPER void tabella_batch_discard(tabella_batch_builder *builder) {
   free(builder);
 }
 
-/* Answers a request that no section could answer as the contract wants it: call it first in `rows`, and
- * go on if it returns TABELLA_OK. `columns` is how many the source has, `has_ids` whether rows have ids:
+/* Refuses requests that no section could answer, with the code that the contract wants. Call it first
+ * in `rows`, and continue if it returns TABELLA_OK. `columns` is the number of the source's columns,
+ * `has_ids` is 1 if rows have ids:
  *
  *   int32_t code = tabella_rows_check(request, 2, 0, error);
  *   if (code != TABELLA_OK) return code; */
@@ -268,8 +269,8 @@ TABELLA_HELPER int32_t tabella_rows_check(const tabella_row_request *request, in
   return TABELLA_OK;
 }
 
-/* A builder for columns of these types; with `ids` 1 there is a column of ids behind them. Null
- * when there is no memory, which all other functions accept and tabella_batch_finish reports. */
+/* Returns a builder for columns of these types. If `ids` is 1, a column of ids follows them. Returns
+ * null if memory runs out; all other functions accept null, and tabella_batch_finish reports it. */
 TABELLA_HELPER tabella_batch_builder *
 tabella_batch_new(const int32_t *types, int64_t count, int ids) {
   static const int32_t zero = 0;
@@ -294,7 +295,7 @@ tabella_batch_new(const int32_t *types, int64_t count, int ids) {
   return builder;
 }
 
-/* The same for the columns that a request asks for, out of all the source's columns. */
+/* The same for the requested columns; `columns` are all columns of the source. */
 TABELLA_HELPER tabella_batch_builder *
 tabella_batch_for(const tabella_row_request *request,
                   const tabella_column *columns) {
@@ -309,7 +310,7 @@ tabella_batch_for(const tabella_row_request *request,
   return builder;
 }
 
-/* Adds a cell: `word` for types of a fixed size, `data` for text and binary. */
+/* Appends a cell: `word` for types of a fixed size, `data` for text and binary. */
 TABELLA_HELPER void tabella_batch_put_(tabella_batch_builder *builder, int64_t index, int32_t type,
                                        int present, uint64_t word, const void *data,
                                        size_t size) {
@@ -343,14 +344,14 @@ TABELLA_HELPER void tabella_batch_put_(tabella_batch_builder *builder, int64_t i
   if (!ok) builder->failed = 1;
 }
 
-/* Adds text (UTF-8, or whatever the source has: the bytes are kept). */
+/* Appends text. It should be UTF-8; other bytes are kept as they are. */
 TABELLA_HELPER void tabella_batch_text(tabella_batch_builder *builder,
                                        int64_t column, const char *bytes,
                                        size_t length) {
   tabella_batch_put_(builder, column, TABELLA_TYPE_TEXT, 1, 0, bytes, length);
 }
 
-/* Adds text from a C string. */
+/* Appends text from a C string. */
 TABELLA_HELPER void tabella_batch_cstring(tabella_batch_builder *builder,
                                           int64_t column, const char *text) {
   tabella_batch_text(builder, column, text, strlen(text));
@@ -379,19 +380,19 @@ TABELLA_HELPER void tabella_batch_boolean(tabella_batch_builder *builder,
   tabella_batch_put_(builder, column, TABELLA_TYPE_BOOLEAN, 1, value != 0, NULL, 0);
 }
 
-/* Adds a date, in nanoseconds since 1970-01-01T00:00:00Z. */
+/* Appends a date, in nanoseconds since 1970-01-01T00:00:00Z. */
 TABELLA_HELPER void tabella_batch_date(tabella_batch_builder *builder,
                                        int64_t column, int64_t nanoseconds) {
   tabella_batch_put_(builder, column, TABELLA_TYPE_DATE, 1, (uint64_t)nanoseconds, NULL, 0);
 }
 
-/* Adds a missing value to a column of any type. */
+/* Appends a missing value to a column of any type. */
 TABELLA_HELPER void tabella_batch_missing(tabella_batch_builder *builder,
                                           int64_t column) {
   tabella_batch_put_(builder, column, 0, 0, 0, NULL, 0);
 }
 
-/* Adds the id of the row; only in a builder with ids. */
+/* Appends the id of a row. Only for a builder with ids. */
 TABELLA_HELPER void tabella_batch_id(tabella_batch_builder *builder,
                                      const char *id) {
   if (builder == NULL) return;
@@ -418,8 +419,8 @@ TABELLA_HELPER void tabella_array_release_(struct ArrowArray *array) {
   array->release = NULL;
 }
 
-/* Turns the builder into a batch of `rows` rows and frees it. The number is said because a batch
- * may have no columns. */
+/* Turns the builder into a batch of `rows` rows and frees the builder. The number is a parameter,
+ * because a batch may have no columns. */
 TABELLA_HELPER int32_t tabella_batch_finish_rows(tabella_batch_builder *builder,
                                                  int64_t rows, tabella_batch *out,
                                                  tabella_error *error) {
@@ -463,7 +464,7 @@ TABELLA_HELPER int32_t tabella_batch_finish_rows(tabella_batch_builder *builder,
     child->buffers = (const void **)calloc(3, sizeof(void *));
     if (child->buffers == NULL) goto no_memory;
     child->n_buffers = binary ? 3 : 2;
-    /* Arrow wants a pointer also where there are no bytes. */
+    /* Arrow requires a pointer, even if there are no bytes. */
     if (column->values.data == NULL && !tabella_bytes_put_(&column->values, NULL, 0))
       goto no_memory;
     if (column->values.data == NULL) {
@@ -489,7 +490,7 @@ no_memory:
   return tabella_fail(error, TABELLA_INTERNAL, "out of memory");
 }
 
-/* The same with as many rows as the first column has cells. */
+/* The same; the number of rows is the number of cells in the first column. */
 TABELLA_HELPER int32_t tabella_batch_finish(tabella_batch_builder *builder,
                                             tabella_batch *out,
                                             tabella_error *error) {

@@ -1,4 +1,4 @@
-// What the floors share: masks over 64 bytes, a mapped file, buffered output.
+// The common code of the floors: masks over 64 bytes, a mapped file, buffered output.
 //
 // A floor does one case's work and nothing else: no options, no checks of its input, no other
 // format than the generated one. It says what the machine allows, not what a program should be.

@@ -5,7 +5,7 @@
 enum { SIZE = 256 << 10 };
 static unsigned char buffer[SIZE + 64] __attribute__((aligned(4096)));
 
-// Where the line that has `before` lines before it in this block begins.
+// The start of the line that follows `before` lines of this block.
 static ssize_t line_start(ssize_t got, uint64_t before) {
   for (ssize_t at = 0; at < got; at += 64) {
     uint64_t ends = equal64(buffer + at, '\n');

@@ -32,7 +32,7 @@ static void say_saved(void) {
   if (write(STDOUT_FILENO, text, sizeof text - 1) < 0) fail(1, "was saved, but this cannot be said");
 }
 
-/* What is being replaced, and where. */
+/* The replaced file and its folder. */
 static int directory;
 static char base[NAME_MAX + 1];
 static char temporary[NAME_MAX + 1];
@@ -149,7 +149,7 @@ static void replace(int in, const struct stat *before) {
 #else
   if (renameat2(directory, temporary, directory, base, RENAME_EXCHANGE) < 0)
     give_up(errno == ENOENT ? 5 : 1, "cannot be replaced");
-  /* What was displaced must be what was read: this closes the moment between check and rename. */
+  /* The displaced file must be the one that was read. This closes the gap between check and rename. */
   if (fstatat(directory, temporary, &now, AT_SYMLINK_NOFOLLOW) < 0 || !same(before, &now, 0)) {
     if (renameat2(directory, temporary, directory, base, RENAME_EXCHANGE) < 0)
       fail(1, "was saved, but what another program wrote is in the file .tabella-… beside it");

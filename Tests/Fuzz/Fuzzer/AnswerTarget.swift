@@ -40,7 +40,7 @@ final class AnswerTarget: FuzzTarget {
     }
     relay.operation = operation
     relay.base = RemoteSource(description, in: session)
-    // What is let go asks the worker once more, whose answer is the input's.
+    // A released value asks the worker once more; the answer comes from the input.
     defer { relay.base = seed }
     taken.take(operation, record.argument, on: source)
     if operation == .listen { try? source.changes?.listen(nil) }

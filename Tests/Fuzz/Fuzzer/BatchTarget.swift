@@ -7,10 +7,10 @@ import Tabella
 
 /// The batch validator: Arrow arrays with any numbers in them, over memory that is as long as they say.
 ///
-/// How long buffers are cannot be seen in Arrow's structs, so no validator can find one that is too short;
-/// everything else it must. What is accepted is read cell by cell and compared with a naive reading, whole
-/// and in parts, and must come through the contract and through a worker's message unchanged. Whatever
-/// becomes of a batch, it is released once.
+/// Arrow's structs do not contain the lengths of buffers, so no validator can detect one that is too short. It
+/// must detect everything else. The target reads an accepted batch cell by cell, whole and in parts, and compares
+/// it with a naive reading. The batch must pass the contract and a worker's message unchanged. Every batch is
+/// released once, accepted or not.
 struct BatchTarget: FuzzTarget {
   static let name = "batches"
   static let inputLimit = 1024
@@ -175,7 +175,7 @@ private final class DrawnBatch {
 
 /// One column of it.
 private struct DrawnColumn {
-  /// What of it is read before the memory of all columns.
+  /// The fields that are read before the memory of all columns.
   struct Head {
     var type: ColumnType
     var start: UInt8
@@ -217,7 +217,7 @@ private struct DrawnColumn {
       let offsets = memory.filled(
         (cells + 1) * 4, shift: head.shift & 3, &input, asOffsets: head.flags & 16 != 0)
       let last = offsets.loadUnaligned(fromByteOffset: cells * 4, as: Int32.self)
-      // Where the cells end, the bytes must end; all else is the validator's to see.
+      // The bytes must end with the cells; the validator must detect everything else.
       length = Int(last & 0xFFF)
       if last != Int32(length) {
         offsets.storeBytes(of: Int32(length), toByteOffset: cells * 4, as: Int32.self)

@@ -17,7 +17,7 @@ final class ChannelTarget: FuzzTarget {
   static let number: UInt64 = 7
   static var words: [[UInt8]] { [bytes(of: token.words.0) + bytes(of: token.words.1)] }
 
-  /// What a record is, by its tag.
+  /// The kind of a record, by its tag.
   enum Tag {
     /// A packet behind the right token; else one as it is.
     static let hasToken: UInt8 = 1
@@ -36,7 +36,7 @@ final class ChannelTarget: FuzzTarget {
   private var channel: Channel!
   private var records: ArraySlice<Record> = []
   private var isSending = false
-  /// What the arena holds, and what has come so far.
+  /// The content of the arena, and the packets so far.
   private var held = [UInt8](repeating: 0, count: 4096)
   private var came: [(packet: [UInt8], arena: [UInt8])] = []
   private var sent: [(packet: [UInt8], arena: [UInt8])] = []
@@ -103,7 +103,7 @@ final class ChannelTarget: FuzzTarget {
     }
   }
 
-  // What comes out
+  // Results
 
   private func receive(_ mode: UInt8) -> Bool {
     let expected = mode & 2 == 0 ? ChannelTarget.number : nil

@@ -35,7 +35,7 @@ struct Record {
   var argument: UInt8
   var bytes: UnsafeRawBufferPointer
 
-  /// Where the bytes begin in a record.
+  /// The offset of the bytes in a record.
   static let headSize = 4
 
   static func append(_ tag: UInt8, _ argument: UInt8, _ bytes: [UInt8], to input: inout [UInt8]) {

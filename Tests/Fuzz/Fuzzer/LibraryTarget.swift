@@ -4,7 +4,7 @@ import Tabella
 
 @testable import TabellaLoading
 
-/// What is checked of a library before it is loaded: the file as it is, a damaged one for the most part.
+/// The checks of a library before it is loaded, mostly with damaged files.
 struct LibraryTarget: FuzzTarget {
   static let name = "libraries"
   static let inputLimit = 4096

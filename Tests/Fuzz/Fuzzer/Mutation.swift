@@ -40,7 +40,7 @@ struct InputMutation {
       input[record.lowerBound + Int.random(in: 0...1, using: &generator)] = .random(
         in: 0...255, using: &generator)
     case 4:
-      // What one holds in the place of what the other does.
+      // Keeps the tag of one record, and takes the content of another.
       let held = Array(input[record].prefix(2)) + Array(input[other].dropFirst(2))
       remove(record)
       insert(held, at: record.lowerBound)
@@ -53,7 +53,7 @@ struct InputMutation {
       input.baseAddress!.assumingMemoryBound(to: UInt8.self), count, input.count)
   }
 
-  /// Where the records lie that are whole.
+  /// The ranges of complete records.
   private func places() -> [Range<Int>] {
     var places: [Range<Int>] = []
     var at = 0

@@ -36,7 +36,7 @@ class Relay: TableDataSource {
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch { try base.rows(request) }
 
-  // What a subclass does itself
+  // Hooks for subclasses
 
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
     try its(base.changes).listen(notify)

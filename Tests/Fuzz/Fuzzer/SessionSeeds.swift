@@ -15,7 +15,7 @@ enum SessionSeeds {
       session.records.withUnsafeBytes { bytes in
         for record in Record.all(in: bytes) where record.tag & SessionRecord.isAnswerOnly == 0 {
           guard let operation = record.operation, record.bytes.count > 8 else { continue }
-          // Where the answer depends on what was asked, one for each.
+          // If the answer depends on the request, one for each.
           let name = "\(operation)-\(record.argument)"
           var input: [UInt8] = []
           Record.append(record.tag, record.argument, Array(record.bytes), to: &input)

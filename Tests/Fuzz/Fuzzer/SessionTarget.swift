@@ -7,9 +7,9 @@ import TabellaBridge
 /// provider, from one call to the next.
 ///
 /// An input is a session: records of which each is an answer, a step of the host, or both, and whose bytes
-/// are the answer's message. The steps are taken in order. What is asked of the worker meanwhile is
-/// answered with the next answer to the same operation, and once there is none with the last one again, so
-/// that a change to one answer leaves the others in place.
+/// are the answer's message. The steps run in order. Each request to the worker receives the next answer to
+/// the same operation. If there is none, it receives the last one again. So a change to one answer leaves the
+/// others in place.
 struct SessionTarget: FuzzTarget {
   static let name = "sessions"
   static let inputLimit = 4096
@@ -28,7 +28,7 @@ struct SessionTarget: FuzzTarget {
   func seeds() -> [Seed] { SessionSeeds.all }
 }
 
-/// What a session's records are, besides answers to the operation in the tag.
+/// The kinds of a session's records, besides answers to the operation in the tag.
 enum SessionRecord {
   /// The host asks for it in the course of something else.
   static let isAnswerOnly: UInt8 = 0x80
@@ -37,7 +37,7 @@ enum SessionRecord {
 }
 
 extension Record {
-  /// What a session's record is about.
+  /// The subject of a session's record.
   var operation: Operation? { Operation(rawValue: Int32(tag & 0x3F)) }
 }
 
@@ -116,7 +116,7 @@ private final class ScriptedWorker: Transport {
 }
 
 extension OutgoingMessage {
-  /// What a request asks for.
+  /// The requested operation.
   var operation: Operation? {
     head.withUnsafeBytes { bytes in
       var reader = WireReader(bytes)

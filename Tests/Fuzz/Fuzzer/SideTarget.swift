@@ -5,7 +5,7 @@ import TabellaConfinement
 @testable import TabellaHost
 @testable import TabellaRemote
 
-/// What a worker says beside its calls: packets of the side channel, and whatever it prints.
+/// The output of a worker outside calls: packets of the side channel, and printed text.
 ///
 /// The first byte chooses: a packet, or output in pieces of two streams, of which no more than a limit may
 /// be passed on, in whole lines.
@@ -39,7 +39,7 @@ struct SideTarget: FuzzTarget {
     return 1
   }
 
-  /// What a capture passed on.
+  /// The output that a capture passed on.
   private final class Passed: @unchecked Sendable {
     var lines: [WorkerOutput] = []
   }

@@ -2,7 +2,7 @@ import Tabella
 
 @testable import TabellaRemote
 
-/// What a host does with a source that lives in a worker: one step for each operation.
+/// The steps of a host with a source in a worker: one for each operation.
 ///
 /// Counts what was answered, and reads every cell of what was.
 final class Steps {
@@ -198,7 +198,7 @@ final class Steps {
     }
   }
 
-  // What is told, and what is beside the cells
+  // Notices, and elements in addition to cells
 
   private func tell(
     _ operation: Operation, _ argument: UInt8, _ source: any TableDataSource

@@ -4,7 +4,7 @@ protocol FuzzTarget {
   static var name: String { get }
   /// How many bytes an input has at most.
   static var inputLimit: Int { get }
-  /// What is often found in inputs: the bytes of a dictionary's entries.
+  /// Frequent parts of inputs: the bytes of a dictionary's entries.
   static var words: [[UInt8]] { get }
   /// How inputs are changed besides as any bytes are.
   static var shape: InputShape { get }
@@ -28,11 +28,11 @@ extension FuzzTarget {
 struct Seed {
   var name: String
   var bytes: [UInt8]
-  /// What ``FuzzTarget/run(_:)`` returns for it, so that a seed that leads nowhere is noticed.
+  /// The result of ``FuzzTarget/run(_:)`` for it, so that a seed without effect is detected.
   var reaches: Int
 }
 
-/// What inputs are made of.
+/// The parts of inputs.
 enum InputShape {
   /// Any bytes.
   case bytes

@@ -7,7 +7,7 @@
 import Glibc
 import LibFuzzer
 
-/// What runs; libFuzzer's functions have no context.
+/// The running target; libFuzzer's functions have no context.
 nonisolated(unsafe) var running: any FuzzTarget = JSONTarget()
 
 func run(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {

@@ -1,4 +1,4 @@
-// What of libFuzzer the fuzzer calls; the toolchain has the library and no header for it.
+// The functions of libFuzzer that the fuzzer calls; the toolchain has the library but no header.
 #ifndef LIBFUZZER_H
 #define LIBFUZZER_H
 

@@ -123,24 +123,34 @@ import Testing
     #expect(summary.keys.allSatisfy { text.contains("`\($0)`") } && summary["skipped"] == 1)
   }
 
-  /// The manifest in the contract's page is the example's.
+  /// The manifest in the guide for authors is the example's.
   @Test func theManifestShownIsTheExamples() throws {
-    let shown = Self.blocks("json", in: try Self.text("docs/contract.md"))
+    let shown = Self.blocks("json", in: try Self.text("docs/writing-a-provider.md"))
     let manifest = try Self.text("Examples/provider-c/planets.tabella.json")
     #expect(shown.contains(manifest.trimmingCharacters(in: .newlines)))
   }
 
-  /// The entry in the contract's page is the example's.
+  /// The entries and the output in the pages for authors are the examples'.
   @Test func theEntryShownIsTheExamples() throws {
-    let shown = try #require(Self.blocks("swift", in: try Self.text("docs/contract.md")).first)
-    let example = try Self.text("Examples/provider-swift/Sources/Primes/Primes.swift")
-    #expect(example.contains(shown))
+    let guide = try Self.text("docs/writing-a-provider.md")
+    let swift = try Self.text("Examples/provider-swift/Sources/Primes/Primes.swift")
+    #expect(swift.contains(try #require(Self.blocks("swift", in: guide).first)))
+    let c = try Self.text("Examples/provider-c/planets.c")
+    let contract = try Self.text("docs/contract.md")
+    #expect(c.contains(try #require(Self.blocks("c", in: contract).first)))
+    let output = try Self.text("Examples/expected/provider-c.txt")
+    #expect(output == (try #require(Self.blocks("text", in: guide).first)) + "\n")
+    let embedding = try Self.text("docs/embedding.md")
+    let program = try Self.text("Examples/embed-swift/Sources/Embed/main.swift")
+    #expect(program.contains(try #require(Self.blocks("swift", in: embedding).first)))
+    let printed = try Self.text("Examples/expected/embed-swift.txt")
+    #expect(printed.hasPrefix(try #require(Self.blocks("text", in: embedding).first)))
   }
 
   /// The proofs in the pages for authors are what ProvingTests runs.
   @Test func theProofShownIsTested() throws {
     let tested = try Self.text("Tests/TabellaTests/Host/ProvingTests.swift")
-    for document in ["docs/contract.md", "docs/check.md"] {
+    for document in ["docs/writing-a-provider.md", "docs/check.md"] {
       let shown = try #require(Self.blocks("swift", in: try Self.text(document)).last)
       let indented = shown.components(separatedBy: "\n").map { "    \($0)" }
       #expect(tested.contains(indented.joined(separator: "\n")))
@@ -177,7 +187,7 @@ import Testing
   /// The documents and the suite agree on how many laws there are.
   @Test func theNumberOfLaws() throws {
     let number = "\(ConformanceSuiteLaws.count) laws"
-    for document in ["docs/contract.md", "CHANGELOG.md"] {
+    for document in ["docs/writing-a-provider.md", "CHANGELOG.md"] {
       #expect(try Self.text(document).contains(number))
     }
   }

@@ -10,7 +10,7 @@
 
 #include "deed.h"
 
-/* What the compiler cannot see through. */
+/* Values that the compiler cannot predict. */
 static volatile uintptr_t nothing;
 static volatile int zero;
 

@@ -1,4 +1,4 @@
-/* P16: takes what there is. Where no more is given it goes on as if nothing were, or ends if it must. */
+/* P16: takes all resources that it can get. If a request is refused, it continues, or ends if it must. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #include "deed.h"
 
-/* Who is never stopped must not take the machine along: 9 GB, 500 processes or threads. */
+/* An animal that nobody stops must not exhaust the machine: 9 GB, 500 processes or threads. */
 enum { MEGABYTE = 1 << 20, MOST_MEGABYTES = 9000, MOST_OTHERS = 500 };
 
 A_DEED(eats_memory) {

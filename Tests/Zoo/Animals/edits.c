@@ -1,12 +1,12 @@
 /* P28 to P33: says of edits what is not so. The location's last part says which: /path/rows.does-nothing.
- * What is edited is that file, so that what was done can be seen afterwards. */
+ * It edits that file, so that the harness can see the effect afterwards. */
 #include <limits.h>
 #include <signal.h>
 
 #include "zoo_editing.h"
 
 /* ------------------------------------------------------------------------------------------------
- * What is done
+ * Effects
  * --------------------------------------------------------------------------------------------- */
 
 static void touch(zoo_row *row, const char *word) {
@@ -73,7 +73,7 @@ static void end(const zoo_source *source, const char *when) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * What is said
+ * Reports
  * --------------------------------------------------------------------------------------------- */
 
 static void distort_outcomes(const zoo_source *source, tabella_edit_result *out) {
@@ -186,7 +186,7 @@ static int32_t commit(void *self, const tabella_edit_batch *batch, tabella_edit_
 }
 
 /* ------------------------------------------------------------------------------------------------
- * What may be done, and undone
+ * Permissions and undo
  * --------------------------------------------------------------------------------------------- */
 
 static int32_t editable(void *self, int64_t section, int64_t first, int64_t count, uint8_t *out,

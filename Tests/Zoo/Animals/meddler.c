@@ -146,7 +146,7 @@ A_DEED(forbids_itself_to_speak) {
   syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
-/* What runs when the worker ends. */
+/* Runs when the worker ends. */
 static void hang(void) {
   for (;;) sleep(3600);
 }

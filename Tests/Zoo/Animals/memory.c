@@ -5,7 +5,7 @@
 
 #include "zoo_editing.h"
 
-static void *kept; /* What belongs to the caller, kept after the call. */
+static void *kept; /* Memory of the caller, kept after the call. */
 static size_t kept_size;
 
 static void *scribble(void *unused) {

@@ -1,5 +1,5 @@
 /* P37: wants what is not its own. Its location is PLACE/open/rows; what it must not touch is in
- * PLACE/closed. What it gets hold of it shows. */
+ * PLACE/closed. It shows everything that it obtains. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// What the compiler cannot see through.
+/// Values that the compiler cannot predict.
 nonisolated(unsafe) var numbers: [Int] = [1, 2, 3]
 nonisolated(unsafe) var nothing: Int? = nil
 nonisolated(unsafe) var anything: Any = "text"
@@ -35,7 +35,7 @@ func wait(for body: @escaping @Sendable () async -> Void) {
   done.wait()
 }
 
-// What all of the process sees from now on.
+// The whole process sees this conformance from now on.
 // swift-format-ignore: AvoidRetroactiveConformances
 extension Int: @retroactive Error {}
 

@@ -1,5 +1,5 @@
-/* P18, P19: speaks to the host itself, past the worker that it lives in: on the worker's own sockets. What
- * it owns it may use; the host must not believe it. -DDEED=name -DMOMENT=rows. */
+/* P18, P19: speaks to the host itself, past the worker that it lives in: on the worker's own sockets. It may
+ * use everything that it owns; the host must not trust it. -DDEED=name -DMOMENT=rows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -122,7 +122,7 @@ enum { HEAD_WORDS = 7 };
 
 static uint64_t heard[1 << 15];
 
-/* Who has waited longest gets the next packet: this thread, and not the one that serves. */
+/* The thread that has waited longest gets the next packet: this one, and not the one that serves. */
 static ssize_t hear(int flags) { return recv(MAIN, heard, sizeof heard, flags); }
 
 static void *echo(void *unused) {

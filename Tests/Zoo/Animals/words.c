@@ -255,7 +255,7 @@ static int32_t index_path(void *self, int64_t number, tabella_index_path *out,
 }
 static tabella_section_index section_index = {index_titles, index_path};
 
-/* Where rows lead. */
+/* The locations that rows lead to. */
 static int32_t location(void *self, tabella_index_path path, tabella_string *out,
                         tabella_error *error) {
   (void)path, (void)error;

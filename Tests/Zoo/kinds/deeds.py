@@ -37,7 +37,7 @@ def deed(kind, source, name, moment="rows", says="", flags=(), **more):
     return Animal(kind, f"{words(name)}-in-{words(moment)}", library, says=says, **more)
 
 
-# What the error says, by deed.
+# The words of the error, by deed.
 CRASHES = {
     "writes_to_null": "SIGSEGV", "calls_nowhere": "SIGSEGV|SIGILL", "runs_off_a_file": "SIGBUS", "divides": "SIGFPE",
     "traps": "SIGILL|SIGTRAP", "aborts": "SIGABRT", "asserts": "SIGABRT", "recurses": "SIGSEGV",
@@ -49,9 +49,9 @@ CRASHES = {
     "leaves_by_system_call": "with exit status 0", "ends_the_thread": "ended|exit|silent",
     "ends_the_thread_by_system_call": "ended|exit|silent", "exits_from_a_thread": "with exit status 0",
 }  # fmt: skip
-# What ends only a thread may leave the rest of the process silent.
+# A deed that ends only a thread may leave the rest of the process silent.
 SILENT = {"ends_the_thread", "ends_the_thread_by_system_call"}
-# What the host was asking when it ended, by moment.
+# The call of the host when the provider ended, by moment.
 OPERATIONS = {
     "constructor": "load", "entry": "load", "open": "open", "ability": "open", "flags": "open", "schema": "open",
     "version": "version", "sections": "sections.count", "title": "sections.title", "count": "row_count", "rows": "rows",
@@ -59,7 +59,7 @@ OPERATIONS = {
     "display": "display.will_display", "diagnostics": "diagnostics.next", "editable": "editing.editable",
     "commit": "editing.commit", "undo": "undo.undo",
 }  # fmt: skip
-# What is refused to it, and so is nothing to anybody.
+# Refused deeds, which have no effect.
 REFUSED = {"signals_its_group"}
 EVERYWHERE = ("writes_to_null", "leaves_0", "exits_0", "aborts", "recurses")
 
@@ -117,7 +117,7 @@ def eating():
     yield deed("P16", "eater", "eats_its_stack", says="SIGSEGV")
     for name in ["reserves_the_address_space", "forks_and_forks", "starts_threads", "opens_and_opens", "watches_and_times",
                  "fills_memory_files", "fills_disks"]:  # fmt: skip
-        # What is not given any more may end it; nothing else may come of it.
+        # A refused resource may end the animal; nothing else may happen.
         yield deed("P16", "eater", name, says="", status=(0, 3), shows=WHOLE, slow=True, seconds=60)
     for name in ["leaves_a_child", "leaves_a_daemon", "burns"]:
         yield deed("P16", "eater", name, status=(0,), says=None, shows=WHOLE)
@@ -143,7 +143,7 @@ def noisy():
     yield deed("P17", "noise", "logs_what_is_not_there", says="SIGSEGV")
 
 
-# What a meddler breaks is its own worker; most of it is nothing to anybody.
+# A meddler breaks only its own worker; most deeds have no effect on others.
 MEDDLERS = [
     "goes_elsewhere", "has_no_mask", "speaks_german", "clears_the_environment", "poisons_the_environment",
     "handles_all_signals", "ignores_all_signals", "dies_of_pipes", "has_a_strange_signal_stack",

@@ -44,13 +44,13 @@ def edits():
     yield edit("P32", "takes-any-version", (0,), check=("stale-versions-conflict", "failed"))
     yield edit("P32", "strange-answers", (0, 3), BROKE, ("show", "{file}", "--json"))
     yield edit("P35", "writes-beyond", (0, 3), DEAD, ("show", "{file}", "--json"))
-    # P33: dies, leaves or hangs in the middle. What was done then is known, or said not to be.
+    # P33: dies, leaves or hangs in the middle. Then the host knows the outcome, or reports that it is unknown.
     for when, done in [("at-once", False), ("before", False), ("halfway", None), ("after", True)]:
         for how in ["dies", "leaves"] if when != "halfway" else ["dies"]:
             yield edit("P33", f"{how}-{when}", (0, 1, 3), "", after=said_truly(done))
     for when in ["before", "after"]:
         yield edit("P33", f"hangs-{when}", (0, 1, 3), "", slow=True, seconds=40, after=said_truly(when == "after"))
-    # What is said of it.
+    # False reports.
     for name in ["no-outcomes", "null-outcomes", "an-outcome-too-many", "billion-outcomes", "negative-outcomes", "strange-code",
                  "another-rows-id", "id-of-nobody", "id-of-escapes", "null-changes", "billion-changes", "negative-changes",
                  "strange-change", "change-past-the-end", "change-nowhere", "says-deleted", "says-it-twice",
@@ -73,7 +73,7 @@ def edits():
                    check=("undo-restores", "failed"))  # fmt: skip
 
 
-# What was done to the file: the words of its first rows, or None where it is the empty file of the beginning.
+# The edited file: the words of its first rows, or None if it is still the empty file of the start.
 
 
 def kept(place):

@@ -128,7 +128,7 @@ def words():
 # P20 to P22 and others: the liar that the tests of the host have, here in a worker.
 
 LIAR = Library("liar", str(build.ROOT / "Tests/TabellaTests/Host/Libraries/liar.c"))
-# By the law that is broken. Where a command does not come by, nothing is broken for it.
+# By the law that is broken. A lie that a command never meets breaks nothing for it.
 LIES = {
     "counts-hold": ["wrong-count", "negative-count", "falling-count", "changing-count", "count-neither-exact", "endless-count"],
     "cuts-agree": ["overlapping-cut"],
@@ -172,7 +172,7 @@ HARMLESS_IN_A_WORKER = [
 def memories():
     for name in HARMLESS_IN_A_WORKER:
         # It may die of it, or be found out, or nobody notices: the host lives and shows no nonsense as an answer that is sure.
-        # What it keeps was another request's when it wrote there: that may be one for a section that is not there.
+        # The kept memory belonged to another request when it wrote there: perhaps one for a missing section.
         status = (0, 1, 3) if name.startswith("keeps") else (0, 3)
         yield Animal("P35", name, MEMORY, ("show", "{at}", "--json"), name, status, says="", slow=True, seconds=20)
     for name in ["wild-buffers", "forbidden-buffers", "wild-batch-release", "null-children", "endless-length", "endless-offset"]:

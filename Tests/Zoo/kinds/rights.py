@@ -10,7 +10,7 @@ import time
 import keeper
 from animal import Animal, Library
 
-# What only a reader is refused, by a limit.
+# Deeds that a limit refuses only to readers.
 READERS = ("may_grow_files",)
 DEEDS = ("changes_system_modes", "makes_a_memory_file", "runs_what_it_writes", "maps_shared_memory", "reserves_addresses",
          "starts_some_threads", *READERS)  # fmt: skip

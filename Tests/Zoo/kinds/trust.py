@@ -94,7 +94,7 @@ def trusted():
     yield Animal("P40", "not-as-it-was-pinned", pinned, before=("providers", "--pin", pinned.id), between=append_to_library,
                  says=r"\(pin\).*SHA-256", **REFUSED)  # fmt: skip
     yield Animal("P40", "as-it-was-pinned", pinned, before=("providers", "--pin", pinned.id), status=(0,), shows=WHOLE)
-    # What is as it should be is taken, however it is written.
+    # Correct files are accepted, in any spelling.
     yield untrusted("P40", "read-only-library", lambda folder, library: library.chmod(0o500), None, status=(0,), shows=WHOLE)
 
 

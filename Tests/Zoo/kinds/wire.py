@@ -14,7 +14,7 @@ FORGERIES = {"echoes", "echoes_changed", "answers_by_chance", "steals", "answers
 SURE = ["sends_a_byte", "sends_text", "sends_zeros", "sends_ones", "sends_chance", "sends_nothing", "shuts_down",
         "shuts_down_writing", "shuts_down_and_never_comes_back", "exchanges_the_lines", "sends_descriptors",
         "sends_a_large_message"]  # fmt: skip
-# What may be in time or too late, harm or not.
+# Deeds that may be in time or too late, and so harm or not.
 UNSURE = ["floods", "sends_nothing_aside", "sends_chance_aside", "floods_aside", "shuts_down_reading", "shuts_down_aside", "echoes",
           "echoes_changed", "answers_by_chance", "steals", "answers_first_and_twice", "ruins_the_arena", "shortens_the_arena",
           "seals_the_arena", "talks_to_itself"]  # fmt: skip
