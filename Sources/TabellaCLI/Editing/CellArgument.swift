@@ -102,11 +102,12 @@ struct CellArguments {
   /// The error for the name of a column, and the option that adds the columns that are wanted.
   private func unknown(_ name: String, wanted: [String]) -> Failure {
     if name == "title", let section {
-      return names.unknown(name, remedy: "; the section itself is named \(section.text):")
+      let remedy = "; the section itself is named \(section.text):"
+      return .usage(names.unknown(name, remedy: remedy).message)
     }
     let added = wanted.filter { !names.names.contains($0) }
     guard let addedColumns, !added.contains(where: { $0.isEmpty || $0.contains(",") }) else {
-      return names.unknown(name)
+      return .usage(names.unknown(name).message)
     }
     let list = ((addedColumns.isEmpty ? [] : [addedColumns]) + added).joined(separator: ",")
     let isNumber = list.allSatisfy { $0.isASCII && $0.isNumber }
@@ -115,8 +116,8 @@ struct CellArguments {
       $0.properties.isAlphabetic || "0123456789_-.,".unicodeScalars.contains($0)
     }
     let option = isPlain || value.contains("'") ? "columns=\(value)" : "'columns=\(value)'"
-    return names.unknown(
-      name, remedy: "; to add \(added.count == 1 ? "it" : "them") to the header, say -o \(option)")
+    let remedy = "; to add \(added.count == 1 ? "it" : "them") to the header, say -o \(option)"
+    return .usage(names.unknown(name, remedy: remedy).message)
   }
 
   /// A value that was typed. Nothing is empty text where cells are text, and missing elsewhere.

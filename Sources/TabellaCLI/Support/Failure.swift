@@ -57,4 +57,15 @@ extension Failure {
   ) throws(Failure) -> R {
     do throws(TableError) { return try body() } catch { throw .of(error, subject: subject) }
   }
+
+  /// Runs `body`, which reads a text of the command line. An error of the library becomes an error of the command line.
+  static func usage<R>(
+    command: String? = nil, _ body: () throws(TableError) -> R
+  ) throws(Failure) -> R {
+    do throws(TableError) {
+      return try body()
+    } catch {
+      throw .usage(error.message, command: command)
+    }
+  }
 }

@@ -42,7 +42,9 @@ struct ShapedTable {
     _ source: any TableDataSource, name: String, _ invocation: Invocation
   ) throws(Failure) {
     let numbers = try invocation.columns.map { text throws(Failure) in
-      try ColumnNames(source.columns).list(text).map(\.column)
+      try Failure.usage { () throws(TableError) in
+        try ColumnNames(source.columns).list(text).map(\.column)
+      }
     }
     self.init(source, name: name, columns: numbers ?? Array(source.columns.indices))
   }
@@ -70,6 +72,9 @@ struct ShapedTable {
     guard inputs == 0 || !StandardInput.isClosed else {
       throw Failure(status: .failed, subject: "-", code: "io", message: "standard input is closed")
     }
+    try Failure.usage(command: command) { () throws(TableError) in
+      for filter in invocation.filters { try Condition.check(filter.bytes) }
+    }
     Progress.begin(invocation.operands.map { Location($0.bytes) })
     let tables = try ShapedTable.open(invocation)
     self.tables = tables
@@ -82,7 +87,9 @@ struct ShapedTable {
       joined = invocation.sectionBy == nil ? shape.joined : nil
       columns =
         try invocation.columns.map { text throws(Failure) in
-          try shape.names.list(text).map(\.column)
+          try Failure.usage { () throws(TableError) in
+            try shape.names.list(text).map(\.column)
+          }
         } ?? Array(shape.source.columns.indices)
       guard Set(columns).count == columns.count else {
         throw .usage("--columns names a column twice")
@@ -145,113 +152,27 @@ struct ShapedTable {
         source = joined
         self.joined = joined
       }
-      names = ColumnNames(source.columns)
-      let conditions = try invocation.filters.map { filter throws(Failure) in
-        try Shape.condition(filter, names)
-      }
-      let grouping = try invocation.sectionBy.map { text throws(Failure) in
-        try Shape.grouping(text, names)
-      }
-      let order = try invocation.sort.map { text throws(Failure) in
-        try Shape.order(text, names)
-      }
-      try Failure.about(nil) { () throws(TableError) in
-        if !conditions.isEmpty || invocation.search != nil {
-          let view = try source.filtered(by: conditions, search: invocation.search)
-          view.onProgress = { Progress.passed($0) }
-          source = view
+      let names = ColumnNames(source.columns)
+      self.names = names
+      let shape = try Failure.usage { () throws(TableError) in
+        var shape = TableShape(search: invocation.search)
+        for filter in invocation.filters {
+          shape.conditions.append(try Condition(filter.bytes, names))
         }
-        if let grouping { source = arranged(try source.grouped(by: grouping)) }
-        if let order { source = arranged(try source.sorted(by: order)) }
-      }
-    }
-
-    /// A view that tells how far it is.
-    private func arranged(_ view: MappedSource) -> MappedSource {
-      view.onProgress = { Progress.arranged($0) }
-      return view
-    }
-
-    /// `COLUMN OP VALUE`.
-    private static func condition(
-      _ argument: Argument, _ names: ColumnNames
-    ) throws(Failure) -> Condition {
-      var rest = argument.text[...]
-      // Longer ones first: `<=` is not `<` with a value that begins with `=`.
-      let operators = Condition.Comparison.allCases.sorted { $0.rawValue.count > $1.rawValue.count }
-      func comparison(_ rest: Substring) -> Condition.Comparison? {
-        let rest = rest.drop { $0 == " " }
-        return operators.first { rest.hasPrefix($0.rawValue) }
-      }
-      guard let column = names.take(from: &rest, where: { comparison($0) != nil }),
-        let comparison = comparison(rest)
-      else {
-        let name = argument.text.prefix { !"=!<>~".contains($0) }
-        if name.utf8.count < argument.text.utf8.count,
-          let meant = Suggestion.nearest(to: name.trimmed, among: names.names),
-          meant != name.trimmed
-        {
-          throw names.unknown(name.trimmed)
+        shape.grouping = try invocation.sectionBy.map { text throws(TableError) in
+          try Grouping(text, names)
         }
-        let signs = Condition.Comparison.allCases.map(\.rawValue).joined(separator: " ")
-        throw .usage(
-          "--filter \(argument.text): must be COLUMN OP VALUE, with a column of \(names.list) and one of \(signs)"
-        )
+        if let text = invocation.sort { shape.order = try SortDescriptor.list(text, names) }
+        return shape
       }
-      // The value is the argument's own bytes, which need not be UTF-8.
-      var value = argument.bytes[...]
-      if argument.text.utf8.elementsEqual(argument.bytes) {
-        value = Array(rest.utf8)[...].drop { $0 == 32 }.dropFirst(comparison.rawValue.utf8.count)
-      } else if let sign = value.firstIndex(of: comparison.rawValue.utf8.first ?? 0) {
-        value = value[(sign + comparison.rawValue.utf8.count)...]
-      }
-      // `==` and `<>` are no operators here, and a value like that would be found nowhere.
-      if let sign = value.first, "=<>~!".utf8.contains(sign) {
-        let signs = String(decoding: value.prefix { "=<>~!".utf8.contains($0) }, as: UTF8.self)
-        throw .usage(
-          "--filter \(argument.text): there is no operator \(comparison.rawValue)\(signs); put a blank before a value that begins with \(signs)"
-        )
-      }
-      value = value.drop { $0 == 32 }
-      while value.last == 32 { value.removeLast() }
-      if value.count >= 2, value.first == value.last,
-        value.first == UInt8(ascii: "\"") || value.first == UInt8(ascii: "'")
-      {
-        value = value.dropFirst().dropLast()
-      }
-      return Condition(column: column, comparison: comparison, value: Array(value))
-    }
-
-    /// `COLUMN[:CLASS]`.
-    private static func grouping(
-      _ text: String, _ names: ColumnNames
-    ) throws(Failure) -> Grouping {
-      let classes = Grouping.Class.allCases.map { ":\($0.rawValue)" }
-      let items = try names.list(text, suffixes: classes)
-      guard items.count == 1, let item = items.first else {
-        throw .usage("--section-by \(text): must be one column")
-      }
-      let kind = item.suffix.flatMap { Grouping.Class(rawValue: String($0.dropFirst())) }
-      return Grouping(column: item.column, by: kind ?? .value)
-    }
-
-    /// `COLUMN[:desc][,…]`.
-    private static func order(
-      _ text: String, _ names: ColumnNames
-    ) throws(Failure) -> [SortDescriptor] {
-      try names.list(text, suffixes: [":desc", ":asc"]).map {
-        SortDescriptor(column: $0.column, isDescending: $0.suffix == ":desc")
+      let base = source
+      source = try Failure.about(nil) { () throws(TableError) in
+        try base.shaped(by: shape) { view in
+          let isFilter = view is FilteredSource
+          view.onProgress = { isFilter ? Progress.passed($0) : Progress.arranged($0) }
+        }
       }
     }
-  }
-}
-
-extension Substring {
-  /// The text without blanks around it.
-  fileprivate var trimmed: String {
-    var text = drop { $0 == " " }
-    while text.last == " " { text.removeLast() }
-    return String(text)
   }
 }
 

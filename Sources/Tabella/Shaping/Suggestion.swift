@@ -1,14 +1,12 @@
-import Tabella
-
 /// Suggestions for a mistyped word.
-enum Suggestion {
+public enum Suggestion {
   /// `; did you mean NAME?` if one of the names is close to a word that is none of them, else nothing.
-  static func hint(_ word: String, among names: [String]) -> String {
+  public static func hint(_ word: String, among names: [String]) -> String {
     nearest(to: word, among: names).map { "; did you mean \($0)?" } ?? ""
   }
 
   /// The name that is close enough to a word to be meant by it; the first of several.
-  static func nearest(to word: String, among names: [String]) -> String? {
+  public static func nearest(to word: String, among names: [String]) -> String? {
     let typed = Array(word.lowercased())
     guard (2...64).contains(typed.count) else { return nil }
     // A third of the letters may be wrong.

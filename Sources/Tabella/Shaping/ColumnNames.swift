@@ -1,58 +1,57 @@
-import Tabella
-
-/// The names by which the command line knows the columns of a table.
+/// The names of a table's columns, as texts of filters, groupings and orders name them.
 ///
-/// A name may hold anything, also what separates names on the command line: the longest one that fits
-/// is meant.
-struct ColumnNames {
-  /// A repeated name has ` 2`, ` 3` behind it.
-  let names: [String]
+/// A column's name may contain any character, also those that separate names in such a text. The longest name that
+/// fits is meant. Names are compared by bytes, because Swift takes two spellings of one accent as equal.
+public struct ColumnNames: Sendable {
+  /// The name of each column. Of several columns with one name, the later ones have ` 2`, ` 3` and so on after it.
+  public let names: [String]
   private let byLength: [Int]
 
-  init(_ columns: [Column]) {
+  public init(_ columns: [Column]) {
     let names = uniqueNames(columns.map(\.name))
     self.names = names
     byLength = names.indices.sorted { names[$0].utf8.count > names[$1].utf8.count }
   }
 
-  /// The number of the column with this name.
-  func number(_ name: String) throws(Failure) -> Int {
-    // By bytes: to Swift two spellings of one accent are equal.
+  /// Returns the number of the column with this name. Throws ``TableError`` with `.invalidArgument` if there is none.
+  public func number(_ name: String) throws(TableError) -> Int {
     guard let number = names.firstIndex(where: { $0.utf8.elementsEqual(name.utf8) }) else {
       throw unknown(name)
     }
     return number
   }
 
-  /// The failure for a name that no column has; `remedy` says what to do.
-  func unknown(_ name: String, remedy: String = "") -> Failure {
+  /// Returns the error for a name that no column has. `remedy` is appended to its message.
+  public func unknown(_ name: String, remedy: String = "") -> TableError {
     let known =
       names.isEmpty
       ? "the table has none" : "there are \(list)\(Suggestion.hint(name, among: names))"
-    return .usage("there is no column \(name); \(known)\(remedy)")
+    return TableError(.invalidArgument, "there is no column \(name); \(known)\(remedy)")
   }
 
-  /// The names, or as many as one wants to read.
-  var list: String {
+  /// The names for a message: 50 of them at most.
+  public var list: String {
     let most = 50
     return names.prefix(most).joined(separator: ", ")
       + (names.count > most ? " and \(names.count - most) others" : "")
   }
 
-  /// What is wrong with an item of a list.
-  private func unknown(item: Substring, _ suffixes: [String]) -> Failure {
-    if item.isEmpty { return .usage("the name of a column is missing") }
+  /// Returns the error for an item of a list that names no column.
+  private func unknown(item: Substring, _ suffixes: [String]) -> TableError {
+    if item.isEmpty { return TableError(.invalidArgument, "the name of a column is missing") }
     var rest = item
     if !suffixes.isEmpty, take(from: &rest, where: { $0.hasPrefix(":") }) != nil {
-      return .usage(
+      return TableError(
+        .invalidArgument,
         "\(item): there is no \(rest); there are \(suffixes.joined(separator: ", "))")
     }
     let suffix = suffixes.first { item.hasSuffix($0) }
     return unknown(String(item.dropLast(suffix?.count ?? 0)))
   }
 
-  /// Takes a column's name off the front of a text, if `follows` accepts what is left of it.
-  func take(
+  /// Removes the longest column name from the front of a text for which `follows` accepts the rest of the text. Returns
+  /// the column's number; nil if no name fits.
+  public func take(
     from text: inout Substring, where follows: (Substring) -> Bool
   ) -> Int? {
     for number in byLength where text.utf8.starts(with: names[number].utf8) {
@@ -66,10 +65,12 @@ struct ColumnNames {
     return nil
   }
 
-  /// The items of a list `A,B,…`, each a column's name and one of `suffixes` or nothing.
-  func list(
+  /// Reads a list `A,B,…`. Each item is a column's name, with one of `suffixes` after it or none.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` for an item that names no column.
+  public func list(
     _ text: String, suffixes: [String] = []
-  ) throws(Failure) -> [(column: Int, suffix: String?)] {
+  ) throws(TableError) -> [(column: Int, suffix: String?)] {
     var items: [(column: Int, suffix: String?)] = []
     var rest = text[...]
     while true {
@@ -86,10 +87,10 @@ struct ColumnNames {
   }
 }
 
-/// Names made unique: the first of several alike keeps its name, the others get ` 2`, ` 3` and so on behind
-/// it. A name that a column has of its own is never given to another one: of `a`, `a`, `a 2` the second is
-/// `a 3`.
-func uniqueNames(_ names: [String]) -> [String] {
+/// Returns the names with a number after each repeated one: the first keeps its name, the others get ` 2`, ` 3` and so on.
+///
+/// A name that a column has of its own is never given to another column: of `a`, `a`, `a 2` the second becomes `a 3`.
+public func uniqueNames(_ names: [String]) -> [String] {
   var taken = Set(names)
   guard taken.count < names.count else { return names }
   var seen: Set<String> = []

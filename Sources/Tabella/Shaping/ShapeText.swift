@@ -1,0 +1,107 @@
+// The texts of conditions, groupings and orders, as people write them: `amount > 300`, `city:letter`, `born:desc,name`.
+
+extension Condition {
+  /// Reads `COLUMN OP VALUE`.
+  ///
+  /// The value is the bytes after the operator, without spaces and one pair of quotes around it; they need not be UTF-8.
+  /// Throws ``TableError`` with `.invalidArgument` for a text without a column of `names` or an operator.
+  public init(_ text: [UInt8], _ names: ColumnNames) throws(TableError) {
+    let string = String(decoding: text, as: UTF8.self)
+    var rest = string[...]
+    guard let column = names.take(from: &rest, where: { Comparison(frontOf: $0) != nil }),
+      let comparison = Comparison(frontOf: rest)
+    else {
+      let name = string.prefix { !"=!<>~".contains($0) }
+      if name.utf8.count < string.utf8.count,
+        let meant = Suggestion.nearest(to: name.trimmed, among: names.names),
+        meant != name.trimmed
+      {
+        throw names.unknown(name.trimmed)
+      }
+      throw .noCondition(string, "with a column of \(names.list) and ")
+    }
+    var value = text[...]
+    if string.utf8.elementsEqual(text) {
+      value = Array(rest.utf8)[...].drop { $0 == 32 }.dropFirst(comparison.rawValue.utf8.count)
+    } else if let sign = value.firstIndex(of: comparison.rawValue.utf8.first ?? 0) {
+      value = value[(sign + comparison.rawValue.utf8.count)...]
+    }
+    // `==` and `<>` are no operators here. A value that begins so would be found nowhere.
+    if let sign = value.first, "=<>~!".utf8.contains(sign) {
+      let signs = String(decoding: value.prefix { "=<>~!".utf8.contains($0) }, as: UTF8.self)
+      throw TableError(
+        .invalidArgument,
+        "\(string): there is no operator \(comparison.rawValue)\(signs); put a space before a value that begins with \(signs)"
+      )
+    }
+    value = value.drop { $0 == 32 }
+    while value.last == 32 { value.removeLast() }
+    if value.count >= 2, value.first == value.last,
+      value.first == UInt8(ascii: "\"") || value.first == UInt8(ascii: "'")
+    {
+      value = value.dropFirst().dropLast()
+    }
+    self.init(column: column, comparison: comparison, value: Array(value))
+  }
+
+  /// Throws ``TableError`` with `.invalidArgument` for a text that is a condition on no table, because it has no operator.
+  /// It needs no columns, so that a program can check the text before it opens a table.
+  public static func check(_ text: [UInt8]) throws(TableError) {
+    guard !text.contains(where: { "=<>~".utf8.contains($0) }) else { return }
+    throw .noCondition(String(decoding: text, as: UTF8.self), "with ")
+  }
+}
+
+extension Condition.Comparison {
+  /// The operators, the longest first: `<=` is not `<` with a value that begins with `=`.
+  private static let byLength = allCases.sorted { $0.rawValue.count > $1.rawValue.count }
+
+  /// The operator at the front of a text, after spaces; nil if there is none.
+  fileprivate init?(frontOf text: Substring) {
+    let text = text.drop { $0 == " " }
+    guard let found = Self.byLength.first(where: { text.hasPrefix($0.rawValue) }) else {
+      return nil
+    }
+    self = found
+  }
+}
+
+extension Grouping {
+  /// Reads `COLUMN[:CLASS]`. Throws ``TableError`` with `.invalidArgument` for a text that is none.
+  public init(_ text: String, _ names: ColumnNames) throws(TableError) {
+    let items = try names.list(text, suffixes: Class.allCases.map { ":\($0.rawValue)" })
+    guard items.count == 1, let item = items.first else {
+      throw TableError(.invalidArgument, "\(text): rows are grouped by one column")
+    }
+    let kind = item.suffix.flatMap { Class(rawValue: String($0.dropFirst())) }
+    self.init(column: item.column, by: kind ?? .value)
+  }
+}
+
+extension SortDescriptor {
+  /// Reads `COLUMN[:desc][,…]`. Throws ``TableError`` with `.invalidArgument` for a text that is none.
+  public static func list(
+    _ text: String, _ names: ColumnNames
+  ) throws(TableError) -> [SortDescriptor] {
+    try names.list(text, suffixes: [":desc", ":asc"]).map {
+      SortDescriptor(column: $0.column, isDescending: $0.suffix == ":desc")
+    }
+  }
+}
+
+extension TableError {
+  fileprivate static func noCondition(_ text: String, _ with: String) -> TableError {
+    let signs = Condition.Comparison.allCases.map(\.rawValue).joined(separator: " ")
+    return TableError(
+      .invalidArgument, "\(text): must be COLUMN OP VALUE, \(with)one of the operators \(signs)")
+  }
+}
+
+extension Substring {
+  /// The text without spaces around it.
+  fileprivate var trimmed: String {
+    var text = drop { $0 == " " }
+    while text.last == " " { text.removeLast() }
+    return String(text)
+  }
+}

@@ -1,0 +1,60 @@
+/// A shape of a table: which of its rows are shown, in which sections and in which order.
+///
+/// ```swift
+/// let names = ColumnNames(source.columns)
+/// var shape = TableShape()
+/// shape.conditions = [try Condition(Array("amount > 300".utf8), names)]
+/// shape.grouping = try Grouping("city", names)
+/// shape.order = try SortDescriptor.list("amount:desc", names)
+/// let table = try source.shaped(by: shape)
+/// ```
+public struct TableShape: Hashable, Sendable {
+  /// The conditions that a row must meet, all of them.
+  public var conditions: [Condition]
+  /// The bytes that some column of a row must contain; nil for any row. See ``TableDataSource/filtered(by:search:)``.
+  public var search: [UInt8]?
+  /// The column whose values make the sections; nil keeps the source's own sections.
+  public var grouping: Grouping?
+  /// The order of the rows within each section; empty keeps the source's own order.
+  public var order: [SortDescriptor]
+
+  public init(
+    conditions: [Condition] = [], search: [UInt8]? = nil, grouping: Grouping? = nil,
+    order: [SortDescriptor] = []
+  ) {
+    self.conditions = conditions
+    self.search = search
+    self.grouping = grouping
+    self.order = order
+  }
+}
+
+extension TableDataSource {
+  /// Returns a view of this source in a shape: it filters first, then groups, then sorts. A shape that asks for nothing
+  /// returns the source itself.
+  ///
+  /// The columns keep their numbers. `onView` receives each view that is made, the filter first: a program sets
+  /// ``MappedSource/onProgress`` there. Throws ``TableError`` with `.invalidArgument` for a column that does not exist
+  /// and for a condition that makes no sense for its column.
+  public func shaped(
+    by shape: TableShape, onView: (MappedSource) -> Void = { _ in }
+  ) throws(TableError) -> any TableDataSource {
+    var source: any TableDataSource = self
+    if !shape.conditions.isEmpty || shape.search != nil {
+      let view = try source.filtered(by: shape.conditions, search: shape.search)
+      onView(view)
+      source = view
+    }
+    if let grouping = shape.grouping {
+      let view = try source.grouped(by: grouping)
+      onView(view)
+      source = view
+    }
+    if !shape.order.isEmpty {
+      let view = try source.sorted(by: shape.order)
+      onView(view)
+      source = view
+    }
+    return source
+  }
+}

@@ -1,0 +1,78 @@
+import Tabella
+import Testing
+
+/// Shapes by column names, as a program that embeds the library makes them.
+@Suite struct TableShapeTests {
+  private let names = ColumnNames([
+    Column("city"), Column("amount"), Column("amount > 3"), Column("a,b"), Column("city"),
+  ])
+
+  @Test(arguments: [
+    ("city = Rome", 0, Condition.Comparison.equal, "Rome"), ("amount>=3", 1, .greaterOrEqual, "3"),
+    ("amount > 3 = x", 2, .equal, "x"), ("city 2 !~ '^ '", 4, .doesNotMatch, "^ "),
+    ("a,b<  7 ", 3, .less, "7"), ("city = =x", 0, .equal, "=x"),
+  ])
+  func conditionsAreRead(
+    _ text: String, _ column: Int, _ comparison: Condition.Comparison, _ value: String
+  ) throws {
+    try Condition.check(Array(text.utf8))
+    let condition = try Condition(Array(text.utf8), names)
+    #expect(
+      condition == Condition(column: column, comparison: comparison, value: Array(value.utf8)))
+  }
+
+  @Test func valuesAreAnyBytes() throws {
+    let condition = try Condition(Array("city = ".utf8) + [0xFF], names)
+    #expect(condition.value == [0xFF])
+  }
+
+  @Test(arguments: [
+    ("amount", "must be COLUMN OP VALUE"), ("amuont = 1", "did you mean amount?"),
+    ("city == Rome", "there is no operator =="), ("", "must be COLUMN OP VALUE"),
+  ])
+  func wrongConditions(_ text: String, _ message: String) {
+    let error = #expect(throws: TableError.self) { try Condition(Array(text.utf8), names) }
+    #expect(error?.code == .invalidArgument && error?.message.contains(message) == true)
+  }
+
+  /// A text without an operator is no condition on any table: it is refused without one.
+  @Test func conditionsAreCheckedWithoutATable() {
+    #expect(throws: TableError.self) { try Condition.check(Array("amount".utf8)) }
+  }
+
+  @Test func groupingsAndOrdersAreRead() throws {
+    #expect(try Grouping("city:letter", names) == Grouping(column: 0, by: .letter))
+    #expect(try Grouping("a,b", names) == Grouping(column: 3))
+    #expect(throws: TableError.self) { try Grouping("city,amount", names) }
+    #expect(throws: TableError.self) { try Grouping("city:colour", names) }
+    #expect(
+      try SortDescriptor.list("amount:desc,a,b,city:asc", names) == [
+        SortDescriptor(column: 1, isDescending: true), SortDescriptor(column: 3),
+        SortDescriptor(column: 0),
+      ])
+    #expect(throws: TableError.self) { try SortDescriptor.list("amount:up", names) }
+  }
+
+  @Test func shapesFilterThenGroupThenSort() throws {
+    let rows: [[Cell]] = [("Rome", 3), ("Bonn", 1), ("Rome", 5), ("Bonn", 4), ("Oslo", 0)].map {
+      [.text(Array($0.utf8)), .integer($1)]
+    }
+    let source = InMemorySource(
+      columns: [Column("city"), Column("amount", .integer)], rows: rows)
+    let names = ColumnNames(source.columns)
+    let shape = TableShape(
+      conditions: [try Condition(Array("amount > 0".utf8), names)],
+      grouping: try Grouping("city", names), order: try SortDescriptor.list("amount:desc", names))
+    var views: [String] = []
+    let table = try source.shaped(by: shape) { views.append("\(type(of: $0))") }
+    #expect(views == ["FilteredSource", "GroupedSource", "SortedSource"])
+    let shown = try (0..<2).map { section in
+      let count = try table.exactNumberOfRows(inSection: section)
+      let batch = try table.rows(
+        RowRequest(section: section, first: 0, count: count, columns: [1], includesIDs: false))
+      return (0..<batch.rowCount).map { batch.row($0)[0] }
+    }
+    #expect(shown == [[.integer(4), .integer(1)], [.integer(5), .integer(3)]])
+    #expect(try source.shaped(by: TableShape()) === source)
+  }
+}
