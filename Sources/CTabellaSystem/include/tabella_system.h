@@ -122,8 +122,8 @@ int tabella_system_unlock(int file);
 
 /* Takes a read lease on a file that is open read-only.
  *
- * While the lease holds, no one has the file open for writing, not even through a mapping. Whoever
- * opens it for writing from now on waits until the descriptor is closed, at most
+ * While the lease holds, no one has the file open for writing, not even through a mapping. A program
+ * that opens it for writing from now on waits until the descriptor is closed, at most
  * /proc/sys/fs/lease-break-time. Returns 0, -EAGAIN if someone has the file open for writing, or -errno
  * if no lease is possible: -EACCES for another user's file, -EINVAL, -EOPNOTSUPP. F_SETLEASE is not
  * imported. */
