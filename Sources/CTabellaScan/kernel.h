@@ -21,8 +21,8 @@
  */
 #include "versions.h"
 
-/* The bytes of a block, or one answer per byte: all ones for yes, zero for no. They are passed by
- * address, because not every machine passes such wide vectors. */
+/* The bytes of a block, or one answer per byte. All ones mean yes, zero means no. Vectors are passed by
+ * address, because not every machine can pass such wide vectors. */
 typedef uint8_t bytes64 __attribute__((vector_size(BLOCK)));
 typedef bool bits64 __attribute__((ext_vector_type(BLOCK)));
 

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Array where Element: BitwiseCopyable {
-  /// Reserves memory for `more` elements. If that is not enough room already, the capacity grows at least fourfold.
+  /// Ensures room for `more` additional elements. If the array must grow, its capacity grows at least fourfold.
   ///
   /// Arrays of many MiB ask the system for large pages. A small page costs a page fault at the first write, and
   /// random access waits for the address translation of small pages. Unused capacity takes no memory. Each growth

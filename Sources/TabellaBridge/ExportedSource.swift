@@ -3,8 +3,8 @@ import Tabella
 
 /// Makes a C source from a Swift source. The C source retains the Swift source until it is released.
 ///
-/// A source whose edits are not stored (``TableDataSource/storesEdits``) is exported as read-only. A host reports
-/// an edit as done and keeps a receipt, even if the process with this object has ended.
+/// A source whose edits are not stored (``TableDataSource/storesEdits``) is exported as read-only. Otherwise a host
+/// would report an edit as done and keep a receipt, although the edit is lost when the process ends.
 public func exportSource(_ source: any TableDataSource) -> tabella_source {
   let box = SourceBox(source)
   return tabella_source(

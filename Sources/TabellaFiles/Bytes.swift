@@ -219,9 +219,9 @@ final class FileBytes: ByteSource {
 
 /// A byte source in memory.
 public final class MemoryBytes: ByteSource {
-  /// Creates a source of these bytes.
   private let bytes: [UInt8]
 
+  /// Creates a source of these bytes.
   public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   public var version: Version? { nil }

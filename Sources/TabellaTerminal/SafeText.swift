@@ -2,9 +2,13 @@ import Tabella
 
 /// Text that is safe to print. It sends no control characters to the terminal, and shows every byte in some form.
 ///
-/// This is the only sanitizer. It shows the following as escapes such as `\n`, `\x1b` and `\u{202e}`: characters
-/// that act as commands to a terminal (C0, DEL, C1), characters that reorder or hide text (bidi controls, tags,
-/// invisible fillers), and invalid UTF-8. It shows at most eight marks on one character, and `…` for the rest.
+/// This is the only sanitiser. It shows unsafe text as escapes such as `\n`, `\x1b` and `\u{202e}`. Unsafe text is:
+///
+/// - characters that act as commands to a terminal (C0, DEL, C1);
+/// - characters that reorder or hide text (bidi controls, tags, invisible fillers);
+/// - invalid UTF-8.
+///
+/// It shows at most eight marks on one character, and `…` for the rest.
 public struct SafeText: Hashable, Sendable, CustomStringConvertible {
   /// The text.
   public private(set) var string: String

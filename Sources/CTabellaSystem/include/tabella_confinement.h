@@ -1,7 +1,7 @@
 /*
  * tabella_confinement.h: restrictions that the kernel can impose on a process that runs foreign code
- * (Landlock, seccomp, capabilities). Swift cannot import them: the calls have no functions in the C
- * library, a filter is a program, and refused calls are answered in a signal handler. Never installed.
+ * (Landlock, seccomp, capabilities). Swift cannot import them. The calls have no functions in the C
+ * library, a filter is a program, and a signal handler answers refused calls. Never installed.
  */
 #ifndef TABELLA_CONFINEMENT_H
 #define TABELLA_CONFINEMENT_H

@@ -18,9 +18,9 @@ public struct BatchPlan: Hashable, Sendable {
   ///
   /// `numberOfSections` and `numberOfRows` return an exact count, or a count of at least `minimum`.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` if an element is named twice, if two targets are equal, or if a
-  /// change names rows of a section that is deleted, reloaded or inserted. Throws `.notFound` if an element does
-  /// not exist before the batch, or if a target does not exist after it.
+  /// Throws ``TableError`` with `.invalidArgument` if two changes name the same element or have the same target.
+  /// Throws the same code if a change names rows of a section that is deleted, reloaded or inserted. Throws
+  /// `.notFound` if an element does not exist before the batch, or if a target does not exist after it.
   public init(
     _ changes: [ChangeBatch.Change],
     numberOfSections: (_ minimum: Int) throws(TableError) -> Count,

@@ -2,6 +2,7 @@
 ///
 /// The corresponding C table is `tabella_display`.
 public protocol TableDisplay: AnyObject {
+  /// Reports that these rows come on display.
   func willDisplay(rows: Range<Int>, inSection section: Int)
   /// Follows each ``willDisplay(rows:inSection:)`` exactly once, with the same range.
   func didEndDisplaying(rows: Range<Int>, inSection section: Int)
@@ -11,6 +12,8 @@ public protocol TableDisplay: AnyObject {
 ///
 /// UIKit's `prefetchRowsAt` and `cancelPrefetchingForRowsAt`. The corresponding C table is `tabella_prefetching`.
 public protocol TablePrefetching: AnyObject {
+  /// Announces that these rows will probably be requested soon.
   func prefetch(rows: Range<Int>, inSection section: Int)
+  /// Withdraws an announcement of ``prefetch(rows:inSection:)``.
   func cancelPrefetching(rows: Range<Int>, inSection section: Int)
 }

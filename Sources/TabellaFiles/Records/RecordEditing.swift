@@ -13,7 +13,7 @@ public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Table
   var cancel: CancelFlag { get }
   /// The offset of the first record, and the line end of the text in front of it, such as a header.
   ///
-  /// The line end is nil if that text is empty or not text.
+  /// The line end is nil if there is no such text.
   var recordsStart: (offset: Int, prefixEnd: LineEnd?) { get }
 
   /// Throws if the file cannot be edited at all.

@@ -2,9 +2,9 @@ import Tabella
 
 /// The result of record edits, as a list of pieces from the old text and new bytes.
 ///
-/// Each record owns its line end. A text without a final line end keeps that property: if a record is appended, the
-/// former last record receives a line end, and the new last record has none. A new record has the line end of the
-/// records around it.
+/// Each record owns its line end. A text that does not end with a line end keeps that property: when a record is
+/// appended, the former last record receives a line end and the new last record has none. A new record has the line
+/// end of the records around it.
 public struct RecordPlan {
   /// A replacement of some bytes within a record.
   public struct Splice {
@@ -38,7 +38,7 @@ public struct RecordPlan {
   private let reader: RecordReader
   private let bytes: any ByteSource
   private let size: Int
-  /// The line end of the text in front of the first record, such as a header; nil if that is not text.
+  /// The line end of the text in front of the first record, such as a header; nil if there is no such text.
   private let prefixEnd: LineEnd?
   /// The splices in front of the first record, in ascending order.
   private var prefix: ArraySlice<Splice>
@@ -47,10 +47,10 @@ public struct RecordPlan {
 
   /// Plans edits of the records of a text of `size` bytes.
   ///
-  /// `prefixEnd` is the line end of the text in front of the first record, such as a header; nil if that is not
-  /// text. `prefix` contains the splices in front of the first record. If bytes are appended to a header without a
-  /// line end, they include a line end. `content` creates a new record. `heading` creates the heading of a new
-  /// section between its neighbours. `splices` returns the changes that set cells in an existing record.
+  /// `prefixEnd` is the line end of the text in front of the first record, such as a header; nil if there is no
+  /// such text. `prefix` contains the splices in front of the first record. If bytes are appended to a header
+  /// without a line end, they include a line end. `content` creates a new record. `heading` creates the heading of
+  /// a new section between its neighbours. `splices` returns the changes that set cells in an existing record.
   ///
   /// Throws ``TableError`` with `.notFound` for a position that does not exist, and with `.readOnly` for a record
   /// with an ``OpenEnd``.

@@ -4,7 +4,7 @@ import Tabella
 /// A text without its comment lines. A comment line begins with a mark at an offset where a record could begin.
 ///
 /// A comment ends with its line, even if it contains quotes. A line inside a quoted field is not a comment. The
-/// records of the remaining text are the records of the table. ``whole(_:)-(PieceTable)`` translates an edit of the
+/// records of the remaining text are the records of the table. ``whole(_:)`` translates an edit of the
 /// remaining text to an edit of the whole text.
 ///
 /// The text is scanned from the front, as far as it is read. It uses 32 bytes of memory per run of comment lines.

@@ -15,8 +15,8 @@ public enum FileAttributes {
   /// Copies the attributes of an open file to another one.
   ///
   /// Returns the original owner and mode, and whether the owner was kept. If the owner was not kept, the setuid and
-  /// setgid bits are not copied either, because nobody allowed the new owner to grant them. Throws ``TableError``
-  /// that names the attribute that could not be copied. The file then has some of the attributes.
+  /// setgid bits are not copied either, because they would grant the rights of another user or group. Throws
+  /// ``TableError`` that names the attribute that could not be copied. The file then has some of the attributes.
   @discardableResult
   public static func copy(
     from old: Int32, to new: Int32, as role: Role

@@ -118,8 +118,8 @@ public struct FileWriter {
     return copied
   }
 
-  /// The remaining work for the bytes copied so far: start writing them to the disk, and free the memory of old
-  /// bytes that no one will read again.
+  /// The remaining work for the bytes copied so far. It starts to write them to the disk, and frees the memory of
+  /// old bytes that no one will read again.
   private mutating func finishing(_ file: Int32) -> () -> Void {
     let (descriptor, written) = (descriptor, unfinished.written..<position)
     let read = replacesOld ? unfinished.read : 0..<0

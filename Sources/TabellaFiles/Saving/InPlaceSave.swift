@@ -16,7 +16,7 @@ struct InPlaceSave {
   private let place: KeptBytes.Slot
   private let cancel: CancelFlag
 
-  /// Creates a save. Throws ``TableError`` if there is no position for the old bytes.
+  /// Creates a save. Throws ``TableError`` if there is no path for the old bytes.
   init(
     _ target: SaveTarget, _ file: OpenFile, keepingIn place: KeptBytes.Slot?, cancel: CancelFlag
   ) throws(TableError) {
