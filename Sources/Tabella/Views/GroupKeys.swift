@@ -1,6 +1,6 @@
 /// A column to group rows by, and the kind of its groups.
 public struct Grouping: Hashable, Sendable {
-  /// The rule that decides which values form a group.
+  /// The rule that determines which values form a group.
   public enum Class: String, Sendable, CaseIterable {
     /// Equal values.
     case value

@@ -1,9 +1,9 @@
 /// The base class of views over one base. A view shows the rows of its `base` at other index paths.
 ///
 /// Columns and cells are those of the base. The view translates index paths, ids, edits and notices to the base and
-/// back. It has exactly the abilities of its base. An edit or ``TableChanges/pull()`` through the view can move the
-/// base to another version. The view then reports that the caller must read everything again, and maps the rows
-/// anew.
+/// back. By default, it has an ability exactly if the base has it. An edit or ``TableChanges/pull()`` through the
+/// view can move the base to another version. The view then reports that the caller must read everything again, and
+/// maps the rows anew.
 ///
 /// The token of a version is the base's token plus a digest of the view. If the order of the base is volatile, the
 /// digest includes the positions of all rows.
