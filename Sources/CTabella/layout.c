@@ -1,9 +1,9 @@
 /*
- * layout.c: the contract's memory layout, pinned.
+ * layout.c: static assertions about the memory layout of the contract.
  *
- * A provider that was compiled yesterday is loaded tomorrow: a size or offset that moves breaks it
- * silently. Here it breaks the build instead. Never edit a number to make this file compile; a new
- * field is a new table (docs/contract.md, "How it may change").
+ * A provider that was compiled yesterday is loaded tomorrow. If a size or offset changes, the provider
+ * breaks silently. These assertions make the build fail instead. Never edit a number to make this file
+ * compile: add a new field as a new table (docs/contract.md, "How it may change").
  */
 #include "tabella.h"
 

@@ -1,5 +1,5 @@
-/* The kernel for x86-64 since 2013: 32 bytes at a time, sums modulo 2 by a multiplication without
- * carries. */
+/* The kernel for x86-64 since 2013. It processes 32 bytes at a time and computes sums modulo 2 by a
+ * carry-less multiplication. */
 #if defined(__x86_64__)
 #include "versions.h"
 

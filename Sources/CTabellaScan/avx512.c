@@ -1,5 +1,5 @@
-/* The kernel for x86-64 with AVX-512 as it is since 2019 (VBMI2): a block at once, and the places of a
- * mask's bits by one instruction that moves the numbers of those bits together. */
+/* The kernel for x86-64 with AVX-512 as of 2019 (VBMI2). It processes one block at a time. One compress
+ * instruction computes the offsets of a mask's bits. */
 #if defined(__x86_64__)
 #include "versions.h"
 
@@ -38,11 +38,11 @@ INLINE void compressed(uint64_t mask, uint32_t base, uint32_t *places) {
 #undef SIXTEEN
 }
 
-/* The first `count` bits, at most 64. */
+/* A mask of the first `count` bits, at most 64. */
 INLINE uint64_t first(size_t count) { return _bzhi_u64(~0ull, (unsigned)count); }
 
-/* Moves together the bytes whose bits are set and writes them; returns how many. What is written behind
- * them means nothing: loads and stores of a part of a block cost more. */
+/* Writes the bytes whose bits are set, without gaps, and returns their number. The bytes after them are
+ * overwritten with undefined content, because loads and stores of partial blocks cost more. */
 INLINE size_t gather(uint64_t kept, __m512i bytes, uint8_t *place) {
     _mm512_storeu_si512(place, _mm512_maskz_compress_epi8(kept, bytes));
     return (size_t)__builtin_popcountll(kept);
@@ -52,8 +52,9 @@ INLINE uint64_t equal(__m512i bytes, uint8_t byte) {
     return _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)byte));
 }
 
-/* Of the quotes in a block the odd ones are first, the even ones follow: if each first one has its second
- * one behind it, all are pairs, and the first ones are left out. One that has none closes. */
+/* Removes quotes, one block at a time. Among the quotes in a block, odd ones are first and even ones
+ * are second. If each first quote is directly followed by its second one, all quotes are pairs, and the
+ * first ones are dropped. A first quote without a second one closes the cell. */
 static size_t unquote(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t *place,
                       size_t *read) {
     size_t written = 0;
@@ -73,7 +74,7 @@ static size_t unquote(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t
                 *read = at + 1;
                 return written;
             }
-            /* The second one may be in the next block. */
+            /* The second quote can be in the next block. */
         } else {
             written += gather(kept, block, place + written);
             at += size;
@@ -83,7 +84,7 @@ static size_t unquote(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t
     return written;
 }
 
-/* Each byte is doubled, and of these only quotes are kept. */
+/* Doubles each byte, and then drops the second copy of every byte except quotes. */
 static size_t quote(const uint8_t *bytes, size_t count, uint8_t *place) {
     uint64_t found = 0;
     for (size_t at = 0; at < count && found == 0; at += BLOCK) {

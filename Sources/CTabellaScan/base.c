@@ -1,5 +1,5 @@
-/* The kernel for any machine. */
-#define NARROW /* A block is several vectors: masks are made of comparisons and nothing else. */
+/* The kernel for all machines. */
+#define NARROW /* A block consists of several vectors. Masks are made from comparisons only. */
 #define VERSION tabella_scan_base
 #include "cells.h"
 #include "kernel.h"

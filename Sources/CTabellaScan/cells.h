@@ -1,6 +1,7 @@
 /*
- * Quotes of single cells, which are short, 16 bytes at a time: base.c and avx2.c include it. Copied is
- * what is read, needed or not, because moves of fixed size cost less than a call.
+ * Quoting and unquoting of single cells, which are short, 16 bytes at a time. base.c and avx2.c include
+ * this file. Every byte that is read is also copied, even if it is not needed, because moves of a fixed
+ * size cost less than a call.
  */
 #include "versions.h"
 
@@ -14,7 +15,7 @@ INLINE unsigned mask16(const bytes16 *answers) {
     return mask;
 }
 
-/* Copies bytes up to the first `stop`, which is not copied, and returns how many. */
+/* Copies bytes up to the first `stop` and returns their number. `stop` itself does not count. */
 INLINE size_t copy(const uint8_t *bytes, size_t count, uint8_t stop, uint8_t *place) {
     for (size_t at = 0; at < count; at += 16) {
         bytes16 block;
@@ -42,7 +43,7 @@ INLINE bool needs_quotes(const uint8_t *bytes, size_t count) {
     return false;
 }
 
-/* What stands between two quotes is copied, and what follows a quote says what it is. */
+/* Copies the bytes between quotes. The byte after a quote determines the meaning of the quote. */
 static size_t unquote(const uint8_t *bytes, size_t count, uint8_t quote, uint8_t *place,
                       size_t *read) {
     size_t at = 0, written = 0;

@@ -1,33 +1,34 @@
 /*
- * The kernel, once for each kind of machine: base.c, avx2.c and avx512.c include it.
+ * The kernel for each kind of machine. base.c, avx2.c and avx512.c include this file.
  *
- * It looks at blocks of 64 bytes. For each byte that matters a comparison gives a mask of 64 bits, bit i
- * for byte i of the block; the rest is arithmetic on masks:
+ * The kernel processes blocks of 64 bytes. For each byte of interest, a comparison produces a mask of
+ * 64 bits; bit i belongs to byte i of the block. The rest is arithmetic on masks:
  *
  *   quotes   1 0 0 0 1 0 0      "abc",x      the bits that are quotes
  *   inside   1 1 1 1 0 0 0                   their prefix sums modulo 2: from an opening quote up to
  *                                            its closing one, which is outside
  *
- * That holds if every quote opens or closes. One that stands inside an unquoted field (5" disk) does
- * neither; it is seen as an opening quote that follows neither a separator nor a closing quote. The
- * first such bit of a block is cleared and the sums are made again, until none is left.
+ * This is correct if every quote opens or closes. A quote inside an unquoted field (5" disk) does
+ * neither. It looks like an opening quote that follows neither a separator nor a closing quote. The
+ * kernel clears the first such bit of a block and computes the sums again, until there is none left.
  *
- * A group of eight blocks without quotes, escapes and CR needs no more than the masks of what it is
- * searched for. That a byte is not there costs less to find out than where it is.
+ * A group of eight blocks without quotes, escapes and CR needs only the masks of the separators.
+ * Testing that a byte is absent costs less than locating it.
  *
- * Plain C with clang's vector extensions; what a machine does its own way its file says first:
- * PREFIX_SUM, PLACES, and how cells are quoted. All are static: each file has its own.
+ * The code is plain C with clang's vector extensions. The including file first defines what its machine
+ * does differently: PREFIX_SUM, PLACES, and the quoting of cells. All functions are static, so that
+ * each file has its own copy.
  */
 #include "versions.h"
 
-/* The bytes of a block, or an answer for each of them: all ones, or none. By their addresses, because not
- * every machine passes vectors so wide. */
+/* The bytes of a block, or one answer per byte. All ones mean yes, zero means no. Vectors are passed by
+ * address, because not every machine can pass such wide vectors. */
 typedef uint8_t bytes64 __attribute__((vector_size(BLOCK)));
 typedef bool bits64 __attribute__((ext_vector_type(BLOCK)));
 
 INLINE void load(bytes64 *block, const uint8_t *bytes) { memcpy(block, bytes, BLOCK); }
 
-/* Bit i is set where the answer for byte i is yes. */
+/* Bit i is set if the answer for byte i is yes. */
 INLINE uint64_t mask(const bytes64 *answers) {
     bits64 bits = __builtin_convertvector(*answers, bits64);
     uint64_t mask;
@@ -35,14 +36,14 @@ INLINE uint64_t mask(const bytes64 *answers) {
     return mask;
 }
 
-/* Bit i is set where byte i is `byte`. */
+/* Bit i is set if byte i equals `byte`. */
 INLINE uint64_t mask_of(const bytes64 *block, uint8_t byte) {
     bytes64 equal = (bytes64)(*block == byte);
     return mask(&equal);
 }
 
-/* Where records end if nothing is quoted or escaped: at an LF, and at a CR before anything else. One byte
- * more than the block can be read. */
+/* The ends of records if nothing is quoted or escaped: each LF, and each CR that is not followed by an
+ * LF. It reads one byte after the block. */
 INLINE uint64_t ends_of(const uint8_t *bytes, unsigned uses) {
     bytes64 block, next;
     load(&block, bytes);
@@ -57,7 +58,7 @@ INLINE uint64_t ends_of(const uint8_t *bytes, unsigned uses) {
 #endif
 }
 
-/* Every bit becomes the sum modulo 2 of the bits up to it. */
+/* Each bit becomes the sum modulo 2 of the bits up to and including it. */
 INLINE uint64_t prefix_sum(uint64_t word) {
 #ifdef PREFIX_SUM
     return PREFIX_SUM(word);
@@ -67,13 +68,14 @@ INLINE uint64_t prefix_sum(uint64_t word) {
 #endif
 }
 
-/* The places of the bits of a mask, added to `base`; up to 16 more than there are bits are written, but
- * no more than 64. */
+/* The offsets of the bits of a mask, plus `base`. Up to 16 entries more than there are bits are
+ * written, but at most 64. */
 INLINE void places(uint64_t mask, uint32_t base, uint32_t *places) {
 #ifdef PLACES
     PLACES(mask, base, places);
 #else
-    /* Four at a time, needed or not: a loop of unknown length costs a wrong guess. */
+    /* Four at a time, even if not all are needed: a loop of unknown length costs a branch
+     * misprediction. */
     for (; mask != 0; places += 4) {
         for (int i = 0; i < 4; i++) {
             places[i] = base + (uint32_t)__builtin_ctzg(mask, BLOCK);
@@ -83,7 +85,7 @@ INLINE void places(uint64_t mask, uint32_t base, uint32_t *places) {
 #endif
 }
 
-/* The bytes that an escape makes plain, of the first `count`. */
+/* The bytes that an escape makes literal, among the first `count`. */
 INLINE uint64_t escaped(uint64_t escapes, size_t count, uint64_t *plain) {
     uint64_t found = *plain;
     *plain = 0;
@@ -100,10 +102,10 @@ INLINE uint64_t escaped(uint64_t escapes, size_t count, uint64_t *plain) {
     return found;
 }
 
-/* What ends and what parts records in a block. */
+/* The ends of records and the separators in a block. */
 typedef struct {
     uint64_t ends;
-    uint64_t separators; /* ends and delimiters */
+    uint64_t separators; /* ends of records and delimiters */
 } masks;
 
 /* The purpose of a scan. */
@@ -114,7 +116,7 @@ INLINE masks find(const uint8_t *bytes, size_t count, tabella_scan_rules rules, 
                   tabella_scan_state *state, enum wanted wanted) {
     bytes64 block;
     load(&block, bytes);
-    /* What stands behind the bytes may look like anything. */
+    /* The content after the bytes is undefined. */
     uint64_t within = ~0ull >> (BLOCK - count);
     uint64_t ends = ends_of(bytes, uses);
     uint64_t separators = uses & TABELLA_SCAN_DELIMITER ? mask_of(&block, rules.delimiter) : 0;
@@ -142,13 +144,12 @@ INLINE masks find(const uint8_t *bytes, size_t count, tabella_scan_rules rules, 
     }
 }
 
-/* Bytes that are searched for: `least` of the differences is zero in each place that has one in any
- * block. */
+/* A search for bytes. A byte of `least` is zero if any block contains the searched byte at that index. */
 INLINE void search(bytes64 *least, const bytes64 *block, uint8_t byte) {
     *least = __builtin_elementwise_min(*least, *block ^ byte);
 }
 
-/* Whether nothing in a group means more than itself: no quote, no escape, no CR. */
+/* Whether a group contains no quote, no escape and no CR. */
 INLINE bool is_plain(const uint8_t *bytes, tabella_scan_rules rules, unsigned uses) {
     bytes64 block, least = ~(bytes64){0};
     for (size_t at = 0; at < GROUP; at += BLOCK) {
@@ -160,13 +161,13 @@ INLINE bool is_plain(const uint8_t *bytes, tabella_scan_rules rules, unsigned us
     return mask_of(&least, 0) == 0;
 }
 
-/* The memory for the findings of a scan. */
+/* The memory for the results of a scan. */
 typedef struct {
     tabella_scan_found total;
     uint32_t *separators; /* SEPARATORS */
     uint32_t *records;    /* ENDS, SEPARATORS */
     uint64_t last_ends;   /* COUNT: the ends in the last block that has one, */
-    size_t last_at;       /* and where it is */
+    size_t last_at;       /* and the offset of that block */
 } findings;
 
 INLINE void take(findings *to, enum wanted wanted, masks block, size_t at) {
@@ -178,7 +179,8 @@ INLINE void take(findings *to, enum wanted wanted, masks block, size_t at) {
         to->last_at = ends != 0 ? at : to->last_at;
         return;
     }
-    /* Mostly there is one end or none: one is written in any case, which needs no guess. */
+    /* Usually there is one end or none. One entry is written in any case, which avoids a branch
+     * misprediction. */
     do {
         uint64_t upto = ends ^ (ends - 1);
         to->records[to->total.records] =
@@ -194,13 +196,13 @@ INLINE void take(findings *to, enum wanted wanted, masks block, size_t at) {
     }
 }
 
-/* Whether what a group has at most might not fit. */
+/* Whether the maximum number of results of a group might not fit. */
 INLINE bool is_full(const findings *to, enum wanted wanted, size_t room) {
     size_t written = wanted == SEPARATORS ? to->total.separators : to->total.records;
     return wanted != COUNT && room - written < GROUP;
 }
 
-/* Scans up to `count` bytes, or until there is no more room. */
+/* Scans up to `count` bytes, or until a buffer is full. */
 INLINE void scan(const uint8_t *bytes, size_t count, tabella_scan_rules rules, unsigned uses,
                  tabella_scan_state *state, enum wanted wanted, findings *to, size_t room) {
     tabella_scan_state now = *state;
@@ -222,14 +224,15 @@ INLINE void scan(const uint8_t *bytes, size_t count, tabella_scan_rules rules, u
             now.opens = last == '\n'
                         || ((uses & TABELLA_SCAN_DELIMITER) && last == rules.delimiter);
         } else {
-            /* Where one is not, the next are not either, and are not searched. */
+            /* If one group is not plain, the following ones are probably not plain either, so they are
+             * not tested. */
             if (at >= unlikely_before) { unlikely_before = at + 16 * GROUP; }
             for (size_t end = at + GROUP; at < end; at += BLOCK) {
                 take(to, wanted, find(bytes + at, BLOCK, rules, uses, &now, wanted), at);
             }
         }
     }
-    /* A byte behind the last one must not be read. */
+    /* The byte after the last one must not be read. */
     if (count - at <= GROUP && !is_full(to, wanted, room)) {
         for (; count - at > BLOCK; at += BLOCK) {
             take(to, wanted, find(bytes + at, BLOCK, rules, uses, &now, wanted), at);
@@ -245,7 +248,7 @@ INLINE void scan(const uint8_t *bytes, size_t count, tabella_scan_rules rules, u
     *state = now;
 }
 
-/* The compiler makes a loop of its own of each set of rules that is common. */
+/* The compiler generates a separate loop for each common set of rules. */
 INLINE void scan_by_rules(const uint8_t *bytes, size_t count, tabella_scan_rules rules,
                           tabella_scan_state *state, enum wanted wanted, findings *to,
                           size_t room) {
@@ -302,24 +305,24 @@ static bool has_any(const uint8_t *bytes, size_t count, uint8_t a, uint8_t b, ui
     return false;
 }
 
-/* Bit i is set where byte i of a block is `least` or more. */
+/* Bit i is set if byte i of a block is `least` or more. */
 INLINE uint64_t mask_from(const bytes64 *block, uint8_t least) {
     bytes64 answers = (bytes64)(*block >= least);
     return mask(&answers);
 }
 
-/* Masks of UTF-8 that reach from one block into the next: bit 63 of the first is about the byte before the
+/* Masks of UTF-8 that affect the next block. Bit 63 of each mask belongs to the byte in front of the
  * block, and so on. */
 typedef struct {
-    uint64_t twos, threes, fours;           /* bytes that begin a character of so many bytes or more */
-    uint64_t e0, ed, f0, f4;                /* bytes that allow only some bytes behind them */
+    uint64_t twos, threes, fours;           /* bytes that begin a character of at least so many bytes */
+    uint64_t e0, ed, f0, f4;                /* bytes that restrict the next byte */
 } beginnings;
 
 INLINE uint64_t moved(uint64_t now, uint64_t before, int places) {
     return now << places | before >> (BLOCK - places);
 }
 
-/* Whether a block is UTF-8, as far as it and the bytes before it can tell. */
+/* Whether a block is UTF-8, as far as it and the bytes in front of it show. */
 INLINE bool is_utf8_block(const bytes64 *block, beginnings *before) {
     uint64_t from_80 = mask_from(block, 0x80), from_c0 = mask_from(block, 0xC0);
     beginnings now = {from_c0,
@@ -333,9 +336,9 @@ INLINE bool is_utf8_block(const bytes64 *block, beginnings *before) {
     uint64_t wanted = moved(now.twos, before->twos, 1) | moved(now.threes, before->threes, 2)
                       | moved(now.fours, before->fours, 3);
     uint64_t wrong = wanted ^ (from_80 & ~from_c0);
-    /* C0 and C1 begin what is too long, F5 and above what is no character. */
+    /* C0 and C1 begin overlong sequences. F5 and above begin no character. */
     wrong |= (from_c0 & ~mask_from(block, 0xC2)) | mask_from(block, 0xF5);
-    /* So do E0 and F0 before these, and ED and F4. */
+    /* E0 and F0 begin overlong sequences, and ED and F4 begin no character, in front of these bytes. */
     wrong |= moved(now.e0, before->e0, 1) & ~from_a0;
     wrong |= moved(now.f0, before->f0, 1) & ~from_90;
     wrong |= moved(now.ed, before->ed, 1) & from_a0;
@@ -350,7 +353,7 @@ static bool is_utf8(const uint8_t *bytes, size_t count) {
     size_t at = 0;
     while (count - at >= BLOCK) {
         if (count - at >= GROUP && (before.twos | before.threes | before.fours) >> 61 == 0) {
-            /* ASCII, mostly. */
+            /* The common case: ASCII. */
             bytes64 all = {0};
             for (size_t start = 0; start < GROUP; start += BLOCK) {
                 load(&block, bytes + at + start);
@@ -367,7 +370,7 @@ static bool is_utf8(const uint8_t *bytes, size_t count) {
             if (!is_utf8_block(&block, &before)) { return false; }
         }
     }
-    /* The next byte does not go on with a character. */
+    /* The byte after the last one does not continue a character. */
     uint8_t padded[BLOCK] = {0};
     memcpy(padded, bytes + at, count - at);
     load(&block, padded);

@@ -1,6 +1,6 @@
 /*
- * The scanning kernel's functions, each by the best version that this machine can run. How they work is
- * in kernel.h.
+ * The functions of the scanning kernel. Each calls the best version that this machine supports.
+ * kernel.h explains the algorithms.
  */
 #include "tabella_scan.h"
 
@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-/* The versions, the best one last. */
+/* The versions. The best one is the last. */
 static const tabella_scan_version *const versions[] = {
     &tabella_scan_base,
 #if defined(__x86_64__)
@@ -19,7 +19,7 @@ static const tabella_scan_version *const versions[] = {
 
 static unsigned best(void) {
 #if defined(__x86_64__)
-    /* Features that came with these are not asked for. */
+    /* Other features that every such processor has are not tested. */
     if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw")) { return 2; }
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul")) { return 1; }
 #endif

@@ -1,5 +1,6 @@
 /*
- * The versions of the kernel, one for each kind of machine. scan.c takes the best that this one can run.
+ * The versions of the kernel, one for each kind of machine. scan.c selects the best one that this
+ * machine supports.
  */
 #ifndef TABELLA_SCAN_VERSIONS_H
 #define TABELLA_SCAN_VERSIONS_H

@@ -1,4 +1,4 @@
-/* Where names of accounts come from. */
+/* The source of account names. */
 #include <nss.h>
 
 #include "tabella_confinement.h"

@@ -1,4 +1,4 @@
-/* The arguments of the program, which Linux's C libraries hand to every constructor as they do to main. */
+/* The arguments of the program. Linux's C libraries pass them to every constructor, as they do to main. */
 #include "tabella_system.h"
 
 static char *const none[] = {NULL};

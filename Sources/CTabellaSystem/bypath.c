@@ -1,8 +1,9 @@
-/* Modes, owners, times, attributes and sizes by path, of which Landlock knows nothing: the path is opened,
- * on which Landlock decides, and the call made that takes a descriptor. Part of the handler in denials.c.
+/* Changes of modes, owners, times, attributes and sizes by path. Landlock does not control these calls.
+ * The handler therefore opens the path, which Landlock controls, and makes the corresponding call on
+ * the descriptor. This file is part of the handler in denials.c.
  *
- * What cannot be opened is refused: a symbolic link itself, a device or a socket, and a file that its owner
- * may neither read nor write. */
+ * The handler refuses files that cannot be opened: symbolic links themselves, devices, sockets, and
+ * files that their owner can neither read nor write. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 
 #include "handler.h"
 
-/* Opens something that is there, without effect on it: a device may be set going by that. */
+/* Opens an existing file without side effects. Devices are refused, because opening can start them. */
 NO_PROBES static long open_path(long folder, uint64_t path, bool follows, int way) {
   struct stat status;
   long found = RAW(__NR_newfstatat, folder, path, &status, follows ? 0 : AT_SYMLINK_NOFOLLOW, 0);
@@ -28,7 +29,7 @@ NO_PROBES static long close_after(long file, long result) {
   return result;
 }
 
-/* The call with a descriptor that an attribute's call with a path stands for. */
+/* The call on a descriptor that corresponds to an attribute call on a path. */
 NO_PROBES static long number_of_open(uint32_t number) {
   switch (number) {
     case __NR_setxattr:

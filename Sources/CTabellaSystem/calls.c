@@ -1,5 +1,6 @@
-/* Every system call of Linux 6.17 on 64-bit x86 and ARM, by what it can reach. Whoever adds one asks: can it
- * touch a file by its path, another process, the machine, or what the user owns? */
+/* Every system call of Linux 6.17 on 64-bit x86 and ARM, grouped by what it can reach. Before you add a
+ * call, ask whether it can reach a file by its path, another process, the machine, or property of the
+ * user. */
 #include "calls.h"
 
 #include <stddef.h>
@@ -13,7 +14,7 @@
   {__NR_##name, RULE_##rule, #name, {PLACE(folder, path), PLACE(to_folder, to_path)}},
 
 const tabella_call tabella_calls[] = {
-    /* What is open is read and written. Landlock decided when it was opened. */
+    /* Reading and writing open files. Landlock decided when they were opened. */
     CALL(read, ALLOW) CALL(write, ALLOW) CALL(pread64, ALLOW) CALL(pwrite64, ALLOW)
     CALL(readv, ALLOW) CALL(writev, ALLOW) CALL(preadv, ALLOW) CALL(pwritev, ALLOW)
     CALL(preadv2, ALLOW) CALL(pwritev2, ALLOW) CALL(lseek, ALLOW) CALL(close, ALLOW)
@@ -24,12 +25,12 @@ const tabella_call tabella_calls[] = {
     CALL(flock, ALLOW) CALL(getdents64, ALLOW) CALL(pipe2, ALLOW) CALL(fcntl, ARGUMENTS)
     CALL(ioctl, ARGUMENTS)
 
-    /* What is there. Landlock hides neither names that are asked for nor sizes and times. */
+    /* Existence of files. Landlock does not hide names, sizes or times. */
     CALL(fstat, ALLOW) CALL(newfstatat, ALLOW) CALL(statx, ALLOW) CALL(statfs, ALLOW)
     CALL(fstatfs, ALLOW) CALL(faccessat, ALLOW) CALL(faccessat2, ALLOW) CALL(readlinkat, ALLOW)
     CALL(getcwd, ALLOW) CALL(chdir, ALLOW) CALL(fchdir, ALLOW) CALL(umask, ALLOW)
 
-    /* By path: Landlock decides. */
+    /* Calls by path: Landlock decides. */
     CALL_AT(openat, LANDLOCK, 0, 1) CALL_AT(openat2, ARGUMENTS, 0, 1)
     CALL_AT(mkdirat, LANDLOCK, 0, 1) CALL_AT(unlinkat, LANDLOCK, 0, 1)
     CALL_AT(symlinkat, LANDLOCK, 1, 2) CALL_FROM_TO(linkat, LANDLOCK, 0, 1, 2, 3)
@@ -51,16 +52,17 @@ const tabella_call tabella_calls[] = {
     CALL_AT(listxattrat, DENY, 0, 1) CALL_AT(removexattrat, DENY, 0, 1)
     CALL_AT(file_getattr, DENY, 0, 1) CALL_AT(file_setattr, DENY, 0, 1)
 
-    /* Files that are more than bytes, or are found without a path. */
+    /* Special files, and files that are found without a path. */
     CALL_AT(mknodat, DENY, 0, 1) CALL_AT(name_to_handle_at, DENY, 0, 1)
     CALL(open_by_handle_at, DENY)
 
-    /* They tell what happens in folders that Landlock hides. */
+    /* These calls report events in folders that Landlock hides. */
     CALL(inotify_init1, DENY) CALL(inotify_add_watch, DENY) CALL(inotify_rm_watch, DENY)
     CALL(fanotify_init, DENY) CALL(fanotify_mark, DENY) CALL(lookup_dcookie, DENY)
 
-    /* Memory. Code is mapped from a file, and no mapping is both writable and executable. A memory file could be
-     * mapped twice, to write it and to run it, and it counts against no limit of memory. */
+    /* Memory. Code is mapped from files, and no mapping is both writable and executable. A memory file
+     * could be mapped twice, once to write it and once to execute it, and it does not count against
+     * memory limits. */
     CALL(mmap, ARGUMENTS) CALL(mprotect, ARGUMENTS) CALL(pkey_mprotect, ARGUMENTS)
     CALL(munmap, ALLOW) CALL(mremap, ALLOW) CALL(brk, ALLOW) CALL(madvise, ALLOW)
     CALL(mincore, ALLOW) CALL(msync, ALLOW) CALL(mlock, ALLOW) CALL(mlock2, ALLOW)
@@ -71,7 +73,8 @@ const tabella_call tabella_calls[] = {
     CALL(remap_file_pages, DENY) CALL(memfd_secret, DENY) CALL(userfaultfd, DENY)
     CALL(cachestat, DENY)
 
-    /* Threads and waiting. A new process is refused: it would outlive the worker, and its limits. */
+    /* Threads and waiting. New processes are refused, because they would outlive the worker and escape
+     * its limits. */
     CALL(clone, ARGUMENTS) CALL(clone3, ARGUMENTS) CALL(exit, ALLOW) CALL(exit_group, ALLOW)
     CALL(futex, ALLOW) CALL(futex_waitv, ALLOW) CALL(futex_wake, ALLOW) CALL(futex_wait, ALLOW)
     CALL(futex_requeue, ALLOW) CALL(set_robust_list, ALLOW) CALL(set_tid_address, ALLOW)
@@ -90,7 +93,7 @@ const tabella_call tabella_calls[] = {
     CALL(epoll_ctl, ALLOW) CALL(epoll_pwait, ALLOW) CALL(epoll_pwait2, ALLOW) CALL(ppoll, ALLOW)
     CALL(pselect6, ALLOW) CALL(getcpu, ALLOW) CALL(getrandom, ALLOW)
 
-    /* Signals. SIGSYS stays unblocked and handled: the handler sees to that. */
+    /* Signals. The handler keeps SIGSYS unblocked and handled. */
     CALL(rt_sigaction, ARGUMENTS) CALL(rt_sigprocmask, ARGUMENTS) CALL(rt_sigreturn, ALLOW)
     CALL(rt_sigpending, ALLOW) CALL(rt_sigtimedwait, ALLOW) CALL(rt_sigsuspend, ALLOW)
     CALL(sigaltstack, ALLOW) CALL(signalfd4, ALLOW) CALL(kill, SIGNAL_OF_OWN)
@@ -99,7 +102,7 @@ const tabella_call tabella_calls[] = {
     CALL(pidfd_send_signal, SIGNAL) CALL(getpriority, ALLOW) CALL(setpriority, ARGUMENTS)
     CALL(ioprio_get, ALLOW) CALL(ioprio_set, DENY)
 
-    /* Who and where this process is. */
+    /* The identity of this process. */
     CALL(getpid, ALLOW) CALL(gettid, ALLOW) CALL(getppid, ALLOW) CALL(getpgid, ALLOW)
     CALL(getsid, ALLOW) CALL(getuid, ALLOW) CALL(geteuid, ALLOW) CALL(getgid, ALLOW)
     CALL(getegid, ALLOW) CALL(getresuid, ALLOW) CALL(getresgid, ALLOW) CALL(getgroups, ALLOW)
@@ -109,17 +112,17 @@ const tabella_call tabella_calls[] = {
     CALL(setresuid, DENY) CALL(setresgid, DENY) CALL(setfsuid, DENY) CALL(setfsgid, DENY)
     CALL(setgroups, DENY) CALL(capset, DENY) CALL(setsid, DENY) CALL(setpgid, DENY)
 
-    /* Confining further takes nothing from anybody. */
+    /* Further confinement of the process harms no one. */
     CALL(landlock_create_ruleset, ALLOW) CALL(landlock_add_rule, ALLOW)
     CALL(landlock_restrict_self, ALLOW) CALL(seccomp, ARGUMENTS)
 
-    /* Messages: sockets that the host made; others where the network was granted. */
+    /* Messages: sockets that the host created, and new ones if the network is granted. */
     CALL(sendto, ALLOW) CALL(recvfrom, ALLOW) CALL(sendmsg, ALLOW) CALL(recvmsg, ALLOW)
     CALL(sendmmsg, ALLOW) CALL(recvmmsg, ALLOW) CALL(shutdown, ALLOW) CALL(getsockname, ALLOW)
     CALL(getpeername, ALLOW) CALL(getsockopt, ALLOW) CALL(setsockopt, ALLOW)
     CALL(socket, ARGUMENTS) CALL(connect, NETWORK) CALL(bind, NETWORK) CALL(listen, NETWORK)
     CALL(accept, NETWORK) CALL(accept4, NETWORK)
-    /* Through one of datagrams a message could go to any other. */
+    /* A datagram socket could send a message to any other socket. */
     CALL(socketpair, DENY)
     CALL(mq_open, DENY) CALL(mq_unlink, DENY) CALL(mq_timedsend, DENY) CALL(mq_timedreceive, DENY)
     CALL(mq_notify, DENY) CALL(mq_getsetattr, DENY) CALL(msgget, DENY) CALL(msgsnd, DENY)
@@ -127,14 +130,14 @@ const tabella_call tabella_calls[] = {
     CALL(semtimedop, DENY) CALL(shmget, DENY) CALL(shmat, DENY) CALL(shmdt, DENY)
     CALL(shmctl, DENY)
 
-    /* Programs and other processes. process_vm_readv of this process itself is how the handler reads a path
-     * that may not be there. */
+    /* Programs and other processes. The handler uses process_vm_readv on this process itself, to read a
+     * path at an address that can be invalid. */
     CALL_AT(execve, DENY, -1, 0) CALL_AT(execveat, DENY, 0, 1) CALL(ptrace, DENY)
     CALL(process_vm_readv, ARGUMENTS) CALL(process_vm_writev, DENY) CALL(process_madvise, DENY)
     CALL(process_mrelease, DENY) CALL(pidfd_getfd, DENY) CALL(kcmp, DENY)
     CALL(migrate_pages, DENY) CALL(move_pages, DENY)
 
-    /* Parts of the kernel that are large, rarely needed, and where holes have been found. */
+    /* Parts of the kernel that are large and rarely needed, and that have had vulnerabilities. */
     CALL(io_uring_setup, DENY) CALL(io_uring_enter, DENY) CALL(io_uring_register, DENY)
     CALL(io_setup, DENY) CALL(io_destroy, DENY) CALL(io_submit, DENY) CALL(io_cancel, DENY)
     CALL(io_getevents, DENY) CALL(io_pgetevents, DENY) CALL(bpf, DENY)
@@ -156,13 +159,13 @@ const tabella_call tabella_calls[] = {
     CALL(kexec_file_load, DENY)
 #endif
 
-    /* Limits that were given up cannot be had back. Newer machines have prlimit64 alone. */
+    /* Limits that were lowered cannot be raised again. Newer machines have only prlimit64. */
 #ifdef __NR_setrlimit
     CALL(getrlimit, ALLOW) CALL(setrlimit, ALLOW)
 #endif
 
 #ifdef __x86_64__
-    /* What other calls above do as well, from before they were there. */
+    /* Older calls with the same effect as calls above. */
     CALL_AT(open, LANDLOCK, -1, 0) CALL_AT(creat, LANDLOCK, -1, 0) CALL_AT(mkdir, LANDLOCK, -1, 0)
     CALL_AT(rmdir, LANDLOCK, -1, 0) CALL_AT(unlink, LANDLOCK, -1, 0)
     CALL_AT(symlink, LANDLOCK, -1, 1) CALL_FROM_TO(link, LANDLOCK, -1, 0, -1, 1)

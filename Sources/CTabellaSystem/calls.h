@@ -1,11 +1,12 @@
-/* The system calls of a confined process: which rule each is under, and where its paths stand. */
+/* The system calls of a confined process, with the rule of each call and the arguments that hold its
+ * paths. */
 #ifndef CALLS_H
 #define CALLS_H
 
 #include <stdint.h>
 #include <sys/syscall.h>
 
-/* Numbers that older headers lack; from 424 on they are the same on all machines. */
+/* Numbers that older headers lack. From 424 on they are the same on all machines. */
 #ifndef __NR_landlock_create_ruleset
 #define __NR_landlock_create_ruleset 444
 #define __NR_landlock_add_rule 445
@@ -64,38 +65,41 @@
 #endif
 
 typedef enum {
-  /* It reaches nothing but this process, what it has open, or what stat(2) tells anybody. */
+  /* The call reaches only this process, its open files, and information that stat(2) reports to
+   * everyone. */
   RULE_ALLOW,
-  /* Refused and told. What is not in the table at all is refused as a kernel does that does not know it. */
+  /* Refused and reported. A call that is not in the table gets ENOSYS, as from a kernel that does not
+   * know it. */
   RULE_DENY,
-  /* Landlock decides. The filter stops the call, and the handler makes it, to tell of a refusal. */
+  /* Landlock decides. The filter stops the call, and the handler makes it, so that it can report a
+   * refusal. */
   RULE_LANDLOCK,
-  /* Changes what an open file is beside its bytes. Landlock knows no right for that: allowed where
-   * something may be changed at all. */
+  /* Changes attributes of an open file. Landlock has no right for such changes. Allowed if the process
+   * may change anything. */
   RULE_CHANGE,
-  /* The same by path, of what need not be open: the handler opens the path, on which Landlock decides, and
-   * makes the call that takes a descriptor. */
+  /* The same by path, for files that need not be open. The handler opens the path, which Landlock
+   * controls, and makes the call on the descriptor. */
   RULE_CHANGE_BY_PATH,
-  /* Attributes by path, read in the same way. */
+  /* Reads attributes by path, in the same way. */
   RULE_ATTRIBUTE_BY_PATH,
-  /* truncate(2): Landlock decides from its version 3 on; before that the handler opens the path. */
+  /* truncate(2). Landlock decides from its version 3 on. Before that, the handler opens the path. */
   RULE_TRUNCATE,
-  /* Where the network was granted. */
+  /* Allowed if the network is granted. */
   RULE_NETWORK,
-  /* Where signals were granted. */
+  /* Allowed if signals are granted. */
   RULE_SIGNAL,
-  /* Where signals were granted; to this process always. */
+  /* Allowed if signals are granted, and always for this process itself. */
   RULE_SIGNAL_OF_OWN,
-  /* Of this process, or of the calling thread, which is 0. */
+  /* Allowed for this process, and for the calling thread, which is 0. */
   RULE_OWN,
-  /* By its arguments: seccomp.c. */
+  /* Decided by the arguments, in seccomp.c. */
   RULE_ARGUMENTS,
 } tabella_call_rule;
 
-/* Where a path stands among the arguments, and the descriptor of the folder that it is in. */
+/* The arguments that hold a path and the descriptor of its folder. */
 typedef struct {
-  int8_t folder; /* the argument, or -1: the current directory */
-  int8_t path;   /* the argument, or -1: none */
+  int8_t folder; /* the argument's index, or -1 for the current directory */
+  int8_t path;   /* the argument's index, or -1 for none */
 } tabella_path_place;
 
 typedef struct {
@@ -108,13 +112,14 @@ typedef struct {
 extern const tabella_call tabella_calls[];
 extern const int tabella_call_count;
 
-/* The entry of a call; null if the table does not have it. */
+/* The entry of a call; null if it is not in the table. */
 const tabella_call *tabella_find_call(uint32_t number);
 
-/* Makes any system call; what it returns is the kernel's, -errno for an error. The filter lets this one
- * place make the calls on which Landlock decides: to jump here gains nothing that Landlock refuses. */
+/* Makes any system call. Returns the kernel's result, -errno for an error. The filter lets only this
+ * code make the calls on which Landlock decides. A jump to this code gains nothing, because Landlock
+ * still refuses. */
 long tabella_raw_call(long number, long a, long b, long c, long d, long e, long f);
-/* Where the processor stands when the kernel looks at such a call. */
+/* The instruction pointer when the kernel examines such a call. */
 extern const char tabella_raw_call_place[];
 
 #endif

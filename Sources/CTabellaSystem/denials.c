@@ -1,9 +1,10 @@
-/* What a refused system call gets: an error, and a word to the host.
+/* The handler of refused system calls. A refused call gets an error, and the host gets a report.
  *
- * The filter stops a call with SIGSYS. The handler makes those on which Landlock decides, so that it sees
- * what came of them, refuses the others, and sends a record of each refusal. It runs at any instruction of
- * foreign code, on whatever stack there is: it calls nothing of the C library and takes little room. It is a
- * courtesy, not a guard: what it lets pass the kernel would let pass. */
+ * The filter stops a call with SIGSYS. The handler makes the calls on which Landlock decides, so that
+ * it sees their results. It refuses all others, and sends a record of each refusal. It can run at any
+ * instruction of foreign code, on any stack. It therefore calls no function of the C library and needs
+ * little stack. The handler only reports and does not protect: the kernel would allow everything that
+ * the handler allows. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@ const char *tabella_call_name(uint32_t number) {
   return call != NULL ? call->name : NULL;
 }
 
-/* System calls */
+/* System calls. */
 
 #if defined(__x86_64__)
 __asm__(
@@ -70,7 +71,7 @@ __asm__(
 #endif
 extern void tabella_raw_return(void);
 
-/* Records */
+/* Records. */
 
 typedef struct {
   char prefix[TABELLA_DENIAL_PREFIX];
@@ -93,8 +94,8 @@ NO_PROBES static bool are_same(const char *one, const char *other, size_t size) 
   return true;
 }
 
-/* Reads a string that may not be there, as far as there is room; returns how long it is. Page by page: a
- * string ends before memory does. */
+/* Reads a string from an address that can be invalid, at most `room` bytes. Returns its length. It
+ * reads page by page, because a string can end directly in front of unmapped memory. */
 NO_PROBES static size_t read_string(char *to, size_t room, uint64_t from) {
   enum { PAGE = 4096 };
   size_t count = 0;
@@ -113,7 +114,7 @@ NO_PROBES static size_t read_string(char *to, size_t room, uint64_t from) {
   return count;
 }
 
-/* The folder that a path is in, with a slash behind it; 0 if that cannot be had. */
+/* The folder of a path, with a trailing slash; 0 on failure. */
 NO_PROBES static size_t read_folder(char *to, size_t room, int folder) {
   char link[32] = "/proc/self/";
   size_t end = 11;
@@ -135,7 +136,7 @@ NO_PROBES static size_t read_folder(char *to, size_t room, int folder) {
   return (size_t)got;
 }
 
-/* A path as the call meant it: absolute, where that can be found out. */
+/* The path of a call, absolute if the folder can be determined. */
 NO_PROBES static size_t read_path(char *to, size_t room, tabella_path_place place,
                                   const uint64_t *arguments) {
   size_t count = read_string(to, room, arguments[place.path]);
@@ -155,7 +156,7 @@ NO_PROBES static void read_paths(record *r, const tabella_call *call, const uint
   r->denial.path_size = (uint32_t)count;
 }
 
-/* Whether this refusal is in the last record and in none before. */
+/* Whether no earlier record contains this refusal. `r` is the last record. */
 NO_PROBES static bool is_new(const record *r) {
   for (const record *other = records; other < r; other++) {
     if (other->denial.call == r->denial.call &&
@@ -167,11 +168,12 @@ NO_PROBES static bool is_new(const record *r) {
   return true;
 }
 
-/* Keeps and sends a record of a refused call, unless it was sent before. */
+/* Stores and sends a record of a refused call, unless it was sent before. */
 NO_PROBES static void note(const tabella_call *call, uint32_t number, const uint64_t *arguments,
                            int error, uint32_t flags) {
   if (told_by < 0) return;
-  /* Held for microseconds; by this very thread, if a handler of the library's interrupted this one. */
+  /* The flag is held for microseconds. This thread itself can hold it, if a signal handler of the
+   * library interrupted this function. */
   int patience = 10000;
   while (atomic_flag_test_and_set(&is_noting)) {
     if (--patience == 0) return;
@@ -192,14 +194,14 @@ NO_PROBES static void note(const tabella_call *call, uint32_t number, const uint
   atomic_flag_clear(&is_noting);
 }
 
-/* Calls on which Landlock decides */
+/* Calls on which Landlock decides. */
 
-/* Of Landlock, of the filter, or of a mount that can only be read. */
+/* A refusal by Landlock, by the filter, or by a read-only mount. */
 NO_PROBES static bool is_refusal(long result) {
   return result == -EACCES || result == -EPERM || result == -EROFS;
 }
 
-/* Whether the file's permissions refuse to open it as well, of which Landlock knows nothing. */
+/* Whether the file's permissions also forbid the open. Landlock does not consider them. */
 NO_PROBES static bool is_refused_by_mode(const tabella_call *call, const uint64_t *arguments) {
   int flags;
   if (call->number == __NR_openat) flags = (int)arguments[2];
@@ -215,8 +217,9 @@ NO_PROBES static bool is_refused_by_mode(const tabella_call *call, const uint64_
   return result == -EACCES || result == -EPERM;
 }
 
-/* Opens /proc/N/WHAT, which was refused, where N is a thread of this process: by the way through the process,
- * which is granted. The pool of libdispatch looks at its threads so, and ends the process if it cannot. */
+/* Opens /proc/N/WHAT after a refusal, if N is a thread of this process. It uses the path through
+ * /proc/self/task, which is granted. The thread pool of libdispatch inspects its threads in this way,
+ * and ends the process if it cannot. */
 NO_PROBES static long open_of_thread(const tabella_call *call, const uint64_t *a) {
   static const char start[] = "/proc/", way[] = "/proc/self/task/";
   enum { START = sizeof start - 1, WAY = sizeof way - 1, ROOM = 64 };
@@ -242,13 +245,14 @@ NO_PROBES static long make_call(const tabella_call *call, const uint64_t *a) {
   return result;
 }
 
-/* Masks and handlers */
+/* Masks and handlers. */
 
 enum { MASK_SIZE = 8 };
 static const uint64_t of_sigsys = UINT64_C(1) << (SIGSYS - 1);
 
-/* Sets the mask as asked, but for SIGSYS: with that blocked the next stopped call would end the process. The
- * handler runs with the mask of what it interrupted, which gets the one that stands in its context. */
+/* Sets the signal mask as requested, except for SIGSYS. If SIGSYS were blocked, the next stopped call
+ * would end the process. The handler runs with the mask of the interrupted code. That code later gets
+ * the mask in its context. */
 NO_PROBES static long set_mask(ucontext_t *context, const uint64_t *a) {
   long result = RAW(__NR_rt_sigprocmask, a[0], a[1], a[2], a[3], 0);
   if (result < 0) return result;
@@ -259,7 +263,7 @@ NO_PROBES static long set_mask(ucontext_t *context, const uint64_t *a) {
   return result;
 }
 
-/* As the kernel takes it; the C library's struct is another. */
+/* The kernel's struct. It differs from the C library's. */
 typedef struct {
   void *handler;
   unsigned long flags;
@@ -269,7 +273,7 @@ typedef struct {
 
 enum { HAS_RESTORER = 0x04000000 };
 
-/* Sets a handler as asked, which shall not block SIGSYS. That of SIGSYS stays what it is. */
+/* Sets a handler as requested, but without blocking SIGSYS. The handler of SIGSYS never changes. */
 NO_PROBES static long set_handler(const uint64_t *a) {
   if (a[0] == SIGSYS) return RAW(__NR_rt_sigaction, SIGSYS, 0, a[2], a[3], 0);
   long result = RAW(__NR_rt_sigaction, a[0], a[1], a[2], a[3], 0);
@@ -282,12 +286,12 @@ NO_PROBES static long set_handler(const uint64_t *a) {
   return result;
 }
 
-/* The handler */
+/* The handler. */
 
 NO_PROBES static long answer(uint32_t number, const uint64_t *arguments, ucontext_t *context) {
   const tabella_call *call = tabella_find_call(number);
   if (call == NULL) {
-    /* A program of tomorrow asks for a call of tomorrow and can do without. */
+    /* A newer program makes a newer call and can do without it. */
     note(NULL, number, arguments, ENOSYS, 0);
     return -ENOSYS;
   }
@@ -329,9 +333,9 @@ int tabella_denials_begin(int socket, const void *bytes, size_t size) {
   prefix_size = size;
   told_by = socket;
   own_pid = getpid();
-  /* On the alternate stack, if a thread has one: threads of some languages have little room on theirs. With
-   * no signal blocked, so that the mask is that of what was interrupted. Set without the C library, which
-   * under a sanitizer would keep the signal until later. */
+  /* The handler uses the alternate stack if a thread has one, because threads of some languages have
+   * small stacks. It blocks no signal, so that the mask is that of the interrupted code. It is set
+   * without the C library, which under a sanitizer would delay the signal. */
   kernel_action action = {
       .handler = (void *)handle,
       .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART | HAS_RESTORER,

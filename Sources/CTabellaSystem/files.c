@@ -1,4 +1,4 @@
-/* What a safe save and a directory's edits need of the kernel, as -errno. */
+/* System calls for safe saves and for edits of directories. All return -errno on failure. */
 #define _GNU_SOURCE
 #include "tabella_system.h"
 
@@ -17,8 +17,8 @@
 
 static int result(int value) { return value < 0 ? -errno : value; }
 
-/* The way through /proc ends at what a descriptor stands for, and does not follow that if it is a link;
- * the calls that take a descriptor refuse one of O_PATH. */
+/* A path through /proc leads to the object of a descriptor, and does not follow it if it is a symbolic
+ * link. Calls on descriptors refuse those of O_PATH. */
 enum { PATH_OF_DESCRIPTOR = 64 };
 
 static const char *path_of(int file, char *path) {
@@ -57,7 +57,7 @@ int tabella_system_take_room(int file, int64_t from, int64_t size) {
 int tabella_system_share_bytes(int from, int to) { return result(ioctl(to, FICLONE, from)); }
 
 int tabella_system_name(int file, int directory, const char *name) {
-  /* AT_EMPTY_PATH would need a capability; the way through /proc does not. */
+  /* AT_EMPTY_PATH would need a capability. The path through /proc does not. */
   char path[PATH_OF_DESCRIPTOR];
   return result(linkat(AT_FDCWD, path_of(file, path), directory, name, AT_SYMLINK_FOLLOW));
 }
@@ -68,7 +68,8 @@ int tabella_system_lock_shared(int file) { return result(flock(file, LOCK_SH | L
 
 int tabella_system_unlock(int file) { return result(flock(file, LOCK_UN)); }
 
-/* Their clients give a lease only while the server lets them cache the file. */
+/* Whether a server must agree to leases of the file. The clients of these file systems grant a lease
+ * only while the server lets them cache the file. */
 static bool has_leases_of_server(int file) {
   struct statfs system;
   if (fstatfs(file, &system) < 0) return false;
@@ -77,7 +78,8 @@ static bool has_leases_of_server(int file) {
 }
 
 int tabella_system_lease(int file) {
-  /* The signal that tells of a waiting writer is one that is ignored by default: SIGIO ends the process. */
+  /* The signal for a waiting writer should be one that is ignored by default. SIGIO would end the
+   * process. */
   if (fcntl(file, F_SETSIG, SIGURG) < 0) return -errno;
   if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) return 0;
   int error = errno;
@@ -144,6 +146,7 @@ int tabella_system_sync_file_system(int file) { return result(syncfs(file)); }
 
 int tabella_system_short_link(int folder) {
   struct statfs system;
-  /* tmpfs keeps 128 bytes with the NUL, ext2 to ext4 keep 60; the others are taken to be like ext4. */
+  /* tmpfs stores up to 128 bytes including the NUL in the inode, ext2 to ext4 up to 60. The others are
+   * assumed to be like ext4. */
   return fstatfs(folder, &system) == 0 && system.f_type == TMPFS_MAGIC ? 127 : 59;
 }

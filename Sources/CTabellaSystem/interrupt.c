@@ -1,6 +1,6 @@
-/* What the terminal is left with when a signal ends the program: no half line of progress, and no
- * pager that fights with the shell for the keys. In C since a handler may run at any instruction,
- * also in the middle of the Swift runtime. */
+/* Cleans up the terminal when a signal ends the program. The progress line is cleared, and the pager
+ * does not compete with the shell for the keyboard. This is C, because a handler can run at any
+ * instruction, even inside the Swift runtime. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -23,17 +23,19 @@ static void end_by(int number) {
         (void)ignored;
     }
     if (pager > 0) {
-        /* As git does: the pager sees the end, and has the terminal until it is left. */
+        /* As in git, the pager sees the end of its input, and keeps the terminal until the user quits
+         * it. */
         close((int)pager_input);
         while (waitpid((pid_t)pager, NULL, 0) < 0 && errno == EINTR) {
         }
     }
-    /* The handler was reset when it was called: the signal now ends the program. */
+    /* The handler was reset when it was called. The signal now ends the program. */
     raise(number);
 }
 
-/* Handles the signals that end a program, but for those that it was started to ignore (nohup). SIGQUIT is
- * among them also because the Swift runtime takes it for a crash, reports that, and lets the program go on. */
+/* Handles the signals that end a program, except those that it was started to ignore (nohup). SIGQUIT
+ * is included, because the Swift runtime would treat it as a crash, report it, and let the program
+ * continue. */
 static void handle(void (*handler)(int), int flags) {
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
     for (size_t index = 0; index < sizeof numbers / sizeof *numbers; index++) {
@@ -46,7 +48,7 @@ static void handle(void (*handler)(int), int flags) {
 
 void tabella_system_end_cleanly(void) { handle(end_by, (int)SA_RESETHAND | SA_NODEFER); }
 
-/* A handler and not SIG_IGN, which the programs that this one starts would inherit. */
+/* A handler rather than SIG_IGN, because child programs would inherit SIG_IGN. */
 static void go_on(int number) { (void)number; }
 
 static void go_on_at(int number) {
@@ -78,8 +80,9 @@ void tabella_system_has_pager(int process, int input) {
     pager = process;
 }
 
-/* While something is done that must be told of, a signal only asks it to stop. A thread does that: what
- * stops it may be more than a handler may call. It and its pipe are there until the program ends. */
+/* During an edit whose result must be reported, a signal only requests a stop. A separate thread stops
+ * the edit, because a handler may call only few functions. The thread and its pipe exist until the
+ * program ends. */
 static struct {
     int pipe[2];
     void (*stop)(void *);
@@ -90,7 +93,7 @@ static volatile sig_atomic_t held;
 
 static void hold_back(int number) {
     if (held != 0) {
-        /* Asked again: at once, whatever is lost. */
+        /* The second signal ends the program at once, even if something is lost. */
         tabella_system_end_cleanly();
         raise(number);
         return;
@@ -117,7 +120,7 @@ void tabella_system_hold_signals(void (*stop)(void *), void *context) {
     hold.context = context;
     holds = true;
     pthread_t waiter;
-    /* Without it a signal still waits, and stops nothing. */
+    /* Without the thread, a signal still waits, but stops nothing. */
     if (pthread_create(&waiter, NULL, wait_for_signal, NULL) == 0) pthread_detach(waiter);
     handle(hold_back, SA_RESTART);
 }

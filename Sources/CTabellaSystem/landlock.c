@@ -1,4 +1,4 @@
-/* Landlock, whose calls have no functions in the C library, as -errno. */
+/* Landlock, whose calls have no functions in the C library. All return -errno on failure. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include "calls.h"
 #include "tabella_confinement.h"
 
-/* linux/landlock.h as of version 7. Older headers lack the later fields, and older kernels take them as long
- * as they are 0. */
+/* linux/landlock.h as of version 7. Older headers lack the later fields. Older kernels accept these
+ * fields if they are 0. */
 struct ruleset {
   uint64_t files;
   uint64_t network;

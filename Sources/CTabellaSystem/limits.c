@@ -1,4 +1,5 @@
-/* What a program of Swift needs and cannot do without: where memory or stack run out, its runtime ends it. */
+/* The minimum resources of a Swift program. The Swift runtime ends the program if memory or stack run
+ * out. */
 #include "tabella_system.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
-/* Mounts of a process's own, as -errno: the newer calls have no functions in the C library of 2021. */
+/* Private mounts of a process. All functions return -errno on failure. The C library of 2021 has no
+ * functions for the newer calls. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,7 @@
 
 #include "tabella_confinement.h"
 
-/* linux/mount.h and sys/mount.h cannot both be had. */
+/* linux/mount.h and sys/mount.h cannot be included together. */
 enum { CLONE_TREE = 1, FROM_OPEN = 4, ONLY_READ = 1, RECURSIVE = 0x8000 };
 struct attributes {
   uint64_t set;
@@ -22,7 +23,7 @@ static int result(long value) { return value < 0 ? -errno : (int)value; }
 
 int tabella_own_mounts(void) {
   if (unshare(CLONE_NEWNS) < 0) return -errno;
-  /* What is mounted elsewhere later still appears here. */
+  /* Later mounts of other processes still appear here. */
   return result(mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL));
 }
 

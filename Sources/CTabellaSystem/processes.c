@@ -1,4 +1,4 @@
-/* Signals to a process that cannot be another by now, as -errno. */
+/* Signals to a process that cannot be confused with another. All functions return -errno on failure. */
 #define _GNU_SOURCE
 #include "tabella_system.h"
 
@@ -20,7 +20,7 @@ int tabella_system_thread_count(int process) {
   struct stat status;
   snprintf(path, sizeof path, "/proc/%d/task", process);
   if (stat(path, &status) < 0) return -errno;
-  /* A link for the folder itself, one for its name, and one for each thread. */
+  /* The folder has one link for itself, one for its name, and one per thread. */
   return (int)status.st_nlink - 2;
 }
 

@@ -1,4 +1,4 @@
-/* The filter of system calls: a program of the classic BPF, made of the table in calls.c. */
+/* The filter of system calls: a classic BPF program that is made from the table in calls.c. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 #endif
 
 enum {
-  CAPACITY = 2048, /* instructions; the kernel takes 4096 */
+  CAPACITY = 2048, /* instructions; the kernel's limit is 4096 */
   ALL_NAMESPACES = 0x7E020000,
   A_THREAD = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD,
   /* Older headers lack these. */
@@ -43,7 +43,7 @@ typedef struct {
   const tabella_call_rules *rules;
 } filter;
 
-/* Instructions. The accumulator holds the number of the call between two rules. */
+/* Instructions. Between two rules, the accumulator holds the number of the call. */
 
 static void add(filter *f, uint16_t code, uint32_t value, uint8_t if_true, uint8_t if_false) {
   if (f->count < CAPACITY) {
@@ -54,7 +54,7 @@ static void add(filter *f, uint16_t code, uint32_t value, uint8_t if_true, uint8
 
 static void load(filter *f, size_t offset) { add(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0); }
 static void load_number(filter *f) { load(f, offsetof(struct seccomp_data, nr)); }
-/* What the kernel takes from an int or from flags. */
+/* The bits that the kernel uses of an int or of flags. */
 static void load_low(filter *f, int argument) {
   load(f, offsetof(struct seccomp_data, args) + 8 * (size_t)argument);
 }
@@ -78,7 +78,7 @@ static void allow_if_none(filter *f, uint32_t bits) {
   add(f, BPF_JMP | BPF_JSET | BPF_K, bits, 1, 0);
   allow(f);
 }
-/* A pointer that is null, whose both halves are 0. */
+/* Allows a null pointer: both halves are 0. */
 static void allow_if_null(filter *f, int argument) {
   load_low(f, argument);
   add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
@@ -87,7 +87,7 @@ static void allow_if_null(filter *f, int argument) {
   load_number(f);
 }
 
-/* What follows is for one call only. Ends with an answer, or with the number loaded. */
+/* The following rules apply to one call only. They end with a decision, or with the number loaded. */
 static int begin(filter *f, uint32_t number) {
   add(f, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 0);
   return f->count - 1;
@@ -141,20 +141,22 @@ static void allow_threads(filter *f) {
   allow_if(f, A_THREAD);
   stop(f);
   end(f, start);
-  /* Its flags are in memory, where a filter cannot look. Without it the C library takes clone. */
+  /* The flags of clone3 are in memory, which a filter cannot read. Without clone3, the C library uses
+   * clone. */
   start = begin(f, __NR_clone3);
   give(f, SECCOMP_RET_ERRNO | ENOSYS);
   end(f, start);
 }
 
-/* Opening a place only gives nothing that Landlock guards, and is frequent: it is not stopped. */
+/* Opening with O_PATH is allowed without a stop. It is frequent and gives no access that Landlock
+ * controls. */
 static void allow_places(filter *f, uint32_t number, int flags) {
   int start = begin(f, number);
   load_low(f, flags);
   add(f, BPF_JMP | BPF_JSET | BPF_K, O_PATH, 0, 1);
   allow(f);
   if (!f->rules->truncates) {
-    /* Landlock before its version 3 asks for no right to write here. */
+    /* Landlock before version 3 does not require the right to write here. */
     add(f, BPF_ALU | BPF_AND | BPF_K, O_TRUNC | O_ACCMODE, 0, 0);
     add(f, BPF_JMP | BPF_JEQ | BPF_K, O_TRUNC | O_RDONLY, 0, 1);
     give(f, SECCOMP_RET_ERRNO | EACCES);
@@ -163,7 +165,7 @@ static void allow_places(filter *f, uint32_t number, int flags) {
   end(f, start);
 }
 
-/* A rename that leaves a device behind. */
+/* A rename that leaves a device at the old name. */
 static void refuse_whiteouts(filter *f) {
   enum { WHITEOUT = 4 };
   int start = begin(f, __NR_renameat2);
@@ -181,7 +183,7 @@ static void allow_opening(filter *f) {
   allow_places(f, __NR_open, 1);
 #endif
   if (f->rules->truncates) return;
-  /* Its flags are in memory. */
+  /* The flags are in memory. */
   int start = begin(f, __NR_openat2);
   give(f, SECCOMP_RET_ERRNO | ENOSYS);
   end(f, start);
@@ -193,8 +195,8 @@ static void allow_sockets(filter *f) {
   load_low(f, 0);
   allow_if(f, AF_INET);
   allow_if(f, AF_INET6);
-  /* The C library asks which addresses there are before it looks a name up. Sockets with a path or a name
-   * lead to programs that do more than this process may. */
+  /* The C library lists the addresses of this machine before it resolves a name. Sockets with a path or
+   * a name would lead to programs that have more rights than this process. */
   add(f, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0);
   stop(f);
   load_low(f, 2);
@@ -204,7 +206,7 @@ static void allow_sockets(filter *f) {
 }
 
 static void allow_signals(filter *f, uint32_t pid) {
-  /* By setting a handler or a mask SIGSYS must not be lost: the handler does both. */
+  /* A new handler or mask must not disable SIGSYS. The handler makes both calls. */
   int start = begin(f, __NR_rt_sigaction);
   allow_if_null(f, 1);
   end(f, start);
@@ -228,7 +230,7 @@ static void allow_signals(filter *f, uint32_t pid) {
 
 static void allow_attributes(filter *f) {
   if (!f->rules->changes) return;
-  /* Of an open file: that is the form without a path. */
+  /* The form without a path, for an open file. */
   int start = begin(f, __NR_utimensat);
   allow_if_null(f, 1);
   end(f, start);
@@ -238,13 +240,14 @@ static void allow_by_arguments(filter *f, uint32_t pid) {
   allow_memory(f);
   allow_opening(f);
   refuse_whiteouts(f);
-  /* No other owner of a descriptor's signals. A lease where something may be changed: it holds up whoever opens a
-   * file for writing, and tells who removes one that nobody does. */
+  /* The owner of a descriptor's signals cannot be changed. Leases require the right to change
+   * something. A lease delays everyone who opens the file for writing. A program that removes a file
+   * needs it to see that no one writes. */
   ALLOW_VALUES(f, __NR_fcntl, 1, F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK,
                F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_GETOWN, F_SETPIPE_SZ,
                F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS, F_GET_RW_HINT, F_SET_RW_HINT, QUERY_DUPLICATE,
                QUERY_CREATED, F_SETSIG, F_GETLEASE, f->rules->changes ? F_SETLEASE : F_GETLEASE);
-  /* No typing for a terminal, no devices. FS_IOC_SETFLAGS is stopped where nothing may be changed. */
+  /* No input to a terminal and no devices. FS_IOC_SETFLAGS requires the right to change something. */
   ALLOW_VALUES(f, __NR_ioctl, 1, TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, FICLONE,
                FICLONERANGE, FS_IOC_GETFLAGS,
                f->rules->changes ? FS_IOC_SETFLAGS : FS_IOC_GETFLAGS);
@@ -253,7 +256,7 @@ static void allow_by_arguments(filter *f, uint32_t pid) {
   allow_threads(f);
   allow_sockets(f);
   ALLOW_VALUES(f, __NR_process_vm_readv, 0, pid);
-  /* Asking what there is. */
+  /* Queries only. */
   ALLOW_VALUES(f, __NR_seccomp, 0, SECCOMP_GET_ACTION_AVAIL, SECCOMP_GET_NOTIF_SIZES);
   ALLOW_VALUES(f, __NR_personality, 0, 0xFFFFFFFF);
   ALLOW_VALUES(f, __NR_prctl, 0, PR_SET_NAME, PR_GET_NAME, PR_GET_PDEATHSIG, PR_GET_DUMPABLE,
@@ -262,7 +265,7 @@ static void allow_by_arguments(filter *f, uint32_t pid) {
                PR_GET_THP_DISABLE, PR_GET_TID_ADDRESS, PR_SET_VMA, PR_GET_TAGGED_ADDR_CTRL);
 }
 
-/* Whether a rule lets a call pass whatever its arguments are. */
+/* Whether a rule allows a call whatever its arguments are. */
 static bool allows(const filter *f, tabella_call_rule rule) {
   switch (rule) {
     case RULE_ALLOW: return true;
@@ -276,7 +279,7 @@ static bool allows(const filter *f, tabella_call_rule rule) {
   }
 }
 
-/* Whether the handler makes a call in the one place from where it passes. */
+/* Whether the handler makes a call from the one address that the filter allows. */
 static bool is_made_by_handler(const filter *f, const tabella_call *call) {
   switch (call->rule) {
     case RULE_LANDLOCK: return f->rules->landlock;
@@ -313,15 +316,15 @@ static void allow_from_handler(filter *f) {
   stop(f);
 }
 
-/* A call that is allowed whatever it is called with comes before any look at arguments or the place: the
- * kernel then finds out at the start that it need not run the filter for it at all. */
+/* Calls that are allowed whatever their arguments are come before any check of arguments or addresses.
+ * The kernel then detects in advance that it need not run the filter for them. */
 static void make(filter *f, uint32_t pid) {
   load(f, offsetof(struct seccomp_data, arch));
   add(f, BPF_JMP | BPF_JEQ | BPF_K, THIS_MACHINE, 1, 0);
   give(f, SECCOMP_RET_KILL_PROCESS);
   load_number(f);
 #ifdef __x86_64__
-  /* The calls of x32, which have numbers of their own. */
+  /* The calls of x32 have other numbers. */
   add(f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
   give(f, SECCOMP_RET_KILL_PROCESS);
 #endif
@@ -348,6 +351,6 @@ int tabella_seccomp_install(const tabella_call_rules *rules) {
   tabella_rules_in_force = *rules;
   struct sock_fprog program = {(unsigned short)f.count, f.code};
   long failed = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
-  /* More than 0 is a thread that has a filter of its own. */
+  /* A positive result is the id of a thread that has another filter. */
   return failed < 0 ? -errno : failed > 0 ? -EBUSY : 0;
 }

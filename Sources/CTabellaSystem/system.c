@@ -84,7 +84,7 @@ int tabella_system_status(int directory, const char *name, tabella_status *out) 
   out->room = status.stx_blocks * 512;
   out->inode = status.stx_ino;
   out->device = makedev(status.stx_dev_major, status.stx_dev_minor);
-  /* A kernel before 5.8 does not tell. */
+  /* A kernel before 5.8 does not report the mount. */
   out->mount = (status.stx_mask & STATX_MNT_ID) != 0 ? status.stx_mnt_id : 0;
   out->modified = status.stx_mtime.tv_sec;
   out->modified_rest = status.stx_mtime.tv_nsec;

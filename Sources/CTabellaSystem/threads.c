@@ -1,4 +1,5 @@
-/* Confining each thread of a process, as -errno: the kernel does so for the thread that asks alone. */
+/* Confines each thread of a process, because the kernel confines only the calling thread. All functions
+ * return -errno on failure. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,15 +14,15 @@
 
 #include "handler.h"
 
-/* What a thread gives up. Runs in the handler. */
+/* Drops the rights of a thread. It runs in the handler. */
 
 NO_PROBES static long keep_capabilities(uint64_t kept) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct sets[2];
   long result = RAW(__NR_capget, &header, sets, 0, 0, 0);
   if (result < 0) return result;
-  /* What a program could get when it is run. It takes a capability to drop them: without it there is
-   * nothing to be had either. */
+  /* The capabilities that a program could gain when it is executed. Dropping them requires a
+   * capability; without that capability, none can be gained. */
   for (long bit = 0; RAW(__NR_prctl, PR_CAPBSET_READ, bit, 0, 0, 0) >= 0; bit++) {
     result = RAW(__NR_prctl, PR_CAPBSET_DROP, bit, 0, 0, 0);
     if (result < 0 && result != -EPERM) return result;
@@ -54,7 +55,7 @@ uint64_t tabella_capabilities(void) {
   return sets[0].permitted | (uint64_t)sets[1].permitted << 32;
 }
 
-/* Asking the others */
+/* Asking the other threads. */
 
 static struct {
   tabella_thread_rules rules;
@@ -70,7 +71,7 @@ NO_PROBES void tabella_confine_if_asked(void) {
 
 typedef struct {
   int64_t end;
-  int count; /* of the threads that answered, or ended */
+  int count; /* threads that answered or ended */
   int threads[4096];
 } round_of_threads;
 
@@ -80,8 +81,8 @@ static int64_t milliseconds_now(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Whether a thread that does not answer is let be: those of a sanitizer block all signals, and run no foreign
- * code. */
+/* Whether a thread that does not answer is ignored. The threads of a sanitizer block all signals and
+ * run no foreign code. */
 static bool is_spared(void) {
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -96,7 +97,7 @@ static int ask(int thread, int64_t end) {
   atomic_store(&asked.answer, 0);
   atomic_store(&asked.thread, thread);
   while (syscall(__NR_tgkill, getpid(), thread, SIGSYS) == 0) {
-    /* It is asked again now and then: one that has just begun has another handler's mask still. */
+    /* Ask again from time to time, because a new thread can still have the mask of another handler. */
     for (int pause = 0; pause < 200; pause++) {
       long answer = atomic_load(&asked.answer);
       if (answer != 0) return answer < 0 ? (int)answer : 0;
@@ -116,7 +117,7 @@ static bool was_asked(const round_of_threads *r, int thread) {
   return false;
 }
 
-/* Asks all threads of a listing that were not asked before; how many those were, or -errno. */
+/* Asks all threads of a listing that were not asked before. Returns their number or -errno. */
 static int ask_listed(round_of_threads *r, const char *entries, long size) {
   int count = 0;
   for (long at = 0; at < size;) {
@@ -163,7 +164,7 @@ int tabella_confine_threads(const tabella_thread_rules *rules, int milliseconds)
   r.count = 0;
   r.end = milliseconds_now() + milliseconds;
   asked.rules = *rules;
-  /* Until a round finds none that was not asked: what a thread starts is confined as it is itself. */
+  /* Repeat until a round finds no new thread. Threads that a confined thread starts are confined too. */
   int result;
   do result = ask_others(&r);
   while (result > 0);

@@ -1,4 +1,4 @@
-/* Starting a worker: calls and flags that are not imported into Swift. All return -errno. */
+/* Starting a worker: calls and flags that Swift cannot import. All functions return -errno on failure. */
 #define _GNU_SOURCE
 #include "tabella_system.h"
 
@@ -32,7 +32,7 @@ int tabella_system_make_sockets(int *ends) {
 
 int tabella_system_make_pipe(int *ends) { return pipe2(ends, O_CLOEXEC) == 0 ? 0 : -errno; }
 
-/* posix_spawn closes what it dups over, so sources must not lie among the targets. */
+/* posix_spawn closes the targets of its dup2 calls, so sources must not have the numbers of targets. */
 static int above(int file, int limit) { return fcntl(file, F_DUPFD_CLOEXEC, limit); }
 
 static int spawn(const char *program, char *const *arguments, char *const *environment, const int *files,
@@ -76,8 +76,9 @@ static int spawn(const char *program, char *const *arguments, char *const *envir
   return reason == 0 ? (int)process : -reason;
 }
 
-/* The thread that starts all workers of this process. The kernel sends a worker its parent-death signal when
- * the thread that started it ends, so that thread must live as long as the process. */
+/* The thread that starts all workers of this process. The kernel sends the parent-death signal to a
+ * worker when the thread that started the worker ends. That thread must therefore live as long as the
+ * process. */
 typedef struct {
   const char *program;
   char *const *arguments;
@@ -91,7 +92,7 @@ typedef struct {
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  spawn_request *request; /* the one that the thread is to serve next, or serves */
+  spawn_request *request; /* the current or next request of the thread */
   bool runs;
 } spawner = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -112,7 +113,7 @@ static void *serve_requests(void *ignored) {
   return ignored;
 }
 
-/* A forked child has no copy of the thread. It starts one of its own with its first worker. */
+/* A forked child has no copy of the thread. The child starts its own thread with its first worker. */
 static void forget_spawner(void) {
   pthread_mutex_init(&spawner.lock, NULL);
   pthread_cond_init(&spawner.changed, NULL);
@@ -129,7 +130,7 @@ static int start_spawner(void) {
     if (reason != 0) return -reason;
     has_fork_handler = true;
   }
-  /* No signal of the host's is handled on this thread. */
+  /* This thread handles no signals of the host. */
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -163,7 +164,7 @@ int tabella_system_end_with_host(int socket) {
   struct ucred host;
   socklen_t size = sizeof host;
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &host, &size) != 0) return -errno;
-  /* The host may have ended before the kernel was asked for the signal. */
+  /* The host may have ended before this process asked the kernel for the signal. */
   return host.pid == getppid() ? 0 : -ESRCH;
 }
 

@@ -1,17 +1,18 @@
-/// Rows of cells: some columns of a run of rows, and their ids if they were asked for.
+/// Rows of cells: some columns of consecutive rows, and the ids of the rows if the request asked for ids.
 ///
-/// A batch owns its memory, outlives the source that gave it, and frees it with its last copy. Cells
-/// lie as Arrow lays them out, so that a batch crosses the contract without a copy.
+/// A batch owns its memory and frees it with its last copy. It can outlive its source. Cells have Arrow's memory
+/// layout, so that a batch crosses the contract without a copy.
 public struct Batch {
-  /// The number of rows; may be above 0 without any column.
+  /// The number of rows. It can be above 0 without any column.
   public let rowCount: Int
-  /// The columns asked for, in the order asked.
+  /// The requested columns, in the order of the request.
   public let columns: [ColumnBatch]
-  /// The rows' ids, as binary cells, if they were asked for.
+  /// The ids of the rows as binary cells; nil if the request did not ask for ids.
   public let ids: ColumnBatch?
-  /// Whether the maker promises that all text in it is UTF-8.
+  /// Whether the maker of the batch promises that all text is UTF-8.
   public let isUTF8: Bool
 
+  /// Creates a batch. Every column has `rowCount` cells.
   public init(
     rowCount: Int, columns: [ColumnBatch], ids: ColumnBatch? = nil, isUTF8: Bool = false
   ) {
@@ -26,16 +27,16 @@ public struct Batch {
     BatchBuilder(types, ids: ids).finish()
   }
 
-  /// The cells of one row. Makes values; for a few rows.
+  /// The cells of one row. Creates a value per cell; use it for a few rows only.
   public func row(_ row: Int) -> [Cell] { columns.map { $0[row] } }
 
-  /// The rows in a range; the memory is shared.
+  /// The rows in a range. The result shares the memory of the batch.
   public subscript(rows: Range<Int>) -> Batch {
     Batch(
       rowCount: rows.count, columns: columns.map { $0[rows] }, ids: ids?[rows], isUTF8: isUTF8)
   }
 
-  /// The id of one row, if ids were asked for.
+  /// The id of one row; nil if the request did not ask for ids.
   public func id(_ row: Int) -> String? {
     ids?.withBytes(at: row) { String(decoding: $0, as: UTF8.self) }
   }
@@ -43,27 +44,30 @@ public struct Batch {
 
 /// The cells of one column in one batch.
 ///
-/// Every accessor is O(1) and expects a row in `0..<count`.
+/// Every accessor takes O(1) time and expects a row in `0..<count`.
 public struct ColumnBatch {
+  /// The type of the cells.
   public let type: ColumnType
+  /// The number of cells.
   public let count: Int
-  /// How many cells are missing.
+  /// The number of missing cells.
   public let missingCount: Int
 
   @usableFromInline let layout: Layout
   @usableFromInline let owner: AnyObject?
 
-  /// Where the cells lie: an Arrow array's buffers.
+  /// The memory of the cells: the buffers of an Arrow array.
   public struct Layout {
-    /// One bit a cell, least significant first, 1 for present; nil when none is missing.
+    /// One bit per cell, least significant bit first; 1 means present. Nil if no cell is missing.
     public var validity: UnsafePointer<UInt8>?
-    /// The values: 8 bytes each, bits for booleans, or the bytes that `offsets` points into.
+    /// The values: 8 bytes each, single bits for booleans, or the bytes that `offsets` points into.
     public var values: UnsafeRawPointer?
     /// For text and binary: `start + count + 1` offsets.
     public var offsets: UnsafePointer<Int32>?
-    /// The number of the first cell in the buffers.
+    /// The index of the first cell in the buffers.
     public var start: Int
 
+    /// Creates a layout. The caller owns the buffers.
     public init(
       validity: UnsafePointer<UInt8>?, values: UnsafeRawPointer?, offsets: UnsafePointer<Int32>?,
       start: Int = 0
@@ -75,7 +79,8 @@ public struct ColumnBatch {
     }
   }
 
-  /// A column over memory that `owner` keeps alive. Nothing is checked; see ``Batch/validate``.
+  /// Creates a column over memory that `owner` keeps alive. Nothing is checked; see
+  /// ``Batch/validate(answering:of:)``.
   public init(
     unsafeLayout layout: Layout, type: ColumnType, count: Int, missingCount: Int, owner: AnyObject?
   ) {
@@ -86,7 +91,7 @@ public struct ColumnBatch {
     self.owner = owner
   }
 
-  /// The cells in a range of rows; the memory is shared.
+  /// The cells in a range of rows. The result shares the memory of the column.
   /// - Complexity: O(1), or O(rows) if cells are missing.
   public subscript(rows: Range<Int>) -> ColumnBatch {
     precondition(rows.lowerBound >= 0 && rows.upperBound <= count, "the rows are in the batch")
@@ -97,11 +102,12 @@ public struct ColumnBatch {
       missingCount: missingCount == 0 ? 0 : rows.count { isMissing($0) }, owner: owner)
   }
 
-  /// Calls `body` with the memory layout, which is valid inside it only.
+  /// Calls `body` with the memory layout. The layout is valid only during the call.
   public func withUnsafeLayout<R>(_ body: (Layout) throws -> R) rethrows -> R {
     try withExtendedLifetime(owner) { try body(layout) }
   }
 
+  /// Whether a cell is missing.
   @inlinable public func isMissing(_ row: Int) -> Bool {
     guard let validity = layout.validity else { return false }
     let bit = layout.start + row
@@ -113,17 +119,20 @@ public struct ColumnBatch {
     layout.values!.load(fromByteOffset: (layout.start + row) &* 8, as: Int64.self)
   }
 
+  /// The number in a real column.
   @inlinable public func real(_ row: Int) -> Double {
     layout.values!.load(fromByteOffset: (layout.start + row) &* 8, as: Double.self)
   }
 
+  /// The value in a boolean column.
   @inlinable public func boolean(_ row: Int) -> Bool {
     let bit = layout.start + row
     return layout.values!.load(fromByteOffset: bit >> 3, as: UInt8.self) & (1 << UInt8(bit & 7))
       != 0
   }
 
-  /// Calls `body` with the bytes of a text or binary cell, valid inside it only; none if missing.
+  /// Calls `body` with the bytes of a text or binary cell. The bytes are valid only during the call. A missing cell
+  /// has no bytes.
   @inlinable public func withBytes<R>(
     at row: Int, _ body: (UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R {
@@ -136,7 +145,7 @@ public struct ColumnBatch {
     }
   }
 
-  /// The value of one cell. Makes a value; for a few cells.
+  /// The value of one cell. Creates a value; use it for a few cells only.
   public subscript(row: Int) -> Cell {
     if isMissing(row) { return .missing }
     return switch type {
@@ -151,12 +160,11 @@ public struct ColumnBatch {
 }
 
 extension Batch {
-  /// Checks that the batch is what was asked for and that reading any of its cells is safe, as far
-  /// as that can be seen from the batch.
+  /// Checks that the batch answers a request and that reading any of its cells is safe, as far as the batch shows.
   ///
-  /// Throws ``TableError`` with `.misbehaved` if it is not.
-  /// - Complexity: O(rows) for text and binary offsets and for a column with missing cells, O(bytes)
-  ///   for the text of a batch that claims to be UTF-8.
+  /// Throws ``TableError`` with `.misbehaved` if a check fails.
+  /// - Complexity: O(rows) for text and binary offsets and for a column with missing cells, O(bytes) for the text
+  ///   of a batch that claims to be UTF-8.
   public func validate(answering request: RowRequest, of columns: [Column]) throws(TableError) {
     guard self.columns.count == request.columns.count else {
       throw TableError(
@@ -233,8 +241,8 @@ extension ColumnBatch {
     }
   }
 
-  /// Whether any of these cells ends before it begins. Looks at all of them, sixteen at a time, which is
-  /// faster than to stop at the first one.
+  /// Whether any of these cells ends before it begins. Comparing all cells, sixteen at a time, is faster than
+  /// stopping at the first fault.
   private static func fall(_ offsets: UnsafePointer<Int32>, in cells: Range<Int>) -> Bool {
     var falls: Int32 = 0
     for cell in cells { falls |= offsets[cell &+ 1] < offsets[cell] ? 1 : 0 }
@@ -258,7 +266,7 @@ extension ColumnBatch {
     return (present, count - present)
   }
 
-  /// Whether the bytes of all cells of text or binary are UTF-8 each, those under missing cells too.
+  /// Whether the bytes of each text or binary cell are UTF-8, including the bytes of missing cells.
   /// - Complexity: O(bytes + cells).
   public var isUTF8: Bool {
     guard count > 0, let offsets = layout.offsets, let values = layout.values else { return true }
@@ -267,7 +275,7 @@ extension ColumnBatch {
     guard UnsafeRawBufferPointer(start: values + begin, count: end - begin).isUTF8 else {
       return false
     }
-    // No cell may begin inside a character.
+    // A cell must not begin inside a character.
     return (layout.start..<layout.start + count).allSatisfy { cell in
       let offset = Int(offsets[cell])
       return offset == end || values.load(fromByteOffset: offset, as: UInt8.self) & 0xC0 != 0x80
@@ -276,7 +284,7 @@ extension ColumnBatch {
 
   fileprivate func validateUTF8() throws(TableError) {
     if missingCount > 0 {
-      // What lies under missing cells was not promised.
+      // The promise does not cover the bytes of missing cells.
       for row in 0..<count where !isMissing(row) {
         guard withBytes(at: row, { $0.isUTF8 }) else {
           throw TableError(.misbehaved, "claims to be UTF-8 and is not")
@@ -310,9 +318,9 @@ extension ColumnBatch {
   }
 }
 
-/// What a row id may be.
+/// The limits of row ids.
 public enum RowID {
-  /// In bytes.
+  /// The maximum length of an id in bytes.
   public static let maximumLength = 16384
 }
 

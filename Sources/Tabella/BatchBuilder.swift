@@ -1,26 +1,27 @@
 /// Builds a batch cell by cell, in Arrow's layout.
 ///
-/// Append one cell to each column for every row, then call ``finish(isUTF8:)`` once.
+/// Append one cell to each column for every row. Then call ``finish(rowCount:isUTF8:)`` once.
 public final class BatchBuilder {
+  /// One builder per column.
   public let columns: [ColumnBuilder]
-  /// The builder of the ids, if they were asked for; append text bytes to it.
+  /// The builder of the ids, if the request asked for ids. Append the bytes of each id to it.
   public let ids: ColumnBuilder?
 
-  /// A builder for columns of these types. `capacity` is the number of rows to make room for.
+  /// Creates a builder for columns of these types. `capacity` is the number of rows to reserve memory for.
   public init(_ types: [ColumnType], ids: Bool = false, capacity: Int = 0) {
     columns = types.map { ColumnBuilder($0, capacity: capacity) }
     self.ids = ids ? ColumnBuilder(.binary, capacity: capacity) : nil
   }
 
-  /// A builder for what a request asks of a source with these columns.
+  /// Creates a builder for the answer to a request to a source with these columns.
   public convenience init(for request: RowRequest, of columns: [Column], capacity: Int = 0) {
     self.init(
       request.columns.map { columns[$0].type }, ids: request.includesIDs, capacity: capacity)
   }
 
-  /// The batch. Traps if the columns do not have the same number of cells.
+  /// Returns the batch. Traps if the columns have different numbers of cells.
   ///
-  /// `rowCount` need only be given where there may be no column; `isUTF8` promises that all text is.
+  /// Pass `rowCount` if there may be no column. `isUTF8` promises that all text is UTF-8.
   public func finish(rowCount: Int? = nil, isUTF8: Bool = false) -> Batch {
     let rows = rowCount ?? columns.first?.count ?? ids?.count ?? 0
     precondition(
@@ -33,18 +34,21 @@ public final class BatchBuilder {
 
 /// Builds one column of a batch.
 ///
-/// Appending is O(1) amortised. An append of another type than the column's traps.
+/// Appending takes amortised O(1) time. Appending a value of another type than the column's traps.
 public final class ColumnBuilder {
-  /// How many bytes behind a cell may be overwritten by what writes it.
+  /// The number of bytes after a cell that the writer of the cell may overwrite.
   public static let slack = 64
 
+  /// The type of the cells.
   public let type: ColumnType
+  /// The number of cells so far.
   public private(set) var count = 0
-  /// The bytes of text and binary so far; a batch holds at most `Int32.max`.
+  /// The number of bytes of text and binary cells so far. A batch holds at most `Int32.max`.
   public var byteCount: Int { type.isBytes ? values.count : 0 }
 
   private var missingCount = 0
-  // Written to for each cell, by calls that lead nowhere else: to check each for another is a tenth of it.
+  // Every appended cell writes to these buffers, and no such call leads to another one. Checking each access for
+  // exclusivity would cost a tenth of the time.
   @exclusivity(unchecked) private var validity = Buffer()
   @exclusivity(unchecked) private var values = Buffer()
   @exclusivity(unchecked) private var offsets = Buffer()
@@ -59,7 +63,7 @@ public final class ColumnBuilder {
     }
   }
 
-  /// Appends a value of the column's type, or a missing one.
+  /// Appends a value of the column's type, or a missing cell.
   public func append(_ cell: Cell) {
     switch cell {
     case .missing: appendMissing()
@@ -75,27 +79,32 @@ public final class ColumnBuilder {
     }
   }
 
+  /// Appends a cell to an integer column.
   public func append(_ value: Int64) {
     precondition(type == .integer, "a \(type.name) column was given an integer")
     append(word: UInt64(bitPattern: value))
   }
 
+  /// Appends a cell to a real column.
   public func append(_ value: Double) {
     precondition(type == .real, "a \(type.name) column was given a real")
     append(word: value.bitPattern)
   }
 
+  /// Appends a cell to a date column.
   public func append(_ value: Timestamp) {
     precondition(type == .date, "a \(type.name) column was given a date")
     append(word: UInt64(bitPattern: value.nanoseconds))
   }
 
+  /// Appends a cell to a boolean column.
   public func append(_ value: Bool) {
     precondition(type == .boolean, "a \(type.name) column was given a boolean")
     values.append(bit: value, at: count)
     markPresent()
   }
 
+  /// Appends a cell to a text or binary column, as UTF-8.
   public func append(_ text: String) {
     var text = text
     text.withUTF8 { append(bytes: UnsafeRawBufferPointer($0)) }
@@ -112,17 +121,18 @@ public final class ColumnBuilder {
 
   /// Appends `count` text or binary cells that `write` writes, in order.
   ///
-  /// `write` is given the number of the cell, from 0, and the place for its bytes; it returns how many
-  /// it wrote, or -1 if the cell is missing. All cells together have at most `room` bytes; ``slack``
-  /// more may be overwritten behind each, so that short ones can be copied by a move of fixed size.
-  /// Returns the bytes of these cells together, which stay there until the next call.
-  /// - Complexity: O(count + room). No call and no check a cell, unlike the other ways to append.
+  /// `write` receives the number of the cell, from 0, and the address for its bytes. It returns the number of bytes
+  /// that it wrote, or -1 if the cell is missing. All cells together have at most `room` bytes. After each cell,
+  /// `write` may overwrite ``slack`` more bytes, so that it can copy short cells with moves of a fixed size.
+  ///
+  /// Returns the bytes of these cells together. They are valid until the next call.
+  /// - Complexity: O(count + room). Unlike the other ways to append, it needs no call and no check per cell.
   @inlinable @discardableResult
   public func append(
     _ count: Int, room: Int, _ write: (_ number: Int, _ place: UnsafeMutableRawPointer) -> Int
   ) -> UnsafeRawBufferPointer {
     let (place, offsets, first) = beginWriting(count, room: room)
-    // What is written was given room, so nothing overflows.
+    // The reserved memory covers all cells, so nothing overflows.
     var end = first
     var number = 0
     while number < count {
@@ -135,7 +145,7 @@ public final class ColumnBuilder {
     return UnsafeRawBufferPointer(start: place, count: end - first)
   }
 
-  /// Makes room, and returns where the bytes and the offsets go and how many bytes there are already.
+  /// Reserves memory. Returns the addresses for the bytes and the offsets, and the number of bytes so far.
   @usableFromInline
   func beginWriting(
     _ count: Int, room: Int
@@ -147,7 +157,8 @@ public final class ColumnBuilder {
     return (place, offsets, values.count)
   }
 
-  /// Notes that the cell `number` behind the last one is missing; all before it are noted or present.
+  /// Records that a cell is missing. `number` counts from the last appended cell. All earlier cells are recorded as
+  /// missing or are present.
   @usableFromInline
   func noteMissing(_ number: Int) {
     markPresent(upTo: count + number)
@@ -163,11 +174,12 @@ public final class ColumnBuilder {
     if missingCount > 0 { markPresent(upTo: count) }
   }
 
-  /// Bits are kept from the first missing cell on only.
+  /// Records the cells before `end` as present. The bits are stored only if a cell is missing.
   private func markPresent(upTo end: Int) {
     while validity.bitCount < end { validity.append(bit: true, at: validity.bitCount) }
   }
 
+  /// Appends a missing cell.
   public func appendMissing() {
     markPresent(upTo: count)
     missingCount += 1
@@ -230,21 +242,21 @@ private final class ColumnMemory {
   }
 }
 
-/// Raw bytes that grow; 8-byte aligned, as Arrow wants at least.
+/// Raw bytes that grow, aligned to 16 bytes. Arrow requires an alignment of 8 bytes.
 private struct Buffer {
   private var start: UnsafeMutableRawPointer?
   private(set) var count = 0
-  /// The bits, if it holds bits.
+  /// The number of bits, if the buffer holds bits.
   private(set) var bitCount = 0
   private var capacity = 0
 
-  /// The place behind what is there, with room for as many bytes.
+  /// The address after the last byte, with room for `bytes` more bytes.
   mutating func room(for bytes: Int) -> UnsafeMutableRawPointer {
     reserve(count + bytes)
     return start! + count
   }
 
-  /// Takes bytes that were written behind what was there.
+  /// Counts bytes that were written after the last byte.
   mutating func grow(by bytes: Int) { count += bytes }
 
   mutating func reserve(_ bytes: Int) {
@@ -281,7 +293,7 @@ private struct Buffer {
     }
   }
 
-  /// Hands the memory over.
+  /// Transfers the ownership of the memory to the caller.
   mutating func take() -> UnsafeMutableRawPointer? {
     defer { (start, count, bitCount, capacity) = (nil, 0, 0, 0) }
     return start

@@ -1,25 +1,26 @@
 import Synchronization
 
-/// Lets any thread stop a call that is running on a source: what most sources need for
+/// A flag by which any thread stops a running call of a source. Most sources use it for
 /// ``TableDataSource/cancellation``.
 ///
-/// A call that takes long begins with ``begin()`` and asks ``check()`` every few milliseconds. To
-/// cancel when no call is running does nothing.
+/// A long call begins with ``begin()`` and calls ``check()`` every few milliseconds. A cancellation while no call
+/// is running has no effect.
 public final class CancelFlag: Sendable {
   private let isRaised = Atomic(false)
 
+  /// Creates a flag that is not set.
   public init() {}
 
-  /// What ``TableDataSource/cancellation`` returns.
+  /// A value for ``TableDataSource/cancellation``.
   public var cancellation: @Sendable () -> Void { { self.raise() } }
 
-  /// Cancels the running call; from any thread.
+  /// Cancels the running call. Any thread may call it.
   public func raise() { isRaised.store(true, ordering: .relaxed) }
 
   /// Whether the running call is cancelled.
   public var isSet: Bool { isRaised.load(ordering: .relaxed) }
 
-  /// Forgets what was cancelled before; called at the start of a call.
+  /// Forgets earlier cancellations. The source calls it at the start of a call.
   public func begin() { isRaised.store(false, ordering: .relaxed) }
 
   /// Throws ``TableError`` with `.cancelled` if the running call is cancelled.

@@ -1,11 +1,11 @@
 /// The value of one cell.
 ///
-/// A convenience for code that handles a few cells. Code that handles many reads them from a
-/// ``ColumnBatch`` without making values.
+/// It is a convenience for code that handles a few cells. Code that handles many cells reads them from a
+/// ``ColumnBatch``, without creating values.
 public enum Cell: Hashable, Sendable {
-  /// There is no value, which differs from empty text.
+  /// No value. A missing cell differs from empty text.
   case missing
-  /// Text as the source has it; UTF-8 unless the data holds something else.
+  /// Text as the source has it. It is UTF-8 unless the data holds other bytes.
   case text([UInt8])
   case integer(Int64)
   case real(Double)
@@ -13,9 +13,10 @@ public enum Cell: Hashable, Sendable {
   case date(Timestamp)
   case binary([UInt8])
 
+  /// A text cell with the UTF-8 bytes of a string.
   public static func text(_ string: String) -> Cell { .text(Array(string.utf8)) }
 
-  /// The column type that the value fits; nil for a missing one, which fits all.
+  /// The type of the columns that can hold the value; nil for a missing cell, which fits every column.
   public var type: ColumnType? {
     switch self {
     case .missing: nil
@@ -28,7 +29,7 @@ public enum Cell: Hashable, Sendable {
     }
   }
 
-  /// The text, if the cell is text and valid UTF-8.
+  /// The string of a text cell with valid UTF-8; otherwise nil.
   public var string: String? {
     guard case .text(let bytes) = self else { return nil }
     return String(validating: bytes, as: UTF8.self)
@@ -46,15 +47,17 @@ extension Cell: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
 }
 
 extension Cell: CustomStringConvertible {
-  /// The value as exact text: text as it is (repaired where it is not UTF-8), whole reals without a
-  /// fraction, dates as RFC 3339, binary in hexadecimal, and `missing`.
+  /// The value as exact text.
+  ///
+  /// Invalid UTF-8 in text is repaired. Whole reals have no fraction. Dates have the format of RFC 3339. Binary is
+  /// hexadecimal. A missing cell is `missing`.
   public var description: String {
     switch self {
     case .missing: "missing"
     case .text(let bytes): String(decoding: bytes, as: UTF8.self)
     case .integer(let value): "\(value)"
     case .real(let value):
-      // The shortest text that reads back as the same.
+      // The shortest text that reads back as the same number.
       "\(value)".hasSuffix(".0") ? String("\(value)".dropLast(2)) : "\(value)"
     case .boolean(let value): "\(value)"
     case .date(let value): "\(value)"

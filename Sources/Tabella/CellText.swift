@@ -1,9 +1,10 @@
 extension ColumnBatch {
-  /// The most bytes that ``writeText(of:to:)`` writes.
+  /// The maximum number of bytes that ``writeText(of:to:)`` writes.
   public static let longestText = 64
 
-  /// Writes a cell that is neither text nor binary nor missing as exact text, and returns its length:
-  /// what ``Cell/description`` says. `place` has room for ``longestText`` bytes.
+  /// Writes the exact text of a cell, as in ``Cell/description``, and returns its length in bytes.
+  ///
+  /// The cell must not be text, binary or missing. `place` has room for ``longestText`` bytes.
   public func writeText(of row: Int, to place: UnsafeMutableRawPointer) -> Int {
     switch type {
     case .integer: return write(integer(row), to: place)

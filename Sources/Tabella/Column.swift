@@ -1,10 +1,10 @@
 /// The type of a column's cells.
 public enum ColumnType: Int32, Hashable, Sendable, CaseIterable {
-  /// Bytes meant as text; UTF-8 unless the data holds something else, which is kept.
+  /// Text as bytes. It is UTF-8 unless the data holds other bytes, which are kept.
   case text = 1
-  /// 64-bit signed.
+  /// A 64-bit signed integer.
   case integer = 2
-  /// IEEE double.
+  /// An IEEE double.
   case real = 3
   case boolean = 4
   /// A ``Timestamp``.
@@ -24,30 +24,34 @@ public enum ColumnType: Int32, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Whether cells are runs of bytes with offsets.
+  /// Whether cells are byte runs with offsets.
   @inlinable public var isBytes: Bool { self == .text || self == .binary }
 }
 
-/// What a column's numbers count.
+/// The unit of a column's numbers.
 public enum Unit: String, Hashable, Sendable, CaseIterable {
   case bytes
   case percent
   case seconds
 }
 
-/// A column of a source: its name, its type, and how its cells are meant.
+/// A column of a source: its name, its type, and the meaning of its cells.
 public struct Column: Hashable, Sendable {
-  /// The name; need not be unique. It has no NUL, because names cross the contract as C strings.
+  /// The name, which need not be unique. It contains no NUL, because names cross the contract as C strings.
   public var name: String
+  /// The type of the cells.
   public var type: ColumnType
+  /// The unit of the numbers, if the source knows it.
   public var unit: Unit?
-  /// The type that all cells of a text column read as, empty ones apart; nil if nobody found that out. The
-  /// cells stay the text that the source has. JSON, Arrow and views take them as values of this type, and an
-  /// empty one as missing; see ``values(of:)``.
+  /// The type that all non-empty cells of a text column can be read as; nil if no one has determined such a type.
+  ///
+  /// The cells remain the text of the source. JSON, Arrow and views use them as values of this type and treat empty
+  /// cells as missing; see ``values(of:)``.
   public var reads: ColumnType?
-  /// Whether numbers in text have a comma in front of their fraction.
+  /// Whether numbers in text have a comma as the decimal separator.
   public var hasDecimalComma = false
 
+  /// Creates a column.
   public init(
     _ name: String, _ type: ColumnType = .text, unit: Unit? = nil, reads: ColumnType? = nil,
     hasDecimalComma: Bool = false
@@ -59,6 +63,6 @@ public struct Column: Hashable, Sendable {
     self.hasDecimalComma = hasDecimalComma
   }
 
-  /// The type of the values of the cells.
+  /// The type of the cells' values: ``reads`` if it is known, otherwise ``type``.
   public var valueType: ColumnType { reads ?? type }
 }

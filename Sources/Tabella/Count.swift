@@ -1,9 +1,9 @@
-/// How many there are, as far as it is known.
+/// A number of elements, exact or at least.
 ///
-/// Within a version of a source an at-least count never falls and an exact one never changes.
-/// The corresponding C type is `tabella_count`.
+/// Within a version of a source an at-least count never falls and an exact count never changes. The corresponding C
+/// type is `tabella_count`.
 public enum Count: Hashable, Sendable {
-  /// This many.
+  /// Exactly this many.
   case exact(Int)
   /// This many or more.
   case atLeast(Int)
@@ -15,6 +15,7 @@ public enum Count: Hashable, Sendable {
     }
   }
 
+  /// Whether the number is exact.
   public var isExact: Bool {
     if case .exact = self { true } else { false }
   }

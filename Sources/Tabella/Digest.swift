@@ -1,6 +1,6 @@
-/// A 64-bit digest of bytes: quick, well spread, not for secrets.
+/// A 64-bit digest of bytes. It is fast and well distributed, but not cryptographic.
 ///
-/// Eight bytes at a time, each folded in by a 128-bit multiplication (the idea of wyhash).
+/// It processes eight bytes at a time and combines each word by a 128-bit multiplication (the idea of wyhash).
 public func digest64(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
   var hash = 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
   var at = 0
@@ -13,8 +13,9 @@ public func digest64(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
   return fold(fold(hash ^ tail(of: bytes), 0x8EBC_6AF0_9C88_C6E3), 0x5899_65CC_7537_4CC3)
 }
 
-/// The bytes behind the last whole word, as a number whose lowest byte is the first of them; read as what
-/// overlaps, because a loop over so few costs more.
+/// The bytes after the last whole word, as a little-endian number.
+///
+/// It loads overlapping words, because a loop over so few bytes would cost more.
 @inline(__always)
 private func tail(of bytes: UnsafeRawBufferPointer) -> UInt64 {
   func load<N: FixedWidthInteger & BitwiseCopyable>(_ at: Int, _: N.Type) -> UInt64 {
@@ -32,7 +33,7 @@ private func tail(of bytes: UnsafeRawBufferPointer) -> UInt64 {
   return UInt64(bytes[0])
 }
 
-/// Whether two runs of bytes are the same, eight bytes at a time.
+/// Whether two byte runs are equal. It compares eight bytes at a time.
 func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
   guard left.count == right.count else { return false }
   var at = 0

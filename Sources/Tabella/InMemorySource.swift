@@ -1,29 +1,30 @@
-/// A table in memory: the reference for what a data source is, and a source for tests and small
-/// tables made by a program.
+/// A table in memory: the reference implementation of a data source, and a source for tests and small tables.
 ///
-/// It has every ability that makes sense in memory. Rows keep the ids they were made with; new rows
-/// get new ones. The version is made of the content: of titles, ids and cells.
+/// It has every ability that makes sense in memory. Rows keep the ids that they were created with, and new rows get
+/// new ids. The version is a digest of the content: titles, ids and cells.
 ///
-/// Edits are gone with the object. A provider that returns such a table, or a view of it, therefore shows
-/// it read-only, unless ``Persistence`` says otherwise. A provider that stores what was edited has a class
-/// of its own whose `commit` edits such a table, writes it, and only then answers.
+/// Edits are lost with the object. A provider that returns such a table, or a view of it, therefore shows it
+/// read-only, unless ``Persistence`` says otherwise. A provider that stores edits has its own class. The `commit`
+/// of that class edits such a table, writes it, and only then returns.
 public final class InMemorySource: TableDataSource {
   /// The lifetime of edits of a table in memory.
   public enum Persistence: Sendable {
-    /// They are gone with the object: the program that made it can edit it, and across the contract it is
+    /// Edits are lost with the object. The program that made the object can edit it. Across the contract it is
     /// read-only.
     case none
-    /// The author answers for them: whoever is told that an edit is done finds it at the next opening. That
-    /// holds where one object is opened each time and lives as long as all who use it, in one program.
+    /// The author guarantees that the next opening shows all edits that are reported as done.
+    ///
+    /// This is true if every opening returns the same object, and if the object lives as long as all its users, in
+    /// one program.
     case byAuthor
   }
 
   private struct Row {
     var id: String
     var cells: [Cell]
-    /// Where it leads, as ``TableAccessories`` tells.
+    /// The location that the row leads to, for ``TableAccessories``.
     var lead: [UInt8]?
-    /// By kind.
+    /// The supplementary elements by kind.
     var elements: [String: SupplementaryElement] = [:]
   }
 
@@ -31,7 +32,7 @@ public final class InMemorySource: TableDataSource {
     var header: String?
     var footer: String?
     var indexTitle: String?
-    /// By kind.
+    /// The supplementary elements by kind.
     var elements: [String: SupplementaryElement] = [:]
     var rows: [Row]
   }
@@ -40,16 +41,16 @@ public final class InMemorySource: TableDataSource {
   private var content: [Section]
   private let persistence: Persistence
   private var revision = 0
-  /// The version of the content, once it was asked for.
+  /// The version of the content, computed on demand.
   private var known: Version?
   private var nextID = 0
-  /// What the last commit or undo changed.
+  /// The content before the last commit or undo.
   private var previous: [Section]?
   private var pending: [Diagnostic]
   private let kinds: [String]
   private let hasLeads: Bool
 
-  /// A table of these sections. Every row has a cell for each column, of its type or missing.
+  /// Creates a table of sections. Every row has a cell for each column, of the column's type or missing.
   public init(
     _ columns: [Column],
     sections: [(header: String?, footer: String?, indexTitle: String?, rows: [[Cell]])],
@@ -85,7 +86,7 @@ public final class InMemorySource: TableDataSource {
     nextID = next
   }
 
-  /// A table of one section without titles.
+  /// Creates a table of one section without titles.
   public convenience init(
     _ columns: [Column], rows: [[Cell]], persistence: Persistence = .none
   ) {
@@ -108,7 +109,8 @@ public final class InMemorySource: TableDataSource {
   public var accessories: (any TableAccessories)? { hasLeads ? self : nil }
   public var diagnostics: (any TableDiagnostics)? { self }
 
-  /// - Complexity: all cells, once after each edit.
+  /// A digest of the whole content.
+  /// - Complexity: O(cells) once after each edit, otherwise O(1).
   public func version() -> Version? {
     if let known { return known }
     var bytes: [UInt8] = []
@@ -275,7 +277,7 @@ extension InMemorySource: TableEditing, TableMoving {
     let outcomes = changes.enumerated().map { number, change in
       EditResult.Outcome(id: inserted[number]?.id ?? survivor(of: change)?.id)
     }
-    // Of rows that are set and moved, the new cells come along.
+    // For rows that are set and moved, the new cells move along.
     let set = edited
     for (section, rows) in plan.rows {
       edited[section].rows = rows.applied(to: set[section].rows) { arrival in
@@ -295,7 +297,7 @@ extension InMemorySource: TableEditing, TableMoving {
     return finish(edited, next, outcomes, changes, isDryRun: batch.isDryRun)
   }
 
-  /// The row that a change names and leaves in the table.
+  /// The row that a change names and keeps in the table.
   private func survivor(of change: ChangeBatch.Change) -> Row? {
     switch change {
     case .reconfigure(let path) where !path.isSection,

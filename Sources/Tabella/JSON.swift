@@ -1,36 +1,41 @@
-/// A JSON value (RFC 8259), as manifests and edit batches are written in it.
+/// A JSON value (RFC 8259). Manifests and edit batches are written in JSON.
 public enum JSONValue: Hashable, Sendable {
   case null
   case boolean(Bool)
-  /// A number, kept as it is written.
+  /// A number, in the spelling of the document.
   case number(String)
   case string(String)
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// Parses a document; throws ``TableError`` with `.invalidArgument` that gives line and column.
+  /// Parses a document.
   ///
-  /// A repeated key and more than 100 levels are errors.
+  /// Throws ``TableError`` with `.invalidArgument` and the line and column. A repeated key and more than 100 levels
+  /// are errors.
   public init(parsing text: [UInt8]) throws(TableError) {
     var parser = JSONParser(text: text)
     self = try parser.document()
   }
 
+  /// The member of an object with this key; nil if there is none, or if the value is not an object.
   public subscript(key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members[key]
   }
 
+  /// The string; nil if the value is not a string.
   public var string: String? {
     guard case .string(let value) = self else { return nil }
     return value
   }
 
+  /// The elements; nil if the value is not an array.
   public var array: [JSONValue]? {
     guard case .array(let value) = self else { return nil }
     return value
   }
 
+  /// The number; nil if the value is not an integer of 64 bits.
   public var integer: Int? {
     guard case .number(let value) = self else { return nil }
     return Int(value)
@@ -206,7 +211,7 @@ private struct JSONParser {
 extension JSONValue {
   /// Appends `text`, which must be valid UTF-8, as a JSON string.
   ///
-  /// What is unsafe to print is escaped, so that JSON can be looked at in a terminal as it is.
+  /// Characters that are unsafe to print are escaped, so that JSON can be viewed in a terminal.
   public static func append(string text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))
     var start = 0
@@ -253,12 +258,13 @@ extension JSONValue {
     }
   }
 
+  /// Appends a string as a JSON string.
   public static func append(string text: String, to output: inout [UInt8]) {
     var text = text
     text.withUTF8 { append(string: UnsafeRawBufferPointer($0), to: &output) }
   }
 
-  /// Appends the value; the members of objects in the order of their keys.
+  /// Appends the value. The members of objects are in the order of their keys.
   public func append(to output: inout [UInt8]) {
     switch self {
     case .null: output += Array("null".utf8)

@@ -1,12 +1,11 @@
 import Glibc
 
 extension Array where Element: BitwiseCopyable {
-  /// Makes room for so many more elements, four times the room if that is more; where it comes to many MiB,
-  /// in large pages if the system has them.
+  /// Ensures room for `more` additional elements. If the array must grow, its capacity grows at least fourfold.
   ///
-  /// A small page costs a fault when it is first written to, and what is used all over the memory waits for
-  /// the addresses of small pages. Room that is not used takes no memory, and each time it grows everything
-  /// is copied to pages that are new.
+  /// Arrays of many MiB ask the system for large pages. A small page costs a page fault at the first write, and
+  /// random access waits for the address translation of small pages. Unused capacity takes no memory. Each growth
+  /// copies everything to new pages.
   mutating func makeRoom(for more: Int) {
     guard count + more > capacity else { return }
     var larger: [Element] = []
@@ -15,7 +14,7 @@ extension Array where Element: BitwiseCopyable {
     if size >= 4 * page {
       larger.withUnsafeMutableBytes { bytes in
         guard let start = bytes.baseAddress else { return }
-        // Only pages that are the array's alone.
+        // Only pages that belong to the array entirely.
         let first = start.alignedUp(toMultipleOf: page)
         madvise(first, (start + size).alignedDown(toMultipleOf: page) - first, MADV_HUGEPAGE)
       }

@@ -1,12 +1,14 @@
-/// An option that a provider accepts, as its manifest declares it.
+/// An option that a provider accepts, as the manifest declares it.
 ///
 /// The corresponding C type is `tabella_option`.
 public struct OptionDeclaration: Hashable, Sendable {
+  /// The kind of an option's values.
   public enum Kind: Int32, Hashable, Sendable, CaseIterable {
     case text = 1
     case integer = 2
     case boolean = 3
 
+    /// The name of the kind in manifests and messages.
     public var name: String {
       switch self {
       case .text: "text"
@@ -16,15 +18,18 @@ public struct OptionDeclaration: Hashable, Sendable {
     }
   }
 
+  /// The name of the option.
   public var name: String
+  /// The kind of its values.
   public var kind: Kind
-  /// The value when none is given, for people; nil if there is none.
+  /// The value that applies if the user sets none, as a text for the user; nil if there is no default.
   public var defaultValue: String?
-  /// The values allowed; empty means any of the kind.
+  /// The allowed values. If it is empty, all values of the kind are allowed.
   public var choices: [String]
-  /// One line for people.
+  /// One line that describes the option to the user.
   public var summary: String
 
+  /// Creates a declaration.
   public init(
     _ name: String, _ kind: Kind = .text, default defaultValue: String? = nil,
     choices: [String] = [], summary: String
@@ -36,7 +41,7 @@ public struct OptionDeclaration: Hashable, Sendable {
     self.summary = summary
   }
 
-  /// Throws ``TableError`` with `.invalidArgument` if a value is not of the kind or no choice.
+  /// Throws ``TableError`` with `.invalidArgument` if a value is not of the kind or not one of the choices.
   public func check(_ value: String) throws(TableError) {
     let isGood =
       switch kind {
@@ -57,7 +62,7 @@ public struct OptionDeclaration: Hashable, Sendable {
     }
   }
 
-  /// The meaning of a boolean option's value; nil if it has none.
+  /// The meaning of a boolean option's value; nil if the value is not boolean.
   public static func boolean(_ value: String) -> Bool? {
     switch value {
     case "true", "yes", "on", "1": true
@@ -67,25 +72,27 @@ public struct OptionDeclaration: Hashable, Sendable {
   }
 }
 
-/// What to open: a location as the provider sees it, and option values.
+/// A request to open a location: the location as the provider sees it, and option values.
 public struct OpenRequest: Hashable, Sendable {
-  /// A path, or what follows `scheme:`; any bytes without NUL.
+  /// A path, or the rest after `scheme:`. Any bytes without NUL.
   public var location: [UInt8]
-  /// The scheme by which the provider was chosen; nil for a path.
+  /// The scheme by which the host chose the provider; nil for a path.
   public var scheme: String?
-  /// The options given, by name; the host has checked them against the declared ones.
+  /// The given options by name. The host has checked them against the declared ones.
   public var options: [String: String]
 
+  /// Creates a request.
   public init(location: [UInt8], scheme: String? = nil, options: [String: String] = [:]) {
     self.location = location
     self.scheme = scheme
     self.options = options
   }
 
+  /// Creates a request for a path.
   public init(path: String, options: [String: String] = [:]) {
     self.init(location: Array(path.utf8), options: options)
   }
 
-  /// The location for a message.
+  /// The location as text for messages.
   public var locationText: String { String(decoding: location, as: UTF8.self) }
 }

@@ -1,7 +1,7 @@
 extension Collection where Element: Equatable {
-  /// Where other elements stand in these for the first time, one behind the other; nil if nowhere.
+  /// The index of the first occurrence of `part` as a contiguous run; nil if there is none.
   ///
-  /// The standard library has this for texts, in a library of its own that each start would load.
+  /// The standard library has this for strings, in a library that each start would have to load.
   package func position(of part: some Collection<Element>) -> Index? {
     indices.first { self[$0...].starts(with: part) }
   }

@@ -1,10 +1,10 @@
-/// Sorts rows by keys, in place: from the highest digit of the keys down, over the bits in which they
-/// differ ("American flag sort", McIlroy, Bostic and McIlroy, 1993).
+/// Sorts rows by keys, in place.
 ///
-/// `keys[i]` is the key of `rows[i]`; both are sorted, and rows with the same key ascend. If
-/// `isCancelled` says so, both are left in some order.
-/// - Complexity: O(rows) for each digit of 11 bits that tells keys apart, three at most where keys are
-///   spread; no memory to speak of.
+/// `keys[i]` is the key of `rows[i]`. Both arrays are sorted; rows with equal keys are in ascending order. The
+/// algorithm starts with the highest digit and uses only the bits in which keys differ ("American flag sort",
+/// McIlroy, Bostic and McIlroy, 1993). If `isCancelled` returns true, both arrays are left in some order.
+/// - Complexity: O(rows) for each digit of 11 bits that distinguishes keys, with at most three digits if keys are
+///   evenly distributed. The additional memory is negligible.
 public func radixSort(
   _ keys: inout [UInt64], _ rows: inout [UInt32], isCancelled: () -> Bool = { false }
 ) {
@@ -20,14 +20,16 @@ public func radixSort(
   }
 }
 
-/// The highest bits in which words differ, as one number: of two runs of such bits, because in the digits
-/// of a text, say, there are some between that are always the same.
+/// The highest bits in which words differ, as one number.
+///
+/// A digit consists of two runs of bits. In the digits of a text, for example, some bits between the two runs are
+/// always the same.
 private struct Digit {
   let bits: Int
   private let high: (shift: UInt64, mask: UInt64)
   private let low: (shift: UInt64, mask: UInt64)
 
-  /// `differing` is not 0; `bits` is how many there are at most.
+  /// Chooses at most `bits` bits of `differing`, which is not 0.
   init(of differing: UInt64, bits: Int) {
     let first = Digit.run(in: differing, atMost: bits)
     let rest = differing & (1 << UInt64(first.start) - 1)
@@ -40,7 +42,7 @@ private struct Digit {
     )
   }
 
-  /// The highest bits of a word that are set one beside the other: where they begin, and how many.
+  /// The highest run of consecutive 1 bits in a word: the number of its lowest bit, and its length.
   private static func run(in word: UInt64, atMost most: Int) -> (start: Int, count: Int) {
     let top = 64 - word.leadingZeroBitCount
     let ones = (~(word << UInt64(word.leadingZeroBitCount))).leadingZeroBitCount
@@ -55,14 +57,14 @@ private struct Digit {
 }
 
 private struct FlagSort {
-  /// What a range is sorted by: its keys, or where those are all the same, its rows.
+  /// The sort key of a range: the keys, or the rows if all keys in the range are equal.
   enum Word { case key, row }
 
   let keys: UnsafeMutablePointer<UInt64>
   let rows: UnsafeMutablePointer<UInt32>
   let isCancelled: () -> Bool
 
-  /// A range so short is sorted by insertion.
+  /// The maximum length of a range that is sorted by insertion.
   private static let shortRange = 32
 
   private func word(_ index: Int, _ word: Word) -> UInt64 {
@@ -79,13 +81,13 @@ private struct FlagSort {
       return
     }
     if range.count > 1 << 16, isCancelled() { return }
-    // A part then has half a short range's members, if they are spread.
+    // If the values are evenly distributed, each partition then has half the length of a short range.
     let digit = Digit(
       of: differing, bits: min(11, max(4, Int.bitWidth - range.count.leadingZeroBitCount - 4)))
     let bits = digit.bits
     withUnsafeTemporaryAllocation(of: Int.self, capacity: 2 << bits) { places in
       places.initialize(repeating: 0)
-      // Where the next member of each part goes, and where the part ends.
+      // For each partition, the index of its next member and the index after its last member.
       let next = UnsafeMutableBufferPointer(rebasing: places[..<(1 << bits)])
       let ends = UnsafeMutableBufferPointer(rebasing: places[(1 << bits)...])
       for index in range { ends[digit.value(in: self.word(index, word))] += 1 }
@@ -95,9 +97,9 @@ private struct FlagSort {
         place += ends[part]
         ends[part] = place
       }
-      // Each member of a part is put where it belongs, and what stood there comes in its place; until
-      // all are in theirs. One need not wait for another as it would where the one that gave way is
-      // taken along.
+      // Each pass swaps each unplaced element with the element at its destination, until all elements are in their
+      // partitions. Such swaps do not depend on each other. Following one displaced element after another would
+      // wait for each memory access.
       var isSorted = false
       while !isSorted {
         isSorted = true

@@ -1,77 +1,90 @@
 /// A sectioned table: sections of rows of typed cells.
 ///
-/// Everything in Tabella is a data source, makes one, wraps one, carries one or shows one. The
-/// vocabulary is UIKit's, without the UI.
+/// Everything in Tabella makes, wraps, transfers or shows data sources. The vocabulary is UIKit's, without the UI.
 ///
-/// A source shows one version of its data until an edit or ``TableChanges/pull()`` moves it to
-/// another. Within a version the columns are the same, an exact count never changes, an at-least
-/// count never falls, and a row asked for twice is the same row with the same cells. When a source
-/// can no longer hold that (its file changed), it throws ``TableError`` with `.conflict`.
+/// A source shows one version of its data until an edit or ``TableChanges/pull()`` moves it to another one. Within
+/// a version the columns are the same, an exact count never changes, and an at-least count never falls. A row that
+/// is requested twice is the same row with the same cells. If a source can no longer guarantee this, for example
+/// because its file changed, it throws ``TableError`` with `.conflict`.
 ///
-/// A source is synchronous and belongs to one thread at a time; only ``cancellation`` may be used
-/// from elsewhere. What is optional is an ability: a property that is nil where a source cannot do
-/// it, so that a wrapper can have an ability exactly when its base has.
+/// A source is synchronous and belongs to one thread at a time. Only ``cancellation`` may be used from other
+/// threads. Optional features are abilities: properties that are nil if a source lacks them. A wrapper can thus
+/// have exactly the abilities of its base.
 ///
-/// Implement the three requirements without a default; the laws in `TabellaConformance` say whether
-/// the result is right. The corresponding C type is `tabella_source`.
+/// Implement the three requirements without a default. The laws in `TabellaConformance` test an implementation. The
+/// corresponding C type is `tabella_source`.
 public protocol TableDataSource: AnyObject {
   /// The columns, fixed for a version.
   var columns: [Column] { get }
 
   /// Returns the number of rows in a section.
   ///
-  /// `minimum` is how many the caller needs to know about: the answer is exact, or at least that
-  /// many. 0 means whatever is known now; `.max` means the exact number, whatever it costs. Throws
-  /// ``TableError`` with `.notFound` if there is no such section.
+  /// `minimum` is the number of rows that the caller needs to know about. The result is exact, or at least
+  /// `minimum`. With 0, the source returns what it knows without work. With `.max`, the result is exact, at any
+  /// cost. Throws ``TableError`` with `.notFound` if there is no such section.
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count
 
-  /// Returns rows: at least one unless `first` is the section's end, at most as many as asked.
+  /// Returns consecutive rows: at least one unless `first` is the section's end, and at most as many as requested.
   ///
-  /// It may return fewer than asked (large rows); the caller goes on from there. An empty batch
-  /// means that the section ends at `first`. Throws ``TableError`` with `.notFound` if there is no
-  /// such section or `first` is beyond its end, with `.invalidArgument` if a column does not exist
-  /// or a number is negative, and with `.notSupported` if ids are asked for and there are none.
+  /// The source may return fewer rows than requested, for example if rows are large; the caller then asks for the
+  /// rest. An empty batch means that the section ends at `first`.
+  ///
+  /// Throws ``TableError`` with `.notFound` if there is no such section, or if `first` is beyond its end. Throws
+  /// `.invalidArgument` if a column does not exist or a number is negative. Throws `.notSupported` if the request
+  /// asks for ids and the source has none.
   func rows(_ request: RowRequest) throws(TableError) -> Batch
 
-  /// Returns an opaque token for the data as it is; nil if the source has no versions.
+  /// Returns an opaque token of the rows and their order; nil if the source has no versions.
   ///
-  /// Equal tokens mean the same rows in the same places. At most 1024 printable ASCII characters.
-  /// It may be dear: ask only when it is needed.
+  /// Equal tokens mean the same rows in the same order. A token has at most 1024 printable ASCII characters.
+  /// Computing it can be expensive, so callers ask only if they need it.
   func version() throws(TableError) -> Version?
 
-  /// Whether rows may stand elsewhere at the next opening though nobody edited (a directory, a
-  /// process list), so that a position alone must not be used to delete. The default is no.
+  /// Whether the order of rows can differ at the next opening without an edit, as in a directory or a process list.
+  ///
+  /// A position alone must then not be used to delete a row. The default is false.
   var hasVolatileOrder: Bool { get }
 
-  /// Whether an edit that is done outlasts this object. The default is yes; a source that says no is
-  /// read-only across the contract, where done means stored.
+  /// Whether the effect of an edit outlasts this object. The default is true.
+  ///
+  /// A source that returns false is read-only across the contract, because there an edit that is done must be
+  /// stored.
   var storesEdits: Bool { get }
 
-  /// Makes a call that is running on this source stop soon and throw `.cancelled`; may be called
-  /// from any thread. The default is nil: calls cannot be cancelled.
+  /// A function that stops the running call of this source soon; that call throws `.cancelled`.
+  ///
+  /// Any thread may call the function. The default is nil: calls cannot be cancelled.
   var cancellation: (@Sendable () -> Void)? { get }
 
-  // Abilities, each nil by default.
+  // The abilities. Each is nil by default.
 
-  /// Several sections and their titles; without it a source has one section, untitled.
+  /// The ability to have several sections with titles. Without it, a source has one section without a title.
   var sections: (any TableSections)? { get }
+  /// The ability to offer titles to jump to.
   var sectionIndex: (any TableSectionIndex)? { get }
-  /// Ids of rows; without it rows have none.
+  /// The ability to name rows by ids. Without it, rows have no ids.
   var identity: (any TableIdentity)? { get }
-  /// Rows from anywhere in one call; without it each run of rows is a call.
+  /// The ability to return rows from any positions in one call. Without it, each run of rows needs one call.
   var gathering: (any TableGathering)? { get }
+  /// The ability to move on to newer versions of the data.
   var changes: (any TableChanges)? { get }
-  /// Editing; without it the source is read-only.
+  /// The ability to commit edits. Without it, the source is read-only.
   var editing: (any TableEditing)? { get }
-  /// Editing the titles of sections; needs ``editing``, whose batches carry them.
+  /// The ability to edit the titles of sections. It requires ``editing``, because titles are edited in its batches.
   var sectionEditing: (any TableSectionEditing)? { get }
-  /// Reordering; needs ``editing``, whose batches carry the moves.
+  /// The ability to reorder rows. It requires ``editing``, because moves are edits in its batches.
   var moving: (any TableMoving)? { get }
+  /// The ability to undo committed batches.
   var undoing: (any TableUndoing)? { get }
+  /// The ability to have elements beside the cells.
   var supplementary: (any TableSupplementary)? { get }
+  /// The ability to name the location that a row leads to.
   var accessories: (any TableAccessories)? { get }
+  /// The ability to receive notices about the rows on display.
   var display: (any TableDisplay)? { get }
+  /// The ability to receive advice about the rows that will be needed.
   var prefetching: (any TablePrefetching)? { get }
+  /// The ability to report diagnostics of the data.
   var diagnostics: (any TableDiagnostics)? { get }
 }
 
@@ -97,18 +110,19 @@ extension TableDataSource {
 }
 
 extension TableDataSource {
-  /// The number of sections: what ``sections`` says, else one.
+  /// The number of sections; 1 without the ability ``sections``.
   public func numberOfSections(knowing minimum: Int = 0) throws(TableError) -> Count {
     guard let sections else { return .exact(1) }
     return try sections.numberOfSections(knowing: minimum)
   }
 
-  /// The exact number of rows in a section, whatever it costs.
+  /// The exact number of rows in a section, at any cost.
   public func exactNumberOfRows(inSection section: Int) throws(TableError) -> Int {
     try numberOfRows(inSection: section, knowing: .max).value
   }
 
-  /// Throws what ``rows(_:)`` promises for a request that no section could answer: call it first.
+  /// Throws the errors that ``rows(_:)`` promises for a request that is invalid in every section. Implementations
+  /// call this method first.
   public func check(_ request: RowRequest) throws(TableError) {
     guard request.section >= 0, request.first >= 0 else {
       throw TableError(
@@ -127,7 +141,7 @@ extension TableDataSource {
     }
   }
 
-  /// Throws `.notFound` unless all rows of a range are there, which is counted as far as that takes.
+  /// Throws ``TableError`` with `.notFound` unless all rows of a range exist. Counts only as far as necessary.
   public func check(rows: Range<Int>, inSection section: Int) throws(TableError) {
     let count = try numberOfRows(inSection: section, knowing: rows.upperBound).value
     guard rows.lowerBound >= 0, rows.upperBound <= count else {
@@ -136,17 +150,20 @@ extension TableDataSource {
   }
 }
 
-/// What a caller wants of one section: a run of rows, some columns, ids or not.
+/// A request for consecutive rows of one section, with some columns, and with or without ids.
 public struct RowRequest: Hashable, Sendable {
+  /// The number of the section.
   public var section: Int
-  /// The first row.
+  /// The number of the first row.
   public var first: Int
-  /// How many rows, at most; at least 1.
+  /// The maximum number of rows, at least 1.
   public var count: Int
-  /// The columns wanted, by number and in this order; none twice.
+  /// The numbers of the requested columns, in this order, without repetition.
   public var columns: [Int]
+  /// Whether the request asks for ids.
   public var includesIDs: Bool
 
+  /// Creates a request.
   public init(
     section: Int = 0, first: Int, count: Int, columns: [Int], includesIDs: Bool = false
   ) {
@@ -158,12 +175,15 @@ public struct RowRequest: Hashable, Sendable {
   }
 }
 
-/// An opaque token for a state of the data.
+/// An opaque token of the rows of a source and their order.
 public struct Version: Hashable, Sendable, CustomStringConvertible {
+  /// The maximum length of a token in bytes.
   public static let maximumLength = 1024
 
+  /// The token: printable ASCII characters.
   public var token: String
 
+  /// Creates a version from a token.
   public init(_ token: String) { self.token = token }
 
   public var description: String { token }

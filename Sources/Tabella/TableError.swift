@@ -1,9 +1,9 @@
-/// What went wrong, as every part of Tabella reports it.
+/// An error, as every part of Tabella reports it.
 ///
-/// A caller decides by ``code``; the message is for people and is one line that says what, where and
-/// what to do. The corresponding C pair is a `TABELLA_*` code and a `tabella_error`.
+/// Callers decide by ``code``. The message is for people: one line that says what failed, where, and what to do.
+/// The corresponding C pair is a `TABELLA_*` code and a `tabella_error`.
 public struct TableError: Error, Hashable, Sendable {
-  /// The kind of an error; open, so that a new kind breaks no `switch`.
+  /// The kind of an error. It is an open set, so that a new kind breaks no `switch`.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The number in `tabella.h`.
     public var rawValue: Int32
@@ -12,9 +12,9 @@ public struct TableError: Error, Hashable, Sendable {
 
     /// The ability or operation does not exist here; nothing was done.
     public static let notSupported = Code(rawValue: 1)
-    /// An argument makes no sense; the caller's fault.
+    /// The caller passed an argument that makes no sense.
     public static let invalidArgument = Code(rawValue: 2)
-    /// The call is not allowed in this state; the caller's fault.
+    /// The caller made a call that is not allowed in this state.
     public static let invalidState = Code(rawValue: 3)
     /// The location, section, row, id or title does not exist.
     public static let notFound = Code(rawValue: 4)
@@ -26,17 +26,17 @@ public struct TableError: Error, Hashable, Sendable {
     public static let constraint = Code(rawValue: 7)
     /// Reading or writing failed.
     public static let io = Code(rawValue: 8)
-    /// The caller cancelled.
+    /// The caller cancelled the call.
     public static let cancelled = Code(rawValue: 9)
-    /// It took too long.
+    /// The call took too long.
     public static let timeout = Code(rawValue: 10)
-    /// Permission or trust refused it.
+    /// Permissions or trust rules forbid the operation.
     public static let denied = Code(rawValue: 11)
-    /// A fault inside the provider.
+    /// The provider has an internal fault.
     public static let `internal` = Code(rawValue: 12)
-    /// The provider broke the contract; made by hosts only.
+    /// The provider broke the contract. Only hosts create this code.
     public static let misbehaved = Code(rawValue: 100)
-    /// No provider could be found or loaded; made by hosts only, never crosses the contract.
+    /// No provider was found or could be loaded. Only hosts create this code, and it never crosses the contract.
     public static let noProvider = Code(rawValue: 101)
 
     /// The code's name in messages and JSON.
@@ -61,41 +61,47 @@ public struct TableError: Error, Hashable, Sendable {
     }
   }
 
+  /// The kind of the error.
   public var code: Code
-  /// One line: what went wrong, where, and what to do.
+  /// One line that says what failed, where, and what to do.
   public var message: String
-  /// The section that the error is about, if it is about one.
+  /// The section of the error, if the error concerns one.
   public var section: Int?
-  /// The row in ``section`` that the error is about, if it is about one.
+  /// The row in ``section`` of the error, if the error concerns one.
   public var row: Int?
-  /// The column that the error is about, if it is about one.
+  /// The column of the error, if the error concerns one.
   public var column: Int?
-  /// Whether the same call may succeed later.
+  /// Whether the same call can succeed later.
   public var isRetryable = false
-  /// The id of the provider that the error came from; set by the host.
+  /// The id of the provider that reported the error. The host sets it.
   public var provider: String?
-  /// What may take back an edit that was done although this is thrown: only with ``Code/misbehaved``, of
-  /// a provider that says of an edit what is not so. Never crosses the contract.
+  /// A receipt that can undo an edit that was applied although its call threw this error.
+  ///
+  /// It is set only with ``Code/misbehaved``, if a provider reports something false about an edit. It never crosses
+  /// the contract.
   public var receipt: [UInt8]?
 
-  /// Whether the provider's process has ended, so that no call of this source will ever be answered; set by
-  /// the host. Never crosses the contract.
+  /// Whether the provider's process has ended, so that the source will answer no further call.
+  ///
+  /// The host sets it. It never crosses the contract.
   public var isProviderGone = false
 
-  /// What became of an edit whose provider ended in the middle of it.
+  /// The state of the data after a provider ended during an edit.
   public enum Aftermath: Hashable, Sendable {
-    /// The source is as it was before.
+    /// The data is as it was before the edit.
     case nothingDone
-    /// The source is as the edit was to leave it; there is no receipt.
+    /// The edit was applied. There is no receipt.
     case done
-    /// Neither can be told.
+    /// The host cannot determine the state.
     case unknown
   }
 
-  /// Set by the host where a provider ended in a commit or an undo; nil everywhere else. Never crosses
-  /// the contract.
+  /// The state of the data if a provider ended during a commit or an undo; otherwise nil.
+  ///
+  /// The host sets it. It never crosses the contract.
   public var aftermath: Aftermath?
 
+  /// Creates an error.
   public init(
     _ code: Code, _ message: String, section: Int? = nil, row: Int? = nil, column: Int? = nil
   ) {
@@ -108,7 +114,7 @@ public struct TableError: Error, Hashable, Sendable {
 }
 
 extension TableError: CustomStringConvertible {
-  /// The message, then the row where it happened, if that is known; a column is named by the message.
+  /// The message, followed by the row if the error has one. The message itself names the column.
   public var description: String {
     var place: [String] = []
     if let section, section != 0 { place.append("section \(section)") }

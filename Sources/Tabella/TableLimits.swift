@@ -1,15 +1,15 @@
-/// How much a table may have: beyond is no table, a reader would count for ever, and sums of places could
-/// overflow.
+/// The maximum numbers of rows and sections. They prevent endless counting and overflows in sums of positions.
 ///
-/// Whatever says a number of rows or sections is held to it where the number comes in: a provider, a worker,
-/// a command line.
+/// Every number of rows or sections is checked where it enters: from a provider, a worker or a command line.
 public enum TableLimits {
+  /// The maximum number of rows in a section.
   public static let rows = 1 << 56
+  /// The maximum number of sections.
   public static let sections = 100_000_000
 }
 
 extension Count {
-  /// The count. Throws ``TableError`` with `.misbehaved` if no table has as many.
+  /// Returns the count. Throws ``TableError`` with `.misbehaved` if it exceeds the limit or is negative.
   public func checked(limit: Int) throws(TableError) -> Count {
     guard 0...limit ~= value else { throw TableError(.misbehaved, "counted \(self)") }
     return self
@@ -17,8 +17,9 @@ extension Count {
 }
 
 extension IndexPath {
-  /// The place. Throws ``TableError`` with `.misbehaved` if no table has it; `mayBeSection`: it may be that of
-  /// a section.
+  /// Returns the path. Throws ``TableError`` with `.misbehaved` if it is outside the limits.
+  ///
+  /// `mayBeSection` allows the path of a section.
   public func checked(mayBeSection: Bool = false) throws(TableError) -> IndexPath {
     guard 0...TableLimits.sections ~= section, (mayBeSection ? -1 : 0)...TableLimits.rows ~= row
     else { throw TableError(.misbehaved, "\(section):\(row) is no place of a table") }

@@ -1,7 +1,7 @@
 extension Column {
-  /// The values of some cells of the column: the cells themselves, or what they read as; see ``reads``.
+  /// The values of some cells of the column: the cells themselves, or their text converted to the type ``reads``.
   ///
-  /// - Complexity: O(bytes) where the cells are text that reads as another type, else O(1).
+  /// - Complexity: O(bytes) if the text is converted, otherwise O(1).
   public func values(of cells: ColumnBatch) -> ColumnBatch {
     guard let reads, cells.type == .text else { return cells }
     let builder = BatchBuilder([reads], capacity: cells.count)
@@ -20,7 +20,7 @@ extension Column {
 }
 
 extension Column {
-  /// Whether two text cells of the column read as one value; see ``reads``. Equal texts need not read as any.
+  /// Whether two text cells of the column are equal texts, or can be read as equal values; see ``reads``.
   public func readsEqual(_ a: Cell, _ b: Cell) -> Bool {
     guard let reads, case .text(let a) = a, case .text(let b) = b else { return a == b }
     func value(_ text: [UInt8]) -> Cell? {
@@ -30,13 +30,14 @@ extension Column {
   }
 }
 
-/// The reading of text as values of other types.
+/// Functions that read text as values of other types.
 public enum TextValue {
-  /// The value of a type that a text is; nil if it is none:
-  /// - an integer: `-12`, without leading zeros, of 64 bits;
-  /// - a real: as JSON has it;
-  /// - a boolean: `true` or `false`, in any case;
-  /// - a date: RFC 3339 with a zone, or a day, which begins in UTC.
+  /// Reads a text as a value of a type; nil if the text has another format:
+  ///
+  /// - an integer: `-12`, without leading zeros, in 64 bits;
+  /// - a real: a JSON number;
+  /// - a boolean: `true` or `false`, in upper or lower case;
+  /// - a date: RFC 3339 with a zone, or a day, which begins at midnight UTC.
   public static func value(
     in text: UnsafeRawBufferPointer, as type: ColumnType, hasDecimalComma: Bool = false
   ) -> Cell? {
@@ -67,14 +68,14 @@ public enum TextValue {
     return value
   }
 
-  /// JSON's syntax of a number, with a comma in place of the point if numbers here have one.
+  /// A number in JSON's syntax. If `hasComma` is true, the decimal separator is a comma.
   private static func real(_ cell: UnsafeRawBufferPointer, hasComma: Bool) -> Double? {
     guard number(cell, hasComma: hasComma) != nil else { return nil }
     return Tabella.number(in: cell, hasComma: hasComma).flatMap { $0.isFinite ? $0 : nil }
   }
 
-  /// The range of the digits before a fraction or exponent, and whether there is one of those; nil
-  /// if the cell is not a number as JSON writes it.
+  /// The range of the digits in front of a fraction or exponent, and whether the number has one of those. Nil if
+  /// the cell is not a JSON number.
   private static func number(
     _ cell: UnsafeRawBufferPointer, hasComma: Bool = false
   ) -> (Range<Int>, Bool)? {

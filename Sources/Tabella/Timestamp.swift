@@ -1,12 +1,14 @@
-/// A moment, in nanoseconds since 1970-01-01T00:00:00Z; from 1677 to 2262.
+/// A moment, in nanoseconds since 1970-01-01T00:00:00Z. The range is from 1677 to 2262.
 public struct Timestamp: Hashable, Sendable, Comparable {
+  /// The nanoseconds since 1970-01-01T00:00:00Z; negative for earlier moments.
   public var nanoseconds: Int64
 
+  /// Creates a moment.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  /// The moment of a Unix time, or nil when it is out of range.
+  /// Creates the moment of a Unix time; nil if it is out of range.
   public init?(seconds: Int64, nanoseconds: Int64 = 0) {
-    // Towards zero first, so that the earliest moments do not overflow on the way.
+    // Rounding the seconds towards zero first avoids an overflow for the earliest moments.
     let isEarly = seconds < 0 && nanoseconds > 0
     let (scaled, tooLarge) = (isEarly ? seconds + 1 : seconds)
       .multipliedReportingOverflow(by: 1_000_000_000)
@@ -22,14 +24,14 @@ public struct Timestamp: Hashable, Sendable, Comparable {
 }
 
 extension Timestamp: CustomStringConvertible {
-  /// RFC 3339 in UTC, with as many digits of a second as there are (0, 3, 6 or 9).
+  /// RFC 3339 in UTC, with 0, 3, 6 or 9 digits of a second, as needed.
   public var description: String {
     var text = ""
     withRFC3339 { bytes in text = String(decoding: bytes, as: UTF8.self) }
     return text
   }
 
-  /// Calls `body` with the ASCII bytes of ``description``; no memory is allocated.
+  /// Calls `body` with the ASCII bytes of ``description``. Allocates no memory.
   public func withRFC3339(_ body: (UnsafeRawBufferPointer) -> Void) {
     let second = floorDivide(nanoseconds, 1_000_000_000)
     let rest = nanoseconds % 1_000_000_000
@@ -39,7 +41,7 @@ extension Timestamp: CustomStringConvertible {
     let date = civilDate(day)
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
       func put(_ value: Int64, _ digits: Int, at place: Int) {
-        // Of 32 bits: dividing takes half as long.
+        // A division of 32 bits takes half as long.
         var rest = UInt32(truncatingIfNeeded: value)
         var index = place + digits
         while index > place {
@@ -51,7 +53,7 @@ extension Timestamp: CustomStringConvertible {
       func put(_ character: Unicode.Scalar, at place: Int) {
         buffer[place] = UInt8(truncatingIfNeeded: character.value)
       }
-      // What 64 bits of nanoseconds reach has years of four digits.
+      // All moments within the range have years of four digits.
       put(date.year, 4, at: 0)
       put("-", at: 4)
       put(date.month, 2, at: 5)
@@ -78,15 +80,16 @@ extension Timestamp: CustomStringConvertible {
     }
   }
 
-  /// Parses an RFC 3339 date (`2024-02-29`) or date and time with a zone
-  /// (`2024-02-29T12:00:00.5+01:00`; a space may stand for the T); nil for anything else.
+  /// Parses an RFC 3339 date (`2024-02-29`) or a date and time with a zone (`2024-02-29T12:00:00.5+01:00`).
+  ///
+  /// A space may replace the T. Returns nil for any other text.
   public init?(rfc3339 text: UnsafeRawBufferPointer) {
     guard let nanoseconds = Timestamp.nanoseconds(rfc3339: text).flatMap({ Int64(exactly: $0) })
     else { return nil }
     self.nanoseconds = nanoseconds
   }
 
-  /// The same for the years 0 to 9999, in nanoseconds since 1970.
+  /// Parses the same formats for the years 0 to 9999. Returns nanoseconds since 1970.
   static func nanoseconds(rfc3339 text: UnsafeRawBufferPointer) -> Int128? {
     var reader = RFC3339Reader(text: text)
     return reader.nanoseconds()
@@ -141,13 +144,13 @@ private struct RFC3339Reader {
     return true
   }
 
-  /// The nanoseconds of what stands behind the point.
+  /// Reads the digits after the decimal point, in nanoseconds.
   private mutating func readFraction() -> Int64? {
     let start = at
     var fraction: Int64 = 0
     var scale: Int64 = 100_000_000
     while at < text.count, case 48...57 = text[at] {
-      // What cannot be kept is not read.
+      // A nanosecond has nine digits. Further digits are an error, because they could not be kept.
       guard scale > 0 else { return nil }
       fraction += Int64(text[at] - 48) * scale
       scale /= 10
@@ -156,7 +159,7 @@ private struct RFC3339Reader {
     return at > start ? fraction : nil
   }
 
-  /// The seconds that the zone is ahead of UTC.
+  /// The offset of the zone from UTC in seconds; positive east of Greenwich.
   private mutating func readZone() -> Int64? {
     if take("Z") || take("z") { return 0 }
     let isEast = take("+")
@@ -172,7 +175,7 @@ func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
   return value % divisor < 0 ? quotient - 1 : quotient
 }
 
-// Days to dates and back: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+// Conversions between days and dates: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
 func civilDate(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
   let shifted = days + 719_468
   let era = floorDivide(shifted, 146_097)

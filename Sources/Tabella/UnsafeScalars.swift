@@ -1,13 +1,12 @@
 extension Unicode.Scalar {
-  /// Whether a terminal could take the character for a command, or it hides or changes how others are
-  /// read.
+  /// Whether the character can act as a command to a terminal, or can hide or change other characters.
   ///
-  /// C0, DEL, C1, line and paragraph separators, bidi controls, byte order and annotation marks, tags,
-  /// fillers and format characters that nothing shows, and noncharacters. Not what scripts and pictures
-  /// need although it cannot be seen (joiners, variation selectors, the zero width space of Khmer and
-  /// Thai, soft hyphens), nor private use, which fonts have pictures for, nor what is not assigned yet.
+  /// These are C0, DEL, C1, line and paragraph separators, bidi controls, byte order and annotation marks, tags,
+  /// fillers, invisible format characters, and noncharacters. Characters that scripts and emoji need are safe
+  /// although they are invisible: joiners, variation selectors, the zero width space of Khmer and Thai, soft
+  /// hyphens. Private use characters are safe, because fonts have glyphs for them. Unassigned characters are safe.
   ///
-  /// Terminals are shown these as escapes, and JSON has them as `\u` escapes.
+  /// Output for terminals shows unsafe characters as escapes. JSON has them as `\u` escapes.
   public var isUnsafeToPrint: Bool {
     switch value {
     case 0..<0x20, 0x7F..<0xA0: true
@@ -22,8 +21,9 @@ extension Unicode.Scalar {
 
   private var isNoncharacter: Bool { value & 0xFFFE == 0xFFFE || 0xFDD0...0xFDEF ~= value }
 
-  /// Whether a character of more than one byte of UTF-8 that begins with these two may be unsafe to
-  /// print; only few are looked at closer.
+  /// Whether a character can be unsafe to print, judged by the first two bytes of its UTF-8.
+  ///
+  /// This check is quick and rejects most characters of two or more bytes.
   static func mayBeUnsafe(_ first: UInt8, _ second: UInt8) -> Bool {
     switch first {
     case 0xC2: second < 0xA0

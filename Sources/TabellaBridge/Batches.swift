@@ -2,7 +2,7 @@ import CTabella
 import Synchronization
 import Tabella
 
-/// Fills a C batch from a Swift one without copying cells; the C batch keeps the Swift one.
+/// Fills a C batch from a Swift batch without copying cells. The C batch retains the Swift batch.
 func exportBatch(_ batch: Batch, to out: UnsafeMutablePointer<tabella_batch>) {
   let columns = batch.columns + (batch.ids.map { [$0] } ?? [])
   let children = columns.map { column in
@@ -31,7 +31,7 @@ func exportBatch(_ batch: Batch, to out: UnsafeMutablePointer<tabella_batch>) {
   out.pointee.flags = batch.isUTF8 ? TABELLA_BATCH_UTF8 : 0
 }
 
-/// Keeps a column's memory while C has it.
+/// Keeps a column's memory alive while C uses it.
 private final class ExportedColumn {
   let column: ColumnBatch
 
@@ -64,7 +64,7 @@ private func exportColumn(_ column: ColumnBatch) -> ArrowArray {
     }, private_data: Unmanaged.passRetained(ExportedColumn(column)).toOpaque())
 }
 
-/// Keeps a C batch and releases it with the last Swift copy.
+/// Owns a C batch, and releases it with the last Swift copy.
 private final class ImportedArray {
   private var array: ArrowArray
   private let witness: ReleaseWitness
@@ -80,18 +80,18 @@ private final class ImportedArray {
   }
 }
 
-/// Remembers that something was not released as the contract says, until there is someone to tell:
-/// a batch is released on any thread, where nothing can be thrown.
+/// Records a faulty release until an error can be reported. A batch is released on any thread, and a release cannot
+/// throw.
 final class ReleaseWitness: Sendable {
   private let complaint = Mutex<String?>(nil)
 
-  /// Something was released once; that must have cleared its release.
+  /// Records that an object was released. The release function must have cleared `release`.
   func released(_ what: String, isCleared: Bool) {
     guard !isCleared else { return }
     complaint.withLock { $0 = "releasing \(what) did not clear its release" }
   }
 
-  /// Throws what was noted, once.
+  /// Throws the recorded fault once.
   func check() throws(TableError) {
     let noted = complaint.withLock { complaint in
       defer { complaint = nil }
@@ -101,10 +101,10 @@ final class ReleaseWitness: Sendable {
   }
 }
 
-/// The Swift form of a C batch, which it now owns: checked, without copying cells.
+/// The Swift form of a C batch, without copying cells. It checks the C batch and takes its ownership.
 ///
-/// Throws ``TableError`` with `.misbehaved` for whatever could make reading a cell unsafe, as far as
-/// it can be seen: Arrow's C structs do not say how long buffers are.
+/// Throws ``TableError`` with `.misbehaved` for everything that could make reading a cell unsafe, as far as it is
+/// visible. Arrow's C structs do not contain the lengths of buffers.
 func importBatch(
   _ raw: tabella_batch, answering request: RowRequest, of columns: [Column],
   _ witness: ReleaseWitness
@@ -166,7 +166,7 @@ private func importColumn(
     values: type.isBytes ? pointers[2] : pointers[1],
     offsets: type.isBytes ? pointers[1].map { $0.assumingMemoryBound(to: Int32.self) } : nil,
     start: Int(array.offset))
-  // Arrow lets -1 stand for "not counted".
+  // In Arrow, -1 means "not counted".
   let count = Int(array.length)
   let missing =
     array.null_count == -1

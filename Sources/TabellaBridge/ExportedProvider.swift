@@ -1,9 +1,9 @@
 import CTabella
 import Tabella
 
-/// Answers a host's call of the entry with a provider written in Swift.
+/// Fills in the entry for a host, with a provider written in Swift.
 ///
-/// The strings and options live as long as the process, as the contract wants.
+/// The strings and options live until the process ends, as the contract requires.
 public func exportProvider(
   to entry: UnsafeMutablePointer<tabella_entry>, id: String, version: String,
   options: [OptionDeclaration],

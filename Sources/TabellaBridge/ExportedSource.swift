@@ -1,10 +1,10 @@
 import CTabella
 import Tabella
 
-/// Makes a C source of a Swift one. The C source keeps the Swift one until it is released.
+/// Makes a C source from a Swift source. The C source retains the Swift source until it is released.
 ///
-/// A source whose edits are not stored (``TableDataSource/storesEdits``) is read-only there: a host tells
-/// its user that an edit is done, and keeps a receipt, when this object may be gone with the process.
+/// A source whose edits are not stored (``TableDataSource/storesEdits``) is exported as read-only. Otherwise a host
+/// would report an edit as done and keep a receipt, although the edit is lost when the process ends.
 public func exportSource(_ source: any TableDataSource) -> tabella_source {
   let box = SourceBox(source)
   return tabella_source(
@@ -12,7 +12,7 @@ public func exportSource(_ source: any TableDataSource) -> tabella_source {
     source: Unmanaged.passRetained(box).toOpaque())
 }
 
-/// A Swift source while C has it, with its abilities resolved once.
+/// Owns a Swift source while C uses it. It looks up the abilities once.
 final class SourceBox {
   let base: any TableDataSource
   let cancellation: (@Sendable () -> Void)?
@@ -31,7 +31,7 @@ final class SourceBox {
   let prefetching: (any TablePrefetching)?
   let diagnostics: (any TableDiagnostics)?
 
-  /// What the last answer borrows from.
+  /// The memory that the last answer borrows from.
   private var borrowed: ExportedMemory?
 
   init(_ base: any TableDataSource) {
@@ -54,7 +54,7 @@ final class SourceBox {
     diagnostics = base.diagnostics
   }
 
-  /// Fresh memory for an answer that the caller borrows until the next call.
+  /// Returns new memory for an answer that the caller borrows until the next call.
   func lend() -> ExportedMemory {
     let arena = ExportedMemory()
     borrowed = arena
@@ -98,12 +98,12 @@ final class SourceBox {
   }
 }
 
-/// Runs `body` with the Swift source behind a C pointer and turns what it throws into a C error.
+/// Runs `body` with the Swift source of a C pointer, and converts a thrown error to a C error.
 func answer(
   _ source: UnsafeMutableRawPointer, _ error: UnsafeMutablePointer<tabella_error>,
   _ body: (SourceBox) throws(TableError) -> Void
 ) -> Int32 {
-  // A typed do-catch around the guaranteed reference, since the closure form does not rethrow typed.
+  // The closure form does not rethrow typed errors, so a typed do-catch is inside the closure.
   var failure: TableError?
   Unmanaged<SourceBox>.fromOpaque(source)._withUnsafeGuaranteedRef { box in
     do throws(TableError) {
@@ -115,25 +115,25 @@ func answer(
   return failure.map { report($0, to: error) } ?? TABELLA_OK
 }
 
-/// The same for a function that cannot fail.
+/// Runs `body` with the Swift source of a C pointer, for a function that cannot fail.
 func withBox<R>(_ source: UnsafeMutableRawPointer, _ body: (SourceBox) -> R) -> R {
   Unmanaged<SourceBox>.fromOpaque(source)._withUnsafeGuaranteedRef(body)
 }
 
-/// A C table that lives as long as the process.
+/// A C table that lives until the process ends.
 func immortal<T>(_ table: T) -> UnsafePointer<T> {
   let pointer = UnsafeMutablePointer<T>.allocate(capacity: 1)
   pointer.initialize(to: table)
   return UnsafePointer(pointer)
 }
 
-/// A number from the other side that must not be negative.
+/// A number from the other side of the contract. Throws if it is negative.
 func natural(_ value: Int64, _ what: String) throws(TableError) -> Int {
   guard value >= 0 else { throw TableError(.invalidArgument, "\(what) is \(value)") }
   return Int(value)
 }
 
-/// A range from the other side.
+/// A range from the other side of the contract. Throws if it is invalid.
 func range(_ first: Int64, _ count: Int64) throws(TableError) -> Range<Int> {
   guard first >= 0, count >= 0, count <= Int64(Int32.max), first <= Int64.max - count else {
     throw TableError(.invalidArgument, "asked for \(count) rows from \(first)")
@@ -141,7 +141,7 @@ func range(_ first: Int64, _ count: Int64) throws(TableError) -> Range<Int> {
   return Int(first)..<Int(first + count)
 }
 
-/// Column numbers from the other side.
+/// Column numbers from the other side of the contract. Throws if the list is invalid.
 func columnNumbers(
   _ columns: UnsafePointer<Int64>?, _ count: Int64
 ) throws(TableError) -> [Int] {

@@ -2,7 +2,7 @@ import CTabella
 import Synchronization
 import Tabella
 
-/// A C source that Swift owns: every call goes through it, and every complaint names its provider.
+/// A C source that Swift owns. Every call uses it, and every error about a fault names its provider.
 final class ForeignSource {
   let table: tabella_source_table
   let source: UnsafeMutableRawPointer
@@ -10,7 +10,7 @@ final class ForeignSource {
   let witness = ReleaseWitness()
   let canceller: Canceller?
 
-  /// Takes the source over. Throws `.misbehaved` if its core table is not complete.
+  /// Takes ownership of a source. Throws ``TableError`` with `.misbehaved` if its core table is incomplete.
   init(_ raw: tabella_source, provider: String) throws(TableError) {
     func broken(_ what: String) -> TableError {
       var error = TableError(.misbehaved, "provider \(provider) broke the contract: \(what)")
@@ -40,7 +40,7 @@ final class ForeignSource {
     table.release?(source)
   }
 
-  /// Calls a C function of the source; errors come out named and checked.
+  /// Calls a C function of the source. Thrown errors are checked, and name the provider.
   func call(
     _ what: String, _ body: (UnsafeMutablePointer<tabella_error>) -> Int32
   ) throws(TableError) {
@@ -50,14 +50,14 @@ final class ForeignSource {
     }
   }
 
-  /// Runs a check on what came from the source; what it throws names the provider and `what`.
+  /// Runs a check of data from the source. Thrown errors name the provider and the function `what`.
   func checking<R>(
     _ what: String, _ body: () throws(TableError) -> R
   ) throws(TableError) -> R {
     do throws(TableError) {
       return try body()
     } catch {
-      // What a host says of a provider is complete.
+      // An error from a host about a provider is already complete.
       if error.provider != nil { throw error }
       var named = error
       named.provider = provider
@@ -68,12 +68,12 @@ final class ForeignSource {
     }
   }
 
-  /// An optional table of the source, checked to have its required functions.
+  /// An optional table of the source. Throws if the table lacks a required function.
   func ability<T>(
     _ id: String, _: T.Type, _ required: (T) -> [(String, Bool)]
   ) throws(TableError) -> T? {
     guard let ability = table.ability else { return nil }
-    // A C string need only live for the call.
+    // A C string must be valid only for the call.
     var id = id
     let pointer = id.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { chars in
@@ -91,10 +91,10 @@ final class ForeignSource {
   }
 }
 
-/// Cancels calls on a C source from any thread, and does nothing once the source has ended.
+/// Cancels calls of a C source from any thread. Does nothing after the source has ended.
 final class Canceller: Sendable {
   private let function: @convention(c) (UnsafeMutableRawPointer) -> Void
-  /// The source's address; nil once it has ended.
+  /// The address of the source; nil after it has ended.
   private let source: Mutex<UInt?>
 
   init(
@@ -117,14 +117,14 @@ final class Canceller: Sendable {
 }
 
 extension IndexPath {
-  /// The Swift form of a C path of a row, or of a section where that `mayBeSection`.
+  /// The Swift form of a C path of a row. `mayBeSection` also allows the path of a section.
   init(checked raw: tabella_index_path, mayBeSection: Bool = false) throws(TableError) {
     self = try IndexPath(raw).checked(mayBeSection: mayBeSection)
   }
 }
 
 extension Count {
-  /// The Swift form of a C count that was to know at least `minimum`.
+  /// The Swift form of a C count. The count must satisfy a request for at least `minimum`.
   init(
     _ raw: tabella_count, knowing minimum: Int, limit: Int
   ) throws(TableError) {

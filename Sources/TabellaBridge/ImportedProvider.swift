@@ -1,29 +1,29 @@
 import CTabella
 import Tabella
 
-/// The entry that a provider library exports.
+/// The entry function that a provider library exports.
 public typealias ProviderEntry =
   @convention(c) (UnsafeMutablePointer<tabella_entry>) -> Int32
 
 /// A provider behind the C contract.
 ///
-/// Lives until the process ends. One call at a time; the host sees to that.
+/// It lives until the process ends. Calls must not overlap; the host ensures this.
 public final class ImportedProvider {
+  /// The id of the provider.
   public let id: String
-  /// The provider's own version, for people.
+  /// The version of the provider, for the user.
   public let version: String
-  /// The options that its code declares; a host has those of its manifest without running code.
+  /// The options that the provider's code declares. A host reads them from the manifest, without running code.
   public let options: [OptionDeclaration]
   let raw: tabella_provider
 
-  /// Calls the entry and checks what comes back. `name` stands for the provider in messages until
-  /// its own id is known.
+  /// Calls the entry function and checks its result.
   ///
-  /// Throws ``TableError`` with `.noProvider` if it is of another contract version or refuses, with
-  /// `.misbehaved` if its answer breaks the contract.
+  /// `name` identifies the provider in messages until its id is known. Throws ``TableError`` with `.noProvider` if
+  /// the provider has another contract version or refuses. Throws `.misbehaved` if its answer breaks the contract.
   ///
-  /// `log` gets the lines that the provider writes to the host's log, from any thread and as long as the
-  /// process lives; with `isMinimal` the provider meets a host that offers nothing that is optional.
+  /// `log` receives the lines that the provider writes to the host's log. Any thread may call it until the process
+  /// ends. If `isMinimal` is true, the provider sees a host without any optional feature.
   public init(
     calling entry: ProviderEntry, name: String, isMinimal: Bool = false,
     log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
@@ -64,14 +64,14 @@ public final class ImportedProvider {
     options = try readOptions(provider, id)
   }
 
-  /// Opens a location.
+  /// Opens a location. `edits` determines how reports of edits are verified.
   public func open(
     _ request: OpenRequest, edits: EditJudgement = .judged
   ) throws(TableError) -> any TableDataSource {
     try importSource(try openRaw(request), provider: id, edits: edits)
   }
 
-  /// Opens a location as a C source, which the caller owns.
+  /// Opens a location as a C source. The caller owns the source.
   func openRaw(_ request: OpenRequest) throws(TableError) -> tabella_source {
     let arena = ExportedMemory()
     let options = request.options.sorted { $0.key < $1.key }.map { name, value in
@@ -96,16 +96,16 @@ public final class ImportedProvider {
   }
 }
 
-/// A contract version as people write it: 0.1.
+/// A contract version in readable form: 0.1.
 public func contractName(_ version: UInt32) -> String { "\(version >> 16).\(version & 0xFFFF)" }
 
-/// The contract version of this build, as people write it.
+/// The contract version of this build in readable form.
 public let contractVersionName = contractName(TABELLA_CONTRACT_VERSION)
 
-/// The name of the one symbol that a provider library exports.
+/// The name of the only symbol that a provider library exports.
 public let providerEntrySymbol = TABELLA_ENTRY_SYMBOL
 
-// What this host offers: nothing optional yet, and a log that goes nowhere if nobody listens.
+// The features of this host: no optional ones yet, and a log that is discarded.
 nonisolated(unsafe) private let sharedHost = immortal(
   tabella_host(host: nil, log: { _, _, _ in }, ability: { _, _ in nil }))
 nonisolated(unsafe) private let minimalHost = immortal(
@@ -117,7 +117,7 @@ private final class HostLog: Sendable {
   init(_ write: @escaping @Sendable (Int, [UInt8]) -> Void) { self.write = write }
 }
 
-/// A host whose log is heard; it lives as long as the process, like the provider that has it.
+/// A host with a log. It lives until the process ends, as does the provider.
 private func hostLogging(
   _ write: @escaping @Sendable (Int, [UInt8]) -> Void
 ) -> UnsafePointer<tabella_host> {

@@ -1,24 +1,24 @@
 import CTabella
 import Tabella
 
-/// Makes a Swift source of a C one, which it owns and releases.
+/// Makes a Swift source from a C source. The Swift source owns and releases the C source.
 ///
-/// Whatever comes back is checked before use: codes, counts, strings, Arrow arrays. What breaks the
-/// contract is a ``TableError`` with `.misbehaved` that names the provider and the function.
+/// Everything that the C source returns is checked before use: codes, counts, strings, Arrow arrays. A breach of
+/// the contract is a ``TableError`` with `.misbehaved` that names the provider and the function.
 public func importSource(
   _ raw: tabella_source, provider: String, edits: EditJudgement = .judged
 ) throws(TableError) -> any TableDataSource {
   try ImportedSource(ForeignSource(raw, provider: provider), edits)
 }
 
-/// How what a provider says of its edits is taken.
+/// The treatment of a provider's reports about edits.
 public enum EditJudgement {
-  /// Looked at: what is said must fit what the source shows before and after.
+  /// Verified: the report must fit the state of the source before and after the edit.
   case judged
-  /// The same, and where the provider ended in the middle of an edit, the closure opens the location
-  /// anew, to see what became of it.
+  /// Verified. If the provider ends during an edit, the closure opens the location again, to find out whether the
+  /// edit was applied.
   case judgedAlsoByReopening(() throws(TableError) -> any TableDataSource)
-  /// Passed on: someone else will judge.
+  /// Passed on: another component verifies the report.
   case passedOn
 }
 
@@ -75,7 +75,7 @@ final class ImportedSource: TableDataSource {
     undoer = try importUndo(foreign)
   }
 
-  /// Reads again what may differ in a new version.
+  /// Reads everything that can differ in a new version.
   func follow(_ change: ChangeBatch) throws(TableError) {
     if change.changes == nil { columns = try readColumns(foreign) }
   }
@@ -97,7 +97,7 @@ final class ImportedSource: TableDataSource {
   }
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch {
-    // What no source could answer is refused here, so that the answer can be checked.
+    // Requests that are invalid for every source are refused here, so that the answer can be checked.
     try check(request)
     var raw = tabella_batch()
     let columnNumbers = request.columns.map { Int64($0) }

@@ -2,7 +2,7 @@ import CTabella
 import Tabella
 
 extension Column {
-  /// The Arrow format that the column crosses as.
+  /// The Arrow format of the column across the contract.
   fileprivate var format: StaticString {
     switch type {
     case .text, .binary: "z"
@@ -53,7 +53,7 @@ func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>
     }, private_data: arena.retained())
 }
 
-/// A name crosses as a C string: what would cut it off is replaced.
+/// Replaces each NUL in a name, because names cross the contract as C strings.
 private func withoutNUL(_ name: String) -> String {
   guard name.utf8.contains(0) else { return name }
   return name.split(separator: "\0", omittingEmptySubsequences: false)
@@ -64,7 +64,7 @@ private func cString(_ text: String, _ arena: ExportedMemory) -> UnsafePointer<C
   arena.array(text.utf8CString.map { $0 })
 }
 
-/// Arrow's metadata form: a count, then keys and values, each with its length before it.
+/// Arrow's metadata format: a count, then keys and values, each preceded by its length.
 private func metadata(_ pairs: [(String, String)], _ arena: ExportedMemory) -> UnsafePointer<CChar>?
 {
   if pairs.isEmpty { return nil }
@@ -82,8 +82,8 @@ private func metadata(_ pairs: [(String, String)], _ arena: ExportedMemory) -> U
   return arena.array(bytes)
 }
 
-/// The columns in a schema, which is released. Throws `.misbehaved` for what the contract does not
-/// allow.
+/// Reads the columns of a schema, and releases the schema. Throws ``TableError`` with `.misbehaved` if it breaks
+/// the contract.
 func importSchema(
   _ schema: inout ArrowSchema, _ witness: ReleaseWitness
 ) throws(TableError) -> [Column] {
@@ -129,7 +129,7 @@ private func importColumn(_ field: ArrowSchema, _ index: Int) throws(TableError)
       "schema: column \(index) has the Arrow format \(formatText), which is none of ours"
     )
   }
-  // Only text reads as something else.
+  // Only text columns can be read as another type.
   let reads = ColumnType.allCases.first {
     type == .text && !$0.isBytes && $0.name == pairs[readsKey]
   }

@@ -2,7 +2,8 @@ import CTabella
 import Tabella
 
 extension tabella_string {
-  /// The bytes, copied; nil if the string is absent. Throws `.misbehaved` for an impossible length.
+  /// A copy of the bytes; nil if the string is absent. Throws ``TableError`` with `.misbehaved` for an impossible
+  /// length.
   func copied(_ what: String) throws(TableError) -> [UInt8]? {
     guard let bytes else { return nil }
     guard (0...Int64(Int32.max)).contains(length) else {
@@ -11,7 +12,7 @@ extension tabella_string {
     return Array(UnsafeRawBufferPointer(start: bytes, count: Int(length)))
   }
 
-  /// The text, copied and repaired where it is not UTF-8; nil if the string is absent.
+  /// A copy of the text with repaired UTF-8; nil if the string is absent.
   func text(_ what: String) throws(TableError) -> String? {
     try copied(what).map { String(decoding: $0, as: UTF8.self) }
   }
@@ -24,19 +25,19 @@ extension tabella_string {
 }
 
 extension TableError.Code {
-  /// A code as it came from a provider: what is no code of theirs is `.internal`.
+  /// A code from a provider. Codes that providers cannot use become `.internal`.
   init(fromProvider code: Int32) {
     self = (1...12).contains(code) ? TableError.Code(rawValue: code) : .internal
   }
 
-  /// The code as it may be told across the contract.
+  /// The code to report across the contract.
   var crossing: Int32 { (1...100).contains(rawValue) ? rawValue : TABELLA_INTERNAL }
 }
 
-/// Calls a C function that reports errors; copies and releases what it reports.
+/// Calls a C function that reports errors. Copies and releases a reported error.
 ///
-/// Throws ``TableError`` for any other code than `TABELLA_OK`, and with `.misbehaved` if the error
-/// itself breaks the contract. `what` names the function.
+/// Throws ``TableError`` for any code except `TABELLA_OK`. Throws `.misbehaved` if the error itself breaks the
+/// contract. `what` names the function.
 func call(
   _ what: String, _ body: (UnsafeMutablePointer<tabella_error>) -> Int32
 ) throws(TableError) {
@@ -52,7 +53,7 @@ func call(
   throw try taken(&raw, code, what)
 }
 
-/// The Swift form of an error that was reported; the C form is released.
+/// The Swift form of a reported error. Releases the C form.
 private func taken(
   _ raw: inout tabella_error, _ code: Int32, _ what: String
 ) throws(TableError) -> TableError {
@@ -110,7 +111,7 @@ func report(_ error: TableError, to raw: UnsafeMutablePointer<tabella_error>) ->
   return error.code.crossing
 }
 
-/// A message as the contract wants it: what a message quotes may have line ends, which show as `\\n`.
+/// The message on one line. Line ends in quoted text become `\\n`.
 private func oneLine(_ message: String) -> String {
   guard message.utf8.contains(where: { $0 == 10 || $0 == 13 }) else { return message }
   return String(
@@ -123,7 +124,7 @@ private func oneLine(_ message: String) -> String {
     }, as: UTF8.self)
 }
 
-/// An error while C has it.
+/// Owns an error while C uses it.
 private final class ReportedError {
   let error: TableError
   let arena = ExportedMemory()
@@ -139,8 +140,10 @@ private let releaseReported: @convention(c) (UnsafeMutablePointer<tabella_error>
   raw.pointee.release = nil
 }
 
-/// The error itself, if this very library made the C form, of one that a host had made: then nothing of
-/// it is lost. A source in a worker goes through the contract inside the host.
+/// The original Swift error, if this library made the C form from an error of a host.
+///
+/// This preserves all of its fields. The host wraps a worker's source in the contract, so its errors take this
+/// path.
 private func hostError(_ raw: tabella_error) -> TableError? {
   guard let release = raw.release, let data = raw.private_data,
     unsafeBitCast(release, to: UInt.self) == unsafeBitCast(releaseReported, to: UInt.self)
@@ -150,8 +153,7 @@ private func hostError(_ raw: tabella_error) -> TableError? {
 }
 
 extension [IndexPath] {
-  /// Calls `body` with the paths as C has them, in place: both forms are two words, the section first, and
-  /// there may be many.
+  /// Calls `body` with the paths in their C form without a copy. Both forms are two words, the section first.
   func withRaw<R>(_ body: (UnsafeBufferPointer<tabella_index_path>) -> R) -> R {
     withUnsafeBufferPointer { $0.withMemoryRebound(to: tabella_index_path.self, body) }
   }
@@ -162,8 +164,8 @@ extension IndexPath {
 
   init(_ raw: tabella_index_path) { self.init(section: Int(raw.section), row: Int(raw.row)) }
 
-  /// The Swift form of a path that a host asks about: of a row, or of a section with row -1. Throws
-  /// `.invalidArgument` for what is neither.
+  /// The Swift form of a path in a host's request: a row, or a section with row -1. Throws ``TableError`` with
+  /// `.invalidArgument` for other values.
   init(asked raw: tabella_index_path) throws(TableError) {
     guard raw.section >= 0, raw.row >= -1 else {
       throw TableError(.invalidArgument, "\(raw.section):\(raw.row) is no place of a table")
@@ -178,9 +180,9 @@ extension tabella_count {
   }
 }
 
-/// Memory that a C struct points into, freed when the struct is released.
+/// Memory that a C struct points into. It is freed when the struct is released.
 ///
-/// Everything exported with a `release` keeps its strings and arrays in one of these, retained in
+/// Every exported struct with a `release` keeps its strings and arrays in such an object, and retains it in
 /// `private_data`.
 final class ExportedMemory {
   private var blocks: [UnsafeMutableRawPointer] = []
@@ -208,10 +210,10 @@ final class ExportedMemory {
     return UnsafePointer(typed)
   }
 
-  /// A pointer for `private_data` that keeps the arena.
+  /// A pointer for `private_data` that retains this object.
   func retained() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
-  /// Lets go of what ``retained()`` returned.
+  /// Releases a pointer that ``retained()`` returned.
   static func release(_ pointer: UnsafeMutableRawPointer?) {
     if let pointer { Unmanaged<ExportedMemory>.fromOpaque(pointer).release() }
   }

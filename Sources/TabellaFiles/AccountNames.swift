@@ -1,7 +1,8 @@
 import Glibc
 
-/// Names of users or groups, each looked up once.
+/// A cache of the names of users or groups. It looks up each name once.
 public struct AccountNames {
+  /// The kind of accounts.
   public enum Kind { case user, group }
 
   private static let largestEntry = 1 << 20
@@ -9,9 +10,10 @@ public struct AccountNames {
   private let kind: Kind
   private var names: [UInt32: [UInt8]] = [:]
 
+  /// Creates an empty cache.
   public init(_ kind: Kind) { self.kind = kind }
 
-  /// The name of the account with this number, or the number if it has none.
+  /// The name of the account with this number, or the number itself if the account has no name.
   public subscript(number: UInt32) -> [UInt8] {
     mutating get {
       if let name = names[number] { return name }
@@ -40,7 +42,7 @@ public struct AccountNames {
     }
   }
 
-  /// Calls `find` with more and more room until that is enough.
+  /// Calls `find` with larger and larger buffers until one suffices.
   private static func lookUp(
     _ find: (UnsafeMutablePointer<CChar>, Int) -> (Int32, UnsafeMutablePointer<CChar>?)
   ) -> [UInt8]? {

@@ -1,26 +1,26 @@
 import CTabellaSystem
 import Tabella
 
-/// Bytes that can be read at any offset.
+/// A sequence of bytes that can be read at any offset.
 public protocol ByteSource: AnyObject {
-  /// Reads bytes from `offset` on into `buffer` and returns how many; 0 only at the end.
+  /// Reads bytes at `offset` into `buffer` and returns their number. It is 0 only at the end.
   ///
-  /// Throws ``TableError`` with `.io`, or with `.conflict` if the bytes are no longer those that
-  /// were opened.
+  /// Throws ``TableError`` with `.io`, or with `.conflict` if the bytes have changed since they were opened.
   func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(TableError) -> Int
 
-  /// Throws ``TableError`` with `.conflict` if the bytes are no longer those that were opened.
+  /// Throws ``TableError`` with `.conflict` if the bytes have changed since they were opened.
   func checkUnchanged() throws(TableError)
 
-  /// A token for the bytes; nil if they come from a stream and cannot be had again.
+  /// A token for the bytes; nil for a stream, because it cannot be read again.
   var version: Version? { get }
 
-  /// How many bytes there are, if that is known. Then they may be read by several threads at once.
+  /// The number of bytes, if it is known. In that case, several threads may read at the same time.
   var size: Int? { get }
 }
 
 extension ByteSource {
-  /// Fills `buffer` from `offset` on as far as there are bytes, and returns how many that was.
+  /// Fills `buffer` with the bytes from `offset` on, and returns the number of bytes read. It is lower than the
+  /// size of the buffer only at the end.
   func fill(
     _ buffer: UnsafeMutableRawBufferPointer, at offset: Int
   ) throws(TableError) -> Int {
@@ -34,7 +34,7 @@ extension ByteSource {
     return got
   }
 
-  /// The bytes from `offset` on, `count` of them unless the end comes first.
+  /// The bytes from `offset` on: `count` of them, or fewer at the end.
   public func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
     var failure: TableError?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, got in
@@ -51,15 +51,17 @@ extension ByteSource {
   }
 }
 
-/// A file at the end of a path, opened for reading.
+/// A file, opened for reading by its path.
 ///
-/// Never blocks in opening (a FIFO waits for its writer when it is first read) and never becomes a
-/// terminal's owner. The descriptor is closed with the object.
+/// Opening never blocks; reading a FIFO for the first time waits for its writer. Opening a terminal never makes it
+/// the controlling terminal. The object closes the descriptor when it is released.
 public final class OpenFile {
+  /// The open file descriptor. The object owns it.
   public let descriptor: Int32
+  /// The fingerprint of the file at the time of opening.
   public let fingerprint: Fingerprint
 
-  /// Opens a path (bytes, no NUL). Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
+  /// Opens a path (bytes without NUL). Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
   public init(path: [UInt8]) throws(TableError) {
     let descriptor = path.withCString {
       open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
@@ -80,9 +82,9 @@ public final class OpenFile {
     self.descriptor = descriptor
   }
 
-  /// The same file once more. The offset is shared, but reading goes by place.
+  /// Opens the same file again. The two descriptors share their file offset, but all reads use explicit offsets.
   ///
-  /// `isPassed` says that it no longer is as it is to be known: whatever is read of it is a conflict.
+  /// If `isPassed` is true, the file has already changed, and every read reports a conflict.
   init(duplicating other: Int32, isPassed: Bool = false) throws(TableError) {
     let descriptor = fcntl(other, F_DUPFD_CLOEXEC, 0)
     guard descriptor >= 0 else { throw .system(errno, "cannot be opened again") }
@@ -98,13 +100,14 @@ public final class OpenFile {
 
   deinit { close(descriptor) }
 
-  /// The same file as it is now; nil if that cannot be had.
+  /// The same file with its current fingerprint; nil if that fails.
   func again() -> OpenFile? { try? OpenFile(duplicating: descriptor) }
 
-  /// The bytes: read in place from a file that has a size, kept as they are read from a stream.
+  /// The bytes of the file. A regular file is read at its offsets. The bytes of a stream are stored as they are
+  /// read.
   public func bytes() -> any ByteSource {
     if isStored { return FileBytes(self) }
-    // A pipe, a device, or a file of /proc or /sys, whose size says nothing.
+    // A pipe, a device, or a file of /proc or /sys, whose reported size has no meaning.
     var awaitsWriter = fingerprint.kind == S_IFIFO
     return SpooledBytes { [self] buffer throws(TableError) in
       if awaitsWriter { awaitWriter() }
@@ -115,8 +118,9 @@ public final class OpenFile {
     }
   }
 
-  /// Whether it is a regular file that has the size that is said: in /proc files are said to be empty and
-  /// are not, in /sys to have a page.
+  /// Whether it is a regular file that has the reported size.
+  ///
+  /// Files in /proc report size 0 although they have content. Files in /sys report the size of a page.
   public var isStored: Bool {
     guard fingerprint.kind == S_IFREG else { return false }
     if fingerprint.size > 0 { return !tabella_system_is_of_kernel(descriptor) }
@@ -124,29 +128,34 @@ public final class OpenFile {
     return pread(descriptor, &byte, 1, 0) == 0
   }
 
-  /// Waits until a FIFO has been opened by a writer; read before that, it would seem to be empty.
+  /// Waits until a writer opens the FIFO. Before that, the FIFO would seem to be empty.
   private func awaitWriter() {
     var pipe = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     while poll(&pipe, 1, -1) < 0, errno == EINTR {}
   }
 }
 
-/// What tells one state of a file from another, without reading it.
+/// The state of a file, as far as it can be determined without reading the file.
 public struct Fingerprint: Hashable, Sendable {
+  /// The device number.
   public let device: UInt64
+  /// The inode number.
   public let inode: UInt64
+  /// The size in bytes.
   public let size: Int
-  /// `S_IFREG` and so on.
+  /// The type of the file, such as `S_IFREG`.
   public let kind: UInt32
   let modified: [Int]
   private(set) var changed: [Int]
 
+  /// The current fingerprint of an open file. Throws ``TableError`` with `.io`.
   public init(of descriptor: Int32) throws(TableError) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .system(errno, "cannot be examined") }
     self.init(status)
   }
 
+  /// The fingerprint in a result of `stat`.
   public init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
@@ -156,14 +165,15 @@ public struct Fingerprint: Hashable, Sendable {
     changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
   }
 
-  /// Whether a file is still this one with these bytes, as far as its time of modification tells: that
-  /// of change is also set by a rename.
+  /// Whether this is the same file with the same bytes, judged by its modification time.
+  ///
+  /// The change time is ignored, because a rename sets it too.
   func isOfSameContent(as other: Fingerprint) -> Bool {
     device == other.device && inode == other.inode && size == other.size
       && modified == other.modified
   }
 
-  /// A state of the same file that it never has: of bytes that another program changed before they could be
+  /// A fingerprint that the file never has. It marks bytes that another program changed before they could be
   /// examined.
   var passed: Fingerprint {
     var other = self
@@ -180,7 +190,7 @@ public struct Fingerprint: Hashable, Sendable {
   }
 }
 
-/// A regular file's bytes, by `pread`: a file that shrinks is an error, not a dead process.
+/// The bytes of a regular file, read by `pread`. If the file shrinks, reading is an error and not a signal.
 final class FileBytes: ByteSource {
   private let file: OpenFile
 
@@ -190,7 +200,7 @@ final class FileBytes: ByteSource {
   var size: Int? { file.fingerprint.size }
 
   func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(TableError) -> Int {
-    // Bytes that arrive later belong to another version.
+    // Bytes that are appended later belong to another version.
     let wanted = min(buffer.count, file.fingerprint.size - offset)
     guard wanted > 0 else { return 0 }
     let got = try readRetrying("cannot be read") {
@@ -207,10 +217,11 @@ final class FileBytes: ByteSource {
   }
 }
 
-/// Bytes in memory, as a source.
+/// A byte source in memory.
 public final class MemoryBytes: ByteSource {
   private let bytes: [UInt8]
 
+  /// Creates a source of these bytes.
   public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   public var version: Version? { nil }
@@ -228,7 +239,7 @@ public final class MemoryBytes: ByteSource {
   }
 }
 
-/// Runs a call that returns -1 and sets `errno`, again when it was interrupted.
+/// Calls `body`, which returns -1 and sets `errno` on failure, again while a signal interrupts it.
 func readRetrying(_ what: String, _ body: () -> Int) throws(TableError) -> Int {
   while true {
     let result = body()

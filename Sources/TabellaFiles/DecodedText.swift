@@ -1,19 +1,19 @@
 import Tabella
 
-/// The text of a file: its bytes, turned into UTF-8 if they are something else.
+/// The text of a file: its bytes, converted to UTF-8 if they have another encoding.
 public struct DecodedText {
-  /// The text; UTF-8 as far as the file holds what it claims to.
+  /// The text. It is UTF-8 if the file is valid in its encoding.
   public let bytes: any ByteSource
-  /// Where the text begins: behind a byte order mark.
+  /// The offset of the text, after a byte order mark.
   public let start: Int
-  /// Tells how the bytes were converted; 0 if they are the file's own.
+  /// A digest of the conversion; 0 if the bytes are those of the file.
   public let reading: UInt64
   private let transcoder: Transcoder?
 
-  /// Decodes a file as an encoding that the system's `iconv` knows. Without one, a byte order mark of
-  /// UTF-16 or UTF-32 decides; else the bytes are taken as they are.
+  /// Decodes a file in an encoding that the system's `iconv` supports.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` if the encoding is not known.
+  /// Without an encoding, a byte order mark of UTF-16 or UTF-32 determines it. Otherwise the bytes stay as they
+  /// are. Throws ``TableError`` with `.invalidArgument` if the encoding is unknown.
   public init(_ file: any ByteSource, encoding: String?) throws(TableError) {
     var name = encoding
     if name == nil { name = try DecodedText.markedEncoding(file) }
@@ -23,7 +23,7 @@ public struct DecodedText {
     start = try bytes.bytes(at: 0, count: 3) == [0xEF, 0xBB, 0xBF] ? 3 : 0
   }
 
-  /// The encoding that a byte order mark names, but for UTF-8.
+  /// The encoding that a byte order mark names, except UTF-8.
   static func markedEncoding(_ file: any ByteSource) throws(TableError) -> String? {
     let sample = try file.bytes(at: 0, count: 4)
     if sample == [0xFF, 0xFE, 0, 0] { return "UTF-32LE" }
@@ -33,13 +33,13 @@ public struct DecodedText {
     return nil
   }
 
-  /// Whether the text is converted, and so UTF-8 throughout.
+  /// Whether the text is converted. A converted text is always valid UTF-8.
   public var isConverted: Bool { transcoder != nil }
 
-  /// Whether the text is a file's bytes, so that places in it are places in the file.
+  /// Whether the text consists of the file's own bytes, so that offsets in the text are offsets in the file.
   public var isAsStored: Bool { transcoder == nil && bytes.version != nil }
 
-  /// A remark on the first place so far that could not be converted; nil if there is none.
+  /// A diagnostic about the first bytes so far that could not be converted; nil if there are none.
   public var remark: String? {
     transcoder?.firstFailure.map {
       "byte \($0) could not be converted to UTF-8 and is shown as U+FFFD"
@@ -48,7 +48,7 @@ public struct DecodedText {
 }
 
 extension ByteSource {
-  /// Whether the bytes look like text: no NUL in the first 8 KiB, or a byte order mark.
+  /// Whether the bytes look like text: the first 8 KiB contain no NUL, or there is a byte order mark.
   public func looksLikeText() throws(TableError) -> Bool {
     if try DecodedText.markedEncoding(self) != nil { return true }
     return !(try bytes(at: 0, count: 8192)).contains(0)

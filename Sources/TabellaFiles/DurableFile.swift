@@ -1,18 +1,18 @@
 import CTabellaSystem
 import Tabella
 
-/// A new file in a folder that is there whole or not at all, and durable once it is.
+/// A new file in a folder. It is either complete and durable, or does not exist.
 ///
-/// It has no name until it is written, so that what is abandoned or interrupted leaves nothing behind
-/// (where the file system has no nameless files: a name that begins with a dot). Room is taken when it is
-/// made: what must be noted after something was done is not stopped by a full disk.
+/// The file has no name until it is complete, so that an interruption leaves nothing behind. On file systems
+/// without nameless files, it has a temporary name that begins with a dot. The constructor reserves disk space. A
+/// program can thus record an action after the action, even if the disk is full by then.
 public final class DurableFile {
   private let folder: Int32
   private let file: TemporaryFile
 
-  /// Makes a file without content, readable and writable by its owner only.
+  /// Creates an empty file that only its owner can read and write.
   ///
-  /// `folder` is a path of any bytes; `room` is how many bytes are sure to fit. Throws ``TableError``
+  /// `folder` is a path of any bytes. `room` is the number of bytes that are sure to fit. Throws ``TableError``
   /// with `.denied`, `.readOnly`, `.notFound` or `.io`.
   public init(in folder: [UInt8], room: Int) throws(TableError) {
     let directory = folder.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
@@ -20,7 +20,7 @@ public final class DurableFile {
     do throws(TableError) {
       file = try TemporaryFile(in: directory)
       let result = posix_fallocate(file.descriptor, 0, max(room, 1))
-      // Where room cannot be taken beforehand, writing will tell.
+      // If space cannot be reserved, the write reports a full disk.
       guard result == 0 || result == EOPNOTSUPP || result == EINVAL else {
         throw .system(result, "a file in \(folder.shown) cannot be made")
       }
@@ -36,10 +36,10 @@ public final class DurableFile {
     close(folder)
   }
 
-  /// Throws why files with so much room could not be made in a folder, as far as that can be tried without a
-  /// trace. The folder need not be there: then what is there on the way to it is tried.
+  /// Throws if files of these sizes could not be created in a folder, as far as a test without side effects shows.
   ///
-  /// `meanwhile` is called while the room is taken.
+  /// If the folder does not exist, the nearest existing parent is tested. `meanwhile` runs while the space is
+  /// reserved.
   public static func tryOut(
     in folder: [UInt8], rooms: [Int], meanwhile: () throws(TableError) -> Void = {}
   ) throws(TableError) {
@@ -67,16 +67,16 @@ public final class DurableFile {
     try withExtendedLifetime(trials) { () throws(TableError) in try meanwhile() }
   }
 
-  /// The file, open as long as this object lives.
+  /// The descriptor of the file, open until the object is released.
   var descriptor: Int32 { file.descriptor }
 
-  /// Makes what was done to names of the folder durable; 0, or -1 with `errno` set.
+  /// Makes changes of names in the folder durable. Returns 0, or -1 with `errno` set.
   func synchronizeFolder() -> Int32 { fsync(folder) }
 
-  /// Writes the content and gives the file its name, once; returns when both are on the disk.
+  /// Writes the content and gives the file its name. Call it once. It returns when both are on the disk.
   ///
-  /// Throws ``TableError``; `.conflict` if something has the name, which is then left as it is. After
-  /// any other error the file may be there or not, but never in part.
+  /// Throws ``TableError`` with `.conflict` if the name is taken; that file stays unchanged. After any other error
+  /// the file is either complete or does not exist.
   public func write(_ bytes: [UInt8], name: String) throws(TableError) {
     var writer = FileWriter(
       file.descriptor, cancel: CancelFlag(), failing: "\(name) cannot be written")
@@ -84,7 +84,7 @@ public final class DurableFile {
     try finish(bytes.count, name)
   }
 
-  /// The same with bytes of another file; `.cancelled` leaves nothing.
+  /// Writes bytes of another file, in the same way. A cancelled call leaves no file.
   func write(
     _ range: Range<Int>, of other: Int32, name: String, cancel: CancelFlag
   ) throws(TableError) {
@@ -93,7 +93,7 @@ public final class DurableFile {
     try finish(range.count, name)
   }
 
-  /// The same over what has the name: it stays whole until this is.
+  /// Writes the content and replaces an existing file of this name. That file stays complete until then.
   public func write(_ bytes: [UInt8], replacing name: String) throws(TableError) {
     var writer = FileWriter(
       file.descriptor, cancel: CancelFlag(), failing: "\(name) cannot be written")
@@ -118,7 +118,7 @@ public final class DurableFile {
     try synchronizeFolder(after: name)
   }
 
-  /// Makes the file's new name durable. The file is there, whatever comes of this.
+  /// Makes the file's new name durable. The file exists even if this fails.
   private func synchronizeFolder(after name: String) throws(TableError) {
     guard fsync(folder) == 0 else {
       throw .system(errno, "\(name) was written, but may not survive a power cut")

@@ -1,19 +1,21 @@
-/// What the characters of a text beyond ASCII are, of those that were looked at.
+/// Statistics about the encoding of a text, from the examined characters outside ASCII.
 struct EncodingTally {
-  /// How much of a text is looked at.
+  /// The number of bytes at the start of a text that are examined.
   static let sampleSize = 1 << 20
 
   private var hasUTF8 = false
   private var hasOther = false
 
-  /// Whether the text is in another encoding than UTF-8. One with some of both is taken for UTF-8 that was
-  /// damaged: Latin-1 has next to nothing that reads as UTF-8.
+  /// Whether the text has another encoding than UTF-8.
+  ///
+  /// A text with both valid and invalid UTF-8 counts as damaged UTF-8, because Latin-1 text hardly ever contains
+  /// valid UTF-8 sequences.
   var isOther: Bool { hasOther && !hasUTF8 }
 
-  /// Looks at a part of the text; one of ``sampleSize`` bytes may end within a character.
+  /// Examines bytes of the text. A run of ``sampleSize`` bytes can end inside a character.
   mutating func add(_ bytes: [UInt8]) {
     var rest = bytes[...]
-    // What is cut off says nothing.
+    // A cut character says nothing about the encoding.
     if rest.count == EncodingTally.sampleSize {
       for _ in 0..<3 where rest.last! >= 0x80 { rest.removeLast() }
     }

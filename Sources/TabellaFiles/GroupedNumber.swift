@@ -1,5 +1,5 @@
 extension BinaryInteger {
-  /// The number as people read it, with a comma before every three digits: `12,345`.
+  /// The number with a comma between groups of three digits: `12,345`.
   public var grouped: String {
     let digits = Array(String(magnitude))
     let text = digits.indices.map { index in

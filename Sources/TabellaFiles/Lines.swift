@@ -2,9 +2,9 @@ import CTabellaScan
 import Tabella
 
 extension ByteSource {
-  /// Returns the number of the line that the byte at `offset` is in, counted from 1, if the first line begins
-  /// at `start`. A line ends at LF, CRLF or CR.
+  /// Returns the number of the line that contains the byte at `offset`, counted from 1.
   ///
+  /// The first line begins at `start`. A line ends at LF, CRLF or CR.
   /// - Complexity: O(bytes from `start` to `offset`).
   public func lineNumber(at offset: Int, from start: Int = 0) throws(TableError) -> Int {
     let lines = RecordRules(endsAtCarriageReturn: true).scan
@@ -15,7 +15,7 @@ extension ByteSource {
     while at < offset {
       let got = try fill(
         UnsafeMutableRawBufferPointer(rebasing: block[..<min(block.count, offset - at)]), at: at)
-      // A CR at the border may be half of a CRLF, and is read again with what follows.
+      // A CR at the end of the block can be half of a CRLF. It is read again with the next block.
       let isSplit = got > 1 && at + got < offset && block[got - 1] == 13
       let count = isSplit ? got - 1 : got
       guard count > 0, let bytes = block.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
@@ -30,8 +30,7 @@ extension ByteSource {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether the bytes are UTF-8: found out several times as fast as by the standard library where they are
-  /// not ASCII.
+  /// Whether the bytes are UTF-8. Outside ASCII, this is several times as fast as the standard library.
   public var isScannedUTF8: Bool {
     guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
     return tabella_scan_is_utf8(base, count) != 0

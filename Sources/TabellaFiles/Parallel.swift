@@ -1,12 +1,12 @@
 import Glibc
 
-/// How many threads can run at once.
+/// The number of processors that are online.
 public let coreCount = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-/// Calls `body` with each number from 0 to `count` - 1, at the same time, and returns when all are
-/// done. The first runs on the calling thread; where a thread cannot be had, so do others.
+/// Calls `body` in parallel with each number from 0 to `count` - 1, and returns when all calls have returned.
 ///
-/// A thread costs some 20 microseconds: for work that takes milliseconds.
+/// The first call runs on the calling thread. If a thread cannot be created, its call also runs on the calling
+/// thread. A thread costs about 20 microseconds, so use this for work that takes milliseconds.
 public func inParallel(_ count: Int, _ body: (Int) -> Void) {
   withoutActuallyEscaping(body) { body in
     let threads = (1..<max(1, count)).map { number in
@@ -27,7 +27,7 @@ private final class Job {
   }
 }
 
-/// Runs a job on a thread of its own; nil if it had to run on this one.
+/// Runs a job on a new thread. Returns nil if the job ran on the calling thread instead.
 private func startThread(_ job: Job) -> pthread_t? {
   var thread = pthread_t()
   let context = Unmanaged.passRetained(job)

@@ -1,33 +1,33 @@
 import Tabella
 
-// Paths are bytes, which need not be UTF-8.
+// Paths are bytes. They need not be UTF-8.
 
 extension Array where Element == UInt8 {
-  /// Calls `body` with the bytes, which have no NUL, as a C string.
+  /// Calls `body` with the bytes as a C string. The bytes contain no NUL.
   public func withCString<R>(_ body: (UnsafePointer<CChar>) -> R) -> R {
     cString.withUnsafeBufferPointer { body($0.baseAddress!) }
   }
 
-  /// The bytes, which have no NUL, as a C string.
+  /// The bytes as a C string. They contain no NUL.
   var cString: [CChar] { map { CChar(bitPattern: $0) } + [0] }
 
-  /// A path, for a message.
+  /// The path as text for messages.
   var shown: String { String(decoding: self, as: UTF8.self) }
 }
 
 extension Array where Element == CChar {
-  /// A C string, for a message.
+  /// The C string as text for messages.
   var shown: String { String(decoding: dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) }
 }
 
-/// The absolute path of what is there, without links and dots; nil with `errno` set if that cannot be had.
+/// The absolute path of an existing file, without symbolic links and dots. Returns nil with `errno` set on failure.
 public func realPath(_ path: [UInt8]) -> [UInt8]? {
   guard let found = path.withCString({ realpath($0, nil) }) else { return nil }
   defer { free(found) }
   return Array(UnsafeRawBufferPointer(start: found, count: strlen(found)))
 }
 
-/// Whether two paths lead to the same file, whatever they are called.
+/// Whether two paths lead to the same file.
 public func isSameFile(_ left: String, _ right: String) -> Bool {
   var (first, second) = (stat(), stat())
   return stat(left, &first) == 0 && stat(right, &second) == 0

@@ -1,22 +1,22 @@
 import Tabella
 
-/// The SHA-256 digest of bytes (FIPS 180-4), by which a file is known again although somebody may wish that
-/// another is taken for it.
+/// The SHA-256 digest of bytes (FIPS 180-4). It identifies a file even if someone tries to pass off another one.
 public struct SHA256: Sendable {
   private var state: (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32) = (
     0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A,
     0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19
   )
-  /// What is not yet a whole block.
+  /// The bytes of an incomplete block.
   private var rest: [UInt8] = []
   private var count: UInt64 = 0
 
   private static let blockSize = 64
 
+  /// Creates the digest of no bytes.
   public init() {}
 
-  /// The digest of all bytes of an open file, in hexadecimal. Reads by place.
-  /// - Complexity: O(bytes), about 250 MB a second.
+  /// The digest of all bytes of an open file, in hexadecimal. Reads at explicit offsets.
+  /// - Complexity: O(bytes), about 250 MB per second.
   public static func digest(ofFile descriptor: Int32) throws(TableError) -> String {
     var hash = SHA256()
     var block = [UInt8](repeating: 0, count: 1 << 18)
@@ -38,7 +38,7 @@ public struct SHA256: Sendable {
     return hash.digest()
   }
 
-  /// Adds bytes behind those that were added before.
+  /// Adds bytes after the earlier ones.
   public mutating func add(_ bytes: UnsafeRawBufferPointer) {
     count += UInt64(bytes.count)
     var bytes = bytes[...]
@@ -56,7 +56,7 @@ public struct SHA256: Sendable {
     rest += bytes.dropFirst(whole)
   }
 
-  /// The digest of all that was added: 64 hexadecimal digits.
+  /// The digest of all added bytes: 64 hexadecimal digits.
   public func digest() -> String {
     var last = self
     let zeros = (119 - Int(count % 64)) % 64
@@ -75,7 +75,7 @@ public struct SHA256: Sendable {
     }.joined()
   }
 
-  /// Goes through whole blocks.
+  /// Processes whole blocks.
   private mutating func compress(_ bytes: UnsafeRawBufferPointer) {
     withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
       SHA256.constants.withUnsafeBufferPointer { constants in

@@ -1,10 +1,10 @@
 import Tabella
 
-/// The bytes of a stream, kept as they are read so that they can be read again at any offset.
+/// The bytes of a stream. They are stored as they are read, so that they can be read again at any offset.
 ///
-/// The first ``memoryLimit`` bytes stay in memory, the rest goes to an unlinked temporary file. In a process that
-/// may put no byte into any file, a worker that reads, all of them stay in memory.
-/// Reading at an offset reads the stream up to there and no further.
+/// The first ``memoryLimit`` bytes stay in memory, and the rest goes to an unlinked temporary file. A worker
+/// without permission to write files keeps all bytes in memory. A read at an offset consumes the stream only up to
+/// there.
 public final class SpooledBytes: ByteSource {
   static let memoryLimit = 1 << 20
 
@@ -14,10 +14,10 @@ public final class SpooledBytes: ByteSource {
   private var spill: Spill?
   private var count = 0
   private var isComplete = false
-  /// Why the stream could not be kept; what came after it is lost, so reading ends here for good.
+  /// The reason why the stream could not be stored. The following bytes are lost, so reading ends here for good.
   private var failure: TableError?
 
-  /// A spool of what `fill` gives: some bytes at each call, 0 at the end.
+  /// Creates a spool of the bytes that `fill` returns: at least one per call, 0 at the end.
   public init(_ fill: @escaping (UnsafeMutableRawBufferPointer) throws(TableError) -> Int) {
     self.fill = fill
   }
@@ -72,10 +72,10 @@ public final class SpooledBytes: ByteSource {
   }
 }
 
-/// Keeps what does not stay in the head.
+/// A store for the bytes after the head.
 private protocol Spill: AnyObject {
   func append(_ bytes: UnsafeRawBufferPointer) throws(TableError)
-  /// Returns how many of the bytes it gave, at least one; there are as many as the buffer has.
+  /// Returns the number of bytes that were read, at least one. The store has all bytes that the buffer asks for.
   func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(TableError) -> Int
 }
 
@@ -113,17 +113,17 @@ private final class FileSpill: Spill {
   }
 }
 
-/// Blocks of memory of its own, since an array would be copied each time that it grows.
+/// A store in separate blocks of memory. An array would be copied each time it grows.
 private final class MemorySpill: Spill {
   private static let blockSize = 16 << 20
 
   private var blocks: [UnsafeMutableRawBufferPointer] = []
   private var count = 0
 
-  /// Whether no file may have a byte: then there is no use in a temporary one.
+  /// Whether this process may not write any byte to a file, so that a temporary file is useless.
   static var isNeeded: Bool { limit(RLIMIT_FSIZE) == 0 }
 
-  /// Half of what the process may have: the rest is for what is made of the bytes.
+  /// Half of the memory limit of the process. The other half is for data that is made from the bytes.
   private static let mostBytes =
     min(limit(RLIMIT_DATA), limit(RLIMIT_AS)) / 2
 
@@ -168,7 +168,7 @@ private final class MemorySpill: Spill {
   }
 }
 
-/// A limit of this process; as large as can be if there is none.
+/// A resource limit of this process; `Int.max` if there is none.
 private func limit(_ kind: __rlimit_resource) -> Int {
   var limit = rlimit()
   guard getrlimit(__rlimit_resource_t(kind.rawValue), &limit) == 0 else { return .max }

@@ -15,5 +15,5 @@ extension TableError {
   }
 }
 
-/// What an error of the system is called: "No space left on device".
+/// The system's text for an error number: "No space left on device".
 func errorText(_ number: Int32) -> String { String(cString: strerror(number)) }

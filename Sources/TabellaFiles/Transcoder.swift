@@ -1,22 +1,22 @@
 import Tabella
 
-/// Turns text of another encoding into UTF-8 as it is read, with the system's `iconv`.
+/// Converts text from another encoding to UTF-8 as it is read, with the system's `iconv`.
 public final class Transcoder {
   private let source: any ByteSource
   private let converter: iconv_t
-  /// The size of the smallest thing that can be stepped over.
+  /// The size in bytes of the smallest unit that can be skipped.
   private let unit: Int
   private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 15, alignment: 16)
-  /// The part of `input` that is not converted yet.
+  /// The range of `input` that is not converted yet.
   private var rest = 0..<0
-  /// Where in the source `rest` begins.
+  /// The offset in the source of the start of `rest`.
   private var position = 0
   private var isAtEnd = false
   private var isFlushed = false
-  /// Where in the source the first sequence stood that could not be converted.
+  /// The offset in the source of the first sequence that could not be converted.
   public private(set) var firstFailure: Int?
 
-  /// Throws ``TableError`` with `.invalidArgument` if the system does not know the encoding.
+  /// Throws ``TableError`` with `.invalidArgument` if the system does not support the encoding.
   public init(_ source: any ByteSource, from encoding: String) throws(TableError) {
     converter = iconv_open("UTF-8", encoding)
     guard converter != iconv_t(bitPattern: -1) else {
@@ -39,15 +39,15 @@ public final class Transcoder {
     return ["UTF16", "UCS2", "UNICODE"].contains(where: name.hasPrefix) ? 2 : 1
   }
 
-  /// The text as UTF-8; what cannot be converted is U+FFFD.
+  /// The text as UTF-8. U+FFFD replaces everything that cannot be converted.
   public func bytes() -> SpooledBytes {
     SpooledBytes { [self] buffer throws(TableError) in try convert(into: buffer) }
   }
 
-  /// Fills `output` as far as it can and returns how much; 0 at the end.
+  /// Fills `output` as far as possible and returns the number of bytes; 0 at the end.
   private func convert(into output: UnsafeMutableRawBufferPointer) throws(TableError) -> Int {
     var written = 0
-    // Room for what one step may write at least: a character or two, or a replacement.
+    // This is the minimum space for one step: a character or two, or a replacement.
     while output.count - written >= 64 {
       if rest.count < 64, !isAtEnd { try readMore() }
       if rest.isEmpty {
@@ -82,14 +82,14 @@ public final class Transcoder {
     position += count
   }
 
-  /// Converts what it can; returns why it stopped.
+  /// Converts as much as possible. Returns the reason for stopping.
   private func step(_ output: UnsafeMutableRawBufferPointer, _ written: inout Int) -> Int32 {
     var from: UnsafeMutablePointer<CChar>? = (input.baseAddress! + rest.lowerBound)
       .assumingMemoryBound(to: CChar.self)
     var fromLeft = rest.count
     var to: UnsafeMutablePointer<CChar>? = (output.baseAddress! + written)
       .assumingMemoryBound(to: CChar.self)
-    // Room for one replacement is kept.
+    // Keep space for one replacement character.
     let room = output.count - written - 3
     var toLeft = room
     let failure = iconv(converter, &from, &fromLeft, &to, &toLeft) == -1 ? errno : 0

@@ -1,9 +1,10 @@
 import CTabellaSystem
 import Tabella
 
-/// Where things of the user's belong, as the environment says (XDG Base Directory Specification).
+/// The user's folders, from the environment (XDG Base Directory Specification).
 public struct UserFolders: Sendable {
-  /// The kinds of folders: their variables, and where they are in the home folder without one.
+  /// The kinds of folders. The raw value is the environment variable; `inHome` is the default path in the home
+  /// folder.
   public enum Kind: String, CaseIterable, Sendable {
     case data = "XDG_DATA_HOME"
     case configuration = "XDG_CONFIG_HOME"
@@ -22,17 +23,19 @@ public struct UserFolders: Sendable {
 
   private let variable: @Sendable (String) -> [UInt8]?
 
-  /// The folders by variables that are given.
+  /// Creates folders from a function that returns the value of a variable.
   public init(variable: @escaping @Sendable (String) -> [UInt8]?) { self.variable = variable }
 
-  /// Those of this process. None if it has rights that its user has not: who sets the environment would say
-  /// where it reads and writes with these rights.
+  /// The folders of this process.
+  ///
+  /// There are none if the process has more rights than its user. Otherwise the author of the environment could
+  /// choose the files that the process reads and writes with these rights.
   public static let standard = UserFolders { trustedVariable($0) }
 
-  /// The home folder; nil if the environment does not say it as an absolute path.
+  /// The home folder; nil unless the environment has it as an absolute path.
   public var home: [UInt8]? { absolute("HOME") }
 
-  /// A folder of the user's, which need not be there.
+  /// The path of a folder of the user. The folder need not exist.
   public func folder(_ kind: Kind) -> [UInt8]? {
     absolute(kind.rawValue) ?? home.map { $0 + Array(kind.inHome.utf8) }
   }
@@ -42,20 +45,22 @@ public struct UserFolders: Sendable {
   }
 }
 
-/// A variable of the environment that says where files are or what is run; nil if it is not set, and if this
-/// process has rights that its user has not (AT_SECURE): then whoever started it could use them.
+/// The value of an environment variable that names files or programs; nil if it is not set.
+///
+/// It is also nil if this process has more rights than its user (AT_SECURE). Otherwise the user could misuse these
+/// rights.
 public func trustedVariable(_ name: String) -> [UInt8]? {
   guard !tabella_system_is_privileged(), let value = getenv(name) else { return nil }
   return Array(UnsafeRawBufferPointer(start: value, count: strlen(value)))
 }
 
-/// Where Tabella keeps what must outlive it: `$XDG_STATE_HOME/tabella`, else
-/// `$HOME/.local/state/tabella`; nil if neither is absolute.
+/// The folder for data that must outlive the process: `$XDG_STATE_HOME/tabella`, or `$HOME/.local/state/tabella`.
+/// Nil if neither variable is an absolute path.
 public func stateFolder() -> [UInt8]? {
   UserFolders.standard.folder(.state).map { $0 + Array("/tabella".utf8) }
 }
 
-/// Makes the folders of a path that are not there yet, for their owner only, and their names durable.
+/// Creates the missing folders of a path, accessible only to their owner, and makes their names durable.
 public func makeFolders(_ path: [UInt8]) throws(TableError) {
   for end in path.indices.dropFirst() + [path.count]
   where end == path.count || path[end] == UInt8(ascii: "/") {
@@ -66,7 +71,7 @@ public func makeFolders(_ path: [UInt8]) throws(TableError) {
     }
     let number = errno
     if number == EEXIST { continue }
-    // One that is there may be told otherwise where nothing can be made.
+    // For an existing folder, some systems report another error than EEXIST if the parent is not writable.
     guard folder.withCString({ access($0, F_OK) }) != 0 else { continue }
     throw .system(number, "\(folder.shown) cannot be made")
   }

@@ -1,8 +1,8 @@
 import Tabella
 
-/// A moving window over bytes: what a sequential reader looks at.
+/// A moving window over bytes, for a sequential reader.
 ///
-/// The buffer grows only when one thing that must be seen whole is larger than it.
+/// The buffer grows only if an item that must be in the window as a whole is larger than the buffer.
 public final class Window {
   private let source: any ByteSource
   private var buffer: UnsafeMutableRawBufferPointer
@@ -10,6 +10,7 @@ public final class Window {
   private var count = 0
   private var isAtEnd = false
 
+  /// Creates a window. `capacity` is its initial size in bytes.
   public init(_ source: any ByteSource, capacity: Int = 1 << 18) {
     self.source = source
     buffer = .allocate(byteCount: capacity, alignment: 64)
@@ -19,7 +20,7 @@ public final class Window {
 
   /// The bytes in the window from `offset` on, and whether they reach the end of the source.
   ///
-  /// Valid until the next call. Empty only at the end.
+  /// They are valid until the next call. They are empty only at the end.
   public func bytes(
     from offset: Int
   ) throws(TableError) -> (bytes: UnsafeRawBufferPointer, isLast: Bool) {
@@ -36,7 +37,7 @@ public final class Window {
     return (UnsafeRawBufferPointer(rebasing: buffer[(offset - base)..<count]), isAtEnd)
   }
 
-  /// The same with more bytes than there were, for a thing that did not end in them.
+  /// Returns more bytes from `offset` on than before, for an item that did not end in the window.
   public func more(
     from offset: Int
   ) throws(TableError) -> (bytes: UnsafeRawBufferPointer, isLast: Bool) {

@@ -3,30 +3,29 @@ import Tabella
 import TabellaBridge
 import TabellaFiles
 
-/// An open library file that may be loaded, checked without running any of its code.
+/// An open library file that was checked without running any of its code.
 ///
-/// What was checked is what ``Library/load(_:name:)`` loads: it goes by this open file, and refuses if the
-/// file has changed since. Open as long as the object lives.
+/// ``Library/load(_:name:isMinimal:log:)`` loads this open file, and refuses it if it has changed since the check.
+/// The file is open until the object is released.
 public final class CheckedLibrary: Sendable {
   /// The file, open for reading.
   public let descriptor: Int32
-  /// The file's absolute path, without links: for messages, and for libraries that are looked for in the
-  /// same folder.
+  /// The file's absolute path without links, for messages and for libraries in the same folder.
   public let path: String
-  /// The folders in which the library wants its own libraries to be looked for (RUNPATH): absolute.
+  /// The absolute folders in which the loader searches the library's dependencies (RUNPATH).
   public let searched: [String]
-  /// The libraries that it needs by a path instead of a name (NEEDED): absolute.
+  /// The absolute paths of dependencies that the library names by path rather than by name (NEEDED).
   public let neededPaths: [String]
-  /// The file as it was when it was checked.
+  /// The fingerprint of the file at the time of the check.
   public let fingerprint: Fingerprint
-  /// Whether libraries are looked for by the folder that this one is in.
+  /// Whether paths of dependencies begin with this library's own folder.
   let usesOrigin: Bool
 
-  /// Takes over an open file and checks that it is a library with the entry of a provider.
+  /// Takes over an open file and checks that it is a library with the entry function of a provider.
   ///
-  /// Who may have written the file is not asked here: a host asks before (docs/trust.md), a worker is given
-  /// the file by its host. Throws ``TableError`` with `.noProvider` that names the path; the descriptor is
-  /// closed then, too.
+  /// This check does not ask who can write the file. A host asks before (docs/trust.md), and a worker receives the
+  /// file from its host. Throws ``TableError`` with `.noProvider` that names the path, and then closes the
+  /// descriptor.
   public init(taking descriptor: Int32, path: String) throws(TableError) {
     self.descriptor = descriptor
     self.path = path
@@ -52,7 +51,7 @@ public final class CheckedLibrary: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Throws ``TableError`` with `.denied` if the file is no longer as it was checked.
+  /// Throws ``TableError`` with `.denied` if the file has changed since the check.
   public func checkUnchanged() throws(TableError) {
     guard (try? Fingerprint(of: descriptor)) == fingerprint else {
       throw TableError(
@@ -60,12 +59,12 @@ public final class CheckedLibrary: Sendable {
     }
   }
 
-  /// Whether another library is in the same file, whatever is in that now.
+  /// Whether the other library is the same file, even if its content has changed.
   func isSameFile(as other: CheckedLibrary) -> Bool {
     fingerprint.device == other.fingerprint.device && fingerprint.inode == other.fingerprint.inode
   }
 
-  /// The folder that the path names, if the file still has its name there. Closed by the caller.
+  /// Opens the folder in the path, if the file still has its name there. The caller closes the descriptor.
   func openFolder() throws(TableError) -> (descriptor: Int32, name: String) {
     let slash = path.lastIndex(of: "/") ?? path.startIndex
     let (folder, name) = (String(path[...slash]), String(path[path.index(after: slash)...]))

@@ -5,25 +5,25 @@ import Tabella
 import TabellaBridge
 import TabellaFiles
 
-/// Loading of provider libraries. A library stays for the life of the process: unloading Swift code
-/// crashes it later (docs/decisions/0004-never-dlclose.md).
+/// Loads provider libraries. A library stays loaded until the process ends, because unloading Swift code causes
+/// crashes later (docs/decisions/0004-never-dlclose.md).
 public enum Library {
-  /// A library of this process. Its file stays open: the loader knows it by the path that leads through
-  /// the descriptor, which must not become another file's.
+  /// A loaded library. Its file stays open. The loader identifies it by a path through the descriptor, so the
+  /// descriptor must not become that of another file.
   private struct Loaded: Sendable {
     let library: CheckedLibrary
     let handle: UInt
   }
 
-  /// One load at a time in the process.
+  /// The loaded libraries. The lock permits one load at a time in the process.
   private static let loaded = Mutex<[Loaded]>([])
 
-  /// Loads a library that was checked, once in the process, and returns its provider. Runs its code.
+  /// Loads a checked library, once per process, and returns its provider. This runs code of the library.
   ///
-  /// `name` stands for the provider in messages until its own id is known; `isMinimal` and `log` are as
-  /// ``ImportedProvider`` has them. Throws ``TableError`` with
-  /// `.noProvider` if it cannot be loaded or is of another contract version, with `.denied` if the file is
-  /// no longer the one that was checked, and with `.misbehaved` if it breaks the contract.
+  /// `name` identifies the provider in messages until its id is known. ``ImportedProvider`` explains `isMinimal`
+  /// and `log`. Throws ``TableError`` with `.noProvider` if the library cannot be loaded or has another contract
+  /// version. Throws `.denied` if the file has changed since the check, and `.misbehaved` if the library breaks the
+  /// contract.
   public static func load(
     _ library: CheckedLibrary, name: String, isMinimal: Bool = false,
     log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
@@ -38,8 +38,9 @@ public enum Library {
     }
   }
 
-  /// Loads a library that was checked, once in the process, and returns its entry, which is not called: for
-  /// checks. Runs the library's constructors.
+  /// Loads a checked library, once per process, and returns its entry function without calling it, for checks.
+  ///
+  /// This runs the library's constructors.
   public static func entry(of library: CheckedLibrary) throws(TableError) -> ProviderEntry {
     let result = loaded.withLock { loaded in
       Result { () throws(TableError) in try entry(of: library, in: &loaded) }
@@ -55,7 +56,7 @@ public enum Library {
     guard let symbol = dlsym(handle, providerEntrySymbol) else {
       throw TableError(.noProvider, lastError())
     }
-    // dlsym also looks in the libraries that this one depends on.
+    // dlsym also searches the library's dependencies.
     guard tabella_system_belongs(handle, symbol) else {
       let owner = tabella_system_library_of(symbol).map { String(cString: $0) }
       throw TableError(
@@ -84,7 +85,7 @@ public enum Library {
     return handle
   }
 
-  /// Loads the open file, and finds out whether it is the one that the loader took.
+  /// Loads the open file, and verifies that the loader has loaded this file.
   private static func open(_ library: CheckedLibrary) throws(TableError) -> UnsafeMutableRawPointer
   {
     guard let descriptors else {
@@ -92,8 +93,8 @@ public enum Library {
     }
     let file = "\(descriptors)/\(library.descriptor)"
     guard library.usesOrigin else { return try open(file) }
-    // To the loader $ORIGIN is the text before the last slash, so it must be the way to the folder; which
-    // file it finds there it is asked afterwards.
+    // The loader takes the text in front of the last slash as $ORIGIN, so the path must lead through the folder.
+    // The loaded file is verified afterwards.
     let (folder, name) = try library.openFolder()
     let handle: UnsafeMutableRawPointer
     do throws(TableError) {
@@ -113,7 +114,7 @@ public enum Library {
   }
 
   private static func open(_ path: String) throws(TableError) -> UnsafeMutableRawPointer {
-    // Bound now, so that a missing symbol is an error here and not a dead process at the first call.
+    // Symbols are bound now, so that a missing symbol is an error here and not a crash at the first call.
     if let handle = tabella_system_load(path) { return handle }
     let reason = lastError()
     let text = reason.hasPrefix("\(path): ") ? String(reason.dropFirst(path.count + 2)) : reason
@@ -124,8 +125,8 @@ public enum Library {
     dlerror().map { String(cString: $0) } ?? "the loader gives no reason"
   }
 
-  /// Where this process' descriptors are, by its number: a debugger opens libraries by these paths. Nil if
-  /// /proc is not mounted.
+  /// The path of this process's descriptors, by process id, so that a debugger can open libraries by these paths.
+  /// Nil if /proc is not mounted.
   private static let descriptors: String? = {
     var number = [CChar](repeating: 0, count: 16)
     let count = readlink("/proc/self", &number, number.count)

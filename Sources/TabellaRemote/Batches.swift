@@ -1,8 +1,8 @@
 import Tabella
 
-// Batches cross as they lie: a head that says how long each run of memory is, then the runs.
+// Batches are sent in their memory layout: a head with the length of each run of memory, followed by the runs.
 
-/// A message with a batch behind `head`.
+/// A message with a batch after `head`.
 func outgoing(_ batch: Batch, behind head: [UInt8]) -> OutgoingMessage {
   var writer = WireWriter()
   writer.put(batch.rowCount)
@@ -27,7 +27,7 @@ func outgoing(_ batch: Batch, behind head: [UInt8]) -> OutgoingMessage {
   return message
 }
 
-/// The memory of one column from its first cell on.
+/// The memory of one column, starting with its first cell.
 private struct ColumnRuns {
   var validity: UnsafeRawBufferPointer?
   var offsets: UnsafeRawBufferPointer?
@@ -72,7 +72,7 @@ private struct ColumnRuns {
     owners.append(copy)
   }
 
-  /// Bits from any bit on, as a run that begins with them.
+  /// A run of bits that begins with the bit `start`.
   private mutating func bitRun(
     _ bits: UnsafeRawPointer, _ start: Int, _ count: Int
   ) -> UnsafeRawBufferPointer {
@@ -83,7 +83,7 @@ private struct ColumnRuns {
     for byte in 0..<copy.count {
       let bit = start + byte * 8
       var value = bits.load(fromByteOffset: bit >> 3, as: UInt8.self) >> UInt8(bit & 7)
-      // The next byte is read only where one of its bits is asked for.
+      // The next byte is read only if one of its bits is needed.
       if (bit | 7) + 1 < start + count {
         value |= bits.load(fromByteOffset: bit >> 3 + 1, as: UInt8.self) << UInt8(8 - bit & 7)
       }
@@ -94,22 +94,23 @@ private struct ColumnRuns {
   }
 }
 
-/// Keeps a column's memory.
+/// Keeps a column's memory alive.
 private final class ColumnOwner {
   let column: ColumnBatch
 
   init(_ column: ColumnBatch) { self.column = column }
 }
 
-/// How many rows the batch says to have whose head is read.
+/// Reads the number of rows from the head of a batch.
 func batchRowCount(_ reader: inout WireReader) throws(TableError) -> Int {
   let rows = try reader.get(Int.self)
   guard 0...Int(Int32.max) ~= rows else { throw .malformed("a batch has \(rows) rows") }
   return rows
 }
 
-/// The batch in a message. Its runs are checked to lie within it; whether its cells make sense is for
-/// ``Batch/validate(answering:of:)`` to say, before which no cell may be read.
+/// Reads the batch in a message. Checks that its runs are inside the message.
+///
+/// The cells are not checked. Call ``Batch/validate(answering:of:)`` before reading any cell.
 func incomingBatch(
   _ reader: inout WireReader, in message: IncomingMessage
 ) throws(TableError) -> Batch {
@@ -141,8 +142,8 @@ func incomingBatch(
       offsets = try reader.aligned((rows + 1) * 4)?.assumingMemoryBound(to: Int32.self)
     }
     let values = try reader.aligned(head.length)
-    // With offsets that begin at 0 or later and do not fall, which is checked before any cell is read,
-    // no cell can lie outside.
+    // The validation requires that offsets begin at 0 or later and never decrease. Together with this check, no
+    // cell can be outside the message.
     if let offsets, offsets[rows] < 0 || offsets[rows] > head.length {
       throw .malformed("the cells of a column end at \(offsets[rows]) of \(head.length) bytes")
     }

@@ -1,13 +1,15 @@
 import Glibc
 import Tabella
 
-/// The secret that every packet of a worker carries, so that none of another time or place is taken for
-/// one of this.
+/// The secret in every packet of one worker, so that packets of other sessions are not accepted.
 public struct Token: Hashable, Sendable {
+  /// The two words of the token.
   public var words: (UInt64, UInt64)
 
+  /// Creates a token.
   public init(_ first: UInt64, _ second: UInt64) { words = (first, second) }
 
+  /// A random token.
   public static func random() -> Token {
     Token(.random(in: 1 ... .max), .random(in: 1 ... .max))
   }
@@ -20,37 +22,36 @@ public struct Token: Hashable, Sendable {
   }
 }
 
-/// Carries messages from one end to the other: ``Channel`` between processes, something else in tests.
+/// Transfers messages between two ends: ``Channel`` between processes, other types in tests.
 protocol Transport: AnyObject {
-  /// Sends a message; throws ``TableError``.
+  /// Sends a message. Throws ``TableError``.
   func send(_ message: OutgoingMessage, number: UInt64) throws(TableError)
 
-  /// Receives the message with this number, or with nil any, of `limit` bytes at most; throws
-  /// ``TableError``.
+  /// Receives the message with this number, or any message if `expected` is nil. Throws ``TableError``.
   ///
-  /// `arrived` may be called with the front of the message, when the other end has sent all of it and this
-  /// one has not copied it yet. The message with the next number may be sent then.
+  /// A message has at most `limit` bytes. `arrived` may be called with the front of the message when the other end
+  /// has sent all of it, before this end has copied it. The message with the next number may be sent then.
   func receive(
     _ expected: UInt64?, limit: Int, arrived: (UnsafeRawBufferPointer) -> Void
   ) throws(TableError) -> (number: UInt64, message: IncomingMessage)
 }
 
-/// Messages over a socket of packets, in both directions.
+/// Messages over a packet socket, in both directions.
 ///
-/// A short message is in its packet. A long one goes through a half of the arena, in pieces that the
-/// receiver takes out one after the other: it says ``Kind/next`` when a piece is copied that is not the last.
-/// Each packet carries the token, the number of the message that it belongs to, and the place of the piece.
+/// A short message is in its packet. A long one is written to one half of the shared memory, in pieces. The
+/// receiver copies the pieces out one after the other, and sends ``Kind/next`` after each piece except the last
+/// one. Each packet contains the token, the number of its message, and the offset of the piece.
 ///
-/// One message goes at a time, but for the answer to one and the request of the next number, which is sent
-/// while the answer is copied: what is answered to it goes through the other half.
+/// Only one message is in transit at a time, with one exception: the next request can be sent while the answer to
+/// the previous one is copied. Its answer uses the other half of the memory.
 final class Channel: Transport {
-  /// What a packet is.
+  /// The kind of a packet.
   private enum Kind: UInt64 {
-    /// A whole message, in the packet.
+    /// A whole message in the packet.
     case whole = 1
-    /// A piece of a message, in the message's half of the arena from its start on.
+    /// A piece of a message, at the start of the message's half of the shared memory.
     case piece = 2
-    /// The piece before was copied; the next one may come.
+    /// The previous piece was copied, and the next one can be written.
     case next = 3
   }
 
@@ -59,24 +60,24 @@ final class Channel: Transport {
     var token: Token
     var number: UInt64
     var kind: Kind
-    /// The message's whole length.
+    /// The length of the whole message.
     var total: UInt64
-    /// Where a piece begins in the message, and how long it is.
+    /// The offset of a piece in the message, and its length.
     var start: UInt64
     var count: UInt64
 
     static let size = 7 * 8
   }
 
-  /// Messages up to this go in one packet: below it a copy costs less than a second system call.
+  /// The maximum length of a message in one packet. Below it, a copy costs less than a second system call.
   static let packetLimit = 32 << 10
-  /// How much of a long message is its front.
+  /// The length of the front of a long message.
   static let frontSize = 4 << 10
 
   let socket: Int32
   private let arena: SharedMemory
   private let token: Token
-  /// Called before each packet is waited for; throws what is to be told instead of waiting on.
+  /// Called before each wait for a packet. It throws an error to report instead of waiting.
   private let wait: () throws(TableError) -> Void
   private let packet = UnsafeMutableRawBufferPointer.allocate(
     byteCount: packetLimit + Header.size, alignment: 8)
@@ -95,7 +96,7 @@ final class Channel: Transport {
 
   /// Sends a message.
   ///
-  /// Throws ``TableError``: `.misbehaved` if the other end answers something else than it should, and
+  /// Throws ``TableError`` with `.misbehaved` if the other end sends an unexpected packet, and
   /// ``TableError/closed`` if it is gone.
   func send(_ message: OutgoingMessage, number: UInt64) throws(TableError) {
     let total = message.count
@@ -136,9 +137,9 @@ final class Channel: Transport {
     if filled > 0 { try flush() }
   }
 
-  /// Receives the message with this number, or with nil any, of `limit` bytes at most.
+  /// Receives the message with this number, or any message if `expected` is nil, with at most `limit` bytes.
   ///
-  /// Memory grows with what has arrived, never with what is announced.
+  /// Memory grows with the bytes received, and not with the announced length.
   func receive(
     _ expected: UInt64?, limit: Int, arrived: (UnsafeRawBufferPointer) -> Void = { _ in }
   ) throws(TableError) -> (number: UInt64, message: IncomingMessage) {
@@ -197,7 +198,7 @@ final class Channel: Transport {
     }
   }
 
-  /// Sends the header and so many bytes that lie behind it in ``packet``.
+  /// Sends the header and the `length` bytes after it in ``packet``.
   private func send(_ header: Header, length: Int) throws(TableError) {
     let fields = [
       header.token.words.0, header.token.words.1, header.number, header.kind.rawValue,
@@ -214,7 +215,7 @@ final class Channel: Transport {
     }
   }
 
-  /// Receives one packet; a whole message's bytes lie behind the header in ``packet``.
+  /// Receives one packet. The bytes of a whole message are after the header in ``packet``.
   private func receivePacket() throws(TableError) -> Header {
     try wait()
     var count = 0
@@ -241,6 +242,6 @@ final class Channel: Transport {
 }
 
 extension TableError {
-  /// The other end is gone; why is for whoever watches it to say.
+  /// The error for a closed connection. The supervisor of the other end knows the reason.
   public static let closed = TableError(.misbehaved, "the connection was closed")
 }

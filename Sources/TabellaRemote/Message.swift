@@ -1,20 +1,20 @@
 import Tabella
 
-/// A message to send: a head, and runs of bytes behind it that stay where they are until they are sent.
+/// A message to send: a head, followed by runs of bytes that are not copied before they are sent.
 ///
-/// Each run begins at a multiple of 8, counted from the message's start.
+/// Each run begins at a multiple of 8, counted from the start of the message.
 struct OutgoingMessage {
   var head: [UInt8]
-  /// The runs, with what keeps them.
+  /// The runs, and the objects that keep them alive.
   var runs: [UnsafeRawBufferPointer] = []
   var owners: [AnyObject] = []
 
   init(_ head: [UInt8]) { self.head = head }
 
-  /// The whole length, padding included.
+  /// The whole length, including padding.
   var count: Int { runs.reduce(head.count) { ($0 + 7) & ~7 + $1.count } }
 
-  /// Calls `body` with each part in order and where it begins.
+  /// Calls `body` with each part in order, and with the offset of the part.
   func forEachPart(_ body: (UnsafeRawBufferPointer, Int) throws(TableError) -> Void)
     throws(TableError)
   {
@@ -26,7 +26,7 @@ struct OutgoingMessage {
     var at = head.count
     for run in runs {
       let start = (at + 7) & ~7
-      // A part each for the padding, too: what is not written would be what lay there before.
+      // The padding is sent as a part too, so that no old content of the memory remains there.
       if start > at { try body(UnsafeRawBufferPointer(rebasing: padding[..<(start - at)]), at) }
       if run.count > 0 { try body(run, start) }
       at = start + run.count
@@ -39,13 +39,13 @@ nonisolated(unsafe) private let padding = UnsafeRawBufferPointer(
     UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8).initializeMemory(
       as: UInt64.self, repeating: 0, count: 1)), count: 8)
 
-/// A message that came: memory that only this end has, so that what was checked stays as it was.
+/// A received message. Only this process can access its memory, so that checked content cannot change.
 ///
-/// Batches read from it keep it.
+/// Batches that are read from the message keep it alive.
 final class IncomingMessage {
   private(set) var storage: UnsafeMutableRawBufferPointer
 
-  /// Room for a message of this length.
+  /// Creates memory for a message of this length.
   init(count: Int) {
     storage = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 64)
     self.count = count
@@ -55,7 +55,7 @@ final class IncomingMessage {
 
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[..<count]) }
 
-  /// Makes it longer; what is there stays.
+  /// Increases the length. Existing bytes are kept.
   func grow(to count: Int) {
     if count > storage.count {
       let larger = UnsafeMutableRawBufferPointer.allocate(

@@ -1,14 +1,14 @@
 import Tabella
 import TabellaConfinement
 
-/// What a host may ask of a worker: the functions of the contract, one each.
+/// The calls that a host can make to a worker: one for each function of the contract.
 public enum Operation: Int32, Hashable, Sendable, CaseIterable {
-  // Of the worker
+  // Calls of the worker.
   case load = 1
   case open
   case statistics
   case probe
-  // Of a source
+  // Calls of a source.
   case release
   case version
   case numberOfRows
@@ -38,7 +38,7 @@ public enum Operation: Int32, Hashable, Sendable, CaseIterable {
   case sectionEditability
   case canInsertSections
 
-  /// The name in messages, as the contract has it.
+  /// The name in messages, as in the contract.
   public var name: String {
     switch self {
     case .numberOfRows: "row_count"
@@ -70,13 +70,13 @@ public enum Operation: Int32, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it may change what the user has: once it is begun, its end must be known.
+  /// Whether the call can change the user's data. The result of such a call must always be determined.
   public var edits: Bool { self == .commit || self == .undo }
 }
 
 extension Operation: WireValue {}
 
-/// What is told of a source when it is opened.
+/// The properties of a source that are sent when it is opened.
 struct SourceDescription: WireValue {
   var number: Int
   var columns: [Column]
@@ -164,19 +164,20 @@ struct SourceDescription: WireValue {
   }
 }
 
-/// What a worker is told when it begins: the library and what it may do.
+/// The first request to a worker: the library and the permissions.
 public struct LoadRequest: Hashable, Sendable {
-  /// The library's path, for messages and the loader; the file itself is the worker's descriptor 6.
+  /// The library's path, for messages and for the loader. The file itself is the worker's descriptor 6.
   public var library: String
-  /// What to call the provider until its own id is known.
+  /// The name of the provider until its id is known.
   public var name: String
-  /// Whether the provider gets a host that offers nothing.
+  /// Whether the provider sees a host without optional features.
   public var isMinimal: Bool
-  /// Whether the entry is left uncalled, for a probe that does so; what is loaded then says nothing.
+  /// Whether the worker does not call the entry, because a probe calls it. The reply then has no information.
   public var isProbed: Bool
-  /// What the worker may do.
+  /// The permissions of the worker.
   public var rules: Rules
 
+  /// Creates a request.
   public init(
     library: String, name: String, isMinimal: Bool = false, isProbed: Bool = false,
     rules: Rules = Rules()
@@ -206,14 +207,18 @@ extension LoadRequest: WireValue {
   }
 }
 
-/// What a provider says of itself once it is loaded.
+/// The information that a provider returns about itself when it is loaded.
 public struct LoadedProvider: Hashable, Sendable {
+  /// The id of the provider.
   public var id: String
+  /// The version of the provider.
   public var version: String
+  /// The options that the provider's code declares.
   public var options: [OptionDeclaration]
-  /// What confines the worker, in words; nil in a host's own process.
+  /// The restrictions of the worker, in words; nil if the provider runs in the host's own process.
   public var confinement: Report?
 
+  /// Creates the reply.
   public init(
     id: String, version: String, options: [OptionDeclaration], confinement: Report? = nil
   ) {
@@ -240,14 +245,16 @@ extension LoadedProvider: WireValue {
   }
 }
 
-/// What a worker uses, for checks of providers.
+/// The resources that a worker uses, for checks of providers.
 public struct WorkerStatistics: Hashable, Sendable {
-  /// The bytes that malloc has handed out.
+  /// The number of bytes that malloc has allocated.
   public var heap: Int
-  /// The open descriptors.
+  /// The number of open descriptors.
   public var descriptors: Int
+  /// The number of threads.
   public var threads: Int
 
+  /// Creates statistics.
   public init(heap: Int, descriptors: Int, threads: Int) {
     self.heap = heap
     self.descriptors = descriptors
@@ -269,16 +276,18 @@ extension WorkerStatistics: WireValue {
   }
 }
 
-/// A check that a worker makes by itself, where it must be in the provider's process.
+/// A check that must run in the provider's process.
 public struct ProbeRequest: Hashable, Sendable {
-  /// The probe, or the law.
+  /// The name of the probe or law.
   public var name: String
+  /// The seed of the random choices.
   public var seed: UInt64
-  /// What is opened, if there is something.
+  /// The location to open, if the probe needs one.
   public var request: OpenRequest?
-  /// Whether edits, none of which could be made, may be tried.
+  /// Whether the probe may attempt edits, all of which are impossible.
   public var mayEdit: Bool
 
+  /// Creates a request.
   public init(name: String, seed: UInt64, request: OpenRequest?, mayEdit: Bool = false) {
     self.name = name
     self.seed = seed
@@ -302,18 +311,21 @@ extension ProbeRequest: WireValue {
   }
 }
 
-/// What became of a probe.
+/// The result of a probe.
 public struct ProbeAnswer: Hashable, Sendable {
+  /// The kind of the result.
   public enum Kind: Int32, Hashable, Sendable, CaseIterable {
     case passed
     case skipped
     case failed
   }
 
+  /// The kind of the result.
   public var kind: Kind
-  /// Why it was skipped, or what was wrong.
+  /// The reason for skipping, or the fault.
   public var text: String
 
+  /// Creates a result.
   public init(_ kind: Kind, _ text: String = "") {
     self.kind = kind
     self.text = text

@@ -1,9 +1,9 @@
 import Tabella
 
-/// A source that lives in a worker: each call is a message and its answer.
+/// A source in a worker. Each call is a message and its answer.
 ///
-/// What comes back is of the right shape; whether it makes sense is not judged here. It is a provider's
-/// word like any other and goes through the same checks, those of the bridge.
+/// Answers are checked for their format only. Their content is a provider's claim like any other, and the bridge
+/// performs the same checks as for other providers.
 final class RemoteSource: TableDataSource {
   private let session: RemoteSession
   private let number: Int
@@ -11,7 +11,7 @@ final class RemoteSource: TableDataSource {
   private let canCancel: Bool
   private(set) var columns: [Column]
   let hasVolatileOrder: Bool
-  /// The last rows asked for, to see whether they are read one batch after the other.
+  /// The last requested rows, to detect sequential reading.
   private var lastRows: (request: RowRequest, end: Int)?
 
   init(_ description: SourceDescription, in session: RemoteSession) {
@@ -36,7 +36,7 @@ final class RemoteSource: TableDataSource {
     }
   }
 
-  // The core
+  // The core.
 
   func version() throws(TableError) -> Version? { try call(.version, for: Version?.self) }
 
@@ -45,7 +45,7 @@ final class RemoteSource: TableDataSource {
   }
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch {
-    // The third batch in a row suggests a fourth.
+    // A second consecutive batch makes a third one likely.
     var follows = false
     if let last = lastRows {
       var expected = last.request
@@ -162,7 +162,7 @@ extension RemoteSource: TableChanges, TableEditing, TableSectionEditing, TableMo
     try edited(.undo, for: EditResult.self, [WireBytes(receipt), isDryRun])
   }
 
-  /// A call after which the source may be of another version: its columns come with the answer.
+  /// A call that can move the source to another version. The answer contains the columns.
   private func edited<R: WireValue>(
     _ operation: Operation, for _: R.Type, _ arguments: [any WireValue]
   ) throws(TableError) -> R {
@@ -175,7 +175,7 @@ extension RemoteSource: TableChanges, TableEditing, TableSectionEditing, TableMo
     return result
   }
 
-  /// One byte for each element of a range: rows of the section that stands before it, or sections.
+  /// Requests one byte for each element of a range: rows of the section `section`, or sections if it is empty.
   private func answers(
     _ operation: Operation, _ section: [Int], _ range: Range<Int>
   ) throws(TableError) -> [UInt8] {
@@ -232,7 +232,7 @@ extension RemoteSource: TableDisplay, TablePrefetching, TableDiagnostics {
     session.notify(operation, of: number, [section, rows.lowerBound, rows.count])
   }
 
-  /// That the provider ended when it was asked for remarks is one, because there is no other way to tell.
+  /// If the provider ends during this call, the end is reported as a diagnostic, because the call cannot throw.
   func nextDiagnostic() -> Diagnostic? {
     guard session.ended == nil else { return nil }
     do throws(TableError) {
@@ -243,7 +243,7 @@ extension RemoteSource: TableDisplay, TablePrefetching, TableDiagnostics {
   }
 }
 
-/// A supplementary element as it crosses: a table becomes a source of its own.
+/// A supplementary element in a message. A table becomes a separate source.
 enum WireElement: WireValue {
   case text(StyledText)
   case table(SourceDescription)

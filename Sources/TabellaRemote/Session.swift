@@ -2,35 +2,35 @@ import Glibc
 import Synchronization
 import Tabella
 
-/// Who watches a worker while a session with it waits.
+/// Watches a worker during calls of a session.
 ///
-/// Called by the thread that calls, but for ``cancel(_:)``, which any thread may call.
+/// The calling thread calls all methods, except ``cancel(_:)``, which any thread may call.
 public protocol WorkerSupervisor: AnyObject, Sendable {
-  /// A call begins; each is ended by ``callEnded()``.
+  /// Reports that a call begins. Each call ends with ``callEnded()``.
   func callBegan(_ operation: Operation, number: UInt64)
+  /// Reports that the running call has ended.
   func callEnded()
-  /// Returns when there is a packet to be read, or when the worker is gone. Throws what is to be told of
-  /// the call instead of waiting on.
+  /// Returns when a packet can be read, or when the worker is gone. Throws an error to report instead of waiting.
   func waitForPacket() throws(TableError)
-  /// The session is over: something came that cannot be, or nothing comes any more. Ends the worker and
-  /// returns what is to be told of it.
+  /// Ends the worker after an invalid message or a closed connection. Returns the error to report.
   func end(because error: TableError) -> TableError
-  /// What is to be told of an error that the worker answered with.
+  /// Returns the error to report for an error in the worker's answer.
   func explain(_ error: TableError) -> TableError
   /// Asks the worker to stop the call with this number.
   func cancel(_ number: UInt64)
 }
 
-/// A session of calls with one worker: one call at a time, each answered once, be it with how the worker
-/// ended. May be used by any thread.
+/// A session of calls to one worker. Any thread may use it.
+///
+/// It makes one call at a time. Every call is answered exactly once. If the worker ends, the answer is an error.
 public final class RemoteSession: @unchecked Sendable {
-  /// A request that was sent before anyone asked, so that the worker makes the next rows while these are
-  /// used.
+  /// A request that was sent in advance, so that the worker prepares the next rows while the caller uses the
+  /// current ones.
   private struct Ahead {
     let source: Int
     let request: RowRequest
     let number: UInt64
-    /// What came, if something else was called meanwhile.
+    /// The answer, if it was received before another call.
     var answer: Result<IncomingMessage, TableError>?
   }
 
@@ -38,15 +38,15 @@ public final class RemoteSession: @unchecked Sendable {
   private let supervisor: any WorkerSupervisor
   private let limit: Int
   private let lock = Lock()
-  // Under the lock:
+  // Protected by the lock:
   private var lastNumber: UInt64 = 0
   private var ending: TableError?
   private var ahead: Ahead?
-  /// The call that runs, for cancelling; 0 for none. Not under the lock, which the call holds.
+  /// The running call, for cancellation; 0 for none. The lock does not protect it, because the call holds the lock.
   private let running = Mutex<(source: Int, number: UInt64)>((0, 0))
   private let listeners = Mutex<[Int: @Sendable () -> Void]>([:])
 
-  /// A session over a connected socket. `limit` is the most bytes that an answer may have.
+  /// Creates a session over a connected socket. `limit` is the maximum number of bytes of an answer.
   public convenience init(
     socket: Int32, arena: SharedMemory, token: Token, limit: Int, supervisor: any WorkerSupervisor
   ) {
@@ -62,16 +62,16 @@ public final class RemoteSession: @unchecked Sendable {
     self.supervisor = supervisor
   }
 
-  // Calls
+  // Calls.
 
-  /// Has the worker load the library that it was given.
+  /// Makes the worker load its library.
   public func load(_ request: LoadRequest) throws(TableError) -> LoadedProvider {
     try call(.load, [request]) { reader, _ throws(TableError) in
       try reader.get(LoadedProvider.self)
     }
   }
 
-  /// Opens a location; the source lives in the worker as long as this form of it.
+  /// Opens a location. The source in the worker is released together with the returned object.
   public func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
     let description: SourceDescription = try call(.open, [request]) {
       reader, _ throws(TableError) in try reader.get(SourceDescription.self)
@@ -79,20 +79,21 @@ public final class RemoteSession: @unchecked Sendable {
     return RemoteSource(description, in: self)
   }
 
+  /// Returns the resources that the worker uses.
   public func statistics() throws(TableError) -> WorkerStatistics {
     try call(.statistics, []) { reader, _ throws(TableError) in
       try reader.get(WorkerStatistics.self)
     }
   }
 
-  /// Has the worker check the library that it loaded for a probe.
+  /// Makes the worker check the library that it loaded for a probe.
   public func probe(_ request: ProbeRequest) throws(TableError) -> ProbeAnswer {
     try call(.probe, [request]) { reader, _ throws(TableError) in
       try reader.get(ProbeAnswer.self)
     }
   }
 
-  /// How the session ended; nil while it goes on.
+  /// The reason why the session ended; nil while it continues.
   public var ended: TableError? {
     guard case .success(let ending) = lock.withLock({ () throws(TableError) in ending }) else {
       return nil
@@ -100,7 +101,7 @@ public final class RemoteSession: @unchecked Sendable {
     return ending
   }
 
-  /// Calls, and reads the answer; whatever cannot be read ends the session.
+  /// Makes a call and reads the answer. An unreadable answer ends the session.
   func call<R>(
     _ operation: Operation, of source: Int = 0, _ arguments: [any WireValue],
     _ read: (inout WireReader, IncomingMessage) throws(TableError) -> R
@@ -112,19 +113,20 @@ public final class RemoteSession: @unchecked Sendable {
     }.get()
   }
 
-  /// A notice: nobody waits for its answer, and what goes wrong is told of the next call.
+  /// Sends a notice. Its result is ignored. If the session ends, the next call reports it.
   func notify(
     _ operation: Operation, of source: Int, _ arguments: [any WireValue]
   ) {
     _ = try? call(operation, of: source, arguments) { _, _ throws(TableError) in () }
   }
 
-  /// Rows; if `following` is set, those behind them are asked for before anyone wants them.
+  /// Requests rows. If `following` is true, also requests the rows after them in advance.
   func rows(
     _ request: RowRequest, of source: Int, following: Bool
   ) throws(TableError) -> Batch {
     try lock.withLock { () throws(TableError) in
-      // As soon as it is known how many rows there are: the worker goes on while they are copied here.
+      // The advance request is sent when the number of rows is known. The worker continues while this end copies
+      // the rows.
       var hasAsked = !following
       func askAhead(_ front: UnsafeRawBufferPointer) {
         guard !hasAsked, ending == nil, let count = rowCount(front), count > 0 else { return }
@@ -143,7 +145,7 @@ public final class RemoteSession: @unchecked Sendable {
     }.get()
   }
 
-  /// How many rows an answer says that it has; nil if it has none.
+  /// The number of rows in an answer; nil if the answer contains none.
   private func rowCount(_ front: UnsafeRawBufferPointer) -> Int? {
     var reader = WireReader(front)
     guard (try? reader.get(Bool.self)) == true else { return nil }
@@ -161,7 +163,7 @@ public final class RemoteSession: @unchecked Sendable {
       } else {
         answer = receive(.rows, source, ahead.number, arrived: arrived)
       }
-      // What failed while nobody waited is tried again, so that it fails for the one who asks.
+      // A failed advance request is repeated, so that the error goes to the caller who needs the rows.
       if case .success(let message) = answer, isSuccess(message) { return message }
       if let ending { throw ending }
     }
@@ -179,7 +181,7 @@ public final class RemoteSession: @unchecked Sendable {
     }
   }
 
-  /// Takes the answer to what was asked ahead, so that another call can be made.
+  /// Receives the answer of the advance request, so that another call can be made.
   private func settleAhead() throws(TableError) {
     guard let waiting = ahead, waiting.answer == nil else { return }
     let answer = receive(.rows, waiting.source, waiting.number)
@@ -187,10 +189,10 @@ public final class RemoteSession: @unchecked Sendable {
     if let ending { throw ending }
   }
 
-  /// Forgets what was asked ahead: the source is another now.
+  /// Forgets the advance request, because the source has changed.
   private func forgetAhead() { ahead = nil }
 
-  // The exchange
+  // The exchange.
 
   private func request(
     _ operation: Operation, _ source: Int, _ arguments: [any WireValue]
@@ -241,7 +243,7 @@ public final class RemoteSession: @unchecked Sendable {
     }
   }
 
-  /// Reads an answer: what was asked for, or the error that the provider reported.
+  /// Reads an answer: the result, or the error that the provider reported.
   private func answer<R>(
     _ message: IncomingMessage,
     _ read: (inout WireReader, IncomingMessage) throws(TableError) -> R
@@ -276,25 +278,25 @@ public final class RemoteSession: @unchecked Sendable {
     return told
   }
 
-  // From any thread
+  // Callable from any thread.
 
-  /// Cancels the call that runs on this source, if one does.
+  /// Cancels the running call of this source, if there is one.
   func cancel(_ source: Int) {
     let call = running.withLock { $0 }
     if call.number != 0, call.source == source { supervisor.cancel(call.number) }
   }
 
-  /// Has `notify` called when the source has something to pull. When this returns, the listener before is
-  /// neither running nor called again.
+  /// Sets the function to call when the source has changes to pull. When this method returns, the previous listener
+  /// is not running and will not be called again.
   func setListener(_ notify: (@Sendable () -> Void)?, of source: Int) {
     listeners.withLock { $0[source] = notify }
   }
 
-  /// The worker says that a source has something to pull.
+  /// Calls the listener of a source, because the worker reported changes to pull.
   public func sourceNotified(_ source: Int) { listeners.withLock { $0[source]?() } }
 }
 
-/// A lock that a call may hold as long as it takes.
+/// A lock that a call can hold for any length of time.
 final class Lock: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

@@ -2,21 +2,22 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 
-/// The memory that host and worker share for what is too large for a packet.
+/// The memory that host and worker share for messages that are too large for a packet.
 ///
-/// The host makes it once, of a size that is then sealed, and reads and writes it as a file: it never
-/// maps what another process writes. The worker maps it. It has two halves, so that one message can be
-/// copied out while the next one is written; see ``start(ofMessage:)``.
+/// The host creates it once, with a sealed size, and reads and writes it as a file. The host never maps memory that
+/// another process writes. The worker maps it. It has two halves, so that one message can be copied out while the
+/// next one is written; see ``start(ofMessage:)``.
 public final class SharedMemory {
-  /// 16 MiB: a batch seldom has more than half of it, and what has goes in pieces.
+  /// 16 MiB. Batches of more than half of it are rare and are sent in pieces.
   public static let standardSize = 16 << 20
 
-  /// -1 in a worker.
+  /// The descriptor; -1 in a worker.
   public let descriptor: Int32
+  /// The size in bytes.
   public let size: Int
   private let mapping: UnsafeMutableRawPointer?
 
-  /// Makes shared memory; throws ``TableError`` with `.io` if there is no memory.
+  /// Creates shared memory. Throws ``TableError`` with `.io` if there is no memory.
   public init(size: Int = SharedMemory.standardSize) throws(TableError) {
     let made = tabella_system_make_arena(size)
     guard made >= 0 else { throw .system(-made, "the shared memory cannot be made") }
@@ -25,8 +26,9 @@ public final class SharedMemory {
     mapping = nil
   }
 
-  /// Maps shared memory that the host made, and closes the descriptor: through it foreign code could map the
-  /// memory once more, as code. Throws ``TableError`` with `.io` if it cannot be mapped.
+  /// Maps shared memory of the host and closes the descriptor. Throws ``TableError`` with `.io` on failure.
+  ///
+  /// With the descriptor, foreign code could map the memory a second time, as executable code.
   public init(mapping descriptor: Int32) throws(TableError) {
     let size = Int(lseek(descriptor, 0, SEEK_END))
     let mapped = mmap(nil, max(size, 1), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
@@ -39,10 +41,10 @@ public final class SharedMemory {
     mapping = mapped
   }
 
-  /// The most bytes of a message that are here at once.
+  /// The maximum number of bytes of a message that fit into one half.
   var capacity: Int { size / 2 }
 
-  /// Where the bytes of a message are, by its number: of two that follow each other, in different halves.
+  /// The offset of the half for a message. Consecutive messages use different halves.
   func start(ofMessage number: UInt64) -> Int { number & 1 == 1 ? 0 : capacity }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(TableError) {

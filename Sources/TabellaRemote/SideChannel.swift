@@ -1,21 +1,21 @@
 import Glibc
 import Tabella
 
-/// What crosses beside the calls, at any time: each a packet of its own on a second socket.
+/// A message that is independent of calls and can be sent at any time. Each is one packet on a second socket.
 public enum SideMessage: Hashable, Sendable {
-  /// To the worker: the running call with this number is to stop soon.
+  /// To the worker: stop the running call with this number soon.
   case cancel(UInt64)
-  /// To the host: a source has something to pull.
+  /// To the host: a source has changes to pull.
   case notify(Int)
   /// To the host: a provider wrote a line to the host's log.
   case log(severity: Int, [UInt8])
-  /// To the host: the worker was denied something; a record that `Denial` reads.
+  /// To the host: the worker was denied an operation. `Denial` reads the record.
   case denial([UInt8])
 
-  /// What stands before the record of a denial in its packet.
+  /// The bytes in front of the record of a denial in its packet.
   public static let denialPrefix = [UInt8(ascii: "d")]
 
-  /// What a packet holds at most; a longer line is cut.
+  /// The maximum length of a packet. Longer lines are cut.
   static let limit = 4096
 
   var packet: [UInt8] {
@@ -29,7 +29,7 @@ public enum SideMessage: Hashable, Sendable {
     }
   }
 
-  /// Nil for a packet that is none of these: whatever wrote it has no say here.
+  /// Reads a packet; nil if it is invalid. Foreign code may have written it.
   init?(_ packet: UnsafeRawBufferPointer) {
     guard let kind = packet.first else { return nil }
     let rest = UnsafeRawBufferPointer(rebasing: packet.dropFirst())
@@ -45,7 +45,7 @@ public enum SideMessage: Hashable, Sendable {
     }
   }
 
-  /// Sends it without waiting: where the other end does not read, it is lost. From any thread.
+  /// Sends the message without waiting, from any thread. If the other end does not read, the message is lost.
   public func send(to socket: Int32) {
     packet.withUnsafeBytes { bytes in
       _ = Glibc.send(
@@ -54,18 +54,18 @@ public enum SideMessage: Hashable, Sendable {
     }
   }
 
-  /// What was received.
+  /// The result of a receive.
   public enum Received {
     case message(SideMessage)
-    /// A packet that makes no sense.
+    /// An invalid packet.
     case rubbish
-    /// Nothing is there now.
+    /// No packet is available now.
     case nothing
     /// The other end is gone.
     case closed
   }
 
-  /// Takes the next packet from a socket.
+  /// Receives the next packet from a socket.
   public static func receive(from socket: Int32, waiting: Bool) -> Received {
     withUnsafeTemporaryAllocation(byteCount: limit, alignment: 8) { buffer in
       while true {

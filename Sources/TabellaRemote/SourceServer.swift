@@ -1,15 +1,20 @@
 import Synchronization
 import Tabella
 
-/// What a worker does for its host: answers calls on the sources that live in it, one after the other.
+/// The server in a worker. It answers calls of the host on the worker's sources, one after the other.
 public final class SourceServer {
-  /// What the worker itself can do; each throws ``TableError``.
+  /// The functions of the worker itself. Each throws ``TableError``.
   public struct Handlers {
+    /// Loads the library.
     public var load: (LoadRequest) throws(TableError) -> LoadedProvider
+    /// Opens a location.
     public var open: (OpenRequest) throws(TableError) -> any TableDataSource
+    /// Returns the resources that the worker uses.
     public var statistics: () -> WorkerStatistics
+    /// Runs a probe.
     public var probe: (ProbeRequest) throws(TableError) -> ProbeAnswer
 
+    /// Creates handlers.
     public init(
       load: @escaping (LoadRequest) throws(TableError) -> LoadedProvider,
       open: @escaping (OpenRequest) throws(TableError) -> any TableDataSource,
@@ -25,11 +30,11 @@ public final class SourceServer {
     }
   }
 
-  /// The call that runs, so that another thread can cancel it and no other.
+  /// The running call, so that another thread can cancel exactly this call.
   public final class RunningCall: Sendable {
     private let call = Mutex<(number: UInt64, cancellation: (@Sendable () -> Void)?)>((0, nil))
 
-    /// Cancels the call with this number, if it runs; from any thread.
+    /// Cancels the call with this number if it is running. Any thread may call it.
     public func cancel(_ number: UInt64) {
       call.withLock { if $0.number == number { $0.cancellation?() } }
     }
@@ -41,6 +46,7 @@ public final class SourceServer {
     fileprivate func end() { call.withLock { $0 = (0, nil) } }
   }
 
+  /// The running call.
   public let running = RunningCall()
   private let channel: Channel
   private let side: Int32
@@ -48,14 +54,14 @@ public final class SourceServer {
   private var sources: [Int: any TableDataSource] = [:]
   private var lastSource = 0
 
-  /// A server on a connected socket. `side` is the socket on which notifications are told.
+  /// Creates a server on a connected socket. `side` is the socket for notifications.
   public init(socket: Int32, side: Int32, arena: SharedMemory, token: Token, handlers: Handlers) {
     channel = Channel(socket: socket, arena: arena, token: token)
     self.side = side
     self.handlers = handlers
   }
 
-  /// Answers calls until the host is gone; throws ``TableError`` for what no host sends.
+  /// Answers calls until the host is gone. Throws ``TableError`` for a message that no host sends.
   public func run() throws(TableError) {
     while true {
       let (number, message): (UInt64, IncomingMessage)
@@ -119,7 +125,7 @@ public final class SourceServer {
     }
   }
 
-  /// What only looks.
+  /// Answers operations that only read.
   private func look(
     _ operation: Operation, _ source: any TableDataSource, _ reader: inout WireReader
   ) throws(TableError) -> OutgoingMessage {
@@ -169,7 +175,7 @@ public final class SourceServer {
     }
   }
 
-  /// What edits, what may be edited, and what changed.
+  /// Answers operations that edit, that return editability, and that return changes.
   private func edit(
     _ operation: Operation, _ source: any TableDataSource, _ number: Int,
     _ reader: inout WireReader
@@ -214,7 +220,7 @@ public final class SourceServer {
     }
   }
 
-  // Answers
+  // Answers.
 
   private func success() -> OutgoingMessage {
     var writer = WireWriter()

@@ -1,7 +1,7 @@
 import Tabella
 import TabellaConfinement
 
-// How the values of the protocol are written and read, each beside the other.
+// The formats of the protocol's values. Each value is written and read side by side.
 
 extension IndexPath: WireValue {
   func write(to writer: inout WireWriter) {
@@ -163,7 +163,7 @@ extension StyledText.Span: WireValue {
   }
 }
 
-// Edits and changes
+// Edits and changes.
 
 extension Cell: WireValue {
   func write(to writer: inout WireWriter) {
@@ -327,7 +327,7 @@ extension ChangeBatch.Change: WireValue {
   }
 }
 
-// Confinement
+// Confinement.
 
 extension Rules: WireValue {
   func write(to writer: inout WireWriter) {

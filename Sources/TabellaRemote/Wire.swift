@@ -1,16 +1,15 @@
 import Tabella
 
-/// A value that crosses between host and worker: how it is written, and read back with every length
-/// checked.
+/// A value that can be sent between host and worker. Reading checks every length.
 ///
-/// Both ends are of one build on one machine, so numbers cross as they lie in memory. Reading trusts
-/// nothing: the provider owns the worker's process and may have written anything.
+/// Both ends are the same build on the same machine, so numbers are sent in their memory layout. Reading trusts
+/// nothing, because the provider controls the worker's process and may have written any bytes.
 protocol WireValue {
   func write(to writer: inout WireWriter)
   static func read(_ reader: inout WireReader) throws(TableError) -> Self
 }
 
-/// The bytes of a message in the making.
+/// The bytes of a message under construction.
 struct WireWriter {
   private(set) var bytes: [UInt8] = []
 
@@ -26,9 +25,9 @@ struct WireWriter {
   }
 }
 
-/// Reads a message; throws ``TableError`` with `.misbehaved` for whatever is not in it.
+/// Reads a message. Throws ``TableError`` with `.misbehaved` for missing or invalid content.
 struct WireReader {
-  /// The message, which outlives the reader.
+  /// The message. It must outlive the reader.
   private let bytes: UnsafeRawBufferPointer
   private(set) var at: Int
 
@@ -39,8 +38,8 @@ struct WireReader {
 
   var remaining: Int { bytes.count - at }
 
-  /// The next value. The type is always said: left to be inferred, what is optional would be taken for
-  /// what is not.
+  /// Reads the next value. The type is an argument, because inference would confuse optional and non-optional
+  /// types.
   mutating func get<V: WireValue>(_: V.Type) throws(TableError) -> V {
     try V.read(&self)
   }
@@ -51,7 +50,7 @@ struct WireReader {
     return bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
   }
 
-  /// A number of things of which each takes a byte at least.
+  /// Reads a number of elements. Each element takes at least one byte.
   mutating func count() throws(TableError) -> Int {
     let count = try word()
     guard count <= remaining else { throw .malformed("it counts \(count) things") }
@@ -64,7 +63,7 @@ struct WireReader {
     return UnsafeRawBufferPointer(rebasing: bytes[at..<at + count])
   }
 
-  /// So many bytes from the next multiple of 8 on, where they lie.
+  /// The address of the next `count` bytes, from the next multiple of 8 on.
   mutating func aligned(_ count: Int) throws(TableError) -> UnsafeRawPointer? {
     let start = (at + 7) & ~7
     guard count >= 0, start <= bytes.count, count <= bytes.count - start else {
@@ -74,20 +73,20 @@ struct WireReader {
     return bytes.baseAddress.map { $0 + start }
   }
 
-  /// Throws if anything is left.
+  /// Throws if unread bytes remain.
   func end() throws(TableError) {
     guard remaining == 0 else { throw .malformed("\(remaining) bytes are left over") }
   }
 }
 
 extension TableError {
-  /// A message that cannot be read. Both ends are of one build: what sent it is no longer itself.
+  /// The error for an unreadable message. Both ends are the same build, so the sender is corrupted.
   static func malformed(_ what: String) -> TableError {
     TableError(.misbehaved, "sent a message that cannot be read: \(what)")
   }
 }
 
-// Values of the language
+// Values of Swift types.
 
 extension Int: WireValue {
   func write(to writer: inout WireWriter) { writer.put(word: UInt64(bitPattern: Int64(self))) }
@@ -116,13 +115,13 @@ extension Bool: WireValue {
 extension String: WireValue {
   func write(to writer: inout WireWriter) { writer.put(bytes: Array(utf8)) }
 
-  /// Repaired where it is not UTF-8.
+  /// Reads a string and repairs invalid UTF-8.
   static func read(_ reader: inout WireReader) throws(TableError) -> String {
     String(decoding: try reader.run(), as: UTF8.self)
   }
 }
 
-/// A run of bytes as a value; as an array of numbers each would take a word.
+/// A run of bytes as one value. In an array of numbers, each byte would take a word.
 struct WireBytes: WireValue {
   var bytes: [UInt8]
 
@@ -179,7 +178,7 @@ extension Dictionary: WireValue where Key: WireValue & Comparable, Value: WireVa
   }
 }
 
-// Enumerations by their numbers
+// Enumerations, by their numbers.
 
 extension WireValue where Self: RawRepresentable<Int32> {
   func write(to writer: inout WireWriter) { writer.put(Int(rawValue)) }

@@ -2,9 +2,9 @@
 @_exported import Tabella
 import TabellaBridge
 
-/// A provider: what a library offers to a host.
+/// A provider: the object that a library exports to a host.
 ///
-/// Conform a type, then export it from the library with one function:
+/// Conform a type to this protocol, and export it from the library with one function:
 ///
 ///     @c @implementation
 ///     public func tabella_provider_entry(_ entry: UnsafeMutablePointer<tabella_entry>) -> Int32 {
@@ -13,25 +13,28 @@ import TabellaBridge
 ///
 /// The library needs a manifest next to it (docs/writing-a-provider.md).
 public protocol Provider: SendableMetatype {
-  /// The id in the manifest: short, printable ASCII.
+  /// The id of the provider, as in the manifest: short, printable ASCII.
   static var id: String { get }
-  /// The provider's own version, for people.
+  /// The version of the provider, for the user.
   static var version: String { get }
-  /// The options that ``open(_:)`` understands; the same as in the manifest. The default is none.
+  /// The options that ``open(_:)`` accepts, as in the manifest. The default is none.
   static var options: [OptionDeclaration] { get }
 
-  /// Makes the provider, once a process. No I/O, no threads.
+  /// Creates the provider, once per process. It must not do I/O or start threads.
   init()
 
-  /// Opens a location. The host has checked the options against the manifest; check them again only
-  /// as far as it matters to you. A ``ProviderSource`` is the easiest thing to return.
+  /// Opens a location.
+  ///
+  /// The host has checked the options against the manifest. Check again only what your code depends on. The easiest
+  /// type to return is a ``ProviderSource``.
   func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource
 }
 
 extension Provider {
+  /// No options.
   public static var options: [OptionDeclaration] { [] }
 
-  /// Answers a host's call of `tabella_provider_entry`.
+  /// Implements `tabella_provider_entry`: fills in the entry for a host.
   public static func export(to entry: UnsafeMutablePointer<tabella_entry>) -> Int32 {
     let provider = Self()
     return exportProvider(to: entry, id: id, version: version, options: options) {

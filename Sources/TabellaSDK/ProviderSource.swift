@@ -2,9 +2,9 @@ import Tabella
 
 /// A data source whose abilities are the protocols that it conforms to.
 ///
-/// Conform to ``TableDataSource``'s three requirements and to the ability protocols that you
-/// implement (``TableSections``, ``TableIdentity``, ``TableEditing``, …): each is then found by
-/// itself, once, when the source is exported.
+/// Conform to the three requirements of ``TableDataSource``, and to the protocols of the abilities that you
+/// implement (``TableSections``, ``TableIdentity``, ``TableEditing``, …). The export of a source detects its
+/// abilities once.
 public protocol ProviderSource: TableDataSource {}
 
 extension ProviderSource {

@@ -1,6 +1,6 @@
-/// The scalar that begins at a byte, and how many bytes it takes; nil if what begins there is no UTF-8.
+/// Decodes the scalar at a byte offset. Returns the scalar and its length in bytes, or nil for invalid UTF-8.
 ///
-/// The standard library's decoder does not say how many bytes it dropped.
+/// The standard library's decoder does not report how many bytes it skipped.
 @inlinable @inline(__always)
 public func decodeScalar(
   _ bytes: UnsafeRawBufferPointer, _ at: Int
@@ -14,7 +14,7 @@ public func decodeScalar(
     guard bytes[index] & 0xC0 == 0x80 else { return nil }
     value = value << 6 | UInt32(bytes[index] & 0x3F)
   }
-  // What could be written shorter is no UTF-8, and nor are surrogates.
+  // Overlong sequences and surrogates are invalid UTF-8.
   guard value >= (length == 2 ? 0x80 : length == 3 ? 0x800 : 0x10000) else { return nil }
   return Unicode.Scalar(value).map { ($0, length) }
 }

@@ -1,8 +1,8 @@
 import Tabella
 
-/// Values as people read them in a table; JSON and CSV have the exact ones.
+/// Values in a readable form for tables. JSON and CSV contain the exact values.
 public enum Readable {
-  /// A number of bytes: `512`, `4.0K`, `12M`, in powers of 1024, to the nearest.
+  /// A number of bytes in powers of 1024, rounded: `512`, `4.0K`, `12M`.
   public static func bytes(_ count: Int64) -> String {
     if count.magnitude < 1024 { return "\(count)" }
     var value = Double(count)
@@ -12,7 +12,7 @@ public enum Readable {
       value /= 1024
       unit += 1
     }
-    // What would round to 1024 belongs to the next unit.
+    // A value that would be rounded to 1024 belongs to the next unit.
     if value.magnitude >= 1023.5, unit < units.count {
       value /= 1024
       unit += 1
@@ -22,7 +22,7 @@ public enum Readable {
       ? "\(decimal(value, 1))\(suffix)" : "\(decimal(value, 0))\(suffix)"
   }
 
-  /// A large number to two places: `950`, `3.2M`, in powers of 1000.
+  /// A large number in powers of 1000, with about two digits: `950`, `3.2M`.
   public static func count(_ value: Double) -> String {
     var value = value
     for unit in ["", "k", "M", "G"] {
@@ -32,10 +32,10 @@ public enum Readable {
     return "\(decimal(value, 0))T"
   }
 
-  /// A percentage with one digit behind the point.
+  /// A percentage with one digit after the point.
   public static func percent(_ value: Double) -> String { decimal(value, 1) }
 
-  /// A moment in UTC, to the second: `2026-11-21 01:57:33Z`. JSON and CSV say the same, with all digits.
+  /// A moment in UTC, to the second: `2026-11-21 01:57:33Z`. JSON and CSV contain the same moment with all digits.
   public static func date(_ moment: Timestamp) -> String {
     let exact = moment.description
     return "\(exact.prefix(10)) \(exact.dropFirst(11).prefix(8))Z"

@@ -1,38 +1,43 @@
 import Tabella
 
-/// Text that is safe to print: no control reaches the terminal, every byte is shown somehow.
+/// Text that is safe to print. It sends no control characters to the terminal, and shows every byte in some form.
 ///
-/// The one sanitiser. What a terminal could take for a command (C0, DEL, C1), what reorders or hides
-/// text (bidi controls, tags, invisible fillers) and what is no UTF-8 appears as an escape: `\n`,
-/// `\x1b`, `\u{202e}`. Of the marks on one character eight are shown, and `…` for the rest.
+/// This is the only sanitiser. It shows unsafe text as escapes such as `\n`, `\x1b` and `\u{202e}`. Unsafe text is:
+///
+/// - characters that act as commands to a terminal (C0, DEL, C1);
+/// - characters that reorder or hide text (bidi controls, tags, invisible fillers);
+/// - invalid UTF-8.
+///
+/// It shows at most eight marks on one character, and `…` for the rest.
 public struct SafeText: Hashable, Sendable, CustomStringConvertible {
+  /// The text.
   public private(set) var string: String
-  /// How many columns of a terminal it takes; at least how many if it is cut.
+  /// The width in terminal columns. If the text is cut, the minimum width.
   public private(set) var width: Int
-  /// Whether something in it is laid out from right to left.
+  /// Whether a terminal displays some of the text from right to left.
   public private(set) var hasRightToLeft: Bool
-  /// Whether there is more of the text than was read; ``fitted(to:ellipsis:by:)`` says so to people.
+  /// Whether only the beginning of the text was read. ``fitted(to:ellipsis:by:)`` then adds an ellipsis.
   public private(set) var isCut: Bool
 
   public var description: String { string }
 
+  /// Creates safe text from a string.
   public init(_ text: String, by rules: WidthRules = .current) {
     var text = text
     self = text.withUTF8 { SafeText(bytes: UnsafeRawBufferPointer($0), by: rules) }
   }
 
-  /// Safe text of bytes that need not be UTF-8.
+  /// Creates safe text from bytes, which need not be UTF-8.
   public init(bytes: UnsafeRawBufferPointer, by rules: WidthRules = .current) {
     self.init(bytes: bytes, columns: .max, by: rules)
   }
 
-  /// Safe text of as many of the bytes as tell whether all of them fit into `limit` columns.
+  /// Creates safe text from as many bytes as necessary to decide whether all of them fit into `limit` columns.
   ///
-  /// Its width is more than `limit` if they do not. To be fitted to `limit` columns or fewer; so a cell
-  /// costs what is shown of it, however long it is.
-  ///
-  /// - Complexity: O(`limit`), also for characters that take no column: at most 64 bytes a column are
-  ///   read, and more counts as not fitting.
+  /// If they do not fit, the width is more than `limit`. Call ``fitted(to:ellipsis:by:)`` with at most `limit`
+  /// columns before printing. The cost of a cell thus depends on its visible text and not on its length.
+  /// - Complexity: O(`limit`), even for characters without columns: at most 64 bytes per column are read, and
+  ///   longer text counts as too wide.
   public init(
     bytes: UnsafeRawBufferPointer, columns limit: Int, by rules: WidthRules = .current
   ) {
@@ -57,10 +62,10 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
     hasRightToLeft = scan.measure.hasRightToLeft
   }
 
-  /// More than any picture needs: a family of four takes 25 bytes.
+  /// The maximum number of bytes per column. A picture needs less: a family of four takes 25 bytes.
   private static let bytesPerColumn = 64
 
-  /// Text of our own making, which is shown as it is.
+  /// Creates text from a trusted string, which is printed unchanged.
   init(trusted string: String, width: Int, hasRightToLeft: Bool = false) {
     self.string = string
     self.width = width
@@ -68,6 +73,7 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
     isCut = false
   }
 
+  /// Appends another text.
   public mutating func append(_ other: SafeText) {
     string += other.string
     width += other.width
@@ -75,10 +81,10 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
     isCut = isCut || other.isCut
   }
 
-  /// The text cut to at most `limit` columns, with an ellipsis where something was cut.
+  /// The text, cut to at most `limit` columns, with an ellipsis if something was cut.
   ///
-  /// Graphemes stay whole: where one of two columns does not fit, the text is a column shorter. Not for
-  /// text with styles, which may be cut apart.
+  /// Graphemes stay whole. If a grapheme of two columns does not fit, the text is one column shorter. Do not use
+  /// this for styled text, because it could cut an escape sequence.
   public func fitted(
     to limit: Int, ellipsis: SafeText = "…", by rules: WidthRules = .current
   ) -> SafeText {
@@ -102,15 +108,16 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
       hasRightToLeft: isRightToLeft)
   }
 
-  /// The text between U+2068 and U+2069 if something in it is laid out from right to left, so that it
-  /// does not take the cells beside it along; as wide as before.
+  /// The text between U+2068 and U+2069 if some of it runs from right to left; otherwise unchanged. Its width stays
+  /// the same.
   ///
-  /// The only bidi controls that are ever written: those in the text are escaped, so they pair.
+  /// The isolation keeps the text from reordering adjacent cells. These are the only bidi controls in the output.
+  /// Those in the text are escaped, so the controls are always balanced.
   public var isolated: SafeText {
     hasRightToLeft ? SafeText(trusted: "\u{2068}\(string)\u{2069}", width: width) : self
   }
 
-  /// The text with spaces before or behind it, to take `columns` columns.
+  /// The text with spaces in front of it or after it, so that it takes `columns` columns.
   public func padded(to columns: Int, alignedRight: Bool = false) -> SafeText {
     if width >= columns { return self }
     let space = SafeText.spaces(columns - width)
@@ -118,19 +125,19 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// One pass over bytes that makes them safe and measures them.
+/// A single pass over bytes that makes them safe and measures their width.
 private struct SafeScan {
   private(set) var measure: WidthMeasure
-  /// What is written of the bytes before `copied`, if not all of them are shown as they are.
+  /// The output for the bytes in front of `copied`; empty while all bytes are printed unchanged.
   private var written: [UInt8] = []
   private var copied = 0
-  /// How many scalars without a column have come one after the other.
+  /// The number of consecutive scalars without a column.
   private var marks = 0
   private static let marksShown = 8
 
   init(_ rules: WidthRules) { measure = WidthMeasure(rules) }
 
-  /// Reads until the text is wider than `limit` columns or `end` is reached, and returns where it is.
+  /// Reads until the text is wider than `limit` columns or `end` is reached. Returns the offset.
   mutating func read(_ bytes: UnsafeRawBufferPointer, upTo end: Int, columns limit: Int) -> Int {
     var at = 0
     while at < end, measure.width <= limit {
@@ -152,7 +159,7 @@ private struct SafeScan {
     return at
   }
 
-  /// Whether a scalar is one mark too many on the character before it.
+  /// Whether a scalar exceeds the number of marks that are shown per character.
   @inline(__always)
   private mutating func isExcess(_ found: ScalarWidth) -> Bool {
     marks = found.hasColumns ? 0 : marks + 1
@@ -175,7 +182,7 @@ private struct SafeScan {
     measure.add(text)
   }
 
-  /// The safe text of the bytes that were read.
+  /// The safe text of the bytes read so far.
   func text(_ read: Slice<UnsafeRawBufferPointer>) -> String {
     if copied == 0 { return String(decoding: read, as: UTF8.self) }
     return String(decoding: written + read[copied...], as: UTF8.self)

@@ -1,11 +1,12 @@
 import Tabella
 
-/// What stands in the source code is trusted; a string that is put into it is made safe.
+/// Literals in the source code are trusted. Interpolated strings are made safe.
 ///
 ///     output.write("\(title): \(count) rows\n")
 ///
-/// So there is no way to print a string that came from elsewhere without making it safe.
+/// A string from elsewhere thus cannot be printed without being made safe.
 extension SafeText: ExpressibleByStringInterpolation {
+  /// The text of an interpolated literal under construction.
   public struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var text: SafeText
 
@@ -29,31 +30,32 @@ extension SafeText: ExpressibleByStringInterpolation {
     self.init(trusted: value, width: displayWidth(of: value))
   }
 
-  /// Text of several lines: all but the line ends is made safe.
+  /// Creates text of several lines. Everything except the line ends is made safe.
   public init(lines text: String) {
     self = .joined(
       text.split(separator: "\n", omittingEmptySubsequences: false).map { SafeText(String($0)) },
       separator: "\n")
   }
 
-  /// No text.
+  /// Creates an empty text.
   public init() { self.init(trusted: "", width: 0) }
 
-  /// A number of spaces.
+  /// A text of `count` spaces.
   public static func spaces(_ count: Int) -> SafeText { SafeText(repeating: " ", count: count) }
 
-  /// An ASCII character or a box-drawing one, some times.
+  /// Repeats a character of one column: an ASCII or box-drawing character.
   public init(repeating character: Character, count: Int) {
     self.init(trusted: String(repeating: character, count: max(0, count)), width: max(0, count))
   }
 
+  /// The two texts, one after the other.
   public static func + (left: SafeText, right: SafeText) -> SafeText {
     var text = left
     text.append(right)
     return text
   }
 
-  /// The texts one after the other.
+  /// The texts in order, with a separator between them.
   public static func joined(_ texts: some Sequence<SafeText>, separator: SafeText) -> SafeText {
     var all = SafeText()
     for (number, text) in texts.enumerated() {
@@ -63,13 +65,14 @@ extension SafeText: ExpressibleByStringInterpolation {
     return all
   }
 
-  /// The text in lines of at most `columns` columns, broken between graphemes, at a blank if there is
-  /// one in the second half of the line.
+  /// The text in lines of at most `columns` columns.
+  ///
+  /// A line is broken at a space if there is one in its second half, otherwise between two graphemes.
   public func wrapped(to columns: Int) -> [SafeText] {
     guard width > columns, columns > 0 else { return [self] }
     var lines: [SafeText] = []
     var line = SafeText()
-    /// The line up to its last blank, and what follows it.
+    /// The line up to its last space, and the rest of the line.
     var split: (head: SafeText, tail: SafeText)?
     for character in string {
       let wide = displayWidth(of: String(character))

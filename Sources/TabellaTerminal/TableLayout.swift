@@ -1,25 +1,25 @@
 import Tabella
 
-/// How wide the columns of a printed table are.
+/// The column widths of a printed table.
 public struct TableLayout: Hashable, Sendable {
-  /// What columns are not cut below: the first, which tells rows apart, others, and their names.
+  /// The minimum widths: of the first column, which identifies rows, of other columns, and of names.
   static let minimum = (first: 16, cells: 8, name: 12)
 
-  /// The columns of the terminal between two columns.
+  /// The number of terminal columns between two columns of the table.
   public let gap: Int
-  /// How narrow each column may get.
+  /// The minimum width of each column.
   private let least: [Int]
 
-  /// The columns shown, by number, with their widths.
+  /// The numbers and widths of the shown columns.
   public private(set) var columns: [(index: Int, width: Int)]
-  /// The columns left out because the width did not suffice.
+  /// The numbers of the columns that did not fit.
   public private(set) var dropped: [Int] = []
 
-  /// Fits columns whose widest cells and names take so many columns into `width` columns of a terminal;
-  /// nil means no limit.
+  /// Fits columns into a width. `cells` and `names` are the widths of the widest cells and of the names.
   ///
-  /// The rightmost columns are left out if all cannot fit even when they are cut; then the widest that
-  /// may be cut shrink, together. Names may always be cut.
+  /// All widths are in terminal columns; nil means no limit. If the columns do not fit at their minimum widths, the
+  /// rightmost ones are dropped. Then the widest columns that can shrink become narrower together. Names can always
+  /// be cut.
   public init(cells: [Int], names: [Int], canShrink: [Bool], gap: Int = 2, width: Int?) {
     self.gap = gap
     let minimum = TableLayout.minimum
@@ -42,7 +42,7 @@ public struct TableLayout: Hashable, Sendable {
     while excess > 0 {
       let shrinkable = columns.indices.filter { columns[$0].width > least[columns[$0].index] }
       guard let widest = shrinkable.map({ columns[$0].width }).max() else {
-        // One column is left, and wider than the terminal.
+        // The only remaining column is wider than the terminal.
         if let first = columns.first { columns[0].width = max(1, first.width - excess) }
         return
       }
@@ -51,19 +51,19 @@ public struct TableLayout: Hashable, Sendable {
     }
   }
 
-  /// Makes the first column as wide as it would like to be, as far as there is room.
+  /// Widens the first column to `wish`, as far as `width` permits.
   public mutating func widenFirst(to wish: Int, within width: Int?) {
     guard let first = columns.first, wish > first.width else { return }
     let spare = width.map { max(0, $0 - total) } ?? .max
     columns[0].width += min(spare, wish - first.width)
   }
 
-  /// The columns of the terminal that a line takes.
+  /// The width of a line in terminal columns.
   public var total: Int {
     columns.reduce(0) { $0 + $1.width } + gap * max(0, columns.count - 1)
   }
 
-  /// Narrows the widest columns together: to what is needed, but at most to the next widest.
+  /// Narrows the widest columns together, by the necessary amount, but not below the next widest column.
   private mutating func lower(_ widest: [Int], among shrinkable: [Int], to width: Int) {
     let level = columns[widest[0]].width
     let next = shrinkable.map { columns[$0].width }.filter { $0 < level }.max() ?? 0

@@ -1,12 +1,12 @@
 import Tabella
 
-/// How text is meant; a terminal shows it by colour and weight, which never say anything alone.
+/// The meaning of text. A terminal shows it by colour and weight, which never carry information alone.
 public enum TextStyle: Sendable, CaseIterable {
   /// The title of a section.
   case title
   /// The name of a column.
   case heading
-  /// What is not the data: rules, counts, footers, what stands for a missing value.
+  /// Text that is not data: lines, counts, footers, symbols for missing values.
   case faint
   case emphasis
   case strong
@@ -14,7 +14,7 @@ public enum TextStyle: Sendable, CaseIterable {
   case warning
   case error
 
-  /// The parameters of SGR (ECMA-48, 8.3.117): of the 16 colours that a terminal's theme has.
+  /// The parameters of SGR (ECMA-48, 8.3.117). They use only the 16 colours of the terminal's theme.
   var parameters: String {
     switch self {
     case .title: "1;36"
@@ -27,7 +27,7 @@ public enum TextStyle: Sendable, CaseIterable {
     }
   }
 
-  /// What a provider's style means here; nil if it is unknown, which is plain.
+  /// The style of a provider's text; nil if the provider's style is unknown, which means plain text.
   public init?(_ style: StyledText.Style) {
     switch style {
     case .emphasis: self = .emphasis
@@ -41,13 +41,15 @@ public enum TextStyle: Sendable, CaseIterable {
   }
 }
 
-/// Puts styles on text, if there are to be any.
+/// Applies styles to text, if styles are enabled.
 public struct Palette: Sendable {
+  /// Whether styles are enabled.
   public var isColoured: Bool
 
+  /// Creates a palette.
   public init(isColoured: Bool) { self.isColoured = isColoured }
 
-  /// The text in a style. What is styled can no longer be cut to a width: fit it first.
+  /// The text in a style. Fit the text to its width before, because styled text cannot be cut.
   public func paint(_ text: SafeText, _ style: TextStyle?) -> SafeText {
     guard isColoured, let style, text.width > 0 else { return text }
     return SafeText(
@@ -65,7 +67,7 @@ public struct Palette: Sendable {
       let part = text.bytes[range].withUnsafeBytes { SafeText(bytes: $0) }
       painted.append(paint(part, style))
     }
-    // Spans are a provider's: what does not lie in the text, in order, is left out.
+    // The spans come from a provider. Spans that are out of order or outside the text are ignored.
     for span in text.spans
     where span.bytes.lowerBound >= next && span.bytes.upperBound <= text.bytes.count {
       add(next..<span.bytes.lowerBound, nil)
@@ -78,9 +80,9 @@ public struct Palette: Sendable {
 }
 
 extension SafeText {
-  /// The text as a link, for terminals that know them (OSC 8).
+  /// The text as a hyperlink, for terminals that support OSC 8.
   ///
-  /// The address is percent-encoded: printable ASCII, or the text stays as it is.
+  /// If the address contains anything but printable ASCII, the text stays unchanged, so percent-encode the address.
   public func linked(to address: String) -> SafeText {
     guard address.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return self }
     return SafeText(

@@ -1,48 +1,50 @@
-/// What a terminal is known or told to do with text.
+/// The properties of the terminal that determine the width of text.
 public struct WidthRules: Hashable, Sendable {
-  /// Whether characters of ambiguous width take two columns, as in terminals set up for East Asian
-  /// fonts: `±`, `…`, box drawing, Greek and Cyrillic letters, private use.
+  /// Whether characters of ambiguous width take two columns, as in terminals with East Asian fonts.
+  ///
+  /// Examples are `±`, `…`, box drawing, Greek and Cyrillic letters, and private use characters.
   public var ambiguousIsWide: Bool
 
+  /// Creates rules.
   public init(ambiguousIsWide: Bool = false) { self.ambiguousIsWide = ambiguousIsWide }
 
   /// The rules of the terminal that the process writes to.
   ///
-  /// To be set once at the start, before any text is measured and while there is one thread: nothing
-  /// guards it, because every cell reads it.
+  /// Set them once at the start, before any text is measured and before other threads run. No lock protects them,
+  /// because every cell reads them.
   nonisolated(unsafe) public static var current = WidthRules()
 
-  /// The version of Unicode that widths are taken from.
+  /// The version of Unicode of the width table.
   public static var unicodeVersion: String { WidthTable.version }
 }
 
-/// The number of columns that text takes in a terminal.
+/// The number of terminal columns that text takes.
 ///
-/// The sum of the widths of its scalars, but a picture made of several (a flag, a family, a skin tone)
-/// takes two. docs/decisions/0010-widths.md says why.
+/// It is the sum of the widths of its scalars, except that a picture of several scalars (a flag, a family, a skin
+/// tone) takes two columns. docs/decisions/0010-widths.md gives the reasons.
 public func displayWidth(of text: String, by rules: WidthRules = .current) -> Int {
   var measure = WidthMeasure(rules)
   measure.add(text)
   return measure.width
 }
 
-/// What the table says of one scalar.
+/// The entry of a scalar in the width table.
 struct ScalarWidth {
   private let bits: UInt8
 
   @inline(__always)
   init(_ scalar: UInt32) { bits = WidthTable[scalar] }
 
-  /// In the order in which the generator numbers them.
+  /// The kinds in the order of the generator's numbers.
   enum Kind: UInt8 {
     case plain
     case rightToLeft
-    /// Goes on the scalar before it: a nonspacing or enclosing mark, a variation selector.
+    /// A nonspacing or enclosing mark or a variation selector, which combines with the scalar in front of it.
     case mark
-    /// A picture that can be joined with others; it may be narrow text that U+FE0F makes a picture
-    /// (varied), and may have a skin tone (modified).
+    /// A picture that can be joined with others. A varied picture is narrow text that U+FE0F turns into a picture.
+    /// A modified picture can have a skin tone.
     case picture, variedPicture, modifiedPicture, variedModifiedPicture
-    /// Text, a part of a picture with U+FE0F only: the digits of keycaps.
+    /// Text that is part of a picture only with U+FE0F: the digits of keycaps.
     case variedPlain
   }
 
@@ -59,20 +61,20 @@ struct ScalarWidth {
   }
 }
 
-/// Measures text, a scalar at a time.
+/// Measures text, one scalar at a time.
 ///
-/// What it takes for one picture never spans the graphemes of the standard library, so text that is
-/// cut between two graphemes is as wide as its parts.
+/// A picture never spans several graphemes of the standard library. The width of a text is therefore the sum of the
+/// widths of its graphemes.
 struct WidthMeasure {
   private(set) var width = 0
-  /// Whether something in the text is laid out from right to left.
+  /// Whether a terminal displays some of the text from right to left.
   private(set) var hasRightToLeft = false
   private let rules: WidthRules
-  /// What the last scalars were, as far as the next one may change their width.
+  /// The state of the last scalars, as far as the next one can change their width.
   private var picture = Picture()
 
   private struct Picture {
-    /// How many columns of the width so far are its own.
+    /// The number of columns that belong to the picture.
     var columns = 0
     var canVary = false
     var canBeModified = false
@@ -86,7 +88,7 @@ struct WidthMeasure {
     for scalar in text.unicodeScalars { add(scalar.value, ScalarWidth(scalar.value)) }
   }
 
-  /// Adds a scalar, of which the table says `found`.
+  /// Adds a scalar. `found` is its entry in the table.
   @inline(__always)
   mutating func add(_ scalar: UInt32, _ found: ScalarWidth) {
     let columns = found.columns(rules)
@@ -110,7 +112,7 @@ struct WidthMeasure {
       picture.canVary = false
       picture.canBeModified = false
     case (0x200D, _):
-      // A second one joins nothing.
+      // A second joiner joins nothing.
       picture = Picture(columns: picture.columns, isJoined: picture.canJoin)
     case (_, .mark):
       picture = Picture(columns: picture.columns, canJoin: picture.canJoin)
@@ -123,13 +125,13 @@ struct WidthMeasure {
     }
   }
 
-  /// Begins what may become a picture.
+  /// Begins a possible picture.
   private mutating func begin(_ columns: Int) {
     width += columns
     picture = Picture(columns: columns)
   }
 
-  /// Makes the text so far one picture, which takes two columns.
+  /// Turns the current scalars into one picture, which takes two columns.
   private mutating func widen() {
     width += max(0, 2 - picture.columns)
     picture.columns = max(2, picture.columns)

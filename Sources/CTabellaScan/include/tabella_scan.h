@@ -1,10 +1,10 @@
 /*
- * tabella_scan.h: the scanning kernel. Bytes in, places of separators out; it knows no files, no
- * columns, no memory. Never installed.
+ * tabella_scan.h: the scanning kernel. It receives bytes and returns the offsets of separators. It does
+ * not know files or columns and allocates no memory. Never installed.
  *
- * The rules are those of docs/providers/csv.md. In short: a record ends at LF, CRLF or CR and its
- * fields at the delimiter, outside quotes; a quote opens only at the start of a field, or directly
- * behind a closing one; an escape makes the byte behind it plain, in and out of quotes.
+ * docs/providers/csv.md has the rules. In short, a record ends at LF, CRLF or CR outside quotes.
+ * Delimiters outside quotes divide a record into fields. A quote opens only at the start of a field, or
+ * directly after a closing quote. An escape makes the next byte literal, inside and outside quotes.
  */
 #ifndef TABELLA_SCAN_H
 #define TABELLA_SCAN_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What separates. Text in lines has line feeds only: no bit set in `uses`. */
+/* The separators. For plain lines, no bit is set in `uses`, and only LF is a separator. */
 typedef struct {
     uint8_t delimiter;
     uint8_t quote;
@@ -23,15 +23,15 @@ typedef struct {
 #define TABELLA_SCAN_DELIMITER 1u
 #define TABELLA_SCAN_QUOTE 2u
 #define TABELLA_SCAN_ESCAPE 4u
-#define TABELLA_SCAN_CARRIAGE_RETURN 8u /* a CR alone ends a record too */
+#define TABELLA_SCAN_CARRIAGE_RETURN 8u /* a CR alone also ends a record */
 
-/* What a scan must know of the bytes before its own. */
+/* The state that a scan needs from the bytes in front of its own. */
 typedef struct {
-    uint64_t inside; /* all ones if they end within quotes, else 0 */
-    uint64_t opens;  /* 1 if a quote would open, or open again, as the next byte */
-    uint64_t plain;  /* 1 if an escape makes the next byte plain */
-    uint64_t strays; /* how many quotes were found to be plain, so far */
-    uint64_t lines;  /* how many line ends tabella_scan_separators found within quotes, so far */
+    uint64_t inside; /* all ones if these bytes end within quotes, else 0 */
+    uint64_t opens;  /* 1 if a quote as the next byte would open, or reopen, a field */
+    uint64_t plain;  /* 1 if an escape makes the next byte literal */
+    uint64_t strays; /* the number of literal quotes so far */
+    uint64_t lines;  /* the number of line ends within quotes that tabella_scan_separators has found so far */
 } tabella_scan_state;
 
 /* The state at the start of a record. */
@@ -40,71 +40,71 @@ static inline tabella_scan_state tabella_scan_start(void) {
     return state;
 }
 
-/* The number of records that end in the bytes. `*last` is where the last of them ends (at its LF or
- * CR); it is left alone if none does. `*state` goes on behind the bytes.
+/* Counts the records that end in the bytes. `*last` receives the offset of the last end (its LF or CR).
+ * If no record ends, `*last` does not change. `*state` becomes the state after the bytes.
  *
- * The last byte must not be a CR, unless nothing follows: it could be half of a CRLF. */
+ * The last byte must not be a CR unless the text ends there, because it could be half of a CRLF. */
 size_t tabella_scan_count(const uint8_t *_Nonnull bytes, size_t count, tabella_scan_rules rules,
                           tabella_scan_state *_Nonnull state, size_t *_Nonnull last);
 
-/* What tabella_scan_separators found. */
+/* The result of tabella_scan_separators. */
 typedef struct {
     size_t separators;
     size_t records;
-    size_t scanned; /* bytes: all, or up to where there was no more room */
+    size_t scanned; /* the number of scanned bytes: all, or fewer if a buffer was full */
 } tabella_scan_found;
 
-/* Finds every separator of bytes that start with a record: `separators` gets their places, and
- * `records`, for each record, the number of separators up to and with its end.
+/* Finds every separator in bytes that start with a record. `separators` receives their offsets.
+ * `records` receives, for each record, the number of separators up to and including its end.
  *
- * `room` is how many places both have, at least 512: stops early where another 512 bytes might not fit.
- * As above, the last byte must not be a CR, unless nothing follows. */
+ * `room` is the size of both buffers in entries, at least 512. The scan stops early if another 512
+ * entries might not fit. The last byte must not be a CR unless the text ends there. */
 tabella_scan_found tabella_scan_separators(const uint8_t *_Nonnull bytes, size_t count,
                                            tabella_scan_rules rules,
                                            tabella_scan_state *_Nonnull state,
                                            uint32_t *_Nonnull separators,
                                            uint32_t *_Nonnull records, size_t room);
 
-/* Finds the ends of records only: `ends` gets the place of each one's last byte, its LF or CR. `room` is
- * as above; no separators are counted. */
+/* Finds only the ends of records. `ends` receives the offset of each record's last byte, its LF or CR.
+ * `room` is as above. Separators are not counted. */
 tabella_scan_found tabella_scan_ends(const uint8_t *_Nonnull bytes, size_t count,
                                      tabella_scan_rules rules,
                                      tabella_scan_state *_Nonnull state, uint32_t *_Nonnull ends,
                                      size_t room);
 
-/* Whether any of four bytes occurs; the same byte may be given twice. */
+/* Whether any of four bytes occurs. The four bytes need not differ. */
 int tabella_scan_has(const uint8_t *_Nonnull bytes, size_t count, uint8_t a, uint8_t b, uint8_t c,
                      uint8_t d);
 
-/* Whether bytes are UTF-8. */
+/* Whether the bytes are UTF-8. */
 int tabella_scan_is_utf8(const uint8_t *_Nonnull bytes, size_t count);
 
-/* Has bytes brought near that are read soon. */
+/* Prefetches bytes that will be read soon. */
 static inline void tabella_scan_prefetch(const void *_Nonnull bytes, size_t count) {
     if (count > 256) count = 256;
     for (size_t at = 0; at < count; at += 64) __builtin_prefetch((const char *)bytes + at);
-    // Which is beyond those, if the first one is not where a line of memory begins.
+    // The last byte can be in another cache line if the first byte is not at the start of one.
     if (count > 0) __builtin_prefetch((const char *)bytes + count - 1);
 }
 
-/* For tests and measurements: makes all of these use another version, 0 for any machine, 1 for AVX2, 2
- * for AVX-512; or the best that this machine has, if that is less. Returns which. */
+/* Selects a version for tests and measurements: 0 for all machines, 1 for AVX2, 2 for AVX-512. If this
+ * machine does not support it, selects the best supported version. Returns the selected version. */
 unsigned tabella_scan_use(unsigned version);
 
 /*
- * Single cells, a block at a time: TABELLA_SCAN_SLACK bytes behind the `count` bytes may be read, and as
- * many behind what is written overwritten; they mean nothing.
+ * Single cells, one block at a time. TABELLA_SCAN_SLACK bytes after the `count` bytes must be readable.
+ * As many bytes after the output can be overwritten with undefined content.
  */
 #define TABELLA_SCAN_SLACK 64
 
-/* Takes the quotes out of what follows an opening one: copies bytes to `place`, of two quotes that follow
- * each other one, up to one that stands alone and closes, or to the end, and returns how many. `*read` is
- * how many were read, with the closing one. */
+/* Removes the quotes from bytes after an opening quote. Copies bytes to `place` up to the closing quote
+ * or the end, and copies two adjacent quotes as one. Returns the number of copied bytes. `*read`
+ * receives the number of bytes read, including the closing quote. */
 size_t tabella_scan_unquote(const uint8_t *_Nonnull bytes, size_t count, uint8_t quote,
                             uint8_t *_Nonnull place, size_t *_Nonnull read);
 
-/* Writes a cell as RFC 4180 has it (2.6, 2.7): in quotes, with those in it twice, if it has a comma, a
- * quote, an LF or a CR. Returns how many bytes that took, at most 2 + 2 * count. */
+/* Writes a cell as in RFC 4180 (2.6, 2.7). A cell with a comma, a quote, an LF or a CR is enclosed in
+ * quotes, and its own quotes are doubled. Returns the number of bytes, at most 2 + 2 * count. */
 size_t tabella_scan_quote(const uint8_t *_Nonnull bytes, size_t count, uint8_t *_Nonnull place);
 
 #endif

@@ -1,7 +1,7 @@
-/// Where rows lead: a directory's row to the file that it names.
+/// The ability to name the location that a row leads to, for example the file of a directory's row.
 ///
 /// The corresponding C table is `tabella_accessories`.
 public protocol TableAccessories: AnyObject {
-  /// Returns the location (bytes, no NUL) that a row leads to; nil if it leads nowhere.
+  /// Returns the location that a row leads to, as bytes without NUL; nil if the row leads nowhere.
   func location(forRowAt path: IndexPath) throws(TableError) -> [UInt8]?
 }

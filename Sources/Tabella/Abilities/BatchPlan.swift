@@ -1,25 +1,26 @@
-/// Where everything stands after a batch, by UIKit's rules: the one place where indices are computed.
+/// The positions of all sections and rows after a batch, by UIKit's rules. Only this type computes indices.
 ///
-/// docs/editing.md states the rules with an example. A plan is made of changes, those of a
-/// ``ChangeBatch`` or what ``EditBatch/changes(locatingID:)`` makes of edits, and of counts; it does
-/// not see the rows. It asks only for the counts of the sections that are named, and takes
-/// O(k log k) for k changes, however many rows there are.
+/// docs/editing.md states the rules with an example. A plan is made from changes and counts; it does not read rows.
+/// The changes come from a ``ChangeBatch`` or from ``EditBatch/changes(takingTitles:locatingID:)``. The plan asks
+/// only for the counts of the sections that the changes name.
+/// - Complexity: O(k log k) for k changes, whatever the number of rows.
 public struct BatchPlan: Hashable, Sendable {
-  /// How the sections come out; nil if none is named by a change.
+  /// The plan of the sections; nil if no change names a section.
   public private(set) var sections: ListPlan?
-  /// How the rows of sections come out, by the number that a section had before the batch: of those
-  /// where rows are named, and no other.
+  /// The plans of the rows of each section in which a change names a row. The key is the section's number before
+  /// the batch.
   public private(set) var rows: [Int: ListPlan] = [:]
-  /// The sections that any rows may be in afterwards, as numbered before the batch.
+  /// The sections that can have any rows after the batch, numbered as before the batch.
   public private(set) var reloadedSections: Set<Int> = []
   private var moved: [IndexPath: IndexPath] = [:]
 
-  /// Plans for these changes.
+  /// Makes a plan for changes.
   ///
-  /// `numberOfSections` and `numberOfRows` answer with the exact count, or with at least the minimum
-  /// that they are given. Throws ``TableError`` with `.invalidArgument` for what is named twice, two
-  /// targets at one place, and rows of sections that are deleted, reloaded or inserted; with
-  /// `.notFound` for what is not there before the batch, and for a target that is no place after it.
+  /// `numberOfSections` and `numberOfRows` return an exact count, or a count of at least `minimum`.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` if two changes name the same element or have the same target.
+  /// Throws the same code if a change names rows of a section that is deleted, reloaded or inserted. Throws
+  /// `.notFound` if an element does not exist before the batch, or if a target does not exist after it.
   public init(
     _ changes: [ChangeBatch.Change],
     numberOfSections: (_ minimum: Int) throws(TableError) -> Count,
@@ -48,7 +49,7 @@ public struct BatchPlan: Hashable, Sendable {
     }
     reloadedSections = Set(sections.reloaded)
     if !sections.isEmpty {
-      // Enough to find the sections of rows, too.
+      // This count also suffices to find the sections of rows.
       let last = changes.flatMap { [$0.source, $0.target] }.compactMap { $0?.section }.max() ?? 0
       let needed = max(
         sections.needed,
@@ -82,7 +83,7 @@ public struct BatchPlan: Hashable, Sendable {
     }
   }
 
-  /// Plans for changes of a source as it is.
+  /// Makes a plan for changes of the current version of a source.
   public init(
     _ changes: [ChangeBatch.Change], of source: any TableDataSource
   ) throws(TableError) {
@@ -96,13 +97,13 @@ public struct BatchPlan: Hashable, Sendable {
       })
   }
 
-  /// Which number a section has after the batch; nil if it is deleted.
+  /// The number of a section after the batch; nil if the batch deletes the section.
   public func place(ofSection section: Int) -> Int? {
     guard let sections else { return section }
     return moved[.section(section)]?.section ?? sections.place(of: section)
   }
 
-  /// Where a row, or a section, stands after the batch; nil if it is deleted.
+  /// The path of a row or section after the batch; nil if the batch deletes the row or section.
   /// - Complexity: O(log n) in the changes.
   public func path(of old: IndexPath) -> IndexPath? {
     if let target = moved[old] { return target }
@@ -112,7 +113,7 @@ public struct BatchPlan: Hashable, Sendable {
     return rows.place(of: old.row).map { IndexPath(section: section, row: $0) }
   }
 
-  /// Which number a section had before the batch; nil if it is inserted, or not there.
+  /// The number of a section before the batch; nil if the batch inserts the section, or if it does not exist.
   private func oldSection(at place: Int, _ changes: [ChangeBatch.Change]) -> Int? {
     guard let sections else { return place }
     switch sections.origin(of: place) {
@@ -123,7 +124,7 @@ public struct BatchPlan: Hashable, Sendable {
   }
 }
 
-/// What changes name of one list.
+/// The elements of one list that changes name.
 private struct NamedElements {
   var deleted: [Int] = []
   var moved: [Int] = []
@@ -148,13 +149,13 @@ private struct NamedElements {
     }
   }
 
-  /// A change of sections.
+  /// Adds a change of a section.
   mutating func add(_ change: ChangeBatch.Change, _ number: Int) {
     addSource(of: change)
     if let target = change.target { arrivals.append((target.section, number)) }
   }
 
-  /// How many elements must be known for all of this to be judged.
+  /// The number of elements that must be known to check all changes.
   var needed: Int {
     let last = [deleted, moved, reconfigured, reloaded].compactMap { $0.max() }.max() ?? -1
     let place = arrivals.map(\.place).max() ?? -1
@@ -162,12 +163,12 @@ private struct NamedElements {
       last.advancedUp(by: 1), place.advancedUp(by: deleted.count + moved.count + 1))
   }
 
-  /// The plan, for rows of a section that has the number `after` in the end, or for the sections.
+  /// The plan for the sections, or for the rows of one section. `after` is the section's number after the batch.
   func plan(
     _ count: Count, inSection section: Int?, after: Int?
   ) throws(TableError) -> ListPlan {
     let gone = deleted + moved
-    // A row may be set and moved; nothing else may name it twice.
+    // A batch may set and move the same row. Every other combination that names a row twice is an error.
     for named in [gone + reloaded, deleted + reconfigured + reloaded] {
       let named = named.sorted()
       func noun(_ element: Int) -> String { IndexPath(element, inSection: section).noun }
@@ -188,7 +189,7 @@ private struct NamedElements {
 }
 
 extension ChangeBatch.Change {
-  /// What it names as it was numbered before the batch.
+  /// The path that the change names, numbered as before the batch.
   var source: IndexPath? {
     switch self {
     case .insert: nil
@@ -196,7 +197,7 @@ extension ChangeBatch.Change {
     }
   }
 
-  /// Where something comes to stand, as it is numbered after the batch.
+  /// The path at which an element arrives, numbered as after the batch.
   var target: IndexPath? {
     switch self {
     case .insert(let path), .move(_, let path): path
@@ -204,16 +205,16 @@ extension ChangeBatch.Change {
     }
   }
 
-  /// Whether it is of a section, not of a row.
+  /// Whether the change is about a section rather than a row.
   public var isOfSection: Bool { (source ?? target)?.isSection == true }
 }
 
 extension EditBatch {
-  /// The edits as changes, each row named by its path; a section that is set is reconfigured.
+  /// The edits as changes. Each change names its row by path, and a section that is set is reconfigured.
   ///
-  /// `locatingID` finds where the row with an id is before the batch. Throws ``TableError`` with
-  /// `.notSupported` for titles of sections unless `takesTitles`, with `.invalidArgument` for other
-  /// cells of a section and for a title of a row.
+  /// `locatingID` finds the path of the row with an id before the batch. Throws ``TableError`` with `.notSupported`
+  /// for titles of sections unless `takesTitles`. Throws `.invalidArgument` for other cells of a section and for a
+  /// title of a row.
   public func changes(
     takingTitles takesTitles: Bool = false,
     locatingID: (String) throws(TableError) -> IndexPath
@@ -238,17 +239,17 @@ extension EditBatch {
 }
 
 extension IndexPath {
-  /// An element of a section, or a section.
+  /// The path of a section's element, or of a section if `section` is nil.
   fileprivate init(_ element: Int, inSection section: Int?) {
     self = section.map { IndexPath(section: $0, row: element) } ?? .section(element)
   }
 
-  /// The path as messages name it.
+  /// The name of the path in messages.
   var noun: String { isSection ? "section \(self)" : "row \(self)" }
 }
 
 extension TableError {
-  /// The error for a target in a section that has no rows of before, or is not there.
+  /// The error for a target in a section that the batch inserts, or that does not exist.
   fileprivate static func noSection(
     _ section: Int, afterChanges changes: [ChangeBatch.Change]
   ) -> TableError {

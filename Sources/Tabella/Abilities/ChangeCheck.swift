@@ -1,17 +1,19 @@
-/// How many sections and rows a table has at one version, as far as that is known.
+/// The known numbers of sections and rows at one version of a table.
 public struct KnownCounts: Hashable, Sendable {
+  /// The number of sections.
   public var sections: Count
-  /// The number of rows by section; of a section that is not here nothing is known.
+  /// The number of rows by section. Nothing is known of a section without an entry.
   public var rows: [Int: Count]
 
-  /// Without arguments: nothing is known.
+  /// Creates counts. Without arguments, nothing is known.
   public init(sections: Count = .atLeast(0), rows: [Int: Count] = [:]) {
     self.sections = sections
     self.rows = rows
   }
 
-  /// What a source knows of some sections now. For each it must know at least the number of rows that
-  /// is given; 0 asks for no work.
+  /// Asks a source for the counts of some sections.
+  ///
+  /// The values of `rows` are the numbers of rows that the source must know at least. A value of 0 causes no work.
   public init(of source: any TableDataSource, knowing rows: [Int: Int]) throws(TableError) {
     sections = try source.numberOfSections(knowing: 0)
     self.rows = [:]
@@ -23,10 +25,10 @@ public struct KnownCounts: Hashable, Sendable {
 }
 
 extension ChangeBatch {
-  /// What the changes come to in a table of which so much was known; nil if they list nothing.
+  /// The plan of the changes in a table with these counts; nil if the changes are not listed.
   ///
-  /// Throws ``TableError`` with `.misbehaved` if they cannot be of such a table: ``BatchPlan`` has the
-  /// rules. The time grows with the changes, not with the table.
+  /// Throws ``TableError`` with `.misbehaved` if a table with these counts cannot have such changes, by the rules
+  /// of ``BatchPlan``. The time grows with the changes, not with the table.
   public func plan(before: KnownCounts) throws(TableError) -> BatchPlan? {
     guard let changes else { return nil }
     do throws(TableError) {
@@ -43,12 +45,12 @@ extension ChangeBatch {
 }
 
 extension BatchPlan {
-  /// Throws ``TableError`` with `.misbehaved` if the changes cannot lead from a table of some size to
-  /// one of another.
+  /// Throws ``TableError`` with `.misbehaved` if the changes cannot lead from the counts `before` to the counts
+  /// `after`.
   ///
-  /// The sections, and the rows of each that remains and is not reloaded, are as many as before plus
-  /// those that came minus those that went. What is not known is not judged. The time grows with the
-  /// changes and the sections known.
+  /// The number of sections must be the old number plus the arrivals minus the departures. The same holds for the
+  /// rows of each section that remains and is not reloaded. Unknown counts are not checked. The time grows with the
+  /// changes and with the known sections.
   public func check(before: KnownCounts, after: KnownCounts) throws(TableError) {
     try ListPlan.check(sections, of: before.sections, became: after.sections, "sections")
     let named = Set(before.rows.keys).union(rows.keys).subtracting(reloadedSections)
@@ -62,7 +64,8 @@ extension BatchPlan {
 }
 
 extension ListPlan {
-  /// Throws if a list of so many elements does not become one of so many others by a plan, or by none.
+  /// Throws if a plan does not turn a list of `before` elements into a list of `after` elements. Nil is the empty
+  /// plan.
   fileprivate static func check(
     _ plan: ListPlan?, of before: Count, became after: Count, _ what: String
   ) throws(TableError) {
@@ -80,7 +83,7 @@ extension ListPlan {
 extension Count {
   fileprivate func mayHave(_ number: Int) -> Bool { number >= 0 && (!isExact || number < value) }
 
-  /// The count; where it is not known, at least so many.
+  /// An exact count as it is; otherwise a count of at least `minimum`.
   fileprivate func assumed(toReach minimum: Int) -> Count {
     isExact ? self : .atLeast(max(value, minimum))
   }

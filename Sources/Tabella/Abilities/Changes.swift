@@ -1,35 +1,39 @@
-/// Moving on to newer versions of the data. The corresponding C table is `tabella_changes_table`.
+/// The ability to move on to newer versions of the data. The corresponding C table is `tabella_changes_table`.
 public protocol TableChanges: AnyObject {
-  /// Has `notify` called, from any thread, when there is something to pull; nil stops it.
+  /// Sets the function to call when the source has changes to pull; nil removes it.
   ///
-  /// One listener a source. `notify` must not call the source.
+  /// A source has one listener. Any thread may call `notify`, and `notify` must not call the source.
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError)
 
-  /// Moves the source to the newest version and returns what leads there.
+  /// Moves the source to the newest version and returns the changes that lead to it.
   func pull() throws(TableError) -> ChangeBatch
 }
 
-/// What leads from one version of a source to the next.
+/// The changes that lead from one version of a source to the next.
 ///
-/// UIKit's rules for indices, as ``EditBatch`` states them: what is deleted, moved away, reloaded or
-/// reconfigured counts in the old version; what is inserted, and where rows move to, counts in the new
-/// one. A section that is reloaded may have any rows afterwards, and no other change names any of them.
+/// Indices follow UIKit's rules, which ``EditBatch`` states. Deleted, moved, reloaded and reconfigured elements are
+/// numbered as in the old version. Inserted elements and targets of moves are numbered as in the new version. A
+/// reloaded section can have any rows afterwards, and no other change names one of its rows.
 public struct ChangeBatch: Hashable, Sendable {
+  /// One change. Its path names a row or a section.
   public enum Change: Hashable, Sendable {
     case insert(IndexPath)
     case delete(IndexPath)
     case move(from: IndexPath, to: IndexPath)
-    /// The row is another in effect.
+    /// Another row, in effect, at the same path.
     case reload(IndexPath)
-    /// The row is the same, with the same id, but its cells differ.
+    /// The same row with the same id, but with other cells.
     case reconfigure(IndexPath)
   }
 
+  /// The version before the changes, if the source has versions.
   public var from: Version?
+  /// The version after the changes, if the source has versions.
   public var to: Version?
-  /// The changes; nil means that everything must be read again.
+  /// The changes; nil means that the caller must read everything again.
   public var changes: [Change]?
 
+  /// Creates a batch of changes.
   public init(from: Version?, to: Version?, changes: [Change]?) {
     self.from = from
     self.to = to

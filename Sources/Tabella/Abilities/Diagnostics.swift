@@ -1,20 +1,25 @@
-/// Diagnostics of the data: warnings and notes that are not failures. The corresponding C table is `tabella_diagnostics`.
+/// The ability to report diagnostics of the data: warnings and notes that are not failures.
+///
+/// The corresponding C table is `tabella_diagnostics`.
 public protocol TableDiagnostics: AnyObject {
-  /// Takes the oldest remark that was not taken yet; nil if there is none.
+  /// Removes and returns the oldest diagnostic; nil if there is none.
   func nextDiagnostic() -> Diagnostic?
 }
 
-/// A remark: "row 12: a quote is never closed".
+/// A warning or a note about the data, such as "row 12: a quote is never closed".
 public struct Diagnostic: Hashable, Sendable {
+  /// The severity of a diagnostic.
   public enum Severity: Int32, Hashable, Sendable {
     case note = 1
     case warning = 2
   }
 
+  /// The severity.
   public var severity: Severity
-  /// One line.
+  /// The text, one line.
   public var message: String
 
+  /// Creates a diagnostic.
   public init(_ severity: Severity, _ message: String) {
     self.severity = severity
     self.message = message

@@ -1,17 +1,19 @@
-/// Notices of what is on show, strictly paired; UIKit's `willDisplay` and `didEndDisplaying`.
+/// Notices about the rows on display, strictly paired; UIKit's `willDisplay` and `didEndDisplaying`.
 ///
 /// The corresponding C table is `tabella_display`.
 public protocol TableDisplay: AnyObject {
+  /// Reports that these rows come on display.
   func willDisplay(rows: Range<Int>, inSection section: Int)
-  /// Follows each ``willDisplay(rows:inSection:)`` once, with the same range.
+  /// Follows each ``willDisplay(rows:inSection:)`` exactly once, with the same range.
   func didEndDisplaying(rows: Range<Int>, inSection section: Int)
 }
 
-/// Advice on what will probably be asked for; must return quickly.
+/// Advice about rows that a caller will probably ask for. The methods must return quickly.
 ///
-/// UIKit's `prefetchRowsAt` and `cancelPrefetchingForRowsAt`. The corresponding C table is
-/// `tabella_prefetching`.
+/// UIKit's `prefetchRowsAt` and `cancelPrefetchingForRowsAt`. The corresponding C table is `tabella_prefetching`.
 public protocol TablePrefetching: AnyObject {
+  /// Announces that these rows will probably be requested soon.
   func prefetch(rows: Range<Int>, inSection section: Int)
+  /// Withdraws an announcement of ``prefetch(rows:inSection:)``.
   func cancelPrefetching(rows: Range<Int>, inSection section: Int)
 }

@@ -1,29 +1,32 @@
-/// Editing: what may be edited, and committing edits. The corresponding C table is `tabella_editing`.
+/// The ability to commit edits, and to say which edits are allowed. The corresponding C table is `tabella_editing`.
 public protocol TableEditing: AnyObject {
-  /// Returns, for each row of a range at once, whether it may be edited and how it is styled.
+  /// Returns, for each row of a range, whether the row can be edited and its editing style.
   ///
   /// UIKit's `canEditRowAt` and `editingStyleForRowAt`.
   func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
     -> [RowEditability]
 
-  /// Returns, for each column, whether its cells may be set at all. The default is all.
+  /// Returns, for each column, whether any of its cells can be set. Nil, the default, means all columns.
   func editableColumns() throws(TableError) -> [Bool]?
 
-  /// Does the edits together, moves the source to the new version, and says what became of each.
+  /// Applies the edits together, moves the source to the new version, and returns the outcome of each edit.
   ///
-  /// Throwing means that nothing was done: ``TableError`` with `.conflict` for a version that is named
-  /// and is not the source's, with `.notFound` or `.invalidArgument` for a batch that breaks the rules
-  /// of ``EditBatch``. ``BatchPlan`` judges that, and computes where everything ends up.
+  /// If the method throws, no edit was applied. Throws ``TableError`` with `.conflict` if the batch names another
+  /// version than the source's. Throws `.notFound` or `.invalidArgument` for a batch that breaks the rules of
+  /// ``EditBatch``. ``BatchPlan`` checks these rules and computes all new positions.
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult
 }
 
 extension TableEditing {
+  /// Returns nil: all columns can be set.
   public func editableColumns() throws(TableError) -> [Bool]? { nil }
 }
 
 extension TableDataSource {
-  /// Throws what is wrong with cells that a row is to have: `.invalidArgument` for a column that does
-  /// not exist, `.constraint` for a value of another type than its column's.
+  /// Checks the cells that an edit sets in a row.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist, and with `.constraint` for a
+  /// value whose type is not the column's.
   public func check(setting cells: [Int: Cell]) throws(TableError) {
     for (column, cell) in cells {
       guard column != EditBatch.sectionTitle else { throw .titleOfRow }
@@ -39,18 +42,18 @@ extension TableDataSource {
   }
 }
 
-/// Whether and how a row may be edited.
+/// The edits that a row allows.
 public struct RowEditability: OptionSet, Hashable, Sendable {
   public var rawValue: UInt8
 
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Its cells may be set, as far as their columns may.
+  /// The cells of the row can be set, in the columns that allow it.
   public static let editable = RowEditability(rawValue: 1)
-  /// Its editing style is delete.
+  /// The editing style of the row is delete.
   public static let delete = RowEditability(rawValue: 2)
-  /// Its editing style is insert: it stands for a new row. It is not deleted; to commit it is to insert a
-  /// row at its place.
+  /// The editing style of the row is insert: the row is a placeholder for a new row. It cannot be deleted. To
+  /// commit it, insert a row at its path.
   public static let insert = RowEditability(rawValue: 4)
 
   /// UIKit's `editingStyleForRowAt`.
@@ -58,53 +61,57 @@ public struct RowEditability: OptionSet, Hashable, Sendable {
     case none, delete, insert
   }
 
-  /// The effect of committing the row. A row that claims both styles stands for a new one.
+  /// The effect of committing the row. A row with both styles is a placeholder for a new row.
   public var style: Style {
     contains(.insert) ? .insert : contains(.delete) ? .delete : .none
   }
 }
 
-/// How an edit names the row that it is about.
+/// The name of a row in an edit.
 public enum RowReference: Hashable, Sendable {
-  /// By position, counted before the batch.
+  /// A position, counted before the batch.
   case path(IndexPath)
-  /// By id, wherever it is now.
+  /// An id, at whatever position the row is.
   case id(String)
 
-  /// Whether it names a section by its path, not a row.
+  /// Whether the reference names a section by its path rather than a row.
   public var isSection: Bool {
     if case .path(let path) = self { path.isSection } else { false }
   }
 }
 
-/// Edits that are committed together.
+/// Edits that a source commits together.
 ///
-/// Positions follow UIKit's rules, and the order of the edits does not matter:
+/// Positions follow UIKit's rules. The order of the edits does not matter.
 ///
-/// - What is deleted, set or moved is named as it stood before the batch; insertions and the targets
-///   of moves count as they stand after it. What is not named keeps its order around them.
-/// - A row is deleted, set or moved once; only to set and to move the same row go together. No two
-///   edits have the same target.
-/// - Sections are inserted, deleted and moved by ``IndexPath/section(_:)``, with their rows. A new one
-///   is empty. No edit names a row of a section that is deleted, nor a place in one that
-///   is inserted. Of a section that is moved, rows are named by its old number, targets by its new one.
+/// - Deleted, set and moved elements are numbered as before the batch. Insertions and targets of moves are numbered
+///   as after the batch. All other elements keep their order around them.
+/// - A batch may delete, set or move a row once. Only a set and a move may name the same row. No two edits have the
+///   same target.
+/// - ``IndexPath/section(_:)`` names a section, to insert, delete or move it with its rows. A new section is empty.
+///   No edit names a row of a deleted section, or a target in an inserted section. In a moved section, rows are
+///   named by the old section number and targets by the new one.
 /// - A section has one cell, its title, under the column number ``sectionTitle``. Only a source with
-///   ``TableSectionEditing`` takes titles. A new section without that cell is untitled.
-/// - A batch that breaks a rule, names what is not there or has a target that is no place afterwards
-///   is an error, and nothing of it is done.
+///   ``TableSectionEditing`` takes titles. A new section without that cell has no title.
+/// - A batch that breaks a rule, or names an element or target that does not exist, is an error. The source then
+///   applies none of its edits.
 ///
 /// docs/editing.md has an example with every kind of edit.
 public struct EditBatch: Hashable, Sendable {
+  /// One edit.
   public enum Edit: Hashable, Sendable {
-    /// A new row (or section, by a section's path) that ends up at the path.
+    /// Inserts a row with these cells, so that it is at the path after the batch. The path of a section inserts a
+    /// section.
     case insert(at: IndexPath, cells: [Int: Cell])
     case delete(RowReference)
-    /// New values for some columns of a row.
+    /// Sets some cells of a row.
     case set(RowReference, cells: [Int: Cell])
     case move(RowReference, to: IndexPath)
 
-    /// The edit that commits a row in its style, UIKit's `commit editingStyle forRowAt`: it is deleted, or a
-    /// new row with these cells comes to its place and it stands behind that. Nil for a row without a style.
+    /// The edit that commits a row in its style; UIKit's `commit editingStyle forRowAt`.
+    ///
+    /// The style `delete` deletes the row. The style `insert` inserts a row with these cells at the path, in front
+    /// of the placeholder. The result is nil for a row without a style.
     public static func commit(
       _ style: RowEditability.Style, forRowAt path: IndexPath, cells: [Int: Cell] = [:]
     ) -> Edit? {
@@ -119,12 +126,14 @@ public struct EditBatch: Hashable, Sendable {
   /// The column number of a section's title in the cells of a section's edit.
   public static let sectionTitle = -1
 
-  /// The version that the positions were read at; nil leaves it unchecked.
+  /// The version in which the positions were read. If it is nil, the source does not check the version.
   public var version: Version?
+  /// The edits, in any order.
   public var edits: [Edit]
-  /// Answer as if, but change nothing.
+  /// Whether the source only returns the result that the edits would have, and changes nothing.
   public var isDryRun: Bool
 
+  /// Creates a batch of edits.
   public init(_ edits: [Edit], version: Version? = nil, isDryRun: Bool = false) {
     self.edits = edits
     self.version = version
@@ -132,19 +141,21 @@ public struct EditBatch: Hashable, Sendable {
   }
 }
 
-/// What became of a batch of edits.
+/// The result of a batch of edits.
 public struct EditResult: Hashable, Sendable {
+  /// The outcome of one edit.
   public struct Outcome: Hashable, Sendable {
-    /// Why it was not done; nil if it was.
+    /// The reason why the edit was not applied; nil if it was applied.
     public var code: TableError.Code?
-    /// Why not, or a remark on what was done.
+    /// The reason in words, or a note about an edit that was applied.
     public var message: String?
-    /// The row's id afterwards, if it has one.
+    /// The row's id after the edit, if it has one.
     public var id: String?
-    /// Whether the edit did something that the receipt does not take back, be it beside a code: something was
-    /// deleted for good, a signal was sent. Of a dry run, whether it would.
+    /// Whether the edit had an effect that the receipt cannot undo, for example a permanent deletion or a signal
+    /// that was sent. It can also be set beside a code. For a dry run, whether the edit would have such an effect.
     public var isFinal: Bool
 
+    /// Creates an outcome. Without arguments: the edit was applied.
     public init(
       code: TableError.Code? = nil, message: String? = nil, id: String? = nil, isFinal: Bool = false
     ) {
@@ -155,14 +166,16 @@ public struct EditResult: Hashable, Sendable {
     }
   }
 
-  /// One for each edit, in order.
+  /// One outcome for each edit, in the order of the edits.
   public var outcomes: [Outcome]
-  /// What leads from the old version to the new.
+  /// The changes that lead from the old version to the new one.
   public var changes: ChangeBatch
-  /// What ``TableUndoing/undo(_:isDryRun:)`` takes. It takes back the whole batch but for what is
-  /// ``Outcome/isFinal``; nil if nothing can be taken back.
+  /// The data for ``TableUndoing/undo(_:isDryRun:)``; nil if nothing can be undone.
+  ///
+  /// An undo covers the whole batch, except for edits that are ``Outcome/isFinal``.
   public var receipt: [UInt8]?
 
+  /// Creates a result.
   public init(outcomes: [Outcome], changes: ChangeBatch, receipt: [UInt8]? = nil) {
     self.outcomes = outcomes
     self.changes = changes

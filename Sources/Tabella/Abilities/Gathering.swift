@@ -1,23 +1,24 @@
-/// Rows from anywhere in one call.
+/// The ability to return rows from any positions in one call.
 ///
-/// A sorted view of a far or large table needs rows from everywhere: this is one call a batch instead
-/// of one a row. The corresponding C table is `tabella_gathering`.
+/// A sorted view of a remote or large table needs rows from everywhere. With this ability it makes one call per
+/// batch instead of one call per row. The corresponding C table is `tabella_gathering`.
 public protocol TableGathering: AnyObject {
-  /// Returns the rows at these paths, in this order: at least one unless there are no paths, and as
-  /// many from the front as it likes (large rows); the caller goes on from there.
+  /// Returns the rows at these paths, in this order.
   ///
-  /// A path may be named twice. Columns, ids and refusals are as in ``TableDataSource/rows(_:)``; for
-  /// a path that is not there it throws ``TableError`` with `.notFound`.
+  /// The source returns at least one row unless `paths` is empty. It may return only the first few, for example if
+  /// rows are large; the caller then asks for the rest. A path can appear twice. Columns, ids and errors are as in
+  /// ``TableDataSource/rows(_:)``. Throws ``TableError`` with `.notFound` for a path that does not exist.
   ///
-  /// The paths are the source's: one that reads for long may give up their memory before (`consume`).
+  /// The source owns `paths` and can free their memory early (`consume`), before a long read.
   func rows(
     at paths: consuming [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch
 }
 
 extension RowRequest {
-  /// What gathered rows answer, as far as it can be checked in a batch: as many rows as there are
-  /// paths at most, these columns, ids or not.
+  /// The request that a gathered batch answers, for checks of the batch.
+  ///
+  /// The batch has at most as many rows as there are paths, these columns, and ids if `includesIDs`.
   public init(gathering paths: [IndexPath], columns: [Int], includesIDs: Bool) {
     self.init(
       section: paths.first?.section ?? 0, first: paths.first?.row ?? 0, count: paths.count,
@@ -26,15 +27,15 @@ extension RowRequest {
 }
 
 extension TableDataSource {
-  /// Throws what ``TableGathering`` promises for a request that no section could answer: call it
-  /// first.
+  /// Throws the errors that ``TableGathering`` promises for a request that is invalid in every section.
+  /// Implementations call this method first.
   public func check(
     gathering paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) {
     if let path = paths.first(where: { $0.section < 0 || $0.row < 0 }) {
       throw TableError(.invalidArgument, "asked for section \(path.section), row \(path.row)")
     }
-    // The places are checked, and no path is no mistake.
+    // The paths are checked above. An empty list of paths is not an error.
     try check(RowRequest(first: 0, count: 1, columns: columns, includesIDs: includesIDs))
   }
 }

@@ -1,10 +1,10 @@
-/// Ids of rows that outlive index paths.
+/// The ability to name rows by ids, which stay valid when index paths change.
 ///
-/// An id is 1 to ``RowID/maximumLength`` printable ASCII characters, unique among the rows of a
-/// version and never given to another row later, but for one that has the same content in every byte,
-/// where an id is made of that. A source with this ability gives ids with the rows
-/// that ask for them. The corresponding C table is `tabella_identity`.
+/// An id is 1 to ``RowID/maximumLength`` printable ASCII characters. It is unique among the rows of a version. It
+/// never names another row later, with one exception: if ids are made from content, an id can name a later row with
+/// the same content in every byte. A source with this ability returns ids with rows if the request asks for them.
+/// The corresponding C table is `tabella_identity`.
 public protocol TableIdentity: AnyObject {
-  /// Returns where the row with this id is now; throws `.notFound` if it is gone.
+  /// Returns the current path of the row with this id. Throws ``TableError`` with `.notFound` if the row is gone.
   func indexPath(forID id: String) throws(TableError) -> IndexPath
 }

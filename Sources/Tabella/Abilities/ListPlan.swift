@@ -1,27 +1,29 @@
-/// How a list, the rows of a section or the sections themselves, comes out of a batch.
+/// The effect of a batch on one list: the rows of a section, or the sections.
 ///
-/// ``BatchPlan`` makes it. What neither goes nor arrives survives, and survivors keep their order.
+/// ``BatchPlan`` makes list plans. An element that neither leaves nor arrives is a survivor. Survivors keep their
+/// order.
 public struct ListPlan: Hashable, Sendable {
-  /// An element that is inserted, or moved here.
+  /// An element that a batch inserts, or moves to this list.
   public struct Arrival: Hashable, Sendable {
-    /// Where it stands after the batch.
+    /// The index of the element after the batch.
     public var place: Int
-    /// The survivor that it comes to stand before, as that was numbered before the batch; the count
-    /// before the batch if it stands behind all of them.
+    /// The next survivor after the arrival, as an index before the batch. If no survivor follows, the count before
+    /// the batch.
     public var before: Int
-    /// The number of the change that brings it.
+    /// The index of the change that brings the element.
     public var change: Int
   }
 
-  /// How many elements there were before the batch. If it is at least a number, what arrives stands
-  /// before one of those.
+  /// The number of elements before the batch. If it is an at-least count, each arrival is in front of one of the
+  /// counted elements, or directly after them.
   public let count: Count
-  /// What is deleted or moved away, ascending, as numbered before the batch.
+  /// The indices of deleted and departing elements before the batch, in ascending order.
   public let gone: [Int]
-  /// What arrives, ascending by place.
+  /// The arrivals, in ascending order of their index after the batch.
   public let arrivals: [Arrival]
 
-  /// `gone` ascends and all of it is there; a place that is none throws.
+  /// Makes a plan. `gone` is in ascending order and contains only existing elements. Throws for a target that does
+  /// not exist.
   init(
     count: Count, gone: [Int], arrivals places: [(place: Int, change: Int)],
     naming path: (Int) -> IndexPath
@@ -36,7 +38,7 @@ public struct ListPlan: Hashable, Sendable {
         throw TableError(
           .invalidArgument, "\(path(next.place).noun) is the target of two edits of the batch")
       }
-      // So many survivors stand before it.
+      // The number of survivors in front of the arrival.
       let rank = next.place - number
       while passed < gone.count, gone[passed] - passed <= rank { passed += 1 }
       let before = rank.advancedUp(by: passed)
@@ -51,13 +53,13 @@ public struct ListPlan: Hashable, Sendable {
     self.arrivals = arrivals
   }
 
-  /// How many elements there are after the batch.
+  /// The number of elements after the batch.
   public var countAfter: Count {
     let value = count.value - gone.count + arrivals.count
     return count.isExact ? .exact(value) : .atLeast(value)
   }
 
-  /// Where a survivor stands after the batch; nil if it is deleted or moved away, or is not there.
+  /// The index of a survivor after the batch. Nil if the element is deleted, moved away or does not exist.
   /// - Complexity: O(log n) in the changes.
   public func place(of element: Int) -> Int? {
     guard element >= 0, !count.isExact || element < count.value else { return nil }
@@ -67,8 +69,7 @@ public struct ListPlan: Hashable, Sendable {
     return (element - goneBefore).advancedUp(by: arrivedBefore)
   }
 
-  /// Whether an element that is moved comes to stand between the same survivors as before, with nothing
-  /// else that arrives there.
+  /// Whether a moved element stays between the same two survivors, and no other arrival joins it there.
   func stays(_ element: Int, asArrival number: Int) -> Bool {
     let before = arrivals[number].before
     let isAlone = [number - 1, number + 1].allSatisfy {
@@ -79,13 +80,13 @@ public struct ListPlan: Hashable, Sendable {
       && goneBefore(before) - goneBefore(element) == before - element
   }
 
-  /// What stands at a place after the batch: the number of a survivor, or an arrival.
+  /// The origin of an element after the batch: the old index of a survivor, or an arrival.
   public enum Origin: Hashable, Sendable {
     case survivor(Int)
     case arrival(Arrival)
   }
 
-  /// What stands at a place after the batch; nil if nothing does.
+  /// The origin of the element at an index after the batch; nil if the list is shorter.
   /// - Complexity: O(log n) in the changes.
   public func origin(of place: Int) -> Origin? {
     guard place >= 0 else { return nil }
@@ -96,7 +97,7 @@ public struct ListPlan: Hashable, Sendable {
     return survivor(place - arrivedBefore).map { .survivor($0) }
   }
 
-  /// The survivor before which stand so many others; nil if there are not so many.
+  /// The old index of the survivor with this many survivors in front of it; nil if there are too few survivors.
   func survivor(_ rank: Int) -> Int? {
     guard rank >= 0 else { return nil }
     var (low, high) = (0, gone.count)
@@ -108,7 +109,7 @@ public struct ListPlan: Hashable, Sendable {
     return element < count.value ? element : nil
   }
 
-  /// The list after the batch, made of the one before it and what arrives.
+  /// The list after the batch, made from the list before the batch and the arrivals.
   /// - Complexity: O(n)
   public func applied<Element>(
     to list: [Element], arriving: (Arrival) -> Element

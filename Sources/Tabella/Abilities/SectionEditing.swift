@@ -1,14 +1,14 @@
-/// Editing sections and their titles. The corresponding C table is `tabella_section_editing`.
+/// The ability to edit sections and their titles. The corresponding C table is `tabella_section_editing`.
 ///
-/// The edits themselves are in the batches of ``TableEditing``; a source has this ability if it
-/// understands the titles in them (``EditBatch/sectionTitle``).
+/// The edits themselves are in the batches of ``TableEditing``. A source has this ability if it accepts titles in
+/// these batches (``EditBatch/sectionTitle``).
 public protocol TableSectionEditing: AnyObject {
-  /// Returns, for each section of a range at once, what may be done with it.
+  /// Returns, for each section of a range, the edits that the section allows.
   ///
-  /// Throws ``TableError`` with `.notFound` for a section that is not there.
+  /// Throws ``TableError`` with `.notFound` for a section that does not exist.
   func editability(ofSections sections: Range<Int>) throws(TableError) -> [SectionEditability]
 
-  /// Returns whether a section can be inserted anywhere at all.
+  /// Returns whether a section can be inserted at any position.
   func canInsertSections() throws(TableError) -> Bool
 }
 
@@ -18,23 +18,23 @@ public struct SectionEditability: OptionSet, Hashable, Sendable {
 
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Its title may be set.
+  /// The title of the section can be set.
   public static let title = SectionEditability(rawValue: 1)
-  /// It may be deleted, with its rows.
+  /// The section can be deleted, with its rows.
   public static let delete = SectionEditability(rawValue: 2)
-  /// It may be moved, with its rows.
+  /// The section can be moved, with its rows.
   public static let move = SectionEditability(rawValue: 4)
 }
 
 extension EditBatch.Edit {
-  /// Inserts an empty section that ends up at a place; nil leaves it untitled.
+  /// Inserts an empty section, so that it has the number `section` afterwards. If `title` is nil, it has no title.
   public static func insertSection(at section: Int, title: String? = nil) -> EditBatch.Edit {
     .insert(
       at: .section(section),
       cells: title.map { [EditBatch.sectionTitle: .text(Array($0.utf8))] } ?? [:])
   }
 
-  /// Gives a section another title; nil takes its title away.
+  /// Sets the title of a section; nil removes the title.
   public static func renameSection(_ section: Int, title: String?) -> EditBatch.Edit {
     .set(
       .path(.section(section)),
@@ -51,7 +51,7 @@ extension EditBatch.Edit {
     .move(.path(.section(section)), to: .section(target))
   }
 
-  /// Whether it inserts, deletes, sets or moves a section.
+  /// Whether the edit inserts, deletes, sets or moves a section.
   public var isOfSection: Bool {
     switch self {
     case .insert(let target, _): target.isSection
@@ -60,10 +60,10 @@ extension EditBatch.Edit {
     }
   }
 
-  /// Whether it gives a section a title, or takes one away.
+  /// Whether the edit sets or removes the title of a section.
   public var givesTitle: Bool { isOfSection && cells[EditBatch.sectionTitle] != nil }
 
-  /// The title that it gives a section; nil if it gives none, or takes the title away.
+  /// The title that the edit sets; nil if the edit sets none or removes the title.
   public var title: String? {
     guard isOfSection, case .text(let text)? = cells[EditBatch.sectionTitle] else { return nil }
     return String(decoding: text, as: UTF8.self)
@@ -76,8 +76,8 @@ extension EditBatch.Edit {
     }
   }
 
-  /// Throws ``TableError`` with `.invalidArgument` for a title of a row, and for a section's cells that
-  /// are not a title of UTF-8.
+  /// Throws ``TableError`` with `.invalidArgument` for a title of a row, and for cells of a section other than a
+  /// title in UTF-8.
   func checkTitle() throws(TableError) {
     guard isOfSection else {
       if cells[EditBatch.sectionTitle] != nil { throw .titleOfRow }
@@ -102,8 +102,10 @@ extension EditBatch.Edit {
 }
 
 extension TableDataSource {
-  /// Throws ``TableError`` with `.notSupported` if the batch has titles that the source does not
-  /// understand, with `.invalidArgument` for cells of sections that are no titles and titles of rows.
+  /// Checks the titles in a batch.
+  ///
+  /// Throws ``TableError`` with `.notSupported` if the batch has titles and the source cannot edit titles. Throws
+  /// `.invalidArgument` for other cells of sections and for titles of rows.
   public func check(titlesIn batch: EditBatch) throws(TableError) {
     for edit in batch.edits {
       try edit.checkTitle()

@@ -1,62 +1,72 @@
-/// Elements beside the cells: a header, a footer, a preview, a badge, or any other kind.
+/// The ability to have elements beside the cells: a header, a footer, a preview, a badge, or any other kind.
 ///
-/// UIKit's `viewForSupplementaryElement(ofKind:at:)`. The corresponding C table is
-/// `tabella_supplementary`.
+/// UIKit's `viewForSupplementaryElement(ofKind:at:)`. The corresponding C table is `tabella_supplementary`.
 public protocol TableSupplementary: AnyObject {
-  /// The kinds that this source may have.
+  /// The kinds of elements that this source can have.
   func supplementaryKinds() throws(TableError) -> [String]
 
-  /// Returns the element of a kind at a path; nil if there is none, also for an unknown kind.
+  /// Returns the element of a kind at a path. Returns nil if there is none, and for an unknown kind.
   ///
-  /// Throws ``TableError`` with `.notFound` for a path that is not there (nil does as well), with
-  /// `.conflict` if what the row stands for has changed or is gone.
+  /// For a path that does not exist, a source throws ``TableError`` with `.notFound` or returns nil. Throws
+  /// `.conflict` if the object that the row shows has changed or is gone.
   func supplementaryElement(ofKind kind: String, at path: IndexPath) throws(TableError)
     -> SupplementaryElement?
 }
 
-/// Styled text or a small table.
+/// An element: styled text or a small table.
 public enum SupplementaryElement {
   case text(StyledText)
   case table(any TableDataSource)
 }
 
-/// Text with runs that have a style.
+/// Text with styled runs.
 public struct StyledText: Hashable, Sendable {
-  /// How a run is meant; open, unknown ones are plain.
+  /// The meaning of a run. Unknown styles are shown as plain text.
   public struct Style: RawRepresentable, Hashable, Sendable {
     public var rawValue: Int32
 
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
+    /// Emphasised text, often shown in italics.
     public static let emphasis = Style(rawValue: 1)
+    /// Strong text, often shown in bold.
     public static let strong = Style(rawValue: 2)
+    /// Text of less importance.
     public static let dim = Style(rawValue: 3)
+    /// Code.
     public static let code = Style(rawValue: 4)
+    /// A warning.
     public static let warning = Style(rawValue: 5)
+    /// An error.
     public static let error = Style(rawValue: 6)
   }
 
-  /// A run of bytes of the text.
+  /// A run of bytes with one style.
   public struct Span: Hashable, Sendable {
+    /// The bytes of the run, as offsets in the text.
     public var bytes: Range<Int>
+    /// The style of the run.
     public var style: Style
 
+    /// Creates a run.
     public init(_ bytes: Range<Int>, _ style: Style) {
       self.bytes = bytes
       self.style = style
     }
   }
 
-  /// UTF-8 unless the data holds something else.
+  /// The text. It is UTF-8 unless the data holds other bytes.
   public var bytes: [UInt8]
-  /// In order, not overlapping, within the text.
+  /// The runs, in ascending order, without overlaps, inside the text.
   public var spans: [Span]
 
+  /// Creates a text of bytes.
   public init(_ bytes: [UInt8], spans: [Span] = []) {
     self.bytes = bytes
     self.spans = spans
   }
 
+  /// Creates a text of a string. The spans count UTF-8 bytes.
   public init(_ text: String, spans: [Span] = []) {
     self.init(Array(text.utf8), spans: spans)
   }

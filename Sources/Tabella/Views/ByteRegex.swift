@@ -1,18 +1,22 @@
-/// A regular expression over bytes that takes time in proportion to what it reads, whatever the pattern.
+/// A regular expression over bytes. Its time is proportional to the length of the text, for every pattern.
 ///
-/// The syntax is the common one, without what cannot be done so (references back, looking around):
-/// literals, `.` (any character but LF), `[a-z]`, `[^…]`, `\d \w \s` (ASCII) and `\D \W \S`, `\b \B`, `^ $`
-/// (start and end of the text), groups, `|`, `* + ? {n} {n,} {n,m}` (n and m up to 1000), `\t \n \r \f \v
-/// \0`, `\xHH` (that byte), `\u{…}` (that character); `(?i)` in front ignores the case of ASCII. A
-/// character is one of valid UTF-8: a byte that is none is matched by `\xHH` alone.
+/// The syntax is the common one, without back references and lookaround, which cannot be matched in linear time:
 ///
-/// It keeps what it learnt of the texts it saw, at most some thousand states; so it is a variable.
+/// - literals, `.` (any character except LF), `[a-z]`, `[^…]`, groups, `|`;
+/// - `\d \w \s` (ASCII), `\D \W \S`, `\b \B`, and `^ $` (start and end of the text);
+/// - `* + ? {n} {n,} {n,m}` (n and m up to 1000);
+/// - `\t \n \r \f \v \0`, `\xHH` (that byte), `\u{…}` (that character);
+/// - `(?i)` at the front, which ignores the case of ASCII letters.
+///
+/// A character is valid UTF-8. Only `\xHH` matches a byte that is not part of a character.
+///
+/// Matching changes the regex, because it caches up to some thousand states of its automaton.
 public struct ByteRegex {
-  /// What finds a pattern without anything special in it.
+  /// Finds a pattern without special characters.
   private var literal: TextFinder?
   private var machine: RegexMachine?
 
-  /// Throws ``TableError`` with `.invalidArgument` that says what is wrong with the pattern, and where.
+  /// Throws ``TableError`` with `.invalidArgument` that names the fault in the pattern and its position.
   public init(_ pattern: [UInt8]) throws(TableError) {
     var parser = RegexParser(pattern)
     let tree = try parser.parse()
@@ -23,7 +27,7 @@ public struct ByteRegex {
     }
   }
 
-  /// A regex that keeps fewer states, for tests of what happens when there are too many.
+  /// A regex with a smaller cache of states, for tests of a full cache.
   init(_ pattern: [UInt8], stateLimit: Int) throws(TableError) {
     var parser = RegexParser(pattern)
     machine = RegexMachine(try RegexProgram(try parser.parse()), stateLimit: stateLimit)

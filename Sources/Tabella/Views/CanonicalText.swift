@@ -1,5 +1,5 @@
 extension ColumnBatch {
-  /// The column as text: each cell's ``Cell/description``, missing cells as they are.
+  /// The column as text: the ``Cell/description`` of each cell. Missing cells stay missing.
   func asText() -> ColumnBatch {
     let builder = BatchBuilder([.text], capacity: count)
     let column = builder.columns[0]
@@ -33,10 +33,11 @@ extension [UInt8] {
 }
 
 extension Cell {
-  /// The value of a type that text stands for, if it does: what ``description`` writes is read back.
+  /// Reads text as a value of a type; nil if the text has another format. It reads everything that ``description``
+  /// writes.
   ///
-  /// Integers and reals as Swift reads them, `true` and `false`, dates as RFC 3339 (a day alone too),
-  /// binary in hexadecimal; text is any bytes.
+  /// Integers and reals have Swift's syntax. Booleans are `true` and `false`. Dates have the format of RFC 3339; a
+  /// day alone is allowed. Binary is hexadecimal. Text can be any bytes.
   public init?(_ text: [UInt8], as type: ColumnType) {
     let string = String(decoding: text, as: UTF8.self)
     switch type {

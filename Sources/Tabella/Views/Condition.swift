@@ -1,22 +1,26 @@
 /// A condition on the cells of a column: `size > 1M`, `name ~ \.swift$`.
 ///
-/// A missing cell equals nothing: only `!=` and `!~` hold for it. The value is read as the column's type
-/// wants it:
-/// - a number: as JSON has it; for bytes also `10K`, `1.5 MiB`, `2G` (by 1024), for percent `5%`;
+/// A missing cell satisfies only `!=` and `!~`. The syntax of the value depends on the column's type:
+///
+/// - a number: a JSON number; for bytes also `10K`, `1.5 MiB`, `2G` (powers of 1024), for percent also `5%`;
 /// - a boolean: `true` or `false`;
-/// - a date: RFC 3339 or the front of one, in UTC: `2024-05` is all of that month, so that `=` holds
-///   within it, `<` before it, `<=` up to its end, `>` after it and `>=` from its start;
-/// - for text that is a number, text cells that are numbers compare as such (10 = 10.0); for text that is
-///   a date or the front of one, text cells that are dates, without a zone in UTC; cells that are neither
-///   do not compare but for `=` and `!=`, by bytes. For other text `=` and `!=` are by bytes, and the
-///   others by the order that ``SortDescriptor`` has, among cells that are no numbers;
+/// - a date: RFC 3339 or a prefix of it, in UTC. `2024-05` means all of that month: `=` is true within it, `<`
+///   before it, `<=` until its end, `>` after it, and `>=` from its start;
+/// - text that is a number: text cells that are numbers compare as numbers (10 = 10.0);
+/// - text that is a date or a prefix of one: text cells that are dates compare as dates, in UTC if they have no
+///   zone;
+/// - other text: `=` and `!=` compare bytes. The other comparisons use the order of ``SortDescriptor`` and ignore
+///   cells that are numbers;
 /// - binary: by bytes.
 ///
-/// A text column that reads as a type (``Column/reads``) compares as that type. Where numbers in text have a
-/// decimal comma (``Column/hasDecimalComma``), the value may have a comma or a point.
+/// If the value for a text column is a number or a date, cells of another kind satisfy only `!=`.
 ///
-/// A regular expression (``ByteRegex``) is looked for anywhere in the cell's exact text.
+/// A text column that can be read as a type (``Column/reads``) compares as that type. If the column has a decimal
+/// comma (``Column/hasDecimalComma``), the value may have a comma or a point.
+///
+/// A regular expression (``ByteRegex``) matches anywhere in the exact text of the cell.
 public struct Condition: Hashable, Sendable {
+  /// The comparison of a cell with the value.
   public enum Comparison: String, Sendable, CaseIterable {
     case equal = "="
     case notEqual = "!="
@@ -27,7 +31,8 @@ public struct Condition: Hashable, Sendable {
     case matches = "~"
     case doesNotMatch = "!~"
 
-    /// Whether it holds for a value that is before (below 0), at (0) or behind (above 0) another.
+    /// Whether the comparison is true for this order of cell and value: negative means less, 0 equal, positive
+    /// greater.
     func holds(_ order: Int) -> Bool {
       switch self {
       case .equal: order == 0
@@ -40,15 +45,18 @@ public struct Condition: Hashable, Sendable {
       }
     }
 
-    /// Whether it is the denial of another, and so holds for missing cells.
+    /// Whether the comparison is a negation. A negation is true for missing cells.
     var isNegated: Bool { self == .notEqual || self == .doesNotMatch }
   }
 
+  /// The number of the column.
   public var column: Int
+  /// The comparison.
   public var comparison: Comparison
-  /// The value as it was written; any bytes.
+  /// The value as the user wrote it; any bytes.
   public var value: [UInt8]
 
+  /// Creates a condition.
   public init(column: Int, comparison: Comparison, value: [UInt8]) {
     self.column = column
     self.comparison = comparison
@@ -56,9 +64,9 @@ public struct Condition: Hashable, Sendable {
   }
 }
 
-/// A value of a condition, as its column's type wants it.
+/// The value of a condition, converted to its column's type.
 enum ConditionValue {
-  /// Whole numbers within a range are equal to it; an empty range lies between two numbers.
+  /// All integers in a range equal the value. An empty range lies between two integers.
   case integers(below: Int128, upTo: Int128)
   case real(Double)
   case boolean(Bool)
@@ -78,7 +86,7 @@ enum ConditionValue {
       self = .pattern(try ByteRegex(condition.value))
       return
     }
-    // A number as it is written here, with a point.
+    // The number in the notation of code, with a decimal point.
     let number =
       column.hasDecimalComma
       ? condition.value.map { $0 == UInt8(ascii: ",") ? UInt8(ascii: ".") : $0 } : condition.value
@@ -107,14 +115,14 @@ enum ConditionValue {
     case .integer:
       guard let value = ConditionValue.number(number, column.unit) else { throw wrong("number") }
       let isPlain = number.withUnsafeBytes { NumberText($0) } != nil
-      // A number with a unit is as exact as a double, any other one as it is written.
+      // A number with a unit is as exact as a double. A number without a unit is exact.
       let exact = isPlain ? number : Array(value.description.utf8)
       let bounds = exact.withUnsafeBytes { DecimalText($0) }.bounds
       self = .integers(below: bounds.above, upTo: bounds.below)
     }
   }
 
-  /// A number with a unit that fits the column.
+  /// A number with an optional unit that fits the column.
   private static func number(_ text: [UInt8], _ unit: Unit?) -> Double? {
     var text = text[...]
     var scale = 1.0
@@ -141,8 +149,10 @@ enum ConditionValue {
 }
 
 extension Timestamp {
-  /// The nanoseconds since 1970 of the moment that a text names: an RFC 3339 date, or a date and time
-  /// as far as it goes and in UTC if it has no zone (`2024-05-01 12:30`); nil if it is none.
+  /// The moment that a text names, in nanoseconds since 1970; nil if the text names none.
+  ///
+  /// The text is an RFC 3339 date, or a date and time. The time can be incomplete, and it is in UTC if it has no
+  /// zone (`2024-05-01 12:30`).
   static func nanoseconds(text: UnsafeRawBufferPointer) -> Int128? {
     guard text.count >= 10, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-") else {
       return nil
@@ -151,11 +161,11 @@ extension Timestamp {
       ?? range(prefix: Array(text))?.lowerBound
   }
 
-  /// The nanoseconds from the first to the last that a date begins with: a year, a month, a day, an
-  /// hour, a minute, a second, or a moment; nil if it is none of these.
+  /// The first and the last nanosecond of a period: a year, month, day, hour, minute, second, or a moment. Nil if
+  /// the text names no period.
   static func range(prefix: [UInt8]) -> ClosedRange<Int128>? {
     let text = prefix.map { $0 == 32 ? UInt8(ascii: "T") : $0 }
-    // A date as such is all of its day.
+    // A date without a time means the whole day.
     if text.count != 10, let moment = moment(text) { return moment...moment }
     let whole = Array("0000-01-01T00:00:00Z".utf8)
     guard [4, 7, 10, 13, 16, 19].contains(text.count),

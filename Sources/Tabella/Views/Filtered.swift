@@ -1,16 +1,16 @@
-/// A view of the rows that pass conditions, in their sections, which may become empty.
+/// A view of the rows that satisfy conditions. Rows stay in their sections; sections can become empty.
 ///
-/// It reads its base only as far as it is asked for: counts are at-least until a section was read to
-/// its end. It remembers the rows that pass, 4 bytes each.
+/// The view reads its base only as far as necessary. Its counts are at-least until it has read a section to its
+/// end. It stores the number of each shown row, 4 bytes per row.
 public final class FilteredSource: MappedSource {
-  /// The rows of a section that pass, as far as it was read.
+  /// The shown rows of a section, as far as the section has been read.
   private final class Section {
     var passing = RowNumbers()
     var read = 0
     var isComplete = false
   }
 
-  /// The rows that were read last, with more columns than the conditions need.
+  /// The rows that were read last. They can have more columns than the conditions need.
   private struct Window {
     var section: Int
     var first: Int
@@ -20,12 +20,13 @@ public final class FilteredSource: MappedSource {
 
   private let conditions: [Condition]
   private let search: [UInt8]?
-  /// Made for the columns of the base's version.
+  /// The compiled conditions, for the columns of the base's current version.
   private var filter: RowFilter?
   private var known: [Int: Section] = [:]
   private var window: Window?
 
-  /// Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its column.
+  /// Creates a view. Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its
+  /// column.
   init(
     _ base: any TableDataSource, by conditions: [Condition], search: [UInt8]?
   ) throws(TableError) {
@@ -90,7 +91,7 @@ public final class FilteredSource: MappedSource {
     return IndexPath(section: path.section, row: row)
   }
 
-  /// To the row itself, or to the next one that passes.
+  /// The path of the row itself or, if the view hides it, of the next shown row.
   override func jump(toBase path: IndexPath) throws(TableError) -> IndexPath {
     guard !path.isSection else { return path }
     let row = try shownCount(before: path)
@@ -102,7 +103,7 @@ public final class FilteredSource: MappedSource {
     try known(path.section) { $0.read >= path.row }.passing.firstIndex(from: path.row)
   }
 
-  /// Directly before the row that it is to stand before, or at the end of the base's section.
+  /// The base path directly in front of the next shown row, or the end of the base's section.
   override func baseTarget(
     ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
     _ changes: [ChangeBatch.Change]
@@ -120,7 +121,7 @@ public final class FilteredSource: MappedSource {
     ofBaseTarget target: IndexPath, from source: IndexPath, proposed: IndexPath
   ) throws(TableError) -> IndexPath {
     let isBehind = target.section == source.section && target.row >= source.row
-    // The first row that will stand behind it, and how many are shown before that one.
+    // The first base row after the target, and the number of shown rows in front of that row.
     let next = IndexPath(section: target.section, row: target.row + (isBehind ? 1 : 0))
     return IndexPath(
       section: target.section, row: try shownCount(before: next) - (isBehind ? 1 : 0))
@@ -140,7 +141,7 @@ public final class FilteredSource: MappedSource {
     return try base.gather(paths, columns: request.columns, includesIDs: request.includesIDs)
   }
 
-  /// What the window has of these rows, from the first on; nil if it has not the first.
+  /// The requested rows that the window contains, from the first one on; nil if it does not contain the first one.
   private func pickFromWindow(
     _ request: RowRequest, _ rows: Range<Int>, _ passing: RowNumbers
   ) -> Batch? {
@@ -165,9 +166,9 @@ public final class FilteredSource: MappedSource {
     return picks.count == part.rowCount ? part : Batch(picking: picks, from: [part])
   }
 
-  /// What is known of a section, once that is enough or the section was read to its end.
+  /// The shown rows of a section, read until `isEnough` is true or the section ends.
   ///
-  /// The columns of a request are read along where many rows pass: they are wanted next.
+  /// If many rows pass, the columns of the request are read too, because the caller needs them next.
   private func known(
     _ section: Int, reading request: RowRequest? = nil, until isEnough: (Section) -> Bool
   ) throws(TableError) -> Section {
@@ -183,9 +184,9 @@ public final class FilteredSource: MappedSource {
 
   private func state(of section: Int) throws(TableError) -> Section {
     if let state = known[section] { return state }
-    // What is found is of one version.
+    // The stored rows are valid for one version only.
     try pinBase()
-    // Refuses a section that is not there.
+    // Throws if the section does not exist.
     _ = try base.numberOfRows(inSection: section, knowing: 0)
     let state = Section()
     known[section] = state
@@ -219,8 +220,7 @@ public final class FilteredSource: MappedSource {
 }
 
 extension TableDataSource {
-  /// A view of the rows that pass all conditions and, if there is a search, have its text in some
-  /// column.
+  /// A view of the rows that satisfy all conditions. With a search, rows must also contain its text in some column.
   ///
   /// Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its column.
   public func filtered(
@@ -230,7 +230,7 @@ extension TableDataSource {
   }
 }
 
-/// Row numbers that ascend, 4 bytes each as long as they fit.
+/// Row numbers in ascending order, 4 bytes each if they fit.
 struct RowNumbers {
   private var small: [UInt32] = []
   private var large: [Int] = []

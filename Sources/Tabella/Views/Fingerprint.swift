@@ -1,4 +1,4 @@
-/// A number that tells texts apart, as hexadecimal digits.
+/// A digest of a text, as hexadecimal digits.
 func fingerprint(_ text: String, digits: Int) -> String {
   var text = text
   let number = text.withUTF8 { String(digest64(UnsafeRawBufferPointer($0)), radix: 16) }

@@ -1,26 +1,26 @@
-/// Rows wanted in any order, as runs that are read one after the other.
+/// A plan that reads requested rows as runs, one after the other. The rows can be requested in any order.
 struct RunPlan {
   /// Rows of one section that are read together.
   struct Run {
     var section: Int
     var rows: Range<Int>
-    /// Which of ``RunPlan/order`` are in it.
+    /// The indices in ``RunPlan/order`` of the requested rows in the run.
     var members: Range<Int>
   }
 
-  /// The numbers of the paths, ascending by path.
+  /// The indices of the paths, in ascending order of the paths.
   private(set) var order: [Int]
   private(set) var runs: [Run] = []
 
-  /// Plans for these paths; runs with at most `gap` unwanted rows between them are joined.
-  /// - Complexity: O(n) if the paths ascend, else O(n log n).
+  /// Makes a plan for these paths. Joins runs with at most `gap` other rows between them.
+  /// - Complexity: O(n) if the paths are in ascending order, otherwise O(n log n).
   init(_ paths: [IndexPath], joiningOver gap: Int) {
     order = Array(paths.indices)
     let ascends = zip(paths, paths.dropFirst()).allSatisfy { $0 <= $1 }
     if !ascends { order.sort { paths[$0] < paths[$1] } }
     for (member, index) in order.enumerated() {
       let path = paths[index]
-      // A row may be asked for that no table has.
+      // A caller can ask for a row that exists in no table, so this sum could overflow.
       let end = path.row.advancedUp(by: 1)
       if let last = runs.last, last.section == path.section,
         path.row <= last.rows.upperBound.advancedUp(by: gap)
@@ -34,16 +34,16 @@ struct RunPlan {
     }
   }
 
-  /// Reading so many rows in vain costs less than one more call.
+  /// The maximum gap between joined runs. Reading that many rows in vain costs less than another call.
   static let readableGap = 32
 }
 
 extension TableDataSource {
-  /// Returns the rows at these paths in this order, or as many from the front as come easily: what a
-  /// view reads with.
+  /// Returns the rows at these paths in this order, or the first few of them. Views read their base with this
+  /// method.
   ///
-  /// One ascending run is a plain request, whose batch comes as it is. Otherwise the source gathers
-  /// if it can, and is asked for a few runs of rows if it cannot.
+  /// One ascending run is a plain request, and its batch is returned unchanged. Otherwise the source gathers the
+  /// rows if it has the ability. If not, the method requests a few runs of rows.
   func gather(
     _ paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch {
@@ -69,7 +69,7 @@ extension TableDataSource {
     return try gatherRuns(paths, columns: columns, includesIDs: includesIDs)
   }
 
-  /// Gathers with ``rows(_:)`` alone.
+  /// Gathers rows with ``rows(_:)`` only.
   private func gatherRuns(
     _ paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch {
@@ -77,24 +77,24 @@ extension TableDataSource {
     var paths = paths
     while true {
       if try reader.read(paths) { return Batch(picking: reader.picks, from: reader.parts) }
-      // Large rows: about as many as will fit, and few are read twice.
+      // The rows are large. Try again with about as many rows as fit, so that few rows are read twice.
       let fitting = reader.rowsRead * RunReader.sizeLimit / 2 / max(reader.size, 1)
       paths = Array(paths.prefix(max(1, min(fitting, paths.count / 2))))
     }
   }
 }
 
-/// Reads runs of rows and notes where each wanted row came to lie.
+/// Reads runs of rows and records the position of each requested row.
 private struct RunReader {
-  /// About how much is read for one answer, in bytes.
+  /// The approximate maximum size of one answer in bytes.
   static let sizeLimit = 64 << 20
 
   let source: any TableDataSource
   let columns: [Int]
   let includesIDs: Bool
-  /// What was read.
+  /// The batches that were read.
   private(set) var parts: [Batch] = []
-  /// Where each path's row is.
+  /// For each path, the batch and the row in it.
   private(set) var picks: [Pick] = []
   private(set) var size = 0
   private(set) var rowsRead = 0
@@ -105,7 +105,7 @@ private struct RunReader {
     self.includesIDs = includesIDs
   }
 
-  /// Reads the rows at these paths; returns whether they are few enough bytes.
+  /// Reads the rows at these paths. Returns whether they fit into the size limit.
   mutating func read(_ paths: [IndexPath]) throws(TableError) -> Bool {
     let plan = RunPlan(paths, joiningOver: RunPlan.readableGap)
     (parts, size, rowsRead) = ([], 0, 0)

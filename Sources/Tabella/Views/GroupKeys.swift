@@ -1,56 +1,59 @@
-/// A column to group rows by, and how its values are put together.
+/// A column to group rows by, and the kind of its groups.
 public struct Grouping: Hashable, Sendable {
-  /// What makes values belong to one group.
+  /// The rule that determines which values form a group.
   public enum Class: String, Sendable, CaseIterable {
-    /// The same value.
+    /// Equal values.
     case value
-    /// The same first letter of a text, upper-cased; what begins with none is `#`.
+    /// The first letter of a text, in upper case. Texts that do not begin with a letter form the group `#`.
     case letter
-    /// The same day of a date, in UTC.
+    /// The day of a date, in UTC.
     case day
-    /// The same month of a date, in UTC.
+    /// The month of a date, in UTC.
     case month
-    /// The same order of magnitude: powers of ten, or 1 KiB, 1 MiB, 1 GiB for a column of bytes.
+    /// The order of magnitude: powers of ten, or 1 KiB, 1 MiB, 1 GiB for a column of bytes.
     case size
   }
 
+  /// The number of the column.
   public var column: Int
+  /// The kind of the groups.
   public var by: Class
 
+  /// Creates a grouping.
   public init(column: Int, by: Class = .value) {
     self.column = column
     self.by = by
   }
 }
 
-/// Groups of rows, in order.
+/// The groups of rows, in the order of display.
 struct Groups {
-  /// Nil for the group of missing cells, which is the last.
+  /// The title of each group. It is nil for the group of missing cells, which is the last.
   var titles: [String?]
-  /// The value that all rows of a group have; missing if there is no such value.
+  /// The value that all rows of a group share; missing if there is none.
   var cells: [Cell]
-  /// How many rows each group has.
+  /// The number of rows of each group.
   var counts: [Int]
-  /// For each row the number of its group.
+  /// The number of the group of each row.
   var groupOfRow: [UInt32]
-  /// First letters of titles, each with the first group that has it; none if they are of little use.
+  /// The first letters of titles, each with its first group. Empty if such an index is of little use.
   var indexTitles: [(title: String, group: Int)]
 }
 
-/// Finds the groups of rows, taken out of batches.
+/// Determines the groups of rows from batches of cells.
 ///
-/// Memory: 4 bytes a row, and each group's key.
+/// It uses 4 bytes of memory per row, plus the key of each group.
 struct GroupKeys {
   private let grouping: Grouping
   private let column: Column
   private var table = KeyTable()
   private var groupOfRow: [UInt32] = []
   private var counts: [Int] = []
-  /// The group of missing cells.
+  /// The number of the group of missing cells, if there is one.
   private var missing: UInt32?
   private var key: [UInt8] = []
 
-  /// Throws ``TableError`` with `.invalidArgument` if the column's values cannot be put together so.
+  /// Throws ``TableError`` with `.invalidArgument` if the column's values cannot be grouped in this way.
   init(_ grouping: Grouping, in columns: [Column]) throws(TableError) {
     column = columns[grouping.column]
     self.grouping = grouping
@@ -69,7 +72,7 @@ struct GroupKeys {
     }
   }
 
-  /// Takes more rows; the batch has exactly the column.
+  /// Adds rows. The batch contains only the grouped column.
   mutating func append(_ batch: Batch) {
     let cells = batch.columns[0]
     for row in 0..<cells.count {
@@ -98,7 +101,7 @@ struct GroupKeys {
     return group
   }
 
-  /// The key of a value that is not bytes.
+  /// The key of a value that is neither text nor binary.
   @inline(__always)
   private static func word(_ cells: ColumnBatch, _ row: Int) -> Int64 {
     switch cells.type {
@@ -110,7 +113,8 @@ struct GroupKeys {
     }
   }
 
-  /// Leaves the key of a class other than values in `key`; such keys order as bytes.
+  /// Stores the key of a cell in `key`, for all kinds except `value`. The byte order of keys is the order of
+  /// groups.
   private mutating func makeKey(_ cells: ColumnBatch, _ row: Int) {
     key.removeAll(keepingCapacity: true)
     switch grouping.by {
@@ -128,7 +132,7 @@ struct GroupKeys {
     }
   }
 
-  /// The first letter, upper-cased.
+  /// The first letter in upper case, or `#`.
   static func letter(of text: UnsafeRawBufferPointer) -> String {
     var decoder = UTF8()
     var bytes = text.prefix(4).makeIterator()
@@ -137,7 +141,7 @@ struct GroupKeys {
     return scalar.properties.uppercaseMapping
   }
 
-  /// Appends the first characters of a date in UTC; false if the cell is none of the years 0 to 9999.
+  /// Appends the first `length` characters of a date in UTC. Returns false for a date outside the years 0 to 9999.
   private mutating func appendDate(_ cells: ColumnBatch, _ row: Int, _ length: Int) -> Bool {
     guard let day = GroupKeys.day(cells, row) else { return false }
     let date = civilDate(day)
@@ -154,12 +158,12 @@ struct GroupKeys {
     return true
   }
 
-  /// The day of a date, counted from 1970.
+  /// The day of a date, counted from 1970-01-01.
   private static func day(_ cells: ColumnBatch, _ row: Int) -> Int64? {
     let length: Int64 = 86_400_000_000_000
     if cells.type == .date { return floorDivide(cells.integer(row), length) }
     return cells.withBytes(at: row) { text in
-      // A date and time without a zone is a date all the same.
+      // A date and time without a zone counts as its date.
       let moment =
         Timestamp.nanoseconds(rfc3339: text)
         ?? (text.count > 10
@@ -180,7 +184,7 @@ struct GroupKeys {
     }
   }
 
-  /// The groups of all rows taken.
+  /// Returns the groups of all added rows.
   mutating func finish() -> Groups {
     let order = sortedGroups()
     var numbers = [UInt32](repeating: 0, count: order.count)
@@ -195,7 +199,7 @@ struct GroupKeys {
       indexTitles: GroupKeys.indexTitles(titles))
   }
 
-  /// The groups in the order of their values, the missing one last.
+  /// The groups in the order of their values, with the group of missing cells last.
   private func sortedGroups() -> [UInt32] {
     let isValue = grouping.by == .value
     let builder = BatchBuilder([isValue ? column.type : .binary], capacity: counts.count)
@@ -255,7 +259,7 @@ struct GroupKeys {
   }
 }
 
-/// Orders of magnitude, numbered in their order.
+/// The orders of magnitude. Their numbers have the same order.
 private enum SizeClass {
   private static let bytes = ["under 1 KiB", "1 KiB to 1 MiB", "1 MiB to 1 GiB", "1 GiB and more"]
   private static let other: UInt8 = 255
@@ -290,10 +294,11 @@ private enum SizeClass {
   }
 }
 
-/// Numbers byte strings in the order in which they first appear.
+/// Assigns numbers to byte strings, in the order of their first appearance.
 private struct KeyTable {
-  /// What tells keys apart, mostly without a look at their bytes: two words and the length. Up to 16
-  /// bytes they are the key; of a longer one a word is its digest.
+  /// Two words and the length of a key. They usually suffice to distinguish keys without comparing bytes.
+  ///
+  /// Up to 16 bytes, the two words contain the whole key. For a longer key, one word is a digest.
   private struct Mark: Equatable {
     var first: UInt64
     var last: UInt64
@@ -318,7 +323,7 @@ private struct KeyTable {
 
     var isWholeKey: Bool { count <= 16 }
 
-    /// Both halves of a product, one upon the other: every bit of the words moves many.
+    /// The two halves of a product, combined by XOR, so that every input bit affects many output bits.
     var hash: UInt64 {
       let product = (first ^ 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(
         by: last ^ 0xD6E8_FEB8_6659_FD93 &+ UInt64(truncatingIfNeeded: count))
@@ -328,12 +333,12 @@ private struct KeyTable {
 
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
-  /// Nil where the number is no key's.
+  /// The mark of each key; nil for a number without a key.
   private var marks: [Mark?] = []
-  /// Open addressing: the number of the key at a slot, or `.max`.
+  /// A hash table with open addressing. Each slot holds the number of a key, or `.max`.
   private var slots = [UInt32](repeating: .max, count: 1 << 10)
 
-  /// The number of a key, new or known.
+  /// Returns the number of a key, and adds the key if it is new.
   /// - Complexity: O(bytes)
   mutating func number(of key: UnsafeRawBufferPointer) -> UInt32 {
     let mark = Mark(key)
@@ -352,7 +357,7 @@ private struct KeyTable {
     return number
   }
 
-  /// A number that no key has.
+  /// Returns a new number without a key.
   mutating func addAnonymous() -> UInt32 {
     ends.append(bytes.count)
     marks.append(nil)

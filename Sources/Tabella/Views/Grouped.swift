@@ -1,18 +1,17 @@
-/// A view with one section for each group of rows that have the same value, or value of a kind, in a
+/// A view with one section for each group of rows. Rows of a group have the same value, or kind of value, in a
 /// column.
 ///
-/// The base's own sections are gone; within a group rows stand in the base's order. The first
-/// question about sections makes it read the column to its end; it remembers each row's group, and,
-/// once rows are asked for, the groups' rows: 8 bytes a row together.
+/// The base's own sections are not shown. Within a group, rows have the base's order. The first call that needs the
+/// groups reads the column to its end. The view stores the group of each row. Once rows are requested, it also
+/// stores the rows of each group; together this takes 8 bytes per row.
 public final class GroupedSource: MappedSource {
   final class Index {
     let groups: Groups
-    /// How many rows stand in the base before each of its sections, and in all.
+    /// The number of base rows in front of each base section, and the total.
     let baseStarts: [Int]
-    /// How many rows stand in the view before each group, and in all.
+    /// The number of rows in front of each group, and the total.
     let starts: [Int]
-    /// The rows of the base, counted through its sections, group by group; made when it is first
-    /// needed.
+    /// The base rows, numbered across the base's sections, in the order of the groups. Computed on demand.
     lazy var rows = groupedRows()
 
     init(groups: Groups, baseStarts: [Int]) {
@@ -31,20 +30,20 @@ public final class GroupedSource: MappedSource {
       return rows
     }
 
-    /// How many rows of a group stand in the base before its row of this number.
+    /// The number of rows of a group whose base number is lower than `number`.
     func place(ofNumber number: Int, inGroup group: Int) -> Int {
-      // A group's rows ascend.
+      // The rows of a group are in ascending order.
       let rows = rows[starts[group]..<starts[group + 1]]
       return rows.partitioningIndex { Int($0) >= number } - rows.startIndex
     }
 
-    /// A row's number, counted through the base's sections.
+    /// The number of a base row, counted across the base's sections.
     func number(_ path: IndexPath) -> Int { baseStarts[path.section].advancedUp(by: path.row) }
 
-    /// Where the base has its row of this number.
+    /// The base path of a row number.
     func basePath(_ number: Int) -> IndexPath {
       if baseStarts.count == 2 { return IndexPath(section: 0, row: number) }
-      // The last section that begins at or before it; those before it may be empty.
+      // The last section that begins at or in front of the row. Empty sections can precede it.
       let section = baseStarts.partitioningIndex { $0 > number } - 1
       return IndexPath(section: section, row: number - baseStarts[section])
     }
@@ -53,7 +52,7 @@ public final class GroupedSource: MappedSource {
   let grouping: Grouping
   private var index: Index?
 
-  /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped so.
+  /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped in this way.
   init(_ base: any TableDataSource, by grouping: Grouping) throws(TableError) {
     self.grouping = grouping
     super.init(base, description: "grouped by \(grouping.column) \(grouping.by.rawValue)")
@@ -123,7 +122,7 @@ public final class GroupedSource: MappedSource {
     return IndexPath(section: group, row: index.place(ofNumber: number, inGroup: group))
   }
 
-  /// With the group's value in the column; another one there contradicts the place.
+  /// Adds the group's value to the cells. Throws if the cells have another value in that column.
   override func baseCells(
     _ cells: [Int: Cell], insertedAt target: IndexPath
   ) throws(TableError) -> [Int: Cell] {
@@ -151,7 +150,7 @@ public final class GroupedSource: MappedSource {
     return cells
   }
 
-  /// The title that the group of a row with this cell has, or would have.
+  /// The title of the group of a row with this cell, even if there is no such group yet.
   private func title(ofGroupWith cell: Cell) throws(TableError) -> String? {
     let builder = BatchBuilder([base.columns[grouping.column].type])
     guard cell == .missing || cell.type == builder.columns[0].type else {
@@ -166,11 +165,11 @@ public final class GroupedSource: MappedSource {
     return keys.finish().titles.first ?? nil
   }
 
-  // Moving: see GroupedEditing.swift
+  // Moving: GroupedEditing.swift has the rest.
 
   override var hasGroups: Bool { true }
 
-  /// Where a row can be moved in the base, or be given the value of another group.
+  /// Available if a row can be moved in the base, or if its cell can be set to the value of another group.
   public override var moving: (any TableMoving)? {
     base.editing != nil && (base.moving != nil || canSetColumn) ? self : nil
   }
@@ -214,7 +213,7 @@ public final class GroupedSource: MappedSource {
     let index = try grouped()
     guard index.baseStarts.indices.contains(target.section + 1) else { return proposed }
     let isBehind = target.section == source.section && target.row >= source.row
-    // The first row that will stand behind it.
+    // The first base row after the moved row.
     let next = index.number(target) + (isBehind ? 1 : 0)
     return IndexPath(
       section: proposed.section,
@@ -222,11 +221,11 @@ public final class GroupedSource: MappedSource {
         - (index.number(source) < next ? 1 : 0))
   }
 
-  // Sections
+  // Sections.
 
   public override var sections: (any TableSections)? { self }
 
-  /// Offered where groups are named by text: the first letters of their titles, if there are enough.
+  /// The first letters of the groups' titles. Available for groups named by text, if there are enough letters.
   public override var sectionIndex: (any TableSectionIndex)? {
     let isText =
       base.columns.indices.contains(grouping.column)
@@ -250,9 +249,9 @@ public final class GroupedSource: MappedSource {
     return .section(titles[index].group)
   }
 
-  // The index
+  // The index.
 
-  /// The groups, read when they are first asked for.
+  /// The groups, read on demand.
   func grouped() throws(TableError) -> Index {
     if let index { return index }
     let made = try mapping { () throws(TableError) in try readGroups() }
@@ -275,7 +274,7 @@ public final class GroupedSource: MappedSource {
 }
 
 extension GroupedSource: TableSections {
-  /// Before the rows were grouped, not to know is all that can be said at once.
+  /// The number of groups; at least 0 if the rows are not grouped yet and the caller asks for no work.
   public func numberOfSections(knowing minimum: Int) throws(TableError) -> Count {
     flag.begin()
     if minimum == 0, index == nil { return .atLeast(0) }
@@ -291,7 +290,8 @@ extension GroupedSource: TableSections {
 }
 
 extension RandomAccessCollection {
-  /// The index of the first element for which the condition holds, if it holds for all behind it.
+  /// The index of the first element for which the condition is true. The condition must be true for all later
+  /// elements.
   /// - Complexity: O(log n)
   package func partitioningIndex(where holds: (Element) -> Bool) -> Index {
     var (low, high) = (startIndex, endIndex)
@@ -304,10 +304,9 @@ extension RandomAccessCollection {
 }
 
 extension TableDataSource {
-  /// A view with one section for each group of rows, in the order of the groups' values, missing ones
-  /// last.
+  /// A view with one section for each group of rows, in the order of the groups' values. Missing values are last.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped so.
+  /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped in this way.
   public func grouped(by grouping: Grouping) throws(TableError) -> GroupedSource {
     try GroupedSource(self, by: grouping)
   }

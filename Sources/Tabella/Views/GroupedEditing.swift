@@ -1,8 +1,8 @@
-// Moves in a grouped view: to another group they set a cell of the base, within one they are moves of
-// the base.
+// Moves in a grouped view. A move to another group sets a cell of the base row. A move within a group moves the
+// base row.
 
 extension GroupedSource {
-  /// Whether the column that rows are grouped by may be set.
+  /// Whether the grouped column can be set.
   var canSetColumn: Bool {
     guard let editing = base.editing, let columns = try? editing.editableColumns() else {
       return base.editing != nil
@@ -10,7 +10,7 @@ extension GroupedSource {
     return columns.indices.contains(grouping.column) && columns[grouping.column]
   }
 
-  /// The value that makes a row one of a group; nil for a group of many values.
+  /// The value that makes a row a member of a group; nil for a group with several values.
   func value(ofGroup group: Int) throws(TableError) -> Cell? {
     let groups = try grouped().groups
     guard groups.cells.indices.contains(group) else { throw .noSection(group) }
@@ -18,7 +18,7 @@ extension GroupedSource {
     return groups.cells[group]
   }
 
-  /// The end of the base's last section, where new rows go.
+  /// The end of the base's last section. New rows go there.
   func baseEnd() throws(TableError) -> IndexPath {
     let starts = try grouped().baseStarts
     guard starts.count > 1 else {
@@ -28,7 +28,7 @@ extension GroupedSource {
       section: starts.count - 2, row: starts[starts.count - 1] - starts[starts.count - 2])
   }
 
-  /// Which rows may be moved to another group.
+  /// Whether each row can be moved to another group.
   func mayLeave(_ rows: Range<Int>, group: Int) throws(TableError) -> [Bool] {
     let groups = try grouped().groups
     let hasTarget =
@@ -43,8 +43,7 @@ extension GroupedSource {
     }.map { $0.contains(.editable) }
   }
 
-  /// Whether a row beside it in the group is of the same section of the base, so that they can change
-  /// places.
+  /// Whether an adjacent row of the group is in the same base section, so that the two rows can be swapped.
   func hasNeighbour(_ row: Int, inGroup group: Int) throws(TableError) -> Bool {
     let count = try grouped().groups.counts[group]
     let section = try baseSection(row, group)
@@ -58,7 +57,7 @@ extension GroupedSource {
     try basePath(of: IndexPath(section: group, row: row)).section
   }
 
-  /// What is set of a row that is moved to another group.
+  /// The cells to set in a row that moves to another group.
   func cells(moving source: IndexPath, toGroup group: Int) throws(TableError) -> [Int: Cell] {
     let name = base.columns[grouping.column].name
     guard let value = try value(ofGroup: group) else {
@@ -78,10 +77,10 @@ extension GroupedSource {
     return [grouping.column: value]
   }
 
-  /// The row of the base before which a row comes to stand that is moved within its group.
+  /// The base row in front of which a row that is moved within its group arrives.
   ///
-  /// That is the next of the group that stays, or what follows the one before, in the row's own
-  /// section of the base: nobody who moves a row in a group means to move it out of that.
+  /// It is the next row of the group that is not moved, or the row after the previous one. It must be in the base
+  /// section of the moved row, because a move within a group should not change the base section.
   func place(
     ofArrival number: Int, inGroup group: Int, _ rows: ListPlan, _ changes: [ChangeBatch.Change]
   ) throws(TableError) -> IndexPath {
@@ -99,7 +98,7 @@ extension GroupedSource {
       return source.row
     }
     let rank = rows.arrivals[number].place - number
-    // Others that move into the same gap, before this one.
+    // Earlier arrivals in the same gap.
     let before = try (0..<number).reversed().prefix { rows.arrivals[$0].place - $0 == rank }
       .first { moved($0) != nil }
       .flatMap { number throws(TableError) in try basePath(moved(number)) }
@@ -116,7 +115,7 @@ extension GroupedSource {
     if let last, last.section == own.section {
       return IndexPath(section: own.section, row: last.row + 1)
     }
-    // All of the group in this section are moved: they gather where the first of them was.
+    // All rows of the group in this section are moved. They arrive at the position of the first one.
     let index = try grouped()
     let first = index.place(ofNumber: index.baseStarts[own.section], inGroup: group)
     return try self.basePath(of: IndexPath(section: group, row: first))

@@ -1,52 +1,53 @@
-/// Several tables as one: the sections of the first, then those of the second, and so on.
+/// Several tables as one: the sections of the first table, then those of the second, and so on.
 ///
-/// Columns are united by name (a repeated name with the same repetition of others), in the order in
-/// which they first appear; where types differ, cells are their canonical text. An untitled section is
-/// titled by its table's name, a titled one `NAME: TITLE`. An id is the table's number, `~`, and the
-/// table's id.
+/// Columns are united by name, in the order of their first appearance. The second column of a name is united with
+/// the second column of that name in other tables. If types differ, cells become their canonical text.
+///
+/// The title of an untitled section is its table's name. Other titles become `NAME: TITLE`. An id consists of the
+/// table's number, `~`, and the table's id.
 public final class JoinedSource: TableDataSource {
-  /// A table and how its columns are united with the others'.
+  /// One of the joined tables.
   struct Part {
     let name: String
     let source: any TableDataSource
-    /// For each column of the whole the table's own, if it has it.
+    /// For each united column, the number of the table's own column, if it has one.
     var ownColumns: [Int?] = []
   }
 
-  /// A row or section of one of the tables.
+  /// A path in one of the tables.
   struct PartPath {
     var part: Int
     var path: IndexPath
   }
 
-  /// A title of the index, and where its table has it; a table's own name has no number there.
+  /// A title of the index. `number` is its index in the table's own titles; nil for a table's name.
   private struct IndexEntry {
     var title: String
     var part: Int
     var number: Int?
   }
 
-  /// At most this many rows are converted to text at once.
+  /// The maximum number of rows to convert to text at once.
   private static let convertedLimit = 1 << 16
 
   public private(set) var columns: [Column] = []
   private(set) var parts: [Part]
-  /// The index, once it was asked for.
+  /// The index, computed on demand.
   private var indexed: [IndexEntry]?
-  /// How many sections stand before each table, as far as the tables before it are counted.
+  /// The number of sections in front of each table, as far as they are counted.
   private(set) var starts = [0]
   private var shown = ShownRuns<PartPath>()
-  /// Whether a table moved on and nobody was told yet.
+  /// Whether a table has moved on and the caller has not received the change yet.
   var owesReload = false
 
-  /// The tables joined; to be edited and moved on through the whole only.
+  /// Joins tables. From then on, edit them and move them on only through the joined source.
   public init(_ sources: [(name: String, source: any TableDataSource)]) {
     parts = sources.map { Part(name: $0.name, source: $0.source) }
     unite()
   }
 
   deinit {
-    // The tables are told the end of whatever is still on show.
+    // Tells the tables that the rows on display are gone.
     for (rows, place) in shown.all { tellEnd(rows, place) }
   }
 
@@ -80,16 +81,16 @@ public final class JoinedSource: TableDataSource {
     for part in parts.indices { parts[part].ownColumns = columns.indices.map { owners[part][$0] } }
   }
 
-  /// Forgets what was counted, because a table shows another version now.
+  /// Forgets everything that was counted, because a table shows another version.
   func forget() {
     starts = [0]
     indexed = nil
     unite()
   }
 
-  // Places
+  // Paths.
 
-  /// Where a path of the whole is; asks no more tables for their sections than it must.
+  /// The table and the own path of a path. Counts the sections of as few tables as possible.
   func place(_ path: IndexPath) throws(TableError) -> PartPath {
     guard path.section >= 0 else { throw .noSection(path.section) }
     while path.section >= starts[starts.count - 1] {
@@ -107,7 +108,7 @@ public final class JoinedSource: TableDataSource {
       part: part, path: IndexPath(section: path.section - starts[part], row: path.row))
   }
 
-  /// The number of the table that a section comes from.
+  /// The number of the table that a section belongs to.
   public func sourceNumber(ofSection section: Int) throws(TableError) -> Int {
     try place(.section(section)).part
   }
@@ -123,7 +124,7 @@ public final class JoinedSource: TableDataSource {
 
   func source(_ place: PartPath) -> any TableDataSource { parts[place.part].source }
 
-  // The data source
+  // The data source.
 
   public func numberOfRows(
     inSection section: Int, knowing minimum: Int
@@ -156,7 +157,8 @@ public final class JoinedSource: TableDataSource {
     }
   }
 
-  /// A table's batch with the columns of the whole; nil if it is too large and must be halved.
+  /// A table's batch with the united columns. Nil if the result is too large; the caller must then ask for half of
+  /// the rows.
   private func united(
     _ batch: Batch, _ part: Int, _ numbers: [Int]
   ) throws(TableError) -> Batch? {
@@ -186,7 +188,7 @@ public final class JoinedSource: TableDataSource {
 
   private func fits(_ batch: Batch, _ part: Int) -> Bool {
     let ids = batch.ids.map { $0.byteCount + $0.count * 20 } ?? 0
-    // Binary takes two characters a byte as text.
+    // As text, binary takes two characters per byte.
     return ids < Int(Int32.max)
       && batch.columns.allSatisfy { $0.type == .text || $0.byteCount < Int(Int32.max) / 2 }
   }
@@ -208,7 +210,7 @@ public final class JoinedSource: TableDataSource {
     return builder.finish().columns[0]
   }
 
-  /// A digest of the versions of all tables; nil if one has none.
+  /// A digest of the versions of all tables; nil if a table has no version.
   public func version() throws(TableError) -> Version? { token(try versions()) }
 
   func versions() throws(TableError) -> [Version?] {
@@ -219,7 +221,7 @@ public final class JoinedSource: TableDataSource {
     var text = "joined"
     for version in versions {
       guard let version else { return nil }
-      // A space is in no token.
+      // No token contains a space.
       text += " \(version.token)"
     }
     return Version(fingerprint(text, digits: 16))
@@ -275,7 +277,7 @@ extension JoinedSource: TableSections, TableSectionIndex {
     return title.map { "\(parts[at.part].name): \($0)" } ?? parts[at.part].name
   }
 
-  /// The titles of the tables' own indexes, or the tables' names if there are none.
+  /// The titles of the tables' own indexes. A table without an index contributes its name.
   public func sectionIndexTitles() throws(TableError) -> [String] {
     try indexEntries().map(\.title)
   }
@@ -321,7 +323,7 @@ extension JoinedSource: TableIdentity, TableGathering {
     return try path(PartPath(part: part, path: identity.indexPath(forID: own)))
   }
 
-  /// A table and its own id, from an id of the whole.
+  /// Splits an id into the number of the table and the table's own id.
   func split(_ id: String) throws(TableError) -> (part: Int, own: String) {
     guard let end = id.utf8.firstIndex(of: UInt8(ascii: "~")), let part = Int(id[..<end]),
       parts.indices.contains(part), String(part) == id[..<end]
@@ -338,8 +340,7 @@ extension JoinedSource: TableIdentity, TableGathering {
     }
     var batches: [Batch] = []
     var picks = [Pick](repeating: Pick(part: 0, row: 0), count: places.count)
-    // The table of the first path comes first, so that what others are cut off by is not read in
-    // vain again and again.
+    // Begin with the table of the first path. Otherwise rows of other tables could be read in vain again and again.
     var end = places.count
     var done: Set<Int> = []
     for place in places where done.insert(place.part).inserted {
@@ -395,7 +396,7 @@ extension JoinedSource: TableSupplementary, TableAccessories, TableDiagnostics {
     return try source(place).accessories?.location(forRowAt: place.path)
   }
 
-  /// The oldest remark of the first table that has one, with the table's name before it.
+  /// The oldest diagnostic of the first table that has one, with the table's name in front.
   public func nextDiagnostic() -> Diagnostic? {
     for part in parts {
       guard var diagnostic = part.source.diagnostics?.nextDiagnostic() else { continue }
@@ -432,7 +433,7 @@ extension JoinedSource: TableDisplay, TablePrefetching {
   }
 }
 
-/// One table of several, each with the name that its sections are titled by.
+/// Joins tables. The name of each table becomes part of the titles of its sections.
 public func joined(_ sources: [(name: String, source: any TableDataSource)]) -> JoinedSource {
   JoinedSource(sources)
 }

@@ -1,4 +1,4 @@
-// Edits of joined tables, as edits of one of them.
+// Edits of joined tables, translated to edits of one of the tables.
 
 extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
   public func editability(
@@ -23,7 +23,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     return answers
   }
 
-  /// Whether some table lets it.
+  /// Whether a section can be inserted in at least one of the tables.
   public func canInsertSections() throws(TableError) -> Bool {
     for part in parts where try part.source.sectionEditing?.canInsertSections() == true {
       return true
@@ -41,7 +41,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     return try moving.movability(ofRows: rows, inSection: place.path.section)
   }
 
-  /// The same answer for all rows of a table that has not the ability, if they are there.
+  /// The same answer for all rows of a table that lacks the ability. Throws if a row does not exist.
   private func none<Answer>(
     _ answer: Answer, _ rows: Range<Int>, _ place: PartPath
   ) throws(TableError) -> [Answer] {
@@ -49,7 +49,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     return Array(repeating: answer, count: rows.count)
   }
 
-  /// A column may be edited if some table has it and lets it.
+  /// Whether cells of each column can be set in at least one of the tables.
   public func editableColumns() throws(TableError) -> [Bool]? {
     var answers = columns.map { _ in false }
     for part in parts {
@@ -107,7 +107,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     let name = parts[part].name
     for (number, (edit, own)) in zip(batch.edits, own.edits).enumerated()
     where edit.givesTitle && edit.title == own.title && result.outcomes.indices.contains(number) {
-      // It reads otherwise than it was set.
+      // The title is shown in another form than the user set.
       if result.outcomes[number].message == nil {
         result.outcomes[number].message =
           "the title is shown with the table's name before it, \(name)"
@@ -116,7 +116,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     return result
   }
 
-  /// The table that a batch edits; nil if it has no edits.
+  /// The number of the table that a batch edits; nil if the batch has no edits.
   private func touchedPart(_ edits: [EditBatch.Edit]) throws(TableError) -> Int? {
     var touched: Int?
     func touch(_ part: Int) throws(TableError) {
@@ -131,18 +131,18 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
       }
     }
     if touched != nil { return touched }
-    // Only targets: those of one batch count together, so that the first says where they are.
+    // The batch has only insertions. The lowest target is valid before the batch too, so it determines the table.
     let targets = edits.compactMap { edit in
       if case .insert(let target, _) = edit { target } else { nil }
     }
     guard let first = targets.min() else { return nil }
     let end = first.isSection ? try numberOfSections(knowing: first.section.advancedUp(by: 1)) : nil
-    // A section may be appended to the last table.
+    // A section can be appended to the last table.
     if let end, end == .exact(first.section), let last = parts.indices.last { return last }
     return try place(first).part
   }
 
-  /// The sections that a table has in the whole once the edits are done.
+  /// The numbers of a table's sections in the joined table after the edits; nil if the edits change no sections.
   private func ownSections(
     _ part: Int, after edits: [EditBatch.Edit]
   ) throws(TableError) -> Range<Int>? {
@@ -161,7 +161,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     return start..<start + max(count + change, 0)
   }
 
-  /// The edit as its table knows it.
+  /// The edit in terms of its own table.
   private func ownEdit(
     _ edit: EditBatch.Edit, _ part: Int, _ sections: Range<Int>?
   ) throws(TableError) -> EditBatch.Edit {
@@ -183,7 +183,8 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     }
   }
 
-  /// A target in its table; `sections` are those of the table in the end, if the batch changes them.
+  /// The target in its own table. `sections` are the numbers of that table's sections after the batch, if it
+  /// changes them.
   private func ownTarget(
     _ target: IndexPath, _ part: Int, _ sections: Range<Int>?,
     _ refusal: (_ part: String, _ other: String) -> TableError
@@ -196,7 +197,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     if sections.contains(target.section) {
       return IndexPath(section: target.section - sections.lowerBound, row: target.row)
     }
-    // Behind this table, sections have moved up or down by what the batch inserts and deletes.
+    // After this table, section numbers are shifted by the sections that the batch inserts and deletes.
     let count = try parts[part].source.numberOfSections(knowing: .max).value
     let isBehind = target.section >= sections.upperBound
     let old = target.section - (isBehind ? sections.count - count : 0)
@@ -236,14 +237,14 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     return own
   }
 
-  /// A title as the table has it: without the table's name, which is shown before it and may be said.
+  /// The title in terms of its own table, without the table's name. The user can include the name or omit it.
   private func ownTitle(_ title: Cell, _ part: Int) -> Cell {
     let prefix = Array("\(parts[part].name): ".utf8)
     guard case .text(let text) = title, text.starts(with: prefix) else { return title }
     return .text(Array(text.dropFirst(prefix.count)))
   }
 
-  /// A cell of a column whose type was united, as its table has it.
+  /// The cell in terms of its own table. The united column can have another type.
   private func ownCell(
     _ cell: Cell, _ number: Int, _ column: Column
   ) throws(TableError) -> Cell {
@@ -256,7 +257,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     return converted
   }
 
-  /// Edits a table and moves on with it: the result as the whole's.
+  /// Edits a table and moves on with it. Returns the result in terms of the joined table.
   private func followed(
     _ part: Int, _ versions: [Version?], isDryRun: Bool,
     _ edit: () throws(TableError) -> EditResult
@@ -266,7 +267,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     func whole(_ receipt: [UInt8]?) -> [UInt8]? { receipt.map { Array("\(part)~".utf8) + $0 } }
     var result: EditResult
     do throws(TableError) { result = try edit() } catch {
-      // Any other error says that nothing was done.
+      // All other errors mean that nothing was changed.
       if error.code == .misbehaved { forget() }
       var error = error
       error.receipt = whole(error.receipt)
@@ -280,7 +281,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
       result.outcomes[index].id = result.outcomes[index].id.map { "\(part)~\($0)" }
     }
     result.receipt = whole(result.receipt)
-    // What is not known without counting sections, or has other columns, must be read again.
+    // If the sections in front are not counted, or if the columns changed, the caller must read everything again.
     let changes = start.flatMap { start in
       columns == self.columns ? result.changes.changes?.map { $0.movedDown(by: start) } : nil
     }
@@ -313,7 +314,7 @@ extension JoinedSource: TableUndoing, TableChanges {
       guard let change = try part.source.changes?.pull() else { continue }
       (before[number], after[number]) = (change.from, change.to)
       if change.changes != [] || change.from != change.to {
-        // Remembered, should another table fail.
+        // The flag persists if another table fails.
         owesReload = true
         forget()
       }
@@ -324,7 +325,7 @@ extension JoinedSource: TableUndoing, TableChanges {
 }
 
 extension ChangeBatch.Change {
-  /// The change with so many sections before its own.
+  /// The change with all section numbers increased by `sections`.
   fileprivate func movedDown(by sections: Int) -> ChangeBatch.Change {
     func down(_ path: IndexPath) -> IndexPath {
       IndexPath(section: path.section + sections, row: path.row)

@@ -1,4 +1,4 @@
-// Edits of a view, as edits of its base.
+// Edits of a view, translated to edits of its base.
 
 extension MappedSource: TableEditing, TableMoving {
   public func editability(
@@ -24,7 +24,7 @@ extension MappedSource: TableEditing, TableMoving {
     return try movable(rows, section, elsewhere: false)
   }
 
-  /// Asks the base about rows, a run at a time.
+  /// Asks the base about rows, one run at a time. `none` fills missing answers.
   func answers<Answer>(
     for rows: Range<Int>, _ section: Int, _ none: Answer,
     _ ask: (Range<Int>, Int) throws(TableError) -> [Answer]
@@ -48,7 +48,7 @@ extension MappedSource: TableEditing, TableMoving {
     return answers
   }
 
-  /// Throws `.notFound` unless all rows of a range are there.
+  /// Throws ``TableError`` with `.notFound` unless all rows of a range exist.
   func checkRows(_ rows: Range<Int>, _ section: Int) throws(TableError) {
     guard rows.lowerBound >= 0, section >= 0 else {
       throw TableError(.invalidArgument, "asked for section \(section), rows \(rows)")
@@ -67,7 +67,7 @@ extension MappedSource: TableEditing, TableMoving {
     let from = try basePath(of: source)
     let edits = try baseEdits([.move(.path(source), to: proposed)]).edits
     guard case .move(_, let to) = edits[0], let moving = base.moving else {
-      // It stays where it is in the base, with another value.
+      // The row keeps its position in the base and gets another value.
       return try path(ofBase: from, proposed: proposed)
     }
     let target = try moving.target(ofMoveFrom: from, to: to)
@@ -88,7 +88,7 @@ extension MappedSource: TableEditing, TableMoving {
     }
     let edits = try baseEdits(batch.edits)
     mapped.edits = edits.edits
-    // What was mapped holds for that version of the base only.
+    // The translation is valid only for this version of the base.
     mapped.version = mapped.version ?? pin
     return try moving(on: batch.isDryRun) { () throws(TableError) in
       var result = try editing.commit(mapped)
@@ -100,11 +100,11 @@ extension MappedSource: TableEditing, TableMoving {
     }
   }
 
-  /// The edits of the base that edits of the view come to.
+  /// Translates edits of the view to edits of the base.
   private func baseEdits(_ edits: [EditBatch.Edit]) throws(TableError) -> BaseEdits {
     try checkKinds(edits)
     var mapped = BaseEdits(answers: edits.map { _ in 0 })
-    // Where rows come and go, the base answers for those that are gone.
+    // Rows of a volatile base can disappear at any time. The base answers edits of such rows.
     var (gone, rest): ([Int], [Int]) = ([], [])
     for (number, edit) in edits.enumerated() {
       if try isGone(edit) { gone.append(number) } else { rest.append(number) }
@@ -137,7 +137,7 @@ extension MappedSource: TableEditing, TableMoving {
       if case .reconfigure(let path) = changes[number] { sets[path] = mapped.edits.count }
       mapped.append(try baseEdit(edit, at: places[number]), answering: number)
     }
-    // Moves that set a cell come last: a row that is set besides is set once.
+    // Cells that are set by moves come last. If another edit sets the same row, both become one edit.
     for (number, edit) in edits.enumerated() {
       guard let cells = baseTargets[number]?.cells, case .move(let reference, _) = edit,
         let path = changes[number].source
@@ -152,7 +152,7 @@ extension MappedSource: TableEditing, TableMoving {
     return mapped
   }
 
-  /// An edit of the base that is of the kind of the view's, with its target there.
+  /// Translates an edit to a base edit of the same kind. `place` is the target in the base.
   private func baseEdit(
     _ edit: EditBatch.Edit, at place: IndexPath?
   ) throws(TableError) -> EditBatch.Edit {
@@ -167,7 +167,7 @@ extension MappedSource: TableEditing, TableMoving {
     }
   }
 
-  /// Whether the row that an edit names by its id is no row of a volatile base any more.
+  /// Whether the edit names, by id, a row that a volatile base no longer has.
   private func isGone(_ edit: EditBatch.Edit) throws(TableError) -> Bool {
     guard base.hasVolatileOrder, let identity = base.identity else { return false }
     switch edit {
@@ -181,7 +181,7 @@ extension MappedSource: TableEditing, TableMoving {
     }
   }
 
-  /// What is not for views at all.
+  /// Throws for edits that this view does not allow.
   private func checkKinds(_ edits: [EditBatch.Edit]) throws(TableError) {
     for edit in edits {
       if edit.isOfSection, let sectionRefusal { throw sectionRefusal }
@@ -198,7 +198,7 @@ extension MappedSource: TableEditing, TableMoving {
     }
   }
 
-  /// Where each row that is inserted or moved comes to stand in the base, by the change's number.
+  /// The target in the base of each inserted or moved row. The key is the index of the change.
   private func baseTargets(
     of changes: [ChangeBatch.Change], _ plan: BatchPlan
   ) throws(TableError) -> [Int: BaseTarget] {
@@ -218,7 +218,8 @@ extension MappedSource: TableEditing, TableMoving {
     return baseTargets
   }
 
-  /// The places after the batch of what lands before rows of the base, by the change's number.
+  /// The base paths after the batch of all rows that arrive in front of base rows. The key is the index of the
+  /// change.
   private func basePlaces(
     of baseTargets: [Int: BaseTarget], _ changes: [ChangeBatch.Change], _ plan: BatchPlan
   ) throws(TableError) -> [Int: IndexPath] {
@@ -233,7 +234,7 @@ extension MappedSource: TableEditing, TableMoving {
       }
     }
     for section in gone.keys { gone[section]?.sort() }
-    // Those that land before the same row stand in the view's order.
+    // Rows that arrive in front of the same base row have the view's order.
     var arrivals = baseTargets.compactMap { number, target in
       target.base.map { (number, $0, changes[number].target ?? $0) }
     }
@@ -250,14 +251,14 @@ extension MappedSource: TableEditing, TableMoving {
     return places
   }
 
-  /// Edits the base and moves on with it: everything must be read again.
+  /// Edits the base and moves on with it. The result says that the caller must read everything again.
   private func moving(
     on isDryRun: Bool, _ edit: () throws(TableError) -> EditResult
   ) throws(TableError) -> EditResult {
     let mark = try mark()
     var result: EditResult
     do throws(TableError) { result = try edit() } catch {
-      // Any other error says that nothing was done.
+      // All other errors mean that nothing was changed.
       if error.code == .misbehaved { forget() }
       throw error
     }
@@ -266,14 +267,13 @@ extension MappedSource: TableEditing, TableMoving {
     return result
   }
 
-  /// What leads from the view's version with this mark to that which its base is at now, as nothing or
-  /// *reload*.
+  /// The change from the view's version with this mark to the current version of its base: empty, or a reload.
   private func reload(_ change: ChangeBatch, from mark: String) -> ChangeBatch {
     let from = token(change.from, mark: mark)
     if change.changes == [], change.from == change.to {
       return ChangeBatch(from: from, to: from, changes: [])
     }
-    // It is done: if the base cannot be read, its version is not known.
+    // The edit was applied. If the base cannot be read now, the new version is unknown.
     return ChangeBatch(from: from, to: (try? token(change.to)) ?? nil, changes: nil)
   }
 }
@@ -301,7 +301,7 @@ extension MappedSource: TableUndoing, TableChanges {
     let mark = try mark()
     let change: ChangeBatch
     do throws(TableError) { change = try changes.pull() } catch {
-      // It may have moved all the same.
+      // The base can have moved on in spite of the error.
       forget()
       throw error
     }
@@ -310,7 +310,7 @@ extension MappedSource: TableUndoing, TableChanges {
   }
 }
 
-/// Edits of a base, and which of them answers each edit of the view.
+/// Edits of a base. `answers` holds, for each edit of the view, the index of the base edit that answers it.
 private struct BaseEdits {
   var edits: [EditBatch.Edit] = []
   var answers: [Int]
@@ -322,7 +322,7 @@ private struct BaseEdits {
 }
 
 extension [Int: Cell] {
-  /// These cells and those that a move sets of the same row.
+  /// Merges these cells with the cells that a move sets in the same row.
   fileprivate func merged(with cells: [Int: Cell], of path: IndexPath) throws(TableError) -> Self {
     var all = self
     for (column, cell) in cells {

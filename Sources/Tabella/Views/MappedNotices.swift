@@ -1,4 +1,4 @@
-// Elements, leads and notices of a view, as those of its base's rows.
+// Supplementary elements, accessories and display notices of a view, forwarded to its base.
 
 extension MappedSource: TableSupplementary, TableAccessories {
   public func supplementaryKinds() throws(TableError) -> [String] {
@@ -24,7 +24,7 @@ extension MappedSource: TableDisplay, TablePrefetching {
   public func willDisplay(rows: Range<Int>, inSection section: Int) {
     guard let display = base.display else { return }
     flag.begin()
-    // The end is told of these runs, wherever the rows are by then.
+    // The end notice must name the same runs, even if the rows have moved in the meantime.
     let runs = baseRuns(of: rows, section)
     shown.begin(rows, section, runs)
     for run in runs { display.willDisplay(rows: run.rows, inSection: run.section) }
@@ -54,7 +54,7 @@ extension MappedSource: TableDisplay, TablePrefetching {
     }
   }
 
-  /// The runs of the base that these rows are; none for rows that are not there, since notices cannot
+  /// The runs of base rows that the view shows at these rows. Empty if a row does not exist, because notices cannot
   /// fail.
   private func baseRuns(of rows: Range<Int>, _ section: Int) -> [RunPlan.Run] {
     var runs: [RunPlan.Run] = []

@@ -1,62 +1,64 @@
-/// A source that shows the rows of another, its base, in other places: what the views of one base have
-/// in common.
+/// The base class of views over one base. A view shows the rows of its `base` at other index paths.
 ///
-/// Columns and cells are the base's. Whatever names a row (an index path, an id, an edit, a notice) is
-/// mapped to the base and back, and an ability is there exactly when the base has it. When the base
-/// moves to another version by an edit or ``TableChanges/pull()`` through the view, the view answers
-/// that everything must be read again and maps anew. A version's token is the base's with a digest of
-/// what the view does; where the base's order is volatile, also of which row stands where.
+/// Columns and cells are those of the base. The view translates index paths, ids, edits and notices to the base and
+/// back. By default, it has an ability exactly if the base has it. An edit or ``TableChanges/pull()`` through the
+/// view can move the base to another version. The view then reports that the caller must read everything again, and
+/// maps the rows anew.
+///
+/// The token of a version is the base's token plus a digest of the view. If the order of the base is volatile, the
+/// digest includes the positions of all rows.
 public class MappedSource: TableDataSource {
-  /// The source whose rows are shown; to be edited and moved on through the view only.
+  /// The source whose rows the view shows. Edit it and move it on only through the view.
   public let base: any TableDataSource
 
-  /// Called with the number of rows read so far while a call reads many, about once a batch and on
-  /// the calling thread.
+  /// A function that receives the number of rows read so far, while a call reads many rows.
+  ///
+  /// It is called about once per batch, on the thread of the call.
   public var onProgress: ((_ rowsDone: Int) -> Void)?
 
-  /// At most this many rows are mapped and given at once.
+  /// The maximum number of rows that are mapped and returned at once.
   static let batchSize = 8192
-  /// At most this many rows are asked for at once: many, because a base reads rows from everywhere the
-  /// faster the more it is asked for.
+  /// The maximum number of rows per gather request. Large requests are faster, because the base reads its data once
+  /// per request.
   static let gatherSize = 1 << 20
 
-  /// The rows that were asked for last and not given. A base may have read them all and give them in parts;
-  /// so it is asked for these before more.
+  /// The rows that the base was asked for last and did not return. The base may have read all of them and return
+  /// them in several batches. The next request therefore asks for these rows first.
   private var rest = (section: 0, rows: 0..<0)
-  /// The most rows that the base gave at once: it is not asked for many more than it gives.
+  /// The maximum number of rows that the base has returned at once. It limits the size of later requests.
   private var mostGiven = 0
 
   let flag = CancelFlag()
   private let digest: String
-  /// The base's version that was mapped; nil if nothing is mapped yet or the base has no versions.
+  /// The base's version that the view has mapped; nil if nothing is mapped, or if the base has no versions.
   private(set) var pin: Version?
   var shown = ShownRuns<[RunPlan.Run]>()
 
-  /// `description` says what the view does, for the digest in versions.
+  /// `description` describes the view, for the digest in its versions.
   init(_ base: any TableDataSource, description: String) {
     self.base = base
     digest = fingerprint(description, digits: 8)
   }
 
   deinit {
-    // The base is told the end of whatever is still on show.
+    // Tells the base that the rows on display are gone.
     for (_, runs) in shown.all { tellEnd(runs) }
   }
 
-  // What a view is: these are called while a call runs, so they do not begin one.
+  // Hooks for subclasses. They run inside a public call and must not start another one.
 
-  /// What ``numberOfRows(inSection:knowing:)`` answers.
+  /// The result of ``numberOfRows(inSection:knowing:)``.
   func count(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
     try base.numberOfRows(inSection: section, knowing: minimum)
   }
 
-  /// Makes what mapping a section's rows takes.
+  /// Computes the data that the mapping of a section needs.
   func prepare(section: Int) throws(TableError) {}
 
-  /// Where the base has a row; throws `.notFound` if the view has no such row.
+  /// The base path of a row. Throws ``TableError`` with `.notFound` if the view has no such row.
   func basePath(of path: IndexPath) throws(TableError) -> IndexPath { path }
 
-  /// Where the base has rows that are in a section; they are there.
+  /// The base paths of existing rows of a section.
   func basePaths(
     of rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [IndexPath] {
@@ -66,39 +68,39 @@ public class MappedSource: TableDataSource {
     return paths
   }
 
-  /// Where the view shows a row of the base; nil if it does not.
+  /// The path of a base row in the view; nil if the view does not show the row.
   func path(ofBase path: IndexPath) throws(TableError) -> IndexPath? { path }
 
-  /// Where a title of the base's index leads that leads to this place of the base.
+  /// The target in the view of an index title that leads to this path in the base.
   func jump(toBase path: IndexPath) throws(TableError) -> IndexPath {
     guard !path.isSection else { return path }
     return try self.path(ofBase: path) ?? .section(path.section)
   }
 
-  /// Whether sections are the base's, with the same numbers.
+  /// Whether the view has the base's sections, with the same numbers.
   var hasBaseSections: Bool { true }
 
-  /// Why its sections cannot be edited; nil if they are edited as the base's.
+  /// The reason why sections cannot be edited; nil if they are edited as in the base.
   var sectionRefusal: TableError? { (base as? MappedSource)?.sectionRefusal }
 
-  /// Throws unless a section of the base can be deleted through the view: every row in it is shown.
+  /// Throws unless the view shows every row of a base section, so that the section can be deleted through the view.
   func checkShowsAll(ofSection section: Int) throws(TableError) {
     try (base as? MappedSource)?.checkShowsAll(ofSection: section)
   }
 
-  /// Whether every row of the base is shown.
+  /// Whether the view shows every row of the base.
   var showsEveryRow: Bool { true }
-  /// Whether rows stand in the base's order.
+  /// Whether rows have the base's order.
   var hasBaseOrder: Bool { false }
 
-  /// Whether sections are groups by value, so that a move to another sets a cell of the base.
+  /// Whether sections are groups by value, so that a move to another section sets a cell of the base.
   var hasGroups: Bool { (base as? MappedSource)?.hasGroups ?? false }
 
-  /// The target in the base of a row that is inserted into the view, or moved within it.
+  /// The target in the base of a row that is inserted or moved in the view.
   enum BaseTarget {
-    /// Before this row of the base, as numbered before the batch, or at this end of a section.
+    /// In front of this base row, numbered as before the batch, or at the end of a section.
     case before(IndexPath)
-    /// Where it is, with these cells set.
+    /// The row keeps its position in the base, and these cells are set.
     case stays([Int: Cell])
 
     var base: IndexPath? {
@@ -110,7 +112,7 @@ public class MappedSource: TableDataSource {
     }
   }
 
-  /// Where an arrival of a plan for a section of the view lands in the base.
+  /// The target in the base of an arrival in a section of the view.
   ///
   /// The default is the end of the base's section.
   func baseTarget(
@@ -120,17 +122,17 @@ public class MappedSource: TableDataSource {
     .before(IndexPath(section: section, row: try base.exactNumberOfRows(inSection: section)))
   }
 
-  /// Where a row is shown once it has moved to a place of the base.
+  /// The path in the view of a row that has moved to a target in the base.
   func path(
     ofBaseTarget target: IndexPath, from source: IndexPath, proposed: IndexPath
   ) throws(TableError) -> IndexPath { proposed }
 
-  /// Where a row is shown that stays where it is in the base and is moved to a place of the view.
+  /// The path in the view of a row that keeps its position in the base and moves within the view.
   func path(
     ofBase path: IndexPath, proposed: IndexPath
   ) throws(TableError) -> IndexPath { proposed }
 
-  /// Whether rows, which are there, may be moved; `elsewhere` means to other sections.
+  /// Whether each of these existing rows can be moved. `elsewhere` means to another section.
   func movable(
     _ rows: Range<Int>, _ section: Int, elsewhere: Bool
   ) throws(TableError) -> [Bool] {
@@ -145,15 +147,15 @@ public class MappedSource: TableDataSource {
   /// Whether rows can be mapped without reading the base.
   func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool { true }
 
-  /// The cells of a row that is inserted at a place of the view.
+  /// The cells to insert into the base for a row that is inserted at a path of the view.
   func baseCells(
     _ cells: [Int: Cell], insertedAt target: IndexPath
   ) throws(TableError) -> [Int: Cell] { cells }
 
-  /// Forgets what was mapped, because the base shows another version now.
+  /// Forgets the mapping, because the base shows another version.
   func forget() { pin = nil }
 
-  /// What ``rows(_:)`` answers to a request that passed ``check(_:)``.
+  /// Answers a request that has passed ``check(_:)``; the body of ``rows(_:)``.
   func read(_ request: RowRequest) throws(TableError) -> Batch {
     try prepare(section: request.section)
     let isRest = request.section == rest.section && rest.rows.contains(request.first)
@@ -176,7 +178,7 @@ public class MappedSource: TableDataSource {
     return batch
   }
 
-  // The data source
+  // The data source.
 
   public var columns: [Column] { base.columns }
 
@@ -193,10 +195,10 @@ public class MappedSource: TableDataSource {
     return try read(request)
   }
 
-  /// The base's token with 8 hexadecimal digits that say what the view does.
+  /// The base's token followed by 8 hexadecimal digits that identify the view.
   ///
-  /// Throws ``TableError`` with `.conflict` if the base is no longer at the version that was mapped.
-  /// - Complexity: as the base's; where its order is volatile, all rows are mapped.
+  /// Throws ``TableError`` with `.conflict` if the base no longer has the version that was mapped.
+  /// - Complexity: that of the base's method. If the base's order is volatile, the method maps all rows.
   public func version() throws(TableError) -> Version? {
     flag.begin()
     return try token(try baseVersion())
@@ -230,7 +232,7 @@ public class MappedSource: TableDataSource {
   public var prefetching: (any TablePrefetching)? { base.prefetching.map { _ in self } }
   public var diagnostics: (any TableDiagnostics)? { base.diagnostics }
 
-  /// The base's titles, if the view has a section index.
+  /// The base's titles, if the base has a section index.
   public func sectionIndexTitles() throws(TableError) -> [String] {
     try base.sectionIndex?.sectionIndexTitles() ?? []
   }
@@ -246,9 +248,9 @@ public class MappedSource: TableDataSource {
 }
 
 extension MappedSource {
-  // Versions
+  // Versions.
 
-  /// The base's version, which is still the one that was mapped.
+  /// The base's version. Throws ``TableError`` with `.conflict` if it is not the mapped one.
   func baseVersion() throws(TableError) -> Version? {
     let version = try base.version()
     guard pin == nil || pin == version else { throw moved(to: version) }
@@ -264,7 +266,7 @@ extension MappedSource {
         + "\(version?.token ?? "none"); read it again")
   }
 
-  /// The token of the view's version as it is mapped now, at this version of the base.
+  /// The token of the view, as it is mapped now, at this version of the base.
   func token(_ version: Version?) throws(TableError) -> Version? {
     version == nil ? nil : token(version, mark: try mark())
   }
@@ -276,19 +278,19 @@ extension MappedSource {
     return Version("\(fingerprint(version.token, digits: 16)).\(mark)")
   }
 
-  /// What a version says of the view, as it is now, in 8 digits.
+  /// A digest of the view's description and columns, in 8 digits.
   func mark() throws(TableError) -> String {
-    // What a condition or an order means depends on the types of columns.
+    // The meaning of conditions and orders depends on the types of columns.
     let types = base.columns.map { $0.valueType.name + ($0.hasDecimalComma ? "," : "") }
       .joined(separator: " ")
     let places = base.hasVolatileOrder ? try places() : ""
     return fingerprint("\(digest) \(types) \(places)", digits: 8)
   }
 
-  /// A digest of which row of the base stands where.
+  /// A digest of the base paths of all rows of the view.
   ///
-  /// Volatile tables are known by their rows, whose cells change without a new version: what chooses
-  /// rows and puts them in order may have changed.
+  /// The cells of volatile tables change without a new version. The rows that satisfy a condition, and their order,
+  /// can thus change within a version.
   private func places() throws(TableError) -> String {
     var text = ""
     var section = 0
@@ -307,10 +309,11 @@ extension MappedSource {
     return text
   }
 
-  /// Pins the base's version, for what is mapped little by little.
+  /// Pins the base's version, for views that map rows step by step.
   func pinBase() throws(TableError) { pin = try baseVersion() }
 
-  /// Runs what maps the base, at one version of it: throws `.conflict` if the base moves meanwhile.
+  /// Runs `body`, which maps the base at one version. Throws ``TableError`` with `.conflict` if the base moves on
+  /// during the call.
   func mapping<R>(_ body: () throws(TableError) -> R) throws(TableError) -> R {
     let before = try baseVersion()
     let result = try body()
@@ -323,10 +326,10 @@ extension MappedSource {
     return result
   }
 
-  /// Reads a section of the base to its end, in large batches; returns how many rows it has.
+  /// Reads a section of the base to its end, in large batches. Returns the number of its rows.
   ///
-  /// `done` is how many rows were read before. All of them must have 32-bit numbers, as which views
-  /// remember them.
+  /// `done` is the number of rows that were read before. The total must fit into 32 bits, because views store row
+  /// numbers in 32 bits.
   func readBase(
     section: Int, columns: [Int], done: Int = 0, _ body: (Batch) throws(TableError) -> Void
   ) throws(TableError) -> Int {
@@ -375,7 +378,7 @@ extension MappedSource: TableIdentity, TableSectionIndex {
 }
 
 extension Int {
-  /// The sum, or the largest number there is.
+  /// The sum, or `Int.max` if it overflows.
   public func advancedUp(by count: Int) -> Int {
     let (sum, overflow) = addingReportingOverflow(count)
     return overflow ? .max : sum
@@ -383,7 +386,7 @@ extension Int {
 }
 
 extension Range<Int> {
-  /// The range in pieces of which each can be mapped at once.
+  /// Subranges of a size that can be mapped at once.
   var chunks: some Sequence<Range<Int>> {
     stride(from: lowerBound, to: upperBound, by: MappedSource.batchSize).lazy.map {
       $0..<Swift.min($0 + MappedSource.batchSize, upperBound)

@@ -1,9 +1,10 @@
-/// The order of texts that people expect: runs of digits by value, letters of ASCII without regard to
-/// case; what is equal so far by fewer leading zeros, then by bytes.
+/// The natural order of texts: runs of digits by value, ASCII letters regardless of case.
+///
+/// If two texts are equal so far, the one with fewer leading zeros comes first. After that, bytes decide.
 enum NaturalOrder {
-  /// Less than 0, 0 or more than 0, as `left` comes before, is, or comes after `right`.
+  /// Compares two texts. The result is negative if `left` comes first, and positive if `right` comes first.
   ///
-  /// A total order of bytes: 0 means the same bytes.
+  /// It is a total order of bytes: 0 means the same bytes.
   /// - Complexity: O(bytes)
   static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     var (i, j) = (0, 0)
@@ -27,7 +28,7 @@ enum NaturalOrder {
     return zeros != 0 ? zeros : compareBytes(left, right)
   }
 
-  /// By bytes, as C's `memcmp`; a shorter text before a longer one that begins with it.
+  /// Compares by bytes, as C's `memcmp`. A prefix of a text comes before the text.
   static func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     for index in 0..<min(left.count, right.count) where left[index] != right[index] {
       return Int(left[index]) - Int(right[index])
@@ -35,12 +36,13 @@ enum NaturalOrder {
     return left.count - right.count
   }
 
-  /// A number that orders texts as far as it differs: the first eight bytes, up to a digit.
+  /// A number from the first eight bytes, up to the first digit. If two numbers differ, they have the order of the
+  /// texts.
   static func prefix(_ text: UnsafeRawBufferPointer) -> UInt64 {
     var prefix: UInt64 = 0
     for index in 0..<min(8, text.count) {
       let byte = text[index]
-      // Whatever is no digit compares with any digit as with the first.
+      // A byte that is no digit has the same order relative to all digits, so every digit counts as 0.
       prefix |= UInt64(isDigit(byte) ? 48 : folded(byte)) << UInt64(56 - 8 * index)
       if isDigit(byte) { break }
     }
@@ -51,7 +53,7 @@ enum NaturalOrder {
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte &- 48 < 10 }
 
-  /// The run of digits that begins at `start`, without leading zeros.
+  /// The run of digits at `start`, without leading zeros.
   private static func digits(_ text: UnsafeRawBufferPointer, _ start: Int) -> Range<Int> {
     var end = start
     while end < text.count, isDigit(text[end]) { end += 1 }

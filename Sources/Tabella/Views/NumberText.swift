@@ -1,11 +1,13 @@
-/// The number that a text is, if it is one: JSON's syntax, a `+` allowed, blanks around allowed, and a comma
-/// in place of the point where ``Column/hasDecimalComma`` says so.
+/// The number that a text contains, if it is one. The syntax is JSON's.
 ///
-/// - Complexity: O(bytes). Up to 15 digits and small exponents take no memory.
+/// A leading `+` and spaces around the number are allowed. The decimal separator is a comma if
+/// ``Column/hasDecimalComma`` says so.
+/// - Complexity: O(bytes). Numbers of up to 15 digits with small exponents need no memory.
 struct NumberText {
   /// The nearest double.
   let value: Double
-  /// Whether no other number of this kind has the same double: 15 digits are exact in both directions.
+  /// Whether no other short number has the same double. Numbers of 15 digits survive the conversion to a double and
+  /// back.
   let isShort: Bool
 
   init?(_ text: UnsafeRawBufferPointer, hasComma: Bool = false) {
@@ -15,7 +17,7 @@ struct NumberText {
     isShort = reader.isShort
   }
 
-  /// Orders numbers exactly, however many digits they have: below 0, 0 or above.
+  /// Compares numbers exactly, for any number of digits. The result is negative, 0 or positive.
   static func compare(
     _ left: NumberText, _ leftText: UnsafeRawBufferPointer,
     _ right: NumberText, _ rightText: UnsafeRawBufferPointer
@@ -26,7 +28,7 @@ struct NumberText {
   }
 }
 
-/// The nearest double of the number that a text is, if it is one; see ``NumberText``.
+/// The nearest double of the number in a text; nil if the text is no number. See ``NumberText``.
 func number(in text: UnsafeRawBufferPointer, hasComma: Bool = false) -> Double? {
   NumberText(text, hasComma: hasComma)?.value
 }
@@ -34,11 +36,11 @@ func number(in text: UnsafeRawBufferPointer, hasComma: Bool = false) -> Double? 
 /// A number of any length, digit by digit: 0.d₁d₂d₃… × 10^point.
 struct DecimalText {
   private(set) var isNegative = false
-  /// From the first that is not 0 to the last that is not; none for zero.
+  /// The digits from the first to the last non-zero one; empty for zero.
   private(set) var digits: [UInt8] = []
   private(set) var point = 0
 
-  /// The number that a text is; it must be one by ``NumberText``.
+  /// Reads the number in a text, which must be valid for ``NumberText``.
   init(_ text: UnsafeRawBufferPointer) {
     var fraction = 0
     var isFraction = false
@@ -47,7 +49,7 @@ struct DecimalText {
       switch byte {
       case 48...57:
         if let (value, isNegative) = exponent {
-          // No text is long enough to tell what lies beyond.
+          // No text is long enough to distinguish larger exponents.
           exponent = (min(value * 10 + Int(byte - 48), 1 << 53), isNegative)
         } else {
           if !digits.isEmpty || byte != 48 { digits.append(byte - 48) }
@@ -66,7 +68,7 @@ struct DecimalText {
     if digits.isEmpty { (isNegative, point) = (false, 0) }
   }
 
-  /// The number that a double of at most 15 digits was made of.
+  /// The number of at most 15 digits that a double was made from.
   init(_ value: Double) {
     self = Array(value.description.utf8).withUnsafeBytes { DecimalText($0) }
   }
@@ -83,8 +85,9 @@ struct DecimalText {
 
   private var sign: Int { digits.isEmpty ? 0 : isNegative ? -1 : 1 }
 
-  /// The next whole numbers below and above, or twice itself if it is whole; of what is far beyond 64
-  /// bits something else that is.
+  /// The next integers below and above. If the number is an integer, both are the number itself.
+  ///
+  /// Beyond 30 digits, both are the minimum or the maximum of `Int128`.
   var bounds: (below: Int128, above: Int128) {
     guard point <= 30 else { return isNegative ? (.min, .min) : (.max, .max) }
     var whole: Int128 = 0
@@ -99,18 +102,18 @@ struct DecimalText {
 
 private struct NumberReader {
   let text: UnsafeRawBufferPointer
-  /// The byte in front of the fraction.
+  /// The decimal separator.
   let point: UInt8
   var at = 0
   var end = 0
   var mantissa: UInt64 = 0
   var exponent = 0
-  /// Whether digits were left out of the mantissa.
+  /// Whether the mantissa lacks some of the digits.
   var isLong = false
-  /// Whether the double has no other text, but for zeros.
+  /// Whether the double has only one text, apart from additional zeros.
   var isShort: Bool { !isLong && mantissa < 1_000_000_000_000_000 && -22...22 ~= exponent }
 
-  /// Powers of ten that a double holds exactly.
+  /// The powers of ten that a double holds exactly.
   private static let powers: [Double] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
@@ -130,7 +133,7 @@ private struct NumberReader {
     if at < end, isNegative || text[at] == UInt8(ascii: "+") { at += 1 }
     let first = at
     let whole = digits()
-    // JSON has no leading zeros: what looks like one is a code, not a number.
+    // JSON has no leading zeros. Text like 007 is a code, not a number.
     guard whole == 1 || (whole > 1 && text[first] != 48) else { return nil }
     if at < end, text[at] == point {
       at += 1
@@ -143,7 +146,7 @@ private struct NumberReader {
     return value(isNegative, start)
   }
 
-  /// Takes digits into the mantissa; returns how many there are.
+  /// Adds digits to the mantissa and returns their count.
   private mutating func digits() -> Int {
     let start = at
     while at < end {
@@ -175,7 +178,7 @@ private struct NumberReader {
 
   private func value(_ isNegative: Bool, _ start: Int) -> Double? {
     if !isLong, mantissa <= 1 << 53, -22...22 ~= exponent {
-      // Both are exact, so one operation rounds once.
+      // Both operands are exact, so the operation rounds only once.
       let magnitude =
         exponent < 0
         ? Double(mantissa) / NumberReader.powers[-exponent]
@@ -189,7 +192,7 @@ private struct NumberReader {
 }
 
 extension Double {
-  /// A number that orders as the double does, -0 as 0; any NaN is the largest.
+  /// An integer with the order of the doubles. -0 equals 0, and every NaN is the largest.
   var orderedBits: UInt64 {
     if isNaN { return .max }
     let bits = (self == 0 ? 0 : self).bitPattern

@@ -1,16 +1,16 @@
-/// One row of one of several batches.
+/// A reference to one row of one of several batches.
 struct Pick {
-  /// Which batch.
+  /// The index of the batch.
   var part: Int32
-  /// Which row in it.
+  /// The row in the batch.
   var row: Int32
 }
 
 extension Batch {
-  /// The rows that `picks` name in batches with the same columns, in that order.
+  /// Copies the rows that `picks` refer to, in that order. All batches have the same columns.
   ///
-  /// Fewer from the front, but at least one, if their text would not fit a batch.
-  /// - Complexity: O(cells and bytes), column by column: no value and no call for a cell.
+  /// If the text does not fit into one batch, the result has only the first rows, at least one.
+  /// - Complexity: O(cells and bytes). It works column by column, without a value or a call per cell.
   init(picking picks: [Pick], from parts: [Batch]) {
     var count = picks.count
     let columns =
@@ -26,32 +26,32 @@ extension Batch {
       isUTF8: parts.allSatisfy(\.isUTF8))
   }
 
-  /// About how many bytes the cells take.
+  /// The approximate size of the cells in bytes.
   public var byteCount: Int {
     columns.reduce(0) { $0 + $1.byteCount } + (ids?.byteCount ?? 0)
   }
 }
 
 extension ColumnBatch {
-  /// About how many bytes the cells take.
+  /// The approximate size of the cells in bytes.
   var byteCount: Int {
     guard count > 0, type.isBytes, let offsets = layout.offsets else { return count * 8 }
     return Int(offsets[layout.start + count]) - Int(offsets[layout.start]) + count * 4
   }
 
-  /// A column of missing cells.
+  /// A column in which all cells are missing.
   static func missing(_ type: ColumnType, count: Int) -> ColumnBatch {
     let builder = BatchBuilder([type], capacity: count)
     for _ in 0..<count { builder.columns[0].appendMissing() }
     return builder.finish().columns[0]
   }
 
-  /// How many picks from the front, at least one, have text that fits one column.
+  /// The number of picks, from the first on, whose text fits into one column; at least 1.
   fileprivate static func fittingCount(
     _ picks: ArraySlice<Pick>, of parts: [ColumnBatch]
   ) -> Int {
     let largest = parts.reduce(0) { $0 + $1.byteCount }
-    // Most often even the same row taken every time would fit.
+    // Usually, even picking the largest column every time would fit.
     if largest <= Int(Int32.max) / max(picks.count, 1) { return picks.count }
     var size = 0
     for (number, pick) in picks.enumerated() {
@@ -61,9 +61,9 @@ extension ColumnBatch {
     return picks.count
   }
 
-  /// The cells that `picks` name in columns of one type, in that order; their text fits.
+  /// Copies the cells that `picks` refer to, in that order. All columns have one type, and the text fits.
   fileprivate init(picking picks: ArraySlice<Pick>, of parts: [ColumnBatch]) {
-    // Layouts are plain values: no owner is retained for each cell.
+    // Layouts are plain values, so that no owner is retained per cell.
     let cells = PickedCells(picks, parts.map(\.layout))
     withExtendedLifetime(parts) {
       if parts.contains(where: { $0.missingCount > 0 }) { cells.copyValidity() }
@@ -79,7 +79,7 @@ extension ColumnBatch {
   }
 }
 
-/// Copies cells from several columns into one, whose memory it then is.
+/// Copies cells from several columns into one new column, and owns its memory.
 private final class PickedCells {
   private let picks: ArraySlice<Pick>
   private let parts: [ColumnBatch.Layout]
@@ -100,7 +100,7 @@ private final class PickedCells {
     return block
   }
 
-  /// Calls `body` with the number of each pick, the layout that it is in and its cell there.
+  /// Calls `body` with the number of each pick, the layout that contains the cell, and the index of the cell in it.
   @inline(__always)
   private func forEach(_ body: (Int, ColumnBatch.Layout, Int) -> Void) {
     parts.withUnsafeBufferPointer { parts in

@@ -1,7 +1,7 @@
-/// A regular expression as a program for a machine that is in several places at once (Thompson).
+/// A regular expression as a program for a machine that follows several steps at once (Thompson).
 struct RegexProgram {
   enum Step {
-    /// A byte in a range, then the step with the number.
+    /// Reads a byte in this range, then continues with the step of this number.
     case byte(ClosedRange<UInt8>, Int)
     case split(Int, Int)
     case check(Check, Int)
@@ -9,7 +9,7 @@ struct RegexProgram {
     case found
   }
 
-  /// What must hold between two bytes.
+  /// A condition between two bytes.
   enum Check { case start, end, wordBorder, noWordBorder }
 
   private(set) var steps: [Step] = []
@@ -67,10 +67,10 @@ struct RegexProgram {
     steps[start] = .split(start + 1, steps.count)
   }
 
-  /// One of some sequences of bytes; nothing matches if there are none.
+  /// Adds a choice of byte sequences. Without sequences, nothing matches.
   private mutating func addChoice(_ sequences: [[ClosedRange<UInt8>]]) {
     guard !sequences.isEmpty else {
-      // A step that leads only to itself.
+      // A step that leads only to itself never matches.
       steps.append(.jump(steps.count))
       return
     }
@@ -98,9 +98,9 @@ struct RegexProgram {
   }
 }
 
-/// The sequences of byte ranges that are the UTF-8 of a range of characters.
+/// The sequences of byte ranges that are the UTF-8 encoding of a range of characters.
 private func utf8Ranges(_ range: ClosedRange<UInt32>) -> [[ClosedRange<UInt8>]] {
-  // Surrogates are no characters; lengths differ from part to part.
+  // Surrogates are not characters. Each range contains encodings of one length.
   let parts: [ClosedRange<UInt32>] = [
     0...0x7F, 0x80...0x7FF, 0x800...0xD7FF, 0xE000...0xFFFF, 0x10000...0x10FFFF,
   ]
@@ -114,7 +114,7 @@ private func utf8(_ value: UInt32) -> [UInt8] {
   Unicode.Scalar(value).map { Array(String(Character($0)).utf8) } ?? []
 }
 
-/// Ranges between two sequences of the same length, the rest of each full.
+/// The sequences of byte ranges between two byte sequences of the same length.
 private func split(_ low: [UInt8], _ high: [UInt8]) -> [[ClosedRange<UInt8>]] {
   guard low.count > 1 else { return [[low[0]...high[0]]] }
   let (lowRest, highRest) = (Array(low.dropFirst()), Array(high.dropFirst()))
@@ -135,16 +135,18 @@ private func split(_ low: [UInt8], _ high: [UInt8]) -> [[ClosedRange<UInt8>]] {
   return result
 }
 
-/// Runs a program, and remembers for each set of places and each byte where that leads (a lazy
-/// automaton). When too many sets are remembered it forgets them all and goes on.
+/// Runs a program as a lazy automaton.
+///
+/// It caches, for each set of steps and each class of bytes, the next set. If the cache is full, the machine clears
+/// it and continues.
 struct RegexMachine {
-  /// A set of places between two bytes: steps not yet followed, and what stood before.
+  /// A set of steps between two bytes, and the kind of the previous byte. Jumps and splits are not followed yet.
   private struct State: Hashable {
     var places: [Int32]
     var before: Before
   }
 
-  /// What stands before a place, as far as a check may ask.
+  /// The kind of the previous byte, as far as a check needs it.
   private enum Before: Hashable { case start, word, other }
 
   private static let unknown: Int32 = -1
@@ -153,17 +155,18 @@ struct RegexMachine {
 
   private let program: RegexProgram
   private let stateLimit: Int
-  /// The class of each byte: bytes of a class lead to the same places everywhere.
+  /// The class of each byte. All bytes of a class lead from each state to the same next state.
   private var classes = [UInt8](repeating: 0, count: 256)
-  /// How many classes there are; the end of the text is one more.
+  /// The number of classes. The end of the text is one additional class.
   private var classCount = 0
   /// One byte of each class.
   private var examples: [UInt8] = []
-  /// How often all was forgotten.
+  /// How many times the cache was cleared.
   private var forgotten = 0
   private var states: [State] = []
   private var numbers: [State: Int32] = [:]
-  /// For each state and class the next state, or what is known.
+  /// For each state and class, the number of the next state, or one of the constants `unknown`, `found` and
+  /// `notFound`.
   private var next: [Int32] = []
 
   init(_ program: RegexProgram, stateLimit: Int = 2000) {
@@ -209,7 +212,7 @@ struct RegexMachine {
     return last == RegexMachine.found
   }
 
-  /// The number of a state, which is remembered.
+  /// Returns the number of a state, and adds the state to the cache.
   private mutating func number(of state: State) -> Int32 {
     if let number = numbers[state] { return number }
     if states.count >= stateLimit {
@@ -225,7 +228,7 @@ struct RegexMachine {
     return number
   }
 
-  /// Finds out where a class of bytes, or the end, leads from a state.
+  /// Computes and caches the next state from a state, for a class of bytes or the end of the text.
   private mutating func learn(_ from: Int32, _ kind: Int) -> Int32 {
     let state = states[Int(from)]
     let byte = kind < classCount ? examples[kind] : nil
@@ -238,7 +241,7 @@ struct RegexMachine {
       next[Int(from) * (classCount + 1) + kind] = RegexMachine.notFound
       return RegexMachine.notFound
     }
-    // A match may begin behind every byte.
+    // A match can begin after every byte.
     var followers: Set<Int32> = [0]
     for case .byte(let range, let target) in places.map({ program.steps[$0] })
     where range.contains(byte) {
@@ -247,12 +250,12 @@ struct RegexMachine {
     let context: Before = program.checksWords && RegexMachine.isWord(byte) ? .word : .other
     let before = forgotten
     let to = number(of: State(places: followers.sorted(), before: context))
-    // If all was forgotten, the state is gone that this would be remembered for.
+    // If the cache was cleared, it no longer contains the old state.
     if forgotten == before { next[Int(from) * (classCount + 1) + kind] = to }
     return to
   }
 
-  /// Collects the steps that the places lead to without a byte; returns whether one is the end.
+  /// Collects the steps that can be reached without reading a byte. Returns whether one of them is the end.
   private func follow(_ state: State, next byte: UInt8?, into places: inout Set<Int>) -> Bool {
     var open = state.places.map { Int($0) }
     while let place = open.popLast() {

@@ -1,17 +1,17 @@
 /// A regular expression as a tree.
 indirect enum RegexTree {
-  /// Characters, by their scalar values.
+  /// A character in one of these ranges of scalar values.
   case characters([ClosedRange<UInt32>])
-  /// One byte, whatever it is part of.
+  /// One byte, even if it is part of a character.
   case byte(UInt8)
   case start, end, wordBorder, noWordBorder
   case sequence([RegexTree])
   case choice([RegexTree])
-  /// `most` is nil where there is no limit.
+  /// `most` is nil if there is no limit.
   case repetition(RegexTree, least: Int, most: Int?)
 
-  /// The bytes that alone match, if the tree is nothing but a text. If case is ignored, both cases of
-  /// a letter count as the lower one.
+  /// The only bytes that match, if the tree is a plain text; otherwise nil. If case is ignored, letters are in
+  /// lower case.
   func literal(ignoringCase: Bool) -> [UInt8]? {
     switch self {
     case .byte(let byte): return [byte]
@@ -31,7 +31,7 @@ indirect enum RegexTree {
   }
 }
 
-/// Reads a pattern.
+/// Parses a pattern.
 struct RegexParser {
   private(set) var ignoresCase = false
   private let pattern: [UInt8]
@@ -95,7 +95,7 @@ struct RegexParser {
       default: return tree
       }
       if byte != UInt8(ascii: "{") { at += 1 }
-      // To be lazy makes no difference to whether something is found.
+      // Lazy repetition does not change whether a match exists.
       if next == UInt8(ascii: "+") {
         throw wrong("possessive repetition cannot be done in linear time")
       }
@@ -164,7 +164,7 @@ struct RegexParser {
     return tree
   }
 
-  /// The next character of the pattern itself.
+  /// Parses the next character of the pattern as a literal.
   private mutating func character() throws(TableError) -> RegexTree {
     guard let scalar = scalar() else {
       defer { at += 1 }
@@ -173,7 +173,7 @@ struct RegexParser {
     return .characters(folded([scalar...scalar]))
   }
 
-  /// Takes a character off the pattern; nil if what comes is no UTF-8.
+  /// Reads a character of the pattern; nil if the next bytes are not UTF-8.
   private mutating func scalar() -> UInt32? {
     var decoder = UTF8()
     var bytes = pattern[at..<min(at + 4, pattern.count)].makeIterator()
@@ -196,7 +196,7 @@ struct RegexParser {
     return RegexParser.united(all)
   }
 
-  /// The same characters, in order, without overlaps.
+  /// The same characters as ascending ranges without overlaps.
   private static func united(_ ranges: [ClosedRange<UInt32>]) -> [ClosedRange<UInt32>] {
     var result: [ClosedRange<UInt32>] = []
     for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -282,7 +282,7 @@ struct RegexParser {
       if byte == UInt8(ascii: "]"), !isFirst { break }
       isFirst = false
       let item = try bracketItem()
-      // A dash in front of the end is itself.
+      // A dash directly in front of the closing bracket is a literal.
       guard next == UInt8(ascii: "-"), at + 1 < pattern.count,
         pattern[at + 1] != UInt8(ascii: "]")
       else {

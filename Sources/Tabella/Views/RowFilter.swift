@@ -1,6 +1,6 @@
-/// Finds the rows that pass all of some conditions and have a text somewhere.
+/// Finds the rows that satisfy all conditions and contain a search text.
 struct RowFilter {
-  /// The columns it must see, by number in the table, none twice: for a search all.
+  /// The numbers of the columns that the filter needs, without repetition. A search needs all columns.
   let columns: [Int]
   private var tests: [Test]
   private var search: TextFinder?
@@ -8,17 +8,17 @@ struct RowFilter {
   private var scratch = [UInt8](repeating: 0, count: ColumnBatch.longestText)
 
   private struct Test {
-    /// The place of its column in a batch.
+    /// The index of the column in a batch.
     var index: Int
     var column: Column
     var comparison: Condition.Comparison
     var value: ConditionValue
   }
 
-  /// A filter for a table with these columns. An empty search lets all rows pass.
+  /// Creates a filter for a table with these columns. An empty search matches every row.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist, a value that is
-  /// none of its type, and a pattern that is none.
+  /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist, for a value that does not fit
+  /// the column's type, and for an invalid pattern.
   init(
     _ conditions: [Condition], search: [UInt8]?, in columns: [Column]
   ) throws(TableError) {
@@ -42,7 +42,8 @@ struct RowFilter {
     self.search = search.map { TextFinder($0) }
   }
 
-  /// Calls `body` with each row that passes, ascending. The batch has exactly ``columns``.
+  /// Calls `body` with each row that satisfies the conditions, in ascending order. The batch has exactly
+  /// ``columns``.
   mutating func passing(_ batch: Batch, _ body: (Int) -> Void) {
     rows.removeAll(keepingCapacity: true)
     for row in 0..<batch.rowCount { rows.append(Int32(truncatingIfNeeded: row)) }
@@ -55,7 +56,7 @@ struct RowFilter {
     let test = tests[index]
     let comparison = test.comparison
     var column = batch.columns[test.index]
-    // A pattern is about the text.
+    // A pattern applies to the text, not to the value.
     if test.column.reads != nil, comparison != .matches, comparison != .doesNotMatch {
       column = test.column.values(of: column)
     }
@@ -91,13 +92,13 @@ struct RowFilter {
         }
       }
     case .pattern(var pattern):
-      // The machine learns as it goes, so it goes back.
+      // The pattern is stored again, because its cache of states has changed.
       keepMatching(column, comparison) { pattern.isFound(in: $0) }
       tests[index].value = .pattern(pattern)
     }
   }
 
-  /// Keeps the rows whose cell passes; a missing one passes what is negated.
+  /// Keeps the rows whose cell satisfies the comparison. A missing cell satisfies only negated comparisons.
   private mutating func keep(
     _ column: ColumnBatch, _ comparison: Condition.Comparison, _ passes: (Int) -> Bool
   ) {
@@ -123,7 +124,7 @@ struct RowFilter {
       return comparison.holds(
         date < wantedDates.lowerBound ? -1 : date > wantedDates.upperBound ? 1 : 0)
     }
-    // A cell of another kind than the value equals nothing and has no place before or behind it.
+    // A cell of another kind than the value is unequal to it, and neither less nor greater.
     if isEquality || wantedNumber != nil || wantedDates != nil
       || number(in: cell, hasComma: hasComma) != nil
     {
@@ -153,7 +154,7 @@ struct RowFilter {
     }
   }
 
-  /// Calls `body` with a cell's exact text: its bytes, or what ``Cell/description`` says.
+  /// Calls `body` with the exact text of a cell: its bytes, or ``Cell/description``.
   private static func withText(
     of column: ColumnBatch, _ row: Int, _ scratch: inout [UInt8],
     _ body: (UnsafeRawBufferPointer) -> Bool
@@ -172,11 +173,12 @@ struct RowFilter {
   }
 }
 
-/// Looks for a text in others: as it is if it has an upper-case letter, else whatever the case, of ASCII.
+/// Searches for a text in other texts. The case of ASCII letters matters only if the text has an upper-case letter.
 struct TextFinder {
   private let wanted: [UInt8]
   private let isFolding: Bool
-  /// For each byte how far a mismatch with it as the last one lets the search go on (Horspool).
+  /// For each byte, the number of bytes to advance after a mismatch, if the byte is the last one compared
+  /// (Horspool).
   private let steps: [Int]
 
   init(_ wanted: [UInt8]) {
@@ -194,7 +196,8 @@ struct TextFinder {
     self.steps = steps
   }
 
-  /// - Complexity: O(bytes × wanted) at worst, O(bytes / wanted) mostly.
+  /// Whether the searched text occurs in `text`.
+  /// - Complexity: O(bytes × wanted) in the worst case, usually O(bytes / wanted).
   func isFound(in text: UnsafeRawBufferPointer) -> Bool {
     let count = wanted.count
     guard count > 0 else { return true }

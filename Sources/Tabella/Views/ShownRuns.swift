@@ -1,4 +1,4 @@
-/// What a base was told of rows on show, so that it is told the end of the same.
+/// The display notices that a base has received, so that each end notice names the same runs.
 struct ShownRuns<Runs> {
   private struct Notice: Hashable {
     var section: Int
@@ -7,7 +7,7 @@ struct ShownRuns<Runs> {
 
   private var told: [Notice: [Runs]] = [:]
 
-  /// Everything that has not ended.
+  /// All notices that have not ended.
   var all: [(rows: Range<Int>, runs: Runs)] {
     told.flatMap { notice, all in all.map { (notice.rows, $0) } }
   }
@@ -16,7 +16,7 @@ struct ShownRuns<Runs> {
     told[Notice(section: section, rows: rows), default: []].append(runs)
   }
 
-  /// What was told at the beginning; nil if there was none.
+  /// Removes and returns the runs of the begin notice; nil if there was none.
   mutating func end(_ rows: Range<Int>, _ section: Int) -> Runs? {
     let notice = Notice(section: section, rows: rows)
     guard var runs = told.removeValue(forKey: notice) else { return nil }

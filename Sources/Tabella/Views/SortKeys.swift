@@ -1,36 +1,39 @@
 /// A column to sort by, and the direction.
 ///
-/// Integers, reals (NaN after all numbers), booleans, dates and binary are ordered by value. Of text,
-/// what is a number comes first, by value; then all other text in natural order (runs of digits by
-/// value, case of ASCII ignored). Descending turns that round within numbers and within text. Missing
-/// cells are last in both directions, and equal ones keep their order.
+/// Integers, reals (NaN after all numbers), booleans, dates and binary are ordered by value. In text columns, cells
+/// that are numbers come first, by value. All other text follows in natural order (runs of digits by value, ASCII
+/// case ignored). A descending sort reverses the order within numbers and within text. Missing cells are last in
+/// both directions. Rows with equal cells keep their order.
 public struct SortDescriptor: Hashable, Sendable {
+  /// The number of the column.
   public var column: Int
+  /// Whether the order is descending.
   public var isDescending: Bool
 
+  /// Creates a sort descriptor.
   public init(column: Int, isDescending: Bool = false) {
     self.column = column
     self.isDescending = isDescending
   }
 }
 
-/// The keys of rows that are to be sorted, taken out of batches.
+/// The sort keys of rows, collected from batches.
 ///
-/// Memory: 8 bytes a row and key, and the bytes of texts that are no numbers, or of more than 15 digits;
-/// while it sorts another 4 bytes a row, and for keys of texts 16.
+/// They use 8 bytes per row and key. Texts that are not numbers, and numbers of more than 15 digits, use their
+/// bytes in addition. Sorting uses another 4 bytes per row, and 16 bytes per row for text keys.
 struct SortKeys {
-  /// The columns to read, none twice; a batch has exactly these.
+  /// The columns to read, without repetition. A batch has exactly these columns.
   let columns: [Int]
-  /// The direction of each column that is read, the one that decides first.
+  /// The direction of each column, in the order of priority.
   private let isDescending: [Bool]
-  /// One for each column read.
+  /// The keys of each column, in the order of priority.
   private var keys: [KeyColumn]
   private let sources: [Column]
   private var count = 0
 
   init(_ descriptors: [SortDescriptor], in columns: [Column]) {
     var wanted: [SortDescriptor] = []
-    // A column that has decided already decides nothing more.
+    // A repeated column has no effect, because its rows are already in order.
     for descriptor in descriptors where !wanted.contains(where: { $0.column == descriptor.column })
     {
       wanted.append(descriptor)
@@ -41,7 +44,7 @@ struct SortKeys {
     sources = wanted.map { columns[$0.column] }
   }
 
-  /// Takes the keys of more rows.
+  /// Adds the keys of more rows.
   mutating func append(_ batch: Batch) {
     for index in keys.indices {
       let source = sources[index]
@@ -51,8 +54,8 @@ struct SortKeys {
     count += batch.rowCount
   }
 
-  /// The numbers of the rows in their new order; nil if it was cancelled. There are at most 2^32 rows.
-  /// The keys are used up.
+  /// The numbers of the rows in their new order; nil if the call was cancelled. There are at most 2^32 rows. The
+  /// call consumes the keys.
   ///
   /// - Complexity: O(rows) for numbers, O(rows × log rows) for text.
   mutating func sortedRows(isCancelled: () -> Bool) -> [UInt32]? {
@@ -63,7 +66,7 @@ struct SortKeys {
     return isCancelled() ? nil : rows
   }
 
-  /// Sorts rows, which ascend, by the keys from this one on.
+  /// Sorts rows, which are in ascending order, by the keys from `index` on.
   private mutating func sort(_ rows: inout [UInt32], by index: Int, _ isCancelled: () -> Bool) {
     guard index < keys.count, rows.count > 1, !isCancelled() else { return }
     let equal = keys[index].sort(
@@ -78,18 +81,18 @@ struct SortKeys {
 
 /// The keys of one column.
 private struct KeyColumn {
-  /// In their order: a value in either direction comes before all of the next rank.
+  /// The kinds of keys, in the order of sorting. In both directions, keys of one kind precede all keys of the next.
   private enum Rank: UInt8, CaseIterable { case number, text, missing }
 
-  /// For each row its number in the form that orders as bits do, or the number of its text.
+  /// For each row, its number as a word with the same order, or the index of its text.
   private var words: [UInt64] = []
-  /// The rank of each row; empty as long as all are numbers.
+  /// The rank of each row; empty while all rows are numbers.
   private var ranks: [UInt8] = []
   private var texts: [UInt8] = []
-  /// Where each text ends.
+  /// The end of each text in ``texts``.
   private var textEnds: [Int] = []
 
-  /// The rows whose number has more digits than its double, ascending, and where their texts are.
+  /// The rows whose number has more digits than its double, in ascending order, with the indices of their texts.
   private var longRows: [UInt32] = []
   private var longTexts: [Int] = []
 
@@ -119,7 +122,7 @@ private struct KeyColumn {
     isBinary = column.type == .binary
   }
 
-  /// Whether texts are ordered by bytes alone.
+  /// Whether texts are ordered by bytes only.
   private var isBinary = false
 
   private mutating func append(_ word: UInt64, _ rank: Rank) {
@@ -137,7 +140,7 @@ private struct KeyColumn {
     keep(text)
   }
 
-  /// Keeps the text of the number that is appended next.
+  /// Stores the text of the number that is appended next.
   private mutating func keepLong(_ text: UnsafeRawBufferPointer) {
     longRows.append(UInt32(truncatingIfNeeded: words.count))
     longTexts.append(textEnds.count)
@@ -149,13 +152,13 @@ private struct KeyColumn {
     textEnds.append(texts.count)
   }
 
-  /// A text that was kept, by its number.
+  /// A stored text, by its index.
   private func text(_ number: Int) -> ArraySlice<UInt8> {
     texts[(number == 0 ? 0 : textEnds[number - 1])..<textEnds[number]]
   }
 
-  /// Sorts rows, which ascend, by their keys; equal ones go on to ascend. Returns the ranges of equal ones
-  /// if they are wanted.
+  /// Sorts rows, which are in ascending order, by their keys. Rows with equal keys stay in ascending order. If
+  /// `findsEqual` is true, returns the ranges of equal rows.
   mutating func sort(
     _ rows: inout [UInt32], isDescending: Bool, findsEqual: Bool, _ isCancelled: () -> Bool
   ) -> [Range<Int>] {
@@ -187,7 +190,7 @@ private struct KeyColumn {
     let turn: UInt64 = isDescending ? .max : 0
     var keys: [UInt64] = []
     if rows.count == words.count {
-      // All rows, which ascend: the words are their keys, and needed only once.
+      // All rows in ascending order: the words are the keys, and no one needs the words again.
       swap(&keys, &words)
       if isDescending { for index in keys.indices { keys[index] ^= turn } }
     } else {
@@ -208,7 +211,7 @@ private struct KeyColumn {
     return findsEqual ? equal : []
   }
 
-  /// The ranges, of two and more, of which each is equal to the one before.
+  /// The ranges of two or more consecutive equal elements.
   private func runs(_ count: Int, where isEqual: (Int, Int) -> Bool) -> [Range<Int>] {
     var runs: [Range<Int>] = []
     var start = 0
@@ -219,7 +222,7 @@ private struct KeyColumn {
     return runs
   }
 
-  /// Puts rows that have the same double in the order of all their digits; returns the ranges of equal ones.
+  /// Sorts rows with the same double by all their digits. Returns the ranges of equal rows.
   private func sortLong(
     _ rows: inout [UInt32], _ run: Range<Int>, _ double: Double, isDescending: Bool
   ) -> [Range<Int>] {
@@ -248,7 +251,7 @@ private struct KeyColumn {
     return low < longRows.count && longRows[low] == row ? text(longTexts[low]) : nil
   }
 
-  /// What `orderedBits` made a word of.
+  /// The inverse of `orderedBits`.
   private func double(_ word: UInt64) -> Double {
     Double(bitPattern: word >> 63 == 1 ? word & ~(1 << 63) : ~word)
   }
@@ -284,7 +287,7 @@ private struct KeyColumn {
       keys.sort { left, right in
         comparisons &+= 1
         if comparisons & 0xFFF == 0, isCancelled() { isOver = true }
-        // The order does not matter any more, only the end.
+        // After a cancellation the order does not matter. The sort only has to end.
         if isOver { return left.place < right.place }
         let order = compare(left, right)
         return order == 0 ? left.place < right.place : (order < 0) != isDescending

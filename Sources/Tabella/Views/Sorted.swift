@@ -1,13 +1,13 @@
-/// A view with the rows of each section sorted, stably.
+/// A view with sorted rows in each section. The sort is stable.
 ///
-/// The first rows that are asked of a section make it read the columns to sort by to their end; it
-/// remembers the order, 4 bytes a row. Counts need no order.
+/// The first request for rows of a section reads the columns to sort by to the end of the section. The view stores
+/// the order, 4 bytes per row. Counts do not need the order.
 public final class SortedSource: MappedSource {
   /// The order of a section.
   private struct Order {
-    /// The base's row of each row.
+    /// The base row of each row in the view.
     var rows: [UInt32]
-    /// The row of each row of the base; made when it is first needed.
+    /// The row in the view of each base row. Computed on demand.
     var inverse: [UInt32]?
   }
 
@@ -63,7 +63,7 @@ public final class SortedSource: MappedSource {
     return rows.map { IndexPath(section: section, row: Int(order[$0])) }
   }
 
-  /// Over groups, where rows are moved to another group and their place there is the order's matter.
+  /// Available over groups. Rows then move to another group, and the sort determines their position.
   public override var moving: (any TableMoving)? { hasGroups ? base.moving.map { _ in self } : nil }
 
   override func movable(
@@ -96,7 +96,7 @@ public final class SortedSource: MappedSource {
     }
   }
 
-  /// The order of a section, read and sorted when it is first asked for.
+  /// The order of a section. The first call reads and sorts the section.
   private func order(of section: Int) throws(TableError) -> [UInt32] {
     if let order = orders[section] { return order.rows }
     let rows = try mapping { () throws(TableError) in try sorted(section) }
@@ -116,7 +116,7 @@ public final class SortedSource: MappedSource {
 }
 
 extension TableDataSource {
-  /// A view with the rows of each section sorted by columns, the first one deciding.
+  /// A view with the rows of each section sorted by columns. The first column has priority.
   ///
   /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist.
   public func sorted(by descriptors: [SortDescriptor]) throws(TableError) -> SortedSource {

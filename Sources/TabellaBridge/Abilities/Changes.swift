@@ -26,7 +26,7 @@ nonisolated(unsafe) let changesTable = immortal(
       }
     }))
 
-/// The C form of a change batch, without a release: its memory is the arena's.
+/// The C form of a change batch, without a release. `arena` owns its memory.
 func exportChanges(_ batch: ChangeBatch, _ arena: ExportedMemory) -> tabella_changes {
   let none = tabella_index_path(section: -1, row: -1)
   let changes = (batch.changes ?? []).map { change in
@@ -103,7 +103,7 @@ private final class ImportedChanges: TableChanges {
     self.moved = moved
   }
 
-  /// What a C listener's context points to.
+  /// The object that a C listener's context points to.
   private final class Listener: Sendable {
     let notify: @Sendable () -> Void
 
@@ -111,7 +111,7 @@ private final class ImportedChanges: TableChanges {
   }
 
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
-    // Once stopping returns, the old listener is neither running nor called again.
+    // When the call returns, the old listener is not running and will not be called again.
     try foreign.call("changes.listen") { table.listen!(foreign.source, nil, nil, $0) }
     listener?.release()
     listener = nil
@@ -143,7 +143,7 @@ private final class ImportedChanges: TableChanges {
 
   deinit {
     guard listener != nil else { return }
-    // A provider that did not stop may still call: then the listener is kept for ever.
+    // A provider that failed to stop can still call the listener, so the listener must then live forever.
     if (try? foreign.call("changes.listen") { table.listen!(foreign.source, nil, nil, $0) }) != nil
     {
       listener?.release()

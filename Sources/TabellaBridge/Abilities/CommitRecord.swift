@@ -3,9 +3,9 @@ import Tabella
 /// A record of the rows that a batch names, taken before the commit.
 ///
 /// If the provider ends during the commit, the host uses the record to find out whether the batch was applied. It
-/// notes ids, because a row keeps its id when its position changes.
+/// contains ids, because a row keeps its id when its position changes.
 struct CommitRecord {
-  /// The most edits of a batch that is recorded. For a longer one the record would cost more than the commit.
+  /// The maximum number of recorded edits. For more edits, the record would cost more than the commit.
   private static let mostEdits = 1000
 
   private let version: Version??
@@ -47,10 +47,11 @@ struct CommitRecord {
     ids[path] = id
   }
 
-  /// What became of the batch, by the location as it is now.
+  /// Determines whether the batch was applied, from the current data of the location.
   ///
-  /// Equal versions mean the same rows, so nothing was done, but for what versions of a volatile table do
-  /// not say: its cells. Else it was done if every row reads as the batch wants it, and as many are there.
+  /// Equal versions mean the same rows, so that nothing was applied. For a volatile table this does not suffice,
+  /// because its cells change without a new version. Otherwise the batch was applied if every row reads as the
+  /// batch requests, and if the number of rows fits.
   func find(_ batch: EditBatch, in source: any TableDataSource) -> TableError.Aftermath {
     let isSameVersion =
       if case .some(.some(let before)) = version, let now = try? source.version() {
@@ -65,12 +66,12 @@ struct CommitRecord {
     if findings.allSatisfy({ $0 == .done }), plan.map({ fits($0, source) }) ?? isVolatile {
       return .done
     }
-    // Where the version is another, someone has changed something: then nothing is sure.
+    // A different version means that someone changed the data, so the result is uncertain.
     if findings.allSatisfy({ $0 == .nothingDone }), isVolatile { return .nothingDone }
     return .unknown
   }
 
-  /// Where everything would end up; nil if that cannot be told.
+  /// The plan of the new positions; nil if it cannot be computed.
   private func plan(of batch: EditBatch) -> BatchPlan? {
     let changes = try? batch.changes { id throws(TableError) in
       guard let path = places[id] else { throw TableError(.notFound, "no row id:\(id)") }
@@ -89,7 +90,7 @@ struct CommitRecord {
     return (try? plan.check(before: counts, after: after)) != nil
   }
 
-  /// What became of one edit.
+  /// Whether one edit was applied.
   private func found(
     _ edit: EditBatch.Edit, in source: any TableDataSource, _ plan: BatchPlan?
   ) -> TableError.Aftermath {
@@ -106,14 +107,14 @@ struct CommitRecord {
       else { return .unknown }
       return title == edit.title ? .done : .unknown
     case .set(_, let cells):
-      // A row that is named by what it contains has another id now; a volatile one has no place.
+      // If ids are made from content, the row has another id now. A row of a volatile table has no fixed position.
       guard let path = now ?? (isVolatile ? nil : before.flatMap { plan?.path(of: $0) }) else {
         return .unknown
       }
       return reads(source, path, cells) ? .done : .nothingDone
     case .delete:
       guard id != nil, source.identity != nil else { return .unknown }
-      // What ended may still be there for a moment, and may be there again under the same name.
+      // The deleted object can exist for another moment, or can exist again under the same name.
       return now == nil ? .done : .nothingDone
     case .move(_, let target):
       guard let now, !isVolatile else { return .unknown }
@@ -135,7 +136,7 @@ struct CommitRecord {
 }
 
 extension EditBatch.Edit {
-  /// The path by which it names its row.
+  /// The path by which the edit names its row; nil if it names none or uses an id.
   fileprivate var path: IndexPath? {
     switch self {
     case .set(.path(let path), _), .delete(.path(let path)), .move(.path(let path), _): path
@@ -159,7 +160,7 @@ extension EditBatch.Edit {
 }
 
 extension TableError {
-  /// The same error once it is known what became of the edit.
+  /// The same error, with the result of the edit.
   func settled(_ aftermath: Aftermath) -> TableError {
     var error = self
     error.aftermath = aftermath

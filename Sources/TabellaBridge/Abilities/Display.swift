@@ -23,7 +23,7 @@ nonisolated(unsafe) let prefetchingTable = immortal(
       }
     }))
 
-/// Passes a notice on; one with an impossible range is dropped, since notices cannot fail.
+/// Passes on a notice. Ignores an impossible range, because notices cannot fail.
 private func notice(
   _ source: UnsafeMutableRawPointer, _ first: Int64, _ count: Int64,
   _ body: (SourceBox, Range<Int>) -> Void

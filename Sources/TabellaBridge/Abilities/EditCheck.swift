@@ -1,19 +1,20 @@
 import Tabella
 
-/// What a source was before an edit, to judge what its provider says was done.
+/// The state of a source before an edit. It is used to verify the provider's report of the edit.
 ///
-/// The provider is a stranger: what it reports must fit the counts and versions that the source shows
-/// before and after, and the rows that it says it edited must read so. Nothing is counted for this
-/// that was not known, and only the rows that the edits name are read.
+/// The provider is not trusted. Its report must fit the counts and versions before and after the edit. The edited
+/// rows must have the reported cells. The check only uses counts that were already known, and reads only rows that
+/// the edits name.
 struct EditCheck {
-  /// Up to how many sections all are looked at; else only those that edits name.
+  /// The maximum number of sections up to which all are checked. With more sections, only those in the edits are
+  /// checked.
   private static let fewSections = 64
-  /// About how many edited rows are read again.
+  /// The approximate maximum number of edited rows that are read again.
   private static let mostRows = 1000
 
   private let source: ImportedSource
   private let columnsBefore: [Column]
-  /// Nil if the source could not tell.
+  /// The version before the edit; nil if the source failed to return it.
   private let version: Version??
   private let counts: KnownCounts
 
@@ -37,10 +38,11 @@ struct EditCheck {
     counts = (try? KnownCounts(of: source, knowing: needs)) ?? KnownCounts()
   }
 
-  // The table as a whole
+  // The table as a whole.
 
-  /// Where the changes lead; nil if they do not say. Throws ``TableError`` with `.misbehaved` if they
-  /// or the versions are not those of the source.
+  /// The plan of the changes; nil if the changes are not listed.
+  ///
+  /// Throws ``TableError`` with `.misbehaved` if the changes or the versions do not fit the source.
   @discardableResult
   func check(_ changes: ChangeBatch) throws(TableError) -> BatchPlan? {
     if let version, changes.from != version {
@@ -66,7 +68,7 @@ struct EditCheck {
     return plan
   }
 
-  /// What a refusal is worth: the error itself, or that something was done all the same.
+  /// Verifies a refusal. Returns the error itself, or another one if the version changed in spite of the refusal.
   func judge(_ refusal: TableError) -> TableError {
     guard refusal.code != .misbehaved, let version, let now = knownVersion(of: source),
       now != version
@@ -76,11 +78,13 @@ struct EditCheck {
         + name(now))
   }
 
-  // The edited rows
+  // The edited rows.
 
-  /// Throws ``TableError`` with `.misbehaved` if a row that was set or inserted does not read so, or
-  /// if one that was deleted by its id is still there. Outcomes with a remark are not judged; of many
-  /// edits about a thousand are, evenly spread: until this is over an edit that is done has no receipt.
+  /// Verifies the cells of the edited rows.
+  ///
+  /// Throws ``TableError`` with `.misbehaved` if a set or inserted row has other cells, or if a row that was
+  /// deleted by id still exists. Outcomes with a message are not verified. If there are many edits, only about a
+  /// thousand of them are verified, evenly distributed, because the caller has no receipt until the check ends.
   func checkRows(
     _ result: EditResult, of batch: EditBatch, _ plan: BatchPlan?
   ) throws(TableError) {
@@ -117,7 +121,7 @@ struct EditCheck {
     for (path, row) in expected.sorted(by: { $0.key < $1.key }) { try check(row, at: path) }
   }
 
-  /// Throws if a section that was inserted or renamed has not the title that it was given.
+  /// Throws if an inserted or renamed section does not have the requested title.
   private func checkTitle(
     _ edit: EditBatch.Edit, _ plan: BatchPlan?, _ inserted: Set<IndexPath>
   ) throws(TableError) {
@@ -133,7 +137,7 @@ struct EditCheck {
       title = try source.sections?.title(.header, ofSection: section)
     } catch {
       if error.code == .misbehaved, !error.isProviderGone { throw error }
-      // A title that cannot be read cannot be judged.
+      // If the title cannot be read, it cannot be verified.
       guard error.code == .notFound else { return }
       throw lie("section \(section) has a new title, but there is no section \(section)")
     }
@@ -145,7 +149,7 @@ struct EditCheck {
       "section \(section) has a new title, but it reads \(text(title)), not \(text(edit.title))")
   }
 
-  /// Where a row is after the edits; nil if that cannot be told.
+  /// The path of a row after the edits; nil if it cannot be determined.
   private func place(
     of reference: RowReference, _ outcome: EditResult.Outcome, _ plan: BatchPlan?
   ) -> IndexPath? {
@@ -157,7 +161,7 @@ struct EditCheck {
   }
 
   private func check(_ row: ExpectedRow, at path: IndexPath) throws(TableError) {
-    // A column that is another now may show the same value as another cell.
+    // If a column has changed, it can show the same value in another form.
     let columns = row.cells.keys.filter {
       source.columns.indices.contains($0) && columnsBefore.indices.contains($0)
         && source.columns[$0] == columnsBefore[$0]
@@ -169,7 +173,7 @@ struct EditCheck {
         RowRequest(section: path.section, first: path.row, count: 1, columns: columns))
     } catch {
       if error.code == .misbehaved, !error.isProviderGone { throw error }
-      // What cannot be read cannot be judged.
+      // If the row cannot be read, it cannot be verified.
       guard error.code == .notFound else { return }
       throw lie("\(row.what), but there is no row \(path)")
     }
@@ -182,8 +186,10 @@ struct EditCheck {
     }
   }
 
-  /// An id may be another row's by now, where ids come from the content and two rows are alike: then
-  /// there are fewer rows, or, where they are not counted, at least the version is another.
+  /// Throws if the row with this id still exists.
+  ///
+  /// If ids are made from content, the id can now belong to an equal row. Then the number of rows has decreased. If
+  /// the number is unknown, at least the version must have changed.
   private func checkGone(_ id: String, inserts: Int) throws(TableError) {
     guard let path = try? source.identity?.indexPath(forID: id) else { return }
     let now = try? source.numberOfRows(inSection: path.section, knowing: 0)
@@ -195,7 +201,7 @@ struct EditCheck {
     throw lie("row id:\(id) was deleted, but it is still there")
   }
 
-  // Words
+  // Texts.
 
   private func lie(_ what: String) -> TableError { TableError(.misbehaved, "said that \(what)") }
 
@@ -215,22 +221,22 @@ struct EditCheck {
   }
 }
 
-/// What the cells of an edited row must be.
+/// The cells that an edited row must have.
 private struct ExpectedRow {
   var what: String
   var cells: [Int: Cell] = [:]
 
-  /// Later edits of a batch replace what earlier ones set.
+  /// Adds the cells of an edit. Later edits of a batch replace the cells of earlier ones.
   mutating func expect(_ cells: [Int: Cell], _ isJudged: Bool) {
     for (column, cell) in cells {
-      // To assign nil would be to assign a missing cell.
+      // An assignment of nil would store a missing cell.
       if isJudged { self.cells[column] = cell } else { self.cells.removeValue(forKey: column) }
     }
   }
 }
 
 extension [Int: Int] {
-  /// The row of a path must be known, in its section.
+  /// Requires that the row of a path is counted in its section.
   fileprivate mutating func need(_ path: IndexPath) {
     guard path.section >= 0 else { return }
     let rows = path.row < 0 ? 0 : path.row < .max ? path.row + 1 : path.row
@@ -249,9 +255,8 @@ extension RowReference {
   }
 }
 
-/// The version that a source shows; nil if it cannot be found out, which says nothing.
-///
-/// (`try?` alone would make that the same as having none.)
+/// The version of a source; nil if it cannot be determined. A plain `try?` would not distinguish that from a source
+/// without versions.
 private func knownVersion(of source: any TableDataSource) -> Version?? {
   do { return .some(try source.version()) } catch { return nil }
 }

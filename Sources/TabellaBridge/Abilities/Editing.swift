@@ -37,7 +37,7 @@ nonisolated(unsafe) let undoTable = immortal(
     }
   }))
 
-// Values and edits
+// Values and edits.
 
 private func exportCell(_ cell: Cell, _ arena: ExportedMemory) -> tabella_value {
   var value = tabella_value()
@@ -141,7 +141,7 @@ private func importEdits(_ raw: tabella_edit_batch) throws(TableError) -> EditBa
     isDryRun: raw.flags & TABELLA_EDITS_DRY_RUN != 0)
 }
 
-// Results
+// Results.
 
 private func exportResult(
   _ result: EditResult, to out: UnsafeMutablePointer<tabella_edit_result>
@@ -186,7 +186,7 @@ private func importResult(
     receipt: try raw.receipt.copied("the receipt"))
 }
 
-// Import
+// Import.
 
 func importEditing(_ foreign: ForeignSource) throws(TableError) -> tabella_editing? {
   try foreign.ability(TABELLA_EDITING_ID, tabella_editing.self) {
@@ -198,7 +198,7 @@ func importUndo(_ foreign: ForeignSource) throws(TableError) -> tabella_undo? {
   try foreign.ability(TABELLA_UNDO_ID, tabella_undo.self) { [("undo", $0.undo != nil)] }
 }
 
-// The source has these abilities itself: it is judged by what it shows before and after.
+// The source itself has these abilities, because verification needs its state before and after an edit.
 extension ImportedSource: TableEditing, TableUndoing {
   func editability(
     ofRows rows: Range<Int>, inSection section: Int
@@ -217,7 +217,7 @@ extension ImportedSource: TableEditing, TableUndoing {
   }
 
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
-    // A provider that does not know of titles need not look for them.
+    // A provider without the ability to edit titles need not look for titles.
     try check(titlesIn: batch)
     let arena = ExportedMemory()
     var edits = exportEdits(batch, arena)
@@ -240,9 +240,9 @@ extension ImportedSource: TableEditing, TableUndoing {
     }
   }
 
-  /// Calls what edits, and judges what it says it did, be it a refusal.
+  /// Calls a function that edits, and verifies its report, including a refusal.
   ///
-  /// Once the provider has said that it is done, nothing but `.misbehaved` is thrown, with the receipt.
+  /// After the provider has reported success, the method only throws `.misbehaved`, with the receipt.
   private func edit(
     _ what: String, _ batch: EditBatch, outcomes: Int,
     _ body: (inout tabella_edit_result, UnsafeMutablePointer<tabella_error>) -> Int32
@@ -268,7 +268,8 @@ extension ImportedSource: TableEditing, TableUndoing {
           try follow(result.changes)
         } catch {
           if error.code == .misbehaved, !error.isProviderGone { throw error }
-          // The edit is done; of what cannot be read, perhaps since others are at work, nothing is judged.
+          // The edit is done. If its result cannot be read, for example because of other changes, it is not
+          // verified.
           return result
         }
         guard let check = check.reports else { return result }
@@ -289,15 +290,15 @@ extension ImportedSource: TableEditing, TableUndoing {
   }
 }
 
-/// What an edit is judged by.
+/// The data that is recorded before an edit, to verify it.
 private struct Judge {
-  /// What the provider reports; nil if that is not judged.
+  /// Verifies the provider's report; nil if the report is not verified.
   var reports: EditCheck?
-  /// What can be found out if the provider ends, and how the location is opened then.
+  /// The record for the case that the provider ends, and a function that opens the location again.
   var aftermath: (CommitRecord, () throws(TableError) -> any TableDataSource)?
   var isDryRun: Bool
 
-  /// The error of a provider that ended in the middle.
+  /// Completes the error of a provider that ended during an edit.
   func settle(_ error: TableError, _ batch: EditBatch) -> TableError {
     if isDryRun { return error.settled(.nothingDone) }
     guard let (before, open) = aftermath, let source = try? open() else {
@@ -308,7 +309,7 @@ private struct Judge {
 }
 
 extension ImportedSource {
-  /// Notes what the source is before an edit.
+  /// Records the state of the source before an edit.
   fileprivate func judge(before batch: EditBatch) throws(TableError) -> Judge {
     var judge = Judge(isDryRun: batch.isDryRun)
     if batch.isDryRun { return judge }
@@ -323,7 +324,7 @@ extension ImportedSource {
   }
 }
 
-/// Has C fill one byte for each row of a range.
+/// Calls a C function that fills one byte for each row of a range.
 func importBytes(
   _ foreign: ForeignSource, _ what: String, _ rows: Range<Int>,
   _ body: (UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<tabella_error>) -> Int32

@@ -22,10 +22,10 @@ func importGathering(_ foreign: ForeignSource) throws(TableError) -> tabella_gat
   try foreign.ability(TABELLA_GATHERING_ID, tabella_gathering.self) { [("rows", $0.rows != nil)] }
 }
 
-// The source has this ability itself: its columns and ids decide what may be asked.
+// The source itself has this ability, because its columns and ids determine the valid requests.
 extension ImportedSource: TableGathering {
   func rows(at paths: [IndexPath], columns: [Int], includesIDs: Bool) throws(TableError) -> Batch {
-    // What no source could answer is refused here, so that the answer can be checked.
+    // Requests that are invalid for every source are refused here, so that the answer can be checked.
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
     var raw = tabella_batch()
     let columnNumbers = columns.map { Int64($0) }

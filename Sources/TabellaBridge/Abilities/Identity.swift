@@ -38,7 +38,7 @@ private final class ImportedIdentity: TableIdentity {
   }
 }
 
-/// Calls `body` with the text as a C string with a length, valid inside it only.
+/// Calls `body` with the text as a C string with a length. The string is valid only during the call.
 func withCString<R>(_ text: String, _ body: (tabella_string) -> R) -> R {
   var text = text
   return text.withUTF8 { bytes in

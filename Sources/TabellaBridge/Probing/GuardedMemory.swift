@@ -1,13 +1,12 @@
 import Glibc
 
-/// Memory whose end is the end of what may be touched: who reads or writes a byte too many ends the
-/// process instead of finding something.
+/// Memory that ends at an inaccessible page. An access beyond its end ends the process.
 final class GuardedMemory {
   let start: UnsafeMutableRawPointer
   private let base: UnsafeMutableRawPointer
   private let size: Int
 
-  /// Memory of so many bytes; nil if it cannot be had. It begins at a multiple of 8 if `count` is one.
+  /// Allocates `count` bytes; nil on failure. If `count` is a multiple of 8, the address is one too.
   init?(_ count: Int) {
     let page = Int(getpagesize())
     size = (count + page - 1) / page * page + page

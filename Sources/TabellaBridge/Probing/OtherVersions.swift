@@ -1,10 +1,10 @@
 import CTabella
 import Tabella
 
-/// Calls an entry as hosts of other contract versions would; returns what is wrong, or nil.
+/// Calls an entry as hosts of other contract versions would. Returns a description of the fault, or nil.
 ///
-/// Of such a host's struct only the first two fields are known, and they are all there is: an entry that
-/// reads or writes behind them ends the process. For checks, in a process that may be lost.
+/// Only the first two fields of such a host's struct are known, and nothing follows them in memory. An entry that
+/// accesses more ends the process. Use it only for checks, in a process that may end.
 public func complaintAboutOtherVersions(_ entry: ProviderEntry) -> String? {
   let own = TABELLA_CONTRACT_VERSION
   for version in [0, own + 1, own + 0x10000, 0x7FFF_0000, UInt32.max] where version != own {
@@ -25,7 +25,7 @@ public func complaintAboutOtherVersions(_ entry: ProviderEntry) -> String? {
   return nil
 }
 
-/// What a code is called.
+/// The name of a code.
 func name(of code: Int32) -> String {
   code == TABELLA_OK ? "ok" : TableError.Code(rawValue: code).name
 }

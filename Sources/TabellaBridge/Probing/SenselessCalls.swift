@@ -2,16 +2,15 @@ import CTabella
 import Tabella
 
 extension ImportedProvider {
-  /// Makes calls drawn at random that make no sense, and that a host would refuse by itself; returns what
-  /// is wrong with the answers, or nil.
+  /// Makes random invalid calls, which a host would refuse itself. Returns a description of a wrong answer, or nil.
   ///
-  /// For checks, in a process that may be lost. Only with `mayEdit` are edits among them, none of which
-  /// could be made.
+  /// Use it only for checks, in a process that may end. Only if `mayEdit` is true, the calls include edits, all of
+  /// which are impossible.
   public func complaintAboutSenselessCalls(
     opening request: OpenRequest, mayEdit: Bool, calls: Int, draw: (Range<Int>) -> Int
   ) throws(TableError) -> String? {
     let foreign = try ForeignSource(try openRaw(request), provider: id)
-    // What it has, as a host knows it.
+    // The abilities of the source, as a host sees them.
     let source = try ImportedSource(foreign)
     let caller = SenselessCaller(foreign, source, mayEdit: mayEdit)
     for _ in 0..<calls {
@@ -22,7 +21,7 @@ extension ImportedProvider {
   }
 }
 
-/// Makes one kind of senseless call after the other.
+/// Makes invalid calls of each kind.
 private final class SenselessCaller {
   private typealias Call = ((Range<Int>) -> Int) -> String?
 
@@ -65,7 +64,8 @@ private final class SenselessCaller {
     }
   }
 
-  /// Calls, and judges the refusal: its code is one of these, its message one line, its release clears.
+  /// Makes a call and checks that it is refused: with one of these codes, a message of one line, and a release that
+  /// clears itself.
   private func refuse(
     _ what: String, _ codes: [Int32],
     _ body: (UnsafeMutablePointer<tabella_error>) -> Int32
@@ -100,14 +100,14 @@ private final class SenselessCaller {
     SenselessCaller.farAway[draw(0..<SenselessCaller.farAway.count)]
   }
 
-  /// A row, or a whole section, that is not there.
+  /// The path of a row or section that does not exist.
   private func drawPath(_ draw: (Range<Int>) -> Int) -> tabella_index_path {
     draw(0..<2) == 0
       ? tabella_index_path(section: drawFar(draw), row: 0)
       : tabella_index_path(section: 0, row: drawFar(draw))
   }
 
-  // The core
+  // The core.
 
   private func cancel(_ draw: (Range<Int>) -> Int) -> String? {
     foreign.table.cancel?(foreign.source)
@@ -143,7 +143,7 @@ private final class SenselessCaller {
         codes = [TABELLA_NOT_FOUND]
       }
     }
-    // Of a table without sections nothing is there.
+    // In a table without sections, nothing exists.
     if case .exact(0)? = try? source.numberOfSections(knowing: 1) {
       codes.append(TABELLA_NOT_FOUND)
     }
@@ -166,7 +166,7 @@ private final class SenselessCaller {
     return complaint
   }
 
-  // Abilities that only look
+  // Abilities that only read.
 
   private func title(_ table: tabella_sections, _ draw: (Range<Int>) -> Int) -> String? {
     let section = drawFar(draw)
@@ -223,7 +223,7 @@ private final class SenselessCaller {
   private func element(_ table: tabella_supplementary, _ draw: (Range<Int>) -> Int) -> String? {
     let path = drawPath(draw)
     var element = tabella_element()
-    // Nothing is there, or it is refused.
+    // The source returns no element, or an error.
     let complaint = refuse(
       "an element at \(path.section):\(path.row)", SenselessCaller.absent + [TABELLA_OK]
     ) { error in
@@ -265,9 +265,9 @@ private final class SenselessCaller {
     return nil
   }
 
-  // Editing
+  // Editing.
 
-  /// Room for answers that must not be written.
+  /// Memory for answers that must not be written.
   private func withAnswers(_ count: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Int32) -> Int32 {
     guard let memory = GuardedMemory(count) else { return TABELLA_NOT_FOUND }
     return withExtendedLifetime(memory) {
@@ -294,7 +294,7 @@ private final class SenselessCaller {
     }
   }
 
-  /// A title of a row, of a section that is not there, or that is no text.
+  /// Sets the title of a row, or of a section that does not exist, or a title that is not text.
   private func title(_ table: tabella_editing, _ draw: (Range<Int>) -> Int) -> String? {
     var cell = tabella_cell()
     cell.column = Int64(TABELLA_SECTION_TITLE)
@@ -340,7 +340,7 @@ private final class SenselessCaller {
   private func commit(_ table: tabella_editing, _ draw: (Range<Int>) -> Int) -> String? {
     var edit = tabella_edit()
     edit.kind = [0, 99, -1, TABELLA_EDIT_DELETE, TABELLA_EDIT_SET][draw(0..<5)]
-    // A path without a row is a section, which might be deleted.
+    // A path without a row names a section, which could be deleted.
     repeat { edit.from = drawPath(draw) } while edit.from.row == -1
     edit.target = drawPath(draw)
     var result = tabella_edit_result()

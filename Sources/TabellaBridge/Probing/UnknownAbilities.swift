@@ -2,7 +2,7 @@ import CTabella
 import Tabella
 
 extension ImportedProvider {
-  /// The abilities that sources may have.
+  /// The ids of all abilities of sources.
   private static let sourceAbilities = [
     TABELLA_SECTIONS_ID, TABELLA_SECTION_INDEX_ID, TABELLA_IDENTITY_ID, TABELLA_GATHERING_ID,
     TABELLA_CHANGES_ID, TABELLA_EDITING_ID, TABELLA_SECTION_EDITING_ID, TABELLA_MOVING_ID,
@@ -11,10 +11,10 @@ extension ImportedProvider {
     TABELLA_DIAGNOSTICS_ID,
   ]
 
-  /// Asks for abilities that do not exist, of the provider and of a source that a request opens; returns
-  /// what is wrong, or nil.
+  /// Asks a provider, and a source that a request opens, for abilities that do not exist. Returns a description of
+  /// a wrong answer, or nil.
   ///
-  /// No id is followed by memory that may be read: one that is taken for a C string ends the process.
+  /// The memory after each id is inaccessible. If code treats an id as a NUL-terminated string, the process ends.
   public func complaintAboutAbilities(
     opening request: OpenRequest?
   ) throws(TableError) -> String? {

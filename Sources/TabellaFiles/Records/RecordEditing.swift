@@ -1,50 +1,55 @@
 import Tabella
 
-/// A source whose rows are records of a file, so that edits of rows are splices of its bytes.
+/// A source whose rows are records of a file. Edits of rows are splices of the file's bytes.
 ///
-/// What is left to the source is what its records mean; everything else follows: one commit is one
-/// save, all or nothing, that can be taken back.
+/// The source defines the meaning of its records. The protocol provides everything else: each commit is one save,
+/// which is atomic and can be undone.
 public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, TableUndoing {
+  /// The file, with the options for saving it.
   var shownFile: ShownFile { get }
+  /// The reader of the file's records.
   var reader: RecordReader { get }
+  /// The flag that cancels the running call.
   var cancel: CancelFlag { get }
-  /// Where the first record begins, and how what stands before it ends, a header for one; nil if that is
-  /// no text.
+  /// The offset of the first record, and the line end of the text in front of it, such as a header.
+  ///
+  /// The line end is nil if there is no such text.
   var recordsStart: (offset: Int, prefixEnd: LineEnd?) { get }
 
-  /// Throws why nothing can be edited at all, if so it is.
+  /// Throws if the file cannot be edited at all.
   func checkEditable() throws(TableError)
-  /// The number of the record that is a row, or that stands behind the last row of a section.
+  /// The number of the record at a path. The path after the last row of a section gives the next record.
   func record(at path: IndexPath) throws(TableError) -> Int
-  /// The bytes of a new record that is put before the record `place`.
+  /// The bytes of a new record that is inserted in front of the record `place`.
   func record(of cells: [Int: Cell], before place: Int) throws(TableError) -> [UInt8]
-  /// What changes within a record so that it has these cells; nothing where it has them.
+  /// The splices that set these cells in a record; empty if the record already has them.
   func splices(
     inRecord number: Int, setting cells: [Int: Cell]
   ) throws(TableError) -> [RecordPlan.Splice]
-  /// Throws unless the new bytes, which are text, will read as the same kind when they are opened.
+  /// Throws unless the new bytes, which are text, will be read as the same kind of file.
   func checkReads(_ bytes: any ByteSource) throws(TableError)
-  /// The text whose records are edited, if it is not the file's bytes as they are.
+  /// The text without comments, if the edited text is not identical to the file's bytes.
   func uncommented(_ bytes: any ByteSource) -> UncommentedBytes?
-  /// The splices of a batch in front of the first record, and the ranges there that were read.
+  /// The splices in front of the first record, and the ranges that were read there.
   func prefix(
     for edits: RecordEdits
   ) throws(TableError) -> (splices: [RecordPlan.Splice], edited: [EditedRange])
-  /// Throws as ``checkReads(_:)`` does, where bytes in front of the first record changed.
+  /// Throws like ``checkReads(_:)`` if bytes in front of the first record have changed.
   func checkReads(
     _ bytes: any ByteSource, prefix: [RecordPlan.Splice]
   ) throws(TableError)
   /// Throws unless the first record of a page has these cells.
   func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError)
-  /// Whether edits of rows change rows only, so that a list of changes tells all.
+  /// Whether edits of rows never change sections, so that a list of row changes is complete.
   var keepsSections: Bool { get }
-  /// The source as one whose sections can be edited; nil if they cannot.
+  /// The source as one with editable sections; nil if its sections cannot be edited.
   var sectionedRecords: (any SectionedRecords)? { get }
-  /// Shows a file as it was saved.
+  /// Shows the file in its saved form.
   func show(_ bytes: any ByteSource) throws(TableError)
 }
 
 extension RecordEditing {
+  /// Returns nil: the edited text is the file.
   public func uncommented(_ bytes: any ByteSource) -> UncommentedBytes? { nil }
 
   public func prefix(
@@ -55,6 +60,7 @@ extension RecordEditing {
     _ bytes: any ByteSource, prefix: [RecordPlan.Splice]
   ) throws(TableError) { try checkReads(bytes) }
 
+  /// Returns nil: sections cannot be edited.
   public var sectionedRecords: (any SectionedRecords)? { nil }
 
   public func editability(
@@ -136,9 +142,9 @@ extension RecordEditing {
     }
     var result = try self.result(
       of: saved, from: before, isDryRun: batch.isDryRun, count: batch.edits.count)
-    // Where the columns are others now, all is; and where something went wrong, who knows.
+    // If the columns changed, all rows have changed. After a problem, the list of changes could be wrong.
     let isWell = result.outcomes.allSatisfy { $0.message == nil } && columns == columnsBefore
-    // Sections that were edited were looked at before they were saved.
+    // Edits of sections were checked before the save.
     let isKnown =
       edits.ofSections ? batch.edits.allSatisfy(\.isOfSection) : keepsSections
     if result.changes.changes == nil, isWell, isKnown { result.changes.changes = edits.changes }
@@ -153,12 +159,12 @@ extension RecordEditing {
     let save = shownFile.save(cancel: cancel, isUndo: true)
     let saved = try save.save(save.undoing(receipt), edited: [], isDryRun: isDryRun) { _ in }
     var result = try result(of: saved, from: before, isDryRun: isDryRun, count: 1)
-    // A receipt beside a code would take back the rest of an undo; all of this one was done.
+    // A receipt beside a code would undo the rest of an undo. This undo was complete.
     if result.outcomes[0].code != nil { result.receipt = nil }
     return result
   }
 
-  /// Shows what was saved. From here on nothing is thrown: the edits are done.
+  /// Shows the saved file. It throws nothing, because the edits are done.
   private func result(
     of saved: FileSave.Saved, from before: Version?, isDryRun: Bool, count: Int
   ) throws(TableError) -> EditResult {
@@ -170,7 +176,7 @@ extension RecordEditing {
         try show(saved.file.bytes())
         try saved.file.bytes().checkUnchanged()
       } catch {
-        // An error that this read gives is of no interest: these are another's bytes.
+        // An error of this read is irrelevant, because another program wrote these bytes.
         if error.code == .conflict || (try? saved.file.bytes().checkUnchanged()) == nil {
           remark = "was saved, and was changed again by another program since"
         } else {
@@ -188,8 +194,7 @@ extension RecordEditing {
       receipt: saved.receipt)
   }
 
-  /// Reads what was written as it will be read, record by record; returns the ids of the rows that
-  /// edits made or changed.
+  /// Reads the new records as a later reader will. Returns the ids of the rows that edits made or changed.
   private func readBack(
     _ plan: RecordPlan, _ batch: EditBatch, _ places: [IndexPath], _ bytes: any ByteSource
   ) throws(TableError) -> [Int: String] {
@@ -218,7 +223,7 @@ extension RecordEditing {
     return ids
   }
 
-  /// Has an error say which row it is about.
+  /// Adds the row to an error of `body`.
   private func about<R>(
     _ place: IndexPath?, _ body: () throws(TableError) -> R
   ) throws(TableError) -> R {
@@ -232,8 +237,9 @@ extension RecordEditing {
     }
   }
 
-  /// Throws if a new cell is UTF-8 where the file is in another encoding, as far as it was looked at: its
-  /// first MiB and the rows that are edited. The file would then be in neither.
+  /// Throws if a new cell is UTF-8 but the file has another encoding. The file would then have mixed encodings.
+  ///
+  /// The file's encoding is judged by its first MiB and by the edited rows.
   private func checkEncoding(
     of batch: EditBatch, in bytes: any ByteSource, _ plan: RecordPlan
   ) throws(TableError) {
@@ -254,7 +260,7 @@ extension RecordEditing {
 }
 
 extension EditBatch.Edit {
-  /// Whether it has text with characters that are UTF-8 and not ASCII.
+  /// Whether the edit has text with UTF-8 characters outside ASCII.
   fileprivate var bringsUTF8: Bool {
     switch self {
     case .insert(_, let cells), .set(_, let cells):

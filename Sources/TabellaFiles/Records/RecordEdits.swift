@@ -1,57 +1,61 @@
 import Tabella
 
-/// The edits of a batch by the numbers of the records that they are about.
+/// The edits of a batch in terms of records.
 ///
-/// ``BatchPlan`` computes the places and finds what makes no sense together; this is its answer for rows
-/// that are records of a file.
+/// ``BatchPlan`` computes the positions and finds contradictions. This type translates its result to rows that are
+/// records of a file.
 public struct RecordEdits {
-  /// A row that comes to stand somewhere: a new one, or one that moves there.
+  /// A row that is inserted, or moved to a new position.
   public struct Arrival {
-    /// The record that it comes to stand before, as numbered before the batch.
+    /// The record in front of which the row arrives, numbered as before the batch.
     public var place: Int
-    /// Which edit of the batch it is.
+    /// The index of the edit in the batch.
     public var edit: Int
-    /// The record that moves; nil for a new one.
+    /// The record that moves; nil for a new row.
     public var source: Int?
+    /// The cells of a new row.
     public var cells: [Int: Cell]
-    /// The section of a row, as numbered before the batch.
+    /// The section of the row, numbered as before the batch.
     public var section: Int
   }
 
-  /// Records that stay together in the new text, where sections move; or the heading of a new section.
+  /// Records that stay together when sections move, or the heading of a new section.
   public struct Block {
-    /// Its section, as numbered before the batch; nil for a new one.
+    /// The number of the section before the batch; nil for a new section.
     public var section: Int?
+    /// The records of the block.
     public var records: Range<Int>
-    /// The edit that inserts it; nil for a section that was there.
+    /// The index of the edit that inserts the section; nil for an existing section.
     public var edit: Int?
   }
 
-  /// The records that leave their places, in order.
+  /// The records that are deleted or moved away, in ascending order.
   public private(set) var gone: [Int] = []
-  /// The edits that set cells, by record.
+  /// The edits that set cells. The key is the number of the record.
   public private(set) var sets: [Int: (edit: Int, cells: [Int: Cell])] = [:]
-  /// In the order in which they will stand.
+  /// The arrivals in the order of the new text.
   public private(set) var arrivals: [Arrival] = []
-  /// The row that each edit is about: a new one where it comes to stand, any other where it stood.
+  /// The path of the row of each edit: the new path of an inserted row, the old path of any other row.
   public private(set) var places: [IndexPath] = []
-  /// The batch as a change of the table: exactly what was asked. A record's id says what is in it and
-  /// where it begins, so that one that was set is another.
+  /// The batch as changes of the table, exactly as requested.
+  ///
+  /// The id of a record contains a digest and the offset of the record. A record that was set therefore gets
+  /// another id.
   public private(set) var changes: [ChangeBatch.Change] = []
 
   /// The order after the batch.
   public let plan: BatchPlan
-  /// The sections in the order of the new text; nil if they stay as they are.
+  /// The sections in the order of the new text; nil if their order does not change.
   public private(set) var blocks: [Block]?
-  /// The titles that the batch gives, by the number that the section has afterwards.
+  /// The titles that the batch sets. The key is the number of the section after the batch.
   public private(set) var titles: [Int: String?] = [:]
-  /// Whether sections are edited.
+  /// Whether the batch edits sections.
   public var ofSections: Bool { plan.sections != nil }
 
-  /// Reads a batch; `record` says which record a row is, and which stands behind the last of a section.
+  /// Translates a batch. `record` returns the record of a row, or the record after the last row of a section.
   ///
-  /// Throws ``TableError`` with `.notSupported` for edits of sections if there is nobody who knows their
-  /// records, and as ``BatchPlan`` does.
+  /// Throws ``TableError`` with `.notSupported` for edits of sections if `sectioned` is nil. Throws the errors of
+  /// ``BatchPlan``.
   init(
     _ batch: EditBatch, of source: any TableDataSource, _ sectioned: (any SectionedRecords)?,
     record: (IndexPath) throws(TableError) -> Int
@@ -126,7 +130,7 @@ public struct RecordEdits {
     return heading
   }
 
-  /// Puts the sections in order, and notes their titles.
+  /// Determines the order of the sections, and records their titles.
   private mutating func readSections(
     _ sections: ListPlan, _ batch: EditBatch, _ named: [ChangeBatch.Change],
     _ sectioned: (any SectionedRecords)?
@@ -154,8 +158,8 @@ public struct RecordEdits {
     }
   }
 
-  /// The sections of before that come to stand around a new one, the one before it first, and the record of
-  /// before that it comes to stand at.
+  /// The old sections around a new one, with the preceding section first, and the old record at which it is
+  /// inserted.
   func neighbours(ofBlock number: Int) -> (sections: [Int], record: Int) {
     guard let blocks else { return ([], 0) }
     let before = blocks[..<number].last { $0.section != nil }
@@ -167,20 +171,20 @@ public struct RecordEdits {
   }
 }
 
-/// A source whose sections are runs of records of a file, with headings that can be edited.
+/// A source whose sections are runs of records, with headings that can be edited.
 public protocol SectionedRecords: AnyObject {
-  /// The records of all sections, headings included: one section begins where the one before it ends.
+  /// The records of each section, including its heading. Each section begins at the end of the previous one.
   func sectionRecords() throws(TableError) -> [Range<Int>]
-  /// The record that is a section's heading; nil if it has none.
+  /// The record that is a section's heading; nil if the section has none.
   func heading(ofSection section: Int) throws(TableError) -> Int?
-  /// The bytes of a new heading, like that of the first of these sections that has one.
+  /// The bytes of a new heading. It has the style of the first heading in `sections`.
   func heading(titled title: String?, like sections: [Int]) throws(TableError) -> [UInt8]
-  /// The splices that give a heading another title; none if it has that title.
+  /// The splices that change the title of a heading; empty if it already has that title.
   func splices(
     inHeading number: Int, title: String?
   ) throws(TableError) -> [RecordPlan.Splice]
-  /// Throws unless sections may come to stand so, before anything is written.
+  /// Throws if sections cannot be in this order. It runs before anything is written.
   func check(_ edits: RecordEdits) throws(TableError)
-  /// Throws unless the new bytes read as the sections that the edits make.
+  /// Throws unless the new bytes read as the sections that the edits request.
   func checkReads(_ bytes: any ByteSource, as edits: RecordEdits) throws(TableError)
 }

@@ -1,23 +1,23 @@
 import CTabellaScan
 import Tabella
 
-/// Where records begin and end, a window of the text at a time: what gathering needs of those that it
-/// passes, without their fields.
+/// Finds the ends of records, one window of the text at a time. Gathering uses it to skip records without their
+/// fields.
 ///
-/// A window is as much as is read at once, which is more than the fastest memory holds. So their ends are
-/// looked for a piece at a time, which is there still when records are taken out of it.
+/// A window is the amount of one read, which is larger than the processor's cache. The ends are therefore located
+/// in smaller pieces. A piece is still in the cache when records are copied out of it.
 struct RecordEnds {
   private let source: any ByteSource
   private let index: RecordIndex
   private let rules: RecordRules
   private let piece: Int
-  /// The window, how much of it is there, where it begins in the text, and whether the text ends with it.
+  /// The window, its size so far, its offset in the text, and whether the text ends with it.
   private var text: [UInt8]
   private var filled = 0
   private var offset: Int
   private var isEnd = false
-  /// The records that end in the piece, where it begins in the window, and the place of each one's last
-  /// byte, counted from there.
+  /// The records that end in the piece, the offset of the piece in the window, and the offset of each record's last
+  /// byte in the piece.
   private var numbers = 0..<0
   private var start = 0
   private var ends: [UInt32]
@@ -33,10 +33,10 @@ struct RecordEnds {
     ends = Array(repeating: 0, count: max(piece / 16, 1024))
   }
 
-  /// Calls `body` with the bytes of a record, without its line end, and where it begins in the text. The
-  /// index knows the record; false if the text ends before it does, with no line end.
+  /// Calls `body` with the bytes of a record, without its line end, and with its offset in the text.
   ///
-  /// - Complexity: O(bytes from the record before, or from the index's last position).
+  /// The index must know the record. Returns false if the text ends before the record has a line end.
+  /// - Complexity: O(bytes from the previous record, or from the index's last position).
   mutating func with(
     _ number: Int, _ body: (UnsafeRawBufferPointer, _ offset: Int) -> Void
   ) throws(TableError) -> Bool {
@@ -62,7 +62,7 @@ struct RecordEnds {
     return !(at - first).isMultiple(of: 2)
   }
 
-  /// Moves on towards a record, or back to it; false if no more records end.
+  /// Moves forward or back to a record. Returns false if no more records end.
   private mutating func move(towards number: Int) throws(TableError) -> Bool {
     var next = (
       number: numbers.upperBound,
@@ -75,7 +75,7 @@ struct RecordEnds {
       let rest = next.offset - offset..<filled
       if find(next.number, in: rest.prefix(piece)) || find(next.number, in: rest) { return true }
       if isEnd { return false }
-      // One record is larger than the window.
+      // The record is larger than the window.
       if rest.lowerBound == 0 {
         guard text.count < Int(Int32.max) else { throw rules.tooLarge(next.number, at: offset) }
         text = Array(repeating: 0, count: 2 * text.count)
@@ -84,7 +84,7 @@ struct RecordEnds {
     }
   }
 
-  /// Reads the window that begins at `start`.
+  /// Reads the window at `start`.
   private mutating func fill(from start: Int) throws(TableError) {
     filled = try text.withUnsafeMutableBytes { [source] text in
       Result { () throws(TableError) in try source.fill(text, at: start) }
@@ -93,11 +93,11 @@ struct RecordEnds {
     isEnd = filled < text.count || offset + filled == source.size
   }
 
-  /// Finds the records that end in a part of the window, the first of which has this number; false if none
-  /// does.
+  /// Finds the records that end in a part of the window. `number` is the first of them. Returns false if none ends
+  /// there.
   private mutating func find(_ number: Int, in part: Range<Int>) -> Bool {
     var end = part.upperBound
-    // A CR at the border may be half of a CRLF.
+    // A CR at the end of the part can be half of a CRLF.
     if !part.isEmpty, text[end - 1] == 13, !(isEnd && end == filled) { end -= 1 }
     var state = tabella_scan_start()
     let found = text.withUnsafeBufferPointer { text in

@@ -3,14 +3,14 @@ import Glibc
 import Tabella
 
 extension RecordReader {
-  /// Calls `body` with pages and those of their records that have these numbers, in this order, and
-  /// returns how many from the front were given: at least one, unless there are none.
+  /// Calls `body` with pages that contain the records of these numbers, in this order.
   ///
-  /// The text is read once from the front to the back, whatever the order, for as many as fit in memory.
-  /// What was not given yet is kept: asked for next, it is there. And so is what did not fit: when the
-  /// first of it are asked for, it is read with them. Throws ``TableError`` with `.notFound` for a number
-  /// that no record has. Pages know where their records lie in the text only if `withOffsets`.
-  /// - Complexity: O(bytes of the text) at most for a call, O(n).
+  /// Returns the number of records that were provided, counted from the front. It is at least 1 unless `numbers` is
+  /// empty. The text is read once from front to back for as many records as fit into memory, whatever their order.
+  /// Records that were read but not provided stay in memory for the next request. If some records did not fit, a
+  /// request for the first of them reads all of them. Pages contain the offsets of their records only if
+  /// `withOffsets` is true. Throws ``TableError`` with `.notFound` for a number without a record.
+  /// - Complexity: O(bytes of the text) at most per call, O(n).
   public func gather(
     _ numbers: [Int], withOffsets: Bool,
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
@@ -32,7 +32,7 @@ extension RecordReader {
       let gathered = try GatheredRecords(
         count == wanted.count ? wanted : Array(wanted[..<count]), withOffsets: withOffsets, self,
         limit: sizes.gathered)
-      // Records that are larger than the others: fewer of them.
+      // Records are larger than the average, so fewer of them fit.
       if gathered.isComplete || count == 1 {
         missing = Array(wanted[count...])
         return try give(gathered, min(count, numbers.count), body)
@@ -41,8 +41,7 @@ extension RecordReader {
     }
   }
 
-  /// Makes pages of the next of gathered records, `count` of them at most: a text of their own, in which
-  /// one follows the other.
+  /// Provides the next gathered records, at most `count`, as pages with their own text.
   private func give(
     _ gathered: GatheredRecords, _ count: Int,
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
@@ -81,8 +80,8 @@ extension RecordReader {
     return given - start
   }
 
-  /// The last record of the text may lack its end, or the end of a quote; a large one needs no page
-  /// beside its own.
+  /// Whether a record needs its own page. The last record of the text can lack its line end or a closing quote. A
+  /// large record would fill the page alone.
   private func staysAlone(_ gathered: GatheredRecords, _ place: Int) -> Bool {
     gathered.isLast(place) || gathered.size(of: place) + 2 >= sizes.page
   }
@@ -125,24 +124,24 @@ extension RecordReader {
   }
 }
 
-/// Records copied out of a text, to be given in another order than they stand in it.
+/// Records that were copied out of a text, in the order of a request.
 struct GatheredRecords {
   let numbers: [Int]
-  /// How many were given already, from the front.
+  /// The number of records that were provided so far.
   var given = 0
-  /// Whether all fit the limit.
+  /// Whether all records fit into the limit.
   private(set) var isComplete = true
-  /// How many were copied when the limit was reached.
+  /// The number of records that were copied before the limit was reached.
   private(set) var fitting = 0
   let text: GatheredText
   private var places: [Extent]
   private let last: Int?
 
-  /// Where each record begins in the whole text, if that was wanted.
+  /// The offset of each record in the text, if requested.
   private(set) var offsets: [Int]?
 
   private struct Extent {
-    /// Where the copy of a record begins, and how long it is.
+    /// The offset and the length of a record's copy.
     var start: UInt32 = 0
     var count: UInt32 = 0
   }
@@ -151,7 +150,7 @@ struct GatheredRecords {
     _ numbers: [Int], withOffsets: Bool, _ reader: RecordReader, limit: Int
   ) throws(TableError) {
     self.numbers = numbers
-    // First, because places fit where it had what it does not need any more.
+    // Sort first: the memory that sorting frees is reused for `places`.
     let order = TextOrder(numbers)
     places = Array(repeating: Extent(), count: numbers.count)
     offsets = withOffsets ? Array(repeating: 0, count: numbers.count) : nil
@@ -162,8 +161,7 @@ struct GatheredRecords {
     text = if let spare, spare.isFit(for: size) { spare } else { GatheredText(capacity: size) }
     var ends = reader.ends()
     for index in order.indices {
-      // Places lie all over the memory: one that is written to soon is asked for now, or each would be
-      // waited for.
+      // The positions are scattered in memory. Prefetch a later one, to avoid a wait at each access.
       let soon = order[min(index + 16, order.indices.upperBound - 1)].place
       places.withUnsafeBufferPointer {
         tabella_scan_prefetch($0.baseAddress! + soon, MemoryLayout<Extent>.size)
@@ -176,7 +174,7 @@ struct GatheredRecords {
         offsets?[place] = offset
         text.append(record)
       }
-      // The last one is given by itself where its end is missing.
+      // The last record, if it has no line end, is provided by itself.
       guard isThere || number == last else {
         throw .noRow(number, inSection: 0, of: reader.index.known)
       }
@@ -190,7 +188,7 @@ struct GatheredRecords {
 
   var count: Int { numbers.count }
 
-  /// How many of the records that were not given yet are asked for from the front; nil if none is.
+  /// The number of remaining records that `wanted` begins with; nil if it is 0.
   func rest(startingWith wanted: [Int]) -> Int? {
     let most = min(numbers.count - given, wanted.count)
     var count = 0
@@ -202,16 +200,16 @@ struct GatheredRecords {
 
   func isLast(_ place: Int) -> Bool { numbers[place] == last }
 
-  /// Writes a record to `place`, ended by an LF, and returns how many bytes that took: two more than the
-  /// record has at most.
+  /// Writes a record to `place` with an LF at its end. Returns the number of bytes: at most two more than the
+  /// record has.
   func copy(_ number: Int, to place: UnsafeMutableRawPointer) -> Int {
-    // Records lie all over the memory: one that comes soon is asked for now.
+    // Records are scattered in memory. Prefetch a later one.
     let soon = places[min(number + 8, places.count - 1)]
     tabella_scan_prefetch(text.start + Int(soon.start), Int(soon.count))
     let record = places[number]
     var count = Int(record.count)
     memcpy(place, text.start + Int(record.start), count)
-    // A CR at the end of a record is its own, unless another one ends the line.
+    // A CR at the end belongs to the record, so the line must end with CRLF.
     if count > 0, place.load(fromByteOffset: count - 1, as: UInt8.self) == 13 {
       place.storeBytes(of: 13, toByteOffset: count, as: UInt8.self)
       count += 1
@@ -221,10 +219,10 @@ struct GatheredRecords {
   }
 }
 
-/// Numbers of records in the order of the text, each with its place among those asked for.
+/// The numbers of records in the order of the text, each with its position in the request.
 ///
-/// Both in one word, sorted by digits of eight bits from the lowest of the number up. There is memory for a
-/// second array here, and so this takes a fifth of what sorting in place does.
+/// Both are packed into one word. A radix sort sorts the words by digits of eight bits. It uses a second array and
+/// takes a fifth of the time of a sort in place.
 private struct TextOrder {
   private var words: [UInt64]
   private let placeBits: UInt64
@@ -261,7 +259,7 @@ private struct TextOrder {
   }
 }
 
-/// Bytes that grow, and are read from everywhere: in large pages where the system has them.
+/// A growing byte buffer for random access. It uses large pages if the system has them.
 final class GatheredText {
   private(set) var start: UnsafeMutableRawPointer
   private(set) var count = 0
@@ -275,10 +273,10 @@ final class GatheredText {
 
   deinit { start.deallocate() }
 
-  /// Whether so many bytes have room here, and do not leave most of it empty.
+  /// Whether the buffer has room for `size` bytes and would not stay mostly empty.
   func isFit(for size: Int) -> Bool { (size...2 * max(size, 1)).contains(capacity) }
 
-  /// Forgets the bytes. The system may take their pages while nothing is written to them.
+  /// Clears the buffer. The system can reclaim its pages until the next write.
   func clear() {
     count = 0
     if capacity >= 2 * Self.largePage { madvise(start, capacity, MADV_FREE) }

@@ -1,55 +1,59 @@
 import CTabellaScan
 import Tabella
 
-/// Where the records of a text are, as far as that was needed: a position every 32 KiB or so, which
-/// grows as the text is read.
+/// An index of the records of a text. It holds a position about every 32 KiB, and grows as the text is read.
 ///
-/// A short way is scanned on the calling thread; a long one in segments on all cores. A segment must
-/// know whether it starts within quotes, so it starts behind a line feed and guesses which of the
-/// two makes better sense of what follows; when the segments before it are done the guess is
-/// compared with the truth, and a segment that guessed wrongly is scanned again.
+/// Short distances are scanned on the calling thread. Long distances are split into segments and scanned on all
+/// cores. A segment must know whether it begins inside quotes. Each segment therefore begins after a line feed, and
+/// guesses which of the two states fits the following text better. When the previous segments are done, the guess
+/// is checked. A segment with a wrong guess is scanned again.
 ///
-/// Memory: at most 65,536 positions of 16 bytes; they grow sparser beyond 2 GiB.
+/// Memory: at most 65,536 positions of 16 bytes. Beyond 2 GiB the positions are farther apart.
 public final class RecordIndex {
-  /// How the work is cut; smaller only in tests, which find what breaks at borders.
+  /// The sizes of reads and segments. Only tests use smaller ones, to find faults at the borders.
   public struct Cuts: Hashable, Sendable {
-    /// How much is read at once, where what is wanted may be near, and where it is not. The kernel
-    /// copies a MiB faster than four quarters of one.
+    /// The size of one read in bytes, if the requested record can be near.
+    ///
+    /// The kernel copies one MiB faster than four quarters of a MiB.
     public var near = 256 << 10
+    /// The size of one read in bytes, if the requested record is far away.
     public var block = 1 << 20
-    /// How much of the text lies between two positions that are kept.
+    /// The distance in bytes between two stored positions.
     public var spacing = 32 << 10
-    /// How much one thread scans at most before its result is joined to the others', and how much
-    /// makes it worth a thread.
+    /// The maximum number of bytes that a thread scans before its result is merged.
     public var segment = 64 << 20
+    /// The minimum number of bytes that are worth a thread.
     public var leastSegment = 8 << 20
-    /// How far a search for a line feed to start a segment goes.
+    /// The maximum number of bytes in which a segment searches for the line feed at its start.
     public var sample = 64 << 10
+    /// The maximum number of stored positions.
     public var positions = 1 << 16
+    /// The number of threads.
     public var threads = coreCount
 
+    /// Creates the default sizes.
     public init() {}
   }
 
-  /// How many records are known to be there.
+  /// The number of records that are known to exist.
   public private(set) var known = 0
-  /// Whether ``known`` is all.
+  /// Whether ``known`` is the total number.
   public private(set) var isComplete = false
 
   private let source: any ByteSource
   private let rules: RecordRules
   private let cuts: Cuts
   private let cancel: CancelFlag
-  /// The kept positions: the numbers of records, and where each begins.
+  /// The stored positions: the number and the offset of a record.
   private var numbers: [Int]
   private var offsets: [Int]
   private var spacing: Int
-  /// Where the record with the number ``known`` begins, if there is one.
+  /// The offset of the record with the number ``known``, if it exists.
   private(set) var frontier: Int
-  /// How far the text is scanned, and in which state the scan goes on there.
+  /// The end of the scanned text, and the state in which the scan continues there.
   private var tip: (offset: Int, state: tabella_scan_state)
 
-  /// An index of the records from `start` on. Reads nothing yet.
+  /// Creates an index of the records from `start` on. Reads nothing yet.
   public init(
     _ source: any ByteSource, from start: Int, rules: RecordRules,
     cancel: CancelFlag = CancelFlag(),
@@ -66,40 +70,41 @@ public final class RecordIndex {
     tip = (start, tabella_scan_start())
   }
 
-  /// Makes ``known`` at least `minimum`, or all. Throws ``TableError`` with `.cancelled`, or as the
-  /// source does.
+  /// Scans until ``known`` is at least `minimum`, or complete.
+  ///
+  /// Throws ``TableError`` with `.cancelled`, and the errors of the source.
   public func know(_ minimum: Int) throws(TableError) {
     try grow { known >= minimum }
   }
 
-  /// Makes ``known`` count the record with a number, or all.
+  /// Scans until ``known`` includes the record `number`, or is complete.
   func know(past number: Int) throws(TableError) {
     try know(number == .max ? .max : number + 1)
   }
 
-  /// About how many bytes a record has, of those known; at least 1.
+  /// The average size of the known records in bytes; at least 1.
   var averageSize: Int { max(1, (frontier - offsets[0]) / max(1, known)) }
 
-  /// Makes ``known`` count every record that begins at `offset` or before.
+  /// Scans until ``known`` includes every record that begins at or in front of `offset`.
   func know(recordsUpTo offset: Int) throws(TableError) {
     try grow { frontier > offset }
   }
 
-  /// The last kept position at or before a record.
+  /// The last stored position at or in front of a record.
   func position(before number: Int) -> (number: Int, offset: Int) {
     let index = lastIndex(in: numbers, notAbove: number)
     return (numbers[index], offsets[index])
   }
 
-  /// The last kept position at or before an offset; nil if it lies before all records.
+  /// The last stored position at or in front of an offset; nil if the offset is in front of all records.
   func position(beforeOffset offset: Int) -> (number: Int, offset: Int)? {
     guard offset >= offsets[0] else { return nil }
     let index = lastIndex(in: offsets, notAbove: offset)
     return (numbers[index], offsets[index])
   }
 
-  /// Takes note that a reader came by: the record with this number, if there is one, begins at
-  /// `offset`, and at the end of the text there is none.
+  /// Records the position of a reader: the record `number` begins at `offset`. If `isEnd` is true, the text ends
+  /// there.
   func note(number: Int, at offset: Int, isEnd: Bool) {
     if number > known {
       known = number
@@ -117,7 +122,7 @@ public final class RecordIndex {
     if numbers.count >= cuts.positions { thin() }
   }
 
-  /// Leaves out every second position.
+  /// Removes every second position.
   private func thin() {
     numbers = numbers.indices.filter { $0.isMultiple(of: 2) }.map { numbers[$0] }
     offsets = offsets.indices.filter { $0.isMultiple(of: 2) }.map { offsets[$0] }
@@ -134,13 +139,13 @@ public final class RecordIndex {
     return low
   }
 
-  // Growing
+  // Growing.
 
   private func grow(until isEnough: () -> Bool) throws(TableError) {
     var steps = 0
     while !isEnough(), !isComplete {
       try cancel.check()
-      // What is wanted may be near; only what turns out to be far is worth threads.
+      // The requested record can be near. Only a long distance is worth threads.
       let isFar = steps >= 4
       let isDone = isFar ? try growInParallel() : false
       if !isDone {
@@ -151,7 +156,7 @@ public final class RecordIndex {
     }
   }
 
-  /// Scans a segment for each thread; false if so much is not left.
+  /// Scans one segment per thread. Returns false if the remaining text is too short.
   private func growInParallel() throws(TableError) -> Bool {
     guard let size = source.size, cuts.threads > 1 else { return false }
     let segment = min(cuts.segment, (size - tip.offset) / cuts.threads)
@@ -160,7 +165,7 @@ public final class RecordIndex {
     for number in 1...cuts.threads {
       let offset = tip.offset + number * segment
       guard offset < size else { break }
-      // Without a line feed nearby the segment before goes on.
+      // Without a line feed nearby, the previous segment continues.
       if let start = try segmentStart(near: offset) { starts.append(start) }
     }
     let last = starts[starts.count - 1]
@@ -191,7 +196,7 @@ public final class RecordIndex {
     var state: tabella_scan_state
   }
 
-  /// The place behind the first line feed from `offset` on, with the state that makes better sense.
+  /// The offset after the first line feed from `offset` on, with the more plausible state.
   private func segmentStart(near offset: Int) throws(TableError) -> SegmentStart? {
     let sample = try source.bytes(at: offset - 1, count: cuts.sample)
     return sample.withUnsafeBytes { sample in
@@ -211,7 +216,7 @@ public final class RecordIndex {
     }
   }
 
-  /// How many quotes would make no sense if the bytes began in this state.
+  /// The number of misplaced quotes, if the bytes began in this state.
   private func strays(in bytes: UnsafeRawBufferPointer, _ state: tabella_scan_state) -> UInt64 {
     guard rules.quote != nil, let base = bytes.baseAddress else { return 0 }
     var state = state
@@ -221,7 +226,7 @@ public final class RecordIndex {
     return state.strays
   }
 
-  /// Joins what was scanned to what was known; it begins at the tip.
+  /// Merges a scan, which begins at the tip.
   private func append(_ scan: Scan, isLast: Bool) throws(TableError) {
     for (count, offset) in scan.positions { keep(known + count, offset) }
     known += scan.count
@@ -236,20 +241,20 @@ public final class RecordIndex {
     isComplete = true
   }
 
-  /// What one pass over a part of the text found.
+  /// The result of one pass over a range of the text.
   private struct Scan {
     let start: Int
-    /// Where the scan ended, which may be a byte early.
+    /// The end of the scan. It can be one byte early.
     private(set) var end: Int
     private(set) var state: tabella_scan_state
     private(set) var count = 0
-    /// Where the record behind the last that ended begins; nil if none ended.
+    /// The offset of the record after the last ended one; nil if no record ended.
     private(set) var frontier: Int?
-    /// Positions worth keeping: how many records ended before, and where the next begins.
+    /// Positions to store: the number of records that ended before, and the offset of the next record.
     private(set) var positions: [(count: Int, offset: Int)] = []
     private(set) var reachedEnd = false
 
-    /// Scans from `start` in this state up to `limit`, or to the end of the text.
+    /// Scans from `start`, in this state, up to `limit` or to the end of the text.
     init(
       from start: Int, to limit: Int, _ state: tabella_scan_state, _ index: RecordIndex
     ) throws(TableError) {
@@ -267,7 +272,7 @@ public final class RecordIndex {
           UnsafeMutableRawBufferPointer(rebasing: block[..<wanted]), at: end)
         reachedEnd = got < wanted || end + got == index.source.size
         scan(UnsafeRawBufferPointer(rebasing: block[..<got]), index)
-        // A CR alone waits for what follows it, in the next scan.
+        // The next scan decides about a final CR, with the byte after it.
         if end == start { break }
       }
     }
@@ -278,7 +283,7 @@ public final class RecordIndex {
       while at < block.count {
         var size = min(index.cuts.spacing, block.count - at)
         let isLast = reachedEnd && at + size == block.count
-        // A CR at the border may be half of a CRLF, and waits for the next bytes.
+        // A CR at the end of a step can be half of a CRLF. It waits for the next bytes.
         if block[at + size - 1] == 13, !isLast {
           if size > 1 || at + 1 == block.count {
             size -= 1

@@ -1,54 +1,60 @@
 import Tabella
 
-/// The text that comes of edits of its records, as pieces of the text that was.
+/// The result of record edits, as a list of pieces from the old text and new bytes.
 ///
-/// Line ends belong to their records, but a text without a final line end stays one: what was last gets
-/// one when something comes to stand behind it, what comes to stand last loses its own. A new record
-/// ends as those around it do.
+/// Each record owns its line end. A text that does not end with a line end keeps that property: when a record is
+/// appended, the former last record receives a line end and the new last record has none. A new record has the line
+/// end of the records around it.
 public struct RecordPlan {
-  /// Some bytes in place of others, within a record.
+  /// A replacement of some bytes within a record.
   public struct Splice {
+    /// The replaced range, as offsets in the old text.
     public var range: Range<Int>
+    /// The new bytes.
     public var bytes: [UInt8]
 
+    /// Creates a splice.
     public init(_ range: Range<Int>, _ bytes: [UInt8]) {
       self.range = range
       self.bytes = bytes
     }
   }
 
-  /// A record of the new text that an edit made or changed or put there.
+  /// A record of the new text that an edit created, changed or moved.
   public struct Touched {
-    /// The edit; a record that was both set and moved is there twice.
+    /// The index of the edit. A record that was both set and moved appears twice.
     public var edit: Int
-    /// Where it lies in the new text, without its line end.
+    /// The range of the record in the new text, without its line end.
     public var content: Range<Int>
   }
 
+  /// The pieces of the new text.
   public private(set) var table = PieceTable()
-  /// In the order of the new text.
+  /// The touched records, in the order of the new text.
   public private(set) var touched: [Touched] = []
-  /// What was read of the old text to plan this.
+  /// The ranges of the old text that were read for this plan.
   public private(set) var edited: [EditedRange] = []
 
   private let reader: RecordReader
   private let bytes: any ByteSource
   private let size: Int
-  /// How what stands before the first record ends, a header for one; nil if that is no text.
+  /// The line end of the text in front of the first record, such as a header; nil if there is no such text.
   private let prefixEnd: LineEnd?
-  /// The splices in front of the first record, in order.
+  /// The splices in front of the first record, in ascending order.
   private var prefix: ArraySlice<Splice>
-  /// The line end of the last record that was put out, if it is still to come.
+  /// The line end of the last appended record, if it is still pending.
   private var held: (lineEnd: LineEnd, old: Range<Int>, near: Int, isEmpty: Bool)?
 
   /// Plans edits of the records of a text of `size` bytes.
   ///
-  /// `prefixEnd` is how what stands before the first record ends, a header for one; nil if that is no text.
-  /// `prefix` is what changes in front of the first record; bytes that are added to the end of a header without
-  /// a line end bring one. `content` makes a new record, `heading` that of a new section between neighbours,
-  /// `splices` what cells change in a record that is there. Throws ``TableError``
-  /// with `.notFound` for a place that is not there, with `.readOnly` for a record with an ``OpenEnd``.
-  /// - Complexity: O(edits) apart from finding the records.
+  /// `prefixEnd` is the line end of the text in front of the first record, such as a header; nil if there is no
+  /// such text. `prefix` contains the splices in front of the first record. If bytes are appended to a header
+  /// without a line end, they include a line end. `content` creates a new record. `heading` creates the heading of
+  /// a new section between its neighbours. `splices` returns the changes that set cells in an existing record.
+  ///
+  /// Throws ``TableError`` with `.notFound` for a position that does not exist, and with `.readOnly` for a record
+  /// with an ``OpenEnd``.
+  /// - Complexity: O(edits), plus the time to find the records.
   public init(
     _ edits: RecordEdits, _ reader: RecordReader, _ bytes: any ByteSource,
     size: Int, prefixEnd: LineEnd?, prefix: [Splice] = [],
@@ -109,7 +115,7 @@ public struct RecordPlan {
     try end()
   }
 
-  /// Puts out the records of a block, with what arrives among them.
+  /// Appends the records of a block and the arrivals among them.
   private mutating func putOut(
     _ block: RecordEdits.Block, _ arrivals: ArraySlice<RecordEdits.Arrival>, _ numbers: [Int],
     _ units: [Int: Unit], _ gone: Set<Int>,
@@ -141,12 +147,12 @@ public struct RecordPlan {
     try putOut(at..<(isWhole ? size : offset(of: block.records.upperBound)))
   }
 
-  /// A record to be put out.
+  /// A record to append.
   private struct Unit {
     var content: [PieceTable.Piece]
     var lineEnd: LineEnd
     var edits: [Int]
-    /// Where the record's line end is in the old text.
+    /// The range of the record's line end in the old text.
     var old = 0..<0
 
     init(_ span: RecordSpan, _ content: [PieceTable.Piece], edits: [Int] = []) {
@@ -156,7 +162,7 @@ public struct RecordPlan {
       old = span.content.upperBound..<span.next
     }
 
-    /// A new record.
+    /// Creates a unit for a new record.
     init(_ content: [UInt8], edit: Int) {
       self.content = content.isEmpty ? [] : [.new(content)]
       lineEnd = .none
@@ -164,8 +170,8 @@ public struct RecordPlan {
     }
   }
 
-  /// Where the last record of a text without a final line end leaves, the one that comes to stand last in
-  /// what is there must be able to give its own up.
+  /// Prepares the new last record of a text without a final line end, if the old last record leaves. The new last
+  /// record must be able to lose its line end.
   private mutating func holdNewLast(
     _ gone: Set<Int>, _ units: inout [Int: Unit]
   ) throws(TableError) {
@@ -178,8 +184,7 @@ public struct RecordPlan {
     units[last] = Unit(span, span.content.isEmpty ? [] : [.old(span.content)])
   }
 
-  /// The same for sections in another order: what comes to stand last in the text must be able to give its
-  /// line end up, if the text has none at its end.
+  /// Does the same if sections change their order.
   private mutating func holdNewLast(
     of blocks: [RecordEdits.Block], _ gone: Set<Int>, _ units: inout [Int: Unit]
   ) throws(TableError) {
@@ -204,7 +209,7 @@ public struct RecordPlan {
       .readOnly, "row \(number) \(what); it and what would come behind it cannot be edited")
   }
 
-  /// Where a record begins, or the text ends if it is the one behind the last.
+  /// The offset of a record. For the record after the last one, the end of the text.
   private func offset(of number: Int) throws(TableError) -> Int {
     if let span = try reader.span(of: number) { return span.content.lowerBound }
     guard number == reader.index.known else {
@@ -218,7 +223,7 @@ public struct RecordPlan {
     return size
   }
 
-  /// Puts a part of the old text out that no edit touches.
+  /// Appends an unedited range of the old text.
   private mutating func putOut(_ range: Range<Int>) throws(TableError) {
     var range = range
     while let splice = prefix.first, splice.range.upperBound <= range.upperBound {
@@ -247,13 +252,13 @@ public struct RecordPlan {
     held = (unit.lineEnd, unit.old, near, table.size == start)
   }
 
-  /// Keeps a CR that ended a record from becoming one line end with a LF that comes to follow it.
+  /// Inserts an LF if a record ended by CR would otherwise merge with a following LF.
   private mutating func part(from next: UInt8?) throws(TableError) {
     guard reader.rules.endsAtCarriageReturn, next == 10 else { return }
     if try lastByte() == 13 { table.append(new: [10]) }
   }
 
-  /// Ends the record that was put out last, since another comes.
+  /// Ends the last appended record, because another record follows.
   private mutating func endLine() throws(TableError) {
     if let (lineEnd, old, near, _) = held {
       held = nil
@@ -264,7 +269,7 @@ public struct RecordPlan {
       table.append(new: try self.lineEnd(near: near).bytes)
       return
     }
-    // The text as it was up to its end, which may be in the middle of a line.
+    // The old text up to its end, which can be in the middle of a line.
     guard case .old(let range) = table.pieces.last, range.upperBound == size, try isOpen() else {
       return
     }
@@ -274,33 +279,33 @@ public struct RecordPlan {
   /// Ends the text.
   private mutating func end() throws(TableError) {
     guard let held else { return }
-    // What is empty is no record without a line end.
+    // Without a line end, an empty record would not exist.
     let staysOpen = try isOpen()
     if held.isEmpty || !staysOpen { try endLine() }
   }
 
-  /// Whether the old text ends without a line end. All of it is known by then.
+  /// Whether the old text has no final line end. All records are known at this point.
   private func isOpen() throws(TableError) -> Bool {
     if let last = try reader.span(of: reader.index.known - 1) { return last.lineEnd == .none }
-    // Only what stands before the records: a header, or nothing but a byte order mark.
+    // There is only the text in front of the records: a header, or just a byte order mark.
     return prefixEnd == LineEnd.none
   }
 
-  /// The line end of the records around a place, else of what stands before them, else LF.
+  /// The line end of the records around a position. If there is none, that of the text in front of them, or LF.
   private func lineEnd(near number: Int) throws(TableError) -> LineEnd {
     var end = LineEnd.none
-    // The last record may have none itself.
+    // The last record itself can lack a line end.
     for neighbour in [number - 1, number, number - 2] where end == .none {
       end = try reader.span(of: neighbour)?.lineEnd ?? .none
     }
     if end == .none { end = prefixEnd ?? .none }
     if end == .none { end = .lineFeed }
-    // A CR before a LF would be taken for the line end's.
+    // A CR directly in front of an LF would become part of the line end.
     guard end == .lineFeed else { return end }
     return try lastByte() == 13 ? .both : end
   }
 
-  /// The last byte that was put out.
+  /// The last appended byte.
   private func lastByte() throws(TableError) -> UInt8? {
     switch table.pieces.last {
     case .old(let range): try bytes.bytes(at: range.upperBound - 1, count: 1).first

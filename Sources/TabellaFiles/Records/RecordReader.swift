@@ -1,27 +1,29 @@
 import CTabellaScan
 import Tabella
 
-/// Reads records by number out of a text, a page at a time.
+/// Reads the records of a text by number, one page at a time.
 public final class RecordReader {
-  /// How much is read at once; smaller only in tests.
+  /// The sizes of reads and pages. Only tests use smaller ones.
   public struct Sizes: Hashable, Sendable {
-    /// After a jump.
+    /// The size of the first read after a jump, in bytes.
     public var first = 64 << 10
-    /// While going on; a page has no more, but what is stored is read further ahead.
+    /// The maximum size of a page in bytes, for sequential reading.
     public var next = 256 << 10
+    /// The size of one sequential read from a stored file, in bytes. It can exceed a page.
     public var ahead = 1 << 20
-    /// How many separators a page has at first; at least 512.
+    /// The initial number of separators per page; at least 512.
     public var room = 1 << 16
-    /// About how many bytes of records are gathered at once.
+    /// The approximate number of bytes that are gathered at once.
     public var gathered = 88 << 20
-    /// About how many of these one call gives.
+    /// The approximate number of gathered bytes that one call provides.
     public var given = 2 << 20
-    /// How many bytes a page of gathered records has, more or less.
+    /// The approximate size of a page of gathered records, in bytes.
     public var page = 256 << 10
 
+    /// Creates the default sizes.
     public init() {}
 
-    /// For a look at the start of a text.
+    /// Sizes for a short look at the start of a text.
     public static let glance: Sizes = {
       var sizes = Sizes()
       (sizes.first, sizes.next, sizes.ahead) = (16 << 10, 64 << 10, 64 << 10)
@@ -30,23 +32,26 @@ public final class RecordReader {
     }()
   }
 
+  /// The index of the records. The reader extends it.
   public let index: RecordIndex
+  /// The rules that divide the text.
   public let rules: RecordRules
   private let source: any ByteSource
   let sizes: Sizes
   private var text: UnsafeMutableRawBufferPointer
-  /// Where it begins in the whole text, and how much of it is there.
+  /// The offset of the buffer in the whole text, and the number of bytes in the buffer.
   private var start = 0
   private var filled = 0
   private var places: SeparatorPlaces
   private var page: RecordPage?
-  /// What was gathered and not given yet.
+  /// Records that were gathered and not yet provided.
   var gathered: GatheredRecords?
-  /// Room for what is gathered next, where that before was: pages that need not be cleared again.
+  /// The buffer of earlier gathered records, for reuse. Its pages need not be cleared again.
   var spare: GatheredText?
-  /// The numbers of what was to be gathered then and did not fit.
+  /// The numbers of the records that the last gathering had no room for.
   var missing: [Int] = []
 
+  /// Creates a reader. Reads nothing yet.
   public init(
     _ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, sizes: Sizes = Sizes()
   ) {
@@ -65,16 +70,17 @@ public final class RecordReader {
 
   /// Makes the index know at least this many records, or all; see ``RecordIndex/know(_:)``.
   ///
-  /// Who asks whether there are some asks for them next: so a page of them is read first, and kept.
+  /// A caller that asks whether records exist usually reads them next. The method therefore loads and keeps a page
+  /// of them.
   public func know(_ minimum: Int) throws(TableError) {
     if index.known < minimum, minimum < .max { _ = try page(with: index.known) }
     try index.know(minimum)
   }
 
-  /// Returns the page with the record of this number; nil if there is none. It is valid until the
-  /// next call, and while the reader lives.
+  /// Returns the page with the record of this number; nil if there is no such record.
   ///
-  /// - Complexity: O(page) if it is near or goes on from the page before, else O(bytes up to the
+  /// The page is valid until the next call, and only while the reader exists.
+  /// - Complexity: O(page) if the record is near or continues the previous page. Otherwise O(bytes in front of the
   ///   record) the first time and O(1) later.
   public func page(with number: Int) throws(TableError) -> RecordPage? {
     if let page, page.numbers.contains(number) { return page }
@@ -82,14 +88,14 @@ public final class RecordReader {
       return try load(
         number, at: page.end, sizes.next, ahead: source.size == nil ? 0 : sizes.ahead)
     }
-    // The first one that is not known yet is read at once: the index need not look for it before.
+    // Read the first unknown record directly. The index need not search for it.
     if number == index.known, !index.isComplete {
       return try load(number, at: index.frontier, sizes.first)
     }
     if number >= index.known { try index.know(past: number) }
     guard number < index.known else { return nil }
     var position = index.position(before: number)
-    // Going on is better than going back.
+    // Continuing from the current page is faster than going back.
     if let page, (position.number..<number).contains(page.numbers.upperBound) {
       position = (page.numbers.upperBound, page.end)
     }
@@ -100,12 +106,12 @@ public final class RecordReader {
     return loaded
   }
 
-  /// The ends of records from the front on, for one pass over the text.
+  /// An iterator over the ends of records, for one pass over the text.
   func ends() -> RecordEnds {
     RecordEnds(source, index, rules: rules, window: sizes.ahead, piece: sizes.next)
   }
 
-  /// Returns the number of the record that begins at `offset` of the text; nil if none does.
+  /// Returns the number of the record that begins at `offset` of the text; nil if none begins there.
   public func number(ofRecordAt offset: Int) throws(TableError) -> Int? {
     try index.know(recordsUpTo: offset)
     guard var position = index.position(beforeOffset: offset) else { return nil }
@@ -120,7 +126,7 @@ public final class RecordReader {
     return nil
   }
 
-  /// Returns the number of the record with this id; nil if there is none, or it is another now.
+  /// Returns the number of the record with this id; nil if there is none, or if the record has changed.
   public func number(ofRecordWithID id: String) throws(TableError) -> Int? {
     guard let offset = id.split(separator: ".").first.flatMap({ Int($0, radix: 16) }),
       let number = try number(ofRecordAt: offset), let page = try page(with: number)
@@ -128,7 +134,7 @@ public final class RecordReader {
     return page.id(of: number) == id ? number : nil
   }
 
-  /// Makes the page whose first record has this number and begins at `offset`.
+  /// Creates the page whose first record has this number and begins at `offset`.
   func load(
     _ number: Int, at offset: Int, _ size: Int, ahead: Int = 0
   ) throws(TableError) -> RecordPage? {
@@ -140,7 +146,7 @@ public final class RecordReader {
         index.note(number: number, at: offset, isEnd: true)
         return nil
       }
-      // A CR at the border may be half of a CRLF.
+      // A CR at the end of the block can be half of a CRLF.
       let usable = isEnd || bytes[count - 1] != 13 ? count : count - 1
       var state = tabella_scan_start()
       var found = tabella_scan_separators(
@@ -171,14 +177,14 @@ public final class RecordReader {
     }
   }
 
-  /// Ends the last record of the text where the text ends, if nothing else does.
+  /// Ends the last record at the end of the text, if it has no line end.
   private func closeLast(
     _ found: inout tabella_scan_found, _ bytes: UnsafeMutablePointer<UInt8>, _ count: Int
   ) {
     let lastEnd =
       found.records > 0 ? Int(places.separators[Int(places.ends[found.records - 1]) - 1]) + 1 : 0
     guard lastEnd < count else { return }
-    // What stands there must not look like the second half of a CRLF.
+    // The byte after the text must not look like the second half of a CRLF.
     bytes[count] = 0
     places.separators[found.separators] = UInt32(count)
     found.separators += 1
@@ -186,14 +192,16 @@ public final class RecordReader {
     found.records += 1
   }
 
-  /// Makes sure that up to `wanted` bytes from `offset` on are there, and reads `ahead` if it has to
-  /// read. Returns where they are, how many, and whether the text ends with them.
+  /// Ensures that `wanted` bytes from `offset` on are in the buffer, if the text has them. If it must read, it
+  /// reads `ahead` bytes.
+  ///
+  /// Returns the address of the bytes, their number, and whether the text ends with them.
   private func hold(
     _ wanted: Int, at offset: Int, ahead: Int
   ) throws(TableError) -> (UnsafeMutablePointer<UInt8>, count: Int, isEnd: Bool) {
     if offset < start || offset > start + filled { (start, filled) = (offset, 0) }
     if start + filled - offset < wanted, start + filled != source.size {
-      // What is there already goes to the front.
+      // Bytes that are already in the buffer move to its front.
       filled -= offset - start
       let larger = max(wanted, ahead)
       let base = text.baseAddress! + (offset - start)
@@ -217,30 +225,30 @@ public final class RecordReader {
   }
 }
 
-/// Some records that lie together, with the places of their separators.
+/// Consecutive records of a text, with the offsets of their separators.
 ///
-/// The pointers belong to the reader that gave it; see ``RecordReader/page(with:)``. Records are named
-/// by their numbers; fields by their place among all fields of the page, see ``fields(of:)``.
+/// The pointers belong to the reader that returned the page; see ``RecordReader/page(with:)``. Records have
+/// numbers. Fields are counted across all records of the page; see ``fields(of:)``.
 public struct RecordPage {
-  /// How many bytes behind ``bytes`` may be read, though they mean nothing.
+  /// The number of bytes after ``bytes`` that can be read safely. Their content is undefined.
   public static let slack = Int(TABELLA_SCAN_SLACK)
 
   /// The numbers of the records.
   public let numbers: Range<Int>
-  /// Where ``bytes`` begin in the text.
+  /// The offset of ``bytes`` in the text.
   public let offset: Int
-  /// The text, which begins with the first record.
+  /// The text from the first record on.
   public let bytes: UnsafeRawPointer
   let filled: Int
   let separators: UnsafePointer<UInt32>
   let ends: UnsafePointer<UInt32>
   let escape: UInt8?
-  /// The number of line ends within quotes, at least: those of a record behind the page may count too.
+  /// A lower bound of the number of line ends within quotes. It can include those of a record after the page.
   public let quotedLineEnds: Int
-  /// What the last record ends in the middle of, with the text.
+  /// The open quote or escape at the end of the last record, if the text ends with it.
   public let openEnd: OpenEnd?
   let reading: UInt64
-  /// Where the records come from, if they were gathered: then ``numbers`` count from 0.
+  /// The origin of gathered records; nil otherwise. The ``numbers`` of gathered records count from 0.
   var origin: Origin?
 
   struct Origin {
@@ -248,31 +256,32 @@ public struct RecordPage {
     let offsets: UnsafePointer<Int>?
   }
 
-  /// Where the text goes on behind the last record.
+  /// The offset in the text after the last record.
   public var end: Int {
     min(offset + filled, offset + Int(separators[Int(ends[numbers.count - 1]) - 1]) + 1)
   }
 
-  /// The fields of a record.
+  /// The indices of a record's fields.
   @inline(__always)
   public func fields(of number: Int) -> Range<Int> {
-    // There is a place before the first, for this; and all of it is known to hold, so nothing is checked.
+    // There is an entry in front of the first one for this access. All values are valid, so the range is not
+    // checked.
     let at = number &- numbers.lowerBound
     return Range(uncheckedBounds: (Int(ends[at &- 1]), Int(ends[at])))
   }
 
-  /// Where a field begins, counted in ``bytes``.
+  /// The offset of a field in ``bytes``.
   @inline(__always)
   public func start(ofField field: Int) -> Int {
-    // Here too.
+    // There is an entry in front of the first one here, too.
     Int(separators[field &- 1] &+ 1)
   }
 
-  /// Where a field ends that is not the last of its record.
+  /// The end of a field in ``bytes``. The field must not be the last of its record.
   @inline(__always)
   public func end(ofField field: Int) -> Int { Int(separators[field]) }
 
-  /// Where the last field of a record, and so the record, ends: before its LF, CRLF or CR.
+  /// The end of the last field of a record, in front of its LF, CRLF or CR. It is also the end of the record.
   @inline(__always)
   public func end(ofLastField field: Int) -> Int {
     let end = Int(separators[field])
@@ -282,30 +291,32 @@ public struct RecordPage {
     return isEscaped(end &- 1, from: start) ? end : end &- 1
   }
 
-  /// Where a record begins, counted in ``bytes``.
+  /// The offset of a record in ``bytes``.
   public func start(of number: Int) -> Int { start(ofField: fields(of: number).lowerBound) }
 
-  /// Where a record ends, counted in ``bytes``.
+  /// The end of a record in ``bytes``.
   public func end(of number: Int) -> Int { end(ofLastField: fields(of: number).upperBound - 1) }
 
-  /// Where a record begins in the text; of gathered ones, only if that was asked for.
+  /// The offset of a record in the text. Gathered records have offsets only if the request asked for them.
   public func offset(of number: Int) -> Int {
     guard let origin else { return offset + start(of: number) }
     guard let offsets = origin.offsets else { preconditionFailure("gathered without offsets") }
     return offsets[number]
   }
 
-  /// The number that a record has in the text.
+  /// The number of a record in the text.
   public func textNumber(of number: Int) -> Int { origin.map { $0.numbers[number] } ?? number }
 
-  /// A record's bytes, without its line end.
+  /// The bytes of a record, without its line end.
   public func bytes(of number: Int) -> UnsafeRawBufferPointer {
     let start = start(of: number)
     return UnsafeRawBufferPointer(start: bytes + start, count: end(of: number) - start)
   }
 
-  /// An id for a record that holds as long as nothing before it and nothing in it changes: where it
-  /// begins in the text and a digest of it, in hexadecimal. In another reading of the file it is another.
+  /// The id of a record: its offset in the text and a digest, in hexadecimal.
+  ///
+  /// It is valid as long as the record and everything in front of it stay the same. The ids differ between two
+  /// readings of the file.
   public func id(of number: Int) -> String {
     let digest = digest64(bytes(of: number)) ^ reading
     return "\(String(offset(of: number), radix: 16)).\(String(digest, radix: 16))"
@@ -321,8 +332,8 @@ public struct RecordPage {
   }
 }
 
-/// Room for the places of separators and the ends of records, with one before the first of each: what a
-/// field follows, and a record.
+/// Buffers for the offsets of separators and for the ends of records. Each buffer has one entry in front of the
+/// first.
 struct SeparatorPlaces {
   private(set) var room: Int
   private let places: UnsafeMutablePointer<UInt32>
@@ -330,7 +341,7 @@ struct SeparatorPlaces {
 
   init(room: Int) {
     self.room = room
-    // The kernel may write some beyond, and the end of the text is one more.
+    // The scanner can write a few entries beyond the end. The end of the text needs one more entry.
     places = .allocate(capacity: room + 16)
     counts = .allocate(capacity: room + 16)
     places[0] = .max

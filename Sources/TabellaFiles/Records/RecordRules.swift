@@ -1,23 +1,26 @@
 import CTabellaScan
 import Tabella
 
-/// What divides a text into records, and those into fields.
+/// The rules that divide a text into records, and records into fields.
 ///
-/// A record ends at LF or CRLF, outside quotes. A quote opens only at the start of a field; inside, a
-/// doubled one stands for itself. docs/providers/csv.md has the whole.
+/// A record ends at LF or CRLF outside quotes. A quote opens only at the start of a field. Inside quotes, a doubled
+/// quote means one quote. docs/providers/csv.md has all rules.
 public struct RecordRules: Hashable, Sendable {
-  /// What separates the fields of a record; nil if a record is one field.
+  /// The byte between the fields of a record; nil if a record is one field.
   public var delimiter: UInt8?
-  /// What encloses fields; nil if nothing does.
+  /// The byte that encloses fields; nil if there is none.
   public var quote: UInt8?
-  /// What makes the next byte plain; nil if nothing does.
+  /// The byte that makes the next byte literal; nil if there is none.
   public var escape: UInt8?
-  /// Whether a CR alone ends a record too.
+  /// Whether a CR alone also ends a record.
   public var endsAtCarriageReturn: Bool
-  /// Tells the ids of records in a text that is not the file's own bytes (converted, without comments) from
-  /// those in another reading of the file, where other records lie at the same places; 0 for the bytes.
+  /// A digest of the reading, if the text is not the file's own bytes (converted, or without comments); otherwise
+  /// 0.
+  ///
+  /// It makes ids differ between readings of a file, because offsets mean other records in another reading.
   public var reading: UInt64 = 0
 
+  /// Creates rules.
   public init(
     delimiter: UInt8? = nil, quote: UInt8? = nil, escape: UInt8? = nil,
     endsAtCarriageReturn: Bool = false
@@ -28,10 +31,10 @@ public struct RecordRules: Hashable, Sendable {
     self.endsAtCarriageReturn = endsAtCarriageReturn
   }
 
-  /// Lines, and nothing else.
+  /// The rules for plain lines.
   public static let lines = RecordRules()
 
-  /// The error for a record that no batch could hold, and no memory should.
+  /// The error for a record that is too large for a batch.
   func tooLarge(_ number: Int, at offset: Int) -> TableError {
     TableError(
       .constraint,
@@ -40,7 +43,7 @@ public struct RecordRules: Hashable, Sendable {
       section: 0, row: number)
   }
 
-  /// The form that the kernel takes.
+  /// The rules in the format of the C scanner.
   var scan: tabella_scan_rules {
     var uses: UInt32 = 0
     if delimiter != nil { uses |= TABELLA_SCAN_DELIMITER }

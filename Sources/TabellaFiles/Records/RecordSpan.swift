@@ -1,8 +1,8 @@
 import Tabella
 
-/// How a record ends.
+/// The line end of a record.
 public enum LineEnd: Hashable, Sendable {
-  /// With the text.
+  /// The record ends with the text.
   case none
   case lineFeed, carriageReturn, both
 
@@ -15,7 +15,7 @@ public enum LineEnd: Hashable, Sendable {
     }
   }
 
-  /// The line end that some bytes are, all of them.
+  /// The line end that consists of exactly these bytes; `.none` for other bytes.
   public init(_ bytes: some Collection<UInt8>) {
     switch (bytes.first, bytes.count) {
     case (10, 1): self = .lineFeed
@@ -26,29 +26,30 @@ public enum LineEnd: Hashable, Sendable {
   }
 }
 
-/// What a text ends in the middle of, so that a line end behind it would end no record.
+/// An open construct at the end of a text. A line end after it would not end a record.
 public enum OpenEnd: Hashable, Sendable {
-  /// Quotes that are never closed.
+  /// A quote that is never closed.
   case quote
-  /// An escape with nothing behind it.
+  /// An escape without a byte after it.
   case escape
 }
 
-/// Where a record lies in the text.
+/// The location of a record in the text.
 public struct RecordSpan: Hashable, Sendable {
-  /// The record without its line end.
+  /// The range of the record without its line end.
   public var content: Range<Int>
+  /// The line end of the record.
   public var lineEnd: LineEnd
-  /// What it ends in the middle of, with the text.
+  /// The open construct at the end of the record, if the text ends with it.
   var openEnd: OpenEnd?
   var digest: UInt64
 
-  /// Where the next record begins.
+  /// The offset of the next record.
   var next: Int { content.upperBound + lineEnd.bytes.count }
 }
 
 extension RecordPage {
-  /// Where a record lies in the text; of a page that was not gathered.
+  /// The location of a record in the text. The page must not be gathered.
   public func span(of number: Int) -> RecordSpan {
     let (start, end) = (start(of: number), end(of: number))
     let next = min(filled, Int(separators[fields(of: number).upperBound - 1]) + 1)
@@ -61,13 +62,13 @@ extension RecordPage {
 }
 
 extension RecordReader {
-  /// Where a record lies; nil if there is none of this number.
+  /// The location of a record; nil if there is no such record.
   func span(of number: Int) throws(TableError) -> RecordSpan? {
     guard number >= 0 else { return nil }
     return try page(with: number)?.span(of: number)
   }
 
-  /// The record that begins at a place, wherever others begin: for a reader of its own.
+  /// The page of the record that begins at an offset. Its numbers count from 0. Use a separate reader for it.
   public func page(at offset: Int) throws(TableError) -> RecordPage? {
     try load(0, at: offset, sizes.first)
   }

@@ -1,22 +1,21 @@
 import CTabellaScan
 import Tabella
 
-/// A text without its comment lines: lines that begin with a mark where a record could begin.
+/// A text without its comment lines. A comment line begins with a mark at an offset where a record could begin.
 ///
-/// A comment ends with its line, whatever quotes it holds. A line within a quoted field is no comment. The
-/// records of what is left are those of the table; ``whole(_:)`` leads from an edit of them to an edit of the
-/// text with its comments.
+/// A comment ends with its line, even if it contains quotes. A line inside a quoted field is not a comment. The
+/// records of the remaining text are the records of the table. ``whole(_:)`` translates an edit of the
+/// remaining text to an edit of the whole text.
 ///
-/// Text is looked through from the front on, as far as it is read. Memory: 32 bytes for each run of comment
-/// lines.
+/// The text is scanned from the front, as far as it is read. It uses 32 bytes of memory per run of comment lines.
 public final class UncommentedBytes: ByteSource {
-  /// Comment lines that follow each other.
+  /// Consecutive comment lines.
   private struct Comment {
-    /// Their range in the text that is left.
+    /// Their offset in the remaining text.
     var place: Int
     /// Their range in the whole text.
     var range: Range<Int>
-    /// How many bytes of comments stand up to here, with these.
+    /// The total number of comment bytes up to the end of these.
     var total: Int
   }
 
@@ -26,16 +25,16 @@ public final class UncommentedBytes: ByteSource {
   private var comments: [Comment] = []
   private var total: Int { comments.last?.total ?? 0 }
 
-  /// How far the whole text is looked through, and the state of the scan there.
+  /// The end of the scanned range of the whole text, and the state of the scan there.
   private var scanned: Int
   private var state = tabella_scan_start()
-  /// Whether a record begins there, or where the comment begins that it is in the middle of.
+  /// Whether a record begins there, or the start of the comment that is not finished there.
   private var beginsRecord = true
   private var openComment: Int?
   private var isComplete = false
   private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 64)
 
-  /// The text of `base`, whose comments are left out from `start` on, where a record begins.
+  /// Creates the remaining text of `base`. Comments are removed from `start` on, which is the start of a record.
   public init(_ base: any ByteSource, from start: Int, rules: RecordRules, mark: UInt8) {
     self.base = base
     self.rules = rules
@@ -46,7 +45,7 @@ public final class UncommentedBytes: ByteSource {
   deinit { block.deallocate() }
 
   public var version: Version? { base.version }
-  /// Only reading tells, and not from several threads.
+  /// The size is nil, because it is known only after reading, and because only one thread may read.
   public var size: Int? { nil }
 
   public func checkUnchanged() throws(TableError) { try base.checkUnchanged() }
@@ -63,22 +62,22 @@ public final class UncommentedBytes: ByteSource {
       into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, limit - offset)]))
   }
 
-  /// How much of the text without comments is known.
+  /// The number of known bytes of the remaining text.
   private var known: Int { (openComment ?? scanned) - total }
 
-  /// The number of bytes without the comments.
+  /// The number of bytes without comments. Scans the whole text.
   public func count() throws(TableError) -> Int {
     while !isComplete { try scanMore() }
     return known
   }
 
-  /// The offset of a byte in the whole text; it was read before.
+  /// The offset in the whole text of a byte that has been read.
   public func wholeOffset(of offset: Int) -> Int {
     let next = commentCount(upTo: offset)
     return offset + (next == 0 ? 0 : comments[next - 1].total)
   }
 
-  /// How many runs of comments stand in front of the byte at `offset`.
+  /// The number of runs of comments in front of the byte at `offset`.
   private func commentCount(upTo offset: Int) -> Int {
     var (low, high) = (0, comments.count)
     while low < high {
@@ -88,17 +87,17 @@ public final class UncommentedBytes: ByteSource {
     return low
   }
 
-  /// The range of bytes of one record in the whole text.
+  /// The range of one record's bytes in the whole text.
   private func wholeRange(of range: Range<Int>) -> Range<Int> {
     let start = wholeOffset(of: range.lowerBound)
     return start..<start + range.count
   }
 
-  // Looking through
+  // Scanning.
 
   private func scanMore() throws(TableError) {
     var got = try base.read(at: scanned, into: block)
-    // A CR at the border may be half of a CRLF.
+    // A CR at the end of the block can be half of a CRLF.
     while got > 0, block[got - 1] == 13 {
       if got == block.count {
         got -= 1
@@ -138,7 +137,7 @@ public final class UncommentedBytes: ByteSource {
     }
   }
 
-  /// The next mark that a line begins with, or the end.
+  /// The next mark at the start of a line, or the end.
   private func nextMark(_ text: UnsafeRawBufferPointer, _ start: Int) -> Int {
     var at = start
     while at < text.count,
@@ -151,7 +150,7 @@ public final class UncommentedBytes: ByteSource {
     return text.count
   }
 
-  /// Goes on behind bytes that are no comment.
+  /// Advances over bytes that are not a comment.
   private func pass(_ text: UnsafeRawBufferPointer) {
     var last = -1
     let bytes = text.baseAddress!.assumingMemoryBound(to: UInt8.self)
@@ -173,10 +172,12 @@ public final class UncommentedBytes: ByteSource {
     state = tabella_scan_start()
   }
 
-  // Editing
+  // Editing.
 
-  /// An edit of the text without comments, as one of the whole text. Every comment stays, byte for byte and
-  /// in order: in front of the record that it stood before, as long as that keeps its place.
+  /// Translates an edit of the remaining text to an edit of the whole text.
+  ///
+  /// Every comment is kept, byte for byte and in the same order. It stays in front of its record as long as that
+  /// record keeps its position.
   public func whole(_ table: PieceTable) throws(TableError) -> PieceTable {
     _ = try count()
     var assembly = Assembly(comments: comments[...], base: base)
@@ -211,8 +212,8 @@ public final class UncommentedBytes: ByteSource {
     return assembly.table
   }
 
-  /// Which pieces of the old text stay in order, so that the others move around them: those that have the most
-  /// bytes together.
+  /// Chooses the pieces of the old text that stay in order, so that the other pieces move around them. The chosen
+  /// pieces have the maximum number of bytes.
   ///
   /// - Complexity: O(n log n).
   private static func staying(_ pieces: [PieceTable.Piece]) -> [Bool] {
@@ -222,8 +223,8 @@ public final class UncommentedBytes: ByteSource {
     let order = starts.indices.filter { starts[$0] != nil }.sorted { starts[$0]! < starts[$1]! }
     var ranks = [Int](repeating: 0, count: pieces.count)
     for (rank, index) in order.enumerated() { ranks[index] = rank + 1 }
-    // The heaviest ascending sequence that ends with each piece. A Fenwick tree has the maximum of those that
-    // end with a piece of a lower rank.
+    // For each piece, the heaviest ascending sequence that ends with it. A Fenwick tree returns the maximum over
+    // the pieces of lower rank.
     var heaviest = [(weight: Int, index: Int?)](repeating: (0, nil), count: order.count + 1)
     var before = [Int?](repeating: nil, count: pieces.count)
     var best = (weight: 0, index: nil as Int?)
@@ -252,7 +253,7 @@ public final class UncommentedBytes: ByteSource {
     return staying
   }
 
-  /// Puts old text out that may have comments within it, which were put out before.
+  /// Appends old text whose inner comments have been appended before.
   private func put(_ range: Range<Int>, in assembly: inout Assembly) {
     var at = range.lowerBound
     for comment in comments[commentCount(upTo: at)...] {
@@ -263,17 +264,17 @@ public final class UncommentedBytes: ByteSource {
     assembly.put(old: wholeRange(of: at..<range.upperBound))
   }
 
-  /// Places that were read, in the whole text.
+  /// Translates ranges that were read to ranges in the whole text.
   public func whole(_ edited: [EditedRange]) -> [EditedRange] {
     edited.map { EditedRange(wholeRange(of: $0.range), digest: $0.digest) }
   }
 
-  /// A new text that is put together.
+  /// The whole text under construction.
   private struct Assembly {
     private(set) var table = PieceTable()
     private var comments: ArraySlice<Comment>
     private let base: any ByteSource
-    /// Whether a comment without a line end, which was the last line, stands last.
+    /// Whether the last appended line is a comment without a line end. It was the last line of the old text.
     private var needsLineEnd = false
 
     init(comments: ArraySlice<Comment>, base: any ByteSource) {
@@ -298,7 +299,7 @@ public final class UncommentedBytes: ByteSource {
       needsLineEnd = false
     }
 
-    /// Puts comments out, if a line can begin; false if none can.
+    /// Appends comments if the text is at the start of a line. Otherwise returns false.
     @discardableResult
     mutating func put(commentsUpTo place: Int) throws(TableError) -> Bool {
       while let comment = comments.first, comment.place <= place {

@@ -1,13 +1,13 @@
 import Tabella
 
-/// A digest of all bytes of a file, to know them again.
+/// A digest of all bytes of a file, to recognize them later.
 enum ContentDigest {
-  /// Beyond this many bytes reading them all would be felt.
+  /// The maximum size in bytes. Reading larger files would take a noticeable time.
   static let limit = 256 << 20
   private static let blockSize = 1 << 20
 
-  /// Nil if there are too many bytes.
-  /// - Complexity: O(bytes), about 5 GB a second.
+  /// The digest, or nil if there are too many bytes.
+  /// - Complexity: O(bytes), about 5 GB per second.
   static func of(_ bytes: any ByteSource, size: Int) throws(TableError) -> UInt64? {
     guard size <= limit else { return nil }
     let block = UnsafeMutableRawBufferPointer.allocate(

@@ -1,23 +1,22 @@
 import CTabellaSystem
 import Tabella
 
-/// What a file has beside its bytes and times: owner, mode, access control list and the other extended
-/// attributes.
+/// The attributes of a file: owner, mode, access control list, and the other extended attributes.
 public enum FileAttributes {
-  /// What the file is for that gets them.
+  /// The purpose of the file that receives the attributes.
   public enum Role: Sendable {
-    /// It takes the other's place, and is to be the same in all of this.
+    /// The file replaces the other one and must have all its attributes.
     case replacement
-    /// It is to be somewhere else: the label that a security module gives is that place's affair, and the
-    /// owner is kept only where that is allowed.
+    /// The file is a copy at another path. The security module of the system chooses its label. It keeps the owner
+    /// only if that is permitted.
     case copy
   }
 
-  /// Gives one open file what another has; returns the owner and mode that were, and whether the owner
-  /// was kept.
+  /// Copies the attributes of an open file to another one.
   ///
-  /// Where it was not, the bits to run as that user or group are left out: that was never allowed. Throws
-  /// ``TableError`` that names what else cannot be kept; the file has then some of it.
+  /// Returns the original owner and mode, and whether the owner was kept. If the owner was not kept, the setuid and
+  /// setgid bits are not copied either, because they would grant the rights of another user or group. Throws
+  /// ``TableError`` that names the attribute that could not be copied. The file then has some of the attributes.
   @discardableResult
   public static func copy(
     from old: Int32, to new: Int32, as role: Role
@@ -40,14 +39,15 @@ public enum FileAttributes {
     }
     var mode = was.st_mode & 0o7777
     if !keepsOwner { mode &= ~(S_ISUID | S_ISGID) }
-    // Last: a change of owner takes setuid away, a list sets bits of the mode.
+    // The mode is set last, because changing the owner clears setuid, and an access control list sets bits of the
+    // mode.
     guard fchmod(new, mode) == 0 else { throw kept("its mode", errno) }
     return (was, keepsOwner)
   }
 
   private static func kept(_ what: String, _ number: Int32) -> TableError {
     let message = "\(what) cannot be kept"
-    // A file system that knows no such thing.
+    // The file system does not support the attribute.
     guard number == EOPNOTSUPP else { return .system(number, message) }
     return TableError(.readOnly, "\(message): \(errorText(number))")
   }
@@ -59,7 +59,7 @@ public enum FileAttributes {
       role == .replacement || $0 != Array("security.selinux".utf8CString)
     }
     for name in try names(of: new) where !wanted.contains(name) {
-      // What the folder gave the new file; labels are the system's to give.
+      // The folder gave the new file this attribute. Labels are left to the system.
       guard !name.starts(with: "security.".utf8CString.dropLast()) else { continue }
       let result = tabella_system_remove_attribute(new, name)
       guard result == 0 else { throw kept("that it has no \(name.shown)", -result) }
@@ -91,13 +91,13 @@ public enum FileAttributes {
     }
   }
 
-  /// Asks for the size, then for the bytes, until they fit.
+  /// Calls `ask` for the size and then for the bytes, until the bytes fit.
   private static func growing(
     _ what: String, _ ask: (UnsafeMutableRawPointer?, Int) -> Int64
   ) throws(TableError) -> [UInt8] {
     while true {
       let size = ask(nil, 0)
-      // A file system without attributes has none.
+      // A file system without extended attributes has none.
       if size == -Int64(EOPNOTSUPP) || size == 0 { return [] }
       guard size > 0 else { throw .system(Int32(-size), what) }
       var bytes = [UInt8](repeating: 0, count: Int(size))

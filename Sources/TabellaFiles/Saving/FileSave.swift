@@ -1,25 +1,25 @@
 import CTabellaSystem
 import Tabella
 
-/// The one way in which a file of a user is changed: it is wholly old or wholly new at any moment.
+/// The only way in which Tabella changes a user's file. At any moment the file is entirely old or entirely new.
 ///
-/// The new bytes go to a file without a name in the folder of the old one, which becomes durable
-/// before it takes the name; unless somebody changed the file meanwhile. docs/saving.md has the order
-/// of the steps and the reason of each.
+/// The new bytes go to a nameless file in the same folder. That file becomes durable before it takes the name,
+/// unless another program has changed the original in the meantime. docs/saving.md explains each step and its
+/// reason.
 public struct FileSave {
-  /// What a save led to.
+  /// The result of a save.
   public struct Saved {
-    /// The file as it is now.
+    /// The file after the save.
     public let file: OpenFile
-    /// What ``undoing(_:)`` takes; nil if too much would have to be kept.
+    /// The data for ``undoing(_:)``; nil if it would be too large.
     public let receipt: [UInt8]?
-    /// What is wrong though the file was saved, or that it is half written; nil if nothing is.
+    /// A problem that occurred although the file was saved, or that the file is half written; nil if there is none.
     public let trouble: String?
   }
 
-  /// How many bytes a receipt holds at most.
+  /// The maximum number of bytes in a receipt.
   private static let receiptLimit = 16 << 20
-  /// How long another process's save is waited for.
+  /// The limit of the wait for another process's save.
   static let lockPatience = (attempts: 100, microseconds: UInt32(20_000))
 
   let path: [UInt8]
@@ -27,7 +27,7 @@ public struct FileSave {
   let options: SaveOptions
   let cancel: CancelFlag
 
-  /// A save of a file that was opened by this path. Changes nothing yet.
+  /// Creates a save of a file that was opened by this path. Changes nothing yet.
   public init(
     path: [UInt8], _ file: OpenFile, _ options: SaveOptions, cancel: CancelFlag
   ) {
@@ -37,15 +37,16 @@ public struct FileSave {
     self.cancel = cancel
   }
 
-  /// Makes the file hold what the table says, and all of it durable.
+  /// Writes the content of the table to the file and makes it durable.
   ///
-  /// `edited` are places of the old file with digests of what was read there; they are read again.
-  /// `verify` reads the new bytes before they take the old ones' place, and throws if they are not
-  /// what was meant. In a dry run all is checked that can be without writing.
+  /// `edited` contains ranges of the old file with digests of the bytes that were read there; the save reads them
+  /// again. `verify` reads the new bytes before they replace the old ones, and throws if they are wrong. A dry run
+  /// performs all checks that are possible without writing.
   ///
-  /// Throws ``TableError`` if nothing was changed: `.conflict` if the file is not as it was opened or
-  /// another process is saving it, `.readOnly` or `.denied` if it must not be saved, `.io`.
-  /// - Complexity: O(size of the file) in time, in memory what the table holds.
+  /// If the method throws, the file is unchanged. Throws ``TableError`` with `.conflict` if the file has changed
+  /// since it was opened, or if another process is saving it. Throws `.readOnly` or `.denied` if the file must not
+  /// be saved, and `.io`.
+  /// - Complexity: O(size of the file) in time, and O(size of the table) in memory.
   public func save(
     _ table: PieceTable, edited: [EditedRange], isDryRun: Bool,
     verify: (any ByteSource) throws(TableError) -> Void
@@ -68,7 +69,7 @@ public struct FileSave {
     if isDryRun || isNothing { return Saved(file: file, receipt: nil, trouble: nil) }
     try lock(file)
     defer { _ = tabella_system_unlock(file.descriptor) }
-    // The last holder of the lock may have saved, or was killed in it.
+    // The last owner of the lock may have saved the file, or may have been killed during its save.
     try target.checkHolds(file.fingerprint)
     if let kept, try kept.isTaken() { throw TableError(.readOnly, kept.interruption) }
     let inverse = try table.inverse(
@@ -88,7 +89,7 @@ public struct FileSave {
       written = try Replacement(target, file, cancel: cancel)
         .save(table, backup: options.backupSuffix, check: check, verify: verify)
     }
-    // What is half written no receipt leads back from.
+    // No receipt can restore a half-written file.
     let receipt = written.isWhole ? inverse : nil
     return Saved(
       file: written.file,
@@ -100,8 +101,8 @@ public struct FileSave {
       trouble: written.trouble)
   }
 
-  /// Throws if a save in place was interrupted: the next would hide that the file is half written. Throws
-  /// `.conflict` if one is going on.
+  /// Throws if a save in place was interrupted, because another save would hide that the file is half written.
+  /// Throws `.conflict` if a save in place is running.
   static func check(_ kept: KeptBytes.Slot?, of file: OpenFile) throws(TableError) {
     guard let kept else { return }
     switch try kept.trace(of: file) {
@@ -111,10 +112,10 @@ public struct FileSave {
     }
   }
 
-  /// The table that takes back the save that gave a receipt.
+  /// The table that undoes the save that returned a receipt.
   ///
-  /// Throws ``TableError`` with `.conflict` if the file has no longer the bytes that save left, or is
-  /// another with the same; with `.invalidArgument` if it is no receipt.
+  /// Throws ``TableError`` with `.conflict` if the file no longer has the bytes of that save, or if another file
+  /// has these bytes. Throws `.invalidArgument` if the data is not a receipt.
   public func undoing(_ receipt: [UInt8]) throws(TableError) -> PieceTable {
     let receipt = try SaveReceipt(receipt, ofSize: file.fingerprint.size)
     let changed = TableError(.conflict, "was changed since, so that cannot be taken back")
@@ -123,7 +124,7 @@ public struct FileSave {
       guard hasVersion else { throw changed }
       return receipt.table
     }
-    // The bytes decide: times of files are coarse, and another program may have come in between.
+    // Compare the bytes, because file times are coarse and another program may have saved in between.
     let isThere =
       try hasVersion ? true : SaveTarget(path: path, of: file).path == receipt.place
     guard isThere,
@@ -142,7 +143,7 @@ public struct FileSave {
     try bytes.checkUnchanged()
   }
 
-  /// One save at a time. A file system without locks does not hinder: the fingerprint decides.
+  /// Locks the file against other saves. On a file system without locks, only the fingerprint protects.
   private func lock(_ file: OpenFile) throws(TableError) {
     for attempt in 1...FileSave.lockPatience.attempts {
       let result = tabella_system_lock(file.descriptor)
@@ -162,12 +163,12 @@ public struct FileSave {
   }
 }
 
-/// What writing a file led to.
+/// The result of writing a file.
 struct WrittenFile {
   let file: OpenFile
-  /// What is wrong though it was written; nil if nothing is.
+  /// A problem that occurred although the file was written; nil if there is none.
   let trouble: String?
-  /// Whether it has all the new bytes.
+  /// Whether the file has all new bytes.
   let isWhole: Bool
 
   init(_ file: OpenFile, _ trouble: String?, isWhole: Bool = true) {
@@ -177,14 +178,15 @@ struct WrittenFile {
   }
 }
 
-/// A place of a file, with a digest of what was read there.
+/// A range of a file, with a digest of the bytes that were read there.
 public struct EditedRange: Hashable, Sendable {
   let range: Range<Int>
   let digest: UInt64
 
-  /// A record that was read.
+  /// Creates the range of a record that was read.
   public init(_ span: RecordSpan) { self.init(span.content, digest: span.digest) }
 
+  /// Creates a range.
   public init(_ range: Range<Int>, digest: UInt64) {
     self.range = range
     self.digest = digest

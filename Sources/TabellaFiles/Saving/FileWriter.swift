@@ -2,36 +2,36 @@ import CTabellaSystem
 import Glibc
 import Tabella
 
-/// Writes an open file from its start on.
+/// Writes an open file from its start.
 ///
-/// What fails is said of the file as a whole; nothing is written twice, and a write that the system
-/// cuts short goes on.
+/// Errors refer to the file as a whole. The writer writes nothing twice. It continues a write that the system cuts
+/// short.
 public struct FileWriter {
   private static let bufferSize = 256 << 10
-  /// What an error of writing a new file says before the system's own words.
+  /// The text in front of the system's message, for errors of writing a new file.
   public static let failing = "cannot be saved; nothing was changed"
 
   let descriptor: Int32
   let cancel: CancelFlag
   var position = 0
-  /// What was copied and is not finished: from where on of this file, and which part of the old one, if all
-  /// of it lies together.
+  /// Copied bytes that are not finished: their offset in this file, and their range in the old file if it is
+  /// contiguous.
   private var unfinished = (written: 0, read: 0..<0)
-  /// Whether the old file is gone when this one is there.
+  /// Whether the new file replaces the old one.
   private let replacesOld: Bool
-  /// How much is copied between two looks at whether somebody cancelled.
+  /// The number of bytes that are copied between two checks for cancellation.
   private let step: Int
-  /// Whether the kernel can copy between these files by itself.
+  /// Whether the kernel can copy between these files.
   private var copies: Bool
-  /// What an error says before the system's own words.
+  /// The text in front of the system's message in errors.
   private let failing: String
 
-  /// A writer for a descriptor, which stays its owner's.
+  /// Creates a writer for a descriptor. The caller still owns the descriptor.
   ///
-  /// `failing` is what an error says before the system's own words. `byHand`: without asking the kernel to
-  /// copy, for when that has just failed. `replacesOld`: the file that is copied will be gone, and its bytes
-  /// need not stay in memory; to free all of them at the end would take a tenth of a save. `step` is smaller
-  /// only in tests.
+  /// `failing` is the text in front of the system's message in errors. `byHand` avoids copies by the kernel, after
+  /// such a copy has failed. `replacesOld` means that the new file replaces the copied one, so that the bytes of
+  /// the old file need not stay in memory. Freeing all of them at the end would take a tenth of the time of a save.
+  /// Only tests use a smaller `step`.
   public init(
     _ descriptor: Int32, cancel: CancelFlag,
     failing: String = FileWriter.failing, byHand: Bool = false,
@@ -45,7 +45,7 @@ public struct FileWriter {
     self.failing = failing
   }
 
-  /// Writes what a table says, with the old bytes from this file.
+  /// Writes the content of a table. Old bytes come from the file `old`.
   mutating func write(_ table: PieceTable, old: Int32) throws(TableError) {
     for piece in table.pieces {
       switch piece {
@@ -71,7 +71,7 @@ public struct FileWriter {
 
   private func failed(_ number: Int32) -> TableError { .system(number, failing) }
 
-  /// Copies bytes of another file. Throws `.conflict` if they are no longer there.
+  /// Copies bytes of another file. Throws ``TableError`` with `.conflict` if the file has become shorter.
   mutating func copy(_ range: Range<Int>, of file: Int32) throws(TableError) {
     var next = range.lowerBound
     while next < range.upperBound {
@@ -83,9 +83,7 @@ public struct FileWriter {
     }
   }
 
-  /// Copies all bytes of another file, up to where reading finds its end.
-  ///
-  /// Throws ``TableError`` with `.io`, or with `.cancelled`.
+  /// Copies all bytes of another file, until a read reaches its end.
   public mutating func copyAll(of file: Int32) throws(TableError) {
     var next = 0
     while true {
@@ -93,14 +91,14 @@ public struct FileWriter {
       next += count
       if count > 0 { continue }
       guard copies else { return }
-      // The kernel goes by the size that a file system says, which may be none.
+      // The kernel uses the size that the file system reports, which can be 0.
       copies = false
     }
   }
 
-  /// Copies up to so many bytes; returns how many, 0 only at the end.
+  /// Copies at most `count` bytes and returns their number. It is 0 only at the end.
   ///
-  /// What was copied before is finished meanwhile, on another core: it takes half as long as to copy.
+  /// Meanwhile, another core finishes the bytes that were copied before. Finishing takes half as long as copying.
   private mutating func copySome(
     _ count: Int, at offset: Int, of file: Int32
   ) throws(TableError) -> Int {
@@ -120,8 +118,8 @@ public struct FileWriter {
     return copied
   }
 
-  /// What is left to be done for what was copied up to here: to have the disk take it, and to give back the
-  /// memory of bytes that nobody will read again.
+  /// The remaining work for the bytes copied so far. It starts to write them to the disk, and frees the memory of
+  /// old bytes that no one will read again.
   private mutating func finishing(_ file: Int32) -> () -> Void {
     let (descriptor, written) = (descriptor, unfinished.written..<position)
     let read = replacesOld ? unfinished.read : 0..<0
@@ -144,7 +142,7 @@ public struct FileWriter {
     return try copyByHand(wanted, at: offset, of: file)
   }
 
-  /// Nil if the kernel cannot.
+  /// Copies bytes by the kernel. Returns nil if the kernel cannot copy them.
   private func copyInKernel(
     _ count: Int, at offset: Int, of file: Int32
   ) throws(TableError) -> Int? {
@@ -174,7 +172,7 @@ public struct FileWriter {
   }
 }
 
-/// Writes all of some bytes at a place of an open file; returns 0, or the number of the system's error.
+/// Writes all bytes at an offset of an open file. Returns 0, or the system's error number.
 public func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32, at place: Int) -> Int32 {
   var done = 0
   while done < bytes.count {

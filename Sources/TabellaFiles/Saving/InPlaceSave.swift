@@ -1,10 +1,11 @@
 import CTabellaSystem
 import Tabella
 
-/// A save that rewrites a file where it is, for one that must not be replaced.
+/// A save that overwrites a file, for files that must not be replaced.
 ///
-/// A kill in the middle leaves it half written; the old bytes are then in a file of the user's state
-/// folder, which is durable before the first byte is written and goes when the last one is.
+/// If the process is killed during the save, the file is half written. The old bytes are then in a file in the
+/// user's state folder. That file is durable before the first byte is overwritten, and is removed after the last
+/// one.
 struct InPlaceSave {
   private static let failing = "cannot be rewritten"
   private static let wasChanged = TableError(
@@ -15,7 +16,7 @@ struct InPlaceSave {
   private let place: KeptBytes.Slot
   private let cancel: CancelFlag
 
-  /// A save with a place for the old bytes; throws ``TableError`` if there is none.
+  /// Creates a save. Throws ``TableError`` if there is no path for the old bytes.
   init(
     _ target: SaveTarget, _ file: OpenFile, keepingIn place: KeptBytes.Slot?, cancel: CancelFlag
   ) throws(TableError) {
@@ -51,7 +52,7 @@ struct InPlaceSave {
       if let failure = try rewrite(opened, from: new.descriptor, table, kept) {
         return WrittenFile(opened.again() ?? opened, failure, isWhole: false)
       }
-      // From here on it is done. First of all: another program may write to it at any moment.
+      // The save is done. Examine the file at once, because another program can write to it at any moment.
       let written = written(opened, new.descriptor)
       return WrittenFile(written, kept.remove())
     } catch {
@@ -60,11 +61,11 @@ struct InPlaceSave {
     }
   }
 
-  /// Throws why the file could not be rewritten with so many bytes, if that can be tried without a trace.
+  /// Throws if the file could not be overwritten with so many bytes, as far as a test without side effects shows.
   func tryOut(size: Int, backup: [UInt8]?) throws(TableError) {
-    // The file itself is not opened for writing: on an overlay that would make a copy of it.
+    // Opening the file for writing would copy it on an overlay file system.
     let old = file.fingerprint.size
-    // Together, as they will be there together.
+    // Both files exist at the same time during a save, so reserve their space together.
     try DurableFile.tryOut(in: place.folder, rooms: [size, old]) {
       () throws(TableError) in
       var copy: TemporaryFile?
@@ -79,13 +80,13 @@ struct InPlaceSave {
     }
   }
 
-  /// Throws if the file system says that there is no room for the file to be so long.
+  /// Throws if the file system reports too little space for this size.
   private func tryGrowth(to size: Int) throws(TableError) {
     var (status, system) = (stat(), statvfs())
     guard fstat(file.descriptor, &status) == 0, fstatvfs(file.descriptor, &system) == 0 else {
       return
     }
-    // Its last block may have room left.
+    // The last block of the file can have unused space.
     let growth = size - max(Int(status.st_size), Int(status.st_blocks) * 512)
     let free = geteuid() == 0 ? system.f_bfree : system.f_bavail
     let (bytes, overflow) = UInt(free).multipliedReportingOverflow(by: UInt(system.f_frsize))
@@ -103,7 +104,7 @@ struct InPlaceSave {
     }
   }
 
-  /// Copies the file as its backup, in place of an earlier one.
+  /// Copies the file as its backup, and replaces an earlier backup.
   private func copy(as suffix: [UInt8]) throws(TableError) {
     let copy = try TemporaryFile(in: target.folder)
     var writer = FileWriter(copy.descriptor, cancel: cancel)
@@ -124,7 +125,7 @@ struct InPlaceSave {
     }
   }
 
-  /// Opens the file for writing, if it is still the one that was opened.
+  /// Opens the file for writing, if it is still the same file.
   private func openInPlace() throws(TableError) -> OpenFile {
     let descriptor = openat(target.folder, target.name, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw .system(errno, "cannot be written; nothing was changed") }
@@ -134,19 +135,21 @@ struct InPlaceSave {
     return opened
   }
 
-  /// The file as it was written. If it has other bytes already, by another program, what is read of it from
-  /// now on is a conflict: those are not what was saved.
+  /// The file after the save.
+  ///
+  /// If another program has already changed it, later reads report a conflict, because its bytes are not the saved
+  /// ones.
   private func written(_ opened: OpenFile, _ new: Int32) -> OpenFile {
     if let saved = opened.again(), let wanted = try? OpenFile(duplicating: new),
       (try? haveSameBytes(saved, wanted)) == true
     {
       return saved
     }
-    // The old fingerprint is as good: the file never has that again.
+    // A fingerprint that the file never has serves the same purpose.
     return (try? OpenFile(duplicating: opened.descriptor, isPassed: true)) ?? opened
   }
 
-  /// Whether two files have the same bytes, and the first was not changed since it was opened.
+  /// Whether two files have the same bytes, and the first has not changed since it was opened.
   private func haveSameBytes(_ left: OpenFile, _ right: OpenFile) throws(TableError) -> Bool {
     let size = left.fingerprint.size
     guard right.fingerprint.size == size else { return false }
@@ -168,13 +171,15 @@ struct InPlaceSave {
     return true
   }
 
-  /// Writes the new bytes. Throws if that failed and the old ones were written back; returns what is wrong
-  /// if they could not be.
+  /// Writes the new bytes.
+  ///
+  /// Throws if that failed and the old bytes were restored. Returns the problem if the old bytes could not be
+  /// restored.
   private func rewrite(
     _ opened: OpenFile, from new: Int32, _ table: PieceTable, _ kept: KeptBytes
   ) throws(TableError) -> String? {
     let (start, old) = (table.keptPrefix, file.fingerprint.size)
-    // The backup took its time.
+    // Copying the backup took some time.
     guard try Fingerprint(of: opened.descriptor) == opened.fingerprint else {
       throw InPlaceSave.wasChanged
     }
@@ -195,9 +200,9 @@ struct InPlaceSave {
     throw failure
   }
 
-  /// Writes one file's bytes over another's from a place on, and cuts it to that size.
+  /// Overwrites a file with the bytes of another file from an offset on, and truncates it to that size.
   ///
-  /// `longest` is how long the other file can be without another program: more than that is not cut off.
+  /// `longest` is the maximum size that the file can have without another program. A longer file is not truncated.
   private func replace(
     _ descriptor: Int32, _ start: Int, with bytes: Int32, _ size: Int, upTo longest: Int,
     byHand: Bool = false
@@ -207,7 +212,7 @@ struct InPlaceSave {
       let result = posix_fallocate(descriptor, longest, size - longest)
       guard result == 0 else { throw .system(result, failing) }
     }
-    // No longer to be cancelled.
+    // From here on, the save cannot be cancelled.
     var writer = FileWriter(descriptor, cancel: CancelFlag(), failing: failing, byHand: byHand)
     writer.position = start
     try writer.copy(start..<size, of: bytes)

@@ -1,23 +1,24 @@
 import CTabellaSystem
 import Tabella
 
-/// The bytes of a file from before it is rewritten in place, durable under the user's state folder.
+/// The old bytes of a file that is overwritten in place, durable in the user's state folder.
 ///
-/// They go when the rewriting is over, before the file's lock does: where they are still there and nobody has
-/// that lock, it was interrupted.
+/// A save removes them at its end, before it releases the file's lock. If they exist and no process has that lock,
+/// the save was interrupted.
 struct KeptBytes {
-  /// The place for the bytes of one file. It is found out once for each save: all steps of the save mean the same place.
+  /// The path for the old bytes of one file. A save determines it once, so that all steps use the same path.
   struct Slot {
     let folder: [UInt8]
     let name: String
 
-    /// The place for a file that was opened by a path; nil if there is no state folder. Throws
-    /// ``TableError`` if it cannot be told.
+    /// The path for a file that was opened by `path`; nil if there is no state folder.
+    ///
+    /// Throws ``TableError`` if the path cannot be determined.
     init?(of file: OpenFile, at path: [UInt8]) throws(TableError) {
       guard let state = stateFolder() else { return nil }
       folder = state + Array("/in-place".utf8)
-      // The inode's number and when it was made: under any name the same file, and no other, also one that
-      // gets the number later. The number of a device is left out: it may be another after a restart.
+      // The inode number and the birth time identify the file under all its names. A later file with the same inode
+      // number has another birth time. The device number is omitted, because it can change after a restart.
       var born: Int64 = 0
       let result = tabella_system_time_of_birth(file.descriptor, &born)
       guard result == 0 else { throw .system(-result, "cannot be examined") }
@@ -26,7 +27,7 @@ struct KeptBytes {
           "\(String(file.fingerprint.inode, radix: 16))-\(String(UInt64(bitPattern: born), radix: 16))"
         return
       }
-      // Not every file system knows when.
+      // Some file systems do not record the birth time.
       guard let resolved = realPath(path) else {
         throw errno == ENOENT ? SaveTarget.isGone : .system(errno, "cannot be found again")
       }
@@ -35,24 +36,25 @@ struct KeptBytes {
 
     var path: [UInt8] { folder + Array("/\(name)".utf8) }
 
-    /// Whether bytes are kept there. Throws ``TableError`` if that cannot be told.
+    /// Whether old bytes exist at the path. Throws ``TableError`` if that cannot be determined.
     func isTaken() throws(TableError) -> Bool {
       let number = path.withCString { access($0, F_OK) == 0 ? 0 : errno }
-      // In a folder that this user may not search no save of theirs kept anything.
+      // If this user cannot search the folder, no save of this user stored anything there.
       guard [0, ENOENT, ENOTDIR, EACCES].contains(number) else {
         throw .system(number, "\(path.shown), where old bytes of it may be, cannot be examined")
       }
       return number == 0
     }
 
-    /// Finds out whether a save in place is going on or was interrupted. This process must not have locked the file.
+    /// Determines whether a save in place is running or was interrupted. This process must not hold the file's
+    /// lock.
     func trace(of file: OpenFile) throws(TableError) -> Trace {
       guard try isTaken() else { return .none }
       var result: Int32
       repeat { result = tabella_system_lock_shared(file.descriptor) } while result == -EINTR
       if result == -EWOULDBLOCK { return .isRunning }
       defer { if result == 0 { _ = tabella_system_unlock(file.descriptor) } }
-      // It may have ended in between.
+      // The save can have ended in between.
       return try isTaken() ? .wasInterrupted : .none
     }
 
@@ -61,7 +63,7 @@ struct KeptBytes {
     }
   }
 
-  /// The traces of a save in place.
+  /// The state of a save in place.
   enum Trace {
     case none, isRunning, wasInterrupted
   }
@@ -69,7 +71,7 @@ struct KeptBytes {
   let path: [UInt8]
   private let copy: DurableFile
 
-  /// Keeps the bytes of a file. Throws ``TableError`` if that cannot be; nothing is left then.
+  /// Stores the bytes of a file. Throws ``TableError`` if that fails, and leaves nothing behind.
   init(of file: OpenFile, in place: Slot, cancel: CancelFlag) throws(TableError) {
     path = place.path
     do throws(TableError) {
@@ -89,7 +91,7 @@ struct KeptBytes {
 
   var descriptor: Int32 { copy.descriptor }
 
-  /// Removes the bytes, which are needed no more; returns what is wrong if that fails.
+  /// Removes the bytes. Returns a description of the problem if that fails.
   func remove() -> String? {
     guard path.withCString({ unlink($0) }) == 0 else {
       return

@@ -1,12 +1,13 @@
 import Tabella
 
-/// The new bytes of a file, as pieces of its old bytes and of new ones, in order.
+/// The new bytes of a file, as an ordered list of ranges of the old bytes and of new bytes.
 ///
-/// What an edit does not touch is a piece of the old file however long it is, so that memory and
-/// work follow the edit; and what is not touched cannot change.
+/// An unedited range is one piece, whatever its length. Memory and time thus depend on the size of the edit, and
+/// unedited bytes cannot change.
 public struct PieceTable: Hashable, Sendable {
+  /// A piece of the new bytes.
   public enum Piece: Hashable, Sendable {
-    /// Bytes of the old file.
+    /// A range of the old file.
     case old(Range<Int>)
     case new([UInt8])
 
@@ -18,14 +19,15 @@ public struct PieceTable: Hashable, Sendable {
     }
   }
 
-  /// None is empty, and no two neighbours could be one.
+  /// The pieces. None is empty, and adjacent pieces cannot be merged.
   public private(set) var pieces: [Piece] = []
-  /// How many bytes there are in all.
+  /// The total number of bytes.
   public private(set) var size = 0
 
+  /// Creates an empty table.
   public init() {}
 
-  /// Adds bytes of the old file.
+  /// Appends bytes of the old file.
   public mutating func append(old range: Range<Int>) {
     guard !range.isEmpty else { return }
     size += range.count
@@ -36,11 +38,11 @@ public struct PieceTable: Hashable, Sendable {
     }
   }
 
-  /// Adds new bytes.
+  /// Appends new bytes.
   public mutating func append(new bytes: some Collection<UInt8>) {
     guard !bytes.isEmpty else { return }
     size += bytes.count
-    // Taken out, lest the bytes be copied at each addition.
+    // Removing the piece first avoids a copy of its bytes at each call.
     if case .new(var last) = pieces.last {
       pieces.removeLast()
       last.append(contentsOf: bytes)
@@ -50,19 +52,20 @@ public struct PieceTable: Hashable, Sendable {
     }
   }
 
-  /// Whether the new bytes are those of an old file of this size, by their places alone.
+  /// Whether the table describes the unchanged old file of this size, judged by the ranges only.
   public func isIdentity(ofSize size: Int) -> Bool {
     size == 0 ? pieces.isEmpty : pieces == [.old(0..<size)]
   }
 
-  /// How many bytes at the front are the old file's, where they were.
+  /// The number of bytes at the front that stay at their offset.
   var keptPrefix: Int {
     guard case .old(let range) = pieces.first, range.lowerBound == 0 else { return 0 }
     return range.upperBound
   }
 
-  /// The table that leads from the new bytes back to the old ones; nil if it would hold more than
-  /// `limit` bytes, or too many pieces for that.
+  /// The table that restores the old bytes from the new ones.
+  ///
+  /// Returns nil if it would hold more than `limit` bytes, or too many pieces for that limit.
   func inverse(
     of old: any ByteSource, size: Int, limit: Int
   ) throws(TableError) -> PieceTable? {
@@ -92,11 +95,11 @@ public struct PieceTable: Hashable, Sendable {
   }
 }
 
-/// The bytes that a table makes of a file's, read from where they are.
+/// The bytes that a table describes, read from the old bytes and the table.
 final class PieceBytes: ByteSource {
   private let table: PieceTable
   private let old: any ByteSource
-  /// Where each piece begins.
+  /// The offset of each piece.
   private let starts: [Int]
 
   init(_ table: PieceTable, of old: any ByteSource) {
@@ -109,7 +112,7 @@ final class PieceBytes: ByteSource {
     }
   }
 
-  /// As if they were stored.
+  /// A version, as if the bytes were stored.
   var version: Version? { Version("planned") }
   var size: Int? { table.size }
 

@@ -1,7 +1,7 @@
 import CTabellaSystem
 import Tabella
 
-/// A save that makes a new file and lets it take the old one's name.
+/// A save that creates a new file and gives it the old file's name.
 struct Replacement {
   private let target: SaveTarget
   private let file: OpenFile
@@ -18,18 +18,18 @@ struct Replacement {
     verify: (any ByteSource) throws(TableError) -> Void
   ) throws(TableError) -> WrittenFile {
     let new = try TemporaryFile(in: target.folder)
-    // Those who open it as soon as it has the name wait until it is durable there.
+    // Programs that open the new file right after the rename wait for this lock until the name is durable.
     _ = tabella_system_lock(new.descriptor)
     var writer = FileWriter(new.descriptor, cancel: cancel, replacesOld: true)
     try writer.write(table, old: file.descriptor)
     let rights = try copyRights(to: new.descriptor)
     try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))
-    // Never again if it fails: the system would forget what it could not write.
+    // A failed fsync must not be repeated, because the system forgets the bytes that it could not write.
     guard fsync(new.descriptor) == 0 else {
       throw .system(errno, "cannot be made durable; nothing was changed")
     }
     try cancel.check()
-    // Had before the swap: nothing may be thrown behind it.
+    // Opened before the swap, because nothing may throw after it.
     let opened = try OpenFile(duplicating: new.descriptor)
     try new.takeName()
     try check()
@@ -42,7 +42,7 @@ struct Replacement {
     defer { _ = tabella_system_unlock(new.descriptor) }
     do throws(TableError) {
       let saved = try OpenFile(duplicating: new.descriptor)
-      // What another program wrote there since is not what was saved: whoever reads on is told.
+      // If another program has written to the new file since, later readers must see a conflict.
       let isSame = saved.fingerprint.isOfSameContent(as: opened.fingerprint)
       return WrittenFile(isSame ? saved : opened, trouble)
     } catch {
@@ -50,7 +50,7 @@ struct Replacement {
     }
   }
 
-  /// Throws why a file of this size could not take the old one's place, if that can be tried without a trace.
+  /// Throws if a file of this size could not replace the old one, as far as a test without side effects shows.
   func tryOut(size: Int) throws(TableError) {
     guard
       let trial = try TemporaryFile(namelessIn: target.folder, failing: TemporaryFile.failing)
@@ -70,10 +70,10 @@ struct Replacement {
     }
   }
 
-  /// Lets the new file have the old one's name, if that is still the file that was opened.
+  /// Gives the new file the name of the old one, if the name still belongs to the opened file.
   ///
-  /// Exchanging the names shows what was replaced, so that it can be put back: between a check and a
-  /// rename another program could save.
+  /// Another program could save between a check and a rename. The method therefore exchanges the two names, which
+  /// reveals the displaced file, so that the exchange can be undone.
   private func swap(
     _ new: TemporaryFile, _ rights: stat, _ backup: [UInt8]?
   ) throws(TableError) -> String? {
@@ -85,7 +85,7 @@ struct Replacement {
     guard let displaced = target.status(of: new.name) else {
       return try swapBack(new, .system(errno, "cannot be examined; nothing was changed"))
     }
-    // An exchange sets the time of change, so that does not count.
+    // An exchange sets the change time, so the comparison ignores it.
     guard Fingerprint(displaced).isOfSameContent(as: file.fingerprint) else {
       return try swapBack(
         new,
@@ -101,7 +101,7 @@ struct Replacement {
         ))
     }
     new.nameIsAnothers()
-    // Somebody may have changed the mode or the owner since they were copied: that is no conflict.
+    // Another program may have changed the mode or owner since they were copied. That is not a conflict.
     if let trouble = follow(displaced, after: rights, new) { return trouble }
     if let backup { return keep(new.name, as: backup) }
     guard unlinkat(target.folder, new.name, 0) == 0 else {
@@ -111,8 +111,7 @@ struct Replacement {
     return nil
   }
 
-  /// Gives the new file the rights that the old one got since they were copied; returns what is wrong
-  /// if it cannot.
+  /// Copies mode and owner again if they have changed since they were copied. Returns the problem if that fails.
   private func follow(_ old: stat, after rights: stat, _ new: TemporaryFile) -> String? {
     let isSame =
       rights.st_mode == old.st_mode && rights.st_uid == old.st_uid && rights.st_gid == old.st_gid
@@ -126,7 +125,7 @@ struct Replacement {
     }
   }
 
-  /// Another program's file was displaced, or nobody knows: it gets its name back.
+  /// Gives the displaced file its name back, because it belongs to another program or could not be examined.
   private func swapBack(
     _ new: TemporaryFile, _ error: TableError
   ) throws(TableError) -> String? {
@@ -138,12 +137,12 @@ struct Replacement {
     throw error
   }
 
-  /// For file systems that cannot exchange: the check before is all there is.
+  /// Replaces the file on file systems that cannot exchange names. Only the check before the rename protects.
   private func swapWithoutExchange(
     _ new: TemporaryFile, _ backup: [UInt8]?
   ) throws(TableError) -> String? {
-    // The old file gets its name as the backup only when the new one is there: until then the file and
-    // its backup would be one, and an earlier backup gone for nothing.
+    // The old file gets the name of the backup only after the rename. Before that, the file and its backup would be
+    // the same file, and a failure would lose an earlier backup.
     let spare = TemporaryFile.randomName()
     if backup != nil, linkat(target.folder, target.name, target.folder, spare, 0) != 0 {
       throw .system(errno, "the backup cannot be made; nothing was changed")
@@ -170,7 +169,7 @@ struct Replacement {
     }
   }
 
-  /// Names the old file as the backup, in place of an earlier one.
+  /// Renames the old file to the backup's name, and replaces an earlier backup.
   private func keep(_ name: [CChar], as suffix: [UInt8]) -> String? {
     let result = rename(name, target.backupName(suffix), TABELLA_RENAME_OVER)
     guard result != 0 else { return nil }

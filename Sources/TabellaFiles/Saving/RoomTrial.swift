@@ -1,35 +1,37 @@
 import CTabellaSystem
 import Tabella
 
-/// Tries out whether new files find room together, without a trace.
+/// Tests whether new files fit on their file systems together, without side effects.
 ///
-/// Each of them is there without a name, and has its room, as long as this object lives. The room that
-/// removed files give up counts for the files that come after them.
+/// Each tested file exists without a name, with its space reserved, until the object is released. Space that
+/// removed files would free counts for later files.
 public final class RoomTrial {
   private struct Freed {
     var bytes = 0
     var files = 0
   }
 
-  /// By device.
+  /// The freed space by device.
   private var freed: [UInt64: Freed] = [:]
   private var pages: [UnsafeMutableRawPointer] = []
 
+  /// Creates a trial without files.
   public init() {}
 
   deinit { for page in pages { munmap(page, 1) } }
 
-  /// Notes that a file goes which takes so many bytes on the disk.
+  /// Records that a file with so many bytes on the disk will be removed.
   public func free(_ bytes: Int, onDevice device: UInt64) {
     freed[device, default: Freed()].bytes += bytes
     freed[device, default: Freed()].files += 1
   }
 
-  /// Takes the room of a file in an open folder; `complete` gives it what it is to have beside its bytes.
+  /// Reserves the space of a file in an open folder. `complete` adds everything that the file has besides its
+  /// bytes.
   ///
-  /// `old` is a file that the bytes come from, whose room on the disk may be shared; `failing` is what an error
-  /// says before the system's own words. Throws ``TableError`` with `.denied`, `.readOnly`, `.notFound` or
-  /// `.io`, and what `complete` throws. Tries nothing where the file system knows no files without a name.
+  /// `old` is the file that the bytes come from; the two files can share space on the disk. `failing` is the text
+  /// in front of the system's message in errors. Throws ``TableError`` with `.denied`, `.readOnly`, `.notFound` or
+  /// `.io`, and the errors of `complete`. On a file system without nameless files, the method tests nothing.
   public func tryFile(
     ofSize size: Int, in folder: Int32, onDevice device: UInt64, sharing old: Int32? = nil,
     failing: String, complete: (_ file: Int32) throws(TableError) -> Void = { _ in }
@@ -38,7 +40,7 @@ public final class RoomTrial {
     do throws(TableError) {
       file = try TemporaryFile(namelessIn: folder, failing: failing)
     } catch {
-      // There is no room for one more, but there will be.
+      // The file does not fit now, but it will after the removals.
       guard error.code == .io, freed[device, default: Freed()].files > 0 else { throw error }
       freed[device]?.files -= 1
       return
@@ -51,7 +53,7 @@ public final class RoomTrial {
     keep(file.descriptor)
   }
 
-  /// The size in whole blocks of the file system.
+  /// The size rounded up to whole blocks of the file system.
   private static func whole(_ size: Int, _ file: Int32) -> Int {
     var system = statvfs()
     guard fstatvfs(file, &system) == 0, let block = Int(exactly: system.f_frsize), block > 1 else {
@@ -61,7 +63,7 @@ public final class RoomTrial {
     return isTooLarge ? size : sum / block * block
   }
 
-  /// Keeps a file beyond its descriptor, of which a process may have few: it is there as long as it is mapped.
+  /// Maps the file and so keeps it alive without a descriptor, because a process can have only few descriptors.
   private func keep(_ file: Int32) {
     guard let page = mmap(nil, 1, PROT_READ, MAP_PRIVATE, file, 0), page != MAP_FAILED else {
       return

@@ -1,17 +1,19 @@
 import Tabella
 
-/// How a file is saved that cannot be, or shall not be, simply replaced.
+/// Options for saving a file that cannot or should not simply be replaced.
 public struct SaveOptions: Hashable, Sendable {
-  /// Whether the file is rewritten where it is: for one with several names, or that is mounted by
-  /// itself. A kill may then leave it half written, with the old bytes kept beside; see
-  /// docs/saving.md.
+  /// Whether the save overwrites the file instead of replacing it.
+  ///
+  /// This is for files with several names, and for files that are mount points. If the process is killed, the file
+  /// can be half written; the old bytes are then stored elsewhere. See docs/saving.md.
   public var isInPlace = false
-  /// What a copy of the old file is called: the file's name with this behind it; nil for none.
+  /// The suffix that is appended to the file's name for a backup; nil for no backup.
   public var backupSuffix: [UInt8]?
 
+  /// Creates the default options.
   public init() {}
 
-  /// The options of a provider that saves files.
+  /// The option declarations of a provider that saves files.
   public static let declarations: [OptionDeclaration] = [
     OptionDeclaration(
       "in-place", .boolean, default: "false",
@@ -21,8 +23,9 @@ public struct SaveOptions: Hashable, Sendable {
       summary: "keep the old file under its name with this suffix; empty: do not"),
   ]
 
-  /// Takes an option if it is one of these, and says whether it is. Throws ``TableError`` with
-  /// `.invalidArgument` if its value is wrong.
+  /// Takes the value of an option. Returns whether the option is one of these.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` if the value is wrong.
   public mutating func take(_ name: String, _ value: String) throws(TableError) -> Bool {
     switch name {
     case "in-place": isInPlace = OptionDeclaration.boolean(value) ?? false

@@ -1,18 +1,18 @@
 import Tabella
 
-/// What takes a save back: what it led to, and the table from there to the old bytes.
+/// The data that undoes a save: the state after the save, and the table from there to the old bytes.
 ///
-/// As bytes: a line of words, a line for the place, then one for each piece: `old START COUNT`, or
-/// `new COUNT` with the bytes behind it and a line feed, as the place has them.
+/// Its format is a line of words, a line for the path, and one entry per piece. An entry is `old START COUNT`, or
+/// `new COUNT` followed by the bytes. Each entry ends with a line feed, as does the path.
 struct SaveReceipt {
   private static let mark = "tabella-save-1"
 
   var version: Version
-  /// A digest of the bytes that the save led to, by which they are known after a chmod, or after
-  /// another edit was taken back; nil if they are too many.
+  /// A digest of the bytes after the save; nil if there are too many bytes.
+  ///
+  /// It identifies the bytes after a chmod, or after another edit was undone.
   var content: UInt64?
-  /// The path of the file behind all symbolic links: bytes alone do not tell it from another that has the
-  /// same.
+  /// The path of the file with all symbolic links resolved. Another file can have the same bytes.
   var place: [UInt8]
   var table: PieceTable
 
@@ -37,7 +37,7 @@ struct SaveReceipt {
     return bytes
   }
 
-  /// Reads a receipt for a file of this size. Throws `.invalidArgument` if it is damaged.
+  /// Reads a receipt for a file of this size. Throws ``TableError`` with `.invalidArgument` if it is damaged.
   init(_ bytes: [UInt8], ofSize size: Int) throws(TableError) {
     var rest = bytes[...]
     func words() throws(TableError) -> [Substring] {

@@ -1,16 +1,15 @@
 import CTabellaSystem
 import Tabella
 
-/// Where an open file is saved: its folder, held open, and its name there, both behind all symbolic
-/// links.
+/// The target of a save: the open folder of a file and the file's name there, with all symbolic links resolved.
 final class SaveTarget {
   let folder: Int32
   let name: [CChar]
-  /// The whole path.
+  /// The resolved path.
   let path: [UInt8]
 
-  /// Finds the place of a file that was opened by a path. Throws ``TableError`` with `.conflict` if
-  /// another file is there by now.
+  /// Resolves the path by which a file was opened. Throws ``TableError`` with `.conflict` if the path leads to
+  /// another file now.
   init(path: [UInt8], of file: OpenFile) throws(TableError) {
     guard let resolved = realPath(path) else {
       let number = errno
@@ -30,7 +29,7 @@ final class SaveTarget {
     let descriptor = folder.withCString { Glibc.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     if descriptor >= 0 { return descriptor }
     let number = errno
-    // In one that may not be listed a file can still be rewritten where it is.
+    // A file in a folder that cannot be listed can still be overwritten in place.
     let place = folder.withCString { tabella_system_open_entry(AT_FDCWD, $0) }
     guard number == EACCES, place >= 0 else {
       throw .system(number, "its folder cannot be opened")
@@ -38,7 +37,7 @@ final class SaveTarget {
     return place
   }
 
-  /// What the file's backup is called.
+  /// The name of the file's backup.
   func backupName(_ suffix: [UInt8]) -> [CChar] {
     name.dropLast() + suffix.map { CChar(bitPattern: $0) } + [0]
   }
@@ -46,7 +45,7 @@ final class SaveTarget {
   static let isGone = TableError(
     .conflict, "was removed since it was opened; nothing was changed")
 
-  /// Throws `.conflict` unless the name is still that of the file with this fingerprint.
+  /// Throws ``TableError`` with `.conflict` unless the name still belongs to the file with this fingerprint.
   func checkHolds(_ fingerprint: Fingerprint) throws(TableError) {
     guard let there = status(of: name) else {
       throw errno == ENOENT ? SaveTarget.isGone : .system(errno, "cannot be examined")
@@ -57,13 +56,13 @@ final class SaveTarget {
     }
   }
 
-  /// What is known of a name in the folder; nil with `errno` set if that cannot be had.
+  /// The status of a name in the folder; nil with `errno` set on failure.
   func status(of name: [CChar]) -> stat? {
     var status = stat()
     return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
   }
 
-  /// Throws why the file must not be saved, if something speaks against it.
+  /// Throws if there is a reason not to save the file.
   func checkMayBeSaved(_ file: OpenFile, _ options: SaveOptions) throws(TableError) {
     var status = stat()
     guard fstat(file.descriptor, &status) == 0 else {
@@ -107,7 +106,7 @@ final class SaveTarget {
     "is mounted by itself and cannot be replaced; --in-place (-o in-place=true) rewrites it where it is"
   )
 
-  /// Throws unless the folder can be written into, and made durable, for which it must be read.
+  /// Throws unless the folder is writable and readable. To make it durable, the save must open it for reading.
   private func checkFolder(_ failing: String) throws(TableError) {
     if let flag = flag(of: [0]) {
       throw TableError(.denied, "\(failing): the folder \(flag.advice("the folder"))")
@@ -117,7 +116,7 @@ final class SaveTarget {
     }
   }
 
-  /// A flag of chattr(1) that keeps a file, or the names of a folder, from being changed.
+  /// A flag of chattr(1) that protects a file, or the names in a folder, from changes.
   private enum Flag: String {
     case immutable = "i"
     case appendOnly = "a"
@@ -127,14 +126,14 @@ final class SaveTarget {
     }
   }
 
-  /// The flag of a name in the folder, or of the folder itself if the name is empty.
+  /// The flag of a name in the folder. An empty name means the folder itself.
   private func flag(of name: [CChar]) -> Flag? {
     var there = tabella_status()
     guard tabella_system_status(folder, name, &there) == 0 else { return nil }
     return there.is_immutable ? .immutable : there.is_append_only ? .appendOnly : nil
   }
 
-  /// Whether another file may take the name of this one: in a sticky folder not if both are others'.
+  /// Whether another file may replace this one. In a sticky folder, the user must own the file or the folder.
   private func mayTakeName(of file: stat) -> Bool {
     var there = stat()
     guard geteuid() != 0, fstat(folder, &there) == 0, there.st_mode & S_ISVTX != 0 else {
@@ -143,7 +142,7 @@ final class SaveTarget {
     return file.st_uid == geteuid() || there.st_uid == geteuid()
   }
 
-  /// Throws if a backup cannot have its name: it replaces an earlier one, and nothing else.
+  /// Throws if a backup cannot have its name. A backup replaces only an earlier backup.
   private func checkBackup(_ suffix: [UInt8]) throws(TableError) {
     let backup = backupName(suffix)
     guard let there = status(of: backup) else {
@@ -169,7 +168,7 @@ final class SaveTarget {
   }
 }
 
-/// A mode as chmod takes it: `0644`.
+/// A mode in the notation of chmod: `0644`.
 private func octal(_ mode: mode_t) -> String {
   let digits = String(mode & 0o7777, radix: 8)
   return String(repeating: "0", count: max(0, 4 - digits.count)) + digits

@@ -1,13 +1,15 @@
 import Tabella
 
-/// The file behind a table, as it was opened or last saved.
+/// The file of a table, as it was opened or last saved.
 public final class ShownFile {
+  /// The path by which the file was opened.
   public let path: [UInt8]
+  /// The open file.
   public private(set) var file: OpenFile
   private let options: SaveOptions
   private let reading: Reading
 
-  /// A file that was opened by this path.
+  /// Creates the file of a table, opened by this path.
   public init(path: [UInt8], _ file: OpenFile, _ options: SaveOptions, reading: Reading) {
     self.path = path
     self.file = file
@@ -15,7 +17,7 @@ public final class ShownFile {
     self.reading = reading
   }
 
-  /// Opens a file that is to be shown. A save in place of it that is going on is waited for, two seconds.
+  /// Opens a file for display. Waits at most two seconds for a running save in place.
   ///
   /// Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
   public static func open(_ path: [UInt8]) throws(TableError) -> OpenFile {
@@ -36,7 +38,7 @@ public final class ShownFile {
     return (trace, place)
   }
 
-  /// What is to be said of the file before it is shown; nil if nothing is.
+  /// A diagnostic about the file, for example after an interrupted save; nil if there is none.
   public var remark: String? {
     guard let (trace, place) = ShownFile.trace(of: file, at: path) else { return nil }
     return switch trace {
@@ -47,29 +49,29 @@ public final class ShownFile {
     }
   }
 
-  /// The table's version while its bytes have this one; nil if they have none.
+  /// The table's version for a version of the bytes; nil if the bytes have none.
   public func version(of bytes: Version?) -> Version? {
     bytes.map { Version("\($0.token).\(reading.token)") }
   }
 
-  /// A save of the file as it is shown. Taking back keeps no backup: that of the edit stays.
+  /// Creates a save of the file. An undo makes no backup, so that the backup of the edit stays.
   func save(cancel: CancelFlag, isUndo: Bool = false) -> FileSave {
     var options = options
     if isUndo { options.backupSuffix = nil }
     return FileSave(path: path, file, options, cancel: cancel)
   }
 
-  /// From now on the file is shown as it was saved.
+  /// Replaces the file by its saved form.
   func show(_ saved: OpenFile) { file = saved }
 
-  /// Throws why a file that is shown as this text cannot be edited, if so it is.
+  /// Throws if the file, shown as this text, cannot be edited.
   public func checkEditable(_ text: DecodedText) throws(TableError) {
-    // First: what is half written may look like anything.
+    // This check comes first, because a half-written file can look like anything.
     try FileSave.check(KeptBytes.Slot(of: file, at: path), of: file)
     try ShownFile.checkText(text)
   }
 
-  /// Throws unless places in a text are places in its file, and nothing says that it is no text.
+  /// Throws unless offsets in the text are offsets in the file, and the file looks like text.
   private static func checkText(_ text: DecodedText) throws(TableError) {
     guard text.isAsStored else {
       throw TableError(
@@ -77,15 +79,14 @@ public final class ShownFile {
         "is converted to be shown, and what is converted cannot be edited; leave -o encoding out if it is UTF-8, else convert the file with iconv"
       )
     }
-    // UTF-16 without a mark, a compressed file: records put in between would break it.
+    // This can be UTF-16 without a mark, or a compressed file. Inserted records would damage it.
     guard try text.bytes.looksLikeText() else {
       throw TableError(
         .readOnly, "is no text: it has a NUL in its first 8 KiB; such a file cannot be edited")
     }
   }
 
-  /// Throws unless new bytes of a file would be text that can be edited as the old ones could: else the edit
-  /// could not even be taken back.
+  /// Throws unless the new bytes can be edited as text. Otherwise the edit could not be undone.
   static func checkStaysEditable(_ bytes: any ByteSource) throws(TableError) {
     do throws(TableError) {
       try checkText(try DecodedText(bytes, encoding: nil))
@@ -99,14 +100,14 @@ public final class ShownFile {
   }
 }
 
-/// How a file is read: by which provider, and with which of its options that decide what its rows are.
+/// The way in which a file is read: the provider, and the options that determine the rows.
 ///
-/// Part of a table's version, because the place of a row in one reading is another's in the next.
+/// It is part of a table's version, because the same position means another row in another reading.
 public struct Reading: Hashable, Sendable {
-  /// The provider's id, and a digest of the options if there are any.
+  /// The provider's id, followed by a digest of the options if there are any.
   let token: String
 
-  /// `options` says what differs from the plain reading; nil is nothing.
+  /// Creates a reading. `options` contains the options that differ from the defaults; nil entries are ignored.
   public init(_ provider: String, _ options: [String?] = []) {
     let said = options.compactMap { $0 }.map { "\($0.utf8.count) \($0)" }.joined()
     let digest = Array(said.utf8).withUnsafeBytes { digest64($0) }

@@ -1,24 +1,24 @@
 import CTabellaSystem
 import Tabella
 
-/// A new file in a folder, which goes unless it becomes one that stays.
+/// A new file in a folder. It is removed with the object, unless it receives a permanent name.
 ///
-/// It has no name until it is complete, where the file system knows such files: a kill before that
-/// leaves nothing behind.
+/// If the file system supports nameless files, the file has no name until it is complete. A kill before that leaves
+/// nothing behind.
 public final class TemporaryFile {
-  /// The file, readable and writable by its owner only; closed with the object.
+  /// The file. Only its owner can read and write it. The object closes it.
   public let descriptor: Int32
   let name: [CChar]
-  /// What an error of making one says before the system's own words.
+  /// The text in front of the system's message, for errors of creating a file.
   public static let failing = "a file cannot be made in the folder; nothing was changed"
 
   private let folder: Int32
   private var isNamed: Bool
   private let failing: String
 
-  /// A file in an open folder, which must stay open as long as the file has no name that stays.
+  /// Creates a file in an open folder. The folder must stay open until the file has its permanent name.
   ///
-  /// `failing` is what an error says before the system's own words. Throws ``TableError`` with `.denied`,
+  /// `failing` is the text in front of the system's message in errors. Throws ``TableError`` with `.denied`,
   /// `.readOnly`, `.notFound` or `.io`.
   public init(
     in folder: Int32, failing: String = TemporaryFile.failing
@@ -26,7 +26,7 @@ public final class TemporaryFile {
     self.folder = folder
     self.failing = failing
     name = TemporaryFile.randomName()
-    // The way from a nameless file to a name leads through /proc.
+    // Naming a nameless file requires /proc.
     if access("/proc/self/fd", X_OK) == 0,
       let nameless = try TemporaryFile.nameless(in: folder, failing)
     {
@@ -39,8 +39,7 @@ public final class TemporaryFile {
     guard descriptor >= 0 else { throw .system(errno, failing) }
   }
 
-  /// A file that never gets a name, to try out what can be done with one in this folder; nil where the file
-  /// system knows no such files.
+  /// Creates a file that never gets a name, for tests of the folder; nil if the file system has no nameless files.
   init?(namelessIn folder: Int32, failing: String) throws(TableError) {
     guard let descriptor = try TemporaryFile.nameless(in: folder, failing) else { return nil }
     self.folder = folder
@@ -64,14 +63,15 @@ public final class TemporaryFile {
     close(descriptor)
   }
 
-  /// Throws if so many bytes do not fit into the file, as far as the file system tells before they are
-  /// written. `old` is a file that most of them come from, whose room on the disk may be shared. For the first
-  /// `freed` bytes there will be room by then.
+  /// Throws if so many bytes do not fit into the file, as far as the file system can tell before a write.
+  ///
+  /// `old` is a file that most of the bytes come from; the two files can share space on the disk. The first `freed`
+  /// bytes will have space by then.
   func tryRoom(
     _ size: Int, sharing old: Int32? = nil, freed: Int = 0, failing: String
   ) throws(TableError) {
     guard size > 0 else { return }
-    // A limit is one on the size, whatever room there is.
+    // A limit on file sizes applies whatever the free space is.
     guard ftruncate(descriptor, size) == 0 else { throw .system(errno, failing) }
     guard size > freed else { return }
     let result = tabella_system_take_room(descriptor, Int64(freed), Int64(size - freed))
@@ -84,16 +84,16 @@ public final class TemporaryFile {
     throw .system(-result, failing)
   }
 
-  /// Removes the file's name, if it still has it.
+  /// Removes the file's name, if it still has one.
   func discard() {
     if isNamed { unlinkat(folder, name, 0) }
     isNamed = false
   }
 
-  /// A name that nobody can guess, short enough for any folder, as a C string.
+  /// A name that no one can guess, short enough for any folder, as a C string.
   public static func randomName() -> [CChar] { Array(".tabella-\(randomDigits())".utf8CString) }
 
-  /// What cannot be guessed of such a name: 16 hexadecimal digits.
+  /// The unpredictable part of such a name: 16 hexadecimal digits.
   public static func randomDigits() -> String {
     let digits = String(UInt64.random(in: .min ... .max), radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits
@@ -101,7 +101,7 @@ public final class TemporaryFile {
 
   var shownName: String { name.shown }
 
-  /// Gives the file its name, if it has none yet.
+  /// Gives the file its temporary name, if it has none yet.
   func takeName() throws(TableError) {
     guard !isNamed else { return }
     let result = tabella_system_name(descriptor, folder, name)
@@ -109,13 +109,13 @@ public final class TemporaryFile {
     isNamed = true
   }
 
-  /// Lets the file be the one of this name (a C string) in its folder, for good; returns 0, or -errno:
-  /// `-EEXIST` if something has the name.
+  /// Gives the file a permanent name (a C string) in its folder. Returns 0 or -errno: `-EEXIST` if the name is
+  /// taken.
   public func become(_ name: [CChar]) -> Int32 {
     guard isNamed else { return tabella_system_name(descriptor, folder, name) }
     var result = tabella_system_rename(folder, self.name, folder, name, TABELLA_RENAME_NO_REPLACE)
     if TemporaryFile.isUnknown(result) {
-      // NFS, 9p and others know only the plain rename, which replaces; a second name does not.
+      // NFS, 9p and other file systems support only a rename that replaces. A hard link does not replace.
       result = linkat(folder, self.name, folder, name, 0) == 0 ? 0 : -errno
       if result == 0 { unlinkat(folder, self.name, 0) }
     }
@@ -123,7 +123,7 @@ public final class TemporaryFile {
     return result
   }
 
-  /// Lets the file be the one of this name (a C string) in its folder, whatever has it; 0 or -errno.
+  /// Gives the file a permanent name (a C string), and replaces any other file of that name. Returns 0 or -errno.
   func replace(_ name: [CChar]) throws(TableError) -> Int32 {
     try takeName()
     let result = tabella_system_rename(folder, self.name, folder, name, TABELLA_RENAME_OVER)
@@ -131,11 +131,11 @@ public final class TemporaryFile {
     return result
   }
 
-  /// Whether a file system does not know what was asked of a rename.
+  /// Whether an error means that the file system does not support the kind of rename.
   static func isUnknown(_ result: Int32) -> Bool {
     [EINVAL, ENOSYS, EOPNOTSUPP].contains(-result)
   }
 
-  /// From now on another file has the name, or none.
+  /// Records that the temporary name now belongs to another file, or to none.
   func nameIsAnothers() { isNamed = false }
 }

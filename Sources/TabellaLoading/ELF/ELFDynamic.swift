@@ -1,8 +1,8 @@
 import Tabella
 
-/// The dynamic section: which libraries a library needs, where they are looked for, and where its tables are.
+/// The dynamic section of an ELF file: the dependencies, their search path, and the addresses of tables.
 struct ELFDynamic {
-  /// The tags that are read (System V ABI, "Dynamic Section"; glibc's elf.h).
+  /// The tags that this type reads (System V ABI, "Dynamic Section"; glibc's elf.h).
   enum Tag: Int {
     case needed = 1
     case hash = 4
@@ -17,19 +17,18 @@ struct ELFDynamic {
     case filter = 0x7FFF_FFFF
   }
 
-  /// Linkers write some dozens of entries.
+  /// The maximum number of entries. Linkers write a few dozen.
   private static let mostEntries = 4096
   private static let longestText = 16 << 10
 
   private var values: [Tag: Int] = [:]
-  /// The string table, whose last byte is a NUL.
+  /// The string table. Its last byte is NUL.
   let strings: ELFBytes
-  /// The folders in which the library wants its own libraries to be looked for (RUNPATH, RPATH), as it writes
-  /// them.
+  /// The search path for dependencies (RUNPATH, RPATH), in the spelling of the file.
   private(set) var searched: [String] = []
-  /// The libraries that it needs by a path instead of a name (NEEDED), as it writes them.
+  /// The dependencies that are named by path rather than by name (NEEDED), in the spelling of the file.
   private(set) var neededPaths: [String] = []
-  /// Whether libraries are looked for by the folder that this one is in.
+  /// Whether paths of dependencies begin with this library's own folder.
   var usesOrigin: Bool {
     (searched + neededPaths).contains { path in ELFDynamic.origins.contains(where: path.hasPrefix) }
   }
@@ -72,7 +71,7 @@ struct ELFDynamic {
         }
       }
     }
-    // The loader goes on until it finds the end.
+    // The loader would read on until it finds the end.
     throw .damaged("its dynamic section has no end")
   }
 
@@ -86,7 +85,7 @@ struct ELFDynamic {
       }
     default:
       guard !text.isEmpty else { throw .damaged("a library that it needs has no name") }
-      // A name alone is looked for in the folders of the search path, and nowhere else.
+      // The loader searches a plain name only in the folders of the search path.
       guard text.contains("/") else { return }
       try checkPlace(text, "a library that it needs")
       neededPaths.append(text)
@@ -95,7 +94,7 @@ struct ELFDynamic {
 
   private static let origins = ["$ORIGIN", "${ORIGIN}"]
 
-  /// A relative path would be looked for in the current directory, which may be anybody's.
+  /// Throws for a relative path. The loader would search it in the current directory, which anyone could control.
   private func checkPlace(_ path: String, _ what: String) throws(TableError) {
     if path.hasPrefix("/") { return }
     if let origin = ELFDynamic.origins.first(where: path.hasPrefix) {
@@ -108,7 +107,7 @@ struct ELFDynamic {
     )
   }
 
-  /// A path of the library's with the library's own folder in place of `$ORIGIN`.
+  /// Replaces `$ORIGIN` in a path by the library's folder.
   static func expanded(_ path: String, ofLibraryAt library: String) -> String {
     guard let origin = origins.first(where: path.hasPrefix) else { return path }
     let own = library[..<(library.lastIndex(of: "/") ?? library.startIndex)]

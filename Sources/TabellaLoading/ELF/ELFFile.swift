@@ -1,7 +1,7 @@
 import Tabella
 import TabellaFiles
 
-/// An ELF file's bytes, read by place: what lies outside the file is an error and no crash.
+/// The bytes of an ELF file, read at offsets. A read outside the file is an error and not a crash.
 struct ELFFile {
   private let descriptor: Int32
   let size: Int
@@ -11,7 +11,7 @@ struct ELFFile {
     self.size = size
   }
 
-  /// Bytes from a place on, all of them. `what` they are is for messages: "its header".
+  /// Reads exactly `count` bytes at an offset. `what` describes them in messages: "its header".
   func bytes(at offset: Int, count: Int, _ what: String) throws(TableError) -> ELFBytes {
     guard offset >= 0, count >= 0, offset <= size, count <= size - offset else {
       throw TableError(.noProvider, "is truncated: \(what) ends beyond the file")
@@ -33,7 +33,7 @@ struct ELFFile {
   }
 }
 
-/// Bytes of an ELF file as little-endian numbers. Whoever asks for one knows how many bytes there are.
+/// Bytes of an ELF file as little-endian numbers. The caller must check offsets against `count`.
 struct ELFBytes {
   private let bytes: [UInt8]
   var count: Int { bytes.count }
@@ -45,19 +45,19 @@ struct ELFBytes {
   func word(_ at: Int) -> Int { Int(number(at, UInt32.self)) }
   func bits(_ at: Int) -> UInt64 { number(at, UInt64.self) }
 
-  /// An address, an offset or a size; an error where it is so large that no sum of them is sure to fit.
+  /// An address, an offset or a size. Throws for values of 2^60 or more, because sums of them could overflow.
   func long(_ at: Int) throws(TableError) -> Int {
     let value = bits(at)
     guard value < 1 << 60 else { throw .damaged("the number 0x\(String(value, radix: 16))") }
     return Int(value)
   }
 
-  /// The text from a place up to its NUL, or so many bytes of it.
+  /// The text at an offset, up to its NUL or `limit` bytes.
   func text(_ at: Int, upTo limit: Int) -> String {
     String(decoding: bytes[at...].prefix(limit).prefix { $0 != 0 }, as: UTF8.self)
   }
 
-  /// Whether this text, and its NUL, stand at a place.
+  /// Whether this text and a NUL are at an offset.
   func has(_ text: String, at place: Int) -> Bool {
     bytes[place...].starts(with: Array(text.utf8) + [0])
   }
@@ -71,7 +71,7 @@ struct ELFBytes {
 }
 
 extension TableError {
-  /// An ELF file that no linker writes.
+  /// The error for an ELF file that no linker writes.
   static func damaged(_ what: String) -> TableError {
     TableError(.noProvider, "is damaged: \(what)")
   }

@@ -1,10 +1,10 @@
 import Tabella
 
-/// The first bytes of an ELF file: for which machine it is, and where its segments are described.
+/// The header of an ELF file: its machine, and the descriptions of its segments.
 struct ELFHeader {
   static let size = 64
   static let segmentSize = 56
-  /// Linkers write about a dozen.
+  /// The maximum number of segments. Linkers write about a dozen.
   private static let mostSegments = 256
 
   /// The descriptions of the segments.
@@ -50,7 +50,7 @@ struct ELFHeader {
     guard header.byte(6) == 1, header.word(20) == 1 else {
       throw .damaged("its version is \(header.byte(6)) and \(header.word(20))")
     }
-    // What is for all systems, and what uses extensions of GNU.
+    // 0 is any system. 3 is files that use GNU extensions.
     guard [0, 3].contains(header.byte(7)) else {
       throw TableError(
         .noProvider, "is an ELF file for another system (OSABI \(header.byte(7))), this is Linux")

@@ -1,20 +1,20 @@
 import Tabella
 
-/// An ELF file, read as data: nothing in it runs.
+/// An ELF file, read as data. None of its code runs.
 ///
-/// `dlopen` runs a library's constructors. So it must be known before whether the file is a provider for this
-/// machine at all, and from where it loads other libraries. Whether the file is whole is not asked: a damaged
-/// library ends the worker that loads it, and no more. Layouts: System V ABI, "Object Files" and "Dynamic
+/// `dlopen` runs the constructors of a library. Before that, Tabella must know whether the file is a provider for
+/// this machine, and from which paths it loads other libraries. The checks do not detect all damage: a damaged
+/// library only ends the worker that loads it. For the layouts, see System V ABI, "Object Files" and "Dynamic
 /// Linking". docs/trust.md lists the checks.
 struct ELFImage {
-  /// No library is larger.
+  /// The maximum size of a library in bytes.
   static let mostBytes = 1 << 30
 
   let dynamic: ELFDynamic
 
   /// Checks that an open file is a shared library for this machine that exports `symbol` as a function.
   ///
-  /// Throws ``TableError`` with `.noProvider` that says which check failed.
+  /// Throws ``TableError`` with `.noProvider` that names the failed check.
   init(_ descriptor: Int32, size: Int, exporting symbol: String) throws(TableError) {
     guard size <= ELFImage.mostBytes else { throw TableError(.noProvider, "is larger than 1 GiB") }
     let file = ELFFile(descriptor, size: size)

@@ -1,6 +1,6 @@
 import Tabella
 
-/// The parts of an ELF file that the loader maps, and its dynamic section.
+/// The segments of an ELF file that the loader maps, and its dynamic section.
 struct ELFSegments {
   private struct Segment {
     let address: Int
@@ -8,7 +8,8 @@ struct ELFSegments {
     let fileSize: Int
   }
 
-  /// No table that is read whole is larger: a hostile one must not cost the memory of the host.
+  /// The maximum size in bytes of a table that is read as a whole. A hostile file must not exhaust the host's
+  /// memory.
   private static let mostBytes = 64 << 20
   private static let (load, dynamic) = (1, 2)
 
@@ -34,12 +35,12 @@ struct ELFSegments {
     guard dynamics.count == 1 else {
       throw .damaged("it has \(dynamics.count) dynamic sections")
     }
-    // The loader goes by the address.
+    // The loader uses the address rather than the offset.
     dynamic = try bytes(
       at: dynamics[0].address, count: dynamics[0].fileSize, "its dynamic section")
   }
 
-  /// The bytes from an address on as the loader will find them; they must be the file's.
+  /// Reads bytes at an address, as the loader will see them. They must come from the file.
   func bytes(at address: Int, count: Int, _ what: String) throws(TableError) -> ELFBytes {
     guard count >= 0 else { throw .damaged("\(what) has \(count) bytes") }
     for segment in loaded {
@@ -53,7 +54,7 @@ struct ELFSegments {
     throw .damaged("\(what) lies in no segment of the file")
   }
 
-  /// How many bytes of the file follow an address in its segment.
+  /// The number of bytes of the file after an address, in the same segment.
   func room(at address: Int, _ what: String) throws(TableError) -> Int {
     for segment in loaded {
       if let place = place(of: address, in: segment), place < segment.fileSize {
@@ -63,7 +64,7 @@ struct ELFSegments {
     throw .damaged("\(what) lies in no segment of the file")
   }
 
-  /// How many bytes of a segment's part of the file lie in front of an address that it holds.
+  /// The distance of an address from the start of a segment; nil if it is not in the segment's bytes of the file.
   private func place(of address: Int, in segment: Segment) -> Int? {
     let place = address - segment.address
     return 0...segment.fileSize ~= place ? place : nil

@@ -1,6 +1,6 @@
 import Tabella
 
-/// The dynamic symbols.
+/// The dynamic symbols of an ELF file.
 struct ELFSymbols {
   private static let entrySize = 24
   private static let function = 2
@@ -19,13 +19,13 @@ struct ELFSymbols {
     strings = dynamic.strings
   }
 
-  /// Whether the library defines a function under this name that others see.
+  /// Whether the library defines and exports a function of this name.
   func exportsFunction(_ name: String) -> Bool {
     (1..<max(1, count)).contains { index in
       let at = index * ELFSymbols.entrySize
       let (kind, binding) = (table.byte(at + 4) & 15, table.byte(at + 4) >> 4)
       let isDefined = table.half(at + 6) != 0
-      // Global, weak or unique; seen by all, or protected.
+      // The binding is global, weak or unique. The visibility is default or protected.
       let isVisible = [1, 2, 10].contains(binding) && [0, 3].contains(table.byte(at + 5) & 3)
       let place = table.word(at)
       return kind == ELFSymbols.function && isDefined && isVisible && place < strings.count
@@ -33,12 +33,12 @@ struct ELFSymbols {
     }
   }
 
-  // Hash tables: no field has the number of symbols, but both kinds lead to it.
+  // The number of symbols. No field contains it, but both kinds of hash tables lead to it.
 
   private static func count(
     _ segments: ELFSegments, _ dynamic: ELFDynamic
   ) throws(TableError) -> Int {
-    // The loader uses the other one only where this one is missing.
+    // The loader uses the other kind only if the file lacks this one.
     if let address = dynamic[.gnuHash] { return try gnuCount(segments, address) }
     guard let address = dynamic[.hash] else { throw .damaged("it has no hash table") }
     return try plainCount(segments, address)
@@ -64,7 +64,7 @@ struct ELFSymbols {
       last = max(last, start)
     }
     if last < first { return first }
-    // The last chain ends with a number whose lowest bit is set, and so do all before it.
+    // In the last chain, the first number with its lowest bit set belongs to the last symbol.
     var at = table + buckets * 4 + (last - first) * 4
     while true {
       let count = min(try segments.room(at: at, what) / 4, 1024)
@@ -84,7 +84,7 @@ struct ELFSymbols {
     let (buckets, count) = (header.word(0), header.word(4))
     let words = try segments.bytes(at: address + 8, count: (buckets + count) * 4, what)
     guard buckets > 0 else { throw .damaged("\(what) has no buckets") }
-    // A symbol is in one chain at most; a chain that runs in circles would never end.
+    // A symbol is in at most one chain. Without a limit, a circular chain would never end.
     var steps = 0
     for bucket in 0..<buckets {
       var symbol = words.word(bucket * 4)
