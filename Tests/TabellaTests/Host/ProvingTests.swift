@@ -24,7 +24,7 @@ import Testing
   }
 
   /// What docs/check.md tells programs to write.
-  @Test func checkingAProvider() throws {
+  @Test(.needs("make", "cc")) func checkingAProvider() throws {
     let folder = try TemporaryFolder()
     let library = try MakeExample.planets(in: folder)
 
