@@ -79,12 +79,7 @@ public final class UncommentedBytes: ByteSource {
 
   /// The number of runs of comments in front of the byte at `offset`.
   private func commentCount(upTo offset: Int) -> Int {
-    var (low, high) = (0, comments.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if comments[middle].place <= offset { low = middle + 1 } else { high = middle }
-    }
-    return low
+    comments.partitioningIndex { $0.place > offset }
   }
 
   /// The range of one record's bytes in the whole text.

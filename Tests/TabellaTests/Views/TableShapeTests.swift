@@ -57,8 +57,7 @@ import Testing
     let rows: [[Cell]] = [("Rome", 3), ("Bonn", 1), ("Rome", 5), ("Bonn", 4), ("Oslo", 0)].map {
       [.text(Array($0.utf8)), .integer($1)]
     }
-    let source = InMemorySource(
-      columns: [Column("city"), Column("amount", .integer)], rows: rows)
+    let source = InMemorySource([Column("city"), Column("amount", .integer)], rows: rows)
     let names = ColumnNames(source.columns)
     let shape = TableShape(
       conditions: [try Condition(Array("amount > 0".utf8), names)],
