@@ -7,15 +7,8 @@ extension DirectorySource: TableEditing, TableSectionEditing {
   func editability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
-    try checkRange(rows, section)
+    try check(rows: rows, inSection: section)
     return [RowEditability](repeating: [.editable, .delete], count: rows.count)
-  }
-
-  func checkRange(_ rows: Range<Int>, _ section: Int) throws(TableError) {
-    let count = try numberOfRows(inSection: section, knowing: rows.upperBound).value
-    guard rows.lowerBound >= 0, rows.upperBound <= count else {
-      throw .noRow(rows.upperBound - 1, inSection: section, of: count)
-    }
   }
 
   func editability(ofSections sections: Range<Int>) throws(TableError) -> [SectionEditability] {

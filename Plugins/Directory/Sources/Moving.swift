@@ -3,7 +3,7 @@ import Tabella
 /// Moving rows to the sections of other folders; within one, names decide the order.
 extension DirectorySource: TableMoving {
   func movability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError) -> [Bool] {
-    try checkRange(rows, section)
+    try check(rows: rows, inSection: section)
     return [Bool](repeating: hasSections, count: rows.count)
   }
 

@@ -14,11 +14,7 @@ extension ProcessesSource: TableEditing {
   func editability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError)
     -> [RowEditability]
   {
-    guard section == 0 else { throw .noSection(section) }
-    let count = snapshot.pids.count
-    guard rows.lowerBound >= 0, rows.upperBound <= count else {
-      throw .noRow(rows.upperBound - 1, inSection: 0, of: count)
-    }
+    try check(rows: rows, inSection: section)
     let protection = try Protection(procfs)
     return rows.map { row in
       protection.reason(snapshot.pids[row]) == nil ? [.editable, .delete] : .editable

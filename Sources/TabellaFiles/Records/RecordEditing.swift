@@ -73,10 +73,7 @@ extension RecordEditing {
   private func answers<Answer>(
     _ answer: Answer, for rows: Range<Int>, _ section: Int
   ) throws(TableError) -> [Answer] {
-    let count = try numberOfRows(inSection: section, knowing: rows.upperBound).value
-    guard rows.lowerBound >= 0, rows.upperBound <= count else {
-      throw .noRow(rows.upperBound - 1, inSection: section, of: count)
-    }
+    try check(rows: rows, inSection: section)
     return Array(repeating: answer, count: rows.count)
   }
 
