@@ -448,15 +448,12 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   func path(of entry: Int) throws(TableError) -> IndexPath {
     let folder = listing.folder(of: entry)
     // Folders are listed in the order of their numbers.
-    var (low, high) = (0, traversal.folders.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if traversal.folders[middle] < folder { low = middle + 1 } else { high = middle }
-    }
-    guard low < traversal.folders.count, traversal.folders[low] == folder else {
+    let section = traversal.folders.partitioningIndex { $0 >= folder }
+    guard section < traversal.folders.count, traversal.folders[section] == folder else {
       throw TableError(.internal, "a folder with entries is no section")
     }
-    return IndexPath(section: low, row: entry - listing.folders[folder].entries.lowerBound)
+    return IndexPath(
+      section: section, row: entry - listing.folders[folder].entries.lowerBound)
   }
 
   func version() throws(TableError) -> Version? {

@@ -25,12 +25,8 @@ struct EntryIndex {
 
   /// The rows with an inode, in their order: several if it has several names.
   func rows(withInode inode: UInt64) -> [Int] {
-    var (low, high) = (0, rows.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self.inode(rows[middle]) < inode { low = middle + 1 } else { high = middle }
-    }
-    return rows[low...].prefix { self.inode($0) == inode }.map { Int($0) }
+    let first = rows.partitioningIndex { self.inode($0) >= inode }
+    return rows[first...].prefix { self.inode($0) == inode }.map { Int($0) }
   }
 
   private func inode(_ row: UInt32) -> UInt64 { listing.inode(Int(order[Int(row)])) }

@@ -79,16 +79,9 @@ final class Listing {
 
   /// The first entry of a folder whose name does not come before one; the end if there is none.
   func place(ofName name: [UInt8], in folder: Int) -> Int {
-    var (low, high) = (folders[folder].entries.lowerBound, folders[folder].entries.upperBound)
-    while low < high {
-      let middle = (low + high) / 2
-      if withName(middle, { $0.lexicographicallyPrecedes(name) }) {
-        low = middle + 1
-      } else {
-        high = middle
-      }
+    folders[folder].entries.partitioningIndex { entry in
+      !withName(entry) { $0.lexicographicallyPrecedes(name) }
     }
-    return low
   }
 
   // Paths
@@ -96,13 +89,8 @@ final class Listing {
   /// The folder that an entry is in.
   /// - Complexity: O(log folders)
   func folder(of entry: Int) -> Int {
-    var (low, high) = (0, folders.count)
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if folders[middle].entries.lowerBound <= entry { low = middle } else { high = middle }
-    }
     // Of folders that begin there the last one has the entry; the others have none.
-    return low
+    folders.indices.partitioningIndex { folders[$0].entries.lowerBound > entry } - 1
   }
 
   /// The path of a folder below the root, with a slash behind it; empty for the root.

@@ -71,13 +71,8 @@ final class Snapshot {
 
   /// The row of a pid; nil if there was no such process.
   func row(ofPID pid: Int32) -> Int? {
-    var low = 0
-    var high = pids.count
-    while low < high {
-      let middle = low + (high - low) / 2
-      if pids[middle] < pid { low = middle + 1 } else { high = middle }
-    }
-    return low < pids.count && pids[low] == pid ? low : nil
+    let row = pids.partitioningIndex { $0 >= pid }
+    return row < pids.count && pids[row] == pid ? row : nil
   }
 
   func name(of user: uid_t) -> [UInt8] { users[user] }

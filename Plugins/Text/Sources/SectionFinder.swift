@@ -46,13 +46,8 @@ struct SectionFinder {
 
   /// The section that a line is a row of; nil if it is a heading or between paragraphs, or not read.
   func section(ofLine line: Int) -> Int? {
-    var low = 0
-    var high = sections.count
-    while low < high {
-      let middle = (low + high) / 2
-      if sections[middle].lines.upperBound <= line { low = middle + 1 } else { high = middle }
-    }
-    return low < sections.count && sections[low].lines.contains(line) ? low : nil
+    let number = sections.indices.partitioningIndex { sections[$0].lines.upperBound > line }
+    return number < sections.count && sections[number].lines.contains(line) ? number : nil
   }
 
   private mutating func take(_ line: UnsafeRawBufferPointer, _ number: Int) {

@@ -99,12 +99,8 @@ public struct ListPlan: Hashable, Sendable {
   /// The survivor before which stand so many others; nil if there are not so many.
   func survivor(_ rank: Int) -> Int? {
     guard rank >= 0 else { return nil }
-    var (low, high) = (0, gone.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if gone[middle] - middle <= rank { low = middle + 1 } else { high = middle }
-    }
-    let element = rank.advancedUp(by: low)
+    let goneBefore = gone.indices.partitioningIndex { gone[$0] - $0 > rank }
+    let element = rank.advancedUp(by: goneBefore)
     return element < count.value ? element : nil
   }
 

@@ -248,11 +248,6 @@ struct RowNumbers {
   /// The index of the first number that is at least `row`, or the count.
   /// - Complexity: O(log n)
   func firstIndex(from row: Int) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle] < row { low = middle + 1 } else { high = middle }
-    }
-    return low
+    (0..<count).partitioningIndex { self[$0] >= row }
   }
 }

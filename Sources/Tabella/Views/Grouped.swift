@@ -290,19 +290,6 @@ extension GroupedSource: TableSections {
   }
 }
 
-extension RandomAccessCollection {
-  /// The index of the first element for which the condition holds, if it holds for all behind it.
-  /// - Complexity: O(log n)
-  package func partitioningIndex(where holds: (Element) -> Bool) -> Index {
-    var (low, high) = (startIndex, endIndex)
-    while low < high {
-      let middle = index(low, offsetBy: distance(from: low, to: high) / 2)
-      if holds(self[middle]) { high = middle } else { low = index(after: middle) }
-    }
-    return low
-  }
-}
-
 extension TableDataSource {
   /// A view with one section for each group of rows, in the order of the groups' values, missing ones
   /// last.

@@ -239,13 +239,8 @@ private struct KeyColumn {
   }
 
   private func longText(ofRow row: UInt32) -> ArraySlice<UInt8>? {
-    var low = 0
-    var high = longRows.count
-    while low < high {
-      let middle = (low + high) / 2
-      if longRows[middle] < row { low = middle + 1 } else { high = middle }
-    }
-    return low < longRows.count && longRows[low] == row ? text(longTexts[low]) : nil
+    let index = longRows.partitioningIndex { $0 >= row }
+    return index < longRows.count && longRows[index] == row ? text(longTexts[index]) : nil
   }
 
   /// What `orderedBits` made a word of.

@@ -125,13 +125,7 @@ public final class RecordIndex {
   }
 
   private func lastIndex(in values: [Int], notAbove limit: Int) -> Int {
-    var low = 0
-    var high = values.count
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if values[middle] <= limit { low = middle } else { high = middle }
-    }
-    return low
+    max(0, values.partitioningIndex { $0 > limit } - 1)
   }
 
   // Growing

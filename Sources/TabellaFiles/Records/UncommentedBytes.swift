@@ -80,12 +80,7 @@ public final class UncommentedBytes: ByteSource {
 
   /// How many runs of comments stand in front of the byte at `offset`.
   private func commentCount(upTo offset: Int) -> Int {
-    var (low, high) = (0, comments.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if comments[middle].place <= offset { low = middle + 1 } else { high = middle }
-    }
-    return low
+    comments.partitioningIndex { $0.place > offset }
   }
 
   /// The range of bytes of one record in the whole text.

@@ -119,14 +119,10 @@ final class PieceBytes: ByteSource {
     at offset: Int, into buffer: UnsafeMutableRawBufferPointer
   ) throws(TableError) -> Int {
     guard offset < table.size, !buffer.isEmpty else { return 0 }
-    var (low, high) = (0, starts.count)
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if starts[middle] <= offset { low = middle } else { high = middle }
-    }
-    let skipped = offset - starts[low]
-    let count = min(buffer.count, table.pieces[low].count - skipped)
-    switch table.pieces[low] {
+    let index = starts.partitioningIndex { $0 > offset } - 1
+    let (piece, skipped) = (table.pieces[index], offset - starts[index])
+    let count = min(buffer.count, piece.count - skipped)
+    switch piece {
     case .old(let range):
       return try old.read(
         at: range.lowerBound + skipped,
