@@ -2,6 +2,11 @@ import Tabella
 
 // Edits drawn at random, good and bad.
 
+/// A row that comes to a table beside other edits.
+private enum ArrivalKind: CaseIterable { case move, insert, none }
+
+private enum SectionEditKind: CaseIterable { case insert, rename, move, delete }
+
 extension Trial {
   /// A table of its own to edit.
   func editedTable() throws -> EditedTable { try EditedTable(self, try scratch()) }
@@ -59,8 +64,8 @@ extension Trial {
         }
       if isHere { staying -= 1 }
     }
-    switch draw(0..<3) {
-    case 0:
+    switch draw(ArrivalKind.self) {
+    case .move:
       guard let moving = table.source.moving, !free.isEmpty else { return nil }
       let from = free[draw(0..<free.count)]
       let rows = from.row..<from.row + 1
@@ -77,7 +82,7 @@ extension Trial {
         }
       }
       return .move(.path(from), to: target)
-    case 1:
+    case .insert:
       guard let model = table.rows.joined().first else { return nil }
       let mayBeSet = try table.editing.editableColumns() ?? table.source.columns.map { _ in true }
       var cells: [Int: Cell] = [:]
@@ -85,7 +90,7 @@ extension Trial {
         cells[column] = cell
       }
       return .insert(at: IndexPath(section: section, row: draw(0..<staying + 1)), cells: cells)
-    default: return nil
+    case .none: return nil
     }
   }
 
@@ -102,8 +107,8 @@ extension Trial {
     func newTitle(_ section: Int?) -> String {
       section.flatMap { titles[$0] }.map { "\($0)~\(round)" } ?? "title~\(round)"
     }
-    let kind = draw(0..<4)
-    if kind == 0 {
+    let kind = draw(SectionEditKind.self)
+    if kind == .insert {
       let model = titles.indices.filter { editability[$0].contains(.title) }
       let title = newTitle(model.isEmpty ? nil : model[draw(0..<model.count)])
       let edit = EditBatch.Edit.insertSection(at: draw(0..<titles.count + 1), title: title)
@@ -112,14 +117,14 @@ extension Trial {
     guard !titles.isEmpty else { return nil }
     let section = draw(0..<titles.count)
     switch kind {
-    case 1:
+    case .rename:
       let edit = EditBatch.Edit.renameSection(section, title: newTitle(section))
       return (edit, editability[section].contains(.title))
-    case 2:
+    case .move:
       let target = draw(0..<titles.count)
       if target == section { return nil }
       return (.moveSection(section, to: target), editability[section].contains(.move))
-    default: return (.deleteSection(section), editability[section].contains(.delete))
+    case .delete, .insert: return (.deleteSection(section), editability[section].contains(.delete))
     }
   }
 

@@ -53,6 +53,13 @@ final class Trial {
   /// A number drawn from the range.
   func draw(_ range: Range<Int>) -> Int { numbers.draw(range) }
 
+  /// A case drawn from all of an enumeration.
+  func draw<Choice: CaseIterable>(_ choices: Choice.Type) -> Choice
+  where Choice.AllCases == [Choice] {
+    let all = choices.allCases
+    return all[draw(0..<all.count)]
+  }
+
   /// The sections looked at.
   func sections(_ source: any TableDataSource) throws -> Range<Int> {
     0..<min(try source.numberOfSections(knowing: Trial.sectionLimit).value, Trial.sectionLimit)

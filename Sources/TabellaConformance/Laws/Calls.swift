@@ -95,6 +95,18 @@ extension Law {
   }
 }
 
+/// A call that every source must answer. One that a source cannot answer reads rows instead.
+private enum AnyCall: CaseIterable {
+  case sectionCount, rowCount, title, version, id, indexTitle, lead, element, editability,
+    movability
+  case notices, gathering, rows
+}
+
+/// A call that every source must refuse.
+private enum SenselessCall: CaseIterable {
+  case rowCount, title, editability, movability, gathering, id, indexTitle, rows, column
+}
+
 extension Trial {
   /// Makes a call drawn at random that a source can answer, compares the answer with the model, and
   /// returns what was done. `last` is what was done before.
@@ -110,35 +122,35 @@ extension Trial {
     func agrees<A: Equatable>(_ now: A, _ before: A, _ what: String) throws {
       try require(now == before, "\(what) was \(before), and after \(last) it is \(now)")
     }
-    switch draw(0..<13) {
-    case 0:
+    switch draw(AnyCall.self) {
+    case .sectionCount:
       let count = try source.numberOfSections(knowing: draw(0..<4))
       try require(
         !count.isExact || count.value >= recorded.sections.count,
         "there were \(recorded.sections.count) sections, and after \(last) there are \(count)")
       return "sections were counted"
-    case 1:
+    case .rowCount:
       let count = try source.numberOfRows(inSection: section, knowing: draw(0..<300))
       let rows = recorded.sections[section].rows.count
       try require(
         !count.isExact || count.value >= rows,
         "section \(section) had \(rows) rows, and after \(last) it has \(count)")
       return "rows were counted"
-    case 2:
+    case .title:
       guard let sections = source.sections else { break }
       let place = draw(0..<2) == 0 ? TitlePlace.header : .footer
       try agrees(
         try sections.title(place, ofSection: section),
         recorded.sections[section].titles[place] ?? nil, "the \(place) of section \(section)")
       return "a title was asked for"
-    case 3:
+    case .version:
       try agrees(try source.version(), recorded.version, "the version")
       return "the version was asked for"
-    case 4:
+    case .id:
       guard let identity = source.identity, let path, let id = recorded[path].id else { break }
       try agrees(try identity.indexPath(forID: id), path, "the place of the id \(id)")
       return "an id was looked for"
-    case 5:
+    case .indexTitle:
       guard !recorded.index.isEmpty else { break }
       let number = draw(0..<recorded.index.count)
       let (title, place) = recorded.index[number]
@@ -146,14 +158,14 @@ extension Trial {
         try source.sectionIndex?.indexPath(forIndexTitle: title, at: number), place,
         "where the index title \(title) leads")
       return "the index was asked"
-    case 6:
+    case .lead:
       guard let accessories = source.accessories, let path else { break }
       let leads = recorded.sections[path.section].leads
       guard leads.indices.contains(path.row) else { break }
       try agrees(
         try accessories.location(forRowAt: path), leads[path.row], "where row \(path) leads")
       return "where a row leads was asked"
-    case 7:
+    case .element:
       guard let supplementary = source.supplementary, let path, !recorded.kinds.isEmpty else {
         break
       }
@@ -165,19 +177,19 @@ extension Trial {
         guard error.code == .conflict else { throw error }
       }
       return "an element was asked for"
-    case 8:
+    case .editability:
       guard let editing = source.editing, let path else { break }
       try agrees(
         try editing.editability(ofRows: path.row..<path.row + 1, inSection: path.section),
         [recorded[path].editability ?? []], "how row \(path) may be edited")
       return "whether a row may be edited was asked"
-    case 9:
+    case .movability:
       guard let moving = source.moving, let path else { break }
       try agrees(
         try moving.movability(ofRows: path.row..<path.row + 1, inSection: path.section),
         [recorded[path].isMovable ?? false], "whether row \(path) may be moved")
       return "whether a row may be moved was asked"
-    case 10:
+    case .notices:
       guard let path else { break }
       let rows = path.row..<recorded.sections[path.section].rows.count
       source.prefetching?.prefetch(rows: rows, inSection: path.section)
@@ -185,7 +197,7 @@ extension Trial {
       source.display?.willDisplay(rows: rows, inSection: path.section)
       source.display?.didEndDisplaying(rows: rows, inSection: path.section)
       return "notices were given"
-    case 11:
+    case .gathering:
       guard let gathering = source.gathering else { break }
       let paths = (0..<draw(1..<8)).compactMap { _ in recorded.drawRow(self) }
       guard !paths.isEmpty else { break }
@@ -199,7 +211,7 @@ extension Trial {
         )
       }
       return "rows were gathered"
-    default: break
+    case .rows: break
     }
     if let path { try recorded.requireRows(from: path, of: source, self, after: last) }
     return "rows were read"
@@ -233,31 +245,31 @@ extension Trial {
     let absent: [TableError.Code] = [.notFound, .invalidArgument]
     guard let path = try drawNowhere(recorded, source) else { return }
     let rows = path.row..<path.row.advancedUp(by: 1)
-    switch draw(0..<9) {
-    case 0:
+    switch draw(SenselessCall.self) {
+    case .rowCount:
       guard recorded.sections.isEmpty || !recorded.sections.indices.contains(path.section) else {
         break
       }
       try expectRefusal("row_count of section \(path.section)", absent) {
         _ = try source.numberOfRows(inSection: path.section, knowing: draw(0..<9))
       }
-    case 1:
+    case .title:
       guard let sections = source.sections, !recorded.sections.indices.contains(path.section)
       else { break }
       try expectRefusal("the title of section \(path.section)", absent) {
         _ = try sections.title(.header, ofSection: path.section)
       }
-    case 2:
+    case .editability:
       guard let editing = source.editing, !rows.isEmpty else { break }
       try expectRefusal("whether row \(path) may be edited", absent) {
         _ = try editing.editability(ofRows: rows, inSection: path.section)
       }
-    case 3:
+    case .movability:
       guard let moving = source.moving, !rows.isEmpty else { break }
       try expectRefusal("whether row \(path) may be moved", absent) {
         _ = try moving.movability(ofRows: rows, inSection: path.section)
       }
-    case 4:
+    case .gathering:
       guard let gathering = source.gathering else { break }
       let paths = [recorded.drawRow(self), path, recorded.drawRow(self)].compactMap { $0 }
       try expectRefusal("gathering row \(path) among others", absent) {
@@ -267,7 +279,7 @@ extension Trial {
           _ = try gathering.rows(at: [path], columns: columns, includesIDs: false)
         }
       }
-    case 5:
+    case .id:
       guard let identity = source.identity else { break }
       let ids = ["", " ", "no-such-id", "\u{1B}[31m", "é", String(repeating: "x", count: 20_000)]
       let id = ids[draw(0..<ids.count)]
@@ -275,12 +287,12 @@ extension Trial {
       try expectRefusal("the id \(id.prefix(20).debugDescription)", absent) {
         _ = try identity.indexPath(forID: id)
       }
-    case 6:
+    case .indexTitle:
       guard let index = source.sectionIndex else { break }
       try expectRefusal("index title \(recorded.index.count + 3)", absent) {
         _ = try index.indexPath(forIndexTitle: "no such title", at: recorded.index.count + 3)
       }
-    case 7:
+    case .rows:
       var first = path.row
       // The end is no mistake, but of a section that is not there.
       if recorded.sections.indices.contains(path.section),
@@ -292,7 +304,7 @@ extension Trial {
         _ = try source.rows(
           RowRequest(section: path.section, first: first, count: 3, columns: columns))
       }
-    default:
+    case .column:
       let column = [columns.count, .max, -1][draw(0..<3)]
       try expectRefusal("column \(column)", [.invalidArgument]) {
         _ = try source.rows(
