@@ -159,7 +159,9 @@ public final class RemoteSession: @unchecked Sendable {
       if let came = ahead.answer {
         answer = came
       } else {
-        answer = receive(.rows, source, ahead.number, arrived: arrived)
+        answer = Result { () throws(TableError) in
+          try receive(.rows, source, ahead.number, arrived: arrived)
+        }
       }
       // What failed while nobody waited is tried again, so that it fails for the one who asks.
       if case .success(let message) = answer, isSuccess(message) { return message }
@@ -182,7 +184,9 @@ public final class RemoteSession: @unchecked Sendable {
   /// Takes the answer to what was asked ahead, so that another call can be made.
   private func settleAhead() throws(TableError) {
     guard let waiting = ahead, waiting.answer == nil else { return }
-    let answer = receive(.rows, waiting.source, waiting.number)
+    let answer = Result { () throws(TableError) in
+      try receive(.rows, waiting.source, waiting.number)
+    }
     ahead?.answer = answer
     if let ending { throw ending }
   }
@@ -209,7 +213,15 @@ public final class RemoteSession: @unchecked Sendable {
     if let ending { throw ending }
     if operation.edits || operation == .pull || operation == .release { forgetAhead() }
     lastNumber += 1
-    let number = lastNumber
+    return try receive(operation, source, lastNumber, sending: request, arrived: arrived)
+  }
+
+  /// Receives the answer with this number; sends its request first, if it was not sent ahead.
+  private func receive(
+    _ operation: Operation, _ source: Int, _ number: UInt64,
+    sending request: OutgoingMessage? = nil,
+    arrived: (UnsafeRawBufferPointer) -> Void = { _ in }
+  ) throws(TableError) -> IncomingMessage {
     running.withLock { $0 = (source, number) }
     supervisor.callBegan(operation, number: number)
     defer {
@@ -217,27 +229,10 @@ public final class RemoteSession: @unchecked Sendable {
       running.withLock { $0 = (0, 0) }
     }
     do throws(TableError) {
-      try transport.send(request, number: number)
+      if let request { try transport.send(request, number: number) }
       return try transport.receive(number, limit: limit, arrived: arrived).message
     } catch {
       throw end(error)
-    }
-  }
-
-  private func receive(
-    _ operation: Operation, _ source: Int, _ number: UInt64,
-    arrived: (UnsafeRawBufferPointer) -> Void = { _ in }
-  ) -> Result<IncomingMessage, TableError> {
-    running.withLock { $0 = (source, number) }
-    supervisor.callBegan(operation, number: number)
-    defer {
-      supervisor.callEnded()
-      running.withLock { $0 = (0, 0) }
-    }
-    do throws(TableError) {
-      return .success(try transport.receive(number, limit: limit, arrived: arrived).message)
-    } catch {
-      return .failure(end(error))
     }
   }
 
