@@ -84,9 +84,9 @@ do throws(TableError) {
         return try provider.open(request, edits: .passedOn)
       },
       statistics: {
-        WorkerStatistics(
-          heap: Int(tabella_system_heap_in_use()), descriptors: countEntries("/proc/self/fd"),
-          threads: countEntries("/proc/self/task"))
+        let use = ResourceUse.ofThisProcess()
+        return WorkerStatistics(
+          heap: use.heap, descriptors: use.descriptors, threads: use.threads)
       },
       probe: { request throws(TableError) in
         guard let (entry, name) = probed else {
@@ -142,15 +142,4 @@ func giveSign() {
   defer { close(file) }
   var byte: UInt8 = 0
   _ = read(file, &byte, 1)
-}
-
-/// How many entries a folder of the kernel has.
-func countEntries(_ path: String) -> Int {
-  guard let folder = opendir(path) else { return 0 }
-  defer { closedir(folder) }
-  var count = 0
-  while let entry = readdir(folder) {
-    if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
-  }
-  return count
 }
