@@ -71,7 +71,7 @@ import Testing
     #expect(run.checks.count { $0.status == "passed" } > 35)
   }
 
-  @Test func theExampleInCPasses() throws {
+  @Test(.needs("make", "cc")) func theExampleInCPasses() throws {
     let folder = try TemporaryFolder()
     let make = try MakeExample.planets(in: folder)
     for location in [[], ["planets:"]] {
@@ -261,7 +261,7 @@ import Testing
   }
 
   /// A location that does not open is a finding, and nothing else is made of it.
-  @Test func aLocationThatDoesNotOpen() throws {
+  @Test(.needs("make", "cc")) func aLocationThatDoesNotOpen() throws {
     let folder = try TemporaryFolder()
     let run = try Self.check([MakeExample.planets(in: folder), "planets:x"])
     #expect(run.status == 1)
@@ -410,7 +410,7 @@ enum MakeExample {
         atPath: "\(packageFolder)/Examples/provider-c/\(name)", toPath: "\(folder.path)/\(name)")
     }
     let result = try run(
-      "/usr/bin/env", ["make", "-s", "-C", folder.path, "TABELLA=\(packageFolder)"])
+      findProgram("make"), ["-s", "-C", folder.path, "TABELLA=\(packageFolder)"])
     guard result.status == 0 else { throw MissingTool("a built example: \(result.errors)") }
     return folder.path + "/planets.so"
   }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// docs/claims.md names a test for every claim, and the tests are there.
-@Suite struct ClaimsTests {
+@Suite(.needs("python3")) struct ClaimsTests {
   /// The documents whose claims need tests.
   static let documents = ["saving.md", "faults.md", "zoo.md", "trust.md", "security.md"]
   static let withoutClaims = "Headings without claims"
@@ -140,7 +140,7 @@ private struct TestNames: Sendable {
   /// The rows that a harness in Python lists.
   static func listed(_ harness: String) throws -> [[String]] {
     let result = try run(
-      try #require(findProgram("python3")), ["-B", "\(packageFolder)/\(harness)/main.py", "--list"])
+      findProgram("python3"), ["-B", "\(packageFolder)/\(harness)/main.py", "--list"])
     #expect(result.status == 0 && result.lines.count > 10, "\(result.errors)")
     return result.lines.map { $0.components(separatedBy: "\t") }
   }
@@ -193,7 +193,7 @@ private struct TestNames: Sendable {
     throws -> ProgramResult
   {
     try run(
-      #require(findProgram("python3")), ["-B"] + words, environment: environment,
+      findProgram("python3"), ["-B"] + words, environment: environment,
       directory: "\(packageFolder)/Tests/\(folder)")
   }
 
@@ -217,7 +217,7 @@ private struct TestNames: Sendable {
 
   // Faults
 
-  @Test func theSweepsShownAreThose() throws {
+  @Test(.needs("python3")) func theSweepsShownAreThose() throws {
     let listed = try TestNames.listed("Tests/Faults")
     func names(_ kind: String) -> [String] { listed.filter { $0[0] == kind }.map { $0[1] } }
     let text = try DocumentationTests.text("docs/faults.md")
@@ -238,7 +238,7 @@ private struct TestNames: Sendable {
     #expect(Set(names("command")) == Set(onFiles + ways + onDirectories))
   }
 
-  @Test func aFailureSaysHowToSeeItAgain() throws {
+  @Test(.needs("python3")) func aFailureSaysHowToSeeItAgain() throws {
     let result = try python(
       "Faults",
       [
@@ -258,7 +258,7 @@ private struct TestNames: Sendable {
   }
 
   /// What the disk may have kept: all combinations up to 1,024, a sample of more.
-  @Test func allCombinationsAreTried() throws {
+  @Test(.needs("python3")) func allCombinationsAreTried() throws {
     let result = try python(
       "Faults",
       [
@@ -279,7 +279,7 @@ private struct TestNames: Sendable {
   }
 
   /// Without Tests/Faults/run around it there is no mount namespace.
-  @Test func whatCannotBeMountedIsAFailure() throws {
+  @Test(.needs("python3")) func whatCannotBeMountedIsAFailure() throws {
     let folder = try TemporaryFolder()
     let result = try python(
       "Faults",
@@ -292,7 +292,7 @@ private struct TestNames: Sendable {
 
   // The zoo
 
-  @Test func theKindsShownAreThose() throws {
+  @Test(.needs("python3")) func theKindsShownAreThose() throws {
     let listed = try TestNames.listed("Tests/Zoo")
     let text = try DocumentationTests.text("docs/zoo.md")
     let kinds = Set(listed.map { $0[0] })
@@ -317,7 +317,7 @@ private struct TestNames: Sendable {
     #expect(shown == kinds)
   }
 
-  @Test func aTenthHasOneOfEachKind() throws {
+  @Test(.needs("python3")) func aTenthHasOneOfEachKind() throws {
     let result = try python(
       "Zoo",
       [

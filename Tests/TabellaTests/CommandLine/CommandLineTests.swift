@@ -218,7 +218,7 @@ import Testing
     #expect(try tabella("show", file, "--format", "csv").text == text)
   }
 
-  @Test func agreesWithPS() throws {
+  @Test(.needs("ps")) func agreesWithPS() throws {
     let child = Process()
     child.executableURL = URL(fileURLWithPath: "/bin/sleep")
     child.arguments = ["600"]
@@ -232,7 +232,9 @@ import Testing
       tabella("show", "processes:", "--json", "--columns", "pid,parent,user,nice,command,arguments")
     )
     let row = try #require(rows.first { $0[0] as? Int == pid })
-    let ps = try run("/bin/ps", ["-o", "pid=,ppid=,user:32=,ni=,comm=,args=", "-p", "\(pid)"]).text
+    let ps = try run(
+      findProgram("ps"), ["-o", "pid=,ppid=,user:32=,ni=,comm=,args=", "-p", "\(pid)"]
+    ).text
     let fields = ps.split(separator: " ", omittingEmptySubsequences: true).map {
       $0.trimmingCharacters(in: .whitespacesAndNewlines)
     }
@@ -625,9 +627,9 @@ import Testing
   }
 
   /// Only the entry is visible in a shipped library.
-  @Test(arguments: ["csv", "directory", "processes", "text"])
+  @Test(.needs(anyOf: "nm", "llvm-nm"), arguments: ["csv", "directory", "processes", "text"])
   func exportsTheEntryAlone(_ name: String) throws {
-    let nm = try #require(findProgram("nm", "llvm-nm"))
+    let nm = try findProgram("nm", "llvm-nm")
     let result = try run(nm, ["-D", "--defined-only", "\(buildFolder)/libtabella-\(name).so"])
     #expect(result.lines.count == 1)
     #expect(result.text.hasSuffix(" T tabella_provider_entry\n"))

@@ -102,12 +102,12 @@ import Testing
 
   /// Without /proc every command said that no command was given, and without /dev a file that was opened
   /// could become standard output.
-  @Test(.enabled(if: Mount.works)) func withoutTheKernelsFolders() throws {
+  @Test(.needs(.mounts)) func withoutTheKernelsFolders() throws {
     func without(_ folder: String, _ line: String) throws -> ProgramResult {
       try run(
-        try #require(findProgram("unshare")),
+        findProgram("unshare"),
         ["--mount", "/bin/sh", "-c", "umount -l \(folder) && \(line)"],
-        environment: ["PATH": "\(buildFolder):/usr/bin:/bin"], directory: self.folder.path)
+        environment: ["PATH": "\(buildFolder):\(searchPath)"], directory: self.folder.path)
     }
     let version = try without("/proc", "tabella --version")
     #expect(version.status == 0 && version.text.hasPrefix("tabella "), "\(version)")

@@ -28,9 +28,8 @@ import Testing
 
   /// The page as man shows it, its lines and blanks as one.
   private func shownByMan() throws -> String {
-    guard let groff = findProgram("groff") else { throw MissingTool("groff") }
     let result = try run(
-      groff, ["-man", "-Tutf8", "-ww", "-P-cbou", "\(packageFolder)/docs/tabella.1"])
+      findProgram("groff"), ["-man", "-Tutf8", "-ww", "-P-cbou", "\(packageFolder)/docs/tabella.1"])
     #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
     return words(result.text)
   }
@@ -45,7 +44,7 @@ import Testing
     #expect(try text("help", "--format", format) == DocumentationTests.text(path))
   }
 
-  @Test func hasEveryCommandAndOption() throws {
+  @Test(.needs("groff")) func hasEveryCommandAndOption() throws {
     let commands = try names("")
     #expect(commands.contains("show") && commands.contains("completions"))
     #expect(!commands.contains("complete"))
@@ -69,7 +68,7 @@ import Testing
   }
 
   /// Nothing in an example is lost on the way through roff.
-  @Test func manShowsTheExamplesAsTheyAre() throws {
+  @Test(.needs("groff")) func manShowsTheExamplesAsTheyAre() throws {
     let page = try shownByMan()
     for example in try examples() { #expect(page.contains(words(example)), "\(example)") }
   }
@@ -110,7 +109,7 @@ import Testing
       let result = try run(
         "/bin/sh", ["-c", line],
         environment: [
-          "PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8",
+          "PATH": "\(buildFolder):\(searchPath)", "LC_ALL": "C.UTF-8",
           "XDG_STATE_HOME": "\(folder.path)/state", "XDG_CONFIG_HOME": "\(folder.path)/config",
         ], directory: folder.path)
       // An example that writes a file says nothing; `>` in quotes is a filter's. An edit says on

@@ -64,7 +64,7 @@ import Testing
   }
 
   /// Root took back what another user's receipt said.
-  @Test(.enabled(if: geteuid() == 0, "to give a file away takes root"))
+  @Test(.needs(.root))
   func aReceiptOfAnotherUser() throws {
     let id = try #require(ledgers.receiptIDs.first)
     #expect(chown(receipt, 65534, 65534) == 0)
@@ -81,7 +81,7 @@ import Testing
     #expect(log.errors.contains("receipt:\(id)") && log.errors.contains("is owned by"))
   }
 
-  @Test(.enabled(if: geteuid() == 0, "to give a file away takes root"))
+  @Test(.needs(.root))
   func aFolderOfAnotherUser() throws {
     #expect(chown(ledgers.receipts, 65534, 65534) == 0)
     let undo = try ledgers.tabella("undo", "a.ledger")

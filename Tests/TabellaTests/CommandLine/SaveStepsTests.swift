@@ -16,7 +16,7 @@ import Testing
     let traced =
       "openat,copy_file_range,pwrite64,fsync,linkat,renameat,renameat2,unlink,unlinkat,fallocate,flock"
     let result = try run(
-      #require(findProgram("strace")),
+      findProgram("strace"),
       ["-f", "-qq", "-y", "-o", log, "-e", "signal=none", "-e", "trace=\(traced)"]
         + [buildFolder + "/tabella"] + arguments,
       environment: ["XDG_STATE_HOME": "\(folder.path)/state"], directory: folder.path)
@@ -44,7 +44,9 @@ import Testing
 
   private static let temporary = #"\.tabella-[0-9a-f]{16}""#
 
-  @Test(arguments: [false, true]) func aNewFileTakesTheName(_ keepsBackup: Bool) throws {
+  @Test(.needs("strace"), arguments: [false, true]) func aNewFileTakesTheName(_ keepsBackup: Bool)
+    throws
+  {
     let calls =
       try keepsBackup
       ? calls("set", "t.csv", "1", "a=99", "--backup") : calls("set", "t.csv", "1", "a=99")
@@ -68,7 +70,7 @@ import Testing
 
   /// In place the old bytes are durable, and there is room, before the first byte is written; nothing is
   /// written before the first byte that changes.
-  @Test func aFileIsRewrittenInPlace() throws {
+  @Test(.needs("strace")) func aFileIsRewrittenInPlace() throws {
     let calls = try calls("set", "t.csv", "1", "a=12345", "--in-place")
     try expect(
       [
@@ -135,7 +137,7 @@ import Testing
   // What is refused
 
   /// What somebody may replace, since the folder is theirs, but not write to is not saved.
-  @Test(.enabled(if: Confined.User.all.contains(.nobody)))
+  @Test(.needs(.nobody))
   func aFileOfAnotherIsRefused() throws {
     let own = "\(folder.path)/own"
     #expect(mkdir(own, 0o755) == 0 && chown(own, 65534, 65534) == 0)

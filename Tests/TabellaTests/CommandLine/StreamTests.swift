@@ -18,7 +18,7 @@ import Testing
     try run(
       "/bin/bash", ["-o", "pipefail", "-c", line],
       environment: [
-        "PATH": "\(buildFolder):/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
+        "PATH": "\(buildFolder):\(searchPath)", "LC_ALL": "C.UTF-8", "TERM": "dumb",
         "NO_COLOR": "",
       ],
       directory: folder.path)
@@ -29,7 +29,7 @@ import Testing
     try runOnTerminal(
       "/bin/bash", ["-o", "pipefail", "-c", line], width: 60, height: 20,
       environment: [
-        "PATH": "\(buildFolder):/usr/bin:/bin", "TERM": "xterm", "NO_COLOR": "1", "LESS": "",
+        "PATH": "\(buildFolder):\(searchPath)", "TERM": "xterm", "NO_COLOR": "1", "LESS": "",
       ].merging(environment) { $1 }, directory: folder.path)
   }
 

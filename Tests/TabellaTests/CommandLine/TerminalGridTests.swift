@@ -3,7 +3,7 @@ import TabellaTerminal
 import Testing
 
 /// What a real terminal draws, measured in tmux: it keeps a grid of cells and tells where the cursor is.
-@Suite struct TerminalGridTests {
+@Suite(.needs("tmux", "python3")) struct TerminalGridTests {
   struct Sample: Sendable {
     var text: String
     /// The columns that tmux 3.3a gives, where it is known to be wrong; the reason stands beside it.
@@ -96,16 +96,14 @@ import Testing
 
 /// A tmux of its own, without a window that anybody sees.
 private struct Tmux {
-  let program: String
+  let tmux: String
   let python: String
   let folder: TemporaryFolder
   let version: String
 
   init(_ folder: TemporaryFolder) throws {
-    guard let program = findProgram("tmux") else { throw MissingTool("tmux") }
-    guard let python = findProgram("python3") else { throw MissingTool("python3") }
-    (self.program, self.python, self.folder) = (program, python, folder)
-    version = try TabellaTests.run(program, ["-V"]).lines.first ?? ""
+    (tmux, python, self.folder) = (try findProgram("tmux"), try findProgram("python3"), folder)
+    version = try TabellaTests.run(tmux, ["-V"]).lines.first ?? ""
   }
 
   /// The columns that a sample may take: another tmux may have mended what 3.3a has wrong.
@@ -132,12 +130,12 @@ private struct Tmux {
       "\(python) \(file) 2> \(folder.path)/errors",
     ]
     let environment = ["TMUX_TMPDIR": folder.path, "LC_ALL": "C.UTF-8"]
-    let started = try TabellaTests.run(program, session, environment: environment)
+    let started = try TabellaTests.run(tmux, session, environment: environment)
     guard started.status == 0 else { throw MissingTool("a tmux that starts: \(started.errors)") }
     defer {
       // The server has ended by itself if the script has.
       _ = try? TabellaTests.run(
-        program, ["-L", "tabella", "kill-server"], environment: environment)
+        tmux, ["-L", "tabella", "kill-server"], environment: environment)
     }
     for _ in 0..<600 where !FileManager.default.fileExists(atPath: answers) { usleep(50_000) }
     let errors = (try? String(contentsOfFile: "\(folder.path)/errors", encoding: .utf8)) ?? ""

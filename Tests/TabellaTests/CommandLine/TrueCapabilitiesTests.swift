@@ -138,7 +138,7 @@ import Testing
     let result = try run(
       "/bin/bash", ["-c", line],
       environment: ledgers.environment([
-        "PATH": "\(buildFolder):/usr/bin:/bin", "TABELLA_TRACE": ledgers.folder.path + "/trace",
+        "PATH": "\(buildFolder):\(searchPath)", "TABELLA_TRACE": ledgers.folder.path + "/trace",
       ]), directory: ledgers.folder.path)
     #expect(result.status == 141 && result.errors.isEmpty, "\(result.errors)")
     let trace = try String(decoding: ledgers.folder.read("trace"), as: UTF8.self)

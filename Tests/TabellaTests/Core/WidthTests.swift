@@ -131,15 +131,14 @@ import Testing
   }
 
   /// Python has a table of directions.
-  @Test func agreesWithPythonOnDirections() throws {
-    guard let python = findProgram("python3") else { throw MissingTool("python3") }
+  @Test(.needs("python3")) func agreesWithPythonOnDirections() throws {
     // For each code point: unassigned, or whether it is laid out from right to left.
     let script = """
       import unicodedata as u
       def of(c): return u.bidirectional(c) in ('R', 'AL', 'AN')
       print(''.join('-' if u.category(c) == 'Cn' else '01'[of(c)] for c in map(chr, range(0x110000))))
       """
-    let answers = try run(python, ["-c", script]).output
+    let answers = try run(findProgram("python3"), ["-c", script]).output
     try #require(answers.count == 0x110001)
     var compared = 0
     var wrong: [UInt32] = []

@@ -292,8 +292,8 @@ import Testing
   }
 
   /// chattr's flags were lost without a word.
-  @Test func flagsStay() throws {
-    guard let chattr = findProgram("chattr"), let lsattr = findProgram("lsattr") else { return }
+  @Test(.needs("chattr", "lsattr")) func flagsStay() throws {
+    let (chattr, lsattr) = (try findProgram("chattr"), try findProgram("lsattr"))
     let path = "\(folder.path)/a"
     for flag in ["d", "A", "S"] {
       try folder.write("a", "hello")
@@ -306,12 +306,11 @@ import Testing
   }
 
   /// A dry run said yes where the name is a mount, which no file can take.
-  @Test(.enabled(if: Mount.works)) func aFileThatIsMounted() throws {
+  @Test(.needs(.mounts)) func aFileThatIsMounted() throws {
     try folder.write("a", "hello")
     try folder.write("b", "other")
     let path = "\(folder.path)/a"
-    let mount = try #require(findProgram("mount"))
-    #expect(try run(mount, ["--bind", "\(folder.path)/b", path]).status == 0)
+    #expect(try run(findProgram("mount"), ["--bind", "\(folder.path)/b", path]).status == 0)
     defer { umount2(path, 2) }
     for isDryRun in [true, false] {
       do {

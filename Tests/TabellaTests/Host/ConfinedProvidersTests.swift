@@ -26,9 +26,8 @@ import Testing
     _ library: String, _ words: [String], as user: Confined.User = .ourselves
   ) throws -> Confined {
     if user == .nobody {
-      let chown = try #require(findProgram("chown"))
       #expect(
-        try TabellaTests.run(chown, ["-R", "65534:65534", folder.path]).status == 0)
+        try TabellaTests.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status == 0)
     }
     return try Confined(
       ["library=\(buildFolder)/libtabella-\(library).so"] + words, as: user,

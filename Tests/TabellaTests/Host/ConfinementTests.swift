@@ -85,8 +85,9 @@ import Testing
     #expect(confined["chmod through a link"] == "done" && confined["rename"] == "done")
     let denied = confined.denials.map(\.text).filter { $0.contains(location) }
     #expect(denied.count == 4, "\(denied)")
-    let find = try #require(findProgram("find"))
-    let links = try TabellaTests.run(find, [location, "-type", "l", "-printf", "%f "]).text
+    let links = try TabellaTests.run(
+      findProgram("find"), [location, "-type", "l", "-printf", "%f "]
+    ).text
     #expect(Set(links.split(separator: " ")) == ["a", "b", "c", "to-file"])
   }
 
@@ -231,7 +232,7 @@ import Testing
 
   /// What root keeps. The bounding set is empty: nothing could be had again.
   @Test(
-    .enabled(if: geteuid() == 0),
+    .needs(.root),
     arguments: [
       ([], "0000000000000004"), (["edit"], "000000000000001f"), (["signals"], "0000000000000004"),
       (["edit", "signals"], "000000000080003f"),
@@ -282,8 +283,7 @@ import Testing
     try process.run()
     let said = output.fileHandleForReading.availableData
     #expect(String(decoding: said, as: UTF8.self).contains("seccomp"))
-    let cat = try #require(findProgram("cat"))
-    let reading = user.command + [cat, "/proc/\(process.processIdentifier)/io"]
+    let reading = try user.command + [findProgram("cat"), "/proc/\(process.processIdentifier)/io"]
     let seen = try TabellaTests.run(reading[0], Array(reading.dropFirst()))
     #expect(seen.status == 0 && seen.text.contains("rchar: "), "\(seen.errors)")
     try input.fileHandleForWriting.close()

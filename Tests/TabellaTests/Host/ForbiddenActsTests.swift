@@ -54,15 +54,14 @@ import Testing
       try folder.write("edited.csv", "a,b\n")
       guard user == .nobody else { return }
       // What it may do by its files' modes must not be what stops it.
-      let chown = try #require(findProgram("chown"))
-      #expect(try TabellaTests.run(chown, ["-R", "65534:65534", folder.path]).status == 0)
+      #expect(
+        try TabellaTests.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status == 0)
     }
 
     /// Every victim with its mode, size, time and content.
     func victims() throws -> [String] {
-      let find = try #require(findProgram("find"))
       return try TabellaTests.run(
-        find, [folder.path + "/victims", "-printf", "%p %m %U %s %T@ %l\n"]
+        findProgram("find"), [folder.path + "/victims", "-printf", "%p %m %U %s %T@ %l\n"]
       ).lines.sorted()
     }
 

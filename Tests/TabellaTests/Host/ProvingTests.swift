@@ -24,7 +24,7 @@ import Testing
   }
 
   /// The code in docs/check.md compiles and works.
-  @Test func checkingAProvider() throws {
+  @Test(.needs("make", "cc")) func checkingAProvider() throws {
     let folder = try TemporaryFolder()
     let library = try MakeExample.planets(in: folder)
 

@@ -4,8 +4,6 @@ import Testing
 
 @testable import TabellaHost
 
-private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
-
 /// Where providers are looked for, and who decides that.
 @Suite struct SearchPathTests {
   let folder: TemporaryFolder
@@ -56,7 +54,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
   }
 
   /// What a setuid program does that an ordinary user starts.
-  @Test(.enabled(if: mayBecomeOthers)) func aSetuidCopyIgnoresTheEnvironment() throws {
+  @Test(.needs(.root)) func aSetuidCopyIgnoresTheEnvironment() throws {
     let copy = folder.path + "/tabella"
     try FileManager.default.copyItem(atPath: buildFolder + "/tabella", toPath: copy)
     _ = try compileLibrary(
@@ -72,7 +70,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
     func providers(_ mode: mode_t) throws -> ProgramResult {
       #expect(chmod(copy, mode) == 0)
       return try run(
-        try #require(findProgram("setpriv")),
+        findProgram("setpriv"),
         ["--reuid=65534", "--regid=65534", "--clear-groups", copy, "providers"],
         environment: [
           "TABELLA_PROVIDER_PATH": folder.path + "/added", "HOME": folder.path,
@@ -87,7 +85,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
   }
 
   /// Nor does such a program read or write where the environment says, nor start what it names.
-  @Test(.enabled(if: mayBecomeOthers)) func aSetuidCopyTakesNothingFromTheEnvironment() throws {
+  @Test(.needs(.root)) func aSetuidCopyTakesNothingFromTheEnvironment() throws {
     for name in ["bin", "lib", "lib/tabella", "lib/tabella/providers", "config", "config/tabella"] {
       #expect(mkdir("\(folder.path)/\(name)", 0o755) == 0)
     }
@@ -115,7 +113,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
       "XDG_STATE_HOME": folder.path + "/own", "XDG_CONFIG_HOME": folder.path + "/config",
       "PAGER": "touch \(folder.path)/own/paged", "SWIFT_BACKTRACE": "enable=no",
     ]
-    let setpriv = try #require(findProgram("setpriv"))
+    let setpriv = try findProgram("setpriv")
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"]
     func tabella(_ line: String) throws -> ProgramResult {
       try run(
@@ -203,10 +201,10 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
       environment: ["XDG_CONFIG_HOME": folder.path], directory: folder.path)
     let trust = try #require(try jsonObject(result.text)["trust"] as? [String: Any])
     #expect(trust["mode"] as? String == "0755" && trust["pin"] is NSNull)
-    let names = try run(try #require(findProgram("id")), ["-un"])
+    let names = try run(findProgram("id"), ["-un"])
     #expect(trust["owner"] as? String == names.lines.first)
     #expect(trust["path"] as? String == realpath(library, nil).map { String(cString: $0) })
-    let digest = try run(try #require(findProgram("sha256sum")), [library]).text.prefix(64)
+    let digest = try run(findProgram("sha256sum"), [library]).text.prefix(64)
     #expect(trust["sha256"] as? String == String(digest))
   }
 

@@ -224,7 +224,7 @@ private let stranger: UInt32 = 54321
     #expect(refusal(file + "/beyond.so")?.code == .notFound)
   }
 
-  @Test(.enabled(if: isRoot)) func linksOfOthersAreRefused() {
+  @Test(.needs(.root)) func linksOfOthersAreRefused() {
     #expect(symlink("lib.so", home + "/link.so") == 0)
     #expect(lchown(home + "/link.so", stranger, 0) == 0)
     expectRefusal(home + "/link.so", "owner", "/home/link.so is owned by \(stranger)")
@@ -244,7 +244,7 @@ private let stranger: UInt32 = 54321
     expectRefusal(file, "setuid", "mode \(String(mode, radix: 8))", "chmod ug-s")
   }
 
-  @Test(.enabled(if: Mount.works)) func nothingIsRunFromNoexec() throws {
+  @Test(.needs(.mounts)) func nothingIsRunFromNoexec() throws {
     let place = folder.path + "/mounted"
     #expect(mkdir(place, 0o755) == 0)
     let mount = try #require(Mount(place, "size=1m,mode=755,noexec"))
@@ -360,7 +360,7 @@ private let stranger: UInt32 = 54321
 
   // As an ordinary user
 
-  @Test(.enabled(if: isRoot)) func anOrdinaryUserTrustsRootAndThemselves() async throws {
+  @Test(.needs(.root)) func anOrdinaryUserTrustsRootAndThemselves() async throws {
     setenv("TABELLA_TEST_TRUST", folder.path, 1)
     for path in [home, file] { #expect(chown(path, 65534, 65534) == 0) }
     await #expect(processExitsWith: .success) {

@@ -15,15 +15,14 @@ import Testing
     var rows: [[String?]]
   }
 
-  @Test(.enabled("needs python3 on the PATH") { findProgram("python3") != nil })
-  func agree() throws {
+  @Test(.needs("python3")) func agree() throws {
     let environment = ProcessInfo.processInfo.environment
     let count = Int(environment["TABELLA_CASES"] ?? "") ?? 1000
     let seed = environment["TABELLA_SEED"] ?? "1"
     let folder = try TemporaryFolder()
-    let python = try #require(findProgram("python3"))
     let made = try run(
-      python, [packageFolder + "/Tests/Fuzz/csv_cases.py", seed, "\(count)", folder.path])
+      findProgram("python3"),
+      [packageFolder + "/Tests/Fuzz/csv_cases.py", seed, "\(count)", folder.path])
     try #require(made.status == 0, "\(made.errors)")
     let lines = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/expected.jsonl"))
       .split(separator: 10)

@@ -200,18 +200,9 @@ import Testing
     }
   }
 
-  /// Whether the file system of temporary folders has no times as old as these tests want to set.
-  private static let clampsTimes: Bool = {
-    guard let folder = try? TemporaryFolder() else { return false }
-    let times = [timespec(tv_sec: 0, tv_nsec: 0), timespec(tv_sec: -8_520_336_000, tv_nsec: 0)]
-    var status = stat()
-    return utimensat(AT_FDCWD, folder.path, times, 0) == 0 && lstat(folder.path, &status) == 0
-      && status.st_mtim.tv_sec != -8_520_336_000
-  }()
-
   /// The host took it for a lie that a time does not read as it was set, where a file system knows no such
   /// times; and what the receipt held was not what is there.
-  @Test(.enabled(if: clampsTimes, "the temporary folder must be on a file system like ext4"))
+  @Test(.needs(.clampedTimes))
   func timesThatTheFileSystemKeepsOtherwise() throws {
     tree.make([UInt8]("d/".utf8))
     tree.make("a")
@@ -645,5 +636,15 @@ import Testing
     }
     #expect(tree.snapshot() == before)
     #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
+  }
+}
+
+extension Need {
+  fileprivate static let clampedTimes = Need("temporary files without old times, as on ext4") {
+    guard let folder = try? TemporaryFolder() else { return false }
+    let times = [timespec(tv_sec: 0, tv_nsec: 0), timespec(tv_sec: -8_520_336_000, tv_nsec: 0)]
+    var status = stat()
+    return utimensat(AT_FDCWD, folder.path, times, 0) == 0 && lstat(folder.path, &status) == 0
+      && status.st_mtim.tv_sec != -8_520_336_000
   }
 }

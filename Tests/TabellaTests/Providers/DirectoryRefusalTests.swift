@@ -65,7 +65,7 @@ import Testing
   }
 
   /// What can only be read is said by a dry run too; also of what was done before it was so.
-  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  @Test(.needs(.mounts))
   func readOnlyFileSystems() throws {
     tree.make([UInt8]("disk/".utf8))
     let mount = try #require(Mount(tree.path("disk")))
@@ -161,21 +161,12 @@ import Testing
     for name in ["closed", "shut"] { #expect(chmod(tree.path(name), 0o755) == 0) }
   }
 
-  private static let canMakeImmutable: Bool = {
-    guard let chattr = findProgram("chattr"), let folder = try? TemporaryFolder(),
-      let file = try? folder.write("x", "")
-    else { return false }
-    let isDone = (try? run(chattr, ["+i", file]).status) == 0
-    _ = try? run(chattr, ["-i", file])
-    return isDone
-  }()
-
   /// A mark that keeps a file as it is was found only in the middle: some edits were done, some not.
-  @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
+  @Test(.needs(.immutableFiles))
   func marksAreSeenBefore() throws {
     for name in ["1/", "2/"] { tree.make(Array(name.utf8)) }
     tree.make("1/a", "2/f", "t")
-    let chattr = try #require(findProgram("chattr"))
+    let chattr = try findProgram("chattr")
     let source = try tree.open { $0.isRecursive = true }
     let before = tree.snapshot()
     let receipt = try #require(
@@ -223,7 +214,7 @@ import Testing
   }
 
   /// Another's file in a sticky folder was found only in the middle: what came before it was done.
-  @Test(.enabled(if: geteuid() == 0, "only root can make another's file"))
+  @Test(.needs(.root))
   func stickyFolders() async throws {
     tree.make("a", "b")
     #expect(chmod(tree.root, 0o1777) == 0 && chmod(tree.folder.path, 0o777) == 0)
@@ -251,7 +242,7 @@ import Testing
 
   /// Where the system refuses in the middle, what was done is said and can be taken back, the rest is not
   /// done.
-  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  @Test(.needs(.mounts))
   func failuresInTheMiddle() throws {
     tree.make([UInt8]("disk/".utf8))
     // Room for the root and three files.
@@ -279,7 +270,7 @@ import Testing
 
   /// What did nothing was taken for an edit, and its receipt was in the way of undo, if anybody changed the
   /// folder in the meantime: the version was another.
-  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  @Test(.needs(.mounts))
   func whatDidNothingChangesNothing() throws {
     tree.make([UInt8]("disk/".utf8))
     let mount = try #require(Mount(tree.path("disk"), "nr_inodes=3"))
@@ -296,10 +287,10 @@ import Testing
   }
 
   /// Of a circle that cannot be closed nothing is done.
-  @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
+  @Test(.needs(.immutableFiles))
   func circlesAreDoneOrNot() throws {
     tree.make("a", "b", "c", "d")
-    let chattr = try #require(findProgram("chattr"))
+    let chattr = try findProgram("chattr")
     for name in ["a", "b", "c", "d"] {
       let folders = OpenFolders()
       try folders.add(0, open(tree.root, O_RDONLY | O_DIRECTORY), path: [])
@@ -317,5 +308,16 @@ import Testing
       #expect(error?.code == .denied && executor.records.isEmpty && !executor.hasLeftTraces)
       #expect(tree.snapshot() == before)
     }
+  }
+}
+
+extension Need {
+  fileprivate static let immutableFiles = Need("root with chattr +i", program: "chattr") {
+    guard let folder = try? TemporaryFolder(), let chattr = try? findProgram("chattr"),
+      let file = try? folder.write("x", "")
+    else { return false }
+    let isDone = (try? run(chattr, ["+i", file]).status) == 0
+    _ = try? run(chattr, ["-i", file])
+    return isDone
   }
 }

@@ -447,18 +447,16 @@ import Testing
     #expect(isCancelled)
   }
 
-  private static let canMount =
-    (try? run("/usr/bin/unshare", ["-rm", "/bin/mount", "--bind", "/tmp", "/tmp"]).status) == 0
-
   /// A folder that is mounted inside itself is entered once.
-  @Test(.enabled(if: canMount)) func mountsThatLoop() throws {
+  @Test(.needs(.ownMounts)) func mountsThatLoop() throws {
     make(Array("in".utf8), isFolder: true)
     make(Array("in/again".utf8), isFolder: true)
     let script =
       "mount --bind \"$0\" \"$0/in/again\" && exec \"$1\" show \"$0\" -o recursive=true"
       + " --columns name,links --format csv"
     let result = try run(
-      "/usr/bin/unshare", ["-rm", "/bin/sh", "-c", script, folder.path, buildFolder + "/tabella"])
+      findProgram("unshare"),
+      ["-rm", "/bin/sh", "-c", script, folder.path, buildFolder + "/tabella"])
     // Mounted over, an entry is not what was listed, and yet no other file.
     #expect(result.text == "name,links\nin,3\nin/again,3\n")
     #expect(result.errors.contains("in/again: leads back to a folder that it is in"))
@@ -592,5 +590,12 @@ import Testing
     let batch = EditBatch([edit], version: tokens[2].map { Version($0) }, isDryRun: true)
     let error = #expect(throws: TableError.self) { try source.editing?.commit(batch) }
     #expect(error?.code == .conflict)
+  }
+}
+
+extension Need {
+  fileprivate static let ownMounts = Need("a namespace for mounts", program: "mount") {
+    let mount = ["-rm", "mount", "--bind", "/tmp", "/tmp"]
+    return (try? run(findProgram("unshare"), mount).status) == 0
   }
 }

@@ -29,7 +29,7 @@ import Testing
   }
 
   /// List, rename there and back, trash, restore: each name comes through as it is.
-  @Test func anyNameComesThrough() throws {
+  @Test(.needs("python3")) func anyNameComesThrough() throws {
     #expect(Self.names.count == 253 + 22)
     for name in Self.names { tree.make(name, "\(name)") }
     let before = tree.snapshot()
@@ -92,8 +92,7 @@ import Testing
           assert abs((datetime.datetime.now() - date).total_seconds()) < 600, date
           print(urllib.parse.unquote_to_bytes(lines[1][5:]).hex())
       """
-    let python = try #require(findProgram("python3"))
-    let result = try run(python, ["-c", script, tree.trashPath])
+    let result = try run(findProgram("python3"), ["-c", script, tree.trashPath])
     #expect(result.status == 0, "\(result.errors)")
     let root = try #require(realpath(tree.root, nil))
     defer { free(root) }
@@ -281,7 +280,7 @@ import Testing
   // Other file systems
 
   /// A folder with a mount in it went to the trash, mount and all.
-  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  @Test(.needs(.mounts))
   func foldersWithMountsStay() throws {
     for name in ["d/", "d/in/", "d/in/sub \\/", "e/", "f/", "d2/"] { tree.make(Array(name.utf8)) }
     let mount = try #require(Mount(tree.path("d/in/sub \\")))
@@ -292,8 +291,7 @@ import Testing
     let deep = try tree.open { $0.isRecursive = true }
     expectRefused("d/in/sub \\", deep, 1)
     // By another way to the same folder.
-    let program = try #require(findProgram("mount"))
-    #expect(try run(program, ["--bind", tree.path("d"), tree.path("f")]).status == 0)
+    #expect(try run(findProgram("mount"), ["--bind", tree.path("d"), tree.path("f")]).status == 0)
     defer { umount2(tree.path("f"), 2) }
     let bound = try tree.open(tree.path("f"))
     expectRefused("in cannot be deleted: something is mounted at ", bound, 0)
@@ -303,7 +301,7 @@ import Testing
     #expect(try delete(flat, 1, 2).outcomes.map(\.code) == [nil, nil])
   }
 
-  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  @Test(.needs(.mounts))
   func trashAtTheTop() throws {
     tree.make(Array("disk/".utf8))
     let mount = try #require(Mount(tree.path("disk")))
@@ -352,7 +350,7 @@ import Testing
   }
 
   /// A trash that is another's, or a link to elsewhere, is refused.
-  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  @Test(.needs(.mounts))
   func trashThatIsNotOurs() throws {
     tree.make(Array("disk/".utf8))
     let mount = try #require(Mount(tree.path("disk")))

@@ -159,7 +159,7 @@ import Testing
 
   /// What could be taken back in part only counted as taken back, and the rest was refused: nobody was told
   /// how to get it back.
-  @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
+  @Test(.needs(.mounts))
   func theRestCanBeTakenBack() throws {
     for name in ["disk/", "here/", "D/"] { tree.make(Array(name.utf8)) }
     let mount = try #require(Mount(tree.path("disk")))

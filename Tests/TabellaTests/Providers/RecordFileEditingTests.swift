@@ -287,12 +287,16 @@ import Testing
   }
 
   /// A file of /sys, which is said to have a page and has less, "was shortened while it was read".
-  @Test func filesOfSys() throws {
-    let path = "/sys/kernel/mm/transparent_hugepage/enabled"
-    guard access(path, R_OK) == 0 else { return }
+  @Test(.needs(.hugePages)) func filesOfSys() throws {
+    let path = Need.hugePagesPath
     let source = try TextProvider().open(
       OpenRequest(location: Array(path.utf8), options: [:]))
     #expect(try readAll(source).count == 1)
     #expect(try source.version() == nil && source.editing == nil)
   }
+}
+
+extension Need {
+  fileprivate static let hugePagesPath = "/sys/kernel/mm/transparent_hugepage/enabled"
+  fileprivate static let hugePages = Need(hugePagesPath) { access(hugePagesPath, R_OK) == 0 }
 }

@@ -28,14 +28,14 @@ struct Confined {
     static let all: [User] = canBeNobody ? allCases : [.ourselves]
 
     private static let canBeNobody: Bool = {
-      guard geteuid() == 0, let test = findProgram("test") else { return false }
+      guard geteuid() == 0, let test = try? findProgram("test") else { return false }
       let words = User.nobody.command + [test, "-x", Confined.program]
       return (try? TabellaTests.run(words[0], Array(words.dropFirst())).status) == 0
     }()
 
     /// What runs a program as that user.
     var command: [String] {
-      guard self == .nobody, let setpriv = findProgram("setpriv") else { return [] }
+      guard self == .nobody, let setpriv = try? findProgram("setpriv") else { return [] }
       return [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
     }
   }
@@ -74,4 +74,10 @@ struct Confined {
 
   /// What came of something, of a table of two columns.
   subscript(what: String) -> String? { rows.first { $0[0] == what }?.last }
+}
+
+extension Need {
+  static let nobody = Need("root, with a build that nobody may read") {
+    Confined.User.all.contains(.nobody)
+  }
 }

@@ -70,7 +70,7 @@ struct Ledgers {
   func shell(_ line: String) throws -> ProgramResult {
     try run(
       "/bin/sh", ["-c", line],
-      environment: environment(["PATH": "\(buildFolder):/usr/bin:/bin"]), directory: folder.path)
+      environment: environment(["PATH": "\(buildFolder):\(searchPath)"]), directory: folder.path)
   }
 
   func onTerminal(

@@ -58,35 +58,17 @@ let packageFolder: String = {
     .deletingLastPathComponent().path
 }()
 
-/// The first of some programs that is on the PATH.
-func findProgram(_ names: String...) -> String? {
-  let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-  for name in names {
-    for folder in folders where access("\(folder)/\(name)", X_OK) == 0 {
-      return "\(folder)/\(name)"
-    }
-  }
-  return nil
-}
-
 /// Compiles a C file into a shared library and returns its path.
 func compileLibrary(
   _ source: String, into folder: TemporaryFolder, name: String, flags: [String] = []
 ) throws -> String {
-  guard let compiler = findProgram("clang", "cc", "gcc") else { throw MissingTool("a C compiler") }
   let library = "\(folder.path)/\(name)"
   let result = try run(
-    compiler,
+    findProgram("clang"),
     [
       "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
       "-I\(packageFolder)/Sources/CTabella/include", "-o", library, source,
     ] + flags)
   guard result.status == 0 else { throw MissingTool("a compiled \(source): \(result.errors)") }
   return library
-}
-
-struct MissingTool: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ what: String) { description = "missing: \(what)" }
 }
