@@ -136,7 +136,7 @@ let package = Package(
       name: "TabellaChecking",
       dependencies: [
         "Tabella", "TabellaBridge", "TabellaConformance", "TabellaFiles", "TabellaHost",
-        "TabellaRemote",
+        "TabellaLoading", "TabellaRemote",
       ],
       swiftSettings: lean),
     .target(

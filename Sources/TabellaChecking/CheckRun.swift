@@ -3,6 +3,7 @@ import Tabella
 import TabellaBridge
 import TabellaConformance
 import TabellaHost
+import TabellaLoading
 import TabellaRemote
 
 /// What a check works with: the library, and sources that each live in a new process.
@@ -159,7 +160,8 @@ final class CheckRun {
       }
     }
     let suite = ProbeSuite(
-      seed: options.seed, entry: try Host.entryOfLibrary(at: library), name: loaded.id,
+      seed: options.seed,
+      entry: try Library.entry(of: host.report(onLibraryAt: library).library), name: loaded.id,
       request: place?.request)
     return suite.run(name) ?? .skipped("there is no such probe")
   }

@@ -39,7 +39,7 @@ extension Command {
     var refusals = host.catalogue.refusals.map { ($0.path, $0.reason) }
     let entries = host.catalogue.entries.filter { entry in
       do throws(TableError) {
-        _ = try host.check(entry)
+        _ = try host.report(on: entry)
         return true
       } catch {
         refusals.append((entry.manifest.id, error.message))

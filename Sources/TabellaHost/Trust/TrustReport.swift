@@ -22,23 +22,11 @@ public struct TrustReport {
 }
 
 extension Host {
-  /// Checks a provider's library, and holds it open: what is loaded is what was checked. Runs none of its
+  /// Checks a provider's library and holds it open: `Library.load` loads what was checked. Runs none of its
   /// code.
   ///
   /// Throws ``TableError``: `.denied` if the library is not trusted or not as it was pinned, `.noProvider` if
   /// it is no library that exports the entry of a provider.
-  public func check(_ entry: Catalogue.Entry) throws(TableError) -> CheckedLibrary {
-    try report(on: entry).library
-  }
-
-  /// The same; the error for a library that is not trusted has the way round it.
-  func checkChosen(_ entry: Catalogue.Entry) throws(TableError) -> CheckedLibrary {
-    do throws(TableError) { return try check(entry) } catch {
-      throw error.code == .denied ? catalogue.refused(error, entry.manifest.id) : error
-    }
-  }
-
-  /// The same, with what was found.
   public func report(on entry: Catalogue.Entry) throws(TableError) -> TrustReport {
     try Host.report(
       at: entry.library, id: entry.manifest.id, pins: entry.isShipped ? [] : pinned.get())
@@ -49,28 +37,11 @@ extension Host {
     try Host.report(at: path, id: nil, pins: pinned.get())
   }
 
-  /// Loads a library by its path, which must be absolute, manifest or not. Runs its code.
-  public static func loadLibrary(
-    at path: String, pins: Pins = .standard
-  ) throws(TableError) -> ImportedProvider {
-    try Library.load(try checkLibrary(at: path, pins: pins), name: path)
-  }
-
-  /// Loads a library by its path, which must be absolute, and returns its entry, which is not called: for
-  /// checks. Runs the library's constructors.
-  public static func entryOfLibrary(
-    at path: String, pins: Pins = .standard
-  ) throws(TableError) -> ProviderEntry {
-    try Library.entry(of: try checkLibrary(at: path, pins: pins))
-  }
-
-  /// Checks, without running code, that a file is a library that is trusted and exports the entry of a
-  /// provider.
-  @discardableResult
-  public static func checkLibrary(
-    at path: String, pins: Pins = .standard
-  ) throws(TableError) -> CheckedLibrary {
-    try report(at: path, id: nil, pins: try pins.read()).library
+  /// The library of a provider, checked; the error for one that is not trusted says how to go without it.
+  func checkChosen(_ entry: Catalogue.Entry) throws(TableError) -> CheckedLibrary {
+    do throws(TableError) { return try report(on: entry).library } catch {
+      throw error.code == .denied ? catalogue.refused(error, entry.manifest.id) : error
+    }
   }
 
   /// The permissions of a provider in a worker, beyond its location.
@@ -89,7 +60,7 @@ extension Host {
     return pins.first { $0.id == entry.manifest.id }
   }
 
-  /// A pin for an added provider as it is now, checked. Throws what ``check(_:)`` throws of its library, but for
+  /// A pin for an added provider as it is now, checked. Throws what ``report(on:)`` throws of its library, but for
   /// an earlier pin.
   public func newPin(for entry: Catalogue.Entry) throws(TableError) -> Pins.Pin {
     let report = try Host.report(at: entry.library, id: entry.manifest.id, pins: [])

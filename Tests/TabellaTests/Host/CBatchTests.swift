@@ -11,7 +11,7 @@ import Testing
 
   init() throws {
     folder = try TemporaryFolder()
-    provider = try Host.loadLibrary(
+    provider = try loadLibrary(
       at: compileLibrary(
         packageFolder + "/Tests/TabellaTests/Host/Libraries/batches.c", into: folder,
         name: "batches.so"))

@@ -17,7 +17,7 @@ import Testing
   }
 
   static func provider() throws -> ImportedProvider {
-    try Host.loadLibrary(at: library.get().1)
+    try loadLibrary(at: library.get().1)
   }
 
   static func open(_ lie: String) throws(TableError) -> any TableDataSource {

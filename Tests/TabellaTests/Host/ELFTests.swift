@@ -25,7 +25,7 @@ import Testing
   /// Why a file is refused; nil if it is not.
   func refusal(_ path: String) -> TableError? {
     do throws(TableError) {
-      try Host.checkLibrary(at: path, pins: .none)
+      try checkLibrary(at: path, pins: .none)
       return nil
     } catch { return error }
   }
@@ -50,7 +50,7 @@ import Testing
 
   @Test func aGoodOnePasses() throws {
     #expect(refusal(library) == nil)
-    #expect(try Host.loadLibrary(at: library, pins: .none).id == "planets")
+    #expect(try loadLibrary(at: library, pins: .none).id == "planets")
   }
 
   /// What is read of real libraries makes sense: those of this process, and of the Swift runtime.
@@ -61,7 +61,7 @@ import Testing
         guard let slash = line.firstIndex(of: "/"), line.contains(".so") else { return nil }
         return String(line[slash...])
       })
-    let shipped = try Host.checkLibrary(at: buildFolder + "/libtabella-csv.so", pins: .none)
+    let shipped = try checkLibrary(at: buildFolder + "/libtabella-csv.so", pins: .none)
     let runtime = try #require(
       shipped.searched.first { access($0 + "/libswiftCore.so", R_OK) == 0 })
     for name in try FileManager.default.contentsOfDirectory(atPath: runtime) {

@@ -50,13 +50,13 @@ import Testing
     ]
     for (name, bytes, reason) in cases {
       let path = try folder.write(name, bytes)
-      let error = try refusal { _ = try Host.loadLibrary(at: path) }
+      let error = try refusal { _ = try loadLibrary(at: path) }
       #expect(error.code == .noProvider)
       #expect(error.message.contains(reason) && error.message.contains(name), "\(error)")
     }
-    let absent = try refusal { _ = try Host.loadLibrary(at: folder.path + "/absent.so") }
+    let absent = try refusal { _ = try loadLibrary(at: folder.path + "/absent.so") }
     #expect(absent.code == .noProvider)
-    let directory = try refusal { _ = try Host.loadLibrary(at: folder.path) }
+    let directory = try refusal { _ = try loadLibrary(at: folder.path) }
     #expect(directory.code == .noProvider)
   }
 
@@ -75,7 +75,7 @@ import Testing
       }
       """)
     let library = try compileLibrary(source, into: folder, name: "other.so")
-    let error = try refusal { _ = try Host.loadLibrary(at: library) }
+    let error = try refusal { _ = try loadLibrary(at: library) }
     #expect(error.code == .noProvider)
     #expect(error.message.contains("exports no function tabella_provider_entry"))
     #expect(!FileManager.default.fileExists(atPath: marker))
@@ -86,7 +86,7 @@ import Testing
       "data.c",
       "__attribute__((visibility(\"default\"))) int tabella_provider_entry = 1;\n")
     let library = try compileLibrary(source, into: folder, name: "data.so")
-    let error = try refusal { _ = try Host.loadLibrary(at: library) }
+    let error = try refusal { _ = try loadLibrary(at: library) }
     #expect(error.message.contains("exports no function"))
   }
 
@@ -97,27 +97,27 @@ import Testing
     let library = try compileLibrary(
       source, into: folder, name: "outer.so",
       flags: ["-Wl,--no-as-needed", "\(folder.path)/libinner.so", "-Wl,-rpath,\(folder.path)"])
-    #expect(throws: TableError.self) { try Host.loadLibrary(at: library) }
+    #expect(throws: TableError.self) { try loadLibrary(at: library) }
   }
 
   @Test func anotherContractVersionNamesBoth() throws {
     let library = try compileLibrary(
       liar, into: folder, name: "old.so", flags: ["-DOTHER_CONTRACT=0x00030002u"])
-    let error = try refusal { _ = try Host.loadLibrary(at: library) }
+    let error = try refusal { _ = try loadLibrary(at: library) }
     #expect(error.code == .noProvider)
     #expect(error.message.contains("3.2") && error.message.contains(contractVersionName))
   }
 
   @Test func aProviderThatRefusesSaysWhy() throws {
     let library = try compileLibrary(liar, into: folder, name: "no.so", flags: ["-DREFUSES"])
-    let error = try refusal { _ = try Host.loadLibrary(at: library) }
+    let error = try refusal { _ = try loadLibrary(at: library) }
     #expect(error.code == .noProvider && error.message.contains("no licence today"))
   }
 
   @Test(arguments: ["-DWITHOUT_ID", "-DWITHOUT_OPEN"])
   func anIncompleteProviderMisbehaves(_ flag: String) throws {
     let library = try compileLibrary(liar, into: folder, name: "half\(flag).so", flags: [flag])
-    let error = try refusal { _ = try Host.loadLibrary(at: library) }
+    let error = try refusal { _ = try loadLibrary(at: library) }
     #expect(error.code == .misbehaved)
   }
 
@@ -130,7 +130,7 @@ import Testing
       int32_t tabella_provider_entry(tabella_entry *entry) { return nowhere(entry); }
       """)
     let library = try compileLibrary(source, into: folder, name: "lost.so")
-    let error = try refusal { _ = try Host.loadLibrary(at: library) }
+    let error = try refusal { _ = try loadLibrary(at: library) }
     #expect(error.code == .noProvider && error.message.contains("nowhere"))
   }
 

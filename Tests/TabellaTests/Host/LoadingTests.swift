@@ -59,22 +59,22 @@ import Testing
   @Test(arguments: ways) func aLibraryIsLoadedOnce(_ flags: [String]) throws {
     let id = "once\(flags.count)"
     let path = try provider(id, name: "once.so", flags: flags)
-    for _ in 0..<3 { #expect(try Host.loadLibrary(at: path, pins: .none).id == id) }
+    for _ in 0..<3 { #expect(try loadLibrary(at: path, pins: .none).id == id) }
     // Another name of the same file.
     #expect(symlink("once.so", folder.path + "/link.so") == 0)
-    #expect(try Host.loadLibrary(at: folder.path + "/link.so", pins: .none).id == id)
+    #expect(try loadLibrary(at: folder.path + "/link.so", pins: .none).id == id)
     #expect(loads(id) == 1)
   }
 
   @Test(arguments: ways) func aFileThatChangedSinceIsRefused(_ flags: [String]) throws {
     let id = "edited\(flags.count)"
     let path = try provider(id, name: "edited.so", flags: flags)
-    #expect(try Host.loadLibrary(at: path, pins: .none).id == id)
+    #expect(try loadLibrary(at: path, pins: .none).id == id)
     let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
     try handle.seekToEnd()
     try handle.write(contentsOf: Data([0]))
     try handle.close()
-    let error = try refusal { _ = try Host.loadLibrary(at: path, pins: .none) }
+    let error = try refusal { _ = try loadLibrary(at: path, pins: .none) }
     #expect(error.code == .denied && error.message.contains("(changed)"))
     #expect(loads(id) == 1)
   }
@@ -84,14 +84,14 @@ import Testing
     let (old, new) = ("old\(flags.count)", "new\(flags.count)")
     let path = try provider(old, name: "one.so", flags: flags)
     let other = try provider(new, name: "other.so", flags: flags)
-    let checked = try Host.checkLibrary(at: path, pins: .none)
+    let checked = try checkLibrary(at: path, pins: .none)
     #expect(rename(other, path) == 0)
     let error = try refusal { _ = try Library.load(checked, name: "one") }
     #expect(error.code == .denied && error.message.contains("is not trusted (changed)"))
     #expect(error.message.contains(checked.path))
     #expect(loads(old) == 0 && loads(new) == 0)
     // Checked anew it is loaded, although a file of that name was open before.
-    #expect(try Host.loadLibrary(at: path, pins: .none).id == new)
+    #expect(try loadLibrary(at: path, pins: .none).id == new)
   }
 
   /// Exchanged so that the file that was checked is untouched: by its folder.
@@ -99,7 +99,7 @@ import Testing
     #expect(mkdir(folder.path + "/a", 0o755) == 0 && mkdir(folder.path + "/b", 0o755) == 0)
     _ = try provider("folderone", name: "a/lib.so", flags: Self.ways[1])
     _ = try provider("foldertwo", name: "b/lib.so", flags: Self.ways[1])
-    let checked = try Host.checkLibrary(at: folder.path + "/a/lib.so", pins: .none)
+    let checked = try checkLibrary(at: folder.path + "/a/lib.so", pins: .none)
     for (from, to) in [("a", "c"), ("b", "a")] {
       #expect(rename("\(folder.path)/\(from)", "\(folder.path)/\(to)") == 0)
     }
@@ -112,7 +112,7 @@ import Testing
   @Test func theOpenFileIsLoadedWhateverItsName() throws {
     #expect(mkdir(folder.path + "/a", 0o755) == 0)
     _ = try provider("moved", name: "a/lib.so", flags: Self.ways[0])
-    let checked = try Host.checkLibrary(at: folder.path + "/a/lib.so", pins: .none)
+    let checked = try checkLibrary(at: folder.path + "/a/lib.so", pins: .none)
     #expect(rename(folder.path + "/a", folder.path + "/b") == 0)
     #expect(try Library.load(checked, name: "moved").id == "moved")
   }
@@ -127,7 +127,7 @@ import Testing
       flags: [
         "-Wl,--no-as-needed", "-L\(folder.path)/lib", "-lbeside", "-Wl,-rpath,$ORIGIN/lib",
       ])
-    #expect(try Host.loadLibrary(at: path, pins: .none).id == "beside")
+    #expect(try loadLibrary(at: path, pins: .none).id == "beside")
     // One that is missing is named, and the path is the library's own.
     _ = try compileLibrary(inner, into: folder, name: "lib/libmissing.so")
     let lost = try provider(
@@ -135,7 +135,7 @@ import Testing
       flags: [
         "-Wl,--no-as-needed", "-L\(folder.path)/lib", "-lmissing", "-Wl,-rpath,$ORIGIN/elsewhere",
       ])
-    let error = try refusal { _ = try Host.loadLibrary(at: lost, pins: .none) }
+    let error = try refusal { _ = try loadLibrary(at: lost, pins: .none) }
     #expect(error.code == .noProvider && error.message.contains("libmissing.so"))
     #expect(
       error.message.contains("/lost.so: cannot be loaded") && !error.message.contains("/proc"))
@@ -144,7 +144,7 @@ import Testing
   /// A worker is given the open file.
   @Test func aFileThatWasHandedOver() throws {
     let path = try provider("handed", name: "handed.so")
-    let checked = try Host.checkLibrary(at: path, pins: .none)
+    let checked = try checkLibrary(at: path, pins: .none)
     let other = dup(checked.descriptor)
     let handed = try CheckedLibrary(taking: other, path: checked.path)
     #expect(fcntl(other, F_GETFD) == FD_CLOEXEC)
@@ -170,12 +170,12 @@ import Testing
       flags: ["-DREFUSES", "-fuse-ld=bfd"])
     for _ in 0..<5 {
       #expect(
-        try refusal { _ = try Host.loadLibrary(at: refusing, pins: .none) }.code == .noProvider)
+        try refusal { _ = try loadLibrary(at: refusing, pins: .none) }.code == .noProvider)
     }
     for number in 0..<5 {
       let id = "after\(number)"
       let path = try provider(id, name: "\(id).so", flags: ["-fuse-ld=bfd"])
-      #expect(try Host.loadLibrary(at: path, pins: .none).id == id)
+      #expect(try loadLibrary(at: path, pins: .none).id == id)
     }
   }
 }

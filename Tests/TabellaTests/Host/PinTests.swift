@@ -111,7 +111,7 @@ private typealias Host = TabellaHost.Host
     #expect(report.pin?.sha256 == (try report.sha256()) && report.pin?.id == "planets")
     let digest = try report.sha256()
     try change()
-    let error = try refusal { _ = try host.check(try entry(host)) }
+    let error = try refusal { _ = try host.report(on: try entry(host)) }
     #expect(error.code == .denied)
     let now = try run(findProgram("sha256sum"), [library]).text.prefix(64)
     for part in ["is not trusted (pin)", digest, String(now), "tabella providers --pin planets"] {
@@ -120,8 +120,8 @@ private typealias Host = TabellaHost.Host
     #expect(try refusal { _ = try host.load(try entry(host)) }.code == .denied)
     // By its path alone as well, whatever a manifest calls it.
     #expect(try refusal { _ = try host.report(onLibraryAt: library) }.code == .denied)
-    #expect(try refusal { _ = try Host.loadLibrary(at: library, pins: pins) }.code == .denied)
-    #expect(try Host.checkLibrary(at: library, pins: .none).path == report.library.path)
+    #expect(try refusal { _ = try loadLibrary(at: library, pins: pins) }.code == .denied)
+    #expect(try checkLibrary(at: library, pins: .none).path == report.library.path)
     try pin()
     #expect(try self.host().load(try entry(host)).id == "planets")
   }
@@ -205,7 +205,7 @@ private typealias Host = TabellaHost.Host
     ]
     for damage in damages where damage != good {
       try Data(damage.utf8).write(to: URL(fileURLWithPath: file))
-      let error = try refusal { _ = try host().check(try entry(host())) }
+      let error = try refusal { _ = try host().report(on: try entry(host())) }
       #expect(error.code == .denied)
       #expect(error.message.contains("the pins are damaged") && error.message.contains(file))
       #expect(!error.message.contains("\n"), "\(error.message)")
@@ -216,19 +216,19 @@ private typealias Host = TabellaHost.Host
     }
     // What ships is not concerned.
     let shipped = Host(searchPath: SearchPath([buildFolder]), pins: pins)
-    #expect(throws: Never.self) { try shipped.check(try shipped.catalogue.entry(id: "csv")) }
+    #expect(throws: Never.self) { try shipped.report(on: try shipped.catalogue.entry(id: "csv")) }
   }
 
   @Test func pinsThatOthersMayWriteAreRefused() throws {
     try pin()
     for path in [file, folder.path + "/config"] {
       #expect(chmod(path, 0o777) == 0)
-      let error = try refusal { _ = try host().check(try entry(host())) }
+      let error = try refusal { _ = try host().report(on: try entry(host())) }
       #expect(error.code == .denied && error.message.contains("the pins cannot be used"))
       #expect(error.message.contains("(mode)"))
       #expect(chmod(path, 0o700) == 0)
     }
-    #expect(throws: Never.self) { try host().check(try entry(host())) }
+    #expect(throws: Never.self) { try host().report(on: try entry(host())) }
   }
 
   /// Was broken: a link to nothing, as to a disk that is not there, counted as no pins, so whatever had become of
@@ -237,12 +237,12 @@ private typealias Host = TabellaHost.Host
     try pin()
     #expect(rename(file, folder.path + "/elsewhere") == 0)
     #expect(symlink(folder.path + "/elsewhere", file) == 0)
-    #expect(throws: Never.self) { try host().check(try entry(host())) }
+    #expect(throws: Never.self) { try host().report(on: try entry(host())) }
     #expect(unlink(folder.path + "/elsewhere") == 0)
-    let error = try refusal { _ = try host().check(try entry(host())) }
+    let error = try refusal { _ = try host().report(on: try entry(host())) }
     #expect(error.code == .denied && error.message.contains("the pins cannot be used"))
     #expect(unlink(file) == 0)
-    #expect(throws: Never.self) { try host().check(try entry(host())) }
+    #expect(throws: Never.self) { try host().report(on: try entry(host())) }
   }
 
   /// Was broken: pins that were written, but whose folder could not be made durable, were said not to be written.

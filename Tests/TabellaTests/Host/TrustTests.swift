@@ -200,7 +200,7 @@ private let stranger: UInt32 = 54321
     let library = try compileLibrary(
       packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "planets.so",
       flags: ["-Wl,-rpath,/proc/self/cwd"])
-    let error = #expect(throws: TableError.self) { try Host.checkLibrary(at: library, pins: .none) }
+    let error = #expect(throws: TableError.self) { try checkLibrary(at: library, pins: .none) }
     #expect(error?.code == .denied && error?.message.contains("(RUNPATH) /proc/self/cwd") == true)
     try FileManager.default.copyItem(
       atPath: packageFolder + "/Examples/provider-c/planets.tabella.json",
@@ -322,7 +322,7 @@ private let stranger: UInt32 = 54321
     let library = try compileLibrary(
       packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "planets.so",
       flags: ["-Wl,-rpath,\(home)"])
-    let error = #expect(throws: TableError.self) { try Host.checkLibrary(at: library, pins: .none) }
+    let error = #expect(throws: TableError.self) { try checkLibrary(at: library, pins: .none) }
     #expect(error?.code == .denied)
     #expect(error?.message.contains("(RUNPATH)") == true)
   }
@@ -337,7 +337,7 @@ private let stranger: UInt32 = 54321
       flags: ["-Wl,--no-as-needed", inner])
     func refusal() -> TableError? {
       do throws(TableError) {
-        try Host.checkLibrary(at: library, pins: .none)
+        try checkLibrary(at: library, pins: .none)
         return nil
       } catch { return error }
     }
