@@ -84,9 +84,9 @@ do throws(TableError) {
         return try provider.open(request, edits: .passedOn)
       },
       statistics: {
-        let held = Holdings.ofThisProcess()
+        let use = ResourceUse.ofThisProcess()
         return WorkerStatistics(
-          heap: held.heap, descriptors: held.descriptors, threads: held.threads)
+          heap: use.heap, descriptors: use.descriptors, threads: use.threads)
       },
       probe: { request throws(TableError) in
         guard let (entry, name) = probed else {

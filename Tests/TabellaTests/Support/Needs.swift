@@ -48,7 +48,7 @@ struct Needs: TestTrait, SuiteTrait {
     if !test.isSuite { SkippedTests.add(test, lacking: missing.map(\.name)) }
     let names = missing.map(\.name).joined(separator: ", ")
     if Needs.forbidsSkips, missing.contains(where: \.isProgram) {
-      throw MissingTool("\(names), and TABELLA_NO_SKIPS forbids to skip the test")
+      throw MissingTool("\(names); TABELLA_NO_SKIPS=1 makes this a failure")
     }
     try await ConditionTrait.disabled("needs \(names)").prepare(for: test)
   }
