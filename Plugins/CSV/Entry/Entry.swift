@@ -1,7 +1,7 @@
 import TabellaCSV
 import TabellaSDK
 
-// The contract names it.
+// The contract fixes this name.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @c @implementation
 public func tabella_provider_entry(_ entry: UnsafeMutablePointer<tabella_entry>) -> Int32 {
