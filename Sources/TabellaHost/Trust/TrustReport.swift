@@ -3,14 +3,15 @@ import TabellaBridge
 import TabellaFiles
 import TabellaLoading
 
-/// What is known of a library that is trusted, without having run any of its code.
+/// The facts about a trusted library, determined without running its code.
 public struct TrustReport {
   /// The library, checked and open.
   public let library: CheckedLibrary
-  /// The file's owner and permissions.
+  /// The owner of the file.
   public let owner: UInt32
+  /// The mode of the file.
   public let mode: UInt32
-  /// The pin that it fulfils, if it has one.
+  /// The pin that the library matches, if it has one.
   public let pin: Pins.Pin?
 
   /// The SHA-256 of the file.
@@ -22,50 +23,50 @@ public struct TrustReport {
 }
 
 extension Host {
-  /// Checks a provider's library, and holds it open: what is loaded is what was checked. Runs none of its
-  /// code.
+  /// Checks the library of a provider and holds it open, so that the checked library is the one that is loaded. Runs
+  /// none of its code.
   ///
-  /// Throws ``TableError``: `.denied` if the library is not trusted or not as it was pinned, `.noProvider` if
-  /// it is no library that exports the entry of a provider.
+  /// Throws ``TableError``: `.denied` if the library is not trusted or does not match its pin, `.noProvider` if it does
+  /// not export the entry point of a provider.
   public func check(_ entry: Catalogue.Entry) throws(TableError) -> CheckedLibrary {
     try report(on: entry).library
   }
 
-  /// The same; the error for a library that is not trusted has the way round it.
+  /// Like ``check(_:)``. The error for an untrusted library also names other providers to choose from.
   func checkChosen(_ entry: Catalogue.Entry) throws(TableError) -> CheckedLibrary {
     do throws(TableError) { return try check(entry) } catch {
       throw error.code == .denied ? catalogue.refused(error, entry.manifest.id) : error
     }
   }
 
-  /// The same, with what was found.
+  /// Like ``check(_:)``, and returns all facts found.
   public func report(on entry: Catalogue.Entry) throws(TableError) -> TrustReport {
     try Host.report(
       at: entry.library, id: entry.manifest.id, pins: entry.isShipped ? [] : pinned.get())
   }
 
-  /// The same for a library by its path, which must be absolute, manifest or not.
+  /// Like ``report(on:)``, for the library at an absolute path. It needs no manifest.
   public func report(onLibraryAt path: String) throws(TableError) -> TrustReport {
     try Host.report(at: path, id: nil, pins: pinned.get())
   }
 
-  /// Loads a library by its path, which must be absolute, manifest or not. Runs its code.
+  /// Loads the library at an absolute path and runs its code. It needs no manifest.
   public static func loadLibrary(
     at path: String, pins: Pins = .standard
   ) throws(TableError) -> ImportedProvider {
     try Library.load(try checkLibrary(at: path, pins: pins), name: path)
   }
 
-  /// Loads a library by its path, which must be absolute, and returns its entry, which is not called: for
-  /// checks. Runs the library's constructors.
+  /// Loads the library at an absolute path and returns its entry point without calling it, for checks.
+  ///
+  /// The library's constructors run. It needs no manifest.
   public static func entryOfLibrary(
     at path: String, pins: Pins = .standard
   ) throws(TableError) -> ProviderEntry {
     try Library.entry(of: try checkLibrary(at: path, pins: pins))
   }
 
-  /// Checks, without running code, that a file is a library that is trusted and exports the entry of a
-  /// provider.
+  /// Checks that a file is a trusted library that exports the entry point of a provider. Runs none of its code.
   @discardableResult
   public static func checkLibrary(
     at path: String, pins: Pins = .standard
@@ -73,7 +74,7 @@ extension Host {
     try report(at: path, id: nil, pins: try pins.read()).library
   }
 
-  /// The permissions of a provider in a worker, beyond its location.
+  /// The permissions of a provider in a worker, in addition to its location.
   ///
   /// The host grants all permissions that the manifest requests if the provider ships with Tabella, or if the user
   /// pinned it while it requested exactly these. Otherwise it grants none.
@@ -83,14 +84,14 @@ extension Host {
     return pin(of: entry)?.permissions == requested ? requested : .none
   }
 
-  /// The pin of an added provider, whether its library fulfils it or not.
+  /// The pin of an added provider, whether or not its library matches.
   public func pin(of entry: Catalogue.Entry) -> Pins.Pin? {
     guard !entry.isShipped, case .success(let pins) = pinned else { return nil }
     return pins.first { $0.id == entry.manifest.id }
   }
 
-  /// A pin for an added provider as it is now, checked. Throws what ``check(_:)`` throws of its library, but for
-  /// an earlier pin.
+  /// A new pin for the current library of an added provider. It ignores an earlier pin. Throws the other errors of
+  /// ``check(_:)``.
   public func newPin(for entry: Catalogue.Entry) throws(TableError) -> Pins.Pin {
     let report = try Host.report(at: entry.library, id: entry.manifest.id, pins: [])
     return Pins.Pin(
