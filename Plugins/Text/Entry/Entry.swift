@@ -1,7 +1,7 @@
 import TabellaSDK
 import TabellaText
 
-// The contract fixes this name.
+// The contract names it.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @c @implementation
 public func tabella_provider_entry(_ entry: UnsafeMutablePointer<tabella_entry>) -> Int32 {
