@@ -1,6 +1,6 @@
 import Foundation
 
-/// `docs/benchmarks.md`: how it is measured, on what, and the figures.
+/// The page `docs/benchmarks.md`: the method, the machine and the figures.
 struct Page {
   let results: [CaseResult]
   let crossing: [Crossing.Figure]
@@ -138,13 +138,13 @@ struct Page {
 }
 
 extension Bench {
-  /// The peers of some cases that are not installed.
+  /// The programs for some cases that are not installed.
   func absentTools(_ cases: [Case]) -> [String] {
     Set(cases.flatMap { $0.commands.compactMap(\.tool) }).filter { !tools.has($0) }.sorted()
   }
 }
 
-/// What it runs on.
+/// The facts about this machine.
 enum Machine {
   static var processor: String {
     let text = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""

@@ -2,7 +2,7 @@ import Glibc
 import Tabella
 import TabellaConfinement
 
-/// What the command line asks for: `NAME=VALUE` words.
+/// The arguments of the program, as `NAME=VALUE` words.
 struct Arguments {
   var library = ""
   var location = ""
@@ -16,7 +16,7 @@ struct Arguments {
   var earlyThread: EarlyThread.Kind?
   var limits = Rules()
   var edits: [EditBatch.Edit] = []
-  /// `PATH,TARGET`: once the rules are made, a symbolic link to the target takes the place of the path.
+  /// `PATH,TARGET`: after the rules are computed, a symbolic link to TARGET replaces PATH.
   var replacement: String?
 
   init() {
@@ -63,7 +63,7 @@ struct Arguments {
     }
   }
 
-  /// Does what somebody does who can rename the folder of a location.
+  /// Simulates an attacker who can rename the folder of a location.
   func replace() {
     guard let words = replacement?.split(separator: ",", maxSplits: 1).map(String.init) else {
       return
@@ -81,7 +81,7 @@ struct Arguments {
     rules.addresses = limits.addresses
     rules.files = limits.files
     rules.isStrict = limits.isStrict
-    // What this program prints may go to a file.
+    // The output of this program may be a file.
     rules.fileSize = limits.fileSize
     return rules
   }

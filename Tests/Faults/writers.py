@@ -1,4 +1,4 @@
-"""Several processes add rows to one file at the same time, each again until it succeeds."""
+"""Several processes add rows to one file at the same time. Each repeats its edit until it succeeds."""
 
 import os
 import threading
@@ -12,7 +12,7 @@ CONFLICT = 5
 
 
 def writer_sweep(settings, adder, full):
-    """`adder` is a case whose `row(text)` gives the command that adds a row and the bytes it adds."""
+    """`adder` is a case whose `row(text)` returns the command that adds a row and the bytes that it adds."""
     sweep = Sweep("writers", settings)
     for writers in (2, 8):
         together(sweep, adder, writers, settings.count(full) // 10)

@@ -1,4 +1,4 @@
-"""Large tables: limits.py TABELLA [ROWS]. Memory is the program's own, at its highest."""
+"""Large tables: limits.py TABELLA [ROWS]. Memory is the peak of the program itself."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ passed = 0
 
 
 def run(arguments, output, status=0):
-    """Runs tabella and returns the most memory that it had, in MiB."""
+    """Runs tabella. Returns its peak of memory in MiB."""
     pid = os.posix_spawn(
         TABELLA,
         [TABELLA, *arguments],
@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
         (["export", "rows.csv", "--format", "plain"], 24),
         (["export", "rows.csv", "--format", "jsonl"], 24),
         (["export", "rows.csv", "--format", "arrow-stream"], 24),
-        # A view remembers the number of each hit, four bytes.
+        # A view stores the number of each hit in four bytes.
         (["export", "rows.csv", "--filter", "amount > 50000"], 80),
         (["show", "rows.csv"], 24),
         (["show", "rows.csv", "--format", "json"], 24),

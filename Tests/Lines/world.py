@@ -1,4 +1,4 @@
-"""Where the lines are run: a folder of small files, a home, odd environments, limits and descriptors."""
+"""The surroundings of the lines: a folder of small files, a home, odd environments, limits and descriptors."""
 
 import os
 import resource
@@ -28,7 +28,7 @@ LINKS = {"link.csv": "data.csv", "loop": "loop", "gone.csv": "nowhere/at/all"}
 
 
 class World:
-    """`folder` is emptied for it. Below it only `user` must not change but by an edit."""
+    """`folder` is emptied first. Below it, only edits may change `user`."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -55,7 +55,7 @@ class World:
         self.state = self.look()
 
     def look(self):
-        """What the user's files are: changed ones look another way."""
+        """The state of the user's files. A changed file has another state."""
         state = {}
         for folder, folders, names in os.walk(self.user.encode()):
             for name in folders + names:
@@ -76,10 +76,10 @@ class World:
         }
 
     def harmless(self, command, words, draw):
-        """A line that ends nothing and looks at nothing without an end."""
+        """A harmless variant of the line, which kills nothing and ends by itself."""
         edits = command in ("set", "insert", "delete", "move", "apply", "undo")
         if edits and any("processes" in word for word in words):
-            # The first word, so that no option takes it.
+            # It comes first, so that no option takes it as its argument.
             return ["--dry-run", *words]
         if command == "check":
             words = [word for word in words if not word.startswith("--edit")]
@@ -129,7 +129,7 @@ def draw_environment(draw, world):
     return environment
 
 
-# What a process may have of it. Less of stack, descriptors and memory keeps the loader from starting a program.
+# The limits of a process. With less stack, descriptors or memory, the loader could not start a program.
 LIMITS = {
     "FSIZE": [0, 1, 511, 512, 1024, 4096, 20_480, 65_535, 65_536, 65_537, 102_400],
     "NOFILE": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 64],
@@ -144,7 +144,7 @@ LIMITS = {
 
 
 def draw_limits(draw):
-    """Pairs of a limit and its value; the soft one alone, or both as `ulimit` sets them."""
+    """Pairs of a limit and its value: the soft limit alone, or both as `ulimit` sets them."""
     limits = []
     for _ in range(draw.pick([0, 0, 0, 0, 1, 1, 2])):
         name = draw.pick(list(LIMITS))

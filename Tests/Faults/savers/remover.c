@@ -31,7 +31,7 @@ static _Noreturn void fail(int status, const char *what) {
   exit(status);
 }
 
-/* The same file with the same bytes. A rename changes ctime, so it counts only before one. */
+/* Whether both are the same file with the same bytes. A rename changes ctime, so ctime counts only before one. */
 static int same(const struct stat *a, const struct stat *b, int with_ctime) {
   return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
          a->st_mode == b->st_mode && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -53,7 +53,7 @@ static _Noreturn void put_back(const char *what) {
   fail(5, what);
 }
 
-/* Reads the note, or writes it. */
+/* Reads or writes the note. */
 static void note(const char *where, struct stat *status, int writes) {
   FILE *stream = fopen(where, writes ? "w" : "r");
   if (!stream) fail(1, "its note cannot be opened");

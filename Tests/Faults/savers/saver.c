@@ -32,12 +32,12 @@ static void say_saved(void) {
   if (write(STDOUT_FILENO, text, sizeof text - 1) < 0) fail(1, "was saved, but this cannot be said");
 }
 
-/* What is being replaced, and where. */
+/* The file to replace, and its directory. */
 static int directory;
 static char base[NAME_MAX + 1];
 static char temporary[NAME_MAX + 1];
 
-/* Takes the temporary file away and ends. */
+/* Removes the temporary file and exits. */
 static _Noreturn void give_up(int status, const char *what) {
   int reason = errno;
   if (temporary[0]) unlinkat(directory, temporary, 0);
@@ -61,7 +61,7 @@ static void write_all(int out, const char *text, size_t count) {
 #endif
 }
 
-/* Copies bytes of `in` to where `out` stands: in the kernel, or through a buffer where it cannot. */
+/* Copies bytes of `in` to the offset of `out`, in the kernel if possible. */
 static void copy(int in, off_t from, int out, off_t count) {
 #if !defined BAD_IGNORES_WRITE && !defined BAD_SHORT_WRITE
   while (count > 0) {
@@ -82,7 +82,7 @@ static void copy(int in, off_t from, int out, off_t count) {
   }
 }
 
-/* The same file with the same bytes. A rename changes ctime, so it counts only before one. */
+/* Whether both are the same file with the same bytes. A rename changes ctime, so ctime counts only before one. */
 static int same(const struct stat *a, const struct stat *b, int with_ctime) {
   return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
          a->st_mode == b->st_mode && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -124,7 +124,7 @@ static void fill(int in, off_t size, off_t offset, off_t length, const char *tex
   copy(in, offset + length, out, size - offset - length);
 }
 
-/* Puts the temporary file in the place of the file, if that is still the one that was read. */
+/* Replaces the file by the temporary file, if it is still the one that was read. */
 static void replace(int in, const struct stat *before) {
   struct stat now;
 #ifndef BAD_NO_FINGERPRINT
@@ -137,7 +137,7 @@ static void replace(int in, const struct stat *before) {
 #endif
 #endif
 #if defined BAD_FOLLOWS_LINK
-  /* Asks again, by name, where the file is. */
+  /* Looks up the path of the file again. */
   char where[PATH_MAX];
   if (!realpath(file_name, where)) give_up(5, "is gone");
   if (renameat(directory, temporary, AT_FDCWD, where) < 0) give_up(1, "cannot be replaced");
@@ -149,7 +149,7 @@ static void replace(int in, const struct stat *before) {
 #else
   if (renameat2(directory, temporary, directory, base, RENAME_EXCHANGE) < 0)
     give_up(errno == ENOENT ? 5 : 1, "cannot be replaced");
-  /* What was displaced must be what was read: this closes the moment between check and rename. */
+  /* The displaced file must be the one that was read. This closes the gap between check and rename. */
   if (fstatat(directory, temporary, &now, AT_SYMLINK_NOFOLLOW) < 0 || !same(before, &now, 0)) {
     if (renameat2(directory, temporary, directory, base, RENAME_EXCHANGE) < 0)
       fail(1, "was saved, but what another program wrote is in the file .tabella-… beside it");
@@ -182,8 +182,8 @@ int main(int count, char **arguments) {
   struct stat before;
   if (in < 0 || fstat(in, &before) < 0) fail(1, "cannot be opened");
   if (!S_ISREG(before.st_mode) || before.st_nlink > 1) fail(4, "is no file of one name");
-  /* Between savers alike. Without it one of three could take back its exchange after another had saved on
-     it: the new file is locked too, before it has a name. */
+  /* Protects savers from each other. Without this lock, one of three could undo its exchange after another had saved
+     on top of it. The new file is locked, too, before it has a name. */
 #ifndef BAD_NO_CHECKS
   if (flock(in, LOCK_EX | LOCK_NB) < 0) fail(5, "is being saved by another process");
 #endif

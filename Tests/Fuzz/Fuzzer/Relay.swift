@@ -1,6 +1,6 @@
 import Tabella
 
-/// A source with every ability, which asks another source: what that one cannot do fails.
+/// A source with every ability that passes all calls to another source. Calls that the other source lacks fail.
 class Relay: TableDataSource {
   var base: any TableDataSource
 
@@ -36,7 +36,7 @@ class Relay: TableDataSource {
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch { try base.rows(request) }
 
-  // What a subclass does itself
+  // Overridden by subclasses
 
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
     try its(base.changes).listen(notify)

@@ -1,15 +1,15 @@
-// What of libFuzzer the fuzzer calls; the toolchain has the library and no header for it.
+// The functions of libFuzzer that the fuzzer calls. The toolchain has the library, but no header.
 #ifndef LIBFUZZER_H
 #define LIBFUZZER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// Calls `run` until the arguments say it is enough; does not return before.
+/// Calls `run` until the limits in the arguments are reached, and then returns.
 int LLVMFuzzerRunDriver(int *_Nonnull count, char *_Nullable *_Nullable *_Nonnull arguments,
                         int (*_Nonnull run)(const uint8_t *_Nullable bytes, size_t count));
 
-/// Changes the bytes at random, within `limit`; returns the new length.
+/// Mutates the bytes at random, up to `limit` bytes. Returns the new length.
 size_t LLVMFuzzerMutate(uint8_t *_Nonnull bytes, size_t count, size_t limit);
 
 #endif
