@@ -1,4 +1,4 @@
-/* P16: takes what there is. Where no more is given it goes on as if nothing were, or ends if it must. */
+/* P16: uses up resources. When no more are available, it continues normally, or ends if it must. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #include "deed.h"
 
-/* Who is never stopped must not take the machine along: 9 GB, 500 processes or threads. */
+/* Without a limit it stops at 9 GB, 500 processes or threads, so that the machine survives. */
 enum { MEGABYTE = 1 << 20, MOST_MEGABYTES = 9000, MOST_OTHERS = 500 };
 
 A_DEED(eats_memory) {
@@ -99,7 +99,7 @@ A_DEED(burns) {
   pthread_create(&thread, NULL, burn, NULL);
 }
 
-/* Writes until it is told not to. */
+/* Writes until an error. */
 static void fill(int file) {
   static char piece[MEGABYTE];
   int i;

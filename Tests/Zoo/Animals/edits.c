@@ -1,12 +1,12 @@
-/* P28 to P33: says of edits what is not so. The location's last part says which: /path/rows.does-nothing.
- * What is edited is that file, so that what was done can be seen afterwards. */
+/* P28 to P33: reports edits wrongly. The last part of the location selects the lie: /path/rows.does-nothing. The
+ * edited table is that file, so that the edits can be inspected afterwards. */
 #include <limits.h>
 #include <signal.h>
 
 #include "zoo_editing.h"
 
 /* ------------------------------------------------------------------------------------------------
- * What is done
+ * Deeds
  * --------------------------------------------------------------------------------------------- */
 
 static void touch(zoo_row *row, const char *word) {
@@ -24,7 +24,7 @@ static zoo_data *resized(const zoo_data *data, int64_t rows) {
   return other;
 }
 
-/* Other rows than were asked for, as a lie has it. Takes `after`, gives what is to be kept. */
+/* Changes the rows as the lie requires. Takes over `after`, and returns the rows to keep. */
 static zoo_data *distorted(zoo_source *source, zoo_data *after, const tabella_edit_batch *batch,
                            const tabella_index_path *from) {
   zoo_data *other = after;
@@ -73,7 +73,7 @@ static void end(const zoo_source *source, const char *when) {
 }
 
 /* ------------------------------------------------------------------------------------------------
- * What is said
+ * Results
  * --------------------------------------------------------------------------------------------- */
 
 static void distort_outcomes(const zoo_source *source, tabella_edit_result *out) {
@@ -161,7 +161,7 @@ static int32_t commit(void *self, const tabella_edit_batch *batch, tabella_edit_
   memcpy(old_version, source->version, sizeof old_version);
   if (!is_dry) end(source, "before");
   if (!is_dry && zoo_tells(source, "dies-halfway")) {
-    /* Half of the file is the new one. */
+    /* Half of the file is new. */
     after->count[1] = 0;
     (void)zoo_save(source, after, error);
     end(source, "halfway");
@@ -186,7 +186,7 @@ static int32_t commit(void *self, const tabella_edit_batch *batch, tabella_edit_
 }
 
 /* ------------------------------------------------------------------------------------------------
- * What may be done, and undone
+ * Editability and undo
  * --------------------------------------------------------------------------------------------- */
 
 static int32_t editable(void *self, int64_t section, int64_t first, int64_t count, uint8_t *out,

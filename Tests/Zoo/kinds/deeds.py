@@ -2,7 +2,7 @@
 
 from animal import WHOLE, Animal, Library
 
-# How to get at a moment. The others come when rows are shown.
+# The commands that reach a moment. All other moments occur when rows are shown.
 COMMANDS = {
     "find": ("describe", "{at}", "id:r3"),
     "editable": ("show", "{at}", "--json"),
@@ -15,7 +15,7 @@ COMMANDS = {
     "undo": ("undo", "{file}"),
 }
 BEFORE = {"undo": ("set", "{file}", "0:1", "word=changed")}
-# When all was said and done already: it may be an error, and it need not be one.
+# Moments after the output is complete. An error is permitted but not required.
 LATE = ("batch_release", "release", "destructor")
 MOMENTS = ("constructor", "entry", "open", "ability", "flags", "version", "schema", "sections", "title",
            "count", "rows", "find", "kinds", "element", "display", "diagnostics", "editable", "commit",
@@ -37,7 +37,7 @@ def deed(kind, source, name, moment="rows", says="", flags=(), **more):
     return Animal(kind, f"{words(name)}-in-{words(moment)}", library, says=says, **more)
 
 
-# What the error says, by deed.
+# The error message, by deed.
 CRASHES = {
     "writes_to_null": "SIGSEGV", "calls_nowhere": "SIGSEGV|SIGILL", "runs_off_a_file": "SIGBUS", "divides": "SIGFPE",
     "traps": "SIGILL|SIGTRAP", "aborts": "SIGABRT", "asserts": "SIGABRT", "recurses": "SIGSEGV",
@@ -49,9 +49,9 @@ CRASHES = {
     "leaves_by_system_call": "with exit status 0", "ends_the_thread": "ended|exit|silent",
     "ends_the_thread_by_system_call": "ended|exit|silent", "exits_from_a_thread": "with exit status 0",
 }  # fmt: skip
-# What ends only a thread may leave the rest of the process silent.
+# Deeds that end only one thread. The rest of the process may become silent.
 SILENT = {"ends_the_thread", "ends_the_thread_by_system_call"}
-# What the host was asking when it ended, by moment.
+# The operation of the host during the end, by moment.
 OPERATIONS = {
     "constructor": "load", "entry": "load", "open": "open", "ability": "open", "flags": "open", "schema": "open",
     "version": "version", "sections": "sections.count", "title": "sections.title", "count": "row_count", "rows": "rows",
@@ -59,13 +59,13 @@ OPERATIONS = {
     "display": "display.will_display", "diagnostics": "diagnostics.next", "editable": "editing.editable",
     "commit": "editing.commit", "undo": "undo.undo",
 }  # fmt: skip
-# What is refused to it, and so is nothing to anybody.
+# Deeds that are denied and therefore harmless.
 REFUSED = {"signals_its_group"}
 EVERYWHERE = ("writes_to_null", "leaves_0", "exits_0", "aborts", "recurses")
 
 
 def ended(name, moment="rows"):
-    """What is said: how it ended, and in which function of the contract, if that is sure."""
+    """The error: the kind of the end, and the function of the contract if it is certain."""
     return f"({CRASHES[name]}).* in {OPERATIONS[moment]}" if moment in OPERATIONS else CRASHES[name]
 
 
@@ -81,10 +81,10 @@ def crashing():
         for moment in MOMENTS:
             if moment != "rows":
                 kind = "P11" if moment in ("constructor", "destructor") else "P13" if "SIG" in CRASHES[name] else "P12"
-                # Then the rows are there already, and whole.
+                # At that moment the rows are already complete.
                 last = {"status": (0,), "shows": "Den - 200 rows"} if moment == "diagnostics" else {}
                 yield deed(kind, "crash", name, moment, ended(name, moment), **last)
-    # A program that is not allowed to be started leaves all as it was.
+    # Refusing to start the program leaves everything as it was.
     yield deed("P12", "crash", "becomes_another_program", "rows", status=(0, 3), shows=WHOLE)
     yield deed("P13", "crash", "crashes_a_little_later", "rows", "SIGSEGV", status=(0, 3))
 
@@ -117,7 +117,7 @@ def eating():
     yield deed("P16", "eater", "eats_its_stack", says="SIGSEGV")
     for name in ["reserves_the_address_space", "forks_and_forks", "starts_threads", "opens_and_opens", "watches_and_times",
                  "fills_memory_files", "fills_disks"]:  # fmt: skip
-        # What is not given any more may end it; nothing else may come of it.
+        # The exhausted resource may end the provider, but nothing else may happen.
         yield deed("P16", "eater", name, says="", status=(0, 3), shows=WHOLE, slow=True, seconds=60)
     for name in ["leaves_a_child", "leaves_a_daemon", "burns"]:
         yield deed("P16", "eater", name, status=(0,), says=None, shows=WHOLE)
@@ -143,7 +143,7 @@ def noisy():
     yield deed("P17", "noise", "logs_what_is_not_there", says="SIGSEGV")
 
 
-# What a meddler breaks is its own worker; most of it is nothing to anybody.
+# A meddler breaks only its own worker. Most deeds have no effect for others.
 MEDDLERS = [
     "goes_elsewhere", "has_no_mask", "speaks_german", "clears_the_environment", "poisons_the_environment",
     "handles_all_signals", "ignores_all_signals", "dies_of_pipes", "has_a_strange_signal_stack",
@@ -160,7 +160,7 @@ BREAKERS = ["closes_everything", "closes_a_range", "closes_3", "closes_4", "clos
 def meddling():
     for name in MEDDLERS:
         yield deed("P36", "meddler", name, "entry", status=(0,), says=None, shows=WHOLE)
-    # Rights cannot be given up then, and so nothing is done with it.
+    # The worker cannot give up its rights in that state, so it is not used.
     yield deed("P36", "meddler", "allows_no_descriptors", "entry", says="cannot be confined", status=(0, 1), shows=WHOLE)
     for name in BREAKERS:
         yield deed("P36", "meddler", name, "open", says="ended|SIG|closed|silent|worker|memory|exit", status=(0, 3), shows=WHOLE, slow=True, seconds=20)
