@@ -2,7 +2,7 @@ import Foundation
 import Tabella
 import Testing
 
-/// `apply`, as a user runs it.
+/// `apply` as a user runs it.
 @Suite struct ApplyTests {
   let ledgers: Ledgers
 
@@ -166,7 +166,7 @@ import Testing
       arrivals.append("n\(number)")
       cells["n\(number)"] = 0
     }
-    // The final places: some arrivals at the end in order, the others anywhere before.
+    // The targets: some arrivals at the end in order, the others at random positions in front.
     let ends = Int.random(in: 0...arrivals.count, using: &random)
     let final = rest.count + arrivals.count
     let free = Array((0..<final - ends).shuffled(using: &random).prefix(arrivals.count - ends))
@@ -185,7 +185,7 @@ import Testing
     let result = try apply(lines.joined(separator: "\n"))
     #expect(result.status == 0, "\(result.errors)")
     #expect(try ledgers.content() == after, "\(lines)")
-    // What is so already leaves nothing to take back.
+    // A batch without effect leaves nothing to undo.
     guard before != after else { return }
     #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
     #expect(try ledgers.content() == before)

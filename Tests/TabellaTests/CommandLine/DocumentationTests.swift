@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the documents show is what happens.
+/// The documents show the real behaviour.
 @Suite struct DocumentationTests {
   static func text(_ path: String) throws -> String {
     try String(contentsOfFile: "\(packageFolder)/\(path)", encoding: .utf8)
@@ -14,8 +14,8 @@ import Testing
     }
   }
 
-  /// Runs every `$ tabella …` of a document, in a folder of its own behind `$ cd "$(mktemp -d)"`, and compares
-  /// all that it prints; `…` in what is shown stands for anything in a line or a string.
+  /// Runs every `$ tabella …` of a document, in a new folder after `$ cd "$(mktemp -d)"`, and compares the complete
+  /// output. `…` in a document matches any text within a line or a string.
   @Test(arguments: [
     "README.md", "docs/tour.md", "docs/cookbook-tables.md", "docs/cookbook-formats.md",
     "docs/cookbook-edits.md", "docs/cookbook-text.md", "docs/cookbook-system.md",
@@ -55,7 +55,7 @@ import Testing
     #expect(commands >= 1)
   }
 
-  /// Every command that docs/debugging.md shows works on the example in C.
+  /// All commands in docs/debugging.md work for the example in C.
   @Test func debuggingWorks() throws {
     let folder = try TemporaryFolder()
     _ = try MakeExample.planets(in: folder)
@@ -79,8 +79,7 @@ import Testing
     }
   }
 
-  /// docs/check.md has every check once, in the order in which they are made within its tables, and tells
-  /// what is recommended.
+  /// docs/check.md contains every check once, in order of execution within its tables, and marks the recommended ones.
   @Test func theChecksShownAreThose() throws {
     let listed = try run(buildFolder + "/tabella", ["check", "--list", "--json"])
     let document = try #require(
@@ -99,7 +98,7 @@ import Testing
     }
   }
 
-  /// The JSON of `check` has the members that docs/json.md says.
+  /// The JSON of `check` has the members that docs/json.md lists.
   @Test func theJSONOfCheckIsAsShown() throws {
     let folder = try TemporaryFolder()
     let library = try MakeExample.planets(in: folder)
@@ -123,21 +122,21 @@ import Testing
     #expect(summary.keys.allSatisfy { text.contains("`\($0)`") } && summary["skipped"] == 1)
   }
 
-  /// The manifest in the contract's page is the example's.
+  /// The manifest in the contract's page is that of the example.
   @Test func theManifestShownIsTheExamples() throws {
     let shown = Self.blocks("json", in: try Self.text("docs/contract.md"))
     let manifest = try Self.text("Examples/provider-c/planets.tabella.json")
     #expect(shown.contains(manifest.trimmingCharacters(in: .newlines)))
   }
 
-  /// The entry in the contract's page is the example's.
+  /// The entry point in the contract's page is that of the example.
   @Test func theEntryShownIsTheExamples() throws {
     let shown = try #require(Self.blocks("swift", in: try Self.text("docs/contract.md")).first)
     let example = try Self.text("Examples/provider-swift/Sources/Primes/Primes.swift")
     #expect(example.contains(shown))
   }
 
-  /// The proofs in the pages for authors are what ProvingTests runs.
+  /// ProvingTests runs the code in the pages for authors.
   @Test func theProofShownIsTested() throws {
     let tested = try Self.text("Tests/TabellaTests/Host/ProvingTests.swift")
     for document in ["docs/contract.md", "docs/check.md"] {
@@ -147,7 +146,7 @@ import Testing
     }
   }
 
-  /// Every link to a file in the documents leads somewhere, and every path that they name is there.
+  /// Every link and every path in the documents leads to an existing file.
   @Test func linksLead() throws {
     let listed = try run(
       "/usr/bin/env", ["find", ".", "-name", "*.md", "-not", "-path", "*/.build/*"],
@@ -174,7 +173,7 @@ import Testing
     }
   }
 
-  /// The documents and the suite agree on how many laws there are.
+  /// The documents contain the right number of laws.
   @Test func theNumberOfLaws() throws {
     let number = "\(ConformanceSuiteLaws.count) laws"
     for document in ["docs/contract.md", "CHANGELOG.md"] {
