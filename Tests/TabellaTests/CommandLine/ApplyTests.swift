@@ -117,7 +117,7 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
   }
 
-  /// The source was asked whether a row may be moved only if it was the only edit: of two moves one was done.
+  /// A move was validated only if it was the only edit, so of two moves one was done.
   @Test func everyMoveIsProposed() throws {
     let moves = """
       {"op":"move","row":"id:Cy","to":"0"}
@@ -131,7 +131,7 @@ import Testing
     #expect(try ledgers.content() == "Cy\t\\N\nBob\t2\nAda\t1\n")
   }
 
-  /// Batches do to a file what UIKit's rules do to an array, and are taken back whole.
+  /// Batches change a file as UIKit's rules change an array, and undo restores it completely.
   @Test(arguments: 1...60 as ClosedRange<UInt64>)
   func batchesFollowTheRules(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

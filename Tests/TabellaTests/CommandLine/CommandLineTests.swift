@@ -240,7 +240,7 @@ import Testing
     #expect(pids.contains(Int(ProcessInfo.processInfo.processIdentifier)) && pids.contains(1))
   }
 
-  // Errors: one clear line, the promised status
+  // Errors: one clear line and the documented status
 
   struct Trouble: Sendable, CustomStringConvertible {
     var arguments: [String]

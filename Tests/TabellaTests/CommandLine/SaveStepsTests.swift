@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  // What is refused
+  // Refusals
 
   /// A file that others may replace, because they own its folder, is not saved.
   @Test(.enabled(if: Confined.User.all.contains(.nobody)))

@@ -1,6 +1,6 @@
 import Testing
 
-/// The contract's headers compile alone, pedantically, in every language they are promised to.
+/// The contract's headers compile alone, with pedantic warnings, in every supported language.
 @Suite struct HeaderTests {
   struct Dialect: Sendable, CustomStringConvertible {
     var compilers: [String]
@@ -19,7 +19,7 @@ import Testing
     Dialect(compilers: ["clang++"], language: "c++", standard: "c++17"),
   ]
 
-  /// The helpers once drew warnings from gcc when it optimises, inside the shipped header.
+  /// The helpers caused warnings in optimising builds of gcc, inside the shipped header.
   @Test(arguments: ["gcc", "clang"], ["-O0", "-O2", "-O3", "-Os"])
   func helpersDrawNoWarnings(_ name: String, level: String) throws {
     guard let compiler = findProgram(name) else { throw MissingTool(name) }

@@ -4,7 +4,7 @@ import TabellaConformance
 import TabellaHost
 import Testing
 
-/// What docs/contract.md tells authors to write compiles and works; DocumentationTests compares the two.
+/// The code that docs/contract.md shows to authors compiles and works. DocumentationTests compares the two.
 @Suite struct ProvingTests {
   @Test func provingAProvider() throws {
     let folder = try TemporaryFolder()
@@ -23,7 +23,7 @@ import Testing
     #expect(broken.isEmpty)
   }
 
-  /// What docs/check.md tells programs to write.
+  /// The code that docs/check.md shows to programs.
   @Test func checkingAProvider() throws {
     let folder = try TemporaryFolder()
     let library = try MakeExample.planets(in: folder)

@@ -6,7 +6,7 @@ import Testing
 
 private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
 
-/// Where providers are looked for, and who decides that.
+/// The folders in which the host looks for providers, and the users who can choose them.
 @Suite struct SearchPathTests {
   let folder: TemporaryFolder
 
@@ -30,7 +30,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
     #expect(self.path(["TABELLA_PROVIDER_PATH": ""]).refused.isEmpty)
   }
 
-  /// Whatever depends on the current directory is refused, and said.
+  /// Entries that depend on the current directory are refused and reported.
   @Test func relativeAndEmptyEntriesAreRefused() {
     let path = path([
       "TABELLA_PROVIDER_PATH": "/a::lib:.:", "XDG_DATA_HOME": "share", "HOME": "home",
@@ -44,7 +44,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
     #expect(refused.contains { $0.hasPrefix("share: XDG_DATA_HOME is ignored") })
   }
 
-  /// Who starts a program that has more rights than they do must not say what it runs.
+  /// A user who starts a more privileged program must not choose the code that it runs.
   @Test func aPrivilegedProcessIgnoresTheEnvironment() {
     let variables = [
       "TABELLA_PROVIDER_PATH": "/a:/b", "XDG_DATA_HOME": "/data", "HOME": "/home",
@@ -55,7 +55,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
     #expect(path.refused.first?.reason.contains("rights that its user has not") == true)
   }
 
-  /// What a setuid program does that an ordinary user starts.
+  /// The behaviour of a setuid program that an ordinary user starts.
   @Test(.enabled(if: mayBecomeOthers)) func aSetuidCopyIgnoresTheEnvironment() throws {
     let copy = folder.path + "/tabella"
     try FileManager.default.copyItem(atPath: buildFolder + "/tabella", toPath: copy)
@@ -86,7 +86,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
     #expect(privileged.errors.contains("TABELLA_PROVIDER_PATH is ignored"), "\(privileged.errors)")
   }
 
-  /// Nor does such a program read or write where the environment says, nor start what it names.
+  /// Such a program ignores the environment also for its files and for the programs that it starts.
   @Test(.enabled(if: mayBecomeOthers)) func aSetuidCopyTakesNothingFromTheEnvironment() throws {
     for name in ["bin", "lib", "lib/tabella", "lib/tabella/providers", "config", "config/tabella"] {
       #expect(mkdir("\(folder.path)/\(name)", 0o755) == 0)
@@ -132,7 +132,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
       let listed = try tabella("tabella providers")
       #expect(listed.text.contains("planets") == isPrivileged, "\(listed.errors)")
       #expect(listed.errors.contains("the pins are damaged") == !isPrivileged, "\(listed.errors)")
-      // TMPDIR, for what of a pipe is more than is kept in memory.
+      // TMPDIR, for the part of a pipe that exceeds the buffer in memory.
       let count = try tabella("cat many.txt | tabella count - --provider text")
       #expect(count.status == (isPrivileged ? 0 : 1), "\(count.errors)")
       #expect(count.errors.contains("a temporary file in \(folder.path)/nowhere") == !isPrivileged)
@@ -145,7 +145,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
     }
   }
 
-  // What is refused is said, with its status
+  // Reports and statuses of refusals
 
   func tabella(_ arguments: String..., preload: [String: String] = [:]) throws -> ProgramResult {
     try run(
@@ -178,7 +178,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
         #expect(shown.errors.contains(part), "\(shown.errors)")
       }
       #expect(shown.errors.split(separator: "\n").count == 1)
-      // No option helps.
+      // No option circumvents the refusal.
       for option in [["--provider", "planets"], ["--in-process"], ["--isolate"]] {
         let refused = try run(
           buildFolder + "/tabella", ["count", "planets:"] + option,
@@ -210,7 +210,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
     #expect(trust["sha256"] as? String == String(digest))
   }
 
-  /// A library that is described, and one that is listed, runs none of its code.
+  /// Describing or listing a library runs none of its code.
   @Test func describingRunsNoCode() throws {
     let marker = folder.path + "/ran"
     let source = try folder.write(
@@ -240,7 +240,7 @@ private let mayBecomeOthers = geteuid() == 0 && findProgram("setpriv") != nil
     #expect(access(marker, F_OK) == 0)
   }
 
-  /// Another file has the name at the very moment at which it is opened, or none has.
+  /// At the moment of opening, another file has the name, or none.
   @Test(arguments: [("becomes-other", "changed"), ("vanishes", "removed")])
   func whatChangesAtThatMomentIsRefused(_ what: String, _ check: String) throws {
     let hooks = try compileLibrary(

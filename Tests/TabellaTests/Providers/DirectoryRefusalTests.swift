@@ -7,11 +7,11 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// Folders and files that may not be changed: what says so, wet and dry, and what is done all the same.
+/// Folders and files that must not be changed: the refusals, in a run and a dry run, and the edits that still work.
 @Suite struct DirectoryRefusalTests {
   let tree = EditedTree()
 
-  /// Where nothing can be made that was a conflict, and a dry run did not know it.
+  /// In a folder without any creation, the error was a conflict, and a dry run did not detect it.
   @Test(arguments: ["/proc", "/sys"])
   func whereOnlyTheKernelMakesNames(_ path: String) throws {
     let source = try tree.open(path)
@@ -35,7 +35,7 @@ import Testing
       environment: ["XDG_STATE_HOME": tree.folder.path, "SWIFT_BACKTRACE": "enable=no"])
     #expect(result.status == 4 && result.errors.split(separator: "\n").count == 1)
 
-    // As said of another file system that does the same.
+    // The same message as for another such file system.
     let folders = OpenFolders()
     try folders.add(0, open(path, O_RDONLY | O_DIRECTORY), path: [])
     let executor = Executor(folders, TrashCans(source.settings.trash, makes: false), CancelFlag())
@@ -53,7 +53,7 @@ import Testing
         path == "/proc" ? [.readOnly] : [.readOnly, .denied, .notSupported]
       #expect(error.map { codes.contains($0.code) } == true, "\(error!)")
     }
-    // A folder that is gone is a conflict all the same.
+    // A removed folder is still a conflict.
     tree.make([UInt8]("gone/".utf8))
     try folders.add(
       1, open(tree.path("gone"), O_RDONLY | O_DIRECTORY), path: Array("gone/".utf8))
@@ -64,7 +64,7 @@ import Testing
     #expect(error?.code == .conflict)
   }
 
-  /// What can only be read is said by a dry run too; also of what was done before it was so.
+  /// A dry run, too, reports a read-only file system, even for one that became read-only later.
   @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
   func readOnlyFileSystems() throws {
     tree.make([UInt8]("disk/".utf8))
@@ -103,11 +103,11 @@ import Testing
     }
   }
 
-  /// Root may do nearly all, so somebody else tries.
+  /// Root may do almost everything, so another user tries.
   @Test func permissionsAreSaid() async throws {
     for name in ["closed/", "closed/sub/", "open/", "shut/"] { tree.make(Array(name.utf8)) }
     tree.make("closed/a", "mine", "shut/own")
-    // What the other owns: a folder that may not be written, and a file in it.
+    // Files of the other user: a folder without write permission, and a file in it.
     if geteuid() == 0 {
       for name in ["shut", "shut/own"] { #expect(chown(tree.path(name), 65534, 65534) == 0) }
     }
@@ -144,13 +144,13 @@ import Testing
         expectDenied(.set(mine, cells: [4: "600"]), "another user's")
         expectDenied(.set(mine, cells: [3: .date(Timestamp(nanoseconds: 1))]), "another user's")
       }
-      // A folder's own rights count where it would leave the one that it is in.
+      // The permissions of a folder matter if it would leave its parent.
       let shut = RowReference.path(IndexPath(section: 0, row: 5))
       expectDenied(.set(shut, cells: [0: "open/shut"]), "since it may not be written")
       expectDenied(.delete(shut), "since it may not be written")
       #expect(FileTree(Array(root.utf8)) == before)
 
-      // Modes and times are set in a folder that may not be written, and taken back there.
+      // Modes and times can be set and restored in a folder without write permission.
       let own = RowReference.path(IndexPath(section: 0, row: 6))
       let set = try source.commit(
         EditBatch([.set(own, cells: [3: .date(Timestamp(nanoseconds: 9)), 4: "rw-------"])]))
@@ -170,7 +170,7 @@ import Testing
     return isDone
   }()
 
-  /// A mark that keeps a file as it is was found only in the middle: some edits were done, some not.
+  /// An immutable file was detected only in the middle, so some edits were done and some were not.
   @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
   func marksAreSeenBefore() throws {
     for name in ["1/", "2/"] { tree.make(Array(name.utf8)) }
@@ -194,7 +194,7 @@ import Testing
           .denied, "1/a.new cannot be changed: \(part)", source,
           [.set(f, cells: [0: "2/y"]), edit])
       }
-      // Undo took back one of the two and was done with both.
+      // Undo reverted one of the two and reported success for both.
       let after = tree.snapshot()
       for isDryRun in [true, false] {
         let error = #expect(throws: TableError.self) {
@@ -210,7 +210,7 @@ import Testing
       let error = #expect(throws: TableError.self) { try source.undo(trashed, isDryRun: true) }
       #expect(error?.code == .denied, "\(error?.message ?? "")")
     }
-    // Names in a folder that are only added.
+    // An append-only folder.
     #expect(try run(chattr, ["+a", tree.path("1")]).status == 0)
     defer { _ = try? run(chattr, ["-a", tree.path("1")]) }
     tree.expectRefusal(
@@ -222,7 +222,7 @@ import Testing
     #expect(tree.snapshot() == before)
   }
 
-  /// Another's file in a sticky folder was found only in the middle: what came before it was done.
+  /// A file of another user in a sticky folder was detected only in the middle, after earlier edits were done.
   @Test(.enabled(if: geteuid() == 0, "only root can make another's file"))
   func stickyFolders() async throws {
     tree.make("a", "b")
@@ -249,18 +249,17 @@ import Testing
     }
   }
 
-  /// Where the system refuses in the middle, what was done is said and can be taken back, the rest is not
-  /// done.
+  /// If the system refuses in the middle, the completed edits are reported and can be undone, and the rest is not done.
   @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
   func failuresInTheMiddle() throws {
     tree.make([UInt8]("disk/".utf8))
-    // Room for the root and three files.
+    // Space for the root and three files.
     let mount = try #require(Mount(tree.path("disk"), "nr_inodes=4"))
     defer { mount.unmount() }
     tree.make("disk/a", "disk/b", "disk/c")
     let source = try tree.open(mount.path)
     let before = tree.snapshot()
-    // The rename is done before the insertion, whatever the order.
+    // The rename comes in front of the insertion, in every order of the edits.
     let result = try source.commit(
       EditBatch([
         .insert(at: IndexPath(section: 0, row: 0), cells: [0: "new"]),
@@ -277,8 +276,8 @@ import Testing
     #expect(tree.snapshot() == before)
   }
 
-  /// What did nothing was taken for an edit, and its receipt was in the way of undo, if anybody changed the
-  /// folder in the meantime: the version was another.
+  /// A batch without effect counted as an edit, and its receipt blocked undo, if the folder changed in the meantime and
+  /// so had another version.
   @Test(.enabled(if: Mount.works, "mounting a tmpfs must work here, which takes root"))
   func whatDidNothingChangesNothing() throws {
     tree.make([UInt8]("disk/".utf8))
@@ -295,7 +294,7 @@ import Testing
     #expect(try source.version() == version)
   }
 
-  /// Of a circle that cannot be closed nothing is done.
+  /// A cycle that cannot be completed has no effect.
   @Test(.enabled(if: canMakeImmutable, "chattr +i must work here, which takes root"))
   func circlesAreDoneOrNot() throws {
     tree.make("a", "b", "c", "d")
