@@ -15,7 +15,7 @@ public enum Confinement {
   ///
   /// From now on, each denial is sent to `socket`, if there is one. A packet consists of `prefix` (at most 64 bytes)
   /// and a record for ``Denial``. Sending never blocks, so packets are lost if nobody reads them. The other threads of
-  /// the process are confined, too; they must not block signals.
+  /// the process are confined, too; they must answer signals.
   ///
   /// The report lists the missing kernel features. Throws ``TableError``: `.denied` if a feature is missing and the
   /// rules are strict, `.conflict` if a path of the rules leads to another file than the host found, `.io` if an

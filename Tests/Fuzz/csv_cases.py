@@ -7,20 +7,20 @@ one JSON object per line and file:
 
     {"file": "000000.csv", "options": {"header": "false", ...}, "rows": [["text", null], ...]}
 
-A reader that opens the file with these options must give these rows; null is a missing cell. The
-same seed gives the same files. The delimiter is always an option, so that sniffing plays no part.
+A reader that opens the file with these options must return these rows; null is a missing cell. The
+same seed produces the same files. The delimiter is always an option, so that detection plays no part.
 
-The rows are those of csv.reader over text whose line ends are untouched (newline=""), changed only
-where docs/providers/csv.md differs on purpose:
+The rows are those of csv.reader over text with unchanged line ends (newline=""), except for the
+intended differences in docs/providers/csv.md:
 
 - An empty line is a row with one empty cell, not an empty list.
 - Rows are padded with null to the longest one. All files are below 1 MiB, so no row has a surplus.
 
-Not generated, because the two differ or Python gives an error:
+Not generated, because the two readers differ or Python reports an error:
 
 - NUL, a byte order mark, bytes that are not UTF-8, a first line that begins with "sep=";
 - an escape character without one after it at the end of the file;
-- an escape character right after a closing quote: there Python takes it as plain text.
+- an escape character right after a closing quote, where Python treats it as plain text.
 """
 
 import csv

@@ -55,7 +55,7 @@ class Animal:
     before: tuple = ()  # a command to run first, without judging it
     prepare: Optional[Callable] = None  # (place): before the command
     between: Optional[Callable] = None  # (place): after `before`
-    meanwhile: Optional[Callable] = None  # (place, process): beside it
+    meanwhile: Optional[Callable] = None  # (place, process): during the command
     after: Optional[Callable] = None  # (place, outcome): returns a fault, or None
     check: Optional[tuple] = None
     options: dict = dataclasses.field(default_factory=dict)  # of the run: environment, …

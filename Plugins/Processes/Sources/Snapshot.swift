@@ -47,8 +47,7 @@ final class Snapshot {
 
   /// The pids at the time of the listing, in ascending order.
   let pids: [Int32]
-  /// The tick in which the listing began. A listed pid belongs to a process that began before this tick, or to a later
-  /// one that is not listed.
+  /// The tick in which the listing began. A process that has a listed pid and began before this tick is the listed one.
   let tick: Int64
   private let procfs: Procfs
   private let ticksPerSecond: Int64

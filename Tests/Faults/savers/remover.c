@@ -1,9 +1,9 @@
-/* A remover: remover note FILE NOTE keeps what the file is; remover undo FILE NOTE removes it, unless another
-   program has changed, replaced or opened it since.
+/* A remover. remover note FILE NOTE records the state of the file. remover undo FILE NOTE removes the file,
+   unless another program has changed, replaced or opened it since.
 
-   As it stands it keeps the promise of docs/faults.md. Each BAD_… below plants one mistake; the harness must
-   pass the good remover and catch every bad one. Exit status: 0 removed and durable, 1 failed, 2 usage, 5 the
-   file is another program's meanwhile. */
+   It keeps the promise of docs/faults.md. Each BAD_… below plants one mistake. The harness must pass the good
+   remover and catch every bad one. Exit status: 0 removed and durable, 1 failed, 2 usage, 5 another program has
+   changed the file. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
-/* A saver: saver FILE OFFSET|end LENGTH TEXT puts TEXT in the place of LENGTH bytes.
+/* A saver. saver FILE OFFSET|end LENGTH TEXT replaces LENGTH bytes by TEXT.
 
-   As it stands it keeps the promise of docs/faults.md. Each BAD_… below plants one mistake that real
-   programs make; the harness must pass the good saver and catch every bad one. Exit status: 0 saved
-   and durable, 1 failed, 2 usage, 4 refused, 5 the file changed meanwhile. */
+   It keeps the promise of docs/faults.md. Each BAD_… below plants one mistake that real programs make. The
+   harness must pass the good saver and catch every bad one. Exit status: 0 saved and durable, 1 failed, 2 usage,
+   4 refused, 5 another program has changed the file. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

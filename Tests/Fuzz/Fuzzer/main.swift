@@ -1,7 +1,7 @@
 // The program `tabella-fuzz`, which Tests/Fuzz/run builds and runs: docs/fuzzing.md.
 //
 //   tabella-fuzz list                  the names of all targets
-//   tabella-fuzz seeds TARGET FOLDER   writes seeds, and TARGET.dict beside the folder
+//   tabella-fuzz seeds TARGET FOLDER   writes seeds, and TARGET.dict next to the folder
 //   tabella-fuzz TARGET ARGUMENT…      runs libFuzzer with these arguments; with a file, that input
 
 import Glibc

@@ -136,7 +136,7 @@ import Testing
       ["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "code=8"], 1,
       "nothing was done"
     ),
-    // Edits that were not tried turned a failure into several kinds, and were repeated one by one.
+    // Untried edits counted as further kinds of failures, and the message listed them one by one.
     (
       ["delete", "a.ledger", "0", "1", "2", "--yes", "-o", "refuse=Ada", "-o", "stops=true"], 4,
       "nothing was done: row id:Ada: it is refused; not tried after that: row id:Bob; row id:Cy"
@@ -714,7 +714,7 @@ import Testing
       #expect(shown.text.contains("not confirmed; nothing was done") == !isYes)
       #expect(try ledgers.content() == (isYes ? "Bob\t2\n" : "Ada\t1\nBob\t2\nCy\t\\N\n"))
     }
-    // There is no question without a terminal.
+    // With `--yes` there is no question, so no terminal is needed.
     #expect(try ledgers.tabella("delete", "a.ledger", "0", "--yes").status == 0)
   }
 

@@ -41,7 +41,8 @@ import Testing
     ["markdown"], ["vertical"],
   ]
 
-  /// The first bytes that must not appear on a terminal that is dumb, or has colours and links; nil if there are none.
+  /// The first unsafe character in the output for a terminal; nil if there is none. With `isSmart`, the terminal has
+  /// colours and links.
   static func unsafeBytes(_ shown: Shown, isSmart: Bool) -> String? {
     var text = shown.text
     if isSmart {

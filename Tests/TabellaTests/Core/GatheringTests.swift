@@ -26,8 +26,8 @@ import Testing
   }
 
   /// A view mistook the end of gathered rows for the batch limit of its base. The next request was small, and a sorted
-  /// file was read twice as often. Now a view requests slightly more rows than the last batch had, and many again after
-  /// the end.
+  /// file was read twice as often. Now a view requests twice as many rows as its base usually returns, and many again
+  /// after the end.
   @Test func aViewLooksUpWhatIsGiven() throws {
     let rows: [[Cell]] = (0..<100_000).map { [.integer(Int64($0))] }
     let base = Recording(InMemorySource([Column("n", .integer)], rows: rows))

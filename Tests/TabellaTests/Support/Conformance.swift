@@ -40,7 +40,7 @@ func brokenLaws(
     .map(\.law.name)
 }
 
-/// A scratch closure whose source is opened once and shared, since the source itself is the data.
+/// A scratch closure that opens one source and always returns that object, because the object itself is the data.
 private func scratching(
   _ open: @escaping () throws(TableError) -> any TableDataSource
 ) -> ConformanceSuite.Scratch {

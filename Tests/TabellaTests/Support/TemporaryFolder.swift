@@ -13,7 +13,8 @@ final class TemporaryFolder: Sendable {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
 
-  /// Sets the umask, because group-writable files are not trusted, and a umask of 002 would change the tests.
+  /// The umask from before. Initialising it sets the umask to 022, because group-writable files are not trusted, and a
+  /// umask of 002 would change the tests.
   private static let usualMask: mode_t = umask(0o022)
 
   deinit { try? FileManager.default.removeItem(atPath: path) }

@@ -197,7 +197,7 @@ import Testing
     }
   }
 
-  /// Every end has a beginning; with `isComplete`, every beginning has an end.
+  /// Every end has a beginning; with `isWhole`, every beginning has an end.
   private func expectPaired(
     _ log: [String], isWhole: Bool, sourceLocation: SourceLocation = #_sourceLocation
   ) {

@@ -20,7 +20,7 @@ static void *gone(const void *content, size_t size) {
   return page;
 }
 
-/* Bytes that are no code. */
+/* Bytes that are not code. */
 static const char noise[4096] = "these are no functions, and no pointers to functions either";
 
 static const tabella_source_table *other_table;
