@@ -1,12 +1,12 @@
-/* A provider in C: the planets in two sections, with every type of cell. */
+/* A provider in C: the planets in two sections, with a cell of every type except binary. */
 #include "tabella_batch.h"
 
 typedef struct planet {
   const char *name;
   int64_t moons;
-  double mass; /* in earths */
+  double mass; /* unit: mass of the Earth */
   int has_rings;
-  int64_t found; /* seconds since 1970, 0 if always known */
+  int64_t found; /* seconds since 1970; 0 if known since antiquity */
 } planet;
 
 static const planet inner[] = {

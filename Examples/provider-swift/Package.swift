@@ -8,7 +8,7 @@ let package = Package(
   targets: [
     .target(
       name: "Primes", dependencies: [.product(name: "TabellaSDK", package: "tabella")],
-      // Only the entry is visible, and the library is never unmapped.
+      // Only the entry point is visible, and the library is never unmapped.
       linkerSettings: [
         .unsafeFlags([
           "-use-ld=lld", "-Xlinker", "--version-script=primes.map", "-Xlinker", "-z", "-Xlinker",

@@ -1,49 +1,52 @@
 import Tabella
 import TabellaConformance
 
-/// One thing that is checked of a provider.
+/// One check of a provider.
 public struct Check: Hashable, Sendable {
+  /// The importance of a check.
   public enum Level: String, Hashable, Sendable {
-    /// The contract says so; a provider that fails is not to be relied on.
+    /// The contract requires it. A provider that fails is unreliable.
     case required
-    /// It is better so; a provider that fails works.
+    /// It is good practice. A provider that fails still works.
     case recommended
   }
 
-  /// What a check needs, so that what cannot be made is known without trying.
+  /// The resource that a check needs. A check without its resource is skipped.
   public enum Subject: String, Hashable, Sendable {
-    /// The library's file and its manifest.
+    /// The file of the library and its manifest.
     case library
-    /// Its entry, called in a process of its own.
+    /// The entry point, called in a separate process.
     case entry
-    /// Something that it opens.
+    /// A location that the provider opens.
     case location
-    /// Something that it opens and that may be edited and lost.
+    /// A location that may be edited and lost.
     case editing
   }
 
-  /// A short name: `counts-hold`.
+  /// A short name, such as `counts-hold`.
   public let name: String
+  /// The importance of the check.
   public let level: Level
+  /// The resource that the check needs.
   public let subject: Subject
-  /// What is expected, in one sentence.
+  /// The expectation in one sentence.
   public let summary: String
-  /// What an author should look at when it fails.
+  /// Advice for the author if the check fails.
   public let hint: String
   let body: Body
 
   enum Body: Sendable {
-    /// Something that the library's file or its manifest says. Throws ``Problem``.
+    /// A check of the library's file or manifest. Throws ``Problem``.
     case file(@Sendable (CheckRun) throws -> Void)
-    /// A probe, or a law that needs one process, by its name.
+    /// A probe, or a law that needs a single process; identified by its name.
     case probe
-    /// A law, over sources that each live in a worker.
+    /// A law. Each of its sources lives in a worker.
     case law(Law)
-    /// Something that is tried with each place.
+    /// A check that runs for each location.
     case place(@Sendable (CheckRun, CheckedLocation) throws -> Void)
-    /// Something that is tried with one place of each kind: a file, a folder, a scheme.
+    /// A check that runs for one location of each kind: file, folder, scheme.
     case kind(@Sendable (CheckRun, CheckedLocation) throws -> Void)
-    /// Something that all places tell together.
+    /// A check that needs all locations together.
     case places(@Sendable (CheckRun, [CheckedLocation]) throws -> Void)
   }
 
@@ -59,12 +62,14 @@ public struct Check: Hashable, Sendable {
     self.body = body
   }
 
+  /// Whether both checks have the same name.
   public static func == (left: Check, right: Check) -> Bool { left.name == right.name }
+  /// Hashes the name.
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 extension Check {
-  /// All checks, in the order in which they are made and best read.
+  /// All checks in order of execution, which is also the best order for readers.
   public static let all: [Check] =
     ofLibrary + ProbeSuite.probes.map { Check($0) } + ofPlaces + hostile
     + ConformanceSuite.laws.map { Check($0) }

@@ -6,7 +6,7 @@ import TabellaHost
 import TabellaLoading
 import TabellaRemote
 
-/// What a check works with: the library, and sources that each live in a new process.
+/// The environment of a check: the library, and sources that each live in a new process.
 final class CheckRun {
   let library: String
   let manifest: Manifest?
@@ -15,18 +15,18 @@ final class CheckRun {
   let folder: PrivateFolder
   private let host: Host
   private var opened: [Opened] = []
-  /// How processes ended that should not have, in order.
+  /// The unexpected ends of processes, in order.
   private var endings: [TableError] = []
   private let heard = Heard()
   private var folders = 0
 
-  /// A source, and the process that it lives in.
+  /// A source and its process.
   private struct Opened {
     weak var source: (any TableDataSource)?
     let worker: WorkerStatus?
   }
 
-  /// What was printed, logged and denied, and the trace; from any thread.
+  /// The output, log lines and denials, and the trace. Any thread may use it.
   private final class Heard: Sendable {
     let lines = Mutex<[WorkerOutput]>([])
     let trace = Mutex("")
@@ -55,7 +55,7 @@ final class CheckRun {
     }
   }
 
-  /// Forgets what was there before a check.
+  /// Forgets everything from the previous check.
   func begin() {
     opened = []
     endings = []
@@ -63,7 +63,7 @@ final class CheckRun {
     heard.trace.withLock { $0 = "" }
   }
 
-  /// How much of a trace is kept, in bytes.
+  /// The maximum length of the stored trace in bytes.
   private static let mostTrace = 64 << 10
 
   /// The last lines of the trace since ``begin()``.
@@ -73,7 +73,7 @@ final class CheckRun {
 
   // Sources
 
-  /// Opens something in a process of its own; with `isSoon` no call may take long.
+  /// Opens a source in a new process. With `isSoon`, each call has a short time limit.
   func open(
     _ request: OpenRequest, access: Host.Access = .reading, isMinimal: Bool = false,
     isSoon: Bool = false
@@ -93,7 +93,7 @@ final class CheckRun {
     }
   }
 
-  /// What the process holds that a source lives in.
+  /// The resources of the process in which a source lives.
   func resources(of source: any TableDataSource) throws -> ResourceUse {
     guard let worker = opened.first(where: { $0.source === source })?.worker else {
       return .ofThisProcess()
@@ -103,26 +103,26 @@ final class CheckRun {
       heap: statistics.heap, descriptors: statistics.descriptors, threads: statistics.threads)
   }
 
-  /// A worker lives as long as someone knows it.
+  /// Releases the workers whose sources were released, and keeps their errors.
   private func forgetReleased() {
     endings += opened.compactMap { $0.source == nil ? $0.worker?.ending : nil }
     opened.removeAll { $0.source == nil }
   }
 
-  /// How a process ended that should not have, if one did since ``begin()``.
+  /// The first unexpected end of a process since ``begin()``.
   var ending: TableError? {
     (endings + opened.compactMap { $0.worker?.ending }).first { Finding.Status.of($0) != nil }
   }
 
-  /// What was heard since ``begin()``. What a process says last is heard when it has ended.
+  /// The output since ``begin()``. Releases all sources first, because a process's last output arrives when it ends.
   func takeHeard() -> [WorkerOutput] {
     opened = []
     return heard.lines.withLock { $0 }
   }
 
-  // Data to edit
+  // Editable data
 
-  /// Makes data to be edited of a place, and returns what opens it; throws `Skipped` where there is none.
+  /// Creates editable data from a location. Returns a closure that opens it. Throws `Skipped` if that is impossible.
   func scratch(_ place: CheckedLocation) throws -> () throws(TableError) -> any TableDataSource {
     var request = place.request
     if place.isPath {
@@ -143,9 +143,9 @@ final class CheckRun {
     return { () throws(TableError) in try self.open(request, access: .editing) }
   }
 
-  // From the inside
+  // Checks in the provider's process
 
-  /// Makes a check from inside the provider's process.
+  /// Performs a probe or a law in the provider's process.
   func probe(_ name: String, _ place: CheckedLocation?) throws(TableError)
     -> ConformanceSuite.Outcome
   {
@@ -168,16 +168,16 @@ final class CheckRun {
 }
 
 extension CheckRun {
-  /// Whether what a provider prints comes here.
+  /// Whether the output of the provider arrives here.
   var hears: Bool { host.isolation != .never }
 
-  /// A folder that is empty.
+  /// Creates an empty folder.
   func freshFolder() throws(TableError) -> [UInt8] {
     folders += 1
     return try folder.makeFolder("folder-\(folders)")
   }
 
-  /// A file of these bytes that is named like the one at a place, asked for as that is.
+  /// A request for a new file with these bytes, with the name and the options of an existing location.
   func sample(_ bytes: [UInt8], like place: CheckedLocation) throws(TableError) -> OpenRequest {
     let name = place.request.location.split(separator: UInt8(ascii: "/")).last ?? []
     let path = try freshFolder() + [UInt8(ascii: "/")] + name

@@ -5,45 +5,45 @@ import TabellaFiles
 import TabellaHost
 import TabellaRemote
 
-/// How a provider is checked.
+/// The settings of a check run.
 public struct CheckOptions: Sendable {
-  /// Decides what is drawn at random.
+  /// The seed of all random choices.
   public var seed: UInt64 = 1
-  /// The names of the checks to make; nil means all.
+  /// The names of the checks to perform; nil means all.
   public var only: Set<String>?
-  /// Whether what a scheme shows may be edited: it cannot be copied. Files and folders are copied.
+  /// Whether locations with a scheme may be edited, since they cannot be copied. Files and folders are copied.
   public var mayEdit = false
-  /// Whether findings have the last calls before them. What is checked from inside the provider's process
-  /// has none.
+  /// Whether findings contain the last calls. Checks inside the provider's process have none.
   public var keepsCalls = false
-  /// Options of the provider with which everything is opened.
+  /// Options of the provider for all locations.
   public var values: [String: String] = [:]
 
+  /// The default settings.
   public init() {}
 }
 
-/// The conformance suite as a product: checks a provider's library, each check in a process of its own.
+/// The conformance suite as a product. It checks the library of a provider, with each check in a separate process.
 ///
-/// It needs nothing from the provider's author but the library, and edits only copies. Belongs to one
-/// thread.
+/// It needs only the library and edits only copies. Only one thread may use it.
 public final class Checker {
+  /// The path of the library.
   public let library: String
-  /// The manifest beside the library, or the one that ships; nil if there is none.
+  /// The manifest next to the library, or the shipped one; nil if there is none.
   public let manifest: Manifest?
-  /// What the provider says of itself; nil if it could not be loaded.
+  /// The id, version and options that the library reports; nil if it could not be loaded.
   public private(set) var provider: LoadedProvider?
-  /// Why it could not be loaded.
+  /// The reason why the library could not be loaded.
   public private(set) var failure: TableError?
-  /// What it is checked with.
+  /// The locations used for the checks.
   public private(set) var places: [CheckedLocation] = []
   private let host: Host
   private let location: Location?
   private let options: CheckOptions
 
-  /// A checker for a library, with a location or with what its manifest suggests.
+  /// Creates a checker for a library. Without a location, it uses locations that the manifest suggests.
   ///
-  /// `host` says where providers run and what they may use; its ``Host/onOutput`` is taken, and a call may
-  /// take twelve times as long as it may be silent.
+  /// `host` determines the process and the limits of providers. The checker uses its ``Host/onOutput`` and limits the
+  /// duration of a call to twelve times the limit of silence.
   public init(library: String, location: Location?, options: CheckOptions, host: Host) {
     self.library = library
     self.location = location
@@ -53,10 +53,10 @@ public final class Checker {
     manifest = Checker.manifest(of: library, host.catalogue)
   }
 
-  /// Makes the checks, one after the other, and tells of each when it is done.
+  /// Performs the checks in order and reports each finding when it is complete.
   ///
-  /// A library that cannot be loaded is the only thing told of; ``failure`` then has the reason. `onStart`
-  /// is called once it is known what is checked with.
+  /// If the library cannot be loaded, that is the only finding, and ``failure`` has the reason. `onStart` is called as
+  /// soon as the locations are known.
   public func run(
     onStart: (Checker) throws -> Void = { _ in }, _ onFinding: (Finding) throws -> Void
   ) throws {
@@ -93,15 +93,15 @@ public final class Checker {
     }
   }
 
-  /// After so many checks that were timed out, what remains would be waited for in vain.
+  /// The number of timeouts after which the remaining checks are skipped, because they would most likely time out, too.
   private static let patience = 3
   private static let impatience =
     "\(patience) checks were timed out; mend that first, or name this one with --only"
 
-  /// A place, and why it cannot be opened.
+  /// A location, and the error if it cannot be opened.
   typealias Tried = (place: CheckedLocation, error: TableError?)
 
-  /// What is checked with: what opens, and what does not.
+  /// Determines the locations, divided into usable and unusable ones.
   private func findPlaces(_ run: CheckRun) throws -> (usable: [Tried], unusable: [Tried]) {
     let candidates: [CheckedLocation]
     if let location {
@@ -123,7 +123,7 @@ public final class Checker {
     return (tried.filter { $0.error == nil }, tried.filter { $0.error != nil })
   }
 
-  /// The manifest of a library: one in its folder that names it, or the shipped one.
+  /// The manifest of a library: the catalogue's, or one in the same folder that names the library.
   private static func manifest(of library: String, _ catalogue: Catalogue) -> Manifest? {
     if let entry = catalogue.entries.first(where: { isSameFile($0.library, library) }) {
       return entry.manifest
@@ -144,7 +144,7 @@ public final class Checker {
 }
 
 extension CheckRun {
-  /// Makes a check with every place that it can be made with; what is worst counts.
+  /// Performs a check with every location that it applies to. The worst finding counts.
   func make(_ check: Check, _ places: [CheckedLocation], _ unusable: [Checker.Tried]) -> Finding {
     switch check.body {
     case .file(let body): return make(check, nil) { try body(self) }
@@ -157,7 +157,7 @@ extension CheckRun {
     case .law(let law):
       return makeEach(check, places, unusable) { place in try self.make(law, place) }
     case .place(let body):
-      // Whether it opens at all is for these to say.
+      // This check decides whether a location opens at all.
       let all = check == .opens ? places + unusable.map(\.place) : places
       return makeEach(check, all, unusable) { place in try body(self, place) }
     case .kind(let body):
@@ -194,7 +194,7 @@ extension CheckRun {
     return "\(place.name) cannot be opened (\(error.message)): name a location"
   }
 
-  /// Makes a check once.
+  /// Performs a check once.
   private func make(
     _ check: Check, _ place: CheckedLocation?, _ body: () throws -> Void
   ) -> Finding {
@@ -213,7 +213,7 @@ extension CheckRun {
     guard var problem else {
       return Finding(check: check, status: .passed, place: place?.name)
     }
-    // That the process is gone tells more than what a law makes of it.
+    // The end of the process is more informative than the resulting failure of a law.
     if problem.status == .failed, let ending { problem = Problem(ending) }
     var finding = Finding(check, problem, place: place?.name)
     if finding.isFailure || finding.status == .warning { finding.calls = lastCalls }

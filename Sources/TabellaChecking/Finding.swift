@@ -1,33 +1,36 @@
 import Tabella
 
-/// What became of a check.
+/// The result of a check.
 public struct Finding: Hashable, Sendable {
+  /// The kind of a result.
   public enum Status: String, Hashable, Sendable, CaseIterable {
     case passed
-    /// What is required is not so.
+    /// A required check failed.
     case failed
-    /// The provider's process ended.
+    /// The process of the provider ended.
     case crashed
-    /// The provider gave no answer in time.
+    /// The provider did not answer in time.
     case timedOut = "timed out"
-    /// The check does not apply, or cannot be made here.
+    /// The check does not apply, or is impossible on this system.
     case skipped
-    /// What is recommended is not so.
+    /// A recommended check failed.
     case warning
   }
 
+  /// The check.
   public let check: Check
+  /// The kind of the result.
   public let status: Status
-  /// Which place it was about, if there are several or it is about one.
+  /// The name of the location; nil if the check concerns none or all.
   public var place: String?
-  /// What came instead of what the check's summary says, or why it was skipped.
+  /// The actual behaviour in contrast to the check's summary, or the reason for skipping.
   public var came: String?
-  /// Seconds.
+  /// The duration in seconds.
   public var time = 0.0
-  /// The last calls before it failed, if they were asked for.
+  /// The last calls before the failure, if requested.
   public var calls: [String] = []
 
-  /// Whether a host should not have to live with it.
+  /// Whether the provider violates the contract.
   public var isFailure: Bool {
     switch status {
     case .failed, .crashed, .timedOut: true
@@ -37,8 +40,7 @@ public struct Finding: Hashable, Sendable {
 }
 
 extension Finding {
-  /// A finding about something that is not as it should be, for whatever reason; what is only recommended
-  /// is a warning.
+  /// A finding from a problem. A problem with a recommendation becomes a warning.
   init(_ check: Check, _ problem: Problem, place: String?) {
     let status: Status =
       check.level == .recommended && problem.status != .skipped ? .warning : problem.status
@@ -46,7 +48,7 @@ extension Finding {
   }
 }
 
-/// What is wrong, or why nothing can be said.
+/// A failure, or the reason why a check was skipped.
 struct Problem: Error {
   var status: Finding.Status
   var text: String
@@ -56,14 +58,14 @@ struct Problem: Error {
 }
 
 extension Problem {
-  /// An error that a provider caused: its process crashed, was silent, or it is an error like others.
+  /// The problem for an error: a crash, a timeout or a failure.
   init(_ error: TableError) {
     self.init(status: .of(error) ?? .failed, text: error.description)
   }
 }
 
 extension Finding.Status {
-  /// What an error says about the process of a provider; nil if that is well.
+  /// The status for an error of a provider's process; nil if the process is well.
   static func of(_ error: TableError) -> Finding.Status? {
     if error.code == .timeout { return .timedOut }
     guard error.code == .misbehaved else { return nil }

@@ -1,10 +1,10 @@
 import CTabellaSystem
 import TabellaFiles
 
-/// What root may beyond other users: capabilities(7).
+/// The capabilities of root that a worker keeps; see capabilities(7).
 ///
-/// Root in a worker reads and changes the files of its location whoever they belong to, as it does
-/// elsewhere: Landlock says which files those are. Nothing else of root's is left.
+/// Root in a worker can read and change files of all users, as elsewhere. Landlock limits it to the granted files. The
+/// worker gives up all other capabilities.
 enum Capabilities {
   private static let chown: UInt64 = 1 << 0
   private static let overrideModes: UInt64 = 1 << 1
@@ -19,7 +19,7 @@ enum Capabilities {
     (actAsOwner, "fowner"), (keepSetID, "fsetid"), (kill, "kill"), (nice, "sys_nice"),
   ]
 
-  /// Those that are kept, of what there are.
+  /// The capabilities to keep, as bits.
   static func kept(_ rules: Rules) -> UInt64 {
     var kept = readAnything
     if rules.allowsChanges { kept |= chown | overrideModes | actAsOwner | keepSetID }
@@ -27,7 +27,7 @@ enum Capabilities {
     return kept
   }
 
-  /// What is left, in words.
+  /// The remaining capabilities in words.
   static var described: String {
     let left = tabella_capabilities()
     if left == 0 { return "no capabilities" }

@@ -2,26 +2,25 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 
-/// Gives up, for this process and for good, what its rules do not grant.
+/// Permanently removes all abilities of this process that its rules do not grant.
 ///
-/// A worker calls ``begin(_:telling:prefix:on:)`` before it loads foreign code and
-/// ``tighten(_:on:)`` after it. What keeps foreign code in is the first: code that has run since may
-/// have changed this process, the second included. docs/security.md says what is left to it.
+/// A worker calls ``begin(_:telling:prefix:on:)`` before it loads foreign code, and ``tighten(_:on:)`` afterwards. Only
+/// the first call protects against hostile code: code that has run since then may have changed this process and so the
+/// second call. docs/security.md lists the remaining abilities.
 public enum Confinement {
-  /// How long other threads have to give up what this one does.
+  /// The time in milliseconds that other threads have to confine themselves.
   private static let patience: Int32 = 5000
 
-  /// Sets limits, gives up capabilities, and lets Landlock and seccomp forbid what is not granted; libraries
-  /// may still be loaded.
+  /// Sets limits, gives up capabilities, and installs Landlock and seccomp. Libraries can still be loaded.
   ///
-  /// What is refused from now on is told to `socket`, if there is one: a packet for each, of `prefix` (64
-  /// bytes at most) and a record that ``Denial`` reads. It is not waited for, and for whoever does not read
-  /// it is lost. Other threads of the process are confined with it; they must answer signals.
+  /// From now on, each denial is sent to `socket`, if there is one. A packet consists of `prefix` (at most 64 bytes)
+  /// and a record for ``Denial``. Sending never blocks, so packets are lost if nobody reads them. The other threads of
+  /// the process are confined, too; they must answer signals.
   ///
-  /// The report says what the kernel lacks. Throws ``TableError``: `.denied` if it lacks anything and the rules
-  /// are strict, `.conflict` if a path of the rules leads elsewhere than the host found, `.io` if something
-  /// that the kernel has fails. Then less is forbidden than the rules say, and foreign code is not to be
-  /// loaded.
+  /// The report lists the missing kernel features. Throws ``TableError``: `.denied` if a feature is missing and the
+  /// rules are strict, `.conflict` if a path of the rules leads to another file than the host found, `.io` if an
+  /// existing feature fails. After an error, less is forbidden than the rules require, and the process must not load
+  /// foreign code.
   public static func begin(
     _ rules: Rules, telling socket: Int32? = nil, prefix: [UInt8] = [], on kernel: Kernel = .running
   ) throws(TableError) -> Report {
@@ -51,22 +50,21 @@ public enum Confinement {
     return report
   }
 
-  /// Takes away what only loading needed: of files no more than the location's is left, and what the system
-  /// tells every process.
+  /// Removes the access that only loading needed. The granted files and the basic system files remain.
   ///
-  /// Throws ``TableError`` with `.io` as above, also if a thread that the library started does not answer.
+  /// Throws ``TableError`` with `.io` as above, also if a thread of the library does not answer.
   public static func tighten(_ rules: Rules, on kernel: Kernel = .running) throws(TableError) {
     guard kernel.landlock > 0 else { return }
     _ = try restrict(readable(rules), [], rules, on: kernel, kept: .max)
   }
 
-  /// What of the system may be read at work.
+  /// The system files that a worker may read while it works.
   private static func readable(_ rules: Rules) -> [[UInt8]] {
     SystemPaths.working + (rules.network ? SystemPaths.network : [])
   }
 
-  /// Puts all threads under the rules, with what may be read of the system and of libraries; returns the paths
-  /// of the rules that are not there.
+  /// Applies the rules to all threads. `readable` and `libraries` may be read in addition. Returns those paths of the
+  /// rules that do not exist.
   private static func restrict(
     _ readable: [[UInt8]], _ libraries: [Grant], _ rules: Rules, on kernel: Kernel, kept: UInt64
   ) throws(TableError) -> [[UInt8]] {
@@ -75,7 +73,7 @@ public enum Confinement {
       return []
     }
     let landlock = try Landlock(version: kernel.landlock, rules)
-    // What is not there of the system's is no news.
+    // Missing system files are normal, so they are not reported.
     for path in SystemPaths.devices {
       _ = try landlock.allow([.read, .write, .truncate], at: path)
     }
@@ -115,7 +113,7 @@ public enum Confinement {
     guard result == 0 else { throw failed("seccomp", result) }
   }
 
-  /// The error for a path that leads elsewhere than a moment ago.
+  /// The error for a path that leads to another file than a moment ago.
   static func replaced(_ path: [UInt8]) -> TableError {
     TableError(
       .conflict,

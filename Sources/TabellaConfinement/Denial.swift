@@ -1,26 +1,25 @@
 import CTabellaSystem
 import Tabella
 
-/// Something that a confined process tried and was refused.
+/// An act that a confined process tried and that the kernel refused.
 ///
-/// What it says is what the process said of itself, which a hostile one can keep back or make up: a help for
-/// authors and users, and no evidence.
+/// The process itself reports it, and a hostile process can hide or invent reports. So it helps authors and users, but
+/// proves nothing.
 public struct Denial: Hashable, Sendable {
   /// The number of the system call on this machine.
   public var call: UInt32
-  /// The error that it got: `EACCES` from Landlock, `EPERM` from the filter, as a rule.
+  /// The error of the call: usually `EACCES` from Landlock or `EPERM` from seccomp.
   public var error: Int32
   /// The first three arguments.
   public var arguments: [UInt64]
-  /// The paths that it named, absolute where that could be found out.
+  /// The paths among the arguments. They are absolute if possible.
   public var paths: [[UInt8]]
-  /// Whether the permissions of the file itself refuse that as well: then it would fail in any process of
-  /// this user.
+  /// Whether the permissions of the file deny the access, too. Then it would fail in any process of this user.
   public var isByMode: Bool
-  /// Whether no more will be told by this process.
+  /// Whether this process reports no further denials.
   public var isLast: Bool
 
-  /// Reads a record as it is sent, without the prefix; nil for what is none.
+  /// Decodes a record without its prefix. Returns nil if it is malformed.
   public init?(_ record: UnsafeRawBufferPointer) {
     let head = MemoryLayout<tabella_denial>.size
     guard record.count >= head else { return nil }
@@ -36,14 +35,15 @@ public struct Denial: Hashable, Sendable {
     isLast = denial.flags & UInt32(TABELLA_DENIAL_LAST) != 0
   }
 
-  /// The name of the system call, or its number if this build does not know it.
+  /// The name of the system call, or its number if this build does not know the call.
   public var name: String {
     tabella_call_name(call).map { String(cString: $0) } ?? "\(call)"
   }
 }
 
 extension Denial: CustomStringConvertible {
-  /// What was refused, for people: `reading /etc/shadow`. Paths are any bytes, to be made safe.
+  /// The denied act as text for people, such as `reading /etc/shadow`. Paths may contain any bytes, so make the text
+  /// safe before you show it.
   public var description: String {
     let names = paths.map { String(decoding: $0, as: UTF8.self) }
     let first = names.first ?? "a file"
@@ -71,7 +71,7 @@ extension Denial: CustomStringConvertible {
     case "creat": return true
     case "open": flags = arguments[1]
     case "openat": flags = arguments[2]
-    // Its flags are in memory that is not sent.
+    // The flags are in memory that the record does not contain.
     default: return false
     }
     return flags & 0b11 != 0

@@ -6,11 +6,14 @@ import TabellaFiles
 /// A path can lead elsewhere a moment later, for example if somebody puts a symbolic link in its place. So the
 /// host also notes which object it found. A worker grants that object or nothing.
 public struct Grant: Hashable, Sendable {
-  /// What a file is called wherever it is moved: the device and inode numbers of stat(2).
+  /// The identity of a file, independent of its path: the device and inode numbers of stat(2).
   public struct Identity: Hashable, Sendable {
+    /// The number of the device that contains the file.
     public var device: UInt64
+    /// The inode number on that device.
     public var inode: UInt64
 
+    /// Creates an identity from the numbers of stat(2).
     public init(device: UInt64, inode: UInt64) {
       self.device = device
       self.inode = inode
@@ -19,35 +22,36 @@ public struct Grant: Hashable, Sendable {
     init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) }
   }
 
-  /// The absolute path without symbolic links. If the file has no such path (standard input that is a pipe),
+  /// The absolute path without symbolic links. A file without such a path, for example a pipe as standard input, has
   /// the path by which it was found.
   public var path: [UInt8]
-  /// Nil if nothing was there.
+  /// The identity; nil if the file does not exist.
   public var identity: Identity?
 
+  /// Creates a grant without looking at the file system.
   public init(path: [UInt8], identity: Identity?) {
     self.path = path
     self.identity = identity
   }
 
-  /// Finds what a path leads to, through all symbolic links.
+  /// Creates a grant for the file that a path leads to, through all symbolic links.
   public init(finding path: [UInt8]) { self.init(ResolvedPath(path), path) }
 
-  /// What a path leads to, or nothing.
+  /// Creates a grant for a resolved path, or for nothing.
   init(_ place: ResolvedPath?, _ path: [UInt8]) {
     self.init(path: place?.path ?? path, identity: place?.identity)
   }
 }
 
-/// What a path leads to.
+/// The file that a path leads to.
 struct ResolvedPath {
-  /// As ``Grant/path``.
+  /// The path, as in ``Grant/path``.
   let path: [UInt8]
   let identity: Grant.Identity
-  /// `S_IFREG` and so on.
+  /// The file type: `S_IFREG` and so on.
   let kind: UInt32
 
-  /// Nil if nothing is there, or it cannot be examined.
+  /// Resolves a path. Returns nil if the file does not exist or cannot be examined.
   init?(_ path: [UInt8]) {
     let place = path.withCString { tabella_open_place($0) }
     guard place >= 0 else { return nil }
@@ -56,11 +60,11 @@ struct ResolvedPath {
     guard fstat(place, &status) == 0 else { return nil }
     identity = Grant.Identity(status)
     kind = status.st_mode & S_IFMT
-    // If the path leads elsewhere by now, the worker finds another identity there.
+    // If the path leads to another file by now, the worker finds another identity there.
     self.path = realPath(path) ?? path
   }
 
-  /// The folder that holds this file; nil if it holds another file under that name, or none.
+  /// The folder that contains this file; nil if the name in that folder belongs to another file by now, or to none.
   var folder: ResolvedPath? {
     guard let folder = ResolvedPath(TabellaConfinement.parent(of: path)),
       let slash = path.lastIndex(of: UInt8(ascii: "/"))

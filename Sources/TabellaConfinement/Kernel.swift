@@ -1,19 +1,19 @@
 import CTabellaSystem
 
-/// What the running kernel has of what confines a process.
+/// The features of the running kernel that confine a process.
 public struct Kernel: Hashable, Sendable {
-  /// The version of Landlock's rules; 0 if there is no Landlock, or it is switched off.
+  /// The version of Landlock; 0 if Landlock is missing or switched off.
   public var landlock: Int
-  /// Whether system calls can be filtered.
+  /// Whether seccomp can filter system calls.
   public var seccomp: Bool
 
-  /// One that is made up, for tests: what it lacks is not used, though it may be there.
+  /// A fictitious kernel for tests. Features that it lacks are not used, even if the real kernel has them.
   public init(landlock: Int, seccomp: Bool) {
     self.landlock = landlock
     self.seccomp = seccomp
   }
 
-  /// The one that runs.
+  /// The running kernel.
   public static var running: Kernel {
     Kernel(
       landlock: max(0, Int(tabella_landlock_version())), seccomp: tabella_seccomp_is_there())

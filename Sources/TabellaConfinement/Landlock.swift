@@ -2,9 +2,9 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 
-/// A set of rules of Landlock: landlock(7). What none of them allows is forbidden.
+/// A set of Landlock rules; see landlock(7). Everything that no rule allows is forbidden.
 struct Landlock: ~Copyable {
-  /// What can be allowed for a file or a folder.
+  /// The rights that a rule can allow for a file or a folder.
   struct Rights: OptionSet {
     let rawValue: UInt64
 
@@ -15,27 +15,27 @@ struct Landlock: ~Copyable {
     static let removeFolder = Rights(rawValue: 1 << 4)
     static let removeFile = Rights(rawValue: 1 << 5)
     static let makeFile = Rights(rawValue: 1 << 8)
-    /// Everything from a device to a pipe, but no link.
+    /// Creating files, folders, devices, sockets and pipes, but not symbolic links.
     static let make = Rights(rawValue: 0b1111_1100_0000)
-    /// A symbolic link. Renaming one, giving it another name and exchanging it need this right too.
+    /// Creating, renaming, linking and exchanging symbolic links.
     static let makeLink = Rights(rawValue: 1 << 12)
-    /// To give what is in one folder a name in another; since version 2.
+    /// Moving or linking entries between folders. Since version 2.
     static let refer = Rights(rawValue: 1 << 13)
-    /// Since version 3; before that whoever may open a file may cut it.
+    /// Truncating files. Since version 3; before, everyone who may open a file may truncate it.
     static let truncate = Rights(rawValue: 1 << 14)
-    /// To ask devices for more than their bytes; since version 5.
+    /// Controlling devices with `ioctl`. Since version 5.
     static let control = Rights(rawValue: 1 << 15)
 
     static let reading: Rights = [.read, .list]
     static let saving: Rights = [.read, .list, .write, .truncate, .makeFile, .removeFile]
-    /// Without links: the path of a later command, or of a permission, may lead through them.
+    /// Excludes links, because a later command or a path of a permission may follow them.
     static let changing: Rights = [
       .read, .list, .write, .truncate, .make, .removeFile, .removeFolder, .refer,
     ]
-    /// What means something for what is no folder.
+    /// The rights that apply to files other than folders.
     static let ofFiles: Rights = [.execute, .write, .read, .truncate, .control]
 
-    /// All that a version knows.
+    /// All rights that a version knows.
     static func all(_ version: Int) -> Rights {
       var rights = Rights(rawValue: (1 << 13) - 1)
       if version >= 2 { rights.insert(.refer) }
@@ -48,11 +48,11 @@ struct Landlock: ~Copyable {
   let descriptor: Int32
   private let handled: Rights
 
-  /// Makes rules that forbid all that a version can forbid. Throws ``TableError``.
+  /// Creates rules that forbid everything that a version can forbid. Throws ``TableError``.
   init(version: Int, _ rules: Rules) throws(TableError) {
     handled = .all(version)
-    // TCP's bind and connect; sockets with abstract names, and signals to processes that are not under the
-    // same rules.
+    // Network: binding and connecting TCP sockets. Scopes: abstract sockets, and signals to processes outside these
+    // rules.
     let network: UInt64 = version >= 4 && !rules.network ? 0b11 : 0
     let scopes: UInt64 = version >= 6 ? (rules.signals ? 0b01 : 0b11) : 0
     descriptor = tabella_landlock_make(handled.rawValue, network, scopes)
@@ -61,11 +61,9 @@ struct Landlock: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// Allows something for what the host found at a path, and for all beneath it; returns whether the host found
-  /// anything.
+  /// Allows rights for a granted file and everything below it. Returns whether the host found the file.
   ///
-  /// Throws ``TableError``: `.conflict` if something else is there now, and whatever keeps it from being
-  /// granted.
+  /// Throws ``TableError``: `.conflict` if another file is there now, or the error of Landlock.
   func allow(_ rights: Rights, for grant: Grant) throws(TableError) -> Bool {
     guard let identity = grant.identity else { return false }
     guard try allow(rights, at: grant.path, identity) else {
@@ -74,16 +72,16 @@ struct Landlock: ~Copyable {
     return true
   }
 
-  /// Allows something for what a path leads to, and for all beneath it; returns whether that is there. If an
-  /// `identity` is given, only what has it counts.
+  /// Allows rights for the file at a path and everything below it. Returns whether the file exists. With `identity`,
+  /// only a file with that identity counts.
   ///
-  /// Throws ``TableError`` if it is there and could not be granted.
+  /// Throws ``TableError`` if the file exists but Landlock fails.
   func allow(
     _ rights: Rights, at path: [UInt8], _ identity: Grant.Identity? = nil
   ) throws(TableError) -> Bool {
     let place = path.withCString { tabella_open_place($0) }
     guard place >= 0 else { return false }
-    // In /proc what a path leads to is made when it is asked for: it must not be made anew.
+    // `/proc` creates its objects on demand. The object must stay open, or a new one without the rule would replace it.
     let stays = path.starts(with: "/proc".utf8)
     defer { if !stays { close(place) } }
     var status = stat()
@@ -93,7 +91,7 @@ struct Landlock: ~Copyable {
     var granted = rights.intersection(handled)
     if status.st_mode & S_IFMT != S_IFDIR { granted.formIntersection(.ofFiles) }
     let result = tabella_landlock_allow(descriptor, place, granted.rawValue)
-    // A pipe, say, which it does not guard.
+    // Landlock does not guard this kind of file, such as a pipe.
     guard result == 0 || result == -EBADFD else { throw Confinement.failed("Landlock", result) }
     return true
   }

@@ -2,12 +2,12 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 
-/// What the process may use: getrlimit(2).
+/// The limits on the resources of the process; see getrlimit(2).
 enum Limits {
-  /// Sets them, and says which there are. Throws ``TableError`` with `.io`.
+  /// Sets the limits and adds them to the report. Throws ``TableError`` with `.io`.
   static func set(_ rules: Rules, _ report: inout Report) throws(TableError) {
-    // What a crash would leave on the disk is what the process had in memory. One byte, since 0 does not keep
-    // the kernel from handing it to a program: core(5).
+    // A core dump would write the memory of the process to the disk. The limit is 1 byte, because with 0 the kernel
+    // would still pipe dumps to a program; see core(5).
     try set(RLIMIT_CORE, 1)
     var words: [String] = []
     for (kind, value, unit) in [
@@ -23,7 +23,7 @@ enum Limits {
       try set(RLIMIT_FSIZE, size)
       words.append("\(size) bytes in a file")
     }
-    // Too large a file is then an error of write and not the end.
+    // Exceeding the file size then fails `write` instead of killing the process.
     signal(SIGXFSZ, SIG_IGN)
     if !words.isEmpty { report.inForce.append("at most " + words.joined(separator: ", ")) }
   }
@@ -32,7 +32,7 @@ enum Limits {
     var limit = rlimit()
     let resource = __rlimit_resource_t(kind.rawValue)
     guard getrlimit(resource, &limit) == 0 else { throw Confinement.failed("limits", -errno) }
-    // A lower one that there was stays.
+    // A lower limit that is already set stays.
     let most = min(rlim_t(value), limit.rlim_max)
     limit = rlimit(rlim_cur: most, rlim_max: most)
     guard setrlimit(resource, &limit) == 0 else { throw Confinement.failed("limits", -errno) }

@@ -2,17 +2,18 @@ import Tabella
 import TabellaFiles
 
 extension Rules {
-  /// The rules for a provider that opens one location; computed where the location is typed, before there is
-  /// a worker.
+  /// The rules for a provider that opens one location. The host computes them before it starts a worker.
   ///
-  /// `location` is what the provider is given: a path, or what stands behind `SCHEME:`, which grants
-  /// something only if it is the path of something that is there. A path means what it leads to, behind all
-  /// links. To read, that and no more; to edit a folder, everything beneath it; to edit a file, also one that
-  /// is not there yet, the folder that it is in, since saving makes a new file there and lets it take the
-  /// name. `library` is the provider's file, `otherLibraries` are folders and files of libraries that it needs.
+  /// `location` is a path, or the rest after `SCHEME:`. A rest grants something only if a file with that path exists.
+  /// All symbolic links are resolved. `library` is the file of the provider, and `otherLibraries` are files and folders
+  /// of libraries that it needs.
   ///
-  /// A worker that reads cannot make or grow any file. Throws ``TableError`` with `.conflict` if somebody
-  /// replaces the location meanwhile.
+  /// - Reading grants the file or folder itself.
+  /// - Editing a folder grants everything below it.
+  /// - Editing a file, even a missing one, grants its folder, because a save creates a new file there and renames it.
+  ///
+  /// A worker that reads cannot create or extend any file. Throws ``TableError`` with `.conflict` if somebody replaces
+  /// the location at the same time.
   public static func forLocation(
     _ location: [UInt8], isPath: Bool, isEditing: Bool, library: [UInt8],
     otherLibraries: [[UInt8]] = [], permissions: GrantedPermissions = GrantedPermissions()
@@ -48,7 +49,7 @@ extension Rules {
     }
   }
 
-  /// A library finds those that came with it in its own folder; whatever else lies there stays unread.
+  /// The libraries in the folder of a library. It finds libraries that came with it there, and cannot read other files.
   private static func librariesBeside(_ library: [UInt8]) -> [[UInt8]] {
     let folder = parent(of: library)
     guard let list = folder.withCString({ opendir($0) }) else { return [] }
@@ -66,13 +67,13 @@ extension Rules {
   }
 }
 
-/// The folder that a path's last name is in: `.` for a name alone.
+/// The folder part of a path; `.` for a name alone.
 func parent(of path: [UInt8]) -> [UInt8] {
   guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return [UInt8(ascii: ".")] }
   return slash == 0 ? [UInt8(ascii: "/")] : Array(path[..<slash])
 }
 
-/// Whether a file is called as the loader's files are: `libx.so`, `libx.so.1`.
+/// Whether a file name is that of a shared library: `libx.so`, `libx.so.1`.
 func isLibraryName(_ name: ArraySlice<UInt8>) -> Bool {
   let mark = Array(".so".utf8)
   return name.indices.contains { start in

@@ -1,16 +1,16 @@
-/// Which layers confine a process, and what the kernel lacks for it.
+/// The layers that confine a process, and the features that the kernel lacks.
 public struct Report: Hashable, Sendable {
-  /// What holds, in words: `Landlock 7`.
+  /// The active layers in words, such as `Landlock 7`.
   public var inForce: [String] = []
-  /// What does not, with what that leaves open: a sentence without its full stop for each.
+  /// The missing features and their consequences: for each a sentence without its full stop.
   public var lacking: [String] = []
-  /// Paths of the rules that were not there, so that nothing was granted: also what comes to be there later
-  /// is out of reach.
+  /// Paths of the rules that do not exist. Nothing is granted there, even if the files are created later.
   public var absent: [[UInt8]] = []
 
+  /// An empty report.
   public init() {}
 
-  /// What a kernel gives and lacks, before anything is asked of it.
+  /// The features of a kernel that the rules need, before any of them is used.
   init(_ kernel: Kernel, _ rules: Rules) {
     inForce = ["no new privileges"]
     switch kernel.landlock {

@@ -1,60 +1,61 @@
-/// What a worker may do. The kernel forbids everything else, as far as it can.
+/// The permissions of a worker. The kernel forbids everything else, as far as its version can.
 ///
-/// Nothing is granted at a path where the host found nothing; ``Report/absent`` lists these paths.
-/// docs/security.md says what each rule means for a user.
+/// Nothing is granted at a path where the host found no file; ``Report/absent`` lists these paths. docs/security.md
+/// explains the effect of each rule for a user.
 public struct Rules: Hashable, Sendable {
-  /// Files that may be read, and folders with everything beneath them.
+  /// Files that may be read, and folders with everything below them.
   public var readable: [Grant] = []
-  /// Files that may be rewritten where they are, and folders beneath which everything but symbolic links may be
-  /// made, changed and renamed, and everything removed. They may be read as well.
+  /// Files that may be read and overwritten, and folders with everything below them. In such a folder, everything may
+  /// be read, created, changed, renamed and removed, except that symbolic links may only be removed.
   public var writable: [Grant] = []
-  /// Folders beneath which files may be read, made, replaced and removed, and folders not: what saving a
-  /// file takes of the folder that it is in.
+  /// Folders in which files, but not folders, may be read, created, replaced and removed. Saving a file needs this
+  /// right for its folder.
   public var saving: [Grant] = []
   /// Files and folders that may be read while the library is loaded.
   public var libraries: [Grant] = []
-  /// Whether symbolic links may be made and renamed beneath ``writable``.
+  /// Whether symbolic links below ``writable`` may be created and renamed.
   public var links = false
-  /// Whether other processes may be sent signals and get nice values.
+  /// Whether other processes may receive signals and nice values.
   public var signals = false
-  /// Whether there may be IP sockets.
+  /// Whether IP sockets are allowed.
   public var network = false
-  /// The most bytes of private memory that the process may write to; 0 for no limit, as for the next three.
+  /// The maximum private writable memory in bytes. For this limit and the next three, 0 means no limit.
   public var memory = 0
-  /// The most bytes of addresses. They bound all memory that is mapped: private and shared memory, libraries,
-  /// files, and addresses that are only reserved.
+  /// The maximum address space in bytes. It bounds private and shared memory, libraries, mapped files and reserved
+  /// addresses.
   public var addresses = 0
-  /// The most open files.
+  /// The maximum number of open files.
   public var files = 0
-  /// The most seconds of processor time.
+  /// The maximum processor time in seconds.
   public var processorSeconds = 0
-  /// The most bytes that a file may get; nil for no limit. With 0 the process can neither make a file with
-  /// content nor grow or overwrite one.
+  /// The maximum size of a file in bytes; nil means no limit. With 0, the process cannot write to any file.
   public var fileSize: Int?
   /// Whether the process must not run foreign code if a part of its confinement is missing.
   public var isStrict = false
 
+  /// Rules that grant nothing and set no limits.
   public init() {}
 
-  /// Whether anything of the user's may be changed: then modes, owners, times and attributes may be.
+  /// Whether any file of the user may be changed. Then modes, owners, times and attributes may be changed, too.
   var allowsChanges: Bool { !writable.isEmpty || !saving.isEmpty }
 }
 
-/// The permissions that the host granted to a provider, beyond its location.
+/// The permissions that the host granted to a provider in addition to its location.
 public struct GrantedPermissions: Hashable, Sendable {
-  /// Absolute paths that it reads.
+  /// Absolute paths that it may read.
   public var read: [[UInt8]]
-  /// Absolute paths that it changes when a location is opened for editing.
+  /// Absolute paths that it may change if a location is opened for editing.
   public var write: [[UInt8]]
-  /// Whether it makes and renames symbolic links where it changes folders.
+  /// Whether it may create and rename symbolic links below ``write``.
   public var links: Bool
-  /// Whether it signals other processes when a location is opened for editing.
+  /// Whether it may signal other processes if a location is opened for editing.
   public var signals: Bool
-  /// Whether it uses the network.
+  /// Whether it may use the network.
   public var network: Bool
-  /// Whether it reads what the system tells of all processes.
+  /// Whether it may read `/proc` of all processes.
   public var processes: Bool
 
+  /// Creates permissions; none by default.
   public init(
     read: [[UInt8]] = [], write: [[UInt8]] = [], links: Bool = false, signals: Bool = false,
     network: Bool = false, processes: Bool = false

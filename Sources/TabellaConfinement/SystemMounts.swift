@@ -1,20 +1,19 @@
 import CTabellaSystem
 import TabellaFiles
 
-/// System files that only can be read, for root that may change something.
+/// Read-only mounts that protect system files from a worker of root that may edit.
 ///
-/// What a file is beside its bytes is changed through a descriptor, which seccomp cannot tell from another,
-/// and Landlock has no right for it. To other users the files of the system do not belong; from root they
-/// are kept by mounts of the worker's own.
+/// Attributes such as modes change through a descriptor. seccomp cannot tell descriptors apart, and Landlock has no
+/// right for them. Other users do not own system files. For root, the worker mounts them read-only in its own mount
+/// namespace.
 enum SystemMounts {
-  /// Whether there is anything to keep, and from whom.
+  /// Whether the worker needs these mounts.
   private static func isNeeded(_ rules: Rules) -> Bool { rules.allowsChanges && geteuid() == 0 }
 
-  /// Mounts what may be read and not be written once more, read-only; returns what is wrong if that cannot
-  /// be, for the report.
+  /// Mounts readable but not writable paths again, read-only. Returns a sentence for the report if that fails.
   static func protect(_ readable: [[UInt8]], _ rules: Rules) -> String? {
     guard isNeeded(rules) else { return nil }
-    // Mounts are a thread's own, too, and another one's signal handlers could be used.
+    // A mount namespace belongs to one thread, and signal handlers of other threads could avoid it.
     guard tabella_system_thread_count(getpid()) == 1 else {
       return lacking("a single thread at the start")
     }
@@ -31,11 +30,11 @@ enum SystemMounts {
     "mounts of its own (\(why)): modes, owners and times of system files can be changed by root"
   }
 
-  /// Real paths that neither hold nor lie in anything that may be written, the outermost of each.
+  /// The outermost real paths that neither contain a writable path nor lie in one.
   private static func places(_ readable: [[UInt8]], _ rules: Rules) -> [[UInt8]] {
     let written = (rules.writable + rules.saving).map(\.path)
     var places: [[UInt8]] = []
-    // Shorter ones first.
+    // Sorted by length, so that a folder precedes its content.
     for path in readable.compactMap(realPath).sorted(by: { $0.count < $1.count })
     where !isOfProcess(path) && !places.contains(where: { isBelow(path, $0) }) {
       guard !written.contains(where: { isBelow($0, path) || isBelow(path, $0) }) else { continue }
@@ -44,20 +43,20 @@ enum SystemMounts {
     return places
   }
 
-  /// Whether a path is a process's own folder, or that of all: there is nothing to keep of its files.
+  /// Whether a path is `/proc` or the folder of a process. Their files need no protection.
   private static func isOfProcess(_ path: [UInt8]) -> Bool {
     let steps = path.split(separator: UInt8(ascii: "/"))
     return steps.first.map(Array.init) == Array("proc".utf8)
       && (steps.count == 1 || steps[1].allSatisfy { 0x30...0x39 ~= $0 })
   }
 
-  /// Whether a path is another one or beneath it.
+  /// Whether a path is equal to another one or below it.
   private static func isBelow(_ path: [UInt8], _ other: [UInt8]) -> Bool {
     guard other != [UInt8(ascii: "/")] else { return true }
     return path == other || path.starts(with: other + [UInt8(ascii: "/")])
   }
 
-  /// The empty standard input came through another mount.
+  /// Opens `/dev/null` again as standard input, because the old descriptor bypasses the new mounts.
   private static func reopenNull() {
     var (input, null) = (stat(), stat())
     guard fstat(0, &input) == 0, stat("/dev/null", &null) == 0, input.st_rdev == null.st_rdev,

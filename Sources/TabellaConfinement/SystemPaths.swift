@@ -1,15 +1,16 @@
 import TabellaFiles
 
-/// What every process may read: what the C library and a language's runtime ask for, and nothing of a user's.
+/// The system files that every process may read, for the C library and language runtimes. They contain no data of
+/// users.
 enum SystemPaths {
   private static func bytes(_ paths: [String]) -> [[UInt8]] { paths.map { Array($0.utf8) } }
 
-  /// Devices that hold nothing; they may be written to.
+  /// Devices without data. They may be written, too.
   static let devices = bytes([
     "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
   ])
 
-  /// At work: names of accounts, times, languages, encodings, what a process is told of itself.
+  /// For work: account names, time zones, languages, encodings, and the process's own facts.
   static var working: [[UInt8]] {
     bytes([
       "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/localtime", "/etc/locale.alias",
@@ -20,20 +21,20 @@ enum SystemPaths {
     ]) + libraryFolders.map { $0 + Array("/gconv".utf8) }
   }
 
-  /// To find hosts by name, and to know whom to trust there.
+  /// For the network: name resolution and certificates.
   static let network = bytes([
     "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf", "/etc/services",
     "/etc/protocols", "/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/usr/share/ca-certificates",
     "/etc/crypto-policies",
   ])
 
-  /// While a library is loaded.
+  /// For loading a library.
   static var loading: [[UInt8]] {
     bytes(["/etc/ld.so.cache", "/etc/ld.so.preload", "/lib", "/lib64", "/usr/lib", "/usr/lib64"])
       + bytes(["/usr/local/lib"]) + libraryFolders
   }
 
-  /// The folders from which this process has libraries: the C library's and the Swift runtime's.
+  /// The folders of the libraries that this process has loaded, such as the C library and the Swift runtime.
   private static var libraryFolders: [[UInt8]] {
     let maps = contents(of: "/proc/self/maps")
     var folders: [[UInt8]] = []
@@ -49,7 +50,7 @@ enum SystemPaths {
     return folders
   }
 
-  /// A file of /proc; empty if it cannot be read.
+  /// The content of a file in `/proc`; empty if it cannot be read.
   private static func contents(of path: String) -> [UInt8] {
     guard let file = try? OpenFile(path: Array(path.utf8)) else { return [] }
     return (try? file.bytes().bytes(at: 0, count: 1 << 20)) ?? []

@@ -1,6 +1,6 @@
 import Tabella
 
-// Edits drawn at random, good and bad.
+// Random edits, valid and invalid.
 
 /// A row that comes to a table beside other edits.
 private enum ArrivalKind: CaseIterable { case move, insert, none }
@@ -8,10 +8,10 @@ private enum ArrivalKind: CaseIterable { case move, insert, none }
 private enum SectionEditKind: CaseIterable { case insert, rename, move, delete }
 
 extension Trial {
-  /// A table of its own to edit.
+  /// A separate table to edit.
   func editedTable() throws -> EditedTable { try EditedTable(self, try scratch()) }
 
-  /// Draws batches and has each tried; a law says nothing if all are refused.
+  /// Draws several batches and passes each to `body`. Skips the law if all of them are refused.
   func forEachCommit(
     _ body: (EditedTable, EditBatch) throws -> Result<EditResult, TableError>
   ) throws {
@@ -25,7 +25,7 @@ extension Trial {
     if done == 0 { throw Skipped(reason: "no edit could be made") }
   }
 
-  /// A batch of edits that the source says can be made; nil if there are none.
+  /// A batch of edits that the source declares possible; nil if there are none.
   func drawBatch(_ table: EditedTable) throws -> EditBatch? {
     var paths = table.rows.enumerated().flatMap { section, rows in
       rows.indices.map { IndexPath(section: section, row: $0) }
@@ -48,7 +48,8 @@ extension Trial {
     return edits.isEmpty ? nil : EditBatch(edits)
   }
 
-  /// A move or an insert besides other edits, its target counted as all of them leave the table; or nil.
+  /// A move or an insertion to combine with other edits, or nil. Its target counts the rows that remain after the
+  /// deletions.
   private func drawArrival(
     _ table: EditedTable, _ free: [IndexPath], _ edits: [EditBatch.Edit]
   ) throws -> EditBatch.Edit? {
@@ -72,7 +73,7 @@ extension Trial {
       guard try moving.movability(ofRows: rows, inSection: from.section)[0] else { return nil }
       if from.section == section { staying -= 1 }
       var target = IndexPath(section: section, row: draw(0..<staying + 1))
-      // With others that go, what the source would say of the move alone is no answer.
+      // With deletions, the answer of the source for the move alone would not apply.
       if edits.allSatisfy(\.isSet) {
         do throws(TableError) {
           target = try moving.target(ofMoveFrom: from, to: target)
@@ -94,7 +95,7 @@ extension Trial {
     }
   }
 
-  /// An edit of a section, and whether the source says that it can be made; nil if there is none to draw.
+  /// A section edit, and whether the source declares it possible; nil if none can be drawn.
   func drawSectionEdit(
     _ table: EditedTable, _ titles: [String?], _ round: Int
   ) throws -> (edit: EditBatch.Edit, isAllowed: Bool)? {
@@ -103,7 +104,7 @@ extension Trial {
     try require(
       editability.count == titles.count,
       "\(titles.count) sections have \(editability.count) answers to what may be done with them")
-    // A new title is made of one that is there: titles may have to be paths, say.
+    // A new title extends an existing one, because titles may have to be paths, for example.
     func newTitle(_ section: Int?) -> String {
       section.flatMap { titles[$0] }.map { "\($0)~\(round)" } ?? "title~\(round)"
     }
@@ -128,7 +129,7 @@ extension Trial {
     }
   }
 
-  /// A cell to set, and a value that some row has there.
+  /// A cell to set, with a value that some row has in that column.
   func drawSet(
     _ table: EditedTable, of wanted: IndexPath? = nil
   ) throws -> (path: IndexPath, column: Int, cell: Cell)? {
@@ -151,7 +152,7 @@ extension Trial {
     return nil
   }
 
-  /// Edits of what the source says cannot be edited.
+  /// Edits that the source declares impossible.
   func forbiddenEdits(_ table: EditedTable) throws -> [EditBatch.Edit] {
     guard let section = table.rows.indices.first(where: { !table.rows[$0].isEmpty }) else {
       return []
@@ -175,7 +176,7 @@ extension Trial {
     return edits
   }
 
-  /// Batches of which each breaks a rule.
+  /// Batches that each break a rule.
   func badEdits(_ table: EditedTable) throws -> [[EditBatch.Edit]] {
     let end = IndexPath(section: 0, row: table.rows.first?.count ?? 0)
     var bad: [[EditBatch.Edit]] = [
@@ -194,7 +195,7 @@ extension Trial {
 }
 
 extension EditBatch.Edit {
-  /// The row that it names, where it names one.
+  /// The row that the edit names; nil for an insertion.
   var reference: RowReference? {
     switch self {
     case .insert: nil

@@ -5,11 +5,11 @@ struct EditedRow {
   var cells: [Cell]
   var id: String?
 
-  /// The same for the same cells.
+  /// A text that is equal for equal cells.
   var text: String { "\(cells)" }
 }
 
-/// A table that may be edited, and what was read of it last.
+/// An editable table, with its rows from the last reading.
 final class EditedTable {
   static let rowLimit = 5000
 
@@ -60,7 +60,7 @@ final class EditedTable {
     try EditedTable.read(source, trial)
   }
 
-  /// All rows of a table, which must not be too many.
+  /// All rows of a table. Skips the law if there are too many.
   static func read(_ source: any TableDataSource, _ trial: Trial) throws -> [[EditedRow]] {
     var sections: [[EditedRow]] = []
     let hasIDs = source.identity != nil

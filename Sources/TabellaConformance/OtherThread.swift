@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
 
-/// A thread that a law does something on, and waits for.
+/// A thread that runs one closure while the law waits.
 ///
-/// What is done there is not concurrent with anything, so that nothing need be sendable.
+/// The closure never runs concurrently with the law, so it needs not be sendable.
 struct OtherThread {
   private final class Work {
     let body: () -> Void
@@ -13,14 +13,14 @@ struct OtherThread {
 
   private let thread: pthread_t
 
-  /// Starts a thread that does `body`. It must be joined.
+  /// Starts a thread that runs `body`. The caller must call ``join()``.
   init(_ body: @escaping () -> Void) throws {
     let work = Unmanaged.passRetained(Work(body))
     var thread = pthread_t()
     let failure = pthread_create(
       &thread, nil,
       { argument in
-        // Never null: it is what was passed.
+        // Never null, since it is the pointer passed below.
         Unmanaged<Work>.fromOpaque(argument!).takeRetainedValue().body()
         return nil
       }, work.toOpaque())
@@ -33,22 +33,22 @@ struct OtherThread {
 
   func join() { pthread_join(thread, nil) }
 
-  /// Does something on a thread of its own and returns what came of it.
+  /// Runs `body` on another thread and returns its result.
   static func run<R>(_ body: () throws -> R) throws -> R {
     var result: Result<R, any Error>?
     try withoutActuallyEscaping(body) { body in
       try OtherThread { result = Result { try body() } }.join()
     }
-    // The thread has ended, and sets it first.
+    // The thread has ended, so the result is set.
     return try result!.get()
   }
 }
 
-/// Calls a closure again and again on a thread of its own, until it is stopped.
+/// Calls a closure repeatedly on its own thread until it is stopped.
 final class Repeater: Sendable {
   private let isOver = Atomic(false)
 
-  /// Does `body` beside `work`, every few microseconds.
+  /// Calls `body` every 50 microseconds while `work` runs.
   static func repeating<R>(
     _ body: @escaping @Sendable () -> Void, during work: () throws -> R
   ) throws -> R {

@@ -1,6 +1,6 @@
 import Tabella
 
-/// What a source said when it was asked in order: the model that calls in any order are compared with.
+/// The answers of a source to calls in a fixed order: the model for calls in any order.
 struct Recorded {
   struct Row {
     var cells: [Cell]
@@ -11,19 +11,19 @@ struct Recorded {
 
   struct Section {
     var rows: [Row]
-    /// Header and footer, where the source has sections.
+    /// The headers and footers, if the source has sections.
     var titles: [TitlePlace: String?] = [:]
-    /// Where the first rows lead.
+    /// The locations of the first rows.
     var leads: [[UInt8]?] = []
   }
 
-  /// How many rows are asked where they lead: that may cost a call of the system each.
+  /// The maximum number of rows whose location is requested, since each may cost a system call.
   private static let leadLimit = 20
 
   var sections: [Section] = []
   var version: Version?
   var kinds: [String] = []
-  /// The titles of the index, and where they lead.
+  /// The titles of the section index and their index paths.
   var index: [(title: String, path: IndexPath)] = []
 
   init(_ source: any TableDataSource, _ trial: Trial) throws {
@@ -64,7 +64,7 @@ struct Recorded {
   /// The sections that have rows.
   var filled: [Int] { sections.indices.filter { !sections[$0].rows.isEmpty } }
 
-  /// A row drawn at random, if there are any.
+  /// The index path of a random row; nil if there are no rows.
   func drawRow(_ trial: Trial) -> IndexPath? {
     let filled = filled
     guard !filled.isEmpty else { return nil }
@@ -74,7 +74,7 @@ struct Recorded {
 
   subscript(_ path: IndexPath) -> Row { sections[path.section].rows[path.row] }
 
-  /// Reads a few rows from `path` on and compares them with what they were.
+  /// Reads a few rows from `path` on and compares them with the record.
   func requireRows(
     from path: IndexPath, of source: any TableDataSource, _ trial: Trial,
     after what: @autoclosure () -> String
@@ -82,7 +82,7 @@ struct Recorded {
     let rows = sections[path.section].rows
     let end = min(rows.count, path.row + 1 + trial.draw(0..<20))
     let all = Array(source.columns.indices)
-    // In any order, and now and then some only.
+    // Half of the time, the columns are reversed and some are left out.
     var columns = all
     if trial.draw(0..<2) == 0 { columns = all.reversed().filter { _ in trial.draw(0..<3) > 0 } }
     let part = try trial.read(

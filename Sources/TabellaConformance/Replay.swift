@@ -1,7 +1,7 @@
 import Tabella
 
 extension BatchPlan {
-  /// The plan for changes of rows as they were read.
+  /// The plan of changes for rows that were read before.
   init(_ changes: [ChangeBatch.Change], of rows: [[EditedRow]]) throws(TableError) {
     try self.init(
       changes, numberOfSections: { _ in .exact(rows.count) },
@@ -12,7 +12,7 @@ extension BatchPlan {
   }
 }
 
-/// Throws unless the changes lead from the old rows to the new.
+/// Throws unless the changes lead from the old rows to the new ones.
 func replay(
   _ batch: ChangeBatch, from old: [[EditedRow]], to new: [[EditedRow]]
 ) throws {
@@ -21,7 +21,7 @@ func replay(
   do throws(TableError) { plan = try BatchPlan(changes, of: old) } catch {
     throw LawBroken("the changes \(changes) are not possible: \(error)")
   }
-  // Nil where the changes say that anything may stand.
+  // Nil means that the changes allow any content there.
   var replayed: [[EditedRow?]?] = old.map { $0.map { $0 } }
   for (section, rows) in plan.rows {
     let list = old[section].map { Optional($0) }
@@ -64,8 +64,7 @@ func replay(
       try require(
         same(replayed.cells, pair.1.cells),
         "row \(section):\(row) is \(pair.1), which the changes \(changes) do not say")
-      // An id may say where a row stands, so that it ends with the version; it must not pass to
-      // another row.
+      // An id may depend on the position of its row and end with the version. It must never pass to another row.
       guard let id = replayed.id, let heir = heirs[id] else { continue }
       try require(
         same(heir.cells, replayed.cells),

@@ -3,12 +3,14 @@ import Glibc
 
 /// The resources that a process holds. The laws of ownership check that they do not grow.
 public struct ResourceUse: Hashable, Sendable {
-  /// The bytes that malloc has handed out.
+  /// The allocated heap memory in bytes.
   public var heap: Int
-  /// Open descriptors.
+  /// The number of open descriptors.
   public var descriptors: Int
+  /// The number of threads.
   public var threads: Int
 
+  /// Creates a measurement.
   public init(heap: Int, descriptors: Int, threads: Int) {
     self.heap = heap
     self.descriptors = descriptors
@@ -28,17 +30,17 @@ public struct ResourceUse: Hashable, Sendable {
     defer { closedir(stream) }
     var count = 0
     while readdir(stream) != nil { count += 1 }
-    // `.`, `..`.
+    // Without `.` and `..`.
     return count - 2
   }
 }
 
-/// The resources that this process holds, and how many bytes it has read and written since it began.
+/// The resources that this process holds, and the bytes that it has read and written since its start.
 struct ProcessUse {
   var resources: ResourceUse
   var bytes: Int
 
-  /// What it is now; nil if the kernel does not say.
+  /// The current use; nil if the kernel does not report it.
   static func now() -> ProcessUse? {
     let file = open("/proc/self/io", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -48,7 +50,7 @@ struct ProcessUse {
       return String(
         decoding: UnsafeRawBufferPointer(rebasing: buffer[..<max(0, count)]), as: UTF8.self)
     }
-    // `rchar: 123` and `wchar: 45` are the first lines.
+    // The first lines are such as `rchar: 123` and `wchar: 45`.
     let numbers = text.split(separator: "\n").prefix(2).compactMap { line in
       line.split(separator: " ").last.flatMap { Int($0) }
     }

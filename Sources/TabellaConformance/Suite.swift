@@ -1,30 +1,33 @@
 import Tabella
 
-/// The laws of a data source, runnable without a test framework.
+/// The laws of data sources, which run without a test framework.
 ///
-/// A law opens sources of its own with the closure given, so that laws do not disturb each other.
-/// One suite runs on every road: a source in memory, a provider in process, one loaded with
-/// `dlopen`, one in another process, one wrapped by a view.
+/// Each law opens its own sources, so that laws do not disturb each other. The suite works for every kind of source: in
+/// memory, from a provider in the process, loaded with `dlopen`, in another process, or wrapped by a view.
 public struct ConformanceSuite {
-  /// What became of one law.
+  /// The outcome of one law.
   public enum Outcome: Hashable, Sendable {
     case passed
-    /// The law does not apply: the source has no such ability.
+    /// The law does not apply, because the source lacks an ability.
     case skipped(String)
-    /// What was expected and what came.
+    /// The law is broken. The text has the expected and the actual behaviour.
     case failed(String)
   }
 
+  /// A law and its outcome.
   public struct Finding: Hashable, Sendable {
+    /// The law.
     public var law: Law
+    /// The outcome of the law.
     public var outcome: Outcome
 
+    /// Whether the law is broken.
     public var isFailure: Bool {
       if case .failed = outcome { true } else { false }
     }
   }
 
-  /// All laws, in the order in which they are best read.
+  /// All laws, in the best order for readers.
   public static let laws: [Law] =
     [
       .columnsHold, .countsHold, .sectionsCounted, .batchesValid, .cutsAgree, .projectionAgrees,
@@ -46,19 +49,18 @@ public struct ConformanceSuite {
   private let scratch: Scratch?
   private let meter: Meter
 
-  /// Makes data that may be edited and lost, and returns what opens it, any number of times. Throws
-  /// ``Skipped`` where there is none.
+  /// A closure that creates data which may be edited and lost. It returns a closure that opens the data any number of
+  /// times. Throws ``Skipped`` if that is impossible.
   public typealias Scratch = () throws -> () throws(TableError) -> any TableDataSource
 
-  /// Tells what the process holds that a source lives in.
+  /// A closure that measures the resources of the process in which a source lives.
   public typealias Meter = (any TableDataSource) throws -> ResourceUse
 
-  /// A suite over the sources that `open` gives; each must show the same data. The seed decides what
-  /// is drawn at random; a failure says it.
+  /// Creates a suite for the sources that `open` returns. All of them must show the same data. The seed determines all
+  /// random choices; a failure contains it.
   ///
-  /// What `open` gives is never edited. The laws of editing edit what `scratch` makes, which is made
-  /// anew for each of them; without it they are skipped. The laws of memory ask `meter`; where sources
-  /// live in other processes it asks there.
+  /// The suite never edits a source from `open`. Each law of editing calls `scratch` for new data; without it, these
+  /// laws are skipped. The laws of memory call `meter`, which must measure the process of the source.
   public init(
     seed: UInt64 = 1, open: @escaping () throws(TableError) -> any TableDataSource,
     scratch: Scratch? = nil, meter: @escaping Meter = { _ in .ofThisProcess() }
@@ -69,7 +71,7 @@ public struct ConformanceSuite {
     self.meter = meter
   }
 
-  /// Runs laws and returns what became of each.
+  /// Runs laws and returns the outcome of each.
   public func run(_ laws: [Law] = laws) -> [Finding] { laws.map { run($0) } }
 
   private func run(_ law: Law) -> Finding {
@@ -79,7 +81,7 @@ public struct ConformanceSuite {
 }
 
 extension ConformanceSuite.Outcome {
-  /// What becomes of a check.
+  /// The outcome of a check.
   static func of(seed: UInt64, _ check: () throws -> Void) -> Self {
     do {
       try check()
@@ -94,20 +96,20 @@ extension ConformanceSuite.Outcome {
   }
 }
 
-/// A law: something that is true of every good data source.
+/// A law: a property of every good data source.
 public struct Law: Hashable, Sendable {
-  /// A short name: `cuts-agree`.
+  /// A short name, such as `cuts-agree`.
   public let name: String
   /// The law in one sentence.
   public let summary: String
-  /// What an author should look at when it fails.
+  /// Advice for the author if the law is broken.
   public let hint: String
-  /// Whether it can only be judged when nothing else runs in the process.
+  /// Whether the law requires that nothing else runs in the process.
   public let needsQuiet: Bool
-  /// Whether it judges what only shows where all sources, and the judge, are in one process: over sources
-  /// that live in processes of their own it passes, and proves nothing.
+  /// Whether the law requires that it runs in the same process as all its sources. With sources in other processes it
+  /// passes without proving anything.
   public let needsOneProcess: Bool
-  /// Whether it edits, and so is skipped without scratch data.
+  /// Whether the law edits. Without scratch data it is skipped.
   public let edits: Bool
   let check: @Sendable (Trial) throws -> Void
 
@@ -125,7 +127,9 @@ public struct Law: Hashable, Sendable {
     self.check = check
   }
 
+  /// Whether both laws have the same name.
   public static func == (left: Law, right: Law) -> Bool { left.name == right.name }
+  /// Hashes the name.
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
@@ -135,14 +139,16 @@ struct LawBroken: Error {
   init(_ what: String) { self.what = what }
 }
 
-/// Thrown by what a suite is given, as by a law: this cannot be judged here.
+/// An error of a law or of a closure: the law cannot be checked here.
 public struct Skipped: Error {
+  /// The reason as text for people.
   public let reason: String
 
+  /// Creates an error with a reason.
   public init(reason: String) { self.reason = reason }
 }
 
-/// Throws that the law is broken unless `condition` holds.
+/// Throws ``LawBroken`` unless `condition` is true.
 func require(_ condition: Bool, _ what: @autoclosure () -> String) throws {
   if !condition { throw LawBroken(what()) }
 }

@@ -1,10 +1,10 @@
 import Tabella
 
-/// What a law works with: sources to try and numbers to draw.
+/// The environment of a law: sources and random numbers.
 ///
-/// Every batch that passes through it is validated.
+/// It validates every batch that it returns.
 final class Trial {
-  /// How much of a source a law looks at.
+  /// The numbers of sections, and of rows per section, that a law examines.
   static let sectionLimit = 12
   static let rowLimit = 200
 
@@ -25,16 +25,16 @@ final class Trial {
 
   func open() throws -> any TableDataSource { try makeSource() }
 
-  /// What opens data that may be edited.
+  /// A closure that opens editable data.
   func scratch() throws -> () throws(TableError) -> any TableDataSource {
     guard let makeScratch else { throw Skipped(reason: "there is nothing that may be edited") }
     return try makeScratch()
   }
 
-  /// What the process holds that a source lives in.
+  /// The resources of the process in which a source lives.
   func resources(of source: any TableDataSource) throws -> ResourceUse { try meter(source) }
 
-  /// Numbers drawn at random: SplitMix64, so that a seed repeats a run anywhere.
+  /// A generator of random numbers (SplitMix64), so that a seed repeats a run on any machine.
   struct Numbers {
     private var state: UInt64
 
@@ -50,7 +50,7 @@ final class Trial {
     }
   }
 
-  /// A number drawn from the range.
+  /// A random number in the range.
   func draw(_ range: Range<Int>) -> Int { numbers.draw(range) }
 
   /// A case drawn from all of an enumeration.
@@ -65,13 +65,13 @@ final class Trial {
     0..<min(try source.numberOfSections(knowing: Trial.sectionLimit).value, Trial.sectionLimit)
   }
 
-  /// The rows looked at in a section.
+  /// The number of rows to examine in a section.
   func rowCount(_ source: any TableDataSource, _ section: Int) throws -> Int {
     min(
       try source.numberOfRows(inSection: section, knowing: Trial.rowLimit).value, Trial.rowLimit)
   }
 
-  /// One fetch, validated.
+  /// One validated batch of rows.
   func fetch(_ source: any TableDataSource, _ request: RowRequest) throws -> Batch {
     let batch = try source.rows(request)
     do {
@@ -82,7 +82,7 @@ final class Trial {
     return batch
   }
 
-  /// Rows gathered at once, validated.
+  /// One validated batch of gathered rows.
   func gather(
     _ gathering: any TableGathering, _ source: any TableDataSource, _ paths: [IndexPath],
     _ columns: [Int], ids: Bool
@@ -98,7 +98,7 @@ final class Trial {
     return batch
   }
 
-  /// Rows read in batches of `size` at most, as values.
+  /// The cells of rows, read in batches of at most `size` rows.
   func read(
     _ source: any TableDataSource, section: Int, rows: Range<Int>, columns: [Int]? = nil,
     size: Int = 64
@@ -110,7 +110,7 @@ final class Trial {
     return cells
   }
 
-  /// The ids of rows read in batches of `size` at most.
+  /// The ids of rows, read in batches of at most `size` rows.
   func ids(
     _ source: any TableDataSource, section: Int, rows: Range<Int>, size: Int = 64
   ) throws -> [String] {
@@ -163,7 +163,7 @@ final class Trial {
   }
 }
 
-/// Whether two rows hold the same cells; NaN equals itself here.
+/// Whether two rows have equal cells. NaN equals itself here.
 func same(_ left: [Cell], _ right: [Cell]) -> Bool {
   left.count == right.count
     && zip(left, right).allSatisfy { pair in
@@ -176,7 +176,7 @@ func same(_ left: [[Cell]], _ right: [[Cell]]) -> Bool {
   left.count == right.count && zip(left, right).allSatisfy { same($0, $1) }
 }
 
-/// Where two readings of rows differ first.
+/// A description of the first difference between two readings of rows.
 func firstDifference(_ left: [[Cell]], _ right: [[Cell]]) -> String {
   for (row, pair) in zip(left, right).enumerated() where !same(pair.0, pair.1) {
     return "row \(row) is \(pair.0) and \(pair.1)"

@@ -4,13 +4,13 @@ import Tabella
 import TabellaBridge
 import TabellaFiles
 
-/// Every provider found on a search path, and every candidate refused; made without running any
-/// provider's code.
+/// All providers on a search path, and all refused candidates. Making a catalogue runs no code of providers.
 public struct Catalogue: Sendable {
   /// A provider that can be loaded.
   public struct Entry: Hashable, Sendable {
+    /// The parsed manifest.
     public let manifest: Manifest
-    /// The library's absolute path.
+    /// The absolute path of the library.
     public let library: String
     /// Whether the provider ships with Tabella.
     public let isShipped: Bool
@@ -18,17 +18,18 @@ public struct Catalogue: Sendable {
 
   /// A candidate that is not used.
   public struct Refusal: Hashable, Sendable {
-    /// The manifest, library or directory.
+    /// The path of the manifest, the library or the directory.
     public let path: String
+    /// The reason as text for people.
     public let reason: String
-    /// `.denied` if it is not trusted, else `.noProvider`.
+    /// `.denied` if the candidate is not trusted, otherwise `.noProvider`.
     public var code = TableError.Code.noProvider
-    /// Its manifest, as far as that could be read. Nothing of it is trusted; it tells what the provider would
-    /// have opened.
+    /// The readable part of its manifest. It is untrusted, and only tells which locations the provider would have
+    /// opened.
     var manifest: Manifest?
   }
 
-  /// A provider that may be chosen for a location, or that would be if it were not refused.
+  /// A provider that can be chosen for a location, or the refusal of a provider that would be chosen otherwise.
   struct Candidate {
     let manifest: Manifest
     let entry: Result<Entry, TableError>
@@ -36,14 +37,17 @@ public struct Catalogue: Sendable {
 
   /// The shipped providers, then the others in the order of the search path and of their names.
   public private(set) var entries: [Entry] = []
+  /// All refused candidates.
   public private(set) var refusals: [Refusal] = []
-  /// All that may be chosen, and all that are refused and would be, in the order in which they count: as they
-  /// are found, and then the shipped ones that are not there, as in programs that embed a host. A duplicate of
-  /// a provider that was found before, by its id, is never chosen, and so is none of them.
+  /// The accepted and the refused providers in the order of choice: first those found, in the order of the search, then
+  /// shipped providers whose library is missing, as in programs that embed a host.
+  ///
+  /// A candidate whose id was found before can never be chosen, so the list does not contain it.
   private(set) var candidates: [Candidate] = []
 
   private let trust: TrustCheck
 
+  /// Searches a path. Unusable candidates become ``refusals``.
   public init(_ searchPath: SearchPath) { self.init(searchPath, trust: TrustCheck()) }
 
   init(_ searchPath: SearchPath, trust: TrustCheck) {
@@ -58,8 +62,10 @@ public struct Catalogue: Sendable {
     }
   }
 
-  /// The provider with this id; throws `.noProvider` that lists the ids there are, or why it is refused, with
-  /// `.denied` if that is because it is not trusted.
+  /// The provider with this id.
+  ///
+  /// Throws ``TableError`` with `.noProvider` and the known ids. If the provider is refused, throws the reason instead,
+  /// with `.denied` if it is not trusted.
   public func entry(id: String) throws(TableError) -> Entry {
     if let entry = entries.first(where: { $0.manifest.id == id }) { return entry }
     if let refusal = refusals.first(where: {
@@ -72,7 +78,7 @@ public struct Catalogue: Sendable {
       .noProvider, "there is no provider \(id); there are \(known.isEmpty ? "none" : known)")
   }
 
-  /// The error of a provider that is refused, with the way round it.
+  /// The error for a refused provider, with a list of other providers to choose from.
   func refused(_ error: TableError, _ id: String? = nil) -> TableError {
     let others = entries.map(\.manifest.id).filter { $0 != id }.joined(separator: ", ")
     if others.isEmpty { return error }
@@ -81,7 +87,7 @@ public struct Catalogue: Sendable {
     return error
   }
 
-  /// Throws why the provider with this id or scheme is refused, if one is.
+  /// Throws the reason if a provider with this id or scheme is refused.
   public func checkNotRefused(_ name: String) throws(TableError) {
     guard
       let refusal = refusals.first(where: {
@@ -122,7 +128,7 @@ public struct Catalogue: Sendable {
       let (text, distrust) = try readManifest(path)
       manifest = Manifest(claimsOf: text)
       let parsed = try Manifest(parsing: text)
-      // What it says is then told with the refusal only.
+      // An untrusted manifest only adds information to its refusal.
       if let distrust { throw distrust }
       accept(try accepted(parsed, in: directory))
     } catch {
@@ -149,7 +155,7 @@ public struct Catalogue: Sendable {
     candidates.append(Candidate(manifest: manifest, entry: .failure(error)))
   }
 
-  /// The entry for a manifest; throws why it is none.
+  /// The entry for a manifest. Throws the reason if the host cannot use it.
   private func accepted(
     _ manifest: Manifest, in directory: String
   ) throws(TableError) -> Entry {
@@ -177,7 +183,7 @@ public struct Catalogue: Sendable {
     return Entry(manifest: manifest, library: library, isShipped: false)
   }
 
-  /// The bytes of a manifest, and why it is not trusted if it is not.
+  /// The bytes of a manifest. `distrust` is the reason if the manifest is not trusted.
   private func readManifest(
     _ path: String
   ) throws(TableError) -> (bytes: [UInt8], distrust: TableError?) {
@@ -200,13 +206,13 @@ public struct Catalogue: Sendable {
   }
 }
 
-/// The names of the manifests in a directory, sorted; none if it cannot be read.
+/// The sorted names of the manifests in a directory; empty if the directory cannot be read.
 private func manifestNames(in directory: String) -> [String] {
   guard let stream = opendir(directory) else { return [] }
   defer { closedir(stream) }
   var names: [String] = []
   while let entry = readdir(stream) {
-    // An entry is only as long as its name, so it must not be read as a whole.
+    // An entry has only the memory that its name needs, so it must not be read as a whole `dirent`.
     guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }
     let name = String(
       cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))

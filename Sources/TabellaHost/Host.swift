@@ -4,74 +4,77 @@ import TabellaBridge
 import TabellaLoading
 import TabellaRemote
 
-/// The front door for programs that show tables: finds, chooses and loads providers, and opens
-/// locations as data sources.
+/// The entry point for programs that show tables. A host finds, chooses and loads providers, and opens locations as
+/// data sources.
 ///
 ///     let host = Host()
 ///     let table = try host.open("people.csv", options: ["delimiter": ";"])
 ///     let rows = try table.source.rows(RowRequest(first: 0, count: 20, columns: [0, 1]))
 ///
-/// Belongs to one thread at a time, as do the sources it gives.
+/// One thread at a time may use a host, together with all sources that it opened.
 public final class Host {
   /// The providers found, and the candidates refused.
   public let catalogue: Catalogue
-  /// What the user holds added libraries to; read once, when it is first needed.
+  /// The user's pins, read at first use.
   lazy var pinned: Result<[Pins.Pin], TableError> = Result { () throws(TableError) in
     try pins.read()
   }
   private let pins: Pins
   private var providers: [String: ImportedProvider] = [:]
 
-  /// A host for the providers on a search path. Reads manifests; runs no provider's code.
+  /// Creates a host for the providers on a search path. Reads manifests, but runs no code of providers.
   public init(searchPath: SearchPath = .standard, pins: Pins = .standard) {
     catalogue = Catalogue(searchPath)
     self.pins = pins
   }
 
-  /// Where providers run.
+  /// The process in which providers run.
   public enum Isolation: Hashable, Sendable {
-    /// Shipped providers in this process, all others in workers.
+    /// Shipped providers run in this process, all others in workers.
     case automatic
+    /// All providers run in workers.
     case always
-    /// In this process, whatever it is: for debuggers. A bad provider takes the process with it.
+    /// All providers run in this process, for debuggers. A provider that crashes ends the process.
     case never
   }
 
-  /// What a location is opened for.
+  /// The purpose for which a location is opened.
   public enum Access: Hashable, Sendable {
-    /// A provider in a worker gets no right to change anything.
+    /// Reading only. A provider in a worker gets no permission to change anything.
     case reading
+    /// Reading and editing.
     case editing
   }
 
-  /// Where providers run from now on. The default is `.automatic`.
+  /// The process in which providers run from now on. The default is `.automatic`.
   public var isolation = Isolation.automatic
-  /// What providers in workers may use.
+  /// The limits of providers in workers.
   public var limits = WorkerLimits()
-  /// The program `tabella-worker`; nil to look for it beside this program and in `../libexec/tabella`
-  /// from there.
+  /// The path of the program `tabella-worker`. With nil, the host looks for it next to this program, and in
+  /// `../libexec/tabella` from there.
   public var workerProgram: String?
-  /// Gets what providers in workers print, log and are denied; from any thread, until the worker ends.
+  /// Receives the output, log lines and denials of providers in workers. Any thread may call it until the worker ends.
   public var onOutput: (@Sendable (WorkerOutput) -> Void)?
 
-  /// Where the traffic of providers is written; nil for nowhere, which costs nothing.
+  /// The trace of all calls to providers; nil, which costs nothing, for none.
   public var trace: Trace?
 
-  /// Whether a provider in a worker may edit though a part of its confinement cannot be set up on this system.
-  /// Without this, opening a location to edit it throws ``TableError`` with `.denied` there.
+  /// Whether a provider in a worker may edit even if this system lacks a part of its confinement.
+  ///
+  /// If false, opening a location for editing throws ``TableError`` with `.denied` on such a system.
   public var acceptsWeakIsolation = false
-  /// The providers whose weak isolation ``onOutput`` was told of.
+  /// The providers whose weak isolation was reported to ``onOutput``.
   var toldOfWeakIsolation: Set<String> = []
 
-  /// For tests: called with the worker's process before a request is sent, once it is sent, and before
-  /// what came is read.
+  /// A hook for tests. The host calls it with the worker's process id before and after it sends a request, and before
+  /// it reads an answer.
   var onPacket: (@Sendable (pid_t) -> Void)?
 
-  /// Opens a location with the provider named, or with the one that fits it.
+  /// Opens a location with the named provider or, without a name, with the provider that matches the location.
   ///
-  /// Throws ``TableError``: `.noProvider` if none is found or it cannot be loaded, `.denied` if its library
-  /// is not trusted, `.misbehaved` if it breaks the contract, `.invalidArgument` for options that it does
-  /// not have, and whatever the provider itself says of the location.
+  /// Throws ``TableError``: `.noProvider` if no provider is found or its library cannot be loaded, `.denied` if the
+  /// library is not trusted, `.misbehaved` if the provider breaks the contract, `.invalidArgument` for unknown options,
+  /// and all errors of the provider itself.
   public func open(
     _ location: Location, provider: String? = nil, options: [String: String] = [:],
     access: Access = .editing
@@ -89,7 +92,7 @@ public final class Host {
         return try openInWorker(
           LoadRequest(library: entry.library, name: entry.manifest.id), request, access, entry)
       } catch {
-        // No other error has this code: the library cannot be loaded.
+        // Only a library that cannot be loaded has this code.
         throw error.code == .noProvider ? catalogue.refused(error, entry.manifest.id) : error
       }
     }
@@ -98,14 +101,14 @@ public final class Host {
       worker: worker)
   }
 
-  /// The provider that would show a location; no provider's code runs.
+  /// The manifest of the provider that would open a location. Runs no code of providers.
   public func manifest(
     for location: Location, provider: String? = nil
   ) throws(TableError) -> Manifest {
     try catalogue.choose(location, provider: provider).entry.manifest
   }
 
-  /// Loads a provider, or returns it if it is loaded.
+  /// Loads a provider. Returns the loaded one if there is one.
   public func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
     if let provider = providers[entry.manifest.id] { return provider }
     let provider = try Library.load(try checkChosen(entry), name: entry.manifest.id)
@@ -115,14 +118,15 @@ public final class Host {
   }
 }
 
-/// A location that is open.
+/// An open location.
 public struct OpenedTable {
-  /// The table. Whichever road it came by, it is a data source like any other.
+  /// The table. Sources in workers and in this process behave in the same way.
   public let source: any TableDataSource
-  /// The manifest of its provider.
+  /// The manifest of the provider.
   public let manifest: Manifest
+  /// The location that was opened.
   public let location: Location
-  /// The worker that it lives in; nil if it lives in this process.
+  /// The worker of the source; nil if the source lives in this process.
   public let worker: WorkerStatus?
 }
 

@@ -1,25 +1,28 @@
 import Tabella
 import TabellaFiles
 
-/// Where a table is: a path, or `SCHEME:REST` where a provider claims the scheme. Any bytes.
+/// The name of a source: a path, or `SCHEME:REST` if a provider claims the scheme. It may contain any bytes.
 public struct Location: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+  /// The bytes as the user wrote them.
   public var bytes: [UInt8]
 
+  /// A location with these bytes.
   public init(_ bytes: [UInt8]) { self.bytes = bytes }
+  /// A location with the UTF-8 bytes of a text.
   public init(_ text: String) { bytes = Array(text.utf8) }
   public init(stringLiteral value: String) { self.init(value) }
 
-  /// The location for people, repaired where it is not UTF-8.
+  /// The location as text for people. Invalid UTF-8 is replaced.
   public var description: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// What stands before the first colon, if it could be a scheme, and what stands behind it.
+  /// The text in front of the first colon and the bytes after it; nil if that text cannot be a scheme.
   public var schemeAndRest: (scheme: String, rest: [UInt8])? {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let scheme = String(decoding: bytes[..<colon], as: UTF8.self)
     return Manifest.isName(scheme) ? (scheme, Array(bytes[(colon + 1)...])) : nil
   }
 
-  /// Whether it cannot be meant as `SCHEME:REST`.
+  /// Whether the location cannot have the form `SCHEME:REST`.
   public var isPath: Bool { schemeAndRest == nil }
 
   /// The last component of the path.
@@ -29,19 +32,21 @@ public struct Location: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 }
 
 extension Catalogue {
-  /// A location with the provider that shows it.
+  /// A location with its provider.
   struct Choice {
     var entry: Entry
     var scheme: String?
-    /// What the provider is given to open.
+    /// The location that the provider receives, without the scheme.
     var rest: [UInt8]
   }
 
-  /// Chooses the provider of a location, without running foreign code: the named one, or by scheme,
-  /// by the pattern of the file's name (the longest), by magic bytes, by the pattern `*`.
+  /// Chooses the provider of a location without running its code.
   ///
-  /// Throws ``TableError`` if the provider that would be chosen is refused. Another one in its place would show
-  /// other rows, and an edit by position would reach a row that the user does not mean.
+  /// The order is: the named provider, the scheme, the longest matching pattern of file names, magic bytes, the pattern
+  /// `*`.
+  ///
+  /// Throws ``TableError`` if the chosen provider is refused. A substitute would show other rows, and an edit by index
+  /// path would change a row that the user did not mean.
   func choose(_ location: Location, provider: String?) throws(TableError) -> Choice {
     guard !location.bytes.isEmpty else {
       throw TableError(.invalidArgument, "the location is empty")
@@ -82,7 +87,7 @@ extension Catalogue {
       "no provider opens a \(kind.rawValue) of this name; choose one with --provider (\(known))")
   }
 
-  /// A candidate, or the reason why it is refused and the remedy.
+  /// The entry of a candidate. If the candidate is refused, throws the reason and the remedy.
   private func entry(of candidate: Candidate) throws(TableError) -> Entry {
     do throws(TableError) { return try candidate.entry.get() } catch { throw refused(error) }
   }
@@ -96,7 +101,7 @@ extension Catalogue {
     }
   }
 
-  /// What is at the end of a path: `S_IFREG` and so on.
+  /// The file type at a path after following links: `S_IFREG` and so on.
   private func fileKind(_ location: Location) -> Result<UInt32, TableError> {
     var status = stat()
     let result = (location.bytes + [0]).withUnsafeBufferPointer { path in
@@ -106,7 +111,7 @@ extension Catalogue {
       ? .success(status.st_mode & S_IFMT) : .failure(.system(errno, "cannot be opened"))
   }
 
-  /// Throws what is probably meant by a path that is not there but looks like a scheme.
+  /// Throws a helpful error for a missing path that looks like a scheme.
   private func explainMissing(_ location: Location) throws(TableError) {
     let text = location.description
     if entries.contains(where: { $0.manifest.schemes.contains(text) }) {
@@ -148,7 +153,7 @@ extension Catalogue {
   }
 
   private func readStart(_ location: Location) -> [UInt8] {
-    // Opening a pipe, even without reading, would cost its writer the reader.
+    // Opening a pipe and closing it again would end its writer, even without reading.
     guard case .success(S_IFREG) = fileKind(location),
       let file = try? OpenFile(path: location.bytes)
     else { return [] }
@@ -156,7 +161,8 @@ extension Catalogue {
   }
 }
 
-/// Whether a name matches a pattern: `*` is any run of bytes, `?` is one.
+/// Whether a name matches a pattern. `*` matches any bytes, `?` matches one byte.
+///
 /// - Complexity: O(name × pattern).
 func matches(_ name: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
   var (name, pattern) = (name, pattern)

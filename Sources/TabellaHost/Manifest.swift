@@ -1,43 +1,52 @@
 import Tabella
 import TabellaBridge
 
-/// What a provider's manifest says about it; enough to choose a provider without running any code.
+/// The manifest of a provider, which suffices to choose a provider without running its code.
 ///
-/// The format is described in docs/contract.md, "The manifest".
+/// docs/contract.md, "The manifest", describes the format.
 public struct Manifest: Hashable, Sendable {
-  /// The kinds of things at the end of a path that a provider opens.
+  /// The kinds of files that a provider opens by path.
   public enum PathKind: String, CaseIterable, Hashable, Sendable {
     case file
     case directory
   }
 
-  /// Bytes that stand at an offset in every file of a format.
+  /// Bytes at a fixed offset in all files of a format.
   public struct Magic: Hashable, Sendable {
+    /// The offset in bytes, 0 to 4096.
     public var offset: Int
+    /// The bytes, at least one.
     public var bytes: [UInt8]
   }
 
+  /// The id of the provider: lower-case letters, digits, `.`, `-` and `+`.
   public var id: String
+  /// The version of the provider.
   public var version: String
-  /// The contract version that the library was built for: `0.1`.
+  /// The contract version for which the library was built, such as `0.1`.
   public var contract: String
-  /// The library's path as the manifest writes it: absolute, or relative to the manifest's folder.
+  /// The path of the library as the manifest contains it: absolute, or relative to the folder of the manifest.
   public var library: String
+  /// A short description for people.
   public var summary: String
+  /// The schemes of locations that the provider claims.
   public var schemes: [String]
-  /// Patterns of file names: `*` is any run of characters, `?` is one.
+  /// Patterns of file names. `*` matches any bytes, `?` matches one byte.
   public var patterns: [String]
+  /// Magic bytes of file formats. Any of them suffices.
   public var magic: [Magic]
+  /// The kinds of files that the provider opens; `file` if the manifest names none.
   public var accepts: [PathKind]
-  /// The columns, if they are always the same.
+  /// The columns if all sources of the provider have the same; otherwise nil.
   public var columns: [Column]?
+  /// The options of the provider.
   public var options: [OptionDeclaration]
-  /// What the provider's sources can do, for people and completion; not relied on.
+  /// The abilities of the provider's sources, for people and for completion. The host does not rely on them.
   public var capabilities: [String]
   /// The permissions that the provider requests for its worker.
   public var permissions: Permissions
 
-  /// Parses a manifest; throws ``TableError`` with `.noProvider` that says what is wrong.
+  /// Parses a manifest. Throws ``TableError`` with `.noProvider` and the fault.
   public init(parsing text: [UInt8]) throws(TableError) {
     let json: JSONValue
     do throws(TableError) {
@@ -76,8 +85,9 @@ public struct Manifest: Hashable, Sendable {
     }
   }
 
-  /// As much of a manifest as says what its provider opens, whatever is wrong with the rest; nil if that
-  /// cannot be read. It serves to tell which provider is refused, never to choose one.
+  /// Parses only the claims of a manifest, regardless of faults in the rest. Returns nil if even the id is unreadable.
+  ///
+  /// The result serves to report a refused provider, never to choose one.
   init?(claimsOf text: [UInt8]) {
     guard let json = try? JSONValue(parsing: text) else { return nil }
     let fields = Fields(json: json)
@@ -93,7 +103,7 @@ public struct Manifest: Hashable, Sendable {
     (columns, options, capabilities, permissions) = (nil, [], [], .none)
   }
 
-  /// Whether text may be an id or a scheme.
+  /// Whether a text can be an id or a scheme.
   static func isName(_ text: String) -> Bool {
     text.utf8.first.map { 0x61...0x7A ~= $0 } ?? false
       && text.utf8.allSatisfy { byte in
@@ -101,9 +111,9 @@ public struct Manifest: Hashable, Sendable {
       }
   }
 
-  /// Checks option values against the declared ones.
+  /// Checks option values against the declared options.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` that lists the options there are.
+  /// Throws ``TableError`` with `.invalidArgument` and the list of declared options.
   public func check(_ options: [String: String]) throws(TableError) {
     for (name, value) in options.sorted(by: { $0.key < $1.key }) {
       guard let declaration = self.options.first(where: { $0.name == name }) else {
@@ -118,7 +128,7 @@ public struct Manifest: Hashable, Sendable {
   }
 }
 
-/// The members of a manifest, read with errors that name them.
+/// The members of a manifest. Errors name the member.
 private struct Fields {
   let json: JSONValue
 

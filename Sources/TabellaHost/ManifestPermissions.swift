@@ -2,26 +2,29 @@ import Tabella
 import TabellaFiles
 
 extension Manifest {
-  /// The permissions that a manifest requests for a provider in a worker, beyond its location.
+  /// The permissions that a manifest requests for a provider in a worker, in addition to its location.
   ///
-  /// A request grants nothing by itself; docs/trust.md says who grants it. The manifest's member is `confinement`.
+  /// A request grants nothing by itself; docs/trust.md describes who grants it. The member of the manifest is
+  /// `confinement`.
   public struct Permissions: Hashable, Sendable {
-    /// Paths of files and folders, as they are written: absolute, or beginning with `~/` or with
-    /// `$XDG_DATA_HOME/` and the like. Sorted.
+    /// Files and folders to read, sorted. The paths are as the manifest contains them: absolute, or with `~/` or a
+    /// variable such as `$XDG_DATA_HOME/` in front.
     public private(set) var read: [String] = []
+    /// Files and folders to change, in the same form.
     public private(set) var write: [String] = []
-    /// Making and renaming symbolic links in the folders that it may change.
+    /// Whether the provider may create and rename symbolic links in the folders that it may change.
     public private(set) var links = false
-    /// Sending signals to other processes.
+    /// Whether the provider may send signals to other processes.
     public private(set) var signals = false
-    /// Connecting and listening.
+    /// Whether the provider may use the network, to connect and to listen.
     public private(set) var network = false
-    /// Looking at all processes, not only at its own.
+    /// Whether the provider may see all processes and not only its own.
     public private(set) var processes = false
 
     /// No permissions.
     public static let none = Permissions()
 
+    /// Creates a request. Duplicate paths are removed.
     public init(
       read: [String] = [], write: [String] = [], links: Bool = false, signals: Bool = false,
       network: Bool = false, processes: Bool = false
@@ -34,7 +37,7 @@ extension Manifest {
       self.processes = processes
     }
 
-    /// Each permission in a few words, for people; empty if there are none.
+    /// Each permission in a few words for people; empty if there are none.
     public var descriptions: [String] {
       read.map { "read \($0)" } + write.map { "write \($0)" } + (links ? ["links"] : [])
         + (signals ? ["signals"] : []) + (network ? ["network"] : [])
@@ -44,7 +47,7 @@ extension Manifest {
 }
 
 extension Manifest.Permissions {
-  /// The absolute path that a requested path means; nil if the user has no such folder.
+  /// The absolute path for a requested path; nil if the user has no such folder.
   public static func path(_ requested: String, in folders: UserFolders = .standard) -> [UInt8]? {
     guard !requested.hasPrefix("/") else { return Array(requested.utf8) }
     guard let slash = requested.firstIndex(of: "/") else { return nil }
@@ -54,7 +57,7 @@ extension Manifest.Permissions {
       .flatMap { folders.folder($0) }.map { $0 + rest }
   }
 
-  /// Throws ``TableError`` with `.noProvider` that says what is wrong.
+  /// Parses the member `confinement`. Throws ``TableError`` with `.noProvider` and the fault.
   init(_ json: JSONValue) throws(TableError) {
     guard case .object = json else {
       throw TableError(.noProvider, "the manifest's \"confinement\" is no object")
@@ -65,7 +68,7 @@ extension Manifest.Permissions {
       network: try Self.flag(json, "network"), processes: try Self.flag(json, "processes"))
   }
 
-  /// As a manifest has it, with every member.
+  /// The JSON of a manifest, with all members.
   public var json: JSONValue {
     .object([
       "read": .array(read.map { .string($0) }), "write": .array(write.map { .string($0) }),
@@ -98,7 +101,7 @@ extension Manifest.Permissions {
     }
   }
 
-  /// Whether it is a path that means the same wherever one is, and that reads as what it means.
+  /// Whether a path is independent of the current directory and has no `.`, `..` or empty components.
   private static func isPath(_ text: String) -> Bool {
     let steps = text.split(separator: "/", omittingEmptySubsequences: false)
     guard let start = steps.first, steps.count > 1,

@@ -3,7 +3,7 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// The directories in which providers are looked for, in order.
+/// The directories in which the host looks for providers, in order.
 public struct SearchPath: Hashable, Sendable {
   private struct Refused: Hashable {
     let path: String
@@ -12,20 +12,21 @@ public struct SearchPath: Hashable, Sendable {
 
   /// Absolute directories.
   public var directories: [String] = []
-  /// Directories that were named and are not used, with the reason.
+  /// Directories that were named but are not used, with the reason.
   public var refused: [(path: String, reason: String)] { refusals.map { ($0.path, $0.reason) } }
   private var refusals: [Refused] = []
-  /// Where the shipped libraries belong; looked at first for them.
+  /// The directories of the shipped libraries. The host looks for these libraries here first.
   var ownDirectories: [String] = []
 
-  /// Takes directories as they are named; those that are not absolute are refused.
+  /// A search path of the given directories. Paths that are not absolute are refused.
   public init(_ directories: [String]) {
     for directory in directories { add(directory, named: "the search path") }
   }
 
-  /// `TABELLA_PROVIDER_PATH`, the executable's directory, `../lib/tabella/providers` from it, and
-  /// `tabella/providers` in the user's data directory. The environment is ignored by a process with rights
-  /// that its user has not (AT_SECURE).
+  /// The standard search path: `TABELLA_PROVIDER_PATH`, the directory of the executable, `../lib/tabella/providers`
+  /// from there, and `tabella/providers` in the user's data directory.
+  ///
+  /// A process with more rights than its user (`AT_SECURE`) ignores the environment.
   public static var standard: SearchPath {
     SearchPath(isPrivileged: tabella_system_is_privileged()) { name in
       getenv(name).map { String(cString: $0) }
@@ -49,7 +50,7 @@ public struct SearchPath: Hashable, Sendable {
     if let data = variable("XDG_DATA_HOME"), !data.isEmpty, !data.hasPrefix("/") {
       refuse(data, "XDG_DATA_HOME is ignored: it is not an absolute path")
     }
-    // The compiler lets no closure escape that may not outlive this call.
+    // Copies, because the closure escapes and must not capture `variable`.
     let (data, home) = (variable("XDG_DATA_HOME"), variable("HOME"))
     let folders = UserFolders { name in
       switch name {

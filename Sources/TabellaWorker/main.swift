@@ -1,7 +1,7 @@
-// The program `tabella-worker`: one provider in a process of its own. Started by a host, never by hand.
+// The program `tabella-worker`: one provider in its own process. Only hosts start it.
 //
-// Its descriptors: 0 what the provider may read, 1 and 2 pipes to the host, 3 the calls, 4 what is said
-// beside them, 5 the shared memory, 6 the library.
+// Descriptors: 0 standard input of the provider, 1 and 2 pipes to the host, 3 calls, 4 messages outside of calls, 5
+// shared memory, 6 the library.
 
 import CTabellaSystem
 import Tabella
@@ -12,7 +12,7 @@ import TabellaFiles
 import TabellaLoading
 import TabellaRemote
 
-/// The descriptors that the host gives.
+/// The descriptors that the host passes.
 enum Descriptor {
   static let calls: Int32 = 3
   static let side: Int32 = 4
@@ -20,19 +20,19 @@ enum Descriptor {
   static let library: Int32 = 6
 }
 
-/// Ends the process without running anything of the provider's.
+/// Ends the process without running code of the provider.
 func leave(_ status: Int32, _ message: String? = nil) -> Never {
   if let message { SideMessage.log(severity: 4, Array(message.utf8)).send(to: Descriptor.side) }
   _exit(status)
 }
 
-/// The provider, once it is loaded.
+/// The loaded provider.
 nonisolated(unsafe) var provider: ImportedProvider?
 
-/// The entry of a library that is loaded for a probe.
+/// The entry point of a library that is loaded for a probe.
 nonisolated(unsafe) var probed: (entry: ProviderEntry, name: String)?
 
-// Whatever a provider does later, this process ends with its host.
+// The process ends with its host, even if the provider misbehaves.
 let followed = tabella_system_end_with_host(Descriptor.calls)
 if followed == -ESRCH { _exit(0) }
 
@@ -48,7 +48,7 @@ guard followed == 0, received == 16 else {
 
 tabella_system_keep_memory()
 
-/// The call that runs, once there is a server.
+/// The running call, once there is a server.
 nonisolated(unsafe) var running: SourceServer.RunningCall?
 
 do throws(TableError) {
@@ -57,11 +57,11 @@ do throws(TableError) {
     arena: try SharedMemory(mapping: Descriptor.arena), token: Token(words.0, words.1),
     handlers: SourceServer.Handlers(
       load: { request throws(TableError) in
-        // Asked once: afterwards the question would be refused.
+        // The kernel is examined only once, because the confinement refuses these calls later.
         let kernel = Kernel.running
         let report = try Confinement.begin(
           request.rules, telling: Descriptor.side, prefix: SideMessage.denialPrefix, on: kernel)
-        // Not before: mounts are made for a single thread.
+        // The second thread starts after the mounts, which need a single thread.
         if let running { listen(running) }
         let library = try CheckedLibrary(taking: Descriptor.library, path: request.library)
         if request.isProbed {
@@ -101,7 +101,8 @@ do throws(TableError) {
   leave(1, error.message)
 }
 
-/// Starts the thread that hears what the host says beside the calls, and ends the process with it.
+/// Starts the thread that reads the host's messages outside of calls. It ends the process when the host closes the
+/// socket.
 func listen(_ running: SourceServer.RunningCall) {
   var thread = pthread_t()
   pthread_create(
@@ -111,7 +112,7 @@ func listen(_ running: SourceServer.RunningCall) {
       while true {
         switch SideMessage.receive(from: Descriptor.side, waiting: true) {
         case .message(.cancel(let number)): running.cancel(number)
-        // The host is gone, or is done with this worker.
+        // The host has ended or has released this worker.
         case .closed: leave(0)
         default: break
         }
@@ -120,7 +121,7 @@ func listen(_ running: SourceServer.RunningCall) {
   pthread_detach(thread)
 }
 
-/// Makes a check of a provider in this process, which is lost if it is a bad one.
+/// Performs one check of a provider in this process. A bad provider may crash the process.
 func probe(
   _ request: ProbeRequest, _ entry: ProviderEntry, _ name: String
 ) throws(TableError) -> ProbeAnswer {
@@ -135,7 +136,8 @@ func probe(
   }
 }
 
-/// Reads a byte of nothing: the host sees from what is read that the work goes on.
+/// Reads one byte from `/proc/self/stat`. The host watches the process's read counter and treats progress there as a
+/// sign of life.
 func giveSign() {
   let file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC)
   guard file >= 0 else { return }

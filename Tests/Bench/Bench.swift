@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs cases: prepares what they read, compares the outputs, measures in rounds.
+/// Runs cases: prepares their data, compares the outputs, and measures in rounds.
 struct Bench {
   let cache: Cache
   let floors: Floors
@@ -39,7 +39,7 @@ struct Bench {
 
   // MARK: Right
 
-  /// Runs each command once, unmeasured, and compares what it wrote with what the reference wrote.
+  /// Runs each command once without measuring and compares its output with the reference's.
   private func compareOutputs(_ entries: inout [Entry], reference label: String) throws {
     guard let reference = entries.first(where: { $0.command.label == label })?.command else {
       return
@@ -65,15 +65,15 @@ struct Bench {
     }
   }
 
-  /// Whether a command is run before it is measured: all but the ones that take minutes.
+  /// Whether a command is run once before it is measured. Commands that take minutes are not.
   private func runsBefore(_ command: Command) -> Bool {
     command.speed != .far || cache.sizes.plain <= Command.Speed.large
   }
 
   // MARK: Fast
 
-  /// The commands take turns, so that what disturbs one disturbs its neighbours too; the first turn
-  /// warms up and does not count.
+  /// Measures the commands in turns, so that a disturbance affects all of them. The first turn warms up and does not
+  /// count.
   private func measure(_ entries: inout [Entry]) throws {
     for round in -1..<rounds {
       for index in entries.indices where entries[index].isMeasured {

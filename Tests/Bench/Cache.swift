@@ -1,15 +1,16 @@
 import Foundation
 
-/// The folder where generated data and compiled floors lie.
+/// The folder of generated data and compiled floors.
 ///
-/// Files stay for the next run with the same size and seed, those of one size and seed at a time.
-/// The folder of many files never stays: it is slow to make, but slower to come upon unawares.
+/// Files are kept for later runs with the same size and seed. The cache contains files of only one size and seed at a
+/// time. The folder of many files is never kept: it is slow to create, but a forgotten folder of that size would be
+/// worse.
 struct Cache {
   let folder: URL
   let seed: UInt64
   let sizes: Sizes
 
-  /// To be raised when the generator's output changes.
+  /// The version of the generator's output. Increase it when the output changes.
   private static let version = 1
 
   /// The folder of the data by default.
@@ -17,7 +18,7 @@ struct Cache {
     FileManager.default.temporaryDirectory.appendingPathComponent("tabella-bench")
   }
 
-  /// Makes the folder, and removes data of another size or seed.
+  /// Creates the folder and removes data of another size or seed.
   func create() throws {
     let files = FileManager.default
     try files.createDirectory(at: data, withIntermediateDirectories: true)
@@ -27,7 +28,7 @@ struct Cache {
     }
   }
 
-  /// The path of what does not depend on the size.
+  /// The path of a file that does not depend on the size.
   func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
   /// The folder of the generated files.
@@ -40,17 +41,17 @@ struct Cache {
   var smallFile: String { data("three-rows.csv") }
   var kilobyteFile: String { data("kilobyte.csv") }
   var manyFiles: String { data("folder") }
-  /// A copy of the plain file that is edited, and where another one goes.
+  /// The copy of the plain file that is edited, and the target of moves.
   var editedFile: String { data("edited.csv") }
   var copiedFile: String { data("copied.csv") }
-  /// The cells of the provider of cells.
+  /// The CSV file with the cells of the provider in C.
   var cellsFile: String { data("cells.csv") }
 
   private func data(_ name: String) -> String { data.appendingPathComponent(name).path }
 
   // MARK: Files
 
-  /// Makes the file unless it is there, and brings it into memory.
+  /// Creates the file unless it exists, and reads it into memory.
   func prepare(_ kind: DataKind) throws {
     let path = path(of: kind)
     if !FileManager.default.fileExists(atPath: path) {
@@ -59,7 +60,7 @@ struct Cache {
     try settle(path)
   }
 
-  /// Makes the copy anew.
+  /// Creates the copy again.
   func prepareCopy() throws {
     removeCopies()
     try FileManager.default.copyItem(atPath: path(of: .plain), toPath: editedFile)
@@ -85,7 +86,7 @@ struct Cache {
   }
 
   private func write(_ kind: DataKind, rows: Int, to path: String) throws {
-    // Under another name until it is whole: a run that is broken off leaves nothing to reuse.
+    // The file has another name until it is complete, so that an interrupted run leaves nothing to reuse.
     let partial = path + ".part"
     try Data().write(to: URL(fileURLWithPath: partial))
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: partial))
@@ -103,8 +104,8 @@ struct Cache {
     guard rename(partial, path) == 0 else { throw BenchError("cannot write \(path)") }
   }
 
-  /// Drops the file from memory and reads it again: bytes that were read lie there in larger pages
-  /// than bytes that were just written, and every run should find the same.
+  /// Evicts the file from memory and reads it again. Bytes that were read are in larger pages than bytes that were just
+  /// written, and every run should find the same state.
   private func settle(_ path: String) throws {
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     defer { try? file.close() }
@@ -115,12 +116,12 @@ struct Cache {
 
   // MARK: Folder
 
-  /// Makes the folder of many files: empty but for a hole that gives each its own size, so that
-  /// there is one order by size. One that is there is taken as it is.
+  /// Creates the folder of many files. Each file is one hole with its own size, so the order by size is unique. An
+  /// existing folder is kept.
   func prepareFolder() throws {
     guard !FileManager.default.fileExists(atPath: manyFiles) else { return }
     try FileManager.default.createDirectory(atPath: manyFiles, withIntermediateDirectories: true)
-    // A prime that does not divide the number: each size comes once.
+    // A prime that does not divide the number of files, so that each size occurs once.
     let step = sizes.files % 7919 == 0 ? 7907 : 7919
     for index in 0..<sizes.files {
       let descriptor = open("\(manyFiles)/entry-\(index)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -132,7 +133,7 @@ struct Cache {
 
   func removeFolder() throws { try remove(manyFiles) }
 
-  /// Removes the cache and all that lies in it.
+  /// Removes the cache with all its content.
   func clean() throws { try remove(folder.path) }
 
   private func remove(_ path: String) throws {
@@ -141,7 +142,7 @@ struct Cache {
   }
 }
 
-/// Why the bench cannot go on.
+/// The reason why the benchmark cannot continue.
 struct BenchError: Error, CustomStringConvertible {
   let description: String
 

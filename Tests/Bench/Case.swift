@@ -1,13 +1,13 @@
-/// Something that is measured: commands for the same result, what must hold between them.
+/// A benchmark case: commands with the same result, and the aims for their figures.
 struct Case {
   let name: String
-  /// One line for a reader.
+  /// A description in one line.
   let about: String
   /// The data that must exist before it runs.
   var needs: [Need] = []
-  /// The floor first.
+  /// The commands. The floor comes first.
   let commands: [Command]
-  /// The label of the command whose output is right; the floor's unless told otherwise.
+  /// The label of the command with the reference output; nil for the floor.
   var reference: String?
   let aims: [Aim]
 }
@@ -17,7 +17,7 @@ enum Need: Equatable {
   case file(DataKind)
   /// A copy of the plain file, to be edited.
   case copy
-  /// The provider of cells, and a CSV file of the same cells.
+  /// The provider of cells, and a CSV file with the same cells.
   case cells
   case manyFiles
   case herd
@@ -25,9 +25,9 @@ enum Need: Equatable {
 
 /// One command of a case.
 struct Command {
-  /// How its row is called, and what an aim says.
+  /// The label in tables and aims.
   let label: String
-  /// The commands of a pipe; mostly one.
+  /// The commands of a pipe; usually one.
   let pipeline: [[String]]
   /// The tool that must be installed for it.
   var tool: String?
@@ -35,15 +35,15 @@ struct Command {
   /// The part of its output that must equal the reference's; nil if nothing can be compared.
   var check: Reduction?
 
-  /// How far a command is from the floor, which says how often a long one is run.
+  /// The distance from the floor, which determines the number of rounds.
   enum Speed {
     case near
-    /// Some ten times slower: three rounds of large data.
+    /// About ten times slower than the floor: three rounds with large data.
     case slow
-    /// A hundred times slower: one round of large data, not warmed up, its output not compared.
+    /// About a hundred times slower: one round with large data, without warm-up, and without comparing the output.
     case far
 
-    /// Above this many rows it matters.
+    /// The number of rows from which data counts as large.
     static let large = 500_000
 
     func rounds(of all: Int, rows: Int) -> Int {
@@ -66,11 +66,11 @@ struct Aim {
   }
 
   let quantity: Quantity
-  /// The most that is right: a multiple of the other's, or bytes.
+  /// The highest accepted value: a multiple of the other command's, or bytes.
   let most: Double
-  /// The label of the command that it is compared with; nil where `most` is bytes.
+  /// The label of the other command; nil if `most` is in bytes.
   var other: String?
-  /// The label of the command that it is about.
+  /// The label of the command that has the aim.
   var command = "tabella"
 
   static func cpu(_ most: Double, of other: String, command: String = "tabella") -> Aim {

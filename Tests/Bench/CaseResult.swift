@@ -1,7 +1,7 @@
 /// The result of one command.
 struct Entry {
   enum Outcome: Equatable {
-    /// Its output is as it must be.
+    /// The output is correct.
     case right
     /// There was nothing to compare.
     case unchecked
@@ -11,16 +11,16 @@ struct Entry {
 
   let command: Command
   var outcome = Outcome.unchecked
-  /// One a round.
+  /// One run per round.
   var runs: [Run] = []
 
-  /// Whether it is worth the time: a wrong answer is, to see where it went; none is not.
+  /// Whether the command is measured. A wrong output is measured, too; a missing one is not.
   var isMeasured: Bool {
     if case .failed = outcome { return false }
     return true
   }
 
-  /// Whether this tabella does not have the command, the option or the provider.
+  /// Whether this version of tabella lacks the command, the option or the provider.
   var isUnavailable: Bool {
     guard case .failed(let status, let complaint) = outcome, command.tool == nil else {
       return false
@@ -44,14 +44,13 @@ struct CaseResult {
 
   func entry(_ label: String) -> Entry? { entries.first { $0.command.label == label } }
 
-  /// The ratio of a command's figures to the floor's; nil where either was not measured.
+  /// The ratio of a command's figures to the floor's; nil if either was not measured.
   func ratio(of entry: Entry, _ quantity: Aim.Quantity, to label: String = "floor") -> Double? {
     guard let base = self.entry(label) else { return nil }
     return pairedRatio(entry.figures(quantity), to: base.figures(quantity))
   }
 
-  /// Whether tabella's or a floor's output is other than it must be; with `strict`, also if tabella
-  /// cannot do it.
+  /// Whether the output of tabella or a floor is wrong. With `strict`, also if tabella lacks the feature.
   func isWrong(strict: Bool) -> Bool {
     entries.contains { entry in
       switch entry.outcome {
@@ -63,8 +62,7 @@ struct CaseResult {
     }
   }
 
-  /// How an aim stands; nil where it is about another command. A wrong answer reaches nothing, and is
-  /// nothing to be measured by.
+  /// The state of an aim; nil if the aim is about another command. A wrong output reaches no aim and is no reference.
   func standing(of aim: Aim, for entry: Entry) -> Standing? {
     guard aim.command == entry.command.label else { return nil }
     if case .wrong = entry.outcome { return Standing(aim: aim, reached: nil) }
@@ -76,10 +74,10 @@ struct CaseResult {
   }
 }
 
-/// An aim and how far it was reached.
+/// An aim and the value that was reached.
 struct Standing {
   let aim: Aim
-  /// A ratio or bytes; nil if not measured.
+  /// A ratio, or bytes; nil if not measured.
   let reached: Double?
 
   var isMet: Bool? { reached.map { $0 <= aim.most } }

@@ -1,4 +1,4 @@
-/// The list of what is measured. To add a case is to add an entry here.
+/// The list of all benchmark cases. A new case needs an entry here.
 struct Cases {
   let tabella: String
   let tools: Tools
@@ -180,7 +180,7 @@ struct Cases {
         "select \(names) from t", speed: .far, check: body.measuring(.lines)),
     ]
     if kind == .plain {
-      // These know nothing of quotes.
+      // These programs do not understand quotes.
       let fields = numbers.map { "\($0 + 1)" }
       commands += [
         peer("cut", "-d,", "-f" + fields.joined(separator: ","), file, check: body),
@@ -299,7 +299,7 @@ struct Cases {
       ["show"], ["--sort", "a:desc", "-n", "20", "--format", "csv"], rows)
   }
 
-  /// The same cells by both; views know nothing of who made them.
+  /// Commands over the same cells from both providers. Views behave in the same way for both.
   private func cells(
     name: String, about: String, _ command: [String], _ options: [String], _ check: Reduction
   ) -> Case {
@@ -432,7 +432,7 @@ struct Cases {
   // MARK: Processes
 
   private var processes: Case {
-    // Others come and go: only the herd is counted.
+    // Other processes come and go, so only those of the herd are counted.
     let herd = Reduction(measure: .lines, containing: "tabella-herd")
     return Case(
       name: "processes", about: "show all processes with all columns", needs: [.herd],
@@ -477,7 +477,7 @@ struct Cases {
   private func duckdb(
     _ query: String, speed: Command.Speed = .near, check: Reduction? = nil
   ) -> Command {
-    // Its progress would go to the output, among the rows.
+    // Its progress would be written between the rows of the output.
     let program =
       "import duckdb,sys; c=duckdb.connect(); c.execute('set enable_progress_bar=false'); "
       + "c.execute(sys.argv[1])"
@@ -486,7 +486,7 @@ struct Cases {
       tool: "duckdb", speed: speed, check: check)
   }
 
-  /// `q` reads every column as text, `i` infers types; `F` is the file.
+  /// Polars code. `q` reads every column as text, `i` infers types, and `F` is the file.
   private func polars(
     _ expression: String, _ file: String, speed: Command.Speed = .near, check: Reduction? = nil
   ) -> Command {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The provider in C whose cells cost nothing to make: `Crossing/cells.c`, compiled, with its manifest.
+/// The compiled provider `Crossing/cells.c` with its manifest. Its cells cost nothing to create.
 struct CellsProvider {
   let cache: Cache
 
@@ -34,7 +34,7 @@ struct CellsProvider {
     try Data(manifest.utf8).write(to: folder.appendingPathComponent("cells.tabella.json"))
   }
 
-  /// Puts the cells of so many rows into a CSV file unless it is there.
+  /// Writes the cells of `rows` rows into a CSV file unless it exists.
   func write(rows: Int, to path: String) throws {
     guard !FileManager.default.fileExists(atPath: path) else { return }
     let lines = (0..<4096).map { row in

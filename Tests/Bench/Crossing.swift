@@ -8,7 +8,7 @@ struct Crossing {
   let cache: Cache
   let rounds: Int
 
-  /// One figure: what it is, and its values.
+  /// A figure with its name and values.
   struct Figure {
     let name: String
     let unit: String
@@ -56,7 +56,7 @@ struct Crossing {
     return try host.open("cells:").source
   }
 
-  /// Nanoseconds a cell: all rows in batches of 4096, each cell added up.
+  /// The nanoseconds per cell for reading all rows in batches of 4096 and adding up every cell.
   private func scan(_ source: any TableDataSource) throws -> Double {
     let columns = Array(source.columns.indices)
     let count = try source.exactNumberOfRows(inSection: 0)
@@ -77,7 +77,7 @@ struct Crossing {
     return time * 1e9 / Double(count * columns.count)
   }
 
-  /// Microseconds a call of the shortest kind.
+  /// The microseconds per call of the shortest kind.
   private func call(_ source: any TableDataSource, _ count: Int) throws -> Double {
     let time = try seconds {
       for _ in 0..<count { _ = try source.numberOfRows(inSection: 0, knowing: 0) }
@@ -85,7 +85,7 @@ struct Crossing {
     return time * 1e6 / Double(count)
   }
 
-  /// Milliseconds to start a worker, open a location, ask one thing and end it.
+  /// The milliseconds to start a worker, open a location, make one call and end the worker.
   private func start() throws -> Double {
     try seconds { _ = try open(.always).version() } * 1e3
   }
@@ -96,10 +96,10 @@ struct Crossing {
     return Double(duration.seconds) + Double(duration.attoseconds) / 1e18
   }
 
-  // SQLite's
+  // SQLite
 
   private func buildVirtual() throws {
-    // SQLite's headers need not be here.
+    // SQLite's headers may be missing.
     _ = output([
       try CellsProvider.compiler(), "-O2",
       CellsProvider.sources.appendingPathComponent("virtual.c").path, "-lsqlite3", "-o",
@@ -107,7 +107,7 @@ struct Crossing {
     ])
   }
 
-  /// Nanoseconds a cell of SQLite's; nil where it could not be compiled.
+  /// The nanoseconds per cell with SQLite; nil if the program could not be compiled.
   private func sqlite() throws -> Double? {
     guard FileManager.default.isExecutableFile(atPath: cache.path("virtual")) else { return nil }
     return output([cache.path("virtual")]).flatMap { Double($0) }
@@ -115,7 +115,7 @@ struct Crossing {
 }
 
 extension Crossing.Figure {
-  /// A row of a table: what it is, the median, the least and the most.
+  /// A row of a table: name, median, minimum and maximum.
   var row: [String] {
     func text(_ value: Double) -> String { String(format: value < 10 ? "%.2f" : "%.1f", value) }
     return [

@@ -1,14 +1,14 @@
 /// The content of the generated files. The same kind, size and seed make the same bytes everywhere.
 enum DataKind: String, CaseIterable {
-  /// Ten columns, no quotes, about 100 bytes a row.
+  /// Ten columns without quotes, about 100 bytes per row.
   case plain
-  /// Six columns; embedded line ends, commas and doubled quotes, about 125 bytes a row.
+  /// Six columns with embedded line ends, commas and doubled quotes, about 125 bytes per row.
   case quoted
-  /// Lines without a comma or a quote, about as long as plain's rows.
+  /// Lines without commas or quotes, about as long as the rows of `plain`.
   case text
 }
 
-/// The bytes of one kind of data, a row at a time.
+/// Generates the bytes of one kind of data, row by row.
 struct DataGenerator {
   private let kind: DataKind
   private var random: SplitMix
@@ -19,7 +19,7 @@ struct DataGenerator {
     random = SplitMix(state: seed)
   }
 
-  /// Appends what stands before the first row.
+  /// Appends the bytes in front of the first row.
   func appendHeader(to bytes: inout [UInt8]) {
     switch kind {
     case .plain: bytes.append(text: "id,ts,city,user,amount,qty,code,active,score,note\n")
@@ -125,7 +125,7 @@ struct DataGenerator {
   }
 }
 
-/// The splitmix64 generator: one word of state, any seed.
+/// The SplitMix64 generator. Its state is one word, and any seed is valid.
 struct SplitMix {
   var state: UInt64
 
@@ -137,7 +137,7 @@ struct SplitMix {
     return bits ^ bits >> 31
   }
 
-  /// Returns a number from 0 up to the limit.
+  /// Returns a number in 0..<limit.
   mutating func next(below limit: UInt64) -> UInt64 {
     next().multipliedFullWidth(by: limit).high
   }
@@ -172,7 +172,7 @@ extension [UInt8] {
     if let end { append(end) }
   }
 
-  /// Appends a number with at least so many digits, and what ends it.
+  /// Appends a number with at least `digits` digits, and the byte `end`.
   fileprivate mutating func append(decimal number: UInt64, digits: Int = 1, end: UInt8) {
     append(number, radix: 10, digits: digits)
     append(end)

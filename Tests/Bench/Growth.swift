@@ -1,7 +1,7 @@
 import Foundation
 
-/// How time and memory grow with the data: tabella's commands of cases that read something, at a hundredth
-/// and a tenth of the size beside the whole.
+/// Measures how time and memory grow with the data. It runs tabella's commands with a hundredth, a tenth and all of the
+/// data.
 struct Growth {
   /// The figures of one command at each size, the smallest first.
   struct Line {
@@ -18,7 +18,7 @@ struct Growth {
 
   let lines: [Line]
 
-  /// Measures the smaller sizes; those of `results` are the whole. `cases` makes the list for another cache.
+  /// Measures the smaller sizes; `results` contains the full size. `cases` returns the list of cases for another cache.
   init(
     beside results: [CaseResult], _ bench: Bench, _ cases: (Cache) -> [Case]
   ) throws {
@@ -73,7 +73,7 @@ struct Growth {
 }
 
 extension Case {
-  /// The same without floors and peers.
+  /// The same case without floors and other programs.
   var ofTabella: Case {
     Case(
       name: name, about: about, needs: needs,

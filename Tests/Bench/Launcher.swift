@@ -2,23 +2,23 @@ import Foundation
 
 /// The figures of one run of a command.
 struct Run {
-  /// Seconds from before it was started until it had ended.
+  /// The elapsed time in seconds, including the start of the process.
   let wall: Double
-  /// Seconds of processor time, its own and the system's for it.
+  /// The processor time in seconds, of the process and of the kernel for it.
   let cpu: Double
-  /// The most memory that it held, in bytes.
+  /// The peak of memory in bytes.
   let peak: Double
-  /// Its exit status; 128 and the signal if one ended it.
+  /// The exit status; 128 plus the signal number if a signal ended the run.
   let status: Int
 }
 
-/// Starts commands through a small program, whose own memory does not show in theirs.
+/// Starts commands through a small program, whose memory does not affect the measurements.
 struct Launcher {
   let program: String
   /// The file that receives standard error.
   let errors: String
 
-  /// Runs a command or a pipe and measures it; its standard output goes to a path.
+  /// Runs and measures a command or a pipe. `path` receives its standard output.
   func run(_ pipeline: [[String]], output path: String = "/dev/null") throws -> Run {
     let words = [program, path, errors] + Array(pipeline.joined(separator: ["|"]))
     guard let line = output(words) else {
@@ -31,14 +31,14 @@ struct Launcher {
       status: Int(figures[3]))
   }
 
-  /// The last line that the last command wrote to standard error: where Python says what it was.
+  /// The last line of standard error of the last command. Python prints its error there.
   var complaint: String {
     let text = (try? String(contentsOfFile: errors, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").last.map(String.init) ?? ""
   }
 }
 
-/// Many sleeping processes, until it is ended.
+/// Many sleeping processes, which the program `herd` starts and ends.
 struct Herd {
   private let process = Process()
   private let input = Pipe()

@@ -5,14 +5,14 @@ struct Options {
   var size = 1_000_000
   var seed: UInt64 = 1
   var rounds = 7
-  /// Names of cases; all if empty.
+  /// The names of the cases; empty means all.
   var cases: [String] = []
   var cache = Cache.defaultFolder
   var tabella = ".build/release/tabella"
   var python: String?
-  /// Whether crossing to a provider is measured though cases are named, or alone.
+  /// Whether the cost of crossing to a provider is measured, even if only some cases are named.
   var crossing = false
-  /// Whether tabella's commands are measured at smaller sizes too though cases are named.
+  /// Whether tabella's commands are also measured with smaller data, even if only some cases are named.
   var growth = false
   var strict = false
   var write = false
@@ -67,7 +67,7 @@ struct Options {
       }
     }
     guard size >= 1000 else { throw UsageError("--size: at least 1000") }
-    // A part of the figures would overwrite all of them.
+    // A part of the figures must not replace all of them.
     guard !write || cases.isEmpty else { throw UsageError("--write needs all cases") }
   }
 
@@ -89,7 +89,7 @@ struct Options {
   }
 }
 
-/// A command line that cannot be followed.
+/// An invalid command line.
 struct UsageError: Error {
   let message: String
 

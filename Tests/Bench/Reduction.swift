@@ -3,9 +3,9 @@ import Foundation
 /// The part of a command's output that must be the same in another's.
 struct Reduction {
   enum Measure {
-    /// The first number, or the number of lines where there is none.
+    /// The first number; the number of lines if there is no number.
     case number
-    /// How many lines there are.
+    /// The number of lines.
     case lines
     /// The lines in their order.
     case order
@@ -14,18 +14,18 @@ struct Reduction {
   }
 
   let measure: Measure
-  /// Lines at the beginning that do not count: a header.
+  /// The number of lines to skip at the beginning, such as a header.
   var skipping = 0
-  /// The byte that ends what counts of a line; nil for all of it.
+  /// The byte that ends the relevant part of a line; nil for the whole line.
   var upTo: UInt8?
-  /// Only lines with these bytes count; nil for all.
+  /// Only lines that contain this text count; nil for all lines.
   var containing: String?
 
   func measuring(_ measure: Measure) -> Reduction {
     Reduction(measure: measure, skipping: skipping, upTo: upTo, containing: containing)
   }
 
-  /// Reduces a file to a few words that can be compared and shown.
+  /// Reduces a file to a few words for comparison and display.
   func callAsFunction(_ path: String) throws -> String {
     let data = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
     return data.withUnsafeBytes { reduce($0) }
@@ -80,7 +80,7 @@ struct Reduction {
     return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
   }
 
-  /// FNV-1a, stirred once more so that sums of it say something.
+  /// FNV-1a with additional mixing, so that sums of hashes are meaningful.
   private func hashed(_ line: UnsafeRawBufferPointer) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in line { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

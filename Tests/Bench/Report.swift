@@ -1,12 +1,12 @@
 import Foundation
 
-/// Figures as Markdown.
+/// Formats figures as Markdown.
 enum Report {
   private static let head = [
     "command", "runs", "wall s", "CPU s", "peak MiB", "wall / floor", "CPU / floor", "aim",
   ]
 
-  /// One table of all cases, the case's name in the first column.
+  /// One table of all cases, with the name of the case in the first column.
   static func table(_ results: [CaseResult], hiding cache: Cache) -> String {
     table(
       head: ["case"] + head,
@@ -105,7 +105,7 @@ enum Report {
     word.contains { " $;|<>&*(){}\\\"".contains($0) } ? "'\(word)'" : word
   }
 
-  /// A bar would end the cell, in code too.
+  /// A bar would end the cell, even in code.
   private static func escaped(_ text: String) -> String {
     text.replacingOccurrences(of: "|", with: "\\|")
   }

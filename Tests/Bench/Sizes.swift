@@ -1,12 +1,12 @@
-/// How much of everything is measured; all of it follows from the rows of `plain`.
+/// The sizes of all data. They all depend on the number of rows of `plain`.
 struct Sizes {
   let plain: Int
 
   var quoted: Int { plain * 42 / 100 }
   var text: Int { plain }
-  /// Rows of the table that a provider in C and a CSV file both have.
+  /// The number of rows of the table that a provider in C and a CSV file both contain.
   var cells: Int { plain / 4 }
-  /// Files in the folder.
+  /// The number of files in the folder.
   var files: Int { max(plain / 10, 1) }
   var processes: Int { min(max(plain / 200, 20), 5000) }
 

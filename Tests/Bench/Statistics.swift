@@ -1,10 +1,10 @@
-/// The middle of some figures and how far they lie apart.
+/// The median, minimum and maximum of some figures.
 struct Spread: Equatable {
   let median: Double
   let least: Double
   let most: Double
 
-  /// Summarises figures in any order; nil where there are none.
+  /// Summarises figures in any order. Returns nil if there are none.
   init?(_ figures: [Double]) {
     let sorted = figures.sorted()
     guard let least = sorted.first, let most = sorted.last else { return nil }
@@ -15,10 +15,10 @@ struct Spread: Equatable {
   }
 }
 
-/// The median of the ratios of each round; nil where no round has both.
+/// The median of the ratios of each round; nil if no round has both figures.
 ///
-/// Rounds are paired, not medians: what disturbed a round disturbed both of its halves.
+/// Both figures of a round suffer from the same disturbances, so the ratio is computed per round.
 func pairedRatio(_ figures: [Double], to base: [Double]) -> Double? {
-  // A clock that has not moved would make the ratio endless.
+  // A clock that has not advanced would make the ratio infinite.
   Spread(zip(figures, base).map { $0 / max($1, 1e-6) })?.median
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The programs that are measured and what compiles the floors.
+/// The measured programs, and the compiler of the floors.
 struct Tools {
-  /// A Python that may have duckdb and polars; nil where there is none.
+  /// A Python that may have duckdb and polars; nil if there is none.
   let python: String?
   private let modules: Set<String>
 
@@ -14,23 +14,23 @@ struct Tools {
     }.reduce(into: []) { $0.insert($1) }
   }
 
-  /// Whether a program, or one of Python's modules, is here.
+  /// Whether a program or a Python module is installed.
   func has(_ name: String) -> Bool { modules.contains(name) || Self.find(name) != nil }
 
-  /// Returns the path of a program; a name with a slash is a path by itself.
+  /// The path of a program; nil if it is missing. A name with a slash is already a path.
   static func find(_ name: String) -> String? {
     let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
     let candidates = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
     return candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
-  /// Returns what a program says of its version, or nil.
+  /// The version that a program prints; nil if it prints none.
   func version(_ name: String) -> String? {
     if modules.contains(name), let python {
       return output([python, "-c", "import \(name); print(\(name).__version__)"])
         .map { "\(name) \($0)" }
     }
-    // mawk knows only its own word for it.
+    // mawk has an option of its own.
     for option in ["--version", "-Wversion"] {
       guard let line = output([name, option]), !line.isEmpty else { continue }
       let version = upToNumber(line)
@@ -39,7 +39,7 @@ struct Tools {
     return nil
   }
 
-  /// `/usr/bin/sed (GNU sed) 4.9 and more` is `sed (GNU sed) 4.9`.
+  /// Shortens `/usr/bin/sed (GNU sed) 4.9 and more` to `sed (GNU sed) 4.9`.
   private func upToNumber(_ line: String) -> String {
     var words = line.split(separator: " ")
     let number = words.firstIndex { $0.first?.isNumber == true } ?? words.endIndex - 1
@@ -67,9 +67,9 @@ func output(_ words: [String], showsErrors: Bool = false) -> String? {
   return text.split(separator: "\n").first.map(String.init) ?? ""
 }
 
-/// The small programs of ours, compiled for this machine when the bench begins.
+/// The project's small programs, compiled for this machine at the start of the benchmark.
 struct Floors {
-  /// `Tests/Bench`, as it was where this was compiled.
+  /// The folder `Tests/Bench` at the time of compilation.
   static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
   let cache: Cache
@@ -80,7 +80,7 @@ struct Floors {
   var launch: String { cache.path("launch") }
   var herd: String { cache.path("tabella-herd") }
 
-  /// Compiles them all; half a second, and never one for another machine.
+  /// Compiles all programs in about half a second, so that none comes from another machine.
   func build() throws {
     guard let compiler = Tools.find("clang") ?? Tools.find("gcc") else {
       throw BenchError("clang or gcc is needed to compile the floors")

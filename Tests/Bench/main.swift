@@ -1,6 +1,6 @@
 import Foundation
 
-// The same order of letters for everyone.
+// All programs must sort in the same order.
 setenv("LC_ALL", "C", 1)
 
 do {
@@ -67,7 +67,7 @@ private func named(_ name: String, in list: [Case]) throws(UsageError) -> Case {
 
 private func measure(_ cases: [Case], _ bench: Bench) throws -> [CaseResult] {
   try bench.cache.prepareSmallFiles()
-  // One of a run that was broken off, and our own.
+  // Removes the folder of this run, or of an interrupted one.
   try bench.cache.removeFolder()
   defer { try? bench.cache.removeFolder() }
   return try cases.map { each in

@@ -16,7 +16,7 @@ struct Arguments {
   var earlyThread: EarlyThread.Kind?
   var limits = Rules()
   var edits: [EditBatch.Edit] = []
-  /// `PATH,TARGET`: once the rules are made, a symbolic link to the target takes the place of the path.
+  /// `PATH,TARGET`: after the rules are computed, a symbolic link to TARGET replaces PATH.
   var replacement: String?
 
   init() {
@@ -63,7 +63,7 @@ struct Arguments {
     }
   }
 
-  /// Does what somebody does who can rename the folder of a location.
+  /// Simulates an attacker who can rename the folder of a location.
   func replace() {
     guard let words = replacement?.split(separator: ",", maxSplits: 1).map(String.init) else {
       return

@@ -1,11 +1,11 @@
 import CTabellaSystem
 import Glibc
 
-/// A thread that is there before the process confines itself, and then reads what it must not.
+/// A thread that starts before the process confines itself, and then tries to read a forbidden file.
 final class EarlyThread: Sendable {
   enum Kind: String {
     case plain
-    /// It blocks all signals.
+    /// The thread blocks all signals.
     case deaf
   }
 
@@ -18,7 +18,7 @@ final class EarlyThread: Sendable {
     var thread = pthread_t()
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)
-    // A thread begins with the mask of the one that starts it.
+    // A thread inherits the signal mask of the thread that starts it.
     if kind == .deaf { pthread_sigmask(SIG_SETMASK, &all, &before) }
     defer { if kind == .deaf { pthread_sigmask(SIG_SETMASK, &before, nil) } }
     let other = Int(ends[1])

@@ -20,7 +20,7 @@ struct Confined {
     arguments.replace()
     let running = Kernel.running
     let early = arguments.earlyThread.map { EarlyThread($0) }
-    // As a host does it: the open file is what a worker gets.
+    // A host does the same: a worker receives the open file.
     let file = open(arguments.library, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw .system(errno, "\(arguments.library) cannot be opened") }
     if arguments.isConfined {
@@ -33,7 +33,7 @@ struct Confined {
     let provider = try Library.load(
       CheckedLibrary(taking: file, path: arguments.library), name: arguments.library)
     if arguments.isConfined {
-      // As a worker asks, where no kernel is made up.
+      // A worker asks in this way, unless the kernel is fictitious.
       if arguments.kernel == running {
         try Confinement.tighten(rules)
       } else {
@@ -48,7 +48,7 @@ struct Confined {
     try show(source)
     try edit(source)
     tellDenials()
-    // Until somebody has looked at the process from outside.
+    // Waits until a test has inspected the process from outside.
     if arguments.waits { _ = getchar() }
   }
 
@@ -89,7 +89,7 @@ struct Confined {
   }
 }
 
-/// The words with tabs between them. A process's command line may have line breaks of its own.
+/// Prints words separated by tabs. Line breaks within the words are replaced, because command lines can contain them.
 func line(_ words: String...) {
   print(words.joined(separator: "\t").replacing("\n", with: "\\n"))
 }

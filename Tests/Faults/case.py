@@ -13,7 +13,7 @@ TIMEOUT = 60
 
 
 class Outcome(NamedTuple):
-    status: int  # as waitpid gives it: negative is a signal
+    status: int  # from waitpid; negative for a signal
     out: bytes
     err: bytes
     hung: bool
@@ -25,21 +25,21 @@ class Outcome(NamedTuple):
 
 @dataclasses.dataclass
 class Case:
-    """`files` are what there is before, by path below a root directory; `before` are commands that are
-    run first. In a command `@/` is the root. `change` are the paths that the command changes, and to
-    what (None: away). `follow` is the command that must work afterwards, whatever happened.
+    """`files` are the files before, by path below a root directory. `before` are commands to run first. In a command,
+    `@/` is the root. `change` contains the paths that the command changes, with their new content (None: removed).
+    `follow` is the command that must work afterwards in every case.
 
-    `whole_leftovers` says that a file under a temporary name beside the target is complete: old or new, as the
-    target is the other.
+    `whole_leftovers` means that a file with a temporary name next to the target must be complete: the old version if
+    the target is new, and the new version if it is old.
 
-    `extra` is what may be there too while nothing is changed yet: a backup. `in_place` says that the
-    weaker promise is meant: old, or new, or the old bytes are kept where the next run says.
+    `extra` contains files that may exist before the change is done, such as a backup. `in_place` selects the weaker
+    promise: old, or new, or the old bytes are kept in a file that the next run names.
 
-    `heeds_writers` says that the command must leave a file alone that another program has open for writing.
-    `disk` is a directory below root that is a file system of its own; where that cannot be had the case
-    cannot be run. `origin` is what a copy, the target, is made of: a race may leave both.
+    `heeds_writers` means that the command must not touch a file that another program has open for writing. `disk` is a
+    directory below root on its own file system; on a machine without that possibility, the case is skipped. `origin` is
+    the source of the target, which is a copy; after a race, both may remain.
 
-    A word `id-of:NAME` in a command stands for the id of the row of the directory user/ with that name."""
+    The word `id-of:NAME` in a command is replaced by the id of the row with that name in the directory user/."""
 
     name: str
     program: str
@@ -60,7 +60,7 @@ class Case:
     prepare: Callable = None
 
     def set_up(self, root):
-        """Makes the root as it is before the command, and returns what the user has."""
+        """Creates the root for the command. Returns the user's files."""
         trees.clear(root)
         for folder in ["user", "home", "state", "data"]:
             os.mkdir(os.path.join(root, folder))
@@ -89,7 +89,7 @@ class Case:
         return trees.users_data(trees.read_tree(root))
 
     def new(self, old):
-        """What the user has after the command, given what there is before."""
+        """The user's files after the command, for given files before it."""
         after = dict(old)
         for path, entry in self.change.items():
             after.pop(path, None)
@@ -122,15 +122,15 @@ class Case:
         }
 
     def run(self, root, command=None, wrapper=(), timeout=TIMEOUT, **more):
-        """Runs it, in a process group of its own, and ends all of the group if it takes too long."""
+        """Runs the command in its own process group. Kills the group after the timeout."""
         return execute(
             [*wrapper, *self.arguments(root, command)], self.environment(root), root, timeout, **more
         )
 
     def judge(self, tree, old, new):
-        """What has become of all that there was: "old", "new", or what is wrong with it. "new without
-        backup": an interruption came between the two, the old bytes are in a leftover. "half, old kept":
-        a save in place was cut short."""
+        """The state of the user's files: "old", "new", or a description of the fault. "new without backup" means that
+        the run was interrupted between the two, and a leftover has the old bytes. "half, old kept" means that a save in
+        place was interrupted."""
         have = trees.users_data(tree)
         if have == new:
             return "new"
@@ -147,7 +147,7 @@ class Case:
 
 
 def partial_leftovers(case, tree, reference, verdict):
-    """The files beside the target that are not what it was, or is to be."""
+    """The files next to the target that are neither the old nor the new version."""
     if not case.whole_leftovers:
         return []
     folder = os.path.dirname(case.target)
@@ -160,7 +160,7 @@ VERDICTS = {"old", "new", "new without backup", "half, old kept"}
 
 
 def kept_bytes(tree, data=None):
-    """The files in which an interrupted save in place has left the old bytes."""
+    """The files in which an interrupted save in place has kept the old bytes."""
     return [
         path
         for path, entry in tree.items()
@@ -173,7 +173,7 @@ def kept_bytes(tree, data=None):
 
 @dataclasses.dataclass
 class BigCase(Case):
-    """A large file with an edit `there`, after which it is `new_bytes`, and one `back`."""
+    """A large file with an edit `there`, which leads to `new_bytes`, and an edit `back`."""
 
     there: list = None
     back: list = None
@@ -182,7 +182,7 @@ class BigCase(Case):
 
 @dataclasses.dataclass
 class Adder(Case):
-    """`row(text)` is a command that adds a row with this text at the end, and the bytes it adds."""
+    """`row(text)` returns a command that appends a row with this text, and the appended bytes."""
 
     row: Callable = None
 
@@ -213,20 +213,20 @@ def execute(arguments, environment, folder, timeout=TIMEOUT, **more):
 
 
 class Reference(NamedTuple):
-    """What a case does when nothing goes wrong."""
+    """The results of a case without faults."""
 
     old: dict
     new: dict
-    next_old: dict  # after `follow` from old
-    next_new: dict  # after `follow` from new
-    state: dict  # below state/, after the command
+    next_old: dict  # after `follow`, starting with old
+    next_new: dict  # after `follow`, starting with new
+    state: dict  # files below state/ after the command
 
     def following(self, verdict):
         return self.next_new if verdict.startswith("new") else self.next_old
 
 
 def reference(case, root):
-    """Runs the case undisturbed. Raises AssertionError if it does not do what it says."""
+    """Runs the case without faults. Raises AssertionError if the result is not the expected one."""
     old = case.set_up(root)
     new = case.new(old)
     outcome = case.run(root)

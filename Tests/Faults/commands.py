@@ -125,8 +125,7 @@ def files(program):
 
 
 def directories(program):
-    """Commands on a folder: each changes one name. Of another program's change while they run these promise to
-    take notice: race_sweep."""
+    """Commands on a folder. Each changes one name. `race_sweep` checks that they notice changes by other programs."""
     there = {f"user/{name}.txt": file(name.encode() * 50) for name in ["apple", "pear", "plum"]}
     pear = there["user/pear.txt"]
     rename = ["set", "@/user", "id-of:pear.txt", "name=quince.txt"]
@@ -156,7 +155,7 @@ def directories(program):
 
 
 def across(program):
-    """A move to another file system. It is a copy and a removal: other programs may come to the one or the other."""
+    """A move to another file system. It consists of a copy and a removal, and other programs may change either file."""
     apple, pear = file(b"apple" * 50), file(b"pear" * 50)
     return [
         Case(
@@ -173,7 +172,7 @@ def across(program):
 
 
 def large(program, pages=200):
-    """A file of about 200 pages, to which a row is added."""
+    """A file of about 200 pages. The command appends a row."""
     lines = [record(i) for i in range(pages * 4096 // 27)]
     data = HEADER + b"".join(lines)
     return Case(

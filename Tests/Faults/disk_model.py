@@ -15,10 +15,10 @@ from tree import Entry
 SECTOR = 512
 
 
-# Calls that move the place in an open file and do nothing else.
+# Calls that only move the offset of an open file.
 READS = {"read", "readv"}
 
-# Calls that may change a file, a directory or what a descriptor stands for.
+# Calls that may change a file, a directory or a descriptor.
 MODELLED = {
     "exit_group", "clone", "clone3", "fork", "vfork", "open", "openat", "openat2", "creat", "close", "dup", "dup2",
     "dup3", "fcntl", "write", "writev", "pwrite64", "pwritev", "pwritev2", "lseek", "copy_file_range", "sendfile",
@@ -29,11 +29,11 @@ MODELLED = {
 
 
 class NotModelled(Exception):
-    """The program does something that this model does not know."""
+    """The program makes a call that this model does not know."""
 
 
 class Node:
-    """A file, directory or link. What it holds now is what the running system sees."""
+    """A file, directory or link. Its content is the one that the running system sees."""
 
     def __init__(self, kind, data=b"", mode=0o644):
         self.kind, self.mode = kind, mode
@@ -44,7 +44,7 @@ class Node:
 
 
 class Event:
-    """Something that a disk may or may not have kept. `needs` are events without which it cannot be."""
+    """A change that a disk may or may not have kept. It requires the events in `needs`."""
 
     def __init__(self, kind, text, node=None, **what):
         self.kind, self.text, self.node = kind, text, node
@@ -54,7 +54,7 @@ class Event:
 
     @property
     def choices(self):
-        """What may have become of it as long as it was not synced."""
+        """The possible results of the event before a sync."""
         if self.kind == "write":
             data, offset = self.what["data"], self.what["offset"]
             torn = ["torn"] if offset // SECTOR != (offset + len(data) - 1) // SECTOR else []
@@ -93,7 +93,7 @@ def number_of(word):
 
 
 class Disk:
-    """Follows the calls of a run from what is below `root` now."""
+    """Follows the calls of a run, beginning with the present files below `root`."""
 
     def __init__(self, root):
         self.root = root
@@ -122,13 +122,13 @@ class Disk:
     # Names
 
     def table(self, thread):
-        """The descriptors of the process that this thread belongs to."""
+        """The descriptors of the thread's process."""
         if thread not in self.shared:
             self.shared[thread] = next(iter(self.shared.values()), {})
         return self.shared[thread]
 
     def place(self, path, at=None, follow=True, hops=0):
-        """(directory, name, node) of a path; None if it is outside of the root or has no directory."""
+        """The (directory, name, node) of a path; None if it is outside of the root or has no directory."""
         path = os.fsdecode(path)
         if hops > 20:
             return None
@@ -149,7 +149,7 @@ class Disk:
             if where is None or where.kind != "directory":
                 return None
             if part == "..":
-                # Out of the root nothing is followed.
+                # Outside of the root, nothing is followed.
                 where = trail.pop() if trail else None
                 continue
             node = where.entries.get(part)
@@ -210,7 +210,7 @@ class Disk:
         self.add("size", call, node, size=size)
 
     def run(self, calls, status):
-        """Follows all calls. With a status of 0, what is said on the way is a claim."""
+        """Follows all calls. With status 0, output during the run is a claim."""
         for call in calls:
             self.follow(call, status)
         return self
@@ -388,7 +388,7 @@ class Disk:
     # The possible contents of the disk
 
     def pending(self, end):
-        """The events before `end` that need not be on the disk."""
+        """The events before `end` that may be missing on the disk."""
         loose = []
         for event in self.events[:end]:
             if event.kind == "sync":
@@ -407,7 +407,7 @@ class Disk:
         return loose
 
     def state(self, end, chosen):
-        """The tree after the events before `end`; `chosen` says what became of those that are pending."""
+        """The tree after the events before `end`. `chosen` has the results of the pending events."""
         fate = {event: "done" for event in self.events[:end] if event.kind not in ("sync", "claim")}
         fate.update(chosen)
         # An event on the disk requires the events that it needs.
@@ -460,7 +460,7 @@ class Disk:
 
 
 def readable(arguments):
-    """Hexadecimal strings as text again, long ones cut."""
+    """Hexadecimal strings as text; long ones are cut."""
     def text(match):
         raw = bytes.fromhex(match.group().replace("\\x", "")).decode(errors="replace")
         return raw if len(raw) < 60 else raw[:40] + "…"
@@ -468,6 +468,6 @@ def readable(arguments):
     return re.sub(r"(?:\\x[0-9a-f]{2})+", text, arguments)
 
 
-# A call that this machine or this strace does not have is no mistake: hence the question marks.
+# The question marks allow calls that this machine or this strace lacks.
 OPTIONS = ["-y", "-xx", "-s", "100000000", "-e", "trace=" + ",".join(f"?{name}" for name in sorted(MODELLED | READS))]
 

@@ -16,11 +16,11 @@ import full_disk
 import tree as trees
 from sweep import Sweep
 
-# Nobody, and somebody else.
+# The user nobody, and another user.
 ORDINARY, OTHER = 65534, 12345
 
 CSV = commands.HEADER + b"".join(commands.csv_lines())
-# A NUL just behind the 8 KiB that decide what is text.
+# A NUL shortly after the first 8 KiB, which determine whether a file is text.
 NUL = commands.HEADER + b"".join(b"%d,row,%s\n" % (i, b"\0" if i == 845 else b"x") for i in range(900))
 assert 8192 < NUL.index(0) < 8192 + 300, "deleting rows does not bring it there"
 TEXT = b"".join(commands.text_lines())
@@ -59,7 +59,7 @@ ACROSS = {
     "and back": {"here/data.csv": "there/data.csv", "there/old": "here/old", "here/a": "there/a"},
     "and new": {"here/data.csv": "there/data.csv", "there/new": "made", "here/new": "made"},
 }
-# How large the files are beside data.csv, which has about 200 lines.
+# The sizes of the files besides data.csv, which has about 200 lines.
 SIZES = {"here/a": 9000, "here/b": 1, "there/old": 20_000}
 
 BATCHES = {
@@ -100,7 +100,7 @@ class Situation:
     def __init__(self, number, seed):
         self.random = random.Random(f"{seed} dry-run {number}")
         self.of = {name: "root" if name == "user" else values[0] for name, values in DIMENSIONS.items()}
-        # Few things at once, so that one does not hide the others.
+        # Few conditions at once, so that one does not hide the others.
         names = [name for name in DIMENSIONS if name not in OF_ACROSS]
         for name in ["kind", "edit", "options", *self.random.sample(names, self.random.choice([1, 1, 2, 2, 3, 4, 6]))]:
             self.of[name] = self.random.choice(DIMENSIONS[name])
@@ -111,7 +111,7 @@ class Situation:
                 self.of["mount"] = "none"
         if self.of["kind"] == "directory":
             self.of |= {"options": [], "edit": self.random.choice([*DIRECTORY, "undo"])}
-            # Whether a name or a trash finds room only making them tells.
+            # Only creating a name or a trash shows whether there is space for it.
             if self.of["mount"] == "small":
                 self.of["mount"] = "none"
         self.label = f"#{number}: " + ", ".join(f"{name} {value if not isinstance(value, int) else oct(value)}" for name, value in self.of.items() if value != DIMENSIONS[name][0] or name in ("kind", "edit"))
@@ -125,17 +125,17 @@ def chattr(flags, path):
 
 
 class NotHere(Exception):
-    """What of a situation cannot be made."""
+    """The part of a situation that cannot be created here."""
 
 
 class Scene:
-    """A situation on the disk. What of it cannot be made there is named by `lacking`."""
+    """A situation on the disk. `lacking` names a part of it that cannot be created here."""
 
     def __init__(self, situation, root, program):
         self.of, self.root, self.program = situation, root, program
         self.folder, self.state = root + "/user", root + "/state"
         self.data = self.folder + ("/data.txt" if situation["kind"] == "text" else "/data.csv")
-        # The folder that has the modes, flags and owners.
+        # The folder with the modes, flags and owners.
         self.place = self.folder
         if situation["kind"] == "across":
             self.data = self.folder + "/here/data.csv"
@@ -243,7 +243,7 @@ class Scene:
     options = ["-o", "recursive=true", "-o", "across=true", "-o", "permanent=true"]
 
     def make_folders(self, data):
-        """Two folders of which one is on another file system, with about as much room as is needed."""
+        """Creates two folders on different file systems. The second has about as much free space as needed."""
         of = self.of
         there = self.folder + "/there"
         for folder in [self.folder + "/here", there]:
@@ -253,7 +253,7 @@ class Scene:
         moved = [name for name in ACROSS.get(of["edit"], ACROSS["all"]) if name in SIZES or name.endswith(".csv")]
         room = sum(pages(SIZES.get(name, len(data))) for name in {*moved, "there/old"}) + of.random.randrange(-6, 5)
         kind = of["other disk"]
-        # Of an undo, the folder that is moved back to is small.
+        # An undo moves files back, so the first folder is small.
         small = self.folder + "/here" if of["edit"] == "undo" else there
         options = {
             "small": f"size={room * 4096}", "few inodes": f"nr_inodes={len(moved) + of.random.randrange(1, 5)}",
@@ -261,7 +261,7 @@ class Scene:
         if kind == "the same, mounted again":
             self.mount("--bind", there, there)
         elif of["edit"] == "undo" and kind != "large":
-            # All of it fits at first; what fills it comes later.
+            # At first everything fits. The filler comes later.
             self.mount("-t", "tmpfs", "-o", "size=1m,mode=755", "none", small)
         elif kind == "small ext4":
             self.make_disk(there, room)
@@ -280,7 +280,7 @@ class Scene:
             self.own(f"{self.folder}/{name}", self.uid)
 
     def make_disk(self, place, room):
-        """A file system with so many free pages that keeps its books as those on disks do."""
+        """An ext4 file system with `room` free pages. Its space accounting is that of real disks."""
         image = self.root + "/image"
         with open(image, "wb") as stream:
             stream.truncate(4 << 20)
@@ -308,7 +308,7 @@ class Scene:
                 yield json.dumps({"op": "set", "row": rows[name], "cells": {"name": place}})
 
     def fill(self, folder):
-        """Leaves about as much room in a folder of a small file system as its files take that went."""
+        """Leaves about as much free space in a small file system as the moved files need."""
         if self.of["other disk"] in ("large", "the same, mounted again"):
             return
         system = os.statvfs(folder)
@@ -317,7 +317,7 @@ class Scene:
             stream.write(b"x" * max(0, system.f_bavail - need - self.of.random.randrange(-4, 8)) * 4096)
 
     def row(self):
-        """The entry of the folder that is edited, by its id."""
+        """The id of the edited entry."""
         listed = self.run("show", self.folder, "--format", "plain", "--columns", "name", "--with-row", limited=False)
         return next(row for row, name in (line.split("\t") for line in listed.out.decode().splitlines()) if name == "data.csv")
 
@@ -384,7 +384,7 @@ class Scene:
 
     def empty_state(self):
         if self.of["edit"] == "undo":
-            # Its receipt is there.
+            # The state folder contains the receipt to undo, so it stays.
             return
         for name in os.listdir(self.state):
             shutil.rmtree(os.path.join(self.state, name))
@@ -401,7 +401,7 @@ class Scene:
             self.undone.callback(trees.unmount, os.path.realpath(words[-1]))
 
     def look(self):
-        """All there is, as root sees it, without the times at which it was read. A disk is what is on it."""
+        """All files as root sees them, without access times. For a disk, its content."""
         seen = {}
         for folder, folders, names in os.walk(self.root):
             for path in [os.path.join(folder, name) for name in folders + names]:
@@ -417,7 +417,7 @@ class Scene:
 
 
 def lost(situation, done, before, after):
-    """What is wrong after moves to another file system; None if nothing is. Each is done or not."""
+    """The fault after moves to another file system; None if there is none. Each move must be done or not done."""
     content = lambda seen: collections.Counter(data for _, data in seen.values() if data)
     if any(".tabella-" in path for path in after):
         return "a temporary name is left"
@@ -431,7 +431,7 @@ def lost(situation, done, before, after):
 def dry_run_sweep(settings, program, full):
     sweep = Sweep("dry-run", settings)
     lacking = collections.Counter()
-    # An ordinary user must come to what lies in it.
+    # An ordinary user must be able to reach its content.
     os.chmod(settings.folder, 0o755)
 
     def body(point, root):

@@ -12,7 +12,7 @@ from sweep import Sweep
 ERRORS = ["ENOSPC", "EIO", "EDQUOT", "EROFS", "EACCES", "EINTR", "EMFILE", "ENOMEM"]
 STATUSES = {0, 1, 3, 4, 5}
 
-# Calls about memory can only fail for want of it, and then a Swift program ends by a signal.
+# Calls about memory fail only if memory is exhausted, and then a Swift program ends by a signal.
 MEMORY = {"mmap", "mprotect", "brk", "mremap", "munmap", "madvise", "clone", "clone3"}
 
 # Calls that cannot fail, or whose failure is a fault of the C library and not of the system.
@@ -30,7 +30,7 @@ SAYS_NOTHING = re.compile("nothing was (done|changed)")
 
 
 def says_done(message):
-    """Whether an error says that the edit was done all the same."""
+    """Whether an error says that the edit was done nevertheless."""
     return bool(DONE_NONETHELESS.search(message)) and not SAYS_NOTHING.search(message)
 
 
@@ -44,7 +44,7 @@ def points(sweep, all_cases):
             if name in NEVER:
                 continue
             for error in ["ENOMEM"] if name in MEMORY else ERRORS:
-                # EINTR for ever is no system's: a loop that tries again is right.
+                # No system returns EINTR forever, so a retry loop is correct.
                 for when in [f"{ordinal}", f"{ordinal}..{ordinal + 2}" if error == "EINTR" else f"{ordinal}+"]:
                     label = f"{case.name}: {name}#{when} {error}"
                     found.append((label, case, reference, name, when, error))
@@ -52,7 +52,7 @@ def points(sweep, all_cases):
 
 
 def chosen(sweep, found, full):
-    """One of each kind of call, error and case first, then others at random."""
+    """First one of each kind of call, error and case, then others at random."""
     found = sweep.chosen(found)
     wanted = sweep.settings.count(full)
     shuffled = sweep.settings.random("errors").sample(found, len(found))

@@ -34,7 +34,7 @@ def full_disk_sweep(settings, all_cases, full):
     points = []
     for case, reference in known:
         pages = -(-len(reference.old[case.target].data) // PAGE)
-        # From no room at all to room for two files: about 200 sizes.
+        # From no free space to space for two files: about 200 sizes.
         sizes = range(pages + 1, 2 * pages + 9)
         for size in sweep.sample(list(sizes), full // len(known), case.name, "size"):
             points.append((f"{case.name}: {size} pages for the file", case, reference, "user", size, 0))
@@ -74,7 +74,7 @@ def full_disk_sweep(settings, all_cases, full):
 
 
 def on_small_disk(case, root, where, size, inodes):
-    """Sets the case up with one of its directories on a file system of this size. None if it does not fit."""
+    """Sets the case up with one of its directories on a file system of this size. Returns None if it does not fit."""
     case.set_up(root)
     place = os.path.join(root, where)
     content = trees.read_tree(place)

@@ -21,7 +21,7 @@ def points(sweep, all_cases, what):
 
 
 def judge(sweep, case, reference, outcome, root, label, arguments):
-    """Counts and returns the verdict, None if something is wrong."""
+    """Counts and returns the verdict; None for a fault."""
     tree = trees.read_tree(root)
     if outcome.hung:
         sweep.fail("hang", label, "did not end", arguments)
@@ -63,8 +63,8 @@ def kill_sweep(settings, all_cases, full):
 
 
 def next_run(sweep, case, reference, verdict, root, label, arguments):
-    """The next run works; after a change in place was cut short it may name the old bytes instead, and
-    works when they are copied back and removed, as it says."""
+    """The next run must work. After an interrupted change in place, it may name the file with the old bytes instead,
+    and must work after they are copied back and removed, as it says."""
     kept = cases.kept_bytes(trees.read_tree(root)) if case.in_place else []
     if kept:
         outcome = case.run(root, case.follow)
@@ -80,7 +80,7 @@ def next_run(sweep, case, reference, verdict, root, label, arguments):
 
 
 def signal_sweep(settings, all_cases, full):
-    """What a terminal, a session or a limit sends, at system calls of every case."""
+    """The signals of a terminal, a session or a limit, at system calls of every case."""
     sweep = Sweep("signals", settings)
 
     def body(point, root):

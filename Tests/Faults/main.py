@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def on_a_disk(folder):
-    """Whether this directory is on a disk: what lies in memory shows neither syncs nor their cost."""
+    """Whether this directory is on a disk. A file system in memory shows neither syncs nor their cost."""
     best = ("", "")
     with open("/proc/self/mountinfo") as stream:
         for line in stream:
@@ -66,7 +66,7 @@ def run_sweep(name, settings, tabella):
     return temporaries.temporary_sweep(settings, files)
 
 
-# In place is not among them: what is written over cannot be taken back.
+# Saves in place are missing here, because overwritten bytes cannot be restored.
 RACED = {
     "csv set", "csv insert", "csv undo", "csv set --backup", "csv set through a link", "text set",
     "directory set name", "directory delete", "directory delete for good", "directory undo of insert",
@@ -75,7 +75,7 @@ RACED = {
 
 
 def write_figures(options, sweeps, passed, caught):
-    """Puts the figures of this run into docs/faults.md."""
+    """Writes the figures of this run into docs/faults.md."""
     system = os.uname()
     lines = [
         f"`Tests/Faults/run --count {options.count} --seed {options.seed}` on Linux {system.release.partition('-')[0]}, {system.machine}: "
@@ -124,7 +124,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="tabella-faults-", dir=os.environ.get("TABELLA_FAULTS_FOLDER", "/var/tmp"))
     if not on_a_disk(folder):
         print(f"NOTE: {folder} is in memory; TABELLA_FAULTS_FOLDER names a directory on a disk", flush=True)
-    # So that the folder goes when a time limit ends the run.
+    # The folder is removed even if a time limit ends the run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began = time.monotonic()
     passed = True
@@ -135,7 +135,7 @@ def main():
         if "planted" in names:
             savers = os.path.join(folder, "savers")
             os.mkdir(savers)
-            # All of it in every run: the harness itself is what is tested.
+            # Always complete, because this tests the harness itself.
             passed, caught = planted.planted(Settings(savers, options.seed), savers)
         elif options.write:
             parser.error("--write wants the planted mistakes too")

@@ -43,12 +43,12 @@ MISTAKES = [
 
 
 def kind_of(sweep):
-    """Which program a sweep is for: saver.c or remover.c."""
+    """The program that a sweep tests: saver.c or remover.c."""
     return "remover" if sweep == "removals" else "saver"
 
 
 def build(folder, kind, mistake=None):
-    """Compiles the program with this mistake, if it is not there yet."""
+    """Compiles the program with this mistake unless it exists."""
     program = os.path.join(folder, (mistake or f"good-{kind}").lower())
     if not os.path.exists(program):
         planted = [f"-D{mistake}"] if mistake else []
@@ -59,7 +59,7 @@ def build(folder, kind, mistake=None):
     return program
 
 
-# Bytes in each of the lines.
+# The number of bytes per line.
 LINE = 43
 
 
@@ -68,7 +68,7 @@ def lines(count):
 
 
 def middle(program):
-    """One line of 160 is replaced by a longer one."""
+    """The saver replaces one line of 160 by a longer one."""
     data = lines(160)
     at, length, text = 80 * LINE, LINE, b"THE NEW LINE, WHICH IS LONGER THAN THE ONE BEFORE IT WAS\n"
     return Case(
@@ -82,7 +82,7 @@ def middle(program):
 
 
 def removal(program):
-    """A file is removed that another program may want."""
+    """The remover removes a file that another program may need."""
     return Case(
         name=f"{os.path.basename(program)}, a file",
         program=program,
@@ -109,7 +109,7 @@ def link(target):
 
 
 def large(program, pages=200):
-    """A file of about 200 pages, to which one is added."""
+    """A file of about 200 pages. The saver appends one."""
     data = lines(pages * 4096 // LINE)
     return Case(
         name=f"{os.path.basename(program)}, {pages} pages",
@@ -149,7 +149,7 @@ def adder(program):
 
 
 def run_sweep(name, settings, program):
-    """One sweep over the saver or remover, large enough to meet each of its calls."""
+    """One sweep over the saver or remover, large enough to reach each of its calls."""
     if name == "removals":
         return races.race_sweep(settings, [removal(program)], 500)
     small = [middle(program)]
@@ -176,7 +176,8 @@ SWEEPS = ["kill", "random-kills", "signals", "errors", "full-disk", "power-cut",
 
 
 def planted(settings, folder):
-    """Prints a line for each. Returns whether all is as it must be, and how many mistakes were caught."""
+    """Prints a line for each mistake. Returns whether all results are as expected, and the number of caught
+    mistakes."""
     passed = True
     for name in [*SWEEPS, "removals"]:
         kind = kind_of(name)

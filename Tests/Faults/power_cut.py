@@ -26,19 +26,19 @@ def recorded(case, root):
     outcome, text = trace.record(case, root, *disk_model.OPTIONS)
     assert outcome.status == 0, f"{case.name} under strace: {outcome.status}: {outcome.message}"
     disk.run(trace.parse(text), outcome.status)
-    # The model must say of the running system what is true.
+    # The model must agree with the running system.
     thought, real = disk.state(len(disk.events), {}), trees.read_tree(root)
     assert thought == real, f"{case.name}: the model of the disk is wrong: {trees.difference(thought, real)}"
     return disk
 
 
 def choices(disk, end, exhaustive, budget, generator):
-    """What may have become of what is pending after `end` events: all of it, or `budget` at random."""
+    """The possible results of the pending events after `end` events: all combinations, or `budget` random ones."""
     pending = disk.pending(end)
     ways = [event.choices for event in pending]
     if math.prod(map(len, ways)) <= exhaustive:
         return [dict(zip(pending, way)) for way in itertools.product(*ways)]
-    # Few losses are as telling as many: the share that is lost varies.
+    # The share of lost events varies, because few losses are as informative as many.
     picked = [{}]
     for _ in range(budget):
         share = generator.random()
@@ -88,7 +88,7 @@ def power_cut_sweep(settings, all_cases, samples, real):
 
 
 def put(case, state, root):
-    """Makes a state on a disk, with what belongs to the inode of the file."""
+    """Creates a state on a disk, with the attributes of the file's inode."""
     trees.write_tree(state, root)
     target = os.path.join(root, case.target)
     for name in case.hard_links:
@@ -101,7 +101,7 @@ def put(case, state, root):
 
 
 def is_receipt(path, entry):
-    """What a command keeps for later: it must be durable when the command says that it is done."""
+    """Whether the entry is a receipt, which must be durable when the command reports success."""
     return path.startswith("state/") and entry.kind == "file" and not trees.is_leftover(path) and entry.data
 
 

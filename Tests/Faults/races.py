@@ -28,7 +28,7 @@ MARK = b"ANOTHER PROGRAM WAS HERE"
 
 
 def in_place(path):
-    """The same number of bytes: only the times tell."""
+    """Overwrites the same number of bytes, so only the times differ."""
     with open(path, "r+b") as stream:
         stream.seek(os.path.getsize(path) * 2 // 3)
         stream.write(MARK)
@@ -44,7 +44,7 @@ def truncate(path):
 
 
 def rename_over(path):
-    """As an editor saves."""
+    """Saves like an editor."""
     with open(path, "rb") as stream:
         data = stream.read()
     other = os.path.join(os.path.dirname(path), "others-new")
@@ -65,15 +65,15 @@ def make_fifo(path):
 
 
 def swap_for_link(path):
-    """The name leads to somebody else's file now."""
+    """The name now leads to another file."""
     close = unlink_keeping(path)
     os.symlink("victim", path)
     return close
 
 
 def unlink_keeping(path):
-    """Removes the name; the inode stays in use until the command has ended. A row's id is its inode and its path:
-    it names a new file too that gets both before the folder is listed."""
+    """Removes the name, but keeps the inode in use until the command has ended. An id consists of inode and path, so it
+    would also name a new file with both."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     os.unlink(path)
     return lambda: os.close(descriptor)
@@ -84,7 +84,7 @@ def change_mode(path):
 
 
 def hold_open(path):
-    """Opens the file now, and writes to it when the command has ended."""
+    """Opens the file now, and writes to it after the command has ended."""
     stream = open(path, "ab", buffering=0)
 
     def finish():
@@ -108,8 +108,7 @@ WRITERS = {"opened, written to at the end": hold_open}
 
 
 class Other:
-    """The other program: does its event, which may have to wait until the case goes on, as whoever opens a file
-    that is leased."""
+    """The other program. Its event may block until the case continues, for example because the file is leased."""
 
     def __init__(self, event, path):
         self.event, self.path = event, path
@@ -132,7 +131,7 @@ class Other:
             self.error = error
 
     def end(self):
-        """To be called when the case has ended."""
+        """Call this after the case has ended."""
         if self.thread:
             self.thread.join()
         if self.error:
@@ -142,8 +141,8 @@ class Other:
 
 
 def stopped_run(case, root, name, ordinal, act):
-    """Runs the case, stops it at that call, acts, lets it go on. Returns its outcome, and whether it
-    was stopped."""
+    """Runs the case, stops it at the call, acts, and lets it continue. Returns its outcome, and whether it was
+    stopped."""
     log = root + ".log"
     process = subprocess.Popen(
         [*trace.injection(name, "signal=STOP", ordinal, log), *case.arguments(root)],
@@ -158,12 +157,12 @@ def stopped_run(case, root, name, ordinal, act):
     out_and_err = None
     end = time.monotonic() + PATIENCE
     while out_and_err is None and time.monotonic() < end:
-        # Each thread counts its calls for itself, so that it may stop more than once.
+        # Each thread counts its own calls, so the case may stop more than once.
         for thread in stopped_threads(log)[stops:]:
             if stops == 0:
                 act()
             stops += 1
-            # The log may be read later than the case ended.
+            # The log may be read after the end of the case.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(thread, signal.SIGCONT)
         try:
@@ -190,14 +189,14 @@ def stopped_threads(log):
 
 
 def feed(target):
-    """Writes into a FIFO that somebody waits for."""
+    """Writes into a FIFO that another process reads."""
     try:
         if stat.S_ISFIFO(os.lstat(target).st_mode):
             descriptor = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
             os.write(descriptor, MARK + b"\n")
             os.close(descriptor)
     except OSError:
-        # Nobody waits for it.
+        # No process reads it.
         return
 
 
@@ -255,7 +254,8 @@ def with_victim(case, root):
 
 
 class End(NamedTuple):
-    """How it may end: what the user has then, whether with success, whether the other program has acted."""
+    """A permitted end: the user's files, whether the command reports success, and whether the other program has
+    acted."""
 
     name: str
     tree: dict
@@ -264,9 +264,9 @@ class End(NamedTuple):
 
 
 def allowed_ends(case, event, root):
-    """What the other program made of the old file and nothing else; what it made of the new one; the edit done on
-    what it had made. And where the case makes a copy of what it then removes: the original, and what the other
-    program made of the copy. If it had nothing to act on, the edit done."""
+    """The permitted ends: the other program's change of the old file alone, its change of the new file, or the edit on
+    top of its change. If the case copies a file and removes the original: also the original with the changed copy. If
+    the other program found nothing to change, the edit."""
     path = os.path.join(root, case.target)
 
     def end(name, success, has_acted):
@@ -282,7 +282,7 @@ def allowed_ends(case, event, root):
     other.end()
     ends = [end("theirs", False, other.has_acted)]
     with_victim(case, root)
-    # The row that is meant is the one that was there before.
+    # The command means the row that existed before.
     arguments = case.arguments(root)
     other = act()
     # A command that opens the FIFO must not wait for a writer.
@@ -299,6 +299,6 @@ def allowed_ends(case, event, root):
     ends.append(end("theirs on ours", True, other.has_acted))
     if case.origin:
         both = {**ends[-1].tree, case.origin: before[case.origin]}
-        # A copy that is left counts as done in part, one that was replaced does not.
+        # A remaining copy counts as partially done, but a replaced one does not.
         ends += [End("theirs on ours, and the original", both, success, other.has_acted) for success in (False, True)]
     return ends

@@ -28,7 +28,7 @@ class Settings:
         return random.Random(f"{self.seed} {of}")
 
     def root(self):
-        """The directory of this thread, always of one length."""
+        """The directory of this thread. Its length is always the same."""
         if not hasattr(self.local, "root"):
             self.local.root = f"{self.folder}/{next(self.numbers):04}"
             os.makedirs(self.local.root)
@@ -39,7 +39,7 @@ class Settings:
 
 
 class Sweep:
-    """One kind of fault, put in at many points. Counts verdicts and keeps what went wrong."""
+    """One kind of fault, injected at many points. Counts verdicts and collects the faults."""
 
     def __init__(self, name, settings):
         self.name, self.settings = name, settings
@@ -56,13 +56,13 @@ class Sweep:
                 self.figures[word] += 1
 
     def fail(self, kind, label, text, arguments=()):
-        """`kind` is counted: torn, false success, hang, …"""
+        """Counts a fault of a kind: torn, false success, hang, …"""
         with self.lock:
             self.figures[kind] += 1
             self.failures.append((kind, label, text, shlex.join(arguments)))
 
     def references(self, all_cases):
-        """The cases that do what they should when left alone, each with what that is."""
+        """The cases that work without faults, each with its reference."""
         known = []
         only = self.settings.only
         for each in all_cases:
@@ -75,23 +75,23 @@ class Sweep:
         return known
 
     def each(self, points, body):
-        """Runs `body(point, root)` for all points, some at a time. A point has a label."""
+        """Runs `body(point, root)` for all points, several at a time. A point has a label."""
         def one(point):
             try:
                 body(point, self.settings.root())
-            except Exception as error:  # The harness's own mistake must not pass for a success.
+            except Exception as error:  # A mistake of the harness must not count as a success.
                 self.fail("harness error", point[0], f"{type(error).__name__}: {error}")
 
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             collections.deque(pool.map(one, points), 0)
 
     def chosen(self, points):
-        """Those that `--only` leaves."""
+        """The points that `--only` selects."""
         only = self.settings.only
         return [point for point in points if not only or only in point[0]]
 
     def sample(self, points, full, *of):
-        """As many of the points as this run is to have."""
+        """The points of this run: all or a sample."""
         points = self.chosen(points)
         wanted = self.settings.count(full)
         if len(points) <= wanted:
@@ -99,7 +99,7 @@ class Sweep:
         return self.settings.random(self.name, *of).sample(points, wanted)
 
     def next_run_works(self, case, reference, verdict, root, label, arguments):
-        """The next run must do its edit on what is there, and take no notice of leftovers."""
+        """The next run must do its edit on the present files and ignore leftovers."""
         outcome = case.run(root, case.follow)
         if outcome.hung:
             self.fail("hang", label, "the next run hangs", arguments)
@@ -130,7 +130,7 @@ class Sweep:
         return f"{self.name}: {', '.join(words)} ({self.seconds:.0f} s)"
 
     def report(self, most=5):
-        """Prints what came of it, and of each kind of wrong some."""
+        """Prints the counts, and some faults of each kind."""
         print(self.line(), flush=True)
         for reason in self.not_run:
             print(f"  NOT RUN: {reason}", flush=True)

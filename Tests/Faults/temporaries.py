@@ -11,7 +11,7 @@ SECRET = b"nobody but me"
 
 
 def created(case, root, umask):
-    """What a run makes that is gone afterwards: path and the call that made it."""
+    """The files that a run creates and removes again: path, and the call that created it."""
     case.set_up(root)
     log = root + ".log"
     outcome = case.run(
@@ -53,7 +53,7 @@ def temporary_sweep(settings, all_cases):
         for path in first.keys() | second.keys():
             if re.search(rf"(?<![0-9a-z]){call_of(path, first, second).thread}(?![0-9a-z])", os.path.basename(path)):
                 sweep.fail("predictable", label, f"{path} has the name of the process")
-        # A link under the name of the last time must not be written through.
+        # The run must not write through a link that has the previous temporary name.
         case.set_up(root)
         victim = os.path.join(root, "home", "secret")
         with open(victim, "wb") as stream:

@@ -9,7 +9,7 @@ ONLY_NAMES = {"execve", "getcwd", "readlink", "chdir"}
 
 
 class Call(NamedTuple):
-    """One system call; `ordinal` counts the calls of this name in this thread, from 1."""
+    """One system call. `ordinal` counts the calls of this name in this thread, from 1."""
 
     thread: int
     name: str
@@ -51,7 +51,7 @@ def read_log(path):
 
 
 def record(case, root, *options):
-    """Runs the case under strace; returns its outcome and the log."""
+    """Runs the case under strace. Returns its outcome and the log."""
     log = root + ".log"
     outcome = case.run(root, wrapper=["strace", "-f", "-qq", "-e", "signal=none", "-o", log, *options])
     text = read_log(log)
@@ -60,7 +60,7 @@ def record(case, root, *options):
 
 
 def calls_of(case, root):
-    """The calls from the first that touches the root on: what comes before is the loader's."""
+    """The calls from the first one that touches the root. Earlier calls belong to the loader."""
     case.set_up(root)
     outcome, text = record(case, root)
     assert outcome.status == 0, f"{case.name} under strace: {outcome.status}: {outcome.message}"
@@ -72,12 +72,12 @@ def calls_of(case, root):
 
 
 def points_of(case, root):
-    """Where a fault can be put in: (name of a call, ordinal), each once, in order.
+    """The points for faults: (name of a call, ordinal), each once, in order.
 
-    strace counts in each thread for itself, so one ordinal can mean a call in several threads."""
+    strace counts in each thread separately, so one ordinal can mean a call in several threads."""
     return list(dict.fromkeys((call.name, call.ordinal) for call in calls_of(case, root)))
 
 
 def injection(name, what, when, log="/dev/null"):
-    """The words before a command that put a fault in it."""
+    """The words in front of a command that inject a fault."""
     return ["strace", "-f", "-qq", "-o", log, "-e", f"trace={name}", "-e", f"inject={name}:{what}:when={when}"]

@@ -24,7 +24,7 @@ def file(data, mode=0o644):
 
 
 def read_tree(root):
-    """All below `root`, by path from it. What vanishes meanwhile is not there."""
+    """All entries below `root`, by relative path. Entries that vanish during the read are left out."""
     tree = {}
 
     def visit(folder, prefix):
@@ -53,8 +53,8 @@ def read_tree(root):
 
 
 def trash_at_the_top(root):
-    """Where the trash of the data folder cannot be used, that at the top of the file system is: the names
-    there that came from `root`, each with its note and the file."""
+    """The entries from `root` in the trash at the top of the file system, with their notes. That trash is used if the
+    one in the data folder is not available."""
     top = root
     while top != "/" and os.stat(os.path.dirname(top)).st_dev == os.stat(top).st_dev:
         top = os.path.dirname(top)
@@ -73,7 +73,7 @@ def trash_at_the_top(root):
 
 
 def write_tree(tree, root):
-    """Makes `root` hold this tree and nothing else."""
+    """Makes `root` contain exactly this tree."""
     clear(root)
     for path, entry in sorted(tree.items()):
         place = os.path.join(root, path)
@@ -91,7 +91,7 @@ def write_tree(tree, root):
 
 
 def clear(root):
-    """Makes `root` an empty directory. What a case has mounted there goes."""
+    """Makes `root` an empty directory and unmounts everything in it."""
     os.makedirs(root, exist_ok=True)
     with open("/proc/self/mountinfo") as stream:
         mounted = [line.split()[4] for line in stream]
@@ -109,7 +109,7 @@ def clear(root):
 
 
 def unmount(place):
-    # Lazily: a process that another thread is starting may have a file of it open for a moment.
+    # Lazily, because a process that another thread starts may have a file open for a moment.
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
@@ -122,8 +122,8 @@ def leftovers(tree):
 
 
 def users_data(tree):
-    """What a user would call theirs: the files below user/, and what is in the trash with a note of
-    where it came from. A note without a file is nothing; a file without a note is lost, and shows."""
+    """The user's data: the files below user/, and the files in the trash with a note of their origin. A note without a
+    file is ignored. A file without a note is reported as lost."""
     seen = {}
     for path, entry in tree.items():
         if path.startswith("user/") and not is_leftover(path):
@@ -138,7 +138,7 @@ def users_data(tree):
 
 
 def difference(have, want):
-    """In a few words, where two trees differ."""
+    """A short description of the differences between two trees."""
     words = []
     for path in sorted(have.keys() | want.keys()):
         a, b = have.get(path), want.get(path)

@@ -40,7 +40,7 @@ def export(tabella, form, arguments):
 
 
 def read(stream):
-    """The table in a stream, which must end with its last byte."""
+    """Reads the table in a stream. The stream must end with its last byte."""
     source = pa.BufferReader(stream)
     with pa.ipc.open_stream(source) as reader:
         table = reader.read_all()
@@ -53,7 +53,7 @@ def read(stream):
             validity = column.buffers()[0]
             check((validity is None) == (column.null_count == 0),
                   "a validity buffer is there without need, or is not")
-            # pyarrow takes the count of the stream on trust.
+            # pyarrow does not verify the count in the stream.
             missing = sum(1 for valid in column.is_valid().to_pylist() if not valid)
             check(column.null_count == missing,
                   f"{column.null_count} missing cells are counted, and {missing} are marked")
@@ -61,7 +61,7 @@ def read(stream):
 
 
 def cell(value, kind):
-    """A cell as JSON has it."""
+    """A cell in its JSON form."""
     if value is None:
         return None
     if pa.types.is_timestamp(kind):
@@ -79,7 +79,7 @@ def cell(value, kind):
 
 
 def values(column):
-    """The cells of a column as JSON has them; dates keep their nanoseconds."""
+    """The cells of a column in their JSON form. Dates keep their nanoseconds."""
     kind = column.type
     if pa.types.is_timestamp(kind):
         check(kind == pa.timestamp("ns", tz="UTC"), f"dates are {kind}")
@@ -104,7 +104,7 @@ def compare(table, lines):
 
 
 def same(tabella, title, arguments, columns=None, batches=None, rows=None):
-    """Both exports hold the same cells; `columns` are the types expected, if they are known."""
+    """Checks that both exports contain the same cells. `columns` are the expected types, if known."""
     global passed
     try:
         stream = export(tabella, "arrow-stream", arguments)
@@ -129,7 +129,7 @@ def same(tabella, title, arguments, columns=None, batches=None, rows=None):
 
 
 def ends(tabella, title, arguments, row, column, prefix=None):
-    """The export fails at a row; what came before it is a whole stream."""
+    """Checks that the export fails at a row, and that the stream is complete up to it."""
     global passed
     try:
         stream = export(tabella, "arrow-stream", arguments)
@@ -152,7 +152,7 @@ def ends(tabella, title, arguments, row, column, prefix=None):
 
 
 def random_csv(seed, rows):
-    """Random cells: short and long, missing, empty, quoted, of every width of UTF-8."""
+    """Random cells: short and long, missing, empty, quoted, with characters of every length in UTF-8."""
     source = random.Random(seed)
     letters = "ab ,\"\n'é߀漢🦤\u200d\ufeff\0"[:-1]
     columns = source.randint(1, 9)
@@ -171,14 +171,14 @@ def random_csv(seed, rows):
 
     lines = [",".join(f"column {number}" for number in range(columns))]
     for _ in range(rows):
-        # Some rows are short, which makes their last cells missing.
+        # Some rows are short, so their last cells are missing.
         width = columns if source.random() < 0.8 else source.randint(1, columns)
         lines.append(",".join(field() for _ in range(width)))
     return ("\n".join(lines) + "\n").encode()
 
 
 def typed_csv(rows):
-    """Columns that are inferred to be of each type, with missing cells."""
+    """Columns of every inferred type, with missing cells."""
     source = random.Random(rows)
     lines = ["i,r,b,d,t,often missing"]
     for row in range(rows):
@@ -286,7 +286,7 @@ def main():
         ends(tabella, "half a character a cell", [file("half.csv", b"a,b\n\xc3\xa9,x\n\xc3,\xa9\n")],
              1, "a")
         ends(tabella, "half a character a row", [file("rows.csv", b"a\nx\n\xc3\n\xa9\n")], 1, "a")
-        # The largest code points, a surrogate, an overlong form.
+        # The largest code points, a surrogate, and an overlong form.
         same(tabella, "the last character", [file("max.csv", b"a\n\xf4\x8f\xbf\xbf\n")], rows=1)
         for name, sequence in (("beyond the last", b"\xf4\x90\x80\x80"),
                                ("a surrogate", b"\xed\xa0\x80"), ("overlong", b"\xc0\xaf")):

@@ -99,7 +99,7 @@ class Tables(html.parser.HTMLParser):
 
 
 def unescape(text):
-    """A field of PostgreSQL's COPY, text format."""
+    """Decodes a field of PostgreSQL's COPY in text format."""
     if text == b"\\N":
         return None
     names = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b"\\": b"\\"}
@@ -111,7 +111,7 @@ def unescape(text):
 
 
 def compare(arguments, exact=True):
-    """All formats of a table that does not change say what its JSON says."""
+    """Checks that all formats of an unchanging table contain the same data as its JSON."""
     parsed = document(*arguments)
     names = [column["name"] for column in parsed["columns"]]
     expected = [[value(cell) for cell in row] for row in rows(parsed)]
@@ -149,7 +149,7 @@ def compare(arguments, exact=True):
 
 
 def reads_back(name):
-    """What csv, tsv and plain write of a CSV file reads back equal, with the options that the manual names."""
+    """Checks that csv, tsv and plain exports of a CSV file read back equal, with the options that the manual names."""
     parsed = document(name)
     for form, options in [
         ("csv", ["delimiter=comma"]),
@@ -167,7 +167,7 @@ def reads_back(name):
 
 
 def readable(cell):
-    """What a table shows of text: controls as escapes, blanks at the ends are Markdown's."""
+    """The form of text in a table: control characters as escapes. Markdown removes blanks at the ends."""
     text = (cell or b"").decode()
     return "".join(
         {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(letter)
@@ -204,7 +204,7 @@ with tempfile.TemporaryDirectory() as folder:
         [1, 2.5, True, "2026-01-02T00:00:00Z"], [None] * 4, [-3, 1e300, False, "1999-12-31T00:00:00Z"]
     ], "inferred types are values in JSON")
     for form in ["csv", "tsv", "plain", "markdown"]:
-        # Markdown's second line says that numbers stand at the right.
+        # In Markdown, the second line contains the alignment, which differs for numbers.
         kept = [[line for number, line in enumerate(run("show", *words, "--format", form).split(b"\n"))
                  if form != "markdown" or number != 1] for words in [typed, ["typed.csv"]]]
         check(kept[0] == kept[1], f"inferred types rewrite nothing in {form}")
@@ -225,7 +225,7 @@ with tempfile.TemporaryDirectory() as folder:
     document("tricky.csv", "--filter", "name = nobody")
     pathlib.Path("empty.csv").write_text("")
     document("empty.csv")
-    # A table that fails in the middle is a whole document with the reason in it.
+    # After an error in the middle, the document is complete and contains the reason.
     pathlib.Path("many.csv").write_text("a\n" + "1\n" * 5000 + '"never closed\n')
     check("sections" in document("many.csv"), "a quote that is not closed is a remark")
 

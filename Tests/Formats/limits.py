@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
         (["export", "rows.csv", "--format", "plain"], 24),
         (["export", "rows.csv", "--format", "jsonl"], 24),
         (["export", "rows.csv", "--format", "arrow-stream"], 24),
-        # A view remembers the number of each hit, four bytes.
+        # A view stores the number of each hit in four bytes.
         (["export", "rows.csv", "--filter", "amount > 50000"], 80),
         (["show", "rows.csv"], 24),
         (["show", "rows.csv", "--format", "json"], 24),

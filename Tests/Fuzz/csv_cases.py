@@ -20,7 +20,7 @@ Not generated, because the two differ or Python reports an error:
 
 - NUL, a byte order mark, bytes that are not UTF-8, a first line that begins with "sep=";
 - an escape character without one after it at the end of the file;
-- an escape character right after a closing quote: there Python takes it as plain text.
+- an escape character right after a closing quote, where Python treats it as plain text.
 """
 
 import csv
@@ -35,7 +35,7 @@ QUOTES = ['"', '"', '"', '"', '"', '"', "'", "none"]
 ESCAPES = [None, None, None, "\\"]
 LINE_ENDS = ["\n", "\r\n", "\r"]
 LETTERS = list("abcxyzABC0123456789=+-.:#@")
-# Two, three and four bytes; some look like line ends or hold the bytes of separators in UTF-16.
+# Characters of two, three and four bytes. Some look like line ends, or contain the bytes of separators in UTF-16.
 WIDE = list("äß€Ωжłה日本語ไ🙂𝄞é\u00a0\u0085\u2028\u2029\u2c0a\u220d") + ["e\u0301", "🇩🇪"]
 CONTROLS = list("\x01\x08\x0b\x0c\x1a\x1c\x1d\x1e\x1f\x7f")
 
@@ -54,7 +54,7 @@ def options_for(rng):
 
 
 def dialect_of(options):
-    """The delimiter, quote and escape; None where there is none."""
+    """The delimiter, quote and escape; None for those that are off."""
     delimiter = "\t" if options["delimiter"] == "tab" else options["delimiter"]
     quote = None if options["quote"] == "none" else options["quote"]
     return delimiter, quote, options.get("escape")
@@ -67,9 +67,9 @@ def plain(rng, length):
 
 
 def soup(rng, delimiter, quote, escape, size):
-    """Pieces in any order: mostly malformed."""
+    """Pieces in random order: mostly malformed."""
     mark = quote or '"'
-    # An odd quote swallows what follows, so some files have few of them.
+    # A lone quote swallows the text after it, so some files have few quotes.
     quotes = rng.choice([0, 2, 8, 20])
     pieces = [
         (18, [delimiter]),
@@ -92,7 +92,7 @@ def soup(rng, delimiter, quote, escape, size):
 
 
 def cell(rng, delimiter, quote, escape):
-    """One cell as it stands in the file: mostly well formed."""
+    """One cell in its encoded form: mostly well-formed."""
     kind = rng.randrange(20)
     text = plain(rng, rng.randrange(9))
     if quote is None or kind < 7:
@@ -121,7 +121,7 @@ def cell(rng, delimiter, quote, escape):
 
 
 def records(rng, delimiter, quote, escape, size):
-    """Records of about one width."""
+    """Records of similar width."""
     width = rng.randrange(1, 7)
     ends = rng.choice([["\n"], ["\r\n"], ["\r"], LINE_ENDS])
     text = []
@@ -136,7 +136,7 @@ def records(rng, delimiter, quote, escape, size):
 
 
 def without_differing_escapes(text, delimiter, quote, escape):
-    """Leaves out escapes after closing quotes, and a last one that has nothing to escape."""
+    """Removes escapes after closing quotes, and a final escape without a character to escape."""
     kept = []
     start, unquoted, quoted, closed = range(4)
     state = start

@@ -1,5 +1,5 @@
-/* A library that has what a provider's must have, small enough to be changed anywhere: what the fuzzer of
- * the checks before loading begins with. Linked by Tests/Fuzz/run. */
+/* A library with the required parts of a provider's library, as small as possible: a seed for fuzzing the checks
+ * before loading. Tests/Fuzz/run links it. */
 #include <stdint.h>
 
 static int table[3] = {1, 2, 3};

@@ -1,11 +1,10 @@
 import Glibc
 import TabellaSDK
 
-/// A provider for tests that edits: a table in a small file, written anew by each commit.
+/// An editable provider for tests: a table in a small file. Each commit rewrites the file.
 ///
-/// The first line names the columns (`name:text count:integer`); a line `# TITLE` begins a section, any
-/// other is a row, its cells with tabs between them, `\N` where one is missing. The first cell is the
-/// row's id.
+/// The first line contains the columns (`name:text count:integer`). A line `# TITLE` begins a section. Every other line
+/// is a row with tabs between its cells and `\N` for missing cells. The first cell is the row's id.
 public struct Ledger: Provider {
   public static let id = "ledger"
   public static let version = "1"
@@ -245,7 +244,7 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
       try write(after)
       try load()
     }
-    // In small steps: a signal ends one of them.
+    // Many short sleeps, because a signal ends only one of them.
     for _ in 0..<(Int(options["pause"] ?? "") ?? 0) { usleep(1000) }
     if isOn("lies", by: false) { outcomes.append(.init()) }
     if !batch.isDryRun, let trouble = options["trouble"] {
@@ -261,7 +260,7 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
       receipt: batch.isDryRun || !isOn("undoes") ? nil : receipt(before))
   }
 
-  /// The id of a row once an edit is done; nil if there are none, or it is gone.
+  /// The id of a row after an edit; nil if rows have no ids or the row is removed.
   private func idAfter(_ edit: EditBatch.Edit, _ row: [Cell]?) -> String? {
     guard identity != nil else { return nil }
     switch edit {
@@ -272,7 +271,7 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     }
   }
 
-  /// Another version of the same rows, if there is to be one.
+  /// Rewrites the file with another version of the same rows if the option `churn` is set. Returns whether it did.
   private func churned() throws(TableError) -> Bool {
     guard isOn("churn", by: false) else { return false }
     try write(content + [10])
@@ -280,7 +279,7 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     return true
   }
 
-  /// Why an edit cannot be done where rows come and go; nil if its row is there.
+  /// The reason why an edit is impossible in a table whose rows change; nil if its row exists.
   private func gone(_ edit: EditBatch.Edit) -> String? {
     guard hasVolatileOrder else { return nil }
     switch edit {
@@ -290,7 +289,7 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     }
   }
 
-  /// The edit by position, with the row that it is about.
+  /// The edit by index path, with its row.
   private func edit(
     _ edit: EditBatch.Edit
   ) throws(TableError) -> (edit: EditBatch.Edit, row: [Cell]?) {
@@ -335,8 +334,8 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     return Array(text.utf8)
   }
 
-  /// The content with the first line that is another in `wanted`, where halves are done; of a file
-  /// that churns not even that.
+  /// The content with only the first changed line of `wanted` if the option `halves` is set. With `churn`, no line
+  /// changes.
   private func halved(_ wanted: [UInt8]) -> ([UInt8], EditResult.Outcome) {
     guard isOn("halves", by: false) else { return (wanted, .init()) }
     var lines = content.split(separator: 10)
@@ -351,7 +350,7 @@ extension LedgerSource: TableEditing, TableMoving, TableUndoing {
     )
   }
 
-  /// The content to go back to, behind the version that it may replace.
+  /// The receipt: the version that undo may replace, and the old content.
   private func receipt(_ before: [UInt8]) -> [UInt8] {
     Array("\(LedgerSource.digest(content))\n".utf8) + before
   }
@@ -383,7 +382,7 @@ extension LedgerSource: TableDisplay {
   func didEndDisplaying(rows: Range<Int>, inSection section: Int) {}
 }
 
-// The contract names it.
+// The contract fixes this name.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @c @implementation
 public func tabella_provider_entry(_ entry: UnsafeMutablePointer<tabella_entry>) -> Int32 {

@@ -31,13 +31,13 @@ TEXTS = [
 
 
 class Draw:
-    """`random` decides everything; `grammar` and `world` say what there is."""
+    """`random` makes all decisions. `grammar` and `world` contain the possible values."""
 
     def __init__(self, random, grammar, world):
         self.random, self.grammar, self.world = random, grammar, world
         # The table of the line: its columns, and the options of its provider.
         self.table = None
-        # How much of the line is odd: of one that is odd all over only the first mistake is told.
+        # The share of odd parts. A line with many mistakes reports only the first.
         self.oddness = random.choice([0.03, 0.15, 1.0])
 
     def is_odd(self):
@@ -112,7 +112,7 @@ class Draw:
         return f"{option['name']}={self.option_value(option)}"
 
     def argument(self, option):
-        """What an option is given, by what the help calls it."""
+        """The argument of an option, chosen by its name in the help."""
         kind = option.argument
         if option.choices and not (self.is_odd() and self.chance(0.4)):
             return self.pick(option.choices)
@@ -151,7 +151,7 @@ class Draw:
         return f"{self.column()}={self.pick([self.number(), self.text(), self.pick(DATES), 'x'])}" if self.chance(0.95) else self.text()
 
     def operands(self, command):
-        """Words where the help says operands are; sometimes one too few or too many."""
+        """The operands that the help requires; sometimes one too few or too many."""
         words = []
         for name in command.operands.replace("[", "").replace("]", "").split():
             many = name.endswith("…") and self.chance(0.4)
@@ -183,8 +183,8 @@ class Draw:
         return self.pick(["bash", "zsh", "fish", self.text()])
 
     def line(self):
-        """The words behind `tabella`, and what an apply reads."""
-        # Those that take a table are most of them.
+        """The words after `tabella`, and the input of an apply."""
+        # Most commands take a table, so most lines use these.
         tables = [command for command in self.grammar.commands if "LOCATION" in command.operands and command.name != "check"]
         command = self.pick(tables if self.chance(0.85) else self.grammar.commands)
         self.table = None
@@ -200,7 +200,7 @@ class Draw:
                 words.append((f"{option.name}={self.argument(option)}" if option.name.startswith("--") else option.name + self.argument(option),))
             else:
                 words.append((option.name, self.argument(option)))
-        # Options may stand anywhere; operands keep their order.
+        # Options may appear anywhere; operands keep their order.
         places = sorted(self.random.randrange(len(words) + 1) for _ in operands)
         for operand, place in reversed(list(zip(operands, places))):
             words.insert(place, (operand,))
@@ -215,7 +215,7 @@ class Draw:
         return [command.name, *line]
 
     def batch(self):
-        """Lines for `apply`: most make sense."""
+        """Lines for `apply`. Most of them are valid."""
         return "\n".join(self.edit() for _ in range(self.random.randrange(0, 6))).encode("utf-8", "surrogateescape")
 
     def json_value(self, depth=0):

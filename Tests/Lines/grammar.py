@@ -8,9 +8,9 @@ import subprocess
 
 @dataclasses.dataclass
 class Option:
-    name: str  # the longest
-    argument: str  # what it takes, None if nothing
-    attached: bool  # only as --name=VALUE
+    name: str  # the longest name
+    argument: str  # the kind of its argument; None without one
+    attached: bool  # whether only --name=VALUE is valid
     choices: list
 
 
@@ -43,7 +43,7 @@ class Grammar:
                 options.append(option)
             self.commands.append(Command(name, usage.replace("[OPTION…]", "").strip(), options))
         assert len(self.commands) > 10 and any(c.options for c in self.commands), "the help is not read any more"
-        # For the shells, not for people.
+        # A command for shells, which the help does not show.
         self.commands.append(Command("complete", "WORD…", [Option("--bash", "BREAKS", False, [])]))
         manifests = json.loads(run("providers", "--json"))["providers"]
         self.providers = [each["id"] for each in manifests]

@@ -38,7 +38,7 @@ EDITS = {"set", "insert", "delete", "move", "apply", "undo"}
 
 
 class Case:
-    """One line with all that stands around it, by its number."""
+    """One line with its environment, identified by its number."""
 
     def __init__(self, number, seed, grammar, world):
         draw = Draw(random.Random(f"{seed} {number}"), grammar, world)
@@ -115,7 +115,7 @@ def run(case, world, tabella):
             start_new_session=True, preexec_fn=before,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        # A limit of the kernel: the arguments are too long, no process is to be had.
+        # A limit of the kernel: the arguments are too long, or no process is available.
         if master is not None:
             os.close(master)
         return Ended(None, b"", str(error).encode())
@@ -142,7 +142,7 @@ def piped(data, opened):
 
 
 def on_terminal(process, master, case):
-    """Reads what comes, and types the answers when nothing does."""
+    """Reads the output, and types the answers when no output comes."""
     shown, typed, idle, began = b"", 0, 0, time.monotonic()
     while True:
         ready, _, _ = select.select([master], [], [], 0.2)
@@ -158,7 +158,7 @@ def on_terminal(process, master, case):
             elif process.poll() is not None:
                 break
             else:
-                # Perhaps it reads what is typed: that ends.
+                # The program may be reading the terminal; an end of file ends that.
                 idle += 1
                 if idle % 5 == 0:
                     os.write(master, b"\x04")
@@ -178,8 +178,8 @@ def on_terminal(process, master, case):
 
 
 def is_started(case, tabella):
-    """Whether the limits let the loader and the runtime of Swift come as far as tabella: with --version it has
-    nothing to do and no descriptor to look at."""
+    """Whether the limits allow the loader and the Swift runtime to start tabella. With --version, tabella has no other
+    work."""
     control = subprocess.run(
         [tabella, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env=case.environment, preexec_fn=lambda: worlds.set_limits(case.limits),
@@ -188,7 +188,7 @@ def is_started(case, tabella):
 
 
 def judge(case, ended, world, tabella):
-    """What is wrong, and what the run counts as."""
+    """The faults, and the category under which the run counts."""
     names = {name for name, _, _ in case.limits}
     status, said = ended.status, ended.out + ended.err
     if status is None:
@@ -219,7 +219,7 @@ def judge(case, ended, world, tabella):
     state = world.look()
     if state != world.state:
         may = case.words[:1] and case.words[0] in EDITS and "--dry-run" not in case.words and status in (0, 1)
-        # A signal may come when all is done.
+        # A signal may arrive after the edit is complete.
         may = may or (case.words[:1] and case.words[0] in EDITS and status < 0 and not wrong) or status == 141
         if not may:
             changed = {k for k in state.keys() | world.state.keys() if state.get(k) != world.state.get(k)}
@@ -229,7 +229,7 @@ def judge(case, ended, world, tabella):
 
 
 def work(settings, numbers):
-    """Runs some lines in a folder of their own; returns what was counted and what is wrong."""
+    """Runs some lines in a separate folder. Returns the counts and the faults."""
     folder, seed, tabella, verbose, grammar, known = settings
     world = worlds.World(tempfile.mkdtemp(dir=folder))
     world.ids, world.tables = known
@@ -240,7 +240,7 @@ def work(settings, numbers):
         try:
             ended = run(case, world, tabella)
             wrong, kind = judge(case, ended, world, tabella)
-        except Exception as error:  # The harness's own mistake must not pass for a success.
+        except Exception as error:  # A mistake of the harness must not count as a success.
             ended, wrong, kind = Ended(None, b"", b""), [f"harness error: {type(error).__name__}: {error}"], "harness error"
             world.make()
         counts[kind] += 1
@@ -257,7 +257,7 @@ class Table(NamedTuple):
 
 
 def known_tables(tabella, world):
-    """The ids of some rows, and for each file its columns and the options of its provider."""
+    """The ids of some rows, and the columns and provider options of each file."""
 
     def run(*words):
         shown = subprocess.run([tabella, *words], cwd=world.user, env=world.environment(), capture_output=True)
@@ -267,7 +267,7 @@ def known_tables(tabella, world):
     for name in sorted(set(world.files)):
         if described := run("describe", name, "--json"):
             tables[name] = Table([column["name"] for column in described["columns"]], described["options"])
-        # Those of processes are others each time.
+        # The ids of processes differ each time.
         if name != "processes:" and (shown := run("show", name, "--json", "-n", "3")):
             ids += [row["id"] for section in shown["sections"] for row in section["rows"] if row.get("id")]
     return ids, tables
@@ -286,7 +286,7 @@ def main():
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="tabella-lines-", dir="/var/tmp")
     has_own_world = os.environ.get("TABELLA_LINES_OWN_WORLD") == "1"
-    # The trash at the top of a file system is then in the folder too.
+    # In this case, the trash at the top of the file system is in the folder, too.
     if has_own_world:
         subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
     else:

@@ -28,7 +28,7 @@ LINKS = {"link.csv": "data.csv", "loop": "loop", "gone.csv": "nowhere/at/all"}
 
 
 class World:
-    """`folder` is emptied for it. Below it only `user` must not change but by an edit."""
+    """`folder` is emptied first. Below it, only edits may change `user`."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -55,7 +55,7 @@ class World:
         self.state = self.look()
 
     def look(self):
-        """What the user's files are: changed ones look another way."""
+        """The state of the user's files. A changed file has another state."""
         state = {}
         for folder, folders, names in os.walk(self.user.encode()):
             for name in folders + names:
@@ -76,10 +76,10 @@ class World:
         }
 
     def harmless(self, command, words, draw):
-        """A line that ends nothing and looks at nothing without an end."""
+        """A harmless variant of the line, which kills nothing and ends by itself."""
         edits = command in ("set", "insert", "delete", "move", "apply", "undo")
         if edits and any("processes" in word for word in words):
-            # The first word, so that no option takes it.
+            # It comes first, so that no option takes it as its argument.
             return ["--dry-run", *words]
         if command == "check":
             words = [word for word in words if not word.startswith("--edit")]
@@ -144,7 +144,7 @@ LIMITS = {
 
 
 def draw_limits(draw):
-    """Pairs of a limit and its value; the soft one alone, or both as `ulimit` sets them."""
+    """Pairs of a limit and its value: the soft limit alone, or both as `ulimit` sets them."""
     limits = []
     for _ in range(draw.pick([0, 0, 0, 0, 1, 1, 2])):
         name = draw.pick(list(LIMITS))

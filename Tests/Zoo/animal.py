@@ -7,9 +7,8 @@ from typing import Callable, Optional
 
 @dataclasses.dataclass(frozen=True)
 class Library:
-    """A source in Animals/ and how it is compiled. Each has a folder of its own with a manifest; its `id`
-    is the provider's id and scheme. `spoil` changes the bytes of the library, `manifest` the manifest's
-    members."""
+    """A source in Animals/ and its compilation. Each library has its own folder with a manifest. `id` is the provider's
+    id and scheme. `spoil` changes the bytes of the library, and `manifest` the members of the manifest."""
 
     id: str
     source: str = "good.c"
@@ -23,21 +22,21 @@ class Library:
         return self.file or f"{self.id}.so"
 
 
-# The states in which what a command says may be.
-WHOLE = "whole"  # all the rows of a good provider, and nothing else
+# The possible rows in the output of a command.
+WHOLE = "whole"  # all rows of a good provider, and nothing else
 EMPTY = "nothing"
 
 
 @dataclasses.dataclass
 class Animal:
-    """`command` has the words after tabella; {at} is the location, {file} a file of the animal's own.
+    """`command` has the words after tabella. {at} is the location, {file} a file of the animal.
 
-    `status` are the statuses allowed, `says` is a regular expression that the one error line matches (None:
-    there must be none). `shows`: WHOLE, EMPTY, a regular expression, or None for whatever holds in any
-    case. `seconds` is how long the command may take, `megabytes` what tabella itself may need.
+    `status` contains the permitted statuses. `says` is a regular expression for the only error line (None: no error
+    line). `shows` is WHOLE, EMPTY, a regular expression, or None for the rules that always hold. `seconds` is the
+    permitted duration, and `megabytes` the permitted memory of tabella itself.
 
-    `check` is what `tabella check` must find: the name of a check and how it ends, or None if the fault is
-    none that it looks for."""
+    `check` is the expected result of `tabella check`: the name of a check and its status. None means that no check
+    covers the fault."""
 
     kind: str
     name: str
@@ -50,14 +49,14 @@ class Animal:
     seconds: float = 8
     megabytes: int = 200
     slow: bool = False
-    # Lines besides the error that may be there: what the provider said itself, labelled.
+    # Permitted lines besides the error: the labelled output of the provider.
     remarks: str = ""
-    also: tuple = ()  # libraries that must be there too
-    before: tuple = ()  # a command that is run first, without judging
+    also: tuple = ()  # further libraries that must exist
+    before: tuple = ()  # a command to run first, without judging it
     prepare: Optional[Callable] = None  # (place): before the command
     between: Optional[Callable] = None  # (place): after `before`
-    meanwhile: Optional[Callable] = None  # (place, process): beside it
-    after: Optional[Callable] = None  # (place, outcome): returns what is wrong, or None
+    meanwhile: Optional[Callable] = None  # (place, process): during the command
+    after: Optional[Callable] = None  # (place, outcome): returns a fault, or None
     check: Optional[tuple] = None
     options: dict = dataclasses.field(default_factory=dict)  # of the run: environment, …
 

@@ -24,7 +24,7 @@ def compiler():
 
 
 def compile_animal(library):
-    """The path of the compiled library, in the cache. Any number of processes may do this at once."""
+    """The path of the compiled library in the cache. Any number of processes may call this at the same time."""
     source = ZOO / "Animals" / library.source
     if library.source.endswith(".swift"):
         key = digest_of([source, source.with_suffix(".c")], library)
@@ -65,7 +65,7 @@ def run(command, folder=None):
 
 
 def house(library, folder):
-    """Puts a library and its manifest into a folder of its own. Returns the folder."""
+    """Creates a folder with a library and its manifest. Returns the folder."""
     own = folder / library.id
     if own.exists():
         return own

@@ -6,21 +6,21 @@ import shutil
 import build
 import keeper
 
-# A call that is silent for this long is timed out; all checks of one animal take no longer than this.
+# The limit of silence per call, and the limit for all checks of one animal, in seconds.
 SILENCE, SECONDS = 0.3, 240
 FINDINGS = ("failed", "crashed", "timed out")
 
 
 def may_be_checked(animal):
-    """Whether the animal is one by itself, without what the harness does around it. All checks of 100,000 columns
-    take minutes, and the provider keeps the contract."""
+    """Whether the animal is bad on its own, without the harness. Checks of 100,000 columns would take minutes, and that
+    provider keeps the contract."""
     if animal.name == "many-columns":
         return False
     return not (animal.prepare or animal.meanwhile or animal.also or animal.options or animal.library.manifest) and animal.kind != "P37"
 
 
 def check(settings, animal):
-    """Runs all checks on an animal. Returns the outcome and what is wrong."""
+    """Runs all checks on an animal. Returns the outcome and the faults."""
     place = settings.folder / f"check-{animal.kind}-{animal.name}"
     place.mkdir(mode=0o700)
     for name in ["home", "state", "data", "cache", "config", "runtime", "files", "library"]:
@@ -62,7 +62,7 @@ def judge(animal, outcome):
         return wrong + [f"check: no document: {error}"]
     found = {(one["name"], one["status"]) for one in checks if one["status"] in FINDINGS}
     if outcome.status in (3, 4):
-        # A library that cannot be loaded: the error says so.
+        # The library cannot be loaded, and the error reports that.
         return wrong if outcome.lines or found else wrong + ["check: it is not said why"]
     if outcome.status != (1 if found else 0):
         wrong.append(f"check: status {outcome.status} with {len(found)} findings")

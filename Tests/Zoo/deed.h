@@ -1,7 +1,6 @@
 /*
- * An animal that is a good provider but for one deed at one moment. A source defines deeds, functions
- * without arguments; the build chooses by -DDEED=name -DMOMENT=rows, and -DTIME=2 for the second time
- * that the moment comes.
+ * A good provider except for one deed at one moment. A source defines deeds, which are functions without arguments.
+ * The build chooses one by -DDEED=name -DMOMENT=rows, with -DTIME=2 for the second occurrence of the moment.
  */
 #ifndef DEED_H
 #define DEED_H

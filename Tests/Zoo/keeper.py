@@ -20,7 +20,7 @@ GOOD = Library("good")
 RUBBISH = b"RUBBISH"
 MOST_ERRORS = 64 * 1024
 SOME = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
-# How a line begins that a provider wrote, as tabella passes it on.
+# The start of a line that tabella passes on from a provider.
 LABEL = re.compile(r"^tabella: provider \S+: (says|was denied): ")
 
 # Reports of editing commands on standard error.
@@ -54,7 +54,7 @@ class Outcome:
 
 
 def adopt_orphans():
-    """From now on what a child of ours leaves behind becomes our own child."""
+    """Makes this process the new parent of orphaned descendants."""
     PR_SET_CHILD_SUBREAPER = 36
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl")
@@ -88,7 +88,7 @@ def reap():
 
 
 def left_behind(patience=1.5):
-    """What lives on although tabella has ended; it is ended after all."""
+    """The processes that outlive tabella. Kills them, too."""
     limit = time.monotonic() + patience
     while True:
         reap()
@@ -139,8 +139,8 @@ def environment(settings, place, folders):
 
 
 def execute(settings, arguments, place, variables, seconds, meanwhile=None, open_input=None):
-    """Runs a command in a session of its own and waits for it, not for what it may leave. `open_input` gets the
-    place and returns a descriptor for its standard input, which is empty otherwise."""
+    """Runs a command in its own session and waits for it, but not for its leftovers. `open_input` receives the place
+    and returns a descriptor for standard input, which is empty otherwise."""
     standard_input = open_input(place) if open_input else os.open(os.devnull, os.O_RDONLY)
     out, err = place / "out", place / "err"
     as_user = {"user": settings.user, "group": "nogroup", "extra_groups": []} if settings.user else {}
@@ -189,7 +189,7 @@ def words_of(animal, place, form):
 
 
 def meet(settings, animal, form="csv"):
-    """Runs an animal. Returns the outcome and a list of what is wrong."""
+    """Runs an animal. Returns the outcome and the faults."""
     place = settings.folder / f"{animal.kind}-{animal.name}"
     place.mkdir(mode=0o700)
     for name in ["home", "state", "data", "cache", "config", "runtime", "files", "library"]:
@@ -202,7 +202,7 @@ def meet(settings, animal, form="csv"):
             hand_over(place, settings.user)
         if animal.prepare:
             folders = animal.prepare(place) or folders
-        # Whose the library is is what trust is about.
+        # The owner of the library matters only for trust.
         if settings.user and animal.kind != "P40":
             hand_over(place, settings.user)
         variables = {**environment(settings, place, folders), **animal.options.get("environment", {})}
@@ -224,7 +224,7 @@ def meet(settings, animal, form="csv"):
 
 
 def hand_over(place, user):
-    """What is ours becomes the user's; what was made somebody else's stays that."""
+    """Gives the files of this process to the user. Files of others keep their owner."""
     number = pwd.getpwnam(user).pw_uid
     for folder, _, files in os.walk(place):
         for path in [folder, *(os.path.join(folder, name) for name in files)]:
@@ -251,7 +251,7 @@ def judge(settings, animal, outcome, is_json):
 
 
 def judge_errors(animal, outcome, is_json):
-    """One line on standard error, and bytes within bounds; what a provider said is labelled."""
+    """Checks standard error: one line, bytes within bounds, and labels for the provider's output."""
     wrong = []
     if len(outcome.err) > MOST_ERRORS:
         wrong.append(f"{len(outcome.err)} bytes on standard error")

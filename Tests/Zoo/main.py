@@ -25,7 +25,7 @@ import planted
 from animal import Animal
 
 HERDS = ["deeds", "traps", "lies", "edits", "wire", "spies", "rights", "files", "trust"]
-# Two cores, and animals that only make one wait.
+# The machine has two cores. The slow animals mostly wait.
 AT_ONCE, SLOW_AT_ONCE = 2, 6
 
 
@@ -33,7 +33,7 @@ def all_animals():
     animals = [animal for herd in HERDS for animal in importlib.import_module(f"kinds.{herd}").ANIMALS]
     counts = collections.Counter((animal.kind, animal.name) for animal in animals)
     twice = [key for key, count in counts.items() if count > 1]
-    # The same lie in two commands is two animals.
+    # The same lie in two commands counts as two animals.
     numbers = collections.Counter()
     for animal in animals:
         key = (animal.kind, animal.name)
@@ -64,7 +64,7 @@ def chosen(animals, options):
 
 
 def to_be_checked(animals, options, generator):
-    """Those of which it is said what must be found, and some of the others: all checks of one take seconds."""
+    """The animals with an expected finding, and some of the others, because all checks of one animal take seconds."""
     able = {(animal.library.id, animal.location): animal for animal in animals if check.may_be_checked(animal)}
     sure = [animal for animal in able.values() if animal.check]
     rest = [animal for animal in able.values() if not animal.check]
@@ -97,7 +97,7 @@ def meet(number, form):
 
 
 def run_all(animals, settings, forms, report):
-    """Runs animals, two at a time and those that are slow beside them; calls `report` with each result."""
+    """Runs animals, two at a time, with the slow ones in parallel. Calls `report` with each result."""
     context = multiprocessing.get_context("fork")
 
     def pool(count, priority):
@@ -113,7 +113,7 @@ def run_all(animals, settings, forms, report):
 
 
 def good_rows(settings):
-    """What a good provider shows; nothing is judged before that works."""
+    """The output for a good provider. Nothing is judged until that works."""
     outcome, wrong = keeper.meet(settings, Animal("P0", "good", keeper.GOOD, status=(0,)), "csv")
     if outcome.status != 0 or outcome.out.count(b"\n") != 301 or wrong:
         raise SystemExit(f"Tests/Zoo: the good provider does not work: {outcome} {wrong}")
@@ -121,8 +121,8 @@ def good_rows(settings):
 
 
 def house_all(animals, folder):
-    """Puts the libraries of all animals into a folder, with a list, for a program that meets all of them: those
-    that need nothing but to be opened."""
+    """Creates a folder with the libraries of all animals that only need to be opened, and a list of them, for a program
+    that uses all of them."""
     folder.mkdir(mode=0o700, parents=True)
     lines = []
     for animal in animals:

@@ -34,7 +34,7 @@ FAULTS = [
 
 FOUND = '{"checks":[{"name":"opens","status":"failed"}]}'
 LIAR = Animal("P0", "liar", keeper.GOOD, check=("rows-hold", "failed"))
-# The same for its checks.
+# The same for checks.
 CHECK_FAULTS = [
     (BAD, "finds nothing", "echo '{\"checks\":[]}'", "finds nothing"),
     (LIAR, "finds something else", f"echo '{FOUND}'; exit 1", "does not find rows-hold"),
@@ -47,7 +47,7 @@ CHECK_FAULTS = [
 
 
 def planted(settings):
-    """Prints a line for what is not caught. Returns whether all were, and how many."""
+    """Prints a line for each missed fault. Returns whether all were caught, and their number."""
     caught = 0
     rows = settings.folder / "rows.csv"
     rows.write_bytes(settings.good_csv)
@@ -74,7 +74,7 @@ END = "<!-- end of figures -->"
 
 
 def write_figures(options, report, checks, caught, passed):
-    """Puts the figures of this run into docs/zoo.md."""
+    """Writes the figures of this run into docs/zoo.md."""
     system = os.uname()
     lines = [
         f"`Tests/Zoo/run --count {options.count} --seed {options.seed}` on Linux {system.release.partition('-')[0]}, {system.machine}, "

@@ -1,5 +1,5 @@
 /*
- * A whole, well-behaved provider, of which an animal of the zoo replaces a part.
+ * A complete, well-behaved provider. An animal of the zoo replaces a part of it.
  *
  *   #include "zoo.h"
  *   static int32_t rows(void *self, const tabella_row_request *request, tabella_batch *out,
@@ -10,12 +10,12 @@
  *   }
  *   ANIMAL { zoo_table.rows = rows; }
  *
- * ANIMAL is run by the entry. All tables of functions can be written to: zoo_table, zoo_sections, … An
- * animal that only wants to do something at a moment sets zoo_act: it is called at every moment of
- * enum zoo_moment. Nothing here is static const, and nothing is clever.
+ * The entry point runs ANIMAL. All tables of functions are writable: zoo_table, zoo_sections, … An animal that
+ * only acts at a certain moment sets zoo_act, which is called at every moment of enum zoo_moment. Nothing here
+ * is static const, and nothing is clever.
  *
  * The table: 200 rows of section "Den" and 100 of section "Pool", each a word, a number and a weight.
- * ZOO_ID is the provider's id, which the build gives.
+ * ZOO_ID is the provider's id, which the build defines.
  */
 #ifndef ZOO_H
 #define ZOO_H
@@ -29,7 +29,7 @@
 #endif
 #define ZOO_HELPER __attribute__((unused)) static
 
-/* When something may happen. */
+/* The moments at which an animal can act. */
 enum zoo_moment {
   zoo_in_constructor = 1, zoo_in_entry, zoo_in_open, zoo_in_ability, zoo_in_flags, zoo_in_version,
   zoo_in_schema, zoo_in_sections, zoo_in_title, zoo_in_count, zoo_in_rows, zoo_in_find,
@@ -38,7 +38,7 @@ enum zoo_moment {
 };
 
 ZOO_HELPER void (*zoo_act)(enum zoo_moment moment);
-/* The log of the host; null if it has none. */
+/* The host's log; null if there is none. */
 ZOO_HELPER const tabella_host *zoo_host;
 
 ZOO_HELPER void zoo_at(enum zoo_moment moment) {
@@ -59,7 +59,7 @@ typedef struct zoo_row {
   int64_t id;
   int64_t number;
   double weight;
-  uint8_t missing; /* a bit a column */
+  uint8_t missing; /* one bit per column */
   uint8_t length;
   char word[ZOO_WORD];
 } zoo_row;
@@ -75,7 +75,7 @@ typedef struct zoo_data {
 typedef struct zoo_source {
   zoo_data *data;
   char version[24];
-  /* The file that keeps the rows, or empty: a location that begins with a slash. */
+  /* The file with the rows, or empty: a location that begins with a slash. */
   char path[1024];
   /* The lie of an animal that knows several: the location, or the text after the last dot of a
    * path. */
@@ -103,7 +103,7 @@ ZOO_HELPER zoo_data *zoo_data_new(int64_t first, int64_t second) {
   return data;
 }
 
-/* The rows that every animal has. */
+/* The rows of every animal. */
 ZOO_HELPER zoo_data *zoo_data_standard(void) {
   static const char *const words[] = {"ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"};
   zoo_data *data = zoo_data_new(200, 100);
@@ -129,7 +129,7 @@ ZOO_HELPER uint64_t zoo_digest(const void *bytes, size_t size) {
   return digest;
 }
 
-/* The same rows have the same version, whenever and wherever they are. */
+/* Sets the version. Equal rows always have the same version. */
 ZOO_HELPER void zoo_settle(zoo_source *source) {
   size_t head = offsetof(zoo_data, count);
   snprintf(source->version, sizeof source->version, "%016llx",
@@ -182,7 +182,7 @@ ZOO_HELPER int32_t zoo_row_count(void *self, int64_t section, int64_t at_least,
   return TABELLA_OK;
 }
 
-/* Adds the cells of a row, and its id if they are wanted. */
+/* Adds the cells of a row, and its id if ids are requested. */
 ZOO_HELPER void zoo_put_row(tabella_batch_builder *batch, const zoo_row *row,
                             const int64_t *columns, int64_t column_count, uint32_t flags) {
   int64_t i;
@@ -337,7 +337,7 @@ ZOO_HELPER tabella_source_table zoo_table = {zoo_release, NULL,       zoo_abilit
  * Opening
  * --------------------------------------------------------------------------------------------- */
 
-/* The rows that a file keeps; null if they cannot be read. */
+/* Loads the rows from a file. Returns null if they cannot be read. */
 ZOO_HELPER zoo_data *zoo_load(const char *path) {
   FILE *file = fopen(path, "rb");
   zoo_data head, *data = NULL;
@@ -353,7 +353,7 @@ ZOO_HELPER zoo_data *zoo_load(const char *path) {
   return data;
 }
 
-/* An empty file holds the standard rows. */
+/* Whether the file is empty. An empty file means the standard rows. */
 ZOO_HELPER int zoo_is_empty(const char *path) {
   FILE *file = fopen(path, "rb");
   int is = file != NULL && fgetc(file) == EOF;

@@ -1,6 +1,6 @@
 /*
- * Editing, moving and undo for an animal: `ANIMAL { zoo_may_edit(); }` adds them. Its parts are there to
- * be replaced: zoo_plan works a batch out, zoo_keep makes it so, zoo_tell says what was done.
+ * Editing, moving and undo for an animal: `ANIMAL { zoo_may_edit(); }` adds them. An animal can
+ * replace its parts: zoo_plan plans a batch, zoo_keep performs it, and zoo_tell reports the result.
  */
 #ifndef ZOO_EDITING_H
 #define ZOO_EDITING_H
@@ -8,7 +8,7 @@
 #include "zoo.h"
 
 /* ------------------------------------------------------------------------------------------------
- * Working a batch out
+ * Planning a batch
  * --------------------------------------------------------------------------------------------- */
 
 enum { zoo_is_deleted = 1, zoo_is_moved = 2, zoo_is_set = 4 };
@@ -16,9 +16,9 @@ enum { zoo_is_deleted = 1, zoo_is_moved = 2, zoo_is_set = 4 };
 typedef struct zoo_plan_state {
   zoo_data *before;
   zoo_data *after;
-  uint8_t *marks;  /* a row of before: what is done to it */
-  uint8_t *filled; /* a row of after: whether it has come already */
-  tabella_index_path *from; /* an edit: where its row is */
+  uint8_t *marks;  /* per row before: the edit of the row */
+  uint8_t *filled; /* per row after: whether it is filled */
+  tabella_index_path *from; /* per edit: the path of its row */
   int64_t next_id;
 } zoo_plan_state;
 
@@ -66,7 +66,7 @@ ZOO_HELPER void zoo_set_cells(zoo_row *row, const tabella_edit *edit) {
   }
 }
 
-/* Finds the row of a delete, set or move, and marks it. */
+/* Finds the row of a deletion, setting or move, and marks it. */
 ZOO_HELPER int32_t zoo_take(zoo_source *source, zoo_plan_state *plan, const tabella_edit *edit,
                             tabella_index_path *from, tabella_error *error) {
   uint8_t mark = edit->kind == TABELLA_EDIT_DELETE ? zoo_is_deleted
@@ -108,7 +108,7 @@ ZOO_HELPER int32_t zoo_place(zoo_plan_state *plan, tabella_index_path target, zo
   return TABELLA_OK;
 }
 
-/* First pass: what goes, what stays, how many rows there are afterwards. */
+/* First pass: the removed and the remaining rows, and the new number of rows. */
 ZOO_HELPER int32_t zoo_plan_sources(zoo_source *source, const tabella_edit_batch *batch,
                                     zoo_plan_state *plan, int64_t counts[ZOO_SECTIONS],
                                     tabella_error *error) {
@@ -134,7 +134,7 @@ ZOO_HELPER int32_t zoo_plan_sources(zoo_source *source, const tabella_edit_batch
   return TABELLA_OK;
 }
 
-/* Second pass: puts what arrives where it belongs, and around it what stays. */
+/* Second pass: puts the arriving rows at their targets, and the remaining rows around them. */
 ZOO_HELPER int32_t zoo_plan_rows(const tabella_edit_batch *batch, zoo_plan_state *plan,
                                  tabella_error *error) {
   int64_t i, section, offset = 0, done = 0;
@@ -176,8 +176,7 @@ ZOO_HELPER zoo_data *zoo_copy(const zoo_data *data) {
   return copy == NULL ? NULL : memcpy(copy, data, zoo_size(data));
 }
 
-/* The rows as they would be after the batch, which nobody has seen yet; `from` has a path an edit.
- * The caller frees both. */
+/* The rows after the batch, before anything is changed. `from` has one index path per edit. The caller frees both. */
 ZOO_HELPER int32_t zoo_plan(zoo_source *source, const tabella_edit_batch *batch, zoo_data **after,
                             tabella_index_path **from, tabella_error *error) {
   zoo_plan_state plan = {0};
@@ -209,7 +208,7 @@ ZOO_HELPER int32_t zoo_plan(zoo_source *source, const tabella_edit_batch *batch,
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Making it so
+ * Performing a batch
  * --------------------------------------------------------------------------------------------- */
 
 ZOO_HELPER int32_t zoo_save(const zoo_source *source, const zoo_data *data, tabella_error *error) {
@@ -224,7 +223,7 @@ ZOO_HELPER int32_t zoo_save(const zoo_source *source, const zoo_data *data, tabe
   return is_done ? TABELLA_OK : tabella_fail(error, TABELLA_IO, "%s: %m", source->path);
 }
 
-/* Shows other rows from now on, and takes them over. */
+/* Replaces the rows of a source. Takes over `data`. */
 ZOO_HELPER void zoo_replace(zoo_source *source, zoo_data *data) {
   free(source->data);
   source->data = data;
@@ -239,10 +238,10 @@ ZOO_HELPER int32_t zoo_keep(zoo_source *source, zoo_data *data, tabella_error *e
 }
 
 /* ------------------------------------------------------------------------------------------------
- * Saying what was done
+ * Reporting the result
  * --------------------------------------------------------------------------------------------- */
 
-/* All that a result points to, in one piece. */
+/* All memory of a result, in one block. */
 typedef struct zoo_result {
   char from[24], to[24];
   tabella_edit_outcome *outcomes;
@@ -261,7 +260,7 @@ ZOO_HELPER void zoo_result_release(tabella_edit_result *result) {
   result->release = NULL;
 }
 
-/* A receipt: the rows of before, the version of after, and a digest of both. */
+/* A receipt: the rows before, the version after, and a digest of both. */
 typedef struct zoo_receipt {
   uint64_t digest;
   char after[24];
@@ -280,7 +279,7 @@ ZOO_HELPER void zoo_give_receipt(tabella_edit_result *out, const zoo_data *befor
   out->receipt.length = (int64_t)size;
 }
 
-/* A result for `count` edits that leads between two versions and has nothing in it yet. */
+/* An empty result for `count` edits that leads from one version to another. */
 ZOO_HELPER void zoo_begin_result(tabella_edit_result *out, int64_t count, const char *from,
                                  const char *to) {
   zoo_result *own = calloc(1, sizeof *own);
@@ -397,7 +396,7 @@ ZOO_HELPER int32_t zoo_undo(void *self, tabella_string receipt, uint32_t flags,
   }
   before = zoo_copy(source->data);
   memcpy(old_version, source->version, sizeof old_version);
-  /* An id is never given again. */
+  /* Ids are never reused. */
   own->before.next_id = before->next_id;
   if (!(flags & TABELLA_EDITS_DRY_RUN)) code = zoo_keep(source, zoo_copy(&own->before), error);
   if (code == TABELLA_OK) {

@@ -32,11 +32,11 @@ extension CSVSource: RecordEditing {
 
   // The header
 
-  /// How many columns the header names, with those that it gets as soon as one of them has a cell; nil if rows
-  /// need no header.
+  /// The number of columns in the header, including the names that an edit can add; nil if rows need no header.
   private var namedWidth: Int? { text.header.map { $0.width + text.addedNames.count } }
 
-  /// A column that an edit gives a cell gets its name in the header, together with all names that it is to get.
+  /// The splices of the header: if an edit sets a cell of an added column, the header gets the names of all added
+  /// columns.
   func prefix(
     for edits: RecordEdits
   ) throws(TableError) -> (splices: [RecordPlan.Splice], edited: [EditedRange]) {
@@ -54,7 +54,7 @@ extension CSVSource: RecordEditing {
       bytes += try fields.field(Array(name.utf8), isQuoted: false, isFirst: isFirst)
     }
     guard let span = header.span else {
-      // The text has no header: it is empty, but for what is skipped.
+      // The text is empty after the skipped lines, so it has no header.
       if text.prefixEnd == LineEnd.none { bytes.insert(10, at: 0) }
       return ([.init(text.start..<text.start, bytes + [10])], [])
     }
@@ -72,7 +72,7 @@ extension CSVSource: RecordEditing {
       column: column)
   }
 
-  // Cells into bytes
+  // Encoding of cells
 
   func record(of cells: [Int: Cell], before place: Int) throws(TableError) -> [UInt8] {
     try check(setting: cells)
@@ -82,7 +82,7 @@ extension CSVSource: RecordEditing {
     }
     let beyond = cells.keys.filter { cells[$0] != .some(.missing) }.max()
     try check(beyond)
-    // A new row is as long as the header; missing cells can only be left out at the end.
+    // A new row is as long as the header. Only missing cells at the end can be left out.
     let width = text.header.map { max($0.width, (beyond ?? -1) + 1, 1) } ?? columns.count
     let last = (0..<width).last { cells[$0] != .some(.missing) } ?? 0
     var record: [UInt8] = []
@@ -100,7 +100,7 @@ extension CSVSource: RecordEditing {
     guard let page = try reader.page(with: number), let delimiter = text.rules.delimiter else {
       return []
     }
-    // Taken down at once: writing a field may look at another page.
+    // Collected in advance, because writing a field may load another page.
     let span = page.span(of: number)
     let old = cells.keys.sorted().compactMap { column in
       text.bounds(column, page, number).map { bounds in
@@ -109,7 +109,7 @@ extension CSVSource: RecordEditing {
     }
     let fields = page.fields(of: number)
     let count = min(fields.count, columns.count)
-    // What is missing at the end goes with its delimiters.
+    // Missing cells at the end are removed with their delimiters.
     var end = count
     while end > 1, cells[end - 1] == .some(.missing) { end -= 1 }
     let kept = end < count ? page.offset + page.end(ofField: fields.lowerBound + end - 1) : 0
@@ -143,7 +143,7 @@ extension CSVSource: RecordEditing {
       column: column)
   }
 
-  /// A cell as the file is to have it, written in the way of the first of some records that tells.
+  /// The field for a cell, in the style of the first of `records` whose field shows a style.
   private func field(
     _ cell: Cell, _ column: Int, like records: [Int]
   ) throws(TableError) -> [UInt8] {
@@ -160,7 +160,7 @@ extension CSVSource: RecordEditing {
     }
   }
 
-  /// What the first field of a column that tells, of some records, tells.
+  /// The first non-nil result of `tells` for a column's fields in `records`.
   private func first<R>(
     of records: [Int], _ column: Int, tells: (UnsafeRawBufferPointer) -> R?
   ) throws(TableError) -> R? {
@@ -203,7 +203,8 @@ extension CSVSource: RecordEditing {
     }
   }
 
-  /// Where the first row must begin in the new bytes: a header that had no line end got one.
+  /// The offset at which the first row must begin in the new bytes. It moves if a header without a line end received
+  /// one.
   private func start(in bytes: any ByteSource) throws(TableError) -> Int {
     guard text.prefixEnd == LineEnd.none else { return text.start }
     let end = try (uncommented(bytes) ?? bytes).bytes(at: text.start, count: 2)
@@ -223,12 +224,12 @@ extension CSVSource: RecordEditing {
 }
 
 extension RecordPage {
-  /// A range of ``bytes`` as a range of the text.
+  /// Converts a range of ``bytes`` into a range of the text.
   func place(_ range: Range<Int>) -> Range<Int> {
     offset + range.lowerBound..<offset + range.upperBound
   }
 
-  /// Some of the bytes.
+  /// The bytes of a range.
   fileprivate func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: bytes + range.lowerBound, count: range.count)
   }

@@ -1,7 +1,7 @@
 import Tabella
 import TabellaSDK
 
-/// Shows delimited text: docs/providers/csv.md.
+/// The provider for delimited text. docs/providers/csv.md describes it.
 public struct CSVProvider: Provider {
   public static let id = "csv"
   public static let version = "0.1.0"

@@ -2,13 +2,13 @@ import Tabella
 import TabellaFiles
 import TabellaSDK
 
-/// A delimited text as a table of one section.
+/// A delimited text as a table with one section.
 final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiagnostics {
-  /// After how many bytes of cells, or of records read for them, a batch ends early.
+  /// The limits of a batch in bytes: of its cells, and of the records read for them.
   private static let batchSize = (cells: 1 << 20, records: 8 << 20)
 
   var columns: [Column] { text.columns }
-  /// The text as it is shown; another one after a commit.
+  /// The current text. A commit replaces it.
   private(set) var text: DelimitedText
   let shownFile: ShownFile
   let options: Options
@@ -16,7 +16,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   private var remarks = DiagnosticQueue()
   var reader: RecordReader { text.reader }
 
-  // A ProviderSource would find these out: by casts, which cost as much as reading a small file.
+  // `ProviderSource` determines these by casts, which cost as much as reading a small file.
   var gathering: (any TableGathering)? { self }
   var identity: (any TableIdentity)? { self }
   var diagnostics: (any TableDiagnostics)? { self }
@@ -34,7 +34,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     try begin()
   }
 
-  /// The delimiter that the name of a file promises.
+  /// The usual delimiter for a file name extension; a comma by default.
   private static func usualDelimiter(of path: [UInt8]) -> UInt8 {
     func isNamed(_ extensions: [String]) -> Bool {
       extensions.contains { path.suffix($0.utf8.count).elementsEqual($0.utf8) }
@@ -48,7 +48,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     try file.checkUnchanged()
   }
 
-  /// Shows the file as it was saved.
+  /// Shows the saved file.
   func show(_ bytes: any ByteSource) throws(TableError) {
     text = try DelimitedText(bytes, options, cancel: cancel)
     try begin()
@@ -75,7 +75,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     guard request.section == 0 else { throw .noSection(request.section) }
     cancel.begin()
     let builder = BatchBuilder(for: request, of: columns)
-    // What the cells of a row take even if they are missing.
+    // The bytes that the cells of a row need even if they are missing.
     let rowSize = request.columns.count * 8
     let limit = min(request.count, CSVSource.batchSize.cells / max(1, rowSize) + 1)
     var count = 0
@@ -87,7 +87,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       let first = request.first + count
       let records = first..<min(page.numbers.upperBound, first + limit - count)
       let bytes = page.end(of: records.upperBound - 1) - page.start(of: first)
-      // What does not fit any more begins the next batch.
+      // Records beyond this size belong to the next batch.
       if count > 0, size + bytes > Int(Int32.max) { break }
       append(page, records, bytes, to: builder, request.columns)
       count += records.count
@@ -108,7 +108,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     if let path = paths.first(where: { $0.section != 0 }) { throw .noSection(path.section) }
     cancel.begin()
     let wanted = paths.map(\.row)
-    // There may be a million: what they take is better taken by rows.
+    // Frees the paths, since there can be a million and the rows need the memory.
     _ = consume paths
     let builder = BatchBuilder(numbers.map { columns[$0].type }, ids: includesIDs)
     let count = try reader.gather(wanted, withOffsets: includesIDs) {
@@ -156,12 +156,14 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       return range.count
     }
     if let surplus { noteSurplus(page, surplus) }
-    // It is looked at while it lies near, and costs a hundredth of writing it.
+    // Checking here costs a hundredth of writing, because the cells are still in the cache.
     if checksUTF8, !written.isScannedUTF8 { noteEncoding(column, page, records) }
   }
 
-  /// The most that the cells of one column take. Among few columns any may take it all; room for that
-  /// in each of many would be memory that nothing ever uses.
+  /// An upper bound for the bytes of a column's cells.
+  ///
+  /// With few columns, each column may get all bytes. With many columns, such a bound would reserve too much unused
+  /// memory.
   private func room(
     for column: Int, _ page: RecordPage, _ records: Range<Int>, _ bytes: Int
   ) -> Int {
@@ -199,7 +201,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     return IndexPath(section: 0, row: number)
   }
 
-  // DiagnosticQueue
+  // Diagnostics
 
   func nextDiagnostic() -> Diagnostic? { remarks.next() }
 
@@ -211,14 +213,15 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     )
   }
 
-  /// A row's number, and where it begins: a gathered page need not know that.
+  /// A row's number and, if known, its byte offset. A gathered page may not know the offset.
   private func place(of row: Int) -> String {
     guard let page = try? reader.page(with: row) else { return "\(row)" }
     return "\(row) (byte \(page.offset(of: row)))"
   }
 
-  /// The number of the line where a byte of a record stands, counted from 1; 0 if the text cannot be read any
-  /// more, which reading then says.
+  /// The line number, counted from 1, of a byte in a record. `place` is an offset in the page.
+  ///
+  /// Returns 0 if the text can no longer be read; the next read reports that.
   private func line(_ page: RecordPage, _ record: Int, at place: Int) -> Int {
     let (row, offset) = (page.textNumber(of: record), place - page.start(of: record))
     guard let start = try? reader.page(with: row)?.offset(of: row) else { return 0 }
@@ -234,13 +237,13 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
         inLine: line(page, record, at: quote), "row \(page.textNumber(of: record))"))
   }
 
-  /// A cell with so many line ends, of more than 20 lines, is remarked on: mostly its quote is no quote.
+  /// The number of line ends in a cell from which the source reports it. Usually the quote of such a cell is no quote.
   private static let longCell = 20
 
   private func noteLongCell(_ page: RecordPage, _ records: Range<Int>) {
     guard let quote = text.rules.quote, !remarks.has("long") else { return }
     for record in records {
-      // That a cell is never closed is a remark of its own.
+      // An unclosed cell has a diagnostic of its own.
       if page.openEnd == .quote, record == page.numbers.upperBound - 1 { continue }
       for cell in page.cells(of: record, quotedWith: quote) {
         let ends = cell.lineEndCount
@@ -254,7 +257,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     }
   }
 
-  /// Whether a cell that is not UTF-8 is still to be remarked on. Converted text is UTF-8.
+  /// Whether to look for a cell that is not UTF-8. Converted text is UTF-8, and one report is enough.
   private var checksUTF8: Bool { !text.decoded.isConverted && !remarks.has("UTF-8") }
 
   private func noteEncoding(_ column: Int, _ page: RecordPage, _ records: Range<Int>) {

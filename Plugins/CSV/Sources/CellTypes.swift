@@ -1,8 +1,8 @@
 import Tabella
 
-/// The finding of the types that columns of text read as.
+/// Infers the types of text columns from their cells.
 struct CellTypes {
-  /// The types that a column may still have, narrowest first.
+  /// The remaining candidates of each column, from the narrowest type to the widest.
   private var candidates: [[ColumnType]]
   private var hasValue: [Bool]
   private let hasDecimalComma: Bool
@@ -13,7 +13,7 @@ struct CellTypes {
     self.hasDecimalComma = hasDecimalComma
   }
 
-  /// Takes a cell of a column into account.
+  /// Removes the candidates that do not match a cell of a column.
   mutating func observe(_ cell: UnsafeRawBufferPointer, column: Int) {
     if cell.isEmpty { return }
     hasValue[column] = true
@@ -23,7 +23,7 @@ struct CellTypes {
     }
   }
 
-  /// The type that all observed cells of each column have, if it is another than text.
+  /// The type that matches all cells of each column; nil for text.
   var types: [ColumnType?] {
     candidates.indices.map { hasValue[$0] ? candidates[$0].first : nil }
   }

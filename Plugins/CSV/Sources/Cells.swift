@@ -2,11 +2,11 @@ import CTabellaScan
 import Tabella
 import TabellaFiles
 
-/// Makes cells of fields: takes quotes and escapes out.
+/// Decodes fields into cells by removing quotes and escapes.
 struct Cells {
   private let quote: UInt8?
   private let escape: UInt8?
-  /// Whether an escape and what follows it are another byte, as in C, and `\N` is a missing cell.
+  /// Whether escapes are those of C, such as `\t`, and `\N` is a missing cell.
   private let hasCodes: Bool
 
   init(_ rules: RecordRules, hasEscapes: Bool = false) {
@@ -15,7 +15,7 @@ struct Cells {
     hasCodes = hasEscapes
   }
 
-  /// Calls `body` with the cell of a column in a table of so many; nil if the record has none.
+  /// Calls `body` with the cell of a column, or with nil if the record has none. `width` is the number of columns.
   @inline(__always)
   func withCell<R>(
     _ column: Int, _ page: RecordPage, _ record: Int, width: Int,
@@ -34,8 +34,9 @@ struct Cells {
     }
   }
 
-  /// Writes the cell that a field holds to `place`, which has room for the field and a page's slack more,
-  /// and returns its length, -1 if the field says that the cell is missing. As much behind the field may be read.
+  /// Decodes a field into `place`. Returns the length of the cell, or -1 if the cell is missing.
+  ///
+  /// `place` needs room for `count` and ``RecordPage/slack`` bytes. As many bytes must be readable at `field`.
   @inline(__always)
   func write(_ field: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer) -> Int {
     if let quote, count > 0, field.load(as: UInt8.self) == quote {
@@ -49,7 +50,7 @@ struct Cells {
     return count
   }
 
-  /// Most cells are short, and a move of fixed size costs less than a call.
+  /// Copies in one move of fixed size if possible. Most cells are short, and a call of `memcpy` costs more.
   @inline(__always)
   private func copy(_ from: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer) {
     if count <= 32 {
@@ -60,8 +61,9 @@ struct Cells {
     }
   }
 
-  /// Without escapes. What stands behind the quote that closes stays as it is. What comes out is what
-  /// ``unescape(_:_:to:)`` makes, which the tests compare.
+  /// Decodes a quoted field without escapes. Bytes after the closing quote stay as they are.
+  ///
+  /// The result equals that of ``unescape(_:_:to:)``; the tests compare both.
   private func unquote(
     _ field: UnsafeRawPointer, _ count: Int, _ quote: UInt8, to place: UnsafeMutableRawPointer
   ) -> Int {
@@ -74,8 +76,8 @@ struct Cells {
     return written + rest
   }
 
-  /// A quote is taken out at the start, and where it closes; of a doubled one in between one stays. An
-  /// escape is taken out wherever something follows it.
+  /// Decodes a field with escapes. It removes the opening and the closing quote and halves doubled quotes in between.
+  /// It removes an escape if a byte follows.
   private func unescape(
     _ field: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer
   ) -> Int {
@@ -98,7 +100,7 @@ struct Cells {
       let byte = field.load(fromByteOffset: at, as: UInt8.self)
       at += 1
       if byte == escape {
-        // At the end a lone escape is itself.
+        // An escape at the end is an ordinary byte.
         if at == count { at -= 1 }
         take(1)
       } else if at < count, field.load(fromByteOffset: at, as: UInt8.self) == byte {
@@ -110,8 +112,9 @@ struct Cells {
     return written
   }
 
-  /// Takes C's escapes out: `\t`, `\n`, `\r`, `\\`, and `\xFF` for any byte. Another backslash is itself. Only
-  /// `\N` is a missing cell: -1.
+  /// Decodes C's escapes: `\t`, `\n`, `\r`, `\\`, and `\xFF` for any byte. Any other backslash is an ordinary byte.
+  ///
+  /// Returns -1 for a field that is just `\N`, a missing cell.
   private func decode(
     _ field: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer
   ) -> Int {
@@ -150,7 +153,7 @@ struct Cells {
     }
   }
 
-  /// Where the next byte stands that means something; `count` if there is none.
+  /// The offset of the next quote or escape; `count` if there is none.
   private func next(_ field: UnsafeRawPointer, _ start: Int, _ count: Int, _ isQuoted: Bool) -> Int
   {
     func first(_ byte: UInt8?) -> Int {

@@ -1,32 +1,33 @@
 import Tabella
 import TabellaFiles
 
-/// A delimited text as it was found to be: its rules, its columns, and where its records are.
+/// A delimited text: its rules, its columns and its records.
 struct DelimitedText {
-  /// Each column has a name, and memory in every batch.
+  /// The limit exists because each column needs a name, and memory in every batch.
   private static let mostColumns = 1_000_000
 
   let file: any ByteSource
   let decoded: DecodedText
-  /// The text without comments, if comments are left out.
+  /// The text without comments; nil if there are no comments to remove.
   private let uncommented: UncommentedBytes?
-  /// The offset of the first record or comment, behind a mark and lines that are skipped.
+  /// The offset of the first record or comment, after a byte order mark and skipped lines.
   let contentStart: Int
   let rules: RecordRules
   let cells: Cells
   let reader: RecordReader
-  /// Where the first row begins.
+  /// The offset of the first row.
   let start: Int
   var columns: [Column]
-  /// The span of the header, and how many columns it names; nil if the first row is to have none.
+  /// The span of the header and the number of its columns. The value is nil if the options exclude a header. The span
+  /// is nil if the text ends before a header.
   private(set) var header: (span: RecordSpan?, width: Int)?
-  /// The names that the header is to get.
+  /// The names of columns that the header lacks. An edit adds them.
   let addedNames: [String]
-  /// How what stands before the first row ends, a header or lines that are skipped; nil if nothing does.
+  /// The line end in front of the first row, after a header or skipped lines; nil if the first row begins the text.
   let prefixEnd: LineEnd?
-  /// What the header ends in the middle of, with the text.
+  /// The reason why the header is incomplete at the end of the text.
   private(set) var headerEnd: OpenEnd?
-  /// What is worth a remark, each of a kind.
+  /// Diagnostics, one per kind.
   private(set) var remarks: [(kind: String, message: String)] = []
 
   init(_ file: any ByteSource, _ options: Options, cancel: CancelFlag) throws(TableError) {
@@ -35,9 +36,9 @@ struct DelimitedText {
     var sniffer = try Sniffer(decoded.bytes, from: decoded.start, options)
     var rules = RecordRules(
       quote: options.quote, escape: options.escape, endsAtCarriageReturn: true)
-    // Only people's CSV has such a line, not what tabella writes.
+    // Spreadsheet programs write such a line. `tsv` and `plain` output never has it.
     let separator = options.hasEscapes ? nil : try sniffer.takeSeparatorLine()
-    // What is found out must not be what something else already is.
+    // A detected delimiter must differ from the quote and the escape.
     let usable = separator.flatMap { $0 == rules.quote || $0 == rules.escape ? nil : $0 }
     rules.delimiter = options.delimiter ?? usable
     if rules.delimiter == nil { rules.delimiter = try sniffer.delimiter(rules) }
@@ -54,7 +55,7 @@ struct DelimitedText {
     uncommented = options.uncommented(decoded.bytes, from: sniffer.start, rules)
     let text: any ByteSource = uncommented ?? decoded.bytes
 
-    // The header is a record like any other; the rows begin behind it.
+    // The header is a record. The rows begin after it.
     let first = RecordReader(
       text, RecordIndex(text, from: sniffer.start, rules: rules), rules: rules, sizes: .glance)
     let header = try first.page(with: 0)
@@ -97,10 +98,10 @@ struct DelimitedText {
     }
     self.prefixEnd = prefixEnd
     if options.hasHeader { self.header = (header?.span(of: 0), names.count) }
-    // Names that the header has are those columns.
+    // A name from the option that the header contains is the header's column.
     addedNames = options.hasHeader ? options.names.filter { !names.contains($0) } : []
     names += options.hasHeader ? addedNames : options.names
-    // Without a header the surplus of a row that is wider still stays in its last cell.
+    // Without a header, the width comes from the sample. A longer row keeps its surplus in the last cell.
     let width = min(
       DelimitedText.mostColumns,
       max(header?.fields(of: 0).count ?? 0, survey.width, options.columns, names.count))
@@ -114,15 +115,15 @@ struct DelimitedText {
     reader = RecordReader(text, index, rules: rules)
   }
 
-  /// The advice of a remark on text that is not UTF-8.
+  /// The advice for text that is not UTF-8.
   static let encodingHint = "if it is Latin-1, say -o encoding=latin1"
 
-  /// A remark on a quote that is never closed.
+  /// The diagnostic for a quote that is never closed.
   static func unclosed(inLine line: Int, _ row: String) -> String {
     "line \(line) (\(row)): a quote is never closed; the cell goes to the end of the file (if the quote is a plain character, say -o quote=none)"
   }
 
-  /// The number of the line that a byte of the text is in, counted from 1.
+  /// The line number of a byte of the text, counted from 1.
   func lineNumber(at offset: Int) throws(TableError) -> Int {
     try DelimitedText.lineNumber(at: offset, decoded, uncommented)
   }
@@ -133,7 +134,7 @@ struct DelimitedText {
     try decoded.bytes.lineNumber(at: uncommented?.wholeOffset(of: offset) ?? offset)
   }
 
-  /// Where the field of a column lies in a page; nil if the record has none.
+  /// The range of a column's field in a page; nil if the record has no such field.
   func bounds(_ column: Int, _ page: RecordPage, _ record: Int) -> Range<Int>? {
     page.bounds(column, record, width: columns.count)?.range
   }
@@ -147,8 +148,9 @@ struct DelimitedText {
 }
 
 extension RecordPage {
-  /// Where the field of a column lies in ``bytes``, in a table of so many columns; nil if the record has
-  /// none. The last column keeps the surplus of a record that is too long, as it stands.
+  /// The range of a column's field in ``bytes``; nil if the record has no such field. `width` is the number of columns.
+  ///
+  /// If a record is too long, the last column contains the undecoded surplus.
   @inline(__always)
   func bounds(
     _ column: Int, _ record: Int, width: Int
@@ -165,7 +167,7 @@ extension RecordPage {
 }
 
 extension Options {
-  /// A text without its comments; nil if comments are not left out.
+  /// The text without its comments; nil if the options name no comment mark.
   func uncommented(
     _ bytes: any ByteSource, from start: Int, _ rules: RecordRules
   ) -> UncommentedBytes? {
@@ -173,13 +175,13 @@ extension Options {
   }
 }
 
-/// Whether the bytes of a page before a place of the file are UTF-8.
+/// Whether the bytes of a page in front of `end`, an offset in the file, are UTF-8.
 private func isUTF8(_ page: RecordPage, upTo end: Int) -> Bool {
   UnsafeRawBufferPointer(start: page.bytes, count: end - page.offset).isUTF8
 }
 
 extension Cells {
-  /// The cell as a name of a column: repaired where it is not UTF-8, without NUL.
+  /// A field decoded as a column name: invalid UTF-8 and NUL become replacement characters.
   fileprivate func name(_ page: RecordPage, _ field: Int, isLast: Bool) -> String {
     let start = page.start(ofField: field)
     let count = (isLast ? page.end(ofLastField: field) : page.end(ofField: field)) - start

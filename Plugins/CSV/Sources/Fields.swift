@@ -1,8 +1,9 @@
 import Tabella
 import TabellaFiles
 
-/// Makes fields of cells: puts quotes and escapes in, only where a cell needs them or where the style
-/// of the file asks for them. What ``Cells`` reads is again the cell.
+/// Encodes cells as fields. It adds quotes and escapes only if the cell needs them or the style of the file has them.
+///
+/// ``Cells`` decodes each field to the same cell.
 struct Fields {
   private let rules: RecordRules
   private let comment: UInt8?
@@ -14,13 +15,13 @@ struct Fields {
     hasEscapes = options.hasEscapes
   }
 
-  /// The field of a missing cell, if a field can say that a cell is missing.
+  /// The field for a missing cell; nil if the rules have none.
   var missing: [UInt8]? { hasEscapes ? Array("\\N".utf8) : nil }
 
-  /// The field for a cell. `isQuoted` asks for quotes where none are needed; `isFirst` says that the record
-  /// begins with the field, so that it must not look like a comment.
+  /// Encodes a cell. `isQuoted` requests quotes even if none are needed. `isFirst` marks the first field of a record,
+  /// which must not look like a comment.
   ///
-  /// Throws ``TableError`` with `.constraint` if the rules leave no way to write the cell.
+  /// Throws ``TableError`` with `.constraint` if the rules cannot represent the cell.
   func field(_ cell: [UInt8], isQuoted: Bool, isFirst: Bool) throws(TableError) -> [UInt8] {
     let beginsComment = isFirst && comment != nil && cell.first == comment
     if hasEscapes { return coded(cell, isFirstCoded: beginsComment) }
@@ -65,7 +66,7 @@ struct Fields {
     return cell.flatMap { isSpecial($0) ? [escape, $0] : [$0] }
   }
 
-  /// With C's escapes, as ``Cells`` takes them out.
+  /// Encodes a cell with C's escapes, the inverse of ``Cells``.
   private func coded(_ cell: [UInt8], isFirstCoded: Bool) -> [UInt8] {
     var field: [UInt8] = []
     field.reserveCapacity(cell.count)
@@ -86,8 +87,8 @@ struct Fields {
     Array("\\x".utf8) + [byte >> 4, byte & 15].map { $0 < 10 ? $0 + 48 : $0 + 87 }
   }
 
-  /// Whether a field is quoted though it need not be, which is a matter of style; nil if it says
-  /// nothing about that.
+  /// Whether a field has quotes that it does not need; nil if the field shows no style, because it needs its quotes or
+  /// is empty.
   func isQuoted(_ field: UnsafeRawBufferPointer) -> Bool? {
     guard let quote = rules.quote, let first = field.first else { return nil }
     guard first == quote else { return false }

@@ -1,29 +1,29 @@
 import Tabella
 import TabellaFiles
 
-/// The options of the provider, read from their texts.
+/// The parsed options of the provider.
 struct Options {
   var hasHeader = true
-  /// Nil means to find it out.
+  /// Nil means automatic detection.
   var delimiter: UInt8?
   var quote: UInt8? = UInt8(ascii: "\"")
-  /// Whether the quote was given, and so is no matter of what the text looks like.
+  /// Whether the user chose the quote. Then the text is not examined for stray quotes.
   var hasQuote = false
   var escape: UInt8?
-  /// Nil means by byte order mark, else as it is.
+  /// Nil means detection by byte order mark; without one, the bytes stay as they are.
   var encoding: String?
   var skip = 0
-  /// At least so many columns, or columns with these names: those that the header lacks come behind its own.
+  /// The minimum number of columns, or names of columns. Names that the header lacks follow its own.
   var columns = 0
   var names: [String] = []
   var infersTypes = false
-  /// The first byte of a line that is no record.
+  /// The byte at the start of a comment line.
   var comment: UInt8?
-  /// Whether numbers have a comma in front of their fraction.
+  /// Whether numbers have a decimal comma.
   var hasDecimalComma = false
-  /// Whether cells hold C's escapes, as `tsv` and `plain` write them: then nothing is quoted.
+  /// Whether cells contain C's escapes, as the outputs `tsv` and `plain` do. Then nothing is quoted.
   var hasEscapes = false
-  /// The delimiter of a text that does not show one.
+  /// The delimiter to use if detection finds none.
   var usualDelimiter = UInt8(ascii: ",")
   var save = SaveOptions()
 
@@ -88,7 +88,7 @@ struct Options {
       default: _ = try save.take(name, value)
       }
     }
-    // A line end or the same character twice would leave no way to read the text.
+    // A repeated special character would make the text ambiguous.
     if hasEscapes { try takeEscapes() }
     let special = [delimiter, quote, escape, comment].compactMap { $0 }
     guard Set(special).count == special.count else {
@@ -98,7 +98,7 @@ struct Options {
     }
   }
 
-  /// A number, or names with commas between them; a comma at the end makes a number a name.
+  /// Parses a number or a list of names separated by commas. A final comma turns a number into a name.
   private mutating func takeColumns(_ value: String) throws(TableError) {
     if !value.isEmpty, value.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || 48...57 ~= $0 }) {
       columns = try Options.number("columns", value)
@@ -117,7 +117,7 @@ struct Options {
     self.names = names
   }
 
-  /// What `tsv` writes has tabs, and no quotes.
+  /// Sets the rules of `tsv` output: tabs and no quotes.
   private mutating func takeEscapes() throws(TableError) {
     let backslash = UInt8(ascii: "\\")
     guard !hasQuote || quote == nil, escape == nil, delimiter != backslash, comment != backslash
@@ -130,7 +130,7 @@ struct Options {
     delimiter = delimiter ?? 9
   }
 
-  /// What of this decides which rows there are.
+  /// The options that determine the rows, as part of the version.
   var reading: Reading {
     return Reading(
       "csv",

@@ -1,26 +1,25 @@
 import Tabella
 import TabellaFiles
 
-/// What is found out from the start of a text, once: where the records begin, the delimiter, the width.
+/// Detects the format from the start of a text: the first record, the delimiter and the number of columns.
 struct Sniffer {
-  /// How much of the text decides.
+  /// The size of the sample in bytes.
   static let sampleSize = 1 << 20
 
-  /// The text up to where the sample ends; it is read once more for each thing that is found out, which
-  /// costs less than to keep it.
+  /// The text up to the end of the sample. Reading it again for each question costs less than keeping it in memory.
   private let sample: Prefix
   private let options: Options
-  /// Where the first record begins.
+  /// The offset of the first record.
   private(set) var start: Int
 
-  /// Steps over `skip` lines; what follows is the sample.
+  /// Skips the lines that the option `skip` counts. The sample begins after them.
   init(_ source: any ByteSource, from start: Int, _ options: Options) throws(TableError) {
     self.options = options
     self.start = try Sniffer.skipLines(options.skip, from: start, source)
     sample = try Prefix(source, end: self.start + Sniffer.sampleSize)
   }
 
-  /// The offset behind a number of lines, or the end of the text.
+  /// The offset after `count` lines, or the end of the text.
   private static func skipLines(
     _ count: Int, from offset: Int, _ source: any ByteSource
   ) throws(TableError) -> Int {
@@ -29,13 +28,13 @@ struct Sniffer {
     let lines = RecordReader(source, RecordIndex(source, from: offset, rules: rules), rules: rules)
     if let page = try lines.page(with: count) { return page.offset(of: count) }
     guard let last = try lines.page(with: count - 1) else {
-      // There are fewer lines: nothing is left.
+      // The text has fewer lines, so nothing remains.
       return try lines.page(with: max(0, lines.index.known - 1))?.end ?? offset
     }
     return last.end
   }
 
-  /// Steps over a first line `sep=X` and returns X.
+  /// Skips a first line `sep=X` and returns X.
   mutating func takeSeparatorLine() throws(TableError) -> UInt8? {
     let bytes = try sample.bytes(at: start, count: 7)
     let line = bytes.prefix { $0 != 10 && $0 != 13 }
@@ -47,9 +46,10 @@ struct Sniffer {
     return separator
   }
 
-  /// The delimiter that splits the first records most evenly, else the usual one. Text with tabs is tried
-  /// without quotes where they make no sense. Where numbers have commas, a comma splits only what nothing else
-  /// does.
+  /// The delimiter that splits the first records most evenly; the usual one if none does.
+  ///
+  /// Text with tabs is also tried without quotes if quotes make no sense there. If numbers have a decimal comma, a
+  /// comma is tried only after all others.
   func delimiter(_ rules: RecordRules) throws(TableError) -> UInt8 {
     let comma = UInt8(ascii: ",")
     let others = [";", "\t", "|"].map { (c: Unicode.Scalar) in UInt8(ascii: c) }
@@ -74,7 +74,7 @@ struct Sniffer {
         first = try survey(candidateRules, limit: 100)
       }
       let counts = first.counts
-      // The most common count; of equally common ones the larger.
+      // The most common cell count; if several are equally common, the largest.
       let changes = counts.indices.filter { $0 == 0 || counts[$0] != counts[$0 - 1] }
       let common = changes.map { at in (even: counts.count { $0 == counts[at] }, cells: counts[at])
       }
@@ -85,19 +85,19 @@ struct Sniffer {
     return best.delimiter
   }
 
-  /// The records of the sample, read by some rules.
+  /// The result of reading the sample with certain rules.
   struct Survey {
-    /// The number of cells of each record that the sample holds whole, of the first records only.
+    /// The number of cells in each complete record, up to the limit of the survey. It stays empty without a limit.
     fileprivate(set) var counts: [Int] = []
-    /// The number of cells in the widest record that the sample holds whole; 0 if it holds none.
+    /// The number of cells in the widest complete record; 0 if there is none.
     fileprivate(set) var width = 0
-    /// Whether the delimiter is a tab and the quote of some cell cannot be meant as one: the cell is never
-    /// closed, or holds both a tab and a line end, as cells in tab-separated text do not. Such a quote
-    /// would swallow rows.
+    /// Whether the delimiter is a tab and some quote cannot be a real quote.
+    ///
+    /// A real quoted cell is closed, and contains no tab together with a line end. A false quote would swallow rows.
     fileprivate(set) var hasStrayQuote = false
   }
 
-  /// Reads the first records of the sample, up to `limit`.
+  /// Reads up to `limit` records of the sample.
   func survey(_ rules: RecordRules, limit: Int = .max) throws(TableError) -> Survey {
     let uncommented = options.uncommented(sample, from: start, rules)
     let text: any ByteSource = uncommented ?? sample
@@ -112,7 +112,7 @@ struct Sniffer {
           survey.hasStrayQuote || isStray(quote, page, records, isWhole: sample.isWhole)
       }
       for record in records {
-        // A record that ends with the sample may go on behind it.
+        // A record at the end of the sample may continue after it.
         let end = uncommented?.wholeOffset(of: page.end) ?? page.end
         if end == sample.end, record == page.numbers.last, !sample.isWhole { break }
         let count = page.fields(of: record).count
@@ -124,7 +124,7 @@ struct Sniffer {
     return survey
   }
 
-  /// Whether a quoted cell of some records is never closed, or holds a tab and a line end.
+  /// Whether a quoted cell is never closed, or contains a tab and a line end.
   private func isStray(
     _ quote: UInt8, _ page: RecordPage, _ records: Range<Int>, isWhole: Bool
   ) -> Bool {
@@ -139,7 +139,7 @@ struct Sniffer {
 }
 
 extension RecordPage {
-  /// The quoted fields of a record, as they stand in the text.
+  /// The undecoded quoted fields of a record.
   func cells(of record: Int, quotedWith quote: UInt8) -> [UnsafeRawBufferPointer] {
     let fields = fields(of: record)
     return fields.compactMap { field in
@@ -151,11 +151,11 @@ extension RecordPage {
   }
 }
 
-/// A text as far as it is looked at, as if it ended there.
+/// The beginning of a text, presented as a complete text.
 private final class Prefix: ByteSource {
   private let base: any ByteSource
   let end: Int
-  /// Whether the text ends no later.
+  /// Whether the text ends within the prefix.
   let isWhole: Bool
 
   init(_ base: any ByteSource, end: Int) throws(TableError) {

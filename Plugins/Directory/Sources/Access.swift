@@ -3,13 +3,13 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// What may be done in open folders, as far as the system tells without trying.
+/// Permission checks in open folders. They report only the refusals that are known without trying.
 extension OpenFolders {
-  /// Throws unless names in a folder may be made and removed.
+  /// Throws unless entries can be created and removed in a folder.
   func checkWritable(_ number: Int) throws(TableError) {
     let folder = self[number]
     let what = "\(folder.path.isEmpty ? "the folder" : readable(folder.path)) cannot be changed"
-    // Root may write there as far as modes say.
+    // The mode allows root to write there.
     if tabella_system_is_of_kernel(folder.descriptor) {
       throw TableError(.readOnly, "\(what): only the kernel makes and removes what is in it")
     }
@@ -18,14 +18,14 @@ extension OpenFolders {
     }
   }
 
-  /// Throws if what is at a place is a folder that may not go to another one: its `..` would change.
+  /// Throws if an entry is a folder without write permission. A move to another folder changes the `..` of a folder.
   func checkMovable(_ place: FolderEntry, _ identity: Identity, _ what: String) throws(TableError) {
     guard identity.kind == .directory else { return }
     try checkAccess(place, W_OK, what)
   }
 
-  /// Throws if what is at a place may not be read or written, except where it has vanished: what is done
-  /// with it will tell.
+  /// Throws if an entry cannot be accessed with `mode` (`R_OK`, `W_OK`). A vanished entry passes: the edit itself
+  /// reports it.
   func checkAccess(_ place: FolderEntry, _ mode: Int32, _ what: String) throws(TableError) {
     let flags = Int32(AT_EACCESS | AT_SYMLINK_NOFOLLOW)
     let number = place.name.withCString {
@@ -34,7 +34,7 @@ extension OpenFolders {
     guard number == 0 || number == ENOENT else { throw .system(number, "\(text(place)) \(what)") }
   }
 
-  /// Throws if what is at a place may not lose its name there.
+  /// Throws if an entry must not lose its name: because of its flags, its folder's flags or the sticky bit.
   func checkRemovable(_ place: FolderEntry, _ status: tabella_status) throws(TableError) {
     let folder = self[place.folder].status
     try checkFlags(place, status)
@@ -47,7 +47,7 @@ extension OpenFolders {
     throw refusal(place, "it is another user's, in a folder where all rename only what is theirs")
   }
 
-  /// Throws if the mode or the time of what is at a place may not be set.
+  /// Throws if the mode or the modification time of an entry cannot be set.
   func checkSettable(
     _ place: FolderEntry, _ status: tabella_status, _ what: String
   ) throws(TableError) {
@@ -67,7 +67,7 @@ extension OpenFolders {
     }
   }
 
-  /// Throws if what is at a place keeps its name, mode and time whoever wants to change them.
+  /// Throws if an entry is immutable or append-only. Then nobody can change its name, mode or time.
   func checkFlags(_ place: FolderEntry, _ status: tabella_status) throws(TableError) {
     if status.is_immutable { throw refusal(place, "it is immutable (chattr +i)") }
     if status.is_append_only { throw refusal(place, "it is only appended to (chattr +a)") }

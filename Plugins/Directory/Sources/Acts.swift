@@ -3,26 +3,26 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// One thing to do, once all has been checked.
+/// One step of a plan whose checks have all passed.
 struct Step {
   enum Act {
     case trash(FolderEntry, Identity)
     case remove(FolderEntry, Removal.Expected)
-    /// One entry to a free name, or the entries of a circle.
+    /// Renames or moves: one entry to a free name, or all entries of a cycle.
     case relocate([Relocation])
     case create(FolderEntry, Creation)
-    /// With the mode that it must still have, if that matters.
+    /// Sets the mode. With `ifStill`, the entry must still have that mode.
     case setMode(FolderEntry, Identity, UInt32, ifStill: UInt32? = nil)
-    /// With the time that it had before all the acts, and the one that it must still have, if that matters.
+    /// Sets the time. `was` is the time before all acts. With `ifStill`, the entry must still have that time.
     case setModified(FolderEntry, Identity, Moment, was: Moment, ifStill: Moment? = nil)
     case restore(Trashed, to: FolderEntry)
   }
 
   var act: Act
-  /// The edits, or the records of a receipt, that it is part of.
+  /// The indices of the edits, or of the records of a receipt, that the step belongs to.
   var edits: [Int]
 
-  /// What is so when it is done, for people.
+  /// The result of the step, as text for people.
   var result: String {
     switch act {
     case .trash, .remove: "deleted"
@@ -35,7 +35,7 @@ struct Step {
     }
   }
 
-  /// The folders that it changes.
+  /// The numbers of the folders that the step changes.
   var folders: [Int] {
     switch act {
     case .trash(let place, _), .remove(let place, _), .create(let place, _),
@@ -47,7 +47,7 @@ struct Step {
   }
 }
 
-/// What a new entry is.
+/// The properties of a new entry. Nil means the default of the system.
 struct Creation {
   var kind = EntryKind.file
   var target: [UInt8] = []
@@ -55,9 +55,9 @@ struct Creation {
   var modified: Moment?
 }
 
-/// What there is to say of an act that was done.
+/// A note or a problem that belongs to an act that was done.
 struct ActDiagnostic: Hashable {
-  /// What kind of trouble it is; nil if it is none.
+  /// The kind of the problem; nil for a mere note.
   var code: TableError.Code?
   var text: String
 
@@ -66,10 +66,10 @@ struct ActDiagnostic: Hashable {
     self.code = code
   }
 
-  /// Trouble that came when all was done.
+  /// A problem that appeared after the act was done.
   init(_ error: TableError) { self.init(error.message, error.code) }
 
-  /// The file system has another time than it was given: it rounds, or knows no times so far away.
+  /// The file system stores another time than requested: it rounds, or cannot represent a time so far away.
   static func keeps(_ moment: Moment) -> ActDiagnostic {
     let time = Timestamp(seconds: moment.seconds, nanoseconds: Int64(moment.nanoseconds))
     return ActDiagnostic("the file system keeps \(time.map { "\($0)" } ?? "another time")")
@@ -80,26 +80,26 @@ struct ActDiagnostic: Hashable {
   }
 }
 
-/// What is in the trash: in which one, under which name.
+/// An entry in a trash: which trash, and its name there.
 struct Trashed: Hashable {
   var kind: Trash.Kind
   var name: [UInt8]
   var identity: LastingIdentity
-  /// A digest of what says where it was.
+  /// A digest of the `.trashinfo` file, which contains the former path.
   var info: UInt64
 }
 
-/// Does acts, each only to the entry that it was planned for, and records what takes them back.
+/// Performs acts and records how to undo them. Each act changes only the entry that it was planned for.
 final class Executor {
   private let folders: OpenFolders
   private let cans: TrashCans
   private let cancel: CancelFlag
   private(set) var records: [Receipt.Record] = []
-  /// What is at the places to which something was copied.
+  /// The identities of the copies, by the entry that each was copied to.
   private(set) var copies: [FolderEntry: Identity] = [:]
-  /// What was created.
+  /// The identities of the created entries.
   private(set) var created: [FolderEntry: Identity] = [:]
-  /// Whether an act that failed left something otherwise than it was.
+  /// Whether an act failed and left a change behind.
   private(set) var hasLeftTraces = false
   private var usedCans: [TrashCan] = []
 
@@ -109,8 +109,9 @@ final class Executor {
     self.cancel = cancel
   }
 
-  /// Does an act; returns what there is to say of it. Where it throws, nothing was done, or the message
-  /// says what.
+  /// Performs an act. Returns its notes and problems.
+  ///
+  /// If it throws, nothing was changed, or the message names the changes.
   func perform(_ act: Step.Act) throws(TableError) -> [ActDiagnostic] {
     try cancel.check()
     var remarks: [ActDiagnostic?] = []
@@ -132,17 +133,17 @@ final class Executor {
     return remarks.compactMap { $0 }
   }
 
-  /// Makes all durable; returns the folders for which that failed, and why.
+  /// Makes all changes durable. Returns the folders for which that failed, with the reason.
   func sync() -> [Int: Failure] {
     var failures = folders.sync()
     for can in usedCans {
-      // Whose entries were in it is not known here.
+      // The entries in this trash can come from any folder.
       if let failure = can.sync() { failures[Executor.trash] = failure }
     }
     return failures
   }
 
-  /// The number under which ``sync()`` tells of the trash.
+  /// The key of the trash in the result of ``sync()``.
   static let trash = -1
 
   // Errors
@@ -155,11 +156,11 @@ final class Executor {
     Failure(number).error(of: folders.text(place), what)
   }
 
-  /// Why a name could not be made in a folder.
+  /// The reason why a name could not be created in a folder.
   private func refusal(
     _ place: FolderEntry, in folder: Int, _ number: Int32, _ what: String
   ) -> TableError {
-    // Where no names can be made some file systems say what they say of a folder that is gone.
+    // Some file systems report `ENOENT` if they accept no new names, as for a removed folder.
     guard number == ENOENT, let status = try? tabella_status(folders[folder].descriptor),
       status.links > 0
     else { return error(place, number, what) }
@@ -196,7 +197,7 @@ final class Executor {
         lasting = LastingIdentity(status)
         if Identity(status) != identity {
           do throws(Failure) {
-            // What took its name just now goes back.
+            // Another entry took the name just now; it goes back.
             try can.take(name, note, to: place.name, in: folder.descriptor) {
               folders.sync(place.folder)
             }
@@ -209,7 +210,7 @@ final class Executor {
         }
       } catch {
         if error == .vanished { throw error }
-        // It was there just before, and undo looks again.
+        // The entry was there a moment ago, and undo checks it again.
         remark = ActDiagnostic(error.error("what is in the trash cannot be examined"))
       }
       records.append(
@@ -290,21 +291,21 @@ final class Executor {
     }
   }
 
-  /// Another way after the first rename failed, if there is one.
+  /// The next method to try after the first rename failed; nil if there is none.
   private func otherWay(_ relocations: [Relocation], _ failure: RenamingFailure) -> Renaming? {
     guard failure.isFirst else { return nil }
     let first = relocations[0]
     if relocations.count > 1 {
       return failure.failure.number == EINVAL ? .turning(relocations) : nil
     }
-    // The name differs in case only, and the file system does not tell the two apart.
+    // The name differs in case only, and the file system ignores case.
     guard failure.failure.number == EEXIST,
       (try? verify(first.to, first.identity)) != nil, !isListed(first.to)
     else { return nil }
     return .roundabout(first.from, first.to)
   }
 
-  /// Whether a folder has an entry of exactly this name.
+  /// Whether a folder has an entry with exactly this name.
   private func isListed(_ place: FolderEntry) -> Bool {
     let folder = FolderEntry(folder: place.folder, name: [UInt8(ascii: ".")])
     return (try? folders.names(in: folder))?.contains(place.name) ?? true
@@ -373,7 +374,7 @@ final class Executor {
       if let moment = creation.modified {
         remarks.append(try setModified(place, identity, moment, was: status.moment))
       }
-      // Taking back the creation is enough.
+      // Removing the entry undoes the mode and the time, too.
       records.removeSubrange(mark...)
       try withEntry(place, identity) { entry, _ in syncEntry(entry, identity, folder) ?? 0 }
       let now = try verify(place, identity)
@@ -390,7 +391,7 @@ final class Executor {
     }
   }
 
-  /// Removes a new entry, if it is as empty as it was made; returns whether it did.
+  /// Removes a new entry if it is still empty. Returns whether it did.
   private func discard(_ place: FolderEntry, _ made: Identity) -> Bool {
     guard let status = try? verify(place, made), made.kind != .file || status.size == 0 else {
       return false
@@ -398,7 +399,7 @@ final class Executor {
     return (try? remove(place, Removal.Expected(status, .content))) != nil
   }
 
-  /// Makes an entry; returns the number of what went wrong, or 0, and of a file what it is.
+  /// Creates an entry. Returns an `errno` value, or 0. For a file, it also sets `status`.
   private func make(
     _ name: [UInt8], _ creation: Creation, in folder: Int32, _ status: inout tabella_status?
   ) -> Int32 {
@@ -413,7 +414,7 @@ final class Executor {
           folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
           creation.mode == nil ? 0o666 : 0o600)
         if file < 0 { return errno }
-        // By its name it could be another one by now.
+        // The open file is certain. Its name could already belong to another file.
         status = try? tabella_status(file)
         close(file)
         return 0
@@ -423,8 +424,10 @@ final class Executor {
 
   // Setting
 
-  /// Calls `body` with the entry itself, whatever its name becomes, and what it is, if that is as expected; a
-  /// number that it returns is thrown.
+  /// Calls `body` with a descriptor and the status of an entry, if both are as expected.
+  ///
+  /// The descriptor stays with the entry even if the entry is renamed. Throws an error for the `errno` value that
+  /// `body` returns, unless it is 0.
   private func withEntry(
     _ place: FolderEntry, _ identity: Identity, _ what: String = "cannot be made durable",
     if isExpected: (tabella_status) -> Bool = { _ in true },
@@ -466,7 +469,7 @@ final class Executor {
         lasting = LastingIdentity(status)
         new = status.mode & permissionBits
       }
-      // The system leaves out what a user may not set.
+      // The system drops bits that a user must not set.
       return new == mode || tabella_system_set_mode(entry, old) < 0 ? 0 : EPERM
     }
     if let lasting { records.append(.mode(place, lasting, old: old, new: new)) }
@@ -479,7 +482,7 @@ final class Executor {
   ) throws(TableError) -> ActDiagnostic? {
     var new: Moment?
     var lasting: LastingIdentity?
-    // A copy has the time as far as its file system knows that.
+    // A copy has the time in the precision of its file system.
     func isExpected(_ status: tabella_status) -> Bool {
       now == nil || status.moment == now || copies[place] != nil
     }
@@ -489,7 +492,7 @@ final class Executor {
       if result < 0 { return -result }
       if let status = try? tabella_status(entry) {
         lasting = LastingIdentity(status)
-        // File systems keep more or less of it.
+        // File systems differ in the precision that they store.
         new = status.moment
       }
       return 0
@@ -499,7 +502,7 @@ final class Executor {
     return new == moment ? nil : .keeps(new)
   }
 
-  /// Makes durable what was set; says so if that fails.
+  /// Makes the mode and the time of an entry durable. Returns a diagnostic if that fails.
   private func sync(_ place: FolderEntry, _ identity: Identity) -> ActDiagnostic? {
     do throws(TableError) {
       var number: Int32?
@@ -513,9 +516,9 @@ final class Executor {
     }
   }
 
-  /// Makes durable what an entry is; returns the number of what went wrong.
+  /// Makes the attributes of an open entry durable. Returns the `errno` value of a failure.
   private func syncEntry(_ entry: Int32, _ identity: Identity, _ folder: Int32) -> Int32? {
-    // Only files and folders can be opened without consequences.
+    // Opening other kinds can have side effects.
     if [.file, .directory].contains(identity.kind) {
       let file = Glibc.open("/proc/self/fd/\(entry)", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
       if file >= 0 {
@@ -528,7 +531,7 @@ final class Executor {
   }
 }
 
-/// Where a folder is, with a slash behind it.
+/// The absolute path of a folder, with a final slash.
 private func pathOfFolder(_ folder: OpenFolders.Folder) throws(Failure) -> [UInt8] {
   let path = try absolutePath(of: folder.descriptor)
   return path.last == UInt8(ascii: "/") ? path : path + [UInt8(ascii: "/")]

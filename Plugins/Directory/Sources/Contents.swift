@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a file begins with, and whether that is all of it.
+/// Reads the first `limit` bytes of a file. `isAll` is true if the file ends there.
 func contents(
   of file: Int32, upTo limit: Int
 ) throws(Failure) -> (bytes: [UInt8], isAll: Bool) {
@@ -14,7 +14,7 @@ func contents(
     if got > 0 {
       count += got
     } else if errno == EAGAIN, count > 0 {
-      // More would have to be waited for.
+      // Reading on would block.
       break
     } else if errno != EINTR {
       throw Failure(errno)

@@ -3,17 +3,17 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// Moves a file or a link to another file system: a copy, made durable, then the removal of the original.
+/// Moves a file or a link to another file system: it makes a durable copy and then removes the original.
 ///
-/// The original goes only while it is what was copied, and a copy that is not needed only while it is what was
-/// made. Otherwise both stay.
+/// It removes the original only if the original is still the copied version. It removes an unneeded copy only if nobody
+/// has changed the copy. Otherwise both stay.
 final class CopyAcross {
   let folders: OpenFolders
   let cancel: CancelFlag
   let from: FolderEntry
-  /// What it is called in errors.
+  /// The name of the entry in error messages.
   private let text: String
-  /// Whether after an error something is otherwise than it was.
+  /// Whether something was left changed after an error.
   private(set) var hasLeftTraces = false
 
   init(_ from: FolderEntry, _ folders: OpenFolders, _ cancel: CancelFlag) {
@@ -23,8 +23,8 @@ final class CopyAcross {
     text = folders.text(from)
   }
 
-  /// Throws if an entry has other names too: of these only one would be another file then. And if it is a link
-  /// that cannot get its name in the new folder: it is made under another one.
+  /// Throws if an entry has several hard links, because the copy would replace only one of them. Also throws for a link
+  /// if the new folder is append-only, because a link is made under a temporary name first.
   static func check(
     _ status: tabella_status, _ text: String, into folder: OpenFolders.Folder
   ) throws(TableError) {
@@ -42,22 +42,22 @@ final class CopyAcross {
     }
   }
 
-  /// A copy that has its name.
+  /// A copy with its final name.
   struct Copy {
     let original: tabella_status
     let status: tabella_status
-    /// What could not be kept.
+    /// The attributes that could not be kept.
     let remarks: [ActDiagnostic]
   }
 
-  /// Both steps. After an error the entry is where it was.
+  /// Copies the entry and removes the original. After an error, the entry is at its old path.
   func move(_ identity: Identity, to: FolderEntry) throws(TableError) -> Copy {
     let copy = try copy(identity, to: to)
     try finish(copy, at: to)
     return copy
   }
 
-  /// Makes a copy at the new place.
+  /// Makes a copy at the new path.
   func copy(_ identity: Identity, to: FolderEntry) throws(TableError) -> Copy {
     let source = folders[from.folder].descriptor
     let target = folders[to.folder].descriptor
@@ -69,8 +69,11 @@ final class CopyAcross {
     return Copy(original: before, status: status, remarks: remarks)
   }
 
-  /// Throws why a copy could not be made, as far as that can be tried without a trace; returns what there would
-  /// be to say of it. Takes the room of the copy, and gives that of the original, for what is tried next.
+  /// Checks whether a copy can be made, as far as that is possible without a trace. Returns the notes that the copy
+  /// would have.
+  ///
+  /// It subtracts the space of the copy from `trial` and adds the space of the original, for the acts that are tried
+  /// next.
   func tryOut(
     _ identity: Identity, to: FolderEntry, _ trial: RoomTrial
   ) throws(TableError) -> [ActDiagnostic] {
@@ -96,7 +99,7 @@ final class CopyAcross {
     return remarks
   }
 
-  /// The status of the entry, if it is still the one that is meant and may be copied.
+  /// The status of the entry. Throws if the entry was replaced or must not be copied.
   private func checked(_ identity: Identity, to: FolderEntry) throws(TableError) -> tabella_status {
     let status = try status(folders[from.folder].descriptor, from.name)
     guard Identity(status) == identity else { throw Failure.vanished.error(of: text, "") }
@@ -104,7 +107,7 @@ final class CopyAcross {
     return status
   }
 
-  /// Makes the copy durable and removes the original; if that cannot be, removes the copy.
+  /// Makes the copy durable and removes the original. If that fails, removes the copy.
   func finish(_ copy: Copy, at to: FolderEntry) throws(TableError) {
     do throws(TableError) {
       if let failure = folders.sync(to.folder) {
@@ -115,7 +118,7 @@ final class CopyAcross {
     } catch {
       try remove(to, copy.status) { failure in
         var error = error
-        // What has the name now is another's.
+        // Another entry has the name now.
         if case .replaced = failure.reason, failure.stranded == nil { return error }
         hasLeftTraces = true
         let reason = failure.error(of: "it", "cannot be removed").message
@@ -126,7 +129,7 @@ final class CopyAcross {
     }
   }
 
-  /// Removes a file or link while it is what it was; whoever asks makes the error.
+  /// Removes a file or link if it has not changed. `error` makes the error for the caller.
   private func remove(
     _ place: FolderEntry, _ status: tabella_status, _ error: (RemovalFailure) -> TableError
   ) throws(TableError) {
@@ -140,7 +143,7 @@ final class CopyAcross {
     }
   }
 
-  /// Throws unless the copy is at its place as it was made: else the original may be all that there is.
+  /// Throws unless the copy is unchanged at its path. Otherwise the original may be the only version.
   private func check(_ copy: tabella_status, isAt to: FolderEntry) throws(TableError) {
     let now = try folders.status(to)
     guard let now, now.isEntry(of: copy), now.hasContent(of: copy) else {
@@ -180,7 +183,7 @@ final class CopyAcross {
     _ status: tabella_status, _ source: Int32, _ name: [UInt8], _ target: Int32, _ newName: [UInt8]
   ) throws(TableError) -> (copy: tabella_status, remarks: [ActDiagnostic]) {
     guard let text = readLink(source, name) else { throw failed(errno, "cannot be read") }
-    // A link is made with a name; it gets the right one when it is complete.
+    // A link is created with a temporary name. It gets the final name when it is complete.
     let between = TemporaryFile.randomName()
     if text.withCString({ symlinkat($0, target, between) }) != 0 {
       throw failed(errno, "cannot be copied")
@@ -223,7 +226,7 @@ final class CopyAcross {
     return (named(copy.descriptor, complete), remarks)
   }
 
-  /// Opens what is to be copied, if it is what it was and nobody writes to it.
+  /// Opens the original. Throws if it has changed or if another program has it open for writing.
   private func openOriginal(
     _ status: tabella_status, _ source: Int32, _ name: [UInt8]
   ) throws(TableError) -> Int32 {
@@ -241,7 +244,7 @@ final class CopyAcross {
     return original
   }
 
-  /// Gives a copy all that the original has beside its bytes; returns what there is to say of it.
+  /// Copies all attributes of the original to the copy. Returns diagnostics for those that could not be kept.
   private func complete(
     _ copy: Int32, as original: Int32, _ status: tabella_status
   ) throws(TableError) -> [ActDiagnostic] {
@@ -255,8 +258,8 @@ final class CopyAcross {
     return [keepsOwner ? nil : CopyAcross.newOwner, remark].compactMap { $0 }
   }
 
-  /// Throws if another program has the original open for writing: what it writes by mapped memory while the copy
-  /// is made would show by no time.
+  /// Throws if another program has the original open for writing. It could write through mapped memory during the copy,
+  /// and no time stamp would show that.
   private func checkWriters(_ original: Int32) throws(TableError) {
     do throws(Failure) {
       if try WriterWatch(original).hasWriter { throw Failure(ETXTBSY) }
@@ -266,14 +269,15 @@ final class CopyAcross {
     }
   }
 
-  /// What a copy is once it has its name, which changes its time of change; what it was before if another
-  /// program has written to it by then.
+  /// The status of a copy after it got its name, which changes its change time (ctime). Returns the status from before
+  /// if another program has written to the copy since.
   private func named(_ copy: Int32, _ complete: tabella_status) -> tabella_status {
     guard let now = try? tabella_status(copy), now.hasContent(of: complete) else { return complete }
     return now
   }
 
-  /// Gives the copy the time that the original has; returns what there is to say if another is kept.
+  /// Sets the modification time of the copy to that of the original. Returns a note if the file system stores another
+  /// time.
   private func setTime(
     of copy: Int32, _ status: tabella_status
   ) throws(TableError) -> ActDiagnostic? {
@@ -284,7 +288,7 @@ final class CopyAcross {
   }
 }
 
-/// What a symbolic link says; nil if it cannot be read.
+/// The target of a symbolic link; nil if it cannot be read.
 func readLink(_ directory: Int32, _ name: [UInt8]) -> [UInt8]? {
   name.withCString { readLink(directory, $0) }
 }
@@ -300,7 +304,7 @@ func readLink(_ directory: Int32, _ name: UnsafePointer<CChar>) -> [UInt8]? {
       filled = max(0, count)
     }
     if count < 0 { return nil }
-    // A target that fills the buffer may be longer.
+    // A target that fills the buffer may be incomplete.
     if count < size { return target }
     size *= 4
   }

@@ -1,7 +1,7 @@
 import Glibc
 import Tabella
 
-/// The columns, in their order.
+/// The columns in table order.
 enum DirectoryColumn: Int, CaseIterable {
   case name, kind, size, modified, mode, owner, group, links, target
 
@@ -16,7 +16,7 @@ enum DirectoryColumn: Int, CaseIterable {
     }
   }
 
-  /// Whether the entry must be examined for it; the listing tells the others.
+  /// Whether the column needs the entry's status. The listing alone provides the others.
   var needsStatus: Bool {
     switch self {
     case .name, .kind, .target: false
@@ -25,9 +25,9 @@ enum DirectoryColumn: Int, CaseIterable {
   }
 }
 
-/// What an entry is.
+/// The type of an entry.
 enum EntryKind: UInt8 {
-  // The numbers are those of d_type, and of the type in a mode.
+  // The values of `d_type`, which are also the type bits of a mode.
   case unknown = 0
   case fifo = 1
   case character = 2
@@ -37,7 +37,7 @@ enum EntryKind: UInt8 {
   case link = 10
   case socket = 12
 
-  /// The bytes of the longest name.
+  /// The length of the longest ``name``, in bytes.
   static let longestName = 9
 
   init(type: UInt8) { self = EntryKind(rawValue: type) ?? .unknown }

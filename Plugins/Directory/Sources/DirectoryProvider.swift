@@ -1,7 +1,7 @@
 import Tabella
 import TabellaSDK
 
-/// Shows the entries of a folder or of a tree: docs/providers/directory.md.
+/// The provider for the entries of a folder or of a tree. docs/providers/directory.md describes it.
 public struct DirectoryProvider: Provider {
   public static let id = "directory"
   public static let version = "0.1.0"
@@ -42,7 +42,7 @@ public struct DirectoryProvider: Provider {
   }
 }
 
-/// What the options say.
+/// The values of the options.
 struct DirectorySettings {
   var showsHidden = false
   var isRecursive = false

@@ -3,14 +3,16 @@ import Tabella
 import TabellaFiles
 import TabellaSDK
 
-/// The entries of a folder or of a tree, as they were when they were listed; what is more than a name is
-/// read when it is asked for, or was a moment ago by a view (``Scanned``).
+/// The entries of a folder or of a tree at the time of the listing.
+///
+/// Names and kinds come from the listing. Other cells are read on request, or come from ``Scanned`` if a view read them
+/// a moment ago.
 final class DirectorySource: ProviderSource, TableSections, TableGathering, TableIdentity,
   TableAccessories, TableDiagnostics
 {
-  /// How many rows a batch has at most: what is found out about them should stay in a core's cache.
+  /// The maximum number of rows per batch. The data of so many entries fits into a core's cache.
   private static let batchRows = 1 << 12
-  /// After how many bytes of names a batch ends early: paths in a deep tree may be long.
+  /// The number of bytes of names after which a batch ends early, because paths in a deep tree can be long.
   private static let batchBytes = 4 << 20
 
   let columns = DirectoryColumn.declarations
@@ -26,13 +28,13 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   private var scanned = Scanned()
   /// Entries that could not be examined.
   private var troubles = ListingDiagnostics()
-  /// The path that was made last, the entries of its folder, and how long the folder's path is.
+  /// A cache of the path built last, the entries of its folder, and the length of the folder's path in bytes.
   private var made: (path: [UInt8], entries: Range<Int>, prefix: Int) = ([], 0..<0, 0)
   private var madeIndex: EntryIndex?
   private var hasLookedForID = false
-  /// Why what is shown is not the newest.
+  /// The reason why the shown entries are outdated.
   private var staleness: Diagnostic?
-  /// Not set if the version after an edit could not be found out.
+  /// False if the version after an edit could not be determined.
   private var hasVersion = true
 
   init(path: [UInt8], _ settings: DirectorySettings) throws(TableError) {
@@ -69,7 +71,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   var isRecursive: Bool { settings.isRecursive }
   var hasSections: Bool { settings.hasSections }
 
-  /// Lists anew what is at the root now; keeps what it has if that fails, and returns why.
+  /// Lists the root again. If that fails, keeps the old listing and returns the reason.
   @discardableResult func reload() -> Failure? {
     hasVersion = true
     lseek(root, 0, SEEK_SET)
@@ -105,12 +107,12 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     guard hasSections else { return nil }
     let folder = try self.folder(ofSection: section)
     guard place == .header else { return nil }
-    // The root by its name, the others below it.
+    // The title of the root is its location. Other titles are paths below the root.
     let name = folder == 0 ? path : listing.path(ofFolder: folder).dropLast()
     return String(decoding: name.isEmpty ? path : name, as: UTF8.self)
   }
 
-  /// The number of the folder that a section is.
+  /// The number of the folder that a section shows.
   func folder(ofSection section: Int) throws(TableError) -> Int {
     guard section >= 0 else { throw .noSection(section) }
     try go { $0.folders.count > section }
@@ -119,7 +121,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   }
 
   private func entries(ofSection section: Int) throws(TableError) -> Range<Int> {
-    // The listing grows while the folder is looked for.
+    // This call can extend the listing, so it comes first.
     let folder = try folder(ofSection: section)
     return listing.folders[folder].entries
   }
@@ -139,7 +141,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return traversal.isComplete ? .exact(count) : .atLeast(count)
   }
 
-  /// The entries of some rows; empty at the end.
+  /// The entries of a range of rows; empty at the end of the table.
   private func entries(
     _ first: Int, _ count: Int, ofSection section: Int
   ) throws(TableError) -> [Int] {
@@ -167,7 +169,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return try batch(fitting(entries), request.columns, includesIDs: request.includesIDs) {
       entries, wanted throws(TableError) in
       let examined = try examine(entries, for: wanted)
-      // Who leaves the names out does not show rows, but looks for some.
+      // A request without names looks for certain rows, and a second request for them will follow.
       if !wanted.contains(.name), wanted.contains(where: \.needsStatus) {
         scanned.keep(entries, examined)
       }
@@ -175,7 +177,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
   }
 
-  /// Those of some entries that make a batch, at least one of them.
+  /// The first of `entries` that fit into a batch, at least one.
   private func fitting(_ entries: [Int]) -> [Int] {
     guard showsPaths else { return entries }
     var bytes = 0
@@ -221,7 +223,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return builder.finish(rowCount: entries.count)
   }
 
-  /// Examines what the columns need; empty if that is nothing.
+  /// Examines the entries as far as the columns need it. Returns an empty array if they need nothing.
   private func examine(
     _ entries: [Int], for wanted: [DirectoryColumn]
   ) throws(TableError) -> [Examined] {
@@ -271,7 +273,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
   }
 
-  /// Whether a row's name is its path below the root.
+  /// Whether the column `name` shows the path below the root.
   var showsPaths: Bool { isRecursive && !hasSections }
 
   /// Calls `body` with the path of an entry below the root.
@@ -297,7 +299,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
   }
 
-  /// What an entry is: as far as the listing says, or as it was found to be.
+  /// The kind of an entry: the examined one, or the listed one if nothing was examined.
   private func kind(_ entry: Int, _ examined: [Examined], _ index: Int) -> EntryKind {
     examined.isEmpty ? listing.kind(entry) : examined[index].kind
   }
@@ -322,7 +324,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return listing.withCName(entry) { readLink(directory, $0) }
   }
 
-  /// The open folder that an entry is in; nil if it cannot be opened.
+  /// A descriptor of the folder that contains an entry; nil if it cannot be opened.
   func folder(of entry: Int, _ opener: FolderOpener) throws(TableError) -> Int32? {
     do throws(Failure) {
       return try opener.descriptor(listing.folder(of: entry))
@@ -366,7 +368,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     _ names: inout AccountNames, of examined: [Examined], to cells: ColumnBuilder,
     _ account: (tabella_status) -> UInt32
   ) {
-    // Neighbours mostly belong to the same account.
+    // Neighbouring entries usually have the same owner.
     var runs: [(end: Int, name: [UInt8])] = []
     var last: UInt32?
     for (index, one) in examined.enumerated() where one.isGood {
@@ -393,7 +395,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     withPath(of: entry) { id(inode: listing.inode(entry), $0) }
   }
 
-  /// The id of an entry by its inode and, in a tree, its path; else its name.
+  /// The id of an entry: its inode, and a digest of its name or, in a tree, of its path.
   func id(inode: UInt64, path: [UInt8]) -> String {
     path.withUnsafeBytes { id(inode: inode, $0) }
   }
@@ -418,12 +420,12 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       let entry = Int(traversal.order[row])
       return listing.inode(entry) == inode && self.id(of: entry) == id
     }
-    // Who asks twice asks for many.
+    // A second search for an id means that many will follow.
     if hasLookedForID {
       return try index().rows(withInode: inode).first(where: isIt)
     }
     hasLookedForID = true
-    // As far as it takes to find it.
+    // The first search lists only as far as needed.
     var checked = 0
     while true {
       while checked < traversal.order.count {
@@ -435,7 +437,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
   }
 
-  /// An index of all that there is, made when it is first needed.
+  /// The index of the complete listing, built at first use.
   func index() throws(TableError) -> EntryIndex {
     if let made = madeIndex { return made }
     try go { _ in false }
@@ -444,7 +446,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return made
   }
 
-  /// Where an entry is a row, with sections.
+  /// The index path of an entry in a table with sections.
   func path(of entry: Int) throws(TableError) -> IndexPath {
     let folder = listing.folder(of: entry)
     // Folders are listed in the order of their numbers.
@@ -460,7 +462,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     cancel.begin()
     guard hasVersion else { return nil }
     try go { _ in false }
-    // With sections the same entries stand elsewhere; the other options show other ones.
+    // Sections give the same entries other index paths. The other options need no mark, since they show other entries.
     var digest: UInt64 = hasSections ? 1 : 0
     for folder in traversal.folders {
       var bytes = listing.path(ofFolder: folder)
@@ -475,8 +477,9 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return Version(String(digest, radix: 16))
   }
 
-  /// The version after an edit, which is done whatever fails here: nil then, and none is told until all
-  /// is listed anew, so that nobody hears of two.
+  /// The version after an edit; nil if it cannot be determined, because the edit is already done.
+  ///
+  /// After nil, ``version()`` returns nil too until the next listing, so that nobody sees two versions.
   func versionAfterEdit() -> Version? {
     do throws(TableError) {
       return try version()
@@ -486,9 +489,9 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
   }
 
-  // Where rows are and lead
+  // Index paths and locations of rows
 
-  /// The mode of what an entry leads to, or the error's number.
+  /// The mode of an entry after following links, or the `errno` value.
   func follow(_ entry: Int) throws(TableError) -> (mode: mode_t, error: Int32) {
     let opener = FolderOpener(root: root, listing)
     guard let directory = try folder(of: entry, opener) else { return (0, ENOENT) }
@@ -498,7 +501,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   }
 
   func entry(at path: IndexPath) throws(TableError) -> Int {
-    // Nearly always it is listed already.
+    // The fast path: the row is already listed.
     if !hasSections, path.section == 0, traversal.order.indices.contains(path.row) {
       return Int(traversal.order[path.row])
     }
@@ -508,7 +511,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return entry
   }
 
-  /// Folders and files lead to themselves, links to what they lead to.
+  /// The path of a row's file or folder, also if a link leads to it; nil for other rows.
   func location(forRowAt path: IndexPath) throws(TableError) -> [UInt8]? {
     cancel.begin()
     let entry = try entry(at: path)
@@ -516,7 +519,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     let (mode, error) = try follow(entry)
     guard error == 0, [S_IFREG, S_IFDIR].contains(mode & S_IFMT) else { return nil }
     var location = self.path
-    // A path must not be taken for SCHEME:REST, nor for an option.
+    // A path must not look like `SCHEME:REST` or like an option.
     let first = location.prefix { $0 != UInt8(ascii: "/") }
     if first.contains(UInt8(ascii: ":")) || first.first == UInt8(ascii: "-") {
       location = Array("./".utf8) + location
@@ -525,7 +528,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     return withPath(of: entry) { location + $0 }
   }
 
-  // DiagnosticQueue
+  // Diagnostics
 
   func nextDiagnostic() -> Diagnostic? {
     defer { staleness = nil }

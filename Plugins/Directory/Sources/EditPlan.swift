@@ -3,16 +3,15 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// What a batch comes to: every rule checked against what is on the disk now, and the acts in an order
-/// that works.
+/// The plan of a batch: all rules checked against the current files, and the acts in an order that works.
 ///
-/// Deletions come first, then renames and moves, then what is new, and what is set last, since each of
-/// the others changes the time of its folder.
+/// Deletions come first, then renames and moves, then creations, then modes and times. Times come last because all
+/// other acts change the time of their folder.
 struct EditPlan {
   private(set) var steps: [Step] = []
-  /// Where each entry that is renamed or moved goes.
+  /// The new folder and name of each entry that is renamed or moved.
   private(set) var targets: [Int: FolderEntry] = [:]
-  /// Deletions that another one does as well, since that is of a folder above.
+  /// Deletions that need no act, because the deletion `by` of a containing folder includes them.
   private(set) var included: [(edit: Int, by: Int)] = []
   let folders = OpenFolders()
   let requests: EditRequests
@@ -37,18 +36,18 @@ struct EditPlan {
     }
     steps += creations
     steps += try planSettings()
-    // Last, since a trash may be made for it.
+    // This check comes last, because it can create a trash.
     if !source.settings.deletesForGood { try checkTrash(deletions) }
   }
 
   private var listing: Listing { source.listing }
 
-  /// Where an entry is.
+  /// The current folder and name of an entry.
   func place(_ entry: Int) -> FolderEntry {
     FolderEntry(folder: listing.folder(of: entry), name: listing.withName(entry) { Array($0) })
   }
 
-  /// Where an entry is when renames and moves are done.
+  /// The folder and name of an entry after all renames and moves.
   func finalPlace(_ entry: Int) -> FolderEntry { targets[entry] ?? place(entry) }
 
   private func status(_ entry: Int) -> tabella_status {
@@ -56,7 +55,7 @@ struct EditPlan {
     return status
   }
 
-  // What is there
+  // Current state
 
   private mutating func examine() throws(TableError) {
     let entries = requests.entries
@@ -87,7 +86,7 @@ struct EditPlan {
     }
   }
 
-  /// The entries of the folders that an entry or a folder is in.
+  /// The entries of all folders that contain `folder`, and its own, from the innermost to the outermost.
   private func folderEntries(above folder: Int) -> [Int] {
     var entries: [Int] = []
     var folder = folder
@@ -127,17 +126,17 @@ struct EditPlan {
         try folders.checkMovable(
           place, identity, "cannot be put in the trash, since it may not be written")
       }
-      // The row was named, not what is in it.
+      // The edit names the row, not its content, so a changed content does not matter.
       let act =
         isForGood
         ? Step.Act.remove(place, Removal.Expected(status(entry), .entry)) : .trash(place, identity)
       steps.append((depth(place), Step(act: act, edits: [edit])))
     }
-    // What is in a folder goes before it.
+    // Entries of a folder come before the folder.
     return steps.sorted { $0.depth > $1.depth }.map(\.step)
   }
 
-  /// Of what is in a folder that is deleted, nothing can be kept or be made.
+  /// Throws if the batch keeps or creates something in a folder that it deletes.
   private func checkNothingElse(in deleted: Set<Int>) throws(TableError) {
     if deleted.isEmpty { return }
     func check(_ folder: Int, _ what: String) throws(TableError) {
@@ -175,7 +174,7 @@ struct EditPlan {
     }
   }
 
-  /// Whether all that is in a folder now is deleted too.
+  /// Whether the batch deletes everything that a folder contains now.
   private func willBeEmpty(_ entry: Int, _ deleted: Set<Int>) throws(TableError) -> Bool {
     let names: [[UInt8]]
     do throws(Failure) {
@@ -212,7 +211,7 @@ struct EditPlan {
         continue
       }
       do throws(Failure) {
-        // Only then it is known where the trash is.
+        // The trash is known only after `can(for:)` returns.
         _ = try cans.can(for: folders[place.folder])
         _ = try absolutePath(of: folders[place.folder].descriptor)
       } catch {
@@ -264,7 +263,7 @@ struct EditPlan {
     return relocations
   }
 
-  /// Whether an entry must be copied to its new folder; throws if it must not.
+  /// Whether an entry must be copied to its new folder. Throws if it cannot be copied.
   private func isAcross(
     _ relocation: Relocation, _ status: tabella_status
   ) throws(TableError) -> Bool {
@@ -304,7 +303,7 @@ struct EditPlan {
     try take(relocation.to, relocation.from, relocation.identity)
   }
 
-  /// Notes that a name is taken; throws if it is not free then.
+  /// Reserves a name for the result of the batch. Throws if the name is not free.
   private mutating func take(
     _ place: FolderEntry, _ origin: FolderEntry? = nil, _ identity: Identity? = nil
   ) throws(TableError) {
@@ -313,7 +312,7 @@ struct EditPlan {
     case nil: return
     case .planned: throw TableError(.constraint, "two entries would be \(text)")
     case .entry(let status):
-      // The same entry by a name in another case is no obstacle; another hard link of it is.
+      // The same entry under a name in another case does not matter. Another hard link of the entry does.
       if origin?.folder == place.folder, Identity(status) == identity, status.links == 1 { return }
       let subject = origin.map { "\(folders.text($0)): " } ?? ""
       throw TableError(
@@ -322,7 +321,7 @@ struct EditPlan {
     }
   }
 
-  /// Entries on different file systems cannot change places, since one would be in the other's way.
+  /// Throws if a cycle contains entries of different file systems, since copies cannot be exchanged.
   private func checkCircles(_ relocations: [Relocation]) throws(TableError) {
     for group in inOrder(relocations) where group.count > 1 {
       guard let across = group.first(where: \.isAcross) else { continue }
@@ -332,7 +331,7 @@ struct EditPlan {
     }
   }
 
-  // What is new, and what is set
+  // Creations and settings
 
   private mutating func planCreations() throws(TableError) -> [Step] {
     var steps: [Step] = []
@@ -346,7 +345,7 @@ struct EditPlan {
 
   private func planSettings() throws(TableError) -> [Step] {
     var steps: [(depth: Int, step: Step)] = []
-    // The folders whose time does not stay as it is.
+    // The entries of folders whose times change during the batch.
     let busy = Set(self.steps.flatMap(\.folders).compactMap { listing.folders[$0].entry })
     for entry in requests.entries {
       guard let change = requests.changes[entry] else { continue }
@@ -373,7 +372,7 @@ struct EditPlan {
         steps.append((depth(place), step))
       }
     }
-    // A folder's mode may close it, so what is in it comes before.
+    // A new mode can make a folder inaccessible, so its entries come first.
     return steps.enumerated().sorted {
       ($1.element.depth, $0.offset) < ($0.element.depth, $1.offset)
     }.map(\.element.step)

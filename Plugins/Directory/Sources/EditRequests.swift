@@ -1,24 +1,24 @@
 import Tabella
 
-/// What a batch asks for, row by row: read from its cells and paths, nothing checked against the disk.
+/// The requests of a batch per entry, parsed from its cells and paths. Nothing is checked against the file system.
 struct EditRequests {
-  /// A value, and the edit that asks for it.
+  /// A requested value and the index of the edit that requests it.
   struct Wish<Value> {
     var value: Value
     var edit: Int
   }
 
-  /// What is asked for an entry that is there.
+  /// The requested changes of an existing entry.
   struct Change {
     var name: Wish<[UInt8]>?
-    /// The number of the folder that it moves to.
+    /// The number of the new folder.
     var folder: Wish<Int>?
     var mode: Wish<UInt32>?
     var modified: Wish<Moment>?
     var deletion: Wish<Void>?
-    /// Whether cells are set, if only to what they are.
+    /// Whether an edit sets cells, even to their present values.
     var isSet = false
-    /// Whether its section is set or deleted, and so nothing else of it may be.
+    /// Whether an edit sets or deletes the entry's section. Then no other edit may name the entry.
     var isOfSection = false
 
     var isEmpty: Bool { name == nil && folder == nil && mode == nil && modified == nil }
@@ -30,18 +30,18 @@ struct EditRequests {
     var edit: Int
   }
 
-  /// What an edit is about.
+  /// The entry that an edit changes.
   enum Subject {
     case entry(Int)
-    /// By its number among the creations.
+    /// A new entry, by its index in ``creations``.
     case new(Int)
   }
 
-  /// The entries, in the order in which they are named first.
+  /// The entries in the order in which the batch first names them.
   private(set) var entries: [Int] = []
   private(set) var changes: [Int: Change] = [:]
   private(set) var creations: [New] = []
-  /// What each edit is about.
+  /// The subject of each edit.
   private(set) var subjects: [Subject] = []
 
   private let source: DirectorySource
@@ -108,8 +108,8 @@ struct EditRequests {
 
   // Sections
 
-  /// The rules for sections, before anything is looked at: titles are titles, and nothing is to stand in a
-  /// place of which the batch leaves open where it is.
+  /// Checks the rules for section edits that need no file system: titles are valid, and no edit names an index path
+  /// that another edit of the batch makes ambiguous.
   private func checkSections(_ edits: [EditBatch.Edit]) throws(TableError) {
     guard edits.contains(where: \.isOfSection) else {
       return try source.check(titlesIn: EditBatch(edits))
@@ -135,7 +135,7 @@ struct EditRequests {
     }
   }
 
-  /// A folder that is named anew, made or deleted gives the sections behind it other numbers.
+  /// Renaming, creating or deleting a folder changes the numbers of the sections after it.
   private static let placesAreOpen = TableError(
     .notSupported,
     "sections stand in the order of their names, so that a place in one is not known in a batch that edits them: "
@@ -303,7 +303,7 @@ struct EditRequests {
       }
       let folder = try source.folder(ofSection: target.section)
       if folder == source.listing.folder(of: entry) {
-        // Where it is, it may stay.
+        // A move to the present index path is allowed.
         guard try source.path(of: entry) == target else { throw DirectorySource.orderIsByName }
         return
       }
@@ -316,7 +316,7 @@ extension DirectorySource {
   static let orderIsByName = TableError(
     .constraint, "rows of a folder stand in the order of their names")
 
-  /// The entry that a row is.
+  /// The entry of a row.
   func entry(_ row: RowReference) throws(TableError) -> Int {
     switch row {
     case .id(let id): return try entry(at: indexPath(forID: id))
@@ -328,24 +328,24 @@ extension DirectorySource {
     }
   }
 
-  /// An entry's path for people.
+  /// The path of an entry, as text for people.
   func text(_ entry: Int) -> String { readable(listing.path(of: entry)) }
 
-  /// Where a value of an entry's first cell puts it: in its folder or, in a tree, in that of the path.
+  /// The folder and name that a new value of the column `name` means. In a tree, the value is a path.
   fileprivate func place(
     of value: [UInt8], renaming entry: Int
   ) throws(TableError) -> FolderEntry {
     let folder = listing.folder(of: entry)
     let path = showsPaths ? listing.path(ofFolder: folder) : []
     let name = value.dropFirst(path.count)
-    // Nearly always it stays in its folder, which then need not be looked for.
+    // The fast path: the folder stays the same.
     let stays =
       !showsPaths
       || (value.starts(with: path) && !name.isEmpty && !name.contains(UInt8(ascii: "/")))
     return try stays ? place(Array(name), in: folder) : place(ofPath: value)
   }
 
-  /// Where a new entry goes: in the folder of its section or, in a tree, of its path.
+  /// The folder and name of a new entry: in the folder of its section or, in a tree, at its path.
   fileprivate func place(
     ofNew value: [UInt8], inSection section: Int
   ) throws(TableError) -> FolderEntry {
@@ -356,7 +356,7 @@ extension DirectorySource {
     return try showsPaths ? place(ofPath: value) : place(value, in: 0)
   }
 
-  /// The name that a section's folder has by a new title, which is its path below the root.
+  /// The name that a new title gives to the folder of a section. A title is the folder's path below the root.
   fileprivate func name(
     ofSection section: Int, _ entry: Int, titled title: String?
   ) throws(TableError) -> [UInt8] {
@@ -399,7 +399,7 @@ extension DirectorySource {
     return FolderEntry(folder: folder, name: name)
   }
 
-  /// The number of a folder by its path, with a slash behind it.
+  /// The number of a folder by its path, which ends with a slash; nil if there is none.
   private func folderNumber(_ path: [UInt8]) throws(TableError) -> Int? {
     let index = try index()
     let names = path.dropLast().split(

@@ -2,7 +2,8 @@ import CTabellaSystem
 import Glibc
 import Tabella
 
-/// Editing: all is checked first, then done act by act; what was done is said, whatever comes after.
+/// Editing. A batch is checked completely and then performed act by act. The result reports every act that was done,
+/// also if a later one fails.
 extension DirectorySource: TableEditing, TableSectionEditing {
   func editability(
     ofRows rows: Range<Int>, inSection section: Int
@@ -45,7 +46,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
         outcomes: outcomes, changes: ChangeBatch(from: before, to: before, changes: []))
     }
     let receipt = receipt(of: plan, executor)
-    // All is done: what cannot be listed now is no reason to throw.
+    // The batch is done, so a failed listing must not throw.
     if let failure = reload() {
       for index in outcomes.indices where outcomes[index].code == nil {
         outcomes[index].remark("the folder could not be listed again: \(failure.reason)")
@@ -57,26 +58,26 @@ extension DirectorySource: TableEditing, TableSectionEditing {
       changes: ChangeBatch(from: before, to: versionAfterEdit(), changes: nil), receipt: receipt)
   }
 
-  // Doing
+  // Performing
 
-  /// How far a plan came.
+  /// The progress of a plan.
   struct Progress {
-    /// The steps that were done.
+    /// The indices of the steps that were done.
     var done: Set<Int> = []
-    /// What steps failed with.
+    /// The errors of failed steps.
     var failures: [Int: TableError] = [:]
-    /// Diagnostics of steps.
+    /// The diagnostics of steps.
     var remarks: [Int: [ActDiagnostic]] = [:]
-    /// The folders that may not be durable.
+    /// The folders whose changes may not be durable.
     var unsynced: [Int: Failure] = [:]
-    /// The steps that have changed something and left no record by which it is taken back.
+    /// The steps that changed something and left no record to undo it.
     var final: Set<Int> = []
-    /// Whether anything is otherwise than before.
+    /// Whether the batch changed anything.
     var hasChanged = false
   }
 
-  /// Does or tries steps one after the other, up to one that fails; or only leaves out those whose entries
-  /// another program has changed. `perform` gets a step's number, and returns what there is to say of it.
+  /// Runs `perform` for each step and stops at the first failure. `perform` receives the index of a step and returns
+  /// its diagnostics. With `leavingOutConflicts`, a conflict skips only its own step.
   private func run(
     _ steps: [Step], leavingOutConflicts: Bool, perform: (Int) throws(TableError) -> [ActDiagnostic]
   ) -> Progress {
@@ -93,7 +94,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     return progress
   }
 
-  /// Does steps so, and makes them durable.
+  /// Performs steps and makes them durable.
   func run(_ steps: [Step], _ executor: Executor, leavingOutConflicts: Bool = false) -> Progress {
     var final: Set<Int> = []
     var progress = run(steps, leavingOutConflicts: leavingOutConflicts) {
@@ -114,7 +115,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     return progress
   }
 
-  /// Tries steps so, without a trace.
+  /// Tries steps without leaving a trace.
   func rehearse(
     _ steps: [Step], _ folders: OpenFolders, leavingOutConflicts: Bool = false
   ) -> Progress {
@@ -128,7 +129,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     return progress
   }
 
-  // Saying
+  // Reporting
 
   private func outcomes(
     of plan: EditPlan, _ edits: [EditBatch.Edit], _ progress: Progress, _ executor: Executor?
@@ -142,7 +143,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
       outcome.isFinal = steps[edit].contains(where: progress.final.contains)
       if outcome.code == nil {
         note(edit, &outcome, plan, executor)
-        // A section has no id, though its folder's row has one.
+        // A section has no id. The row of its folder has one.
         if edits[edit].isOfSection { outcome.id = nil }
         for text in otherForms(edits[edit], edit, plan) { outcome.remark(text) }
         if let text = departure(edits[edit], edit, plan) { outcome.remark(text) }
@@ -156,7 +157,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     return outcomes
   }
 
-  /// What became of an edit by its steps.
+  /// The outcome of an edit, from its steps.
   private func outcome(
     _ indices: [Int], _ plan: EditPlan, _ progress: Progress
   ) -> EditResult.Outcome {
@@ -184,7 +185,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     return .init(remarks, said)
   }
 
-  /// Notes the id that the row of an edit has afterwards, or why there is none.
+  /// Sets the id that the row of an edit has afterwards, or a message why it has none.
   private func note(
     _ edit: Int, _ outcome: inout EditResult.Outcome, _ plan: EditPlan, _ executor: Executor?
   ) {
@@ -209,13 +210,13 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     }
   }
 
-  /// The path below the root of what is at a place in the end.
+  /// The path that an entry has below the root after the batch.
   private func path(of place: FolderEntry, _ plan: EditPlan) -> [UInt8] {
     finalPath(ofFolder: place.folder, plan.targets).flatMap { $0 + [UInt8(ascii: "/")] }
       + place.name
   }
 
-  /// What reads otherwise than it was set.
+  /// The cells that will read differently than the edit wrote them.
   private func otherForms(_ edit: EditBatch.Edit, _ number: Int, _ plan: EditPlan) -> [String] {
     guard case .set(_, let cells) = edit, case .entry(let entry) = plan.requests.subjects[number],
       let change = plan.requests.changes[entry]
@@ -233,7 +234,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     }
   }
 
-  /// What to say of a name without a folder, which may be meant as a name in the same one.
+  /// A note if a new path has no folder, because the user may have meant a name in the same folder.
   private func departure(
     _ edit: EditBatch.Edit, _ number: Int, _ plan: EditPlan
   ) -> String? {
@@ -245,7 +246,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     return "moved out of its folder: in a tree the name is a path"
   }
 
-  /// The names on the way to a folder when some entries are elsewhere.
+  /// The names on the way to a folder after the renames in `targets`.
   private func finalPath(ofFolder folder: Int, _ targets: [Int: FolderEntry]) -> [[UInt8]] {
     var path: [[UInt8]] = []
     var folder = folder
@@ -258,7 +259,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
 
   private func receipt(of plan: EditPlan, _ executor: Executor) -> [UInt8]? {
     if executor.records.isEmpty { return nil }
-    // Only what was really renamed is elsewhere.
+    // Only the renames that were really done count.
     let done = Set(
       executor.records.compactMap { record in
         if case .relocated(let from, _, _, _) = record { from } else { nil as FolderEntry? }
@@ -276,7 +277,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
 }
 
 extension EditResult.Outcome {
-  /// Of what was done, with what there is to say of it.
+  /// The outcome of a completed edit with its diagnostics.
   init(_ remarks: [ActDiagnostic], _ done: String) {
     let text = remarks.map(\.text).joined(separator: "; ")
     if let code = remarks.lazy.compactMap(\.code).first {

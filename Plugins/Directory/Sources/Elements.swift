@@ -2,10 +2,9 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 
-/// What is beside a row: a badge, and how the file or folder begins.
+/// The badge and the preview of a row.
 ///
-/// Unlike cells, elements are of the moment when they are asked for; but never of another file than
-/// was listed.
+/// Unlike cells, elements show the current state. They never show another file than the listed one.
 extension DirectorySource: TableSupplementary {
   func supplementaryKinds() -> [String] { ["badge", "preview"] }
 
@@ -29,7 +28,7 @@ extension DirectorySource: TableSupplementary {
 
   // Badges
 
-  /// The badge of a folder says how many entries it has; that of any other, what is wrong with it.
+  /// The badge: the number of entries for a folder, a problem for a link, none for other kinds.
   private func badge(of entry: Int, _ examined: Examined) throws(TableError) -> StyledText? {
     switch examined.kind {
     case .directory:
@@ -41,7 +40,7 @@ extension DirectorySource: TableSupplementary {
     }
   }
 
-  /// What is wrong with a link that cannot be followed.
+  /// The problem of a link that cannot be followed; nil if there is none.
   private func trouble(_ error: Int32) -> String? {
     switch error {
     case 0: nil
@@ -53,7 +52,8 @@ extension DirectorySource: TableSupplementary {
 
   // Previews
 
-  /// Only files and folders are opened: opening a FIFO or a device may do something.
+  /// The preview of an entry. Only files and folders are opened, because opening a FIFO or a device can have side
+  /// effects.
   private func preview(of entry: Int, _ examined: Examined) throws(TableError) -> StyledText {
     switch examined.kind {
     case .file: try previewFile(entry, examined.status)
@@ -66,7 +66,7 @@ extension DirectorySource: TableSupplementary {
     }
   }
 
-  /// How many bytes of a listing are enough for a preview: some 10,000 entries.
+  /// The bytes of a listing that a preview reads: about 10,000 entries.
   private static let previewedListing = 1 << 19
 
   private func previewLink(_ entry: Int) throws(TableError) -> StyledText {
@@ -94,7 +94,7 @@ extension DirectorySource: TableSupplementary {
     return try Preview.ofFile(start.bytes, size: start.size)
   }
 
-  /// What a file begins with, one byte more than is ever shown, and its size; nil if it does not say.
+  /// The first bytes of a file, one more than a preview shows, and its size; nil if the size is unknown.
   private func readStart(
     of entry: Int, _ status: tabella_status
   ) throws(Failure) -> (bytes: [UInt8], size: Int?) {
@@ -106,7 +106,7 @@ extension DirectorySource: TableSupplementary {
       now.st_mode & S_IFMT == S_IFREG
     else { throw .vanished }
     let (bytes, isAll) = try contents(of: file, upTo: Preview.longestText.bytes + 1)
-    // A file of /proc has 0 bytes, one of /sys 4096, whatever is in it.
+    // Files of `/proc` report 0 bytes, and files of `/sys` report 4096, whatever they contain.
     let size = Int(now.st_size)
     return (bytes, isAll ? bytes.count : size >= bytes.count ? size : nil)
   }
@@ -119,7 +119,7 @@ extension DirectorySource: TableSupplementary {
 
   // Folders
 
-  /// What `body` makes of the entries of a folder that is an entry; a warning if it cannot be read.
+  /// The text that `body` returns for the entries of a folder; a warning if the folder cannot be read.
   private func list(
     _ entry: Int, _ status: tabella_status, upTo bytes: Int, _ body: (Listing) -> StyledText
   ) throws(TableError) -> StyledText {
@@ -128,7 +128,7 @@ extension DirectorySource: TableSupplementary {
       let descriptor = try opener.open(entry, in: opener.descriptor(listing.folder(of: entry)))
       defer { close(descriptor) }
       let now = try self.status(of: descriptor)
-      // On another device it is what was mounted there when it was opened.
+      // Another device means that a file system is mounted there, and opening the folder reached its root.
       guard UInt64(now.st_ino) == status.inode || UInt64(now.st_dev) != status.device else {
         throw .vanished
       }
@@ -148,7 +148,7 @@ extension DirectorySource: TableSupplementary {
 }
 
 extension EntryKind {
-  /// For people.
+  /// The kind as text for people.
   fileprivate var description: String {
     switch self {
     case .file: "a file"

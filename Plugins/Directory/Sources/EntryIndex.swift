@@ -1,14 +1,14 @@
 import Tabella
 
-/// Finds rows by inode and folders by entry, in a listing that is complete.
+/// An index of a complete listing: rows by inode, folders by entry.
 struct EntryIndex {
   private let listing: Listing
-  /// The rows in the order of their inodes.
+  /// The rows sorted by inode.
   private let rows: [UInt32]
   private let order: [UInt32]
   private let folders: [Int: Int]
 
-  /// For the rows that a traversal has found, all of them.
+  /// Indexes the rows of a finished traversal.
   init(_ listing: Listing, _ order: [UInt32]) {
     self.listing = listing
     self.order = order
@@ -23,7 +23,7 @@ struct EntryIndex {
     self.folders = folders
   }
 
-  /// The rows with an inode, in their order: several if it has several names.
+  /// The rows with an inode, in ascending order. Hard links produce several.
   func rows(withInode inode: UInt64) -> [Int] {
     let first = rows.partitioningIndex { self.inode($0) >= inode }
     return rows[first...].prefix { self.inode($0) == inode }.map { Int($0) }
@@ -31,6 +31,6 @@ struct EntryIndex {
 
   private func inode(_ row: UInt32) -> UInt64 { listing.inode(Int(order[Int(row)])) }
 
-  /// The number of the folder that an entry is, if that was listed.
+  /// The number of the folder for an entry; nil if that folder was not listed.
   func folder(of entry: Int) -> Int? { folders[entry] }
 }

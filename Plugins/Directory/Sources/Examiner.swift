@@ -3,31 +3,31 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// What was found out about an entry: its status, or why it has none.
+/// The status of an entry, or the reason why it has none.
 struct Examined {
   var status = tabella_status()
-  /// What it is, as the listing says or else its status.
+  /// The kind from the listing or, once it is examined, from the status.
   var kind = EntryKind.unknown
-  /// The number of ``Failure``; 0 if there is none.
+  /// The number of a ``Failure``; 0 for success.
   var error: Int32 = 0
 
   var isGood: Bool { error == 0 }
 }
 
-/// Examines entries of a listing, many at once on all cores.
+/// Examines many entries of a listing at once, on all cores.
 struct Examiner {
-  /// So many are worth another thread.
+  /// The number of entries that justifies one more thread.
   private static let share = 1024
-  /// After how many it looks whether to stop.
+  /// The number of entries between two checks for cancellation.
   private static let stride = 64
 
   let root: Int32
   let listing: Listing
   let cancel: CancelFlag
 
-  /// What is known of each entry, in the order given; of those that are not wanted nothing is.
+  /// The results in the order of `entries`. Unwanted entries contain only their listed kind.
   ///
-  /// An entry whose name is now another's has vanished. Throws if it cannot go on.
+  /// An entry has vanished if its name belongs to another file now. Throws if the whole call must end.
   func examine(
     _ entries: [Int], where isWanted: (EntryKind) -> Bool = { _ in true }
   ) throws(Failure) -> [Examined] {

@@ -2,12 +2,12 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// Why a folder or an entry is not known: the number of a system call's error.
+/// The reason why an operation on a folder or an entry failed: an `errno` value.
 struct Failure: Error, Hashable {
   let number: Int32
-  /// Whether something was done, but may not be durable.
+  /// Whether the operation succeeded but may not be durable.
   let isOfSync: Bool
-  /// What it is about and why, where that is not what was asked for.
+  /// A description that replaces ``reason`` if the failure concerns something else than the requested entry.
   let detail: String?
 
   init(_ number: Int32, isOfSync: Bool = false, detail: String? = nil) {
@@ -20,10 +20,10 @@ struct Failure: Error, Hashable {
   static let loop = Failure(ELOOP)
   static let cancelled = Failure(ECANCELED)
 
-  /// Whether it says nothing about the folder or entry, so that the whole call must fail.
+  /// Whether the failure is independent of the folder or entry, so that the whole call must fail.
   var isOfCall: Bool { [EMFILE, ENFILE, ENOMEM, ECANCELED].contains(number) }
 
-  /// For people, about a folder or entry that was listed before.
+  /// The reason as text for people, for a folder or entry that was listed before.
   var reason: String {
     if let detail { return detail }
     return switch number {
@@ -40,7 +40,7 @@ struct Failure: Error, Hashable {
     return error
   }
 
-  /// The error of an edit for what a system call failed on: "a cannot be renamed to b: …".
+  /// The error of an edit whose system call failed: "a cannot be renamed to b: …".
   func error(of text: String, _ what: String) -> TableError {
     switch number {
     case ENOENT, ENOTDIR, ELOOP:
@@ -52,10 +52,10 @@ struct Failure: Error, Hashable {
   }
 }
 
-/// What went wrong with entries that are rows all the same: one remark for each reason.
+/// Diagnostics about entries that still are rows: one per reason, with a count.
 struct ListingDiagnostics {
   private struct Kind: Hashable {
-    /// "1 folder could not be read", but for the number.
+    /// The sentence without its number, such as "1 folder could not be read".
     var what: What
     var reason: String
   }
@@ -74,12 +74,12 @@ struct ListingDiagnostics {
   }
 
   private var counts: [Kind: Int] = [:]
-  /// The kinds in the order in which they came, with the path of the first entry.
+  /// The kinds in order of appearance, with the path of the first entry.
   private var firsts: [(kind: Kind, path: [UInt8])] = []
-  /// The entries that were counted as not examined, since rows may be asked for again.
+  /// The entries that were counted as not examined, because rows can be requested again.
   private var seen: Set<UInt32> = []
 
-  /// Notes what happened to an entry, unless that is known already.
+  /// Counts a problem of an entry, unless it was counted before.
   mutating func note(_ what: What, _ entry: Int, _ failure: Failure, in listing: Listing) {
     if what == .unexaminedEntry, !seen.insert(UInt32(truncatingIfNeeded: entry)).inserted { return }
     let kind = Kind(what: what, reason: failure.reason)
@@ -87,10 +87,10 @@ struct ListingDiagnostics {
     counts[kind, default: 0] += 1
   }
 
-  /// Entries are numbered anew.
+  /// Forgets the entries, because a new listing numbers them anew.
   mutating func forgetEntries() { seen = [] }
 
-  /// Takes the oldest.
+  /// Removes and returns the oldest diagnostic.
   mutating func next() -> Diagnostic? {
     if firsts.isEmpty { return nil }
     let (kind, path) = firsts.removeFirst()

@@ -1,19 +1,20 @@
 import CTabellaSystem
 import Glibc
 
-/// Opens folders of a listing, step by step from the root, so that no path is too long; some stay open.
+/// Opens the folders of a listing step by step from the root, so that the length of a path does not matter. It keeps
+/// the folders used last open.
 ///
-/// For one thread.
+/// Not safe for use by several threads at a time.
 final class FolderOpener {
-  /// How many folders stay open beside the root.
+  /// The maximum number of open folders besides the root.
   private static let limit = 32
 
   private let root: Int32
   private let listing: Listing
-  /// The open folders, those used last at the end.
+  /// The open folders, in the order of their last use.
   private var open: [(folder: Int, descriptor: Int32)] = []
 
-  /// The root's descriptor stays its owner's.
+  /// Borrows the descriptor of the root.
   init(root: Int32, _ listing: Listing) {
     self.root = root
     self.listing = listing
@@ -21,9 +22,9 @@ final class FolderOpener {
 
   deinit { for (_, descriptor) in open { close(descriptor) } }
 
-  /// The descriptor of a folder; valid until the next call. Fails if another folder is there now.
+  /// The descriptor of a folder, valid until the next call. Throws if the path leads to another folder now.
   func descriptor(_ folder: Int) throws(Failure) -> Int32 {
-    // Down from the nearest one that is open.
+    // Starts at the nearest open ancestor.
     var way: [Int] = []
     var next = folder
     var descriptor = root
@@ -57,27 +58,27 @@ final class FolderOpener {
       && UInt64(status.st_dev) == folder.device
   }
 
-  /// Opens a folder that is an entry of an open one. The descriptor is the caller's.
+  /// Opens a folder that is an entry of an open folder. The caller must close the descriptor.
   func open(_ entry: Int, in directory: Int32) throws(Failure) -> Int32 {
     let descriptor = listing.withCName(entry) { tabella_system_open_directory(directory, $0, 0) }
     guard descriptor >= 0 else { throw Failure(-descriptor) }
     return descriptor
   }
 
-  /// Opens a file that is an entry of an open folder, without waiting for anything. The descriptor is the
-  /// caller's, who checks that it is the file meant.
+  /// Opens a file that is an entry of an open folder, without blocking. The caller must close the descriptor and check
+  /// that it belongs to the right file.
   func openFile(_ entry: Int, in directory: Int32) throws(Failure) -> Int32 {
     let descriptor = listing.withCName(entry) {
       openat(directory, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     }
     guard descriptor >= 0 else {
-      // A link has taken the file's place: this is no loop.
+      // A link has replaced the file; this is no loop.
       throw errno == ELOOP ? .vanished : Failure(errno)
     }
     return descriptor
   }
 
-  /// Keeps a folder open that was opened on the way, instead of the one not used for longest.
+  /// Takes over the descriptor of a folder. If there are too many, closes the one used least recently.
   func keep(_ folder: Int, _ descriptor: Int32) {
     if open.count >= FolderOpener.limit { close(open.removeFirst().descriptor) }
     open.append((folder, descriptor))

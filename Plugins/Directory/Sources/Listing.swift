@@ -2,36 +2,35 @@ import CTabellaSystem
 import Glibc
 import Tabella
 
-/// The entries of folders, as they were when each folder was read: in order of the bytes of their
-/// names.
+/// The entries of folders at the time when each folder was read, sorted by the bytes of their names.
 ///
-/// Entries are numbered as they come; those of a folder follow each other. Memory: some 30 bytes an
-/// entry and its name.
+/// Entries are numbered in the order in which folders are added. The entries of one folder are consecutive. An entry
+/// needs about 30 bytes of memory and the bytes of its name.
 final class Listing {
   struct Folder {
-    /// The folder that it is in; itself for the root.
+    /// The number of the parent folder; its own number for the root.
     let parent: Int
-    /// Its entry there; nil for the root.
+    /// The folder's entry in its parent; nil for the root.
     let entry: Int?
-    /// Its entries.
+    /// The numbers of its entries.
     var entries: Range<Int>
-    /// How many bytes its path below the root has, with a slash behind it.
+    /// The length of its path below the root in bytes, with the final slash.
     let pathLength: Int
     let device: UInt64
     let inode: UInt64
-    /// Whether entries are listed with the inodes that they have: FUSE and overlays may number them
-    /// in one way here and in another there.
+    /// Whether the listing contains the true inodes of entries. FUSE and overlay file systems may list other ones than
+    /// `stat` reports.
     var tellsInodes = false
   }
 
   private(set) var folders: [Folder] = []
-  /// Whether the folder added last was read to its end.
+  /// Whether the last added folder was read to its end.
   private(set) var isWhole = true
   private let showsHidden: Bool
-  // Read for each cell, from several threads while nothing is added.
-  /// The entries as the kernel gave them, in no order.
+  // `unchecked`: several threads read these for each cell, while no thread adds a folder.
+  /// The records from the kernel, unsorted.
   @exclusivity(unchecked) private var records = Records()
-  /// Where the record of each entry is, in words of 8 bytes.
+  /// The offset of each entry's record in ``records``, in words of 8 bytes.
   @exclusivity(unchecked) private var places: [UInt32] = []
 
   init(showsHidden: Bool) { self.showsHidden = showsHidden }
@@ -44,32 +43,32 @@ final class Listing {
 
   func inode(_ entry: Int) -> UInt64 { records.inode(places[entry]) }
 
-  /// Says that an entry's name is read soon: in the order of their names they lie all over the memory, and
-  /// each would be waited for.
+  /// Prefetches an entry's name. Names in sorted order are scattered over memory, so each access would be a cache miss.
   func prefetch(_ entry: Int) { records.prefetch(places[entry]) }
 
-  /// Calls `body` with an entry's name, which has a NUL behind it.
+  /// Calls `body` with an entry's name. A NUL follows the bytes.
   func withName<R>(_ entry: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     let place = places[entry]
     return try body(
       UnsafeRawBufferPointer(start: records.name(place), count: records.nameCount(place)))
   }
 
-  /// The result of a system call that is given an entry's name.
+  /// Calls `body` with an entry's name as a C string and returns the result.
   func withCName<R>(_ entry: Int, _ body: (UnsafePointer<CChar>) -> R) -> R {
     body(records.name(places[entry]))
   }
 
-  /// Whether what was found under an entry's name is what was listed there.
+  /// Whether a status belongs to the entry that was listed.
   func isListed(_ entry: Int, in folder: Folder, _ status: tabella_status) -> Bool {
     let kind = kind(entry)
     guard kind == .unknown || kind == EntryKind(mode: status.mode) else { return false }
     if status.inode == inode(entry) { return true }
-    // What is mounted on an entry is listed with the inode of what is below.
+    // A mount point is listed with the inode of the folder under the mount.
     return !folder.tellsInodes || status.is_mounted || status.device != folder.device
   }
 
-  /// The entry of a folder that has a name, if there is one.
+  /// The entry of a folder with a given name, if there is one.
+  ///
   /// - Complexity: O(log entries)
   func entry(named name: [UInt8], in folder: Int) -> Int? {
     let place = self.place(ofName: name, in: folder)
@@ -77,7 +76,7 @@ final class Listing {
       && withName(place) { $0.elementsEqual(name) } ? place : nil
   }
 
-  /// The first entry of a folder whose name does not come before one; the end if there is none.
+  /// The first entry of a folder whose name is not less than `name`; the end of the folder if there is none.
   func place(ofName name: [UInt8], in folder: Int) -> Int {
     folders[folder].entries.partitioningIndex { entry in
       !withName(entry) { $0.lexicographicallyPrecedes(name) }
@@ -86,14 +85,15 @@ final class Listing {
 
   // Paths
 
-  /// The folder that an entry is in.
+  /// The folder that contains an entry.
+  ///
   /// - Complexity: O(log folders)
   func folder(of entry: Int) -> Int {
     // Of folders that begin there the last one has the entry; the others have none.
     folders.indices.partitioningIndex { folders[$0].entries.lowerBound > entry } - 1
   }
 
-  /// The path of a folder below the root, with a slash behind it; empty for the root.
+  /// The path of a folder below the root, with a final slash; empty for the root.
   func path(ofFolder folder: Int) -> [UInt8] {
     let length = folders[folder].pathLength
     return [UInt8](unsafeUninitializedCapacity: length) { path, count in
@@ -117,10 +117,10 @@ final class Listing {
 
   // Reading
 
-  /// Reads an open folder and adds it with its entries; if that fails, nothing is added.
+  /// Reads an open folder and adds it with its entries. After an error, nothing is added.
   ///
-  /// It fails as well for a folder that is one of those it is in, as mounts can make it. With a limit, no
-  /// more is read once there are that many bytes of entries.
+  /// Throws ``Failure/loop`` if a mount makes the folder its own ancestor. With `limit`, it stops after that many bytes
+  /// of records. Returns the number of the folder.
   func add(
     _ descriptor: Int32, parent: Int?, entry: Int?, upTo limit: Int = .max,
     _ cancel: CancelFlag? = nil

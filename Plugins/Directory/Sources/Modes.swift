@@ -1,10 +1,10 @@
 import Glibc
 import Tabella
 
-/// The bits of a mode that are permissions.
+/// The permission bits of a mode.
 let permissionBits: UInt32 = 0o7777
 
-/// The permissions that text means, as ``permissions(_:)`` shows them or in octal; nil if it means none.
+/// The permissions in a text such as `rwxr-xr-x` (see ``permissions(_:)``) or in octal; nil if the text is neither.
 func parsePermissions(_ text: [UInt8]) -> UInt32? {
   if (3...4).contains(text.count), text.allSatisfy({ 0x30...0x37 ~= $0 }) {
     return text.reduce(0) { $0 * 8 + UInt32($1 - 0x30) }
@@ -21,12 +21,12 @@ func parsePermissions(_ text: [UInt8]) -> UInt32? {
     default: mode |= bit
     }
   }
-  // Letters where they do not belong are found by showing what was read.
+  // Formatting the result again finds letters in wrong positions.
   let shown = permissions(mode)
   return text.indices.allSatisfy { shown[$0] == text[$0] } ? mode : nil
 }
 
-/// A moment as file systems know it, which may be out of a ``Timestamp``'s range.
+/// A time of a file system. It may exceed the range of ``Timestamp``.
 struct Moment: Hashable {
   var seconds: Int64
   var nanoseconds: UInt32

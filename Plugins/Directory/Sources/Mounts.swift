@@ -1,18 +1,18 @@
 import Glibc
 
-/// What is mounted where, as `/proc/self/mountinfo` tells it: proc_pid_mountinfo(5).
+/// The mount table from `/proc/self/mountinfo`; see proc_pid_mountinfo(5).
 struct Mounts {
   private struct Mount {
     let id: UInt64
     let parent: UInt64
-    /// Which file system, and what of it is mounted.
+    /// The file system, and the folder in it that is mounted.
     let device: ArraySlice<UInt8>
     let root: [UInt8]
-    /// Where.
+    /// The mount point.
     let point: [UInt8]
   }
 
-  /// A place in a file system, which may be mounted several times.
+  /// A path in a file system. The file system can be mounted several times.
   private struct Spot {
     let device: ArraySlice<UInt8>
     let path: [UInt8]
@@ -40,7 +40,7 @@ struct Mounts {
     }
   }
 
-  /// A path without a slash behind it; odd bytes are a backslash and three octal digits.
+  /// A path without a final slash. The kernel writes special bytes as a backslash and three octal digits.
   private static func path(_ text: ArraySlice<UInt8>) -> [UInt8] {
     var rest = text
     var path: [UInt8] = []
@@ -55,8 +55,8 @@ struct Mounts {
     return path == [UInt8(ascii: "/")] ? [] : path
   }
 
-  /// Where something is mounted below a folder, of which the mount that it was found through is known, if the
-  /// kernel tells it; nil if nothing is.
+  /// A mount point below a folder; nil if there is none. `mount` is the id of the mount that the folder was opened
+  /// through; if the table does not contain the id, the path determines the mount.
   func point(below folder: [UInt8], _ mount: UInt64) -> [UInt8]? {
     let own = mounts.last { $0.id == mount } ?? mounts.last { spot(folder, $0) != nil }
     guard let own, let whole = spot(folder, own) else { return nil }
@@ -68,7 +68,7 @@ struct Mounts {
     }?.point
   }
 
-  /// Where a path that leads through a mount is in its file system.
+  /// The position of a path in the file system of a mount; nil if the mount does not contain the path.
   private func spot(_ path: [UInt8], _ mount: Mount) -> Spot? {
     let rest = path.dropFirst(mount.point.count)
     guard path.starts(with: mount.point), rest.isEmpty || rest.first == UInt8(ascii: "/") else {

@@ -1,13 +1,13 @@
 import Tabella
 
-/// Moving rows to the sections of other folders; within one, names decide the order.
+/// Moves of rows to the sections of other folders. Within a section, names decide the order.
 extension DirectorySource: TableMoving {
   func movability(ofRows rows: Range<Int>, inSection section: Int) throws(TableError) -> [Bool] {
     try check(rows: rows, inSection: section)
     return [Bool](repeating: hasSections, count: rows.count)
   }
 
-  /// The place that the name has in the order of the other folder.
+  /// The index path that the row will have in the other section, according to its name.
   func target(
     ofMoveFrom path: IndexPath, to proposed: IndexPath
   ) throws(TableError) -> IndexPath {

@@ -1,11 +1,11 @@
 import Tabella
 import TabellaFiles
 
-/// What may be a name in a folder.
+/// The rules for names of entries.
 enum EntryName {
   private static let longest = 255
 
-  /// Throws ``TableError`` with `.constraint` that says the rule.
+  /// Throws ``TableError`` with the code `.constraint` and the broken rule.
   static func check(_ name: [UInt8]) throws(TableError) {
     func refuse(_ rule: String) -> TableError {
       TableError(.constraint, rule, column: DirectoryColumn.name.rawValue)
@@ -23,13 +23,13 @@ enum EntryName {
     }
   }
 
-  /// A name that nobody can know beforehand, for something that is there for a moment.
+  /// A random name for a temporary entry, which nobody can predict.
   static func temporary() -> [UInt8] {
     TemporaryFile.randomName().dropLast().map { UInt8(bitPattern: $0) }
   }
 }
 
-/// A path as part of one line: its end, if it is long, without control characters.
+/// A path as text within one line: control characters become `?`, and a long path loses its beginning.
 func readable(_ path: [UInt8]) -> String {
   let longest = 200
   let end = path.suffix(longest).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }

@@ -3,13 +3,13 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// Where an entry is: in which folder, by its number, and under which name.
+/// A folder, by its number, and a name in it.
 struct FolderEntry: Hashable {
   var folder: Int
   var name: [UInt8]
 }
 
-/// What tells an entry from another that has taken its name.
+/// The properties that distinguish an entry from another with the same name.
 struct Identity: Hashable {
   let device: UInt64
   let inode: UInt64
@@ -22,11 +22,11 @@ struct Identity: Hashable {
   }
 }
 
-/// What tells an entry from another in a later process, when its device may have another number.
+/// The properties that identify an entry in a later process. There, its device may have another number.
 struct LastingIdentity: Hashable {
   var inode: UInt64
   var kind: EntryKind
-  /// When it was made, since inodes are used again; nil if the file system does not tell.
+  /// The creation time, because inodes are reused; nil if the file system does not store it.
   var birth: Moment?
 
   init(inode: UInt64, kind: EntryKind, birth: Moment?) {
@@ -50,7 +50,7 @@ struct LastingIdentity: Hashable {
 }
 
 extension tabella_status {
-  /// What is at a name in an open folder, or what is open if the name is empty.
+  /// The status of a name in an open folder, or of the open file if the name is empty.
   init(_ directory: Int32, _ name: [UInt8] = []) throws(Failure) {
     self.init()
     let result = name.withCString { tabella_system_status(directory, $0, &self) }
@@ -59,30 +59,30 @@ extension tabella_status {
 
   var moment: Moment { Moment(seconds: modified, nanoseconds: modified_rest) }
 
-  /// Whether a name can be moved from one folder to another.
+  /// Whether a rename between the two is possible.
   func isOnFileSystem(of other: tabella_status) -> Bool {
     device == other.device && mount == other.mount
   }
 }
 
-/// The folders that edits are about, held open: whatever is renamed meanwhile, each stays the same.
+/// The folders of a plan, held open. Each descriptor stays with its folder, even if the folder is renamed.
 final class OpenFolders {
   struct Folder {
     let descriptor: Int32
-    /// Its path below the root when it was opened, with a slash behind it.
+    /// The path below the root at the time of opening, with a final slash.
     let path: [UInt8]
     let status: tabella_status
   }
 
   private var folders: [Int: Folder] = [:]
-  /// The folders in which names came or went, and are not synced yet.
+  /// The folders whose entries changed since the last sync.
   private var changed: Set<Int> = []
-  /// The folders that may not be durable, and why: for good, since a failed sync is never tried again.
+  /// The failed syncs by folder. They are permanent, because a failed sync is never repeated.
   private var failures: [Int: Failure] = [:]
 
   deinit { for folder in folders.values { close(folder.descriptor) } }
 
-  /// Folders are numbered by whoever opens them, who opens all that a plan names.
+  /// The folder with a number. The caller chooses the numbers, and must have added this one.
   subscript(_ number: Int) -> Folder {
     guard let folder = folders[number] else { preconditionFailure("a plan opens its folders") }
     return folder
@@ -90,7 +90,7 @@ final class OpenFolders {
 
   func contains(_ number: Int) -> Bool { folders[number] != nil }
 
-  /// Takes over a descriptor.
+  /// Takes over a descriptor, also if it throws.
   func add(_ number: Int, _ descriptor: Int32, path: [UInt8]) throws(Failure) {
     do throws(Failure) {
       folders[number] = Folder(
@@ -101,10 +101,10 @@ final class OpenFolders {
     }
   }
 
-  /// A place for people.
+  /// The path of an entry as text for people.
   func text(_ place: FolderEntry) -> String { readable(self[place.folder].path + place.name) }
 
-  /// What is at a place; nil if nothing is.
+  /// The status of an entry; nil if there is none.
   func status(_ place: FolderEntry) throws(TableError) -> tabella_status? {
     do throws(Failure) {
       return try tabella_status(self[place.folder].descriptor, place.name)
@@ -114,7 +114,7 @@ final class OpenFolders {
     }
   }
 
-  /// The names in a folder that is an entry, hidden ones too.
+  /// The names in a folder that is an entry, including hidden names.
   func names(in place: FolderEntry) throws(Failure) -> [[UInt8]] {
     let descriptor = place.name.withCString {
       tabella_system_open_directory(self[place.folder].descriptor, $0, 0)
@@ -130,13 +130,13 @@ final class OpenFolders {
 
   func note(changed number: Int) { changed.insert(number) }
 
-  /// Makes durable what was done; returns the folders for which that failed, and why.
+  /// Makes all changes durable. Returns the folders for which that failed, with the reason.
   func sync() -> [Int: Failure] {
     for number in changed { _ = sync(number) }
     return failures
   }
 
-  /// Makes one durable now, since something rests on it; returns why that failed.
+  /// Makes one folder durable now, because the next step depends on it. Returns the reason of a failure.
   func sync(_ number: Int) -> Failure? {
     changed.remove(number)
     if failures[number] == nil { failures[number] = makeDurable(self[number].descriptor) }
@@ -144,15 +144,16 @@ final class OpenFolders {
   }
 }
 
-/// Waits until a file or folder is on its disk; returns why that failed. A failure is never tried again:
-/// the second time the system may say that all is well.
+/// Waits until a file or folder is on its disk. Returns the reason of a failure.
+///
+/// A failed fsync must never be repeated: the system may report success the second time, although data is lost.
 func makeDurable(_ descriptor: Int32) -> Failure? {
   if fsync(descriptor) == 0 { return nil }
-  // Some file systems have nothing to wait for.
+  // Some file systems have nothing to sync.
   return [EINVAL, ENOTSUP].contains(errno) ? nil : Failure(errno, isOfSync: true)
 }
 
-/// What was found on the way from an open folder up to the root of all, itself first.
+/// The identities of a folder and all its ancestors, up to the root of the file hierarchy.
 func ancestors(of descriptor: Int32) -> [Identity] {
   var found: [Identity] = []
   var current = dup(descriptor)

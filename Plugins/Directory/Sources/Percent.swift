@@ -1,4 +1,4 @@
-/// Names as URIs have them: bytes that are not plain are `%` and two digits.
+/// Percent encoding, as in URIs: special bytes become `%` and two hexadecimal digits.
 enum Percent {
   private static let plain = Set(
     Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~".utf8))
@@ -11,7 +11,7 @@ enum Percent {
     }
   }
 
-  /// The bytes of a name; nil if the text is not an escaped one.
+  /// The bytes of an encoded name; nil if the encoding is invalid.
   static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     var rest = text
     var bytes: [UInt8] = []

@@ -1,26 +1,25 @@
 import CTabellaSystem
 import Tabella
 
-/// The names that become free in a plan, and those that are taken.
+/// The names that a plan frees and takes.
 struct PlannedNames {
-  /// What is in the way of a name.
+  /// The reason why a name is not available.
   enum Obstacle {
-    /// The plan gives it to something else.
+    /// The plan already gives the name to another entry.
     case planned
-    /// Something has it that keeps it.
+    /// An existing entry keeps the name.
     case entry(tabella_status)
   }
 
   private var freed: Set<FolderEntry> = []
   private var taken: Set<FolderEntry> = []
 
-  /// Notes that a name becomes free; returns whether that is new.
+  /// Marks a name as free. Returns false if it was marked before.
   @discardableResult mutating func free(_ place: FolderEntry) -> Bool {
     freed.insert(place).inserted
   }
 
-  /// Notes that a name is taken; returns what is in the way. To be asked when all is noted that becomes
-  /// free.
+  /// Marks a name as taken. Returns the obstacle, or nil. Call it only after all calls of ``free(_:)``.
   mutating func take(
     _ place: FolderEntry, in folders: OpenFolders
   ) throws(TableError) -> Obstacle? {

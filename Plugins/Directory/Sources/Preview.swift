@@ -1,19 +1,19 @@
 import Tabella
 import TabellaFiles
 
-/// How files and folders begin, as text to show beside their rows.
+/// The previews of files and folders: styled text with their first lines or entries.
 enum Preview {
-  /// How many lines and bytes of a text are shown at most.
+  /// The maximum number of lines and bytes of a text preview.
   static let longestText = (lines: 64, bytes: 16 << 10)
-  /// How many bytes are shown of what is no text.
+  /// The maximum number of bytes of a hexadecimal preview.
   static let longestDump = 256
-  /// How many entries of a folder are shown at most.
+  /// The maximum number of entries of a folder preview.
   static let mostEntries = 32
 
   // Files
 
-  /// How a file begins. `start` are more of its first bytes than are shown, or all of them; `size` is how
-  /// many it has, if that is known.
+  /// The preview of a file. `start` contains the first bytes: more than a preview shows, or all. `size` is the size of
+  /// the file, if known.
   static func ofFile(_ start: [UInt8], size: Int?) throws(TableError) -> StyledText {
     if start.isEmpty { return .styled("empty", .dim) }
     let bytes = MemoryBytes(start)
@@ -23,7 +23,7 @@ enum Preview {
       let (text, end) = lines(start[decoded.start...], isCut: size != start.count)
       return marked(text, more: size.map { $0 - end }, "byte")
     }
-    // How many of the file's bytes that was cannot be told from the text.
+    // A decoded text does not tell how many bytes of the file it covers.
     let isCut = size != start.count
     let all = try decode(decoded, isCut: isCut)
     let (text, end) = lines(all[...], isCut: isCut)
@@ -31,16 +31,17 @@ enum Preview {
   }
 
   private static func decode(_ decoded: DecodedText, isCut: Bool) throws(TableError) -> [UInt8] {
-    // Each byte makes one character at most, if it is wrong.
+    // A byte decodes to at most one replacement character, which has 3 bytes. So this many bytes suffice.
     var text = try decoded.bytes.bytes(at: decoded.start, count: 4 * longestText.bytes)
-    // A character that is not all there, half a pair and half of its other half, is no broken one.
+    // An incomplete character at the cut is not an error. In UTF-16, the two halves of a pair decode to two
+    // replacements.
     for _ in 0..<2 where isCut && text.suffix(3).elementsEqual("\u{FFFD}".utf8) {
       text.removeLast(3)
     }
     return text
   }
 
-  /// The first lines of a text without their ends, with LF between, and where what follows begins.
+  /// The first lines of a text, joined with LF, and the offset after them.
   private static func lines(
     _ bytes: ArraySlice<UInt8>, isCut: Bool
   ) -> (text: [UInt8], end: Int) {
@@ -51,7 +52,7 @@ enum Preview {
     for number in 0..<longestText.lines where start < bytes.endIndex {
       let feed = bytes[start...].firstIndex(of: 10)
       let end = feed ?? (isLonger ? wholeEnd(of: bytes[start...]) : bytes.endIndex)
-      // What is left of a last line may be less than a character.
+      // The rest may be shorter than one character.
       if feed == nil, end == start { break }
       if number > 0 { text.append(10) }
       guard let feed else { return (text + bytes[start..<end], end) }
@@ -62,7 +63,7 @@ enum Preview {
     return (text, start)
   }
 
-  /// The end of bytes that are cut; before the last character or line end if that is not all there.
+  /// The end of bytes that were cut, without an incomplete character or line end.
   private static func wholeEnd(of bytes: ArraySlice<UInt8>) -> Int {
     if bytes.last == 13 { return bytes.endIndex - 1 }
     for (back, byte) in zip(1...3, bytes.reversed()) {
@@ -79,7 +80,7 @@ enum Preview {
     return bytes.endIndex
   }
 
-  /// The first bytes as the text provider shows them: where they are, in hexadecimal, and as ASCII.
+  /// The first bytes in the form of the text provider: offset, hexadecimal digits, ASCII.
   private static func dump(_ start: [UInt8], size: Int?) -> StyledText {
     let bytes = start.prefix(longestDump)
     var text = StyledText([])
@@ -89,7 +90,7 @@ enum Preview {
       let offset = String(at)
       text.append(String(repeating: " ", count: 3 - offset.utf8.count) + offset, .dim)
       let digits = Hexadecimal.digits(of: line)
-      // As wide as a whole line: three a byte, but for one blank at the end and one in the middle.
+      // The width of a full line: three columns per byte, without the last blank, and one blank in the middle.
       let gap = [UInt8](
         repeating: UInt8(ascii: " "), count: 2 + 3 * Hexadecimal.width - digits.count)
       text.bytes += Array("  ".utf8) + digits + gap + Hexadecimal.text(of: line)
@@ -99,7 +100,7 @@ enum Preview {
 
   // Folders
 
-  /// The first entries of a folder that is listed, with a slash behind folders.
+  /// The first entries of a listed folder. Folders end with a slash.
   static func ofFolder(_ listing: Listing) -> StyledText {
     if listing.count == 0, listing.isWhole { return .styled("no entries", .dim) }
     var text: [UInt8] = []
@@ -115,12 +116,12 @@ enum Preview {
     return marked(text, more: more, "entry", "entries")
   }
 
-  /// A name or a path as one line.
+  /// A name or a path as one line: line feeds become `\n`.
   static func line(_ name: some Sequence<UInt8>) -> [UInt8] {
     name.flatMap { $0 == 10 ? Array("\\n".utf8) : [$0] }
   }
 
-  // What is not shown
+  // The last line
 
   private static func marked(
     _ text: [UInt8], more: Int?, _ unit: String, _ units: String? = nil
@@ -128,7 +129,7 @@ enum Preview {
     marked(StyledText(text), more: more, unit, units)
   }
 
-  /// The text with a last line that says how much more there is; nil is not known.
+  /// The text and a last line with the number of omitted units; nil means unknown.
   private static func marked(
     _ text: StyledText, more: Int?, _ unit: String, _ units: String? = nil
   ) -> StyledText {

@@ -1,9 +1,9 @@
 import Tabella
 
-/// What takes a batch back: what was done, in order, and by what it is known again.
+/// The data that undoes a batch: its records in order, with the properties that identify each entry.
 ///
-/// It holds paths below the root, inodes and times, so that a later process can use it. As bytes it is lines
-/// of words: a head with the numbers of folders and records, then one for each of them.
+/// It contains paths below the root, inodes and times, so that a later process can use it. The encoded form consists of
+/// lines of words: a head with the numbers of folders and records, then one line for each of them.
 struct Receipt {
   enum Record: Hashable {
     case trashed(FolderEntry, Trashed)
@@ -22,17 +22,17 @@ struct Receipt {
     }
   }
 
-  /// What is known of a new entry but for its name.
+  /// The properties of a new entry, without its name.
   struct Contents: Hashable {
     var size: UInt64
     var modified: Moment
-    /// What a link says.
+    /// The target of a link.
     var target: [UInt8] = []
   }
 
-  /// A folder that places name by its number here, by what it is called after the batch.
+  /// A folder that records refer to by number. Its names are those after the batch.
   struct Folder: Hashable {
-    /// Its path below the root; empty for the root.
+    /// The names of its path below the root; empty for the root.
     var path: [[UInt8]]
     var inode: UInt64
   }
@@ -41,7 +41,7 @@ struct Receipt {
   var records: [Record]
 }
 
-// As bytes
+// Encoding
 
 extension Receipt {
   private static let mark = "tabella-directory-2"
@@ -55,7 +55,7 @@ extension Receipt {
     return lines.flatMap { Array($0.joined(separator: " ").utf8) + [10] }
   }
 
-  /// Throws ``TableError`` with `.invalidArgument` if the bytes are no receipt of this provider's.
+  /// Decodes a receipt. Throws ``TableError`` with `.invalidArgument` if this provider did not write the bytes.
   init(bytes: [UInt8]) throws(TableError) {
     guard bytes.starts(with: Receipt.mark.utf8) else {
       throw TableError(.invalidArgument, "this is no receipt for a directory")
@@ -63,7 +63,7 @@ extension Receipt {
     var lines = bytes.split(separator: 10, omittingEmptySubsequences: false).map {
       ReceiptLine($0)
     }
-    // What is cut off does not end a line.
+    // A truncated receipt has no final line end.
     guard lines.popLast()?.isAtEnd == true, !lines.isEmpty else { throw ReceiptLine.damaged }
     var head = lines.removeFirst()
     guard try head.word().elementsEqual(Receipt.mark.utf8) else { throw ReceiptLine.damaged }
@@ -126,7 +126,7 @@ extension Receipt.Record {
   }
 }
 
-/// Reads the words of a line one by one.
+/// A parser for the words of a line.
 private struct ReceiptLine {
   static let damaged = TableError(.invalidArgument, "the receipt is damaged")
   static let unknown = "-"

@@ -3,28 +3,28 @@ import CTabellaSystem
 import Glibc
 import Tabella
 
-/// Directory entries one behind the other, as getdents64(2) lays them out: what it read is not copied.
+/// Consecutive directory entries in the layout of getdents64(2), which writes them directly into this memory.
 ///
-/// A record is named by its place, in words of 8 bytes.
+/// A record is named by its offset, in words of 8 bytes.
 struct Records: ~Copyable {
-  /// What is read at once.
+  /// The buffer size of one system call, in bytes.
   private static let readSize = 1 << 20
-  /// What places can name.
+  /// The highest size in bytes that a 32-bit offset can address.
   private static let limit = Int(UInt32.max) * 8
-  /// From how many on a radix sort is the faster.
+  /// The number of records from which a radix sort is faster.
   private static let manyRecords = 256
 
-  /// The bytes of a record with the shortest name.
+  /// The size in bytes of a record with the shortest name.
   static let leastSize = 24
 
-  // The layout of struct linux_dirent64.
+  // The layout of `struct linux_dirent64`.
   private static let lengthOffset = 16
   private static let typeOffset = 18
   private static let nameOffset = 19
 
   private var base: UnsafeMutableRawPointer?
   private var capacity = 0
-  /// The bytes in use; may be lowered, to forget what was read last.
+  /// The bytes in use. Assigning a lower count forgets the records read last.
   var count = 0
 
   deinit { if let base { munmap(base, capacity) } }
@@ -39,7 +39,7 @@ struct Records: ~Copyable {
     at(place).load(fromByteOffset: Records.typeOffset, as: UInt8.self)
   }
 
-  /// The name, with a NUL behind it; there until the next reading.
+  /// The name as a C string, valid until the next read.
   func name(_ place: UInt32) -> UnsafePointer<CChar> {
     UnsafePointer((at(place) + Records.nameOffset).assumingMemoryBound(to: CChar.self))
   }
@@ -48,27 +48,29 @@ struct Records: ~Copyable {
     Int(at(place).load(fromByteOffset: Records.lengthOffset, as: UInt16.self))
   }
 
-  /// How many bytes the name has: it ends in the last word of the record, whose rest may be anything. Linux
-  /// makes no record longer than its name needs, rounded up to words (filldir64 in fs/readdir.c).
+  /// The length of the name in bytes.
+  ///
+  /// The name ends in the last word of the record. The bytes after its NUL are undefined. Linux makes a record as short
+  /// as its name allows, rounded up to words (`filldir64` in fs/readdir.c).
   func nameCount(_ place: UInt32) -> Int {
     let length = length(place)
     let word = UInt64(
       littleEndian: at(place).load(fromByteOffset: length - 8, as: UInt64.self))
-    // In the shortest record the word begins with what stands before the name.
+    // In the shortest record, the last word begins with bytes in front of the name.
     let before: UInt64 = length == Records.leastSize ? 0xFF_FFFF : 0
     let zeros = Records.lowestZero(word | before)
     return length - 8 + zeros.trailingZeroBitCount >> 3 - Records.nameOffset
   }
 
-  /// A word whose lowest bit set is that of the first zero byte of another.
+  /// A word whose lowest set bit is that of the lowest zero byte of `word`.
   private static func lowestZero(_ word: UInt64) -> UInt64 {
     (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
   }
 
-  /// Says that a record's name is read soon.
+  /// Prefetches a record's name.
   func prefetch(_ place: UInt32) { tabella_scan_prefetch(name(place), 16) }
 
-  /// Calls `body` with the place and the name of each record from an offset on.
+  /// Calls `body` with the offset in words and the name of each record. `start` is an offset in bytes.
   func forEach(from start: Int, _ body: (UInt32, UnsafePointer<CChar>) -> Void) {
     var offset = start
     while offset < count {
@@ -80,7 +82,7 @@ struct Records: ~Copyable {
 
   // Reading
 
-  /// Reads some records of an open folder; returns false at its end.
+  /// Reads some records of an open folder. Returns false at the end of the folder.
   mutating func read(_ descriptor: Int32) throws(Failure) -> Bool {
     try reserve(count + Records.readSize)
     let got = tabella_system_entries(descriptor, base! + count, Records.readSize)
@@ -101,7 +103,7 @@ struct Records: ~Copyable {
 
   // Order
 
-  /// Sorts places by the bytes of the names.
+  /// Sorts the offsets of records by the bytes of their names.
   func sort(_ places: inout [UInt32]) {
     guard places.count >= Records.manyRecords else {
       places.sort { strcmp(name($0), name($1)) < 0 }
@@ -110,7 +112,7 @@ struct Records: ~Copyable {
     let prefix = commonPrefix(places)
     var keys = places.map { key(name($0) + prefix) }
     radixSort(&keys, &places)
-    // Names that are the same so far are put in order one by one.
+    // Names with equal keys are sorted by comparison.
     var first = 0
     while first < places.count {
       var last = first + 1
@@ -127,7 +129,7 @@ struct Records: ~Copyable {
     var prefix = strlen(first)
     for place in places where prefix > 0 {
       let name = name(place)
-      // A shorter name differs in its NUL at the latest.
+      // A shorter name differs at its NUL.
       var same = 0
       while same < prefix, name[same] == first[same] { same += 1 }
       prefix = same
@@ -135,9 +137,9 @@ struct Records: ~Copyable {
     return prefix
   }
 
-  /// The first eight bytes of a name, as a number; zeros behind its end.
+  /// The first eight bytes of a name as a big-endian number, padded with zeros.
   private func key(_ name: UnsafePointer<CChar>) -> UInt64 {
-    // Behind each record there is another, or room for one.
+    // Reading eight bytes is safe: each record is followed by another one, or by free memory.
     let bytes = UInt64(
       littleEndian: UnsafeRawPointer(name).loadUnaligned(as: UInt64.self))
     let zeros = Records.lowestZero(bytes)

@@ -2,8 +2,10 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 
-/// Tries acts in the order in which they would be done, without a trace: whether what is new finds room, with
-/// what the acts before take and give up, and whether a copy can have all that the original has.
+/// Tries the acts of a plan in order, without leaving a trace.
+///
+/// It checks whether new entries find space, counting the space that earlier acts use and free. It also checks whether
+/// a copy can keep all attributes of the original.
 final class Rehearsal {
   private let folders: OpenFolders
   private let cancel: CancelFlag
@@ -14,13 +16,13 @@ final class Rehearsal {
     self.cancel = cancel
   }
 
-  /// Returns what there would be to say of an act; throws why it would fail.
+  /// Returns the diagnostics that an act would have. Throws the error with which it would fail.
   func perform(_ act: Step.Act) throws(TableError) -> [ActDiagnostic] {
     try cancel.check()
     switch act {
     case .remove(_, let expected):
       let status = expected.status
-      // A file with other names stays.
+      // A file with other hard links keeps its space.
       if status.links == 1 || EntryKind(mode: status.mode) == .directory {
         trial.free(Int(clamping: status.room), onDevice: status.device)
       }

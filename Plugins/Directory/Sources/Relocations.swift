@@ -3,20 +3,20 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// An entry that gets another name, another folder, or both.
+/// A change of an entry's name, folder, or both.
 struct Relocation {
   var from: FolderEntry
   var to: FolderEntry
   var identity: Identity
-  /// The edits that ask for it.
+  /// The indices of the edits that request it.
   var edits: [Int]
-  /// Whether it is copied, since the folders are on different file systems.
+  /// Whether the entry must be copied, because the folders are on different file systems.
   var isAcross = false
 }
 
-/// Relocations in an order in which each finds its new name free; those of a circle are together.
+/// Groups relocations in an order in which each finds its new name free. A group of several is a cycle.
 ///
-/// No two begin or end at the same place.
+/// No two relocations may have the same start or the same end.
 func inOrder(_ relocations: [Relocation]) -> [[Relocation]] {
   var leaving: [FolderEntry: Int] = [:]
   var arriving: [FolderEntry: Int] = [:]
@@ -26,7 +26,7 @@ func inOrder(_ relocations: [Relocation]) -> [[Relocation]] {
   }
   var order: [[Relocation]] = []
   var isOrdered = [Bool](repeating: false, count: relocations.count)
-  // From each free name back along those that wait for each other.
+  // Starts at each free name and follows the chain of waiting relocations backwards.
   for index in relocations.indices where leaving[relocations[index].to] == nil {
     var next: Int? = index
     while let this = next {
@@ -41,7 +41,7 @@ func inOrder(_ relocations: [Relocation]) -> [[Relocation]] {
     while !isOrdered[next] {
       isOrdered[next] = true
       circle.append(relocations[next])
-      // In a circle each one's new name is the next one's old.
+      // In a cycle, the new name of each entry is the old name of the next one.
       next = leaving[relocations[next].to] ?? index
     }
     order.append(circle)
@@ -49,29 +49,30 @@ func inOrder(_ relocations: [Relocation]) -> [[Relocation]] {
   return order
 }
 
-/// Renames, each to a free name or exchanging two, that are all done or, as far as the system lets, none.
+/// A sequence of renames that is done completely or, as far as the system permits, not at all. Each rename goes to a
+/// free name or exchanges two.
 struct Renaming {
   enum Kind { case toFree, exchange }
 
   var renames: [(from: FolderEntry, to: FolderEntry, kind: Kind)]
 
-  /// Directly to a name that must be free.
+  /// One rename to a free name.
   static func direct(_ from: FolderEntry, _ to: FolderEntry) -> Renaming {
     Renaming(renames: [(from, to, .toFree)])
   }
 
-  /// By way of a name that nothing has, for a name that differs in case only.
+  /// Two renames with a temporary name in between, for a name that differs in case only.
   static func roundabout(_ from: FolderEntry, _ to: FolderEntry) -> Renaming {
     let between = FolderEntry(folder: from.folder, name: EntryName.temporary())
     return Renaming(renames: [(from, between, .toFree), (between, to, .toFree)])
   }
 
-  /// A circle, by exchanging: at any moment each entry has one of the names.
+  /// The renames of a cycle by exchange. At any moment, each entry has one of the cycle's names.
   static func exchanging(_ circle: [Relocation]) -> Renaming {
     Renaming(renames: circle.dropLast().map { (circle[0].from, $0.to, .exchange) })
   }
 
-  /// A circle, where the file system cannot exchange.
+  /// The renames of a cycle on a file system that cannot exchange.
   static func turning(_ circle: [Relocation]) -> Renaming {
     let between = FolderEntry(folder: circle[0].from.folder, name: EntryName.temporary())
     return Renaming(
@@ -80,7 +81,7 @@ struct Renaming {
         + [(between, circle[0].to, .toFree)])
   }
 
-  /// Does them; if one fails, takes back those before it. What could not be taken back is said.
+  /// Performs the renames. If one fails, undoes the earlier ones. The error names an entry that could not be put back.
   func perform(_ folders: OpenFolders) throws(RenamingFailure) {
     for (index, rename) in renames.enumerated() {
       let result = Renaming.rename(rename, folders)
@@ -91,7 +92,7 @@ struct Renaming {
     }
   }
 
-  /// Takes all back; returns the place of an entry that could not be.
+  /// Undoes the renames. Returns the present name of an entry that could not be put back.
   func takeBack(_ folders: OpenFolders) -> FolderEntry? {
     for rename in renames.reversed() {
       let back = (from: rename.to, to: rename.from, kind: rename.kind)
@@ -121,8 +122,8 @@ struct Renaming {
 
 struct RenamingFailure: Error {
   let failure: Failure
-  /// Whether it was the first, so that another way may work.
+  /// Whether the first rename failed, so that another method may work.
   let isFirst: Bool
-  /// Where an entry stands that could not be put back.
+  /// The present name of an entry that could not be put back.
   let stranded: FolderEntry?
 }

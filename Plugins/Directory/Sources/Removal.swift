@@ -3,18 +3,18 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// Removes a name of an entry, and never that of another entry that took its place.
+/// Removes the name of one entry, and never that of an entry that replaced it.
 ///
-/// The system removes whatever has a name at that moment. So the entry gets a random name first, under which
-/// nothing can take its place, and is compared there. If it is not what was meant, it gets its name back, unless
-/// something else has that by now. A kill in between leaves it under the random name.
+/// `unlink` removes any entry that has the name at that moment. So the removal first renames the entry to a random
+/// name, which no other program knows, and compares it there. If it is the wrong entry, it gets its name back, unless
+/// the name is taken by then. If the process is killed in between, the entry keeps the random name.
 final class Removal {
-  /// What must have the name.
+  /// The expected state of the entry.
   struct Expected {
     enum Care {
-      /// It is the entry that was examined, whatever was written to it since.
+      /// It must be the examined entry; its content may have changed since.
       case entry
-      /// Nothing was written to it since either, and nobody has it open for writing.
+      /// Its content must be unchanged, too, and no program may have it open for writing.
       case content
     }
 
@@ -26,7 +26,7 @@ final class Removal {
       self.care = care
     }
 
-    /// Whether the content counts. That of a folder need not: only an empty one can be removed.
+    /// Whether the content matters. For a folder it does not, since only empty folders can be removed.
     fileprivate var countsContent: Bool {
       care == .content && EntryKind(mode: status.mode) != .directory
     }
@@ -35,13 +35,13 @@ final class Removal {
   private let name: [UInt8]
   private let folder: Int32
   private let expected: Expected
-  /// The entry, whatever its name becomes. As long as it is open its inode is not used again.
+  /// A descriptor of the entry, independent of its name. While it is open, the system cannot reuse the inode.
   private let entry: Int32
   private var watch: WriterWatch?
-  /// The random name, while the entry has that.
+  /// The random name, while the entry has it.
   private var aside: [UInt8]?
 
-  /// All three steps.
+  /// Performs all three steps.
   static func perform(
     _ name: [UInt8], in folder: Int32, _ expected: Expected
   ) throws(RemovalFailure) {
@@ -50,7 +50,7 @@ final class Removal {
     try removal.finish()
   }
 
-  /// Opens what has the name and compares it, before anything is done.
+  /// Opens the entry and compares it. It changes nothing.
   init(_ name: [UInt8], in folder: Int32, _ expected: Expected) throws(RemovalFailure) {
     let entry = name.withCString { tabella_system_open_entry(folder, $0) }
     guard entry >= 0 else { throw RemovalFailure(Failure(-entry)) }
@@ -69,7 +69,7 @@ final class Removal {
         throw RemovalFailure(error)
       }
     }
-    // From here on nobody can write to a file unnoticed.
+    // From here on, the lease reveals any writer.
     if watch?.hasWriter == true { throw RemovalFailure(.open) }
     let now = try status(entry)
     guard now.hasContent(of: expected.status), now.isUnchanged(since: expected.status) else {
@@ -79,18 +79,17 @@ final class Removal {
 
   deinit { close(entry) }
 
-  /// Gives the entry a random name.
+  /// Renames the entry to a random name.
   func setAside() throws(RemovalFailure) {
     let other = EntryName.temporary()
     let result = rename(name, other)
-    // Where there is no such rename, or no room for another name, the look right before the removal is all
-    // there is.
+    // Without such a rename, or without space for another name, the comparison right before the removal must suffice.
     if [EINVAL, ENOSYS, EOPNOTSUPP, EXDEV, ENOSPC, EDQUOT].contains(-result) { return }
     guard result == 0 else { throw RemovalFailure(Failure(-result)) }
     aside = other
   }
 
-  /// Removes the entry if it is still what was meant; else gives it its name back.
+  /// Removes the entry if it is the expected one. Otherwise gives it its name back.
   func finish() throws(RemovalFailure) {
     do throws(RemovalFailure) {
       try compare()
@@ -109,15 +108,16 @@ final class Removal {
     } catch {
       throw RemovalFailure(error)
     }
-    // What is open is as it is now too: in some file systems a rename gives a file another birth.
+    // The comparison uses the current state of the open entry, because a rename changes the birth time on some file
+    // systems.
     guard try now.isEntry(of: status(entry)) else { throw RemovalFailure(.replaced) }
     guard expected.countsContent else { return }
     if watch?.hasWriter == true { throw RemovalFailure(.open) }
-    // The rename itself set the time of change.
+    // The rename itself has changed the change time (ctime).
     guard now.hasContent(of: expected.status) else { throw RemovalFailure(.changed) }
   }
 
-  /// Returns the name that the entry has if it could not get its own back.
+  /// Restores the name. Returns the random name if that failed.
   private func putBack() -> [UInt8]? {
     guard let aside else { return nil }
     let result = rename(aside, name)
@@ -141,20 +141,20 @@ final class Removal {
   }
 }
 
-/// Why a name was not removed.
+/// The reason why a name was not removed.
 struct RemovalFailure: Error {
   enum Reason {
-    /// Another entry has the name, or none.
+    /// The name belongs to another entry, or to none.
     case replaced
-    /// Something was written to the entry, or of it was changed.
+    /// The content or the attributes of the entry have changed.
     case changed
-    /// Another program has it open for writing.
+    /// Another program has the entry open for writing.
     case open
     case system(Failure)
   }
 
   let reason: Reason
-  /// The name that the entry has now, in the same folder, if it could not get its own back.
+  /// The present name of the entry, in the same folder, if it could not get its own name back.
   let stranded: [UInt8]?
 
   init(_ reason: Reason, stranded: [UInt8]? = nil) {
@@ -183,14 +183,14 @@ struct RemovalFailure: Error {
   }
 }
 
-/// Tells whether another program has a file open for writing, or opens it so as long as this lives.
+/// Detects whether another program has a file open for writing, or opens it during the lifetime of this object.
 ///
-/// It is a lease (fcntl(2)), which the system keeps for each file that somebody may write to by a descriptor or by
-/// mapped memory. Whoever opens the file for writing meanwhile waits for a moment. Where no lease is to be had
-/// nothing is known: of another user's file, of one that may not be read, and in file systems that have none.
+/// It holds a lease (fcntl(2)). The kernel denies or breaks the lease if somebody can write through a descriptor or
+/// through mapped memory. A program that opens the file for writing waits for a moment. Nothing is known if no lease is
+/// possible: for a file of another user, for an unreadable file, and on file systems without leases.
 final class WriterWatch {
   private enum State {
-    /// The file was open already.
+    /// The file was already open for writing.
     case written
     case leased(Int32)
     case unknown
@@ -198,12 +198,13 @@ final class WriterWatch {
 
   private let state: State
 
-  /// `entry` is the open file, in whatever way it is open. Throws only for want of memory and the like.
+  /// Takes a lease on an open file; `entry` may be open in any mode. Throws only if resources such as memory are
+  /// exhausted.
   init(_ entry: Int32) throws(Failure) {
     let file = open("/proc/self/fd/\(entry)", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard file >= 0 else {
       switch errno {
-      // Another program has a lease itself, for writing.
+      // Another program has a write lease.
       case EWOULDBLOCK: state = .written
       case EACCES, EPERM, ENOENT: state = .unknown
       default: throw Failure(errno)
@@ -233,17 +234,17 @@ final class WriterWatch {
 }
 
 extension tabella_status {
-  /// Whether it is of the same entry, and not of one that got its inode.
+  /// Whether both belong to the same entry. An entry that reuses the inode is a different one.
   func isEntry(of other: tabella_status) -> Bool {
     device == other.device && LastingIdentity(other).isSame(as: self)
   }
 
-  /// Whether nothing was written in between, as far as size and time tell.
+  /// Whether size and modification time are equal.
   func hasContent(of other: tabella_status) -> Bool {
     size == other.size && moment == other.moment
   }
 
-  /// Whether nothing of the entry was changed at all, its names included.
+  /// Whether the change time (ctime) is equal. Any change of the entry or its links updates it.
   func isUnchanged(since other: tabella_status) -> Bool {
     changed == other.changed && changed_rest == other.changed_rest
   }

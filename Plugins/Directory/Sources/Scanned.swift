@@ -1,15 +1,15 @@
 import CTabellaSystem
 import Glibc
 
-/// What was found out about entries whose names nobody asked for, for those who come back for them at once.
+/// A short-lived cache of statuses from requests without names.
 ///
-/// A view that sorts, filters or groups reads a column of every row and then gathers rows. Without this every
-/// entry would be examined twice, and a cell could contradict the place where it stands.
+/// A view that sorts, filters or groups first reads a column of every row and then gathers rows. Without the cache,
+/// every entry would be examined twice, and a gathered cell could contradict the position of its row.
 struct Scanned {
-  /// For how many seconds it counts, from when rows were last read so.
+  /// The lifetime of the cache in seconds, counted from the last such request.
   private static let duration = 5
 
-  /// What columns need of a status.
+  /// The fields of a status that columns need.
   private struct Found {
     var size: UInt64 = 0
     var modified: Int64 = 0
@@ -18,16 +18,16 @@ struct Scanned {
     var owner: UInt32 = 0
     var group: UInt32 = 0
     var links: UInt32 = 0
-    /// Below 0 where nothing is known.
+    /// Negative if nothing is known.
     var error: Int32 = -1
     var kind = EntryKind.unknown
   }
 
-  /// By the entries' numbers.
+  /// The fields by entry number.
   private var found: [Found] = []
   private var time = 0
 
-  /// Keeps what was found out about some entries.
+  /// Stores the results for some entries.
   mutating func keep(_ entries: [Int], _ examined: [Examined]) {
     guard let largest = entries.max() else { return }
     if largest >= found.count {
@@ -43,7 +43,7 @@ struct Scanned {
     time = Scanned.now
   }
 
-  /// What was found out about these entries; nil if that is not all known, or was long ago.
+  /// The results for these entries; nil if one is unknown or if they are too old.
   mutating func examined(_ entries: [Int]) -> [Examined]? {
     if found.isEmpty { return nil }
     guard Scanned.now - time <= Scanned.duration else {

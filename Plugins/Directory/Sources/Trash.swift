@@ -3,27 +3,27 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// The user's trash, as freedesktop.org's Trash specification 1.0 lays it out.
+/// The locations of the user's trash, according to the Trash specification 1.0 of freedesktop.org.
 struct Trash {
-  /// One of the places where it may be, for one file system.
+  /// The kind of a trash folder.
   enum Kind: UInt8 {
-    /// In the user's data folder.
+    /// The trash in the user's data folder.
     case home = 0
-    /// The user's part of `.Trash` at the top of the file system.
+    /// The user's folder in `.Trash` at the top of a file system.
     case shared = 1
-    /// `.Trash-` and the user's number, there.
+    /// The folder `.Trash-UID` at the top of a file system.
     case own = 2
   }
 
-  /// The home folder, if it is known.
+  /// The home folder, if known.
   var home: [UInt8]?
-  /// The folder of the user's data, which has the home trash in it.
+  /// The user's data folder, which contains the home trash.
   var data: [UInt8]?
-  /// The folder of receipts: in the trash they would be of no use.
+  /// The folder of receipts. It must never go to the trash, since undo needs it.
   var receipts: [UInt8]?
   var user = geteuid()
 
-  /// As the environment says.
+  /// The locations that the environment defines.
   static var ofUser: Trash {
     let folders = UserFolders.standard
     return Trash(
@@ -38,17 +38,17 @@ struct Trash {
   static let sharedName = Array(".Trash".utf8)
 }
 
-/// A trash that is open: what is in it, and the files that say where that was.
+/// An open trash: the folder of its entries, and the folder of the `.trashinfo` files with their former paths.
 final class TrashCan {
   let kind: Trash.Kind
   let files: Int32
   private let info: Int32
-  /// Why it may not be durable: for good, since a failed sync is never tried again.
+  /// The failed sync. It is permanent, because a failed sync is never repeated.
   private var failure: Failure?
-  /// What the paths in it are relative to, with a slash behind it; empty if they are absolute.
+  /// The folder that stored paths are relative to, with a final slash; empty if they are absolute.
   private let base: [UInt8]
 
-  /// Opens `files` and `info` in a trash; nil if there are none and `makes` is not set.
+  /// Opens `files` and `info` in a trash. Returns nil if they do not exist and `makes` is false.
   init?(_ kind: Trash.Kind, _ trash: Int32, base: [UInt8], makes: Bool) throws(Failure) {
     guard let files = try openFolder("files", in: trash, makes: makes) else { return nil }
     let info: Int32?
@@ -75,16 +75,15 @@ final class TrashCan {
 
   // Putting in
 
-  /// What says where an entry was: a digest of it, and the file that it is.
+  /// A `.trashinfo` file: the digest of its content, and its status.
   struct TrashRecord {
     let digest: UInt64
     fileprivate let file: tabella_status
   }
 
-  /// Puts an entry in, which keeps its name as far as that is free; returns the name that it has there, and
-  /// what says where it was.
+  /// Moves an entry into the trash. It keeps its name if that is free. Returns its name in the trash and its record.
   ///
-  /// That is durable before the entry goes.
+  /// The `.trashinfo` file is durable before the entry moves.
   func put(
     _ name: [UInt8], from folder: Int32, pathOfFolder: [UInt8]
   ) throws(Failure) -> (name: [UInt8], note: TrashRecord) {
@@ -97,17 +96,17 @@ final class TrashCan {
       let result = TrashCan.rename(name, in: folder, to: stored, in: files)
       if result == 0 { return (stored, note) }
       remove(note, of: stored)
-      // Something is there that no info tells of.
+      // The trash contains an entry of this name without a `.trashinfo` file.
       if result != -EEXIST { throw Failure(-result) }
     }
     throw Failure(EEXIST)
   }
 
-  /// The name that is tried: `name`, `name 2`, and so on; after some with a number that nothing has.
+  /// The name for an attempt: `name`, `name 2`, and so on; from the 100th attempt on with a random number.
   private static func name(_ name: [UInt8], _ attempt: Int) -> [UInt8] {
     let end =
       attempt == 1 ? "" : attempt < 100 ? " \(attempt)" : " \(TemporaryFile.randomDigits())"
-    // The info's name must not be too long either.
+    // The name of the `.trashinfo` file must fit, too.
     var kept = name.prefix(255 - TrashInfo.suffix.count - end.utf8.count)
     while kept.count < name.count, name[kept.count] & 0xC0 == 0x80, kept.count > 1 {
       kept.removeLast()
@@ -115,7 +114,7 @@ final class TrashCan {
     return kept + Array(end.utf8)
   }
 
-  /// Writes an info file; nil if there is one of that name.
+  /// Writes a `.trashinfo` file. Returns nil if the name is taken.
   private func write(_ text: [UInt8], _ stored: [UInt8]) throws(Failure) -> TrashRecord? {
     let file = (stored + TrashInfo.suffix).withCString {
       openat(info, $0, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -144,11 +143,11 @@ final class TrashCan {
     return note
   }
 
-  /// Removes an info file that was just made and is open, of which no more is known.
+  /// Removes a new `.trashinfo` file that is open, but whose status is unknown.
   private func takeBack(_ file: Int32, _ stored: [UInt8]) {
     var (made, there) = (stat(), stat())
     (stored + TrashInfo.suffix).withCString {
-      // An open file's inode is not used again.
+      // The inode of an open file is not reused.
       guard fstat(file, &made) == 0, fstatat(info, $0, &there, AT_SYMLINK_NOFOLLOW) == 0,
         made.st_dev == there.st_dev, made.st_ino == there.st_ino
       else { return }
@@ -158,7 +157,7 @@ final class TrashCan {
 
   // Taking out
 
-  /// What says where an entry was, if it is the one that was put in and not another that has its name.
+  /// The record of an entry in the trash; nil if the name belongs to another entry now.
   func note(of trashed: Trashed) throws(Failure) -> TrashRecord? {
     guard trashed.identity.isSame(as: try tabella_status(files, trashed.name)) else { return nil }
     let file = (trashed.name + TrashInfo.suffix).withCString {
@@ -171,10 +170,10 @@ final class TrashCan {
     return TrashRecord(digest: trashed.info, file: try tabella_status(file))
   }
 
-  /// Gives an entry of the trash a name in a folder, where nothing must have it. What was not meant, since it
-  /// came in between, goes back.
+  /// Moves an entry from the trash to a free name in a folder. If another entry got the name in the meantime, it goes
+  /// back.
   ///
-  /// What says where it was stays until that is durable, for which `sync` sees to the folder.
+  /// The `.trashinfo` file stays until the move is durable. `sync` makes the target folder durable.
   func take(
     _ stored: [UInt8], _ note: TrashRecord, to name: [UInt8], in folder: Int32,
     only identity: LastingIdentity? = nil, _ sync: () -> Failure?
@@ -203,20 +202,20 @@ final class TrashCan {
     try? Removal.perform(stored + TrashInfo.suffix, in: info, Removal.Expected(note.file, .entry))
   }
 
-  /// Makes durable what was put in or taken out.
+  /// Makes all moves into and out of the trash durable.
   func sync() -> Failure? {
     if failure == nil { failure = makeDurable(files) ?? makeDurable(info) }
     return failure
   }
 }
 
-/// The file that tells of an entry in a trash where that was.
+/// The `.trashinfo` file of an entry that is deleted from a trash folder.
 final class TrashNote {
   private let info: Int32
   private let name: [UInt8]
   private let status: tabella_status
 
-  /// Takes over the descriptor of the folder with the notes; nil if there is none of that entry.
+  /// Takes over the descriptor of the `info` folder. Returns nil if the entry has no `.trashinfo` file.
   init?(of entry: [UInt8], in info: Int32) {
     name = entry + TrashInfo.suffix
     self.info = info
@@ -232,18 +231,18 @@ final class TrashNote {
   func remove() { try? Removal.perform(name, in: info, Removal.Expected(status, .entry)) }
 }
 
-/// Opens a folder that is the user's, without following a link; makes it if that is wanted, else nil.
+/// Opens a folder without following a link. If it is missing, creates it for the user alone, or returns nil.
 func openFolder(_ name: String, in directory: Int32, makes: Bool) throws(Failure) -> Int32? {
   if makes {
     if mkdirat(directory, name, 0o700) == 0 {
       do throws(Failure) {
-        // The new folder must be there when what is put in it is.
+        // The new folder must be durable before its content.
         let parent = tabella_system_open_directory(directory, ".", 0)
         guard parent >= 0 else { throw Failure(-parent) }
         defer { close(parent) }
         if let failure = makeDurable(parent) { throw failure }
       } catch {
-        // The next one would take it for durable.
+        // A later call would assume that the folder is durable.
         unlinkat(directory, name, AT_REMOVEDIR)
         throw error
       }

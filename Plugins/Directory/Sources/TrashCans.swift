@@ -3,10 +3,10 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// Finds the trash for each file system, and what must not be put in it. Lives as long as a batch.
+/// The trash of each file system, and the folders that must not be trashed. Lives as long as a batch.
 final class TrashCans {
   private let trash: Trash
-  /// Whether a trash is made where there is none.
+  /// Whether to create a missing trash.
   private let makes: Bool
   private struct Key: Hashable {
     let device: UInt64
@@ -14,11 +14,11 @@ final class TrashCans {
     let kind: Trash.Kind?
   }
   private var cans: [Key: TrashCan] = [:]
-  /// Folders that hold what is needed, and what that is.
+  /// Folders that must stay, with the reason as text for people.
   private var holders: [Identity: String] = [:]
-  /// The trash folders that were seen.
+  /// The trash folders found so far.
   private var known: Set<Identity> = []
-  /// What is mounted where, once that was asked for.
+  /// The mount table, read at first use.
   private var mounts: Mounts?
 
   init(_ trash: Trash, makes: Bool) {
@@ -28,7 +28,7 @@ final class TrashCans {
     if let home = trash.home { hold("the home directory", home) }
     if let path = trash.homeTrash { note(trash: path) }
     if var path = trash.receipts {
-      // As far as it is there: it may be made at any time.
+      // Protects the existing part of the path, because the rest may be created at any time.
       while !hold("the folder of tabella's receipts", path),
         let slash = path.lastIndex(of: UInt8(ascii: "/"))
       {
@@ -39,7 +39,7 @@ final class TrashCans {
 
   private func hold(_ what: String, _ path: String) { hold(what, Array(path.utf8)) }
 
-  /// Keeps a folder and what it is in; returns whether it is there.
+  /// Protects a folder and its ancestors. Returns whether the folder exists.
   @discardableResult private func hold(_ what: String, _ path: [UInt8]) -> Bool {
     let descriptor = path.withCString { tabella_open_place($0) }
     guard descriptor >= 0 else { return false }
@@ -67,14 +67,14 @@ final class TrashCans {
     }
   }
 
-  // What may go
+  // Protected entries
 
-  /// Why an entry must stay where it is; nil if it may go.
+  /// The reason why an entry must stay at its path; nil if it may go.
   func reasonToKeep(_ identity: Identity) -> String? {
     identity.kind == .directory ? holders[identity] : nil
   }
 
-  /// Where something is mounted below what has a name in a folder; nil if nothing is.
+  /// A mount point below an entry; nil if there is none.
   func mountPoint(
     below name: [UInt8], in folder: OpenFolders.Folder
   ) throws(Failure) -> [UInt8]? {
@@ -91,7 +91,7 @@ final class TrashCans {
     ancestors(of: folder).contains { known.contains($0) }
   }
 
-  /// What tells of an entry in a trash where that was; nil if the folder is in none. It goes with the entry.
+  /// The `.trashinfo` file of an entry, which is removed with it; nil if the folder is not in a trash.
   func note(of name: [UInt8], in folder: Int32) -> TrashNote? {
     guard let path = try? absolutePath(of: folder),
       path.reversed().starts(with: "/files".utf8.reversed())
@@ -108,10 +108,11 @@ final class TrashCans {
     return info < 0 ? nil : TrashNote(of: name, in: info)
   }
 
-  // Where it goes
+  // Choice of the trash
 
-  /// The trash for what is in a folder, of one kind if that is given. Nil if it would have to be made and
-  /// is not to be. Throws why there can be none.
+  /// The trash for the entries of a folder, of a given kind if `kind` is not nil.
+  ///
+  /// Returns nil if the trash is missing and must not be created. Throws the reason if no trash is possible.
   func can(for folder: OpenFolders.Folder, _ kind: Trash.Kind? = nil) throws(Failure) -> TrashCan? {
     let key = Key(device: folder.status.device, mount: folder.status.mount, kind: kind)
     if cans[key] == nil { cans[key] = try open(for: folder, kind) }
@@ -137,7 +138,7 @@ final class TrashCans {
     return try openTop(for: folder, kind)
   }
 
-  /// Whether the home trash is on a file system, or would be.
+  /// Whether the home trash is on the file system of `status`, or would be there once it is created.
   private func isOnFileSystem(of status: tabella_status, _ path: [UInt8]) -> Bool {
     var path = path
     while !path.isEmpty {
@@ -154,7 +155,7 @@ final class TrashCans {
     return false
   }
 
-  /// Opens the home trash, and makes it with the folders that it is in; nil if it would have to be made.
+  /// Opens the home trash. If it is missing, creates it with its parent folders, or returns nil.
   private func openHome(_ path: [UInt8]) throws(Failure) -> Int32? {
     let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
     if descriptor >= 0 { return descriptor }
@@ -166,7 +167,7 @@ final class TrashCans {
         do throws(Failure) {
           try syncFolder(above: path[..<end])
         } catch {
-          // The next one would take it for durable.
+          // A later call would assume that the folder is durable.
           _ = Array(path[..<end]).withCString { rmdir($0) }
           throw error
         }
@@ -227,7 +228,7 @@ final class TrashCans {
     }
   }
 
-  /// The folder at which a file system is mounted.
+  /// The top folder of the mounted file system that contains a folder. The caller must close the descriptor.
   private func openTop(of folder: OpenFolders.Folder) throws(Failure) -> Int32 {
     var current = tabella_system_open_entry(folder.descriptor, ".")
     while true {
@@ -253,7 +254,7 @@ final class TrashCans {
     }
   }
 
-  /// The user's part of `.Trash`, which must be a sticky folder and no link; nil if it is not to be used.
+  /// The user's folder in `.Trash`; nil if it cannot be used. `.Trash` must be a sticky folder and no link.
   private func openShared(_ top: Int32) throws(Failure) -> Int32? {
     guard let status = try? tabella_status(top, Trash.sharedName),
       EntryKind(mode: status.mode) == .directory, status.mode & S_ISVTX != 0
@@ -277,7 +278,7 @@ final class TrashCans {
   }
 }
 
-/// Where an open folder is in the file hierarchy.
+/// The absolute path of an open folder.
 func absolutePath(of descriptor: Int32) throws(Failure) -> [UInt8] {
   var count = 0
   let path = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, filled in
@@ -287,7 +288,7 @@ func absolutePath(of descriptor: Int32) throws(Failure) -> [UInt8] {
     filled = max(0, count)
   }
   guard count >= 0 else { throw Failure(errno) }
-  // Outside of what can be reached, or longer than the system says.
+  // The folder is unreachable, or its path is longer than the system reports.
   guard count < Int(PATH_MAX), path.first == UInt8(ascii: "/") else { throw Failure(ENAMETOOLONG) }
   return path
 }

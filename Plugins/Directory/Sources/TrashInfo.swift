@@ -1,18 +1,18 @@
 import Glibc
 
-/// The file beside what is in the trash, which says where it was and when it was put there.
+/// The content of a `.trashinfo` file: the former path of an entry and the time of its deletion.
 enum TrashInfo {
   static let suffix = Array(".trashinfo".utf8)
-  /// Longer than any that is written: a path, each byte as three.
+  /// The maximum size in bytes that is read. It exceeds the longest path with three bytes for each byte.
   static let longest = 1 << 14
 
-  /// A path as the specification writes it.
+  /// The content in the format of the specification.
   static func text(path: [UInt8], date: time_t) -> [UInt8] {
     Array("[Trash Info]\nPath=".utf8) + Percent.escaped(path, keeping: UInt8(ascii: "/"))
       + Array("\nDeletionDate=".utf8) + local(date) + [10]
   }
 
-  /// `2004-08-31T22:32:08`, as clocks here show it.
+  /// The local time, such as `2004-08-31T22:32:08`.
   private static func local(_ date: time_t) -> [UInt8] {
     var (date, parts) = (date, tm())
     tzset()

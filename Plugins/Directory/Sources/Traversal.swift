@@ -1,11 +1,11 @@
 import Glibc
 import Tabella
 
-/// Goes through a tree, depth first and a folder before its entries, as far as is needed.
+/// Lists a tree depth first, each folder in front of its entries, as far as needed.
 struct Traversal {
-  /// The entries in the order in which they are rows.
+  /// The entries in the order of the rows.
   private(set) var order: [UInt32] = []
-  /// The folders that could be read, in the same order.
+  /// The numbers of the readable folders, in the same order.
   private(set) var folders: [Int] = []
   private(set) var isComplete = false
   /// The folders that could not be read.
@@ -13,10 +13,10 @@ struct Traversal {
 
   private let listing: Listing
   private let opener: FolderOpener
-  /// The entries that come next, of each folder on the way down.
+  /// The remaining entries of each folder on the way down.
   private var stack: [(folder: Int, rest: Range<Int>)]
 
-  /// Begins at a root that is listed already.
+  /// Starts at a root that is already listed.
   init(_ listing: Listing, root: Int32, isRecursive: Bool) {
     self.listing = listing
     opener = FolderOpener(root: root, listing)
@@ -27,7 +27,7 @@ struct Traversal {
     isComplete = true
   }
 
-  /// Goes on until `isEnough` or all is listed; where it throws, it can go on later.
+  /// Continues until `isEnough` returns true or the tree is complete. After an error, a later call can continue.
   mutating func go(
     _ cancel: CancelFlag, until isEnough: (borrowing Traversal) -> Bool
   ) throws(TableError) {
@@ -40,7 +40,7 @@ struct Traversal {
     }
   }
 
-  /// Takes the entries up to the next folder, and lists that.
+  /// Takes the entries up to the next folder, and lists that folder.
   private mutating func step(_ cancel: CancelFlag) throws(Failure) {
     guard let (folder, entries) = stack.last else {
       isComplete = true
@@ -66,7 +66,7 @@ struct Traversal {
     stack.removeLast()
   }
 
-  /// Lists the folder that an entry is; returns nil if it cannot be read or is none.
+  /// Lists the folder of an entry. Returns nil if the entry is no folder or cannot be read.
   private mutating func list(
     _ entry: Int, in folder: Int, _ cancel: CancelFlag
   ) throws(Failure) -> Int? {
@@ -83,7 +83,7 @@ struct Traversal {
       return child
     } catch {
       if error.isOfCall { throw error }
-      // What may be a folder, and is none, is no trouble.
+      // The kind was unknown, and the entry turned out to be no folder.
       if listing.kind(entry) == .unknown, error.number == ENOTDIR { return nil }
       troubles.note(.unreadFolder, entry, error, in: listing)
       return nil

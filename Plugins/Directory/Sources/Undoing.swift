@@ -3,9 +3,9 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// Taking a batch back: only if all that it did is still as it left it, and over nothing.
+/// Undoing a batch. It requires that everything is still as the batch left it, and it never replaces an entry.
 extension DirectorySource: TableUndoing {
-  /// If only a part could be taken back, the outcome has a code and the receipt takes back the rest.
+  /// Undoes a batch. If only a part could be undone, the outcome has a code and the new receipt undoes the rest.
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
     let receipt = try Receipt(bytes: receipt)
     let before = try version()
@@ -25,7 +25,7 @@ extension DirectorySource: TableUndoing {
     let next =
       outcome.code == nil
       ? redo(of: plan, executor) : rest(of: receipt, plan, progress, executor)
-    // All is done: what cannot be listed now is no reason to throw.
+    // The undo is done, so a failed listing must not throw.
     if let failure = reload(), outcome.code == nil {
       outcome.message = "the folder could not be listed again: \(failure.reason)"
     }
@@ -34,8 +34,8 @@ extension DirectorySource: TableUndoing {
       changes: ChangeBatch(from: before, to: versionAfterEdit(), changes: nil), receipt: next)
   }
 
-  /// What does again all that was taken back; nil if something that was created went, or something came
-  /// back from the trash, for which there is no way.
+  /// The receipt that repeats the batch. It is nil if the undo removed a created entry or restored one from the trash,
+  /// because neither can be repeated.
   private func redo(
     of plan: UndoPlan, _ executor: Executor
   ) -> [UInt8]? {
@@ -45,14 +45,14 @@ extension DirectorySource: TableUndoing {
       case .trash, .relocate, .create, .setMode, .setModified: break
       }
     }
-    // What was set before entries moved on is where they are now.
+    // Modes were set before the entries moved, so their records need the present paths.
     let early = executor.records.prefix { if case .mode = $0 { true } else { false } }
     let moves = executor.moves
     return receipt(
       of: early.map { $0.following(moves) } + executor.records.dropFirst(early.count), plan)
   }
 
-  /// What takes back what is left of a batch; nil if nothing is.
+  /// The receipt that undoes the rest of a batch; nil if nothing remains.
   private func rest(
     of receipt: Receipt, _ plan: UndoPlan, _ progress: Progress, _ executor: Executor
   ) -> [UInt8]? {
@@ -64,8 +64,7 @@ extension DirectorySource: TableUndoing {
     return self.receipt(of: records, plan)
   }
 
-  /// The bytes of records, with the folders that they name where these are now: one on the way to them may
-  /// have another name than before.
+  /// Encodes records with the present paths of their folders, because a folder on the way may have another name now.
   private func receipt(of records: [Receipt.Record], _ plan: UndoPlan) -> [UInt8]? {
     if records.isEmpty { return nil }
     guard let root = try? absolutePath(of: root) else { return nil }
@@ -82,7 +81,7 @@ extension DirectorySource: TableUndoing {
     return Receipt(folders: folders, records: records).bytes
   }
 
-  /// How many acts an outcome names that were left undone.
+  /// The maximum number of acts that an outcome lists.
   private static let namedActs = 20
 
   private func outcome(
@@ -91,7 +90,7 @@ extension DirectorySource: TableUndoing {
     if let failure = progress.failures.max(by: { $0.key < $1.key }) {
       let failed = progress.failures.sorted { $0.key < $1.key }.map(\.value.message)
       var message = DirectorySource.list(failed, "; ")
-      // One that is no conflict ended it.
+      // An error other than a conflict ended the undo here.
       let rest = plan.steps[(failure.key + 1)...].map { $0.subject(plan.folders) }
       if failure.value.code != .conflict, !rest.isEmpty {
         message += "; not tried: \(DirectorySource.list(rest, ", "))"
@@ -101,7 +100,7 @@ extension DirectorySource: TableUndoing {
         let were = isDryRun ? "would be" : "were"
         let count = "\(progress.done.count) of \(plan.steps.count) changes \(were) taken back"
         message = "\(count): \(message)"
-        // Undone in part is not refused, whatever the reason is.
+        // A partial undo is not refused, whatever its reason.
         if isDryRun { code = .io }
       }
       return .init(code: code, message: message)
@@ -119,7 +118,7 @@ extension DirectorySource: TableUndoing {
 }
 
 extension Step {
-  /// What it is about, for people.
+  /// The subject of a step as text for people.
   fileprivate func subject(_ folders: OpenFolders) -> String {
     switch act {
     case .trash(let place, _), .remove(let place, _), .create(let place, _),
@@ -134,7 +133,7 @@ extension Step {
 }
 
 extension Executor {
-  /// Where entries are that were renamed or moved, by where they were.
+  /// The new path and identity of each renamed or moved entry, by its old path.
   fileprivate var moves: [FolderEntry: (place: FolderEntry, identity: LastingIdentity)] {
     Dictionary(
       records.compactMap { record in
@@ -148,7 +147,7 @@ extension Executor {
 }
 
 extension Receipt.Record {
-  /// The same of what was set, once the entry has moved on.
+  /// The same record with the new path of its entry.
   fileprivate func following(
     _ moves: [FolderEntry: (place: FolderEntry, identity: LastingIdentity)]
   ) -> Receipt.Record {
@@ -164,7 +163,7 @@ extension Receipt.Record {
   }
 }
 
-/// What taking back a batch comes to, checked.
+/// The plan of an undo, with all checks passed.
 private struct UndoPlan {
   private(set) var steps: [Step] = []
   let folders = OpenFolders()
@@ -187,7 +186,7 @@ private struct UndoPlan {
         let status = try expect(place, identity)
         try folders.checkSettable(place, status, "mode")
         guard status.mode & permissionBits == new else { throw changed(place) }
-        // A folder is closed when there is nothing more to do in it.
+        // A folder loses access only after all other acts in it.
         if identity.kind == .directory, new & ~old & 0o700 != 0 {
           closings.append(Setting(number, place, Identity(status), old, new))
         } else {
@@ -237,7 +236,7 @@ private struct UndoPlan {
     steps = modes + removals
     steps += moves.map { Step(act: .relocate($0), edits: $0.flatMap(\.edits)) }
     steps += restorations
-    // Last, since all the others change the times of folders.
+    // Settings come last, because all other acts change the times of folders.
     steps += closings.map {
       Step(
         act: .setMode(
@@ -248,13 +247,13 @@ private struct UndoPlan {
       Step(
         act: .setModified(
           origins[$0.place] ?? $0.place, $0.identity, $0.old, was: $0.new,
-          // What is taken back in a folder sets its time.
+          // The undo itself changes the times of folders.
           ifStill: $0.identity.kind == .directory ? nil : $0.new),
         edits: [$0.record])
     }
   }
 
-  /// A value to set back when entries are where they were.
+  /// A value to restore after all entries have moved back.
   private struct Setting<Value> {
     let record: Int
     let place: FolderEntry
@@ -294,7 +293,7 @@ private struct UndoPlan {
     }
   }
 
-  // What must be as it was left
+  // Expected state
 
   private func conflict(_ what: String) -> TableError {
     TableError(.conflict, "cannot be taken back: \(what)")
@@ -315,7 +314,7 @@ private struct UndoPlan {
     return status
   }
 
-  /// Only what is as empty as it was made is removed.
+  /// Throws unless a created entry is as empty as the batch made it.
   private func expectUntouched(
     _ place: FolderEntry, _ status: tabella_status, _ contents: Receipt.Contents
   ) throws(TableError) {
@@ -347,7 +346,7 @@ private struct UndoPlan {
     try folders.checkFlags(place, status)
   }
 
-  /// Checks that an entry may lose its name, and notes that this becomes free.
+  /// Checks that an entry may lose its name, and marks the name as free.
   private mutating func checkLeaving(
     _ place: FolderEntry, _ status: tabella_status
   ) throws(TableError) {

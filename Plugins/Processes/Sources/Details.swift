@@ -2,19 +2,19 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// What `/proc/PID` says of a process beyond the columns: facts, each with its name.
+/// Facts about a process from `/proc/PID` that no column shows.
 ///
-/// What there is not is left out, what may not be read is missing. The environment is not read: it
-/// holds secrets. Links are read and not followed, so that no file server is waited for.
+/// A fact that does not exist is left out. An unreadable fact is missing. The environment is never read, because it
+/// contains secrets. Links are read but not followed, so that no file server can block.
 struct Details {
-  /// How many groups are told, of either sort.
+  /// The maximum number of groups and of control groups to list.
   private static let mostGroups = 32
-  /// How far open files are counted.
+  /// The maximum number of open files to count.
   private static let mostFiles = 100_000
 
   private(set) var facts: [(name: String, value: Cell)] = []
 
-  /// Reads the facts. `parent` is the parent's pid and name, if it has one.
+  /// Reads the facts. `parent` is nil if the process has no parent.
   init(
     of folder: borrowing ProcessFolder, parent: (pid: Int64, name: [UInt8])?
   ) throws(TableError) {
@@ -78,7 +78,7 @@ struct Details {
       })
   }
 
-  /// The account; all three, real, effective and saved, if they differ.
+  /// The account name; three names if the real, effective and saved accounts differ.
   private func accounts(_ numbers: [UInt32], _ name: (UInt32) -> [UInt8]) -> [UInt8]? {
     guard numbers.count >= 3 else { return nil }
     if Set(numbers[..<3]).count == 1 { return name(numbers[0]) }
@@ -88,8 +88,7 @@ struct Details {
     return Array(parts.joined(separator: Array(", ".utf8)))
   }
 
-  /// The control groups: the path alone of the one in the second version's hierarchy, those of the
-  /// first version with their controllers before them.
+  /// Adds the control groups: for version 2 only the path, for version 1 the controllers and the path.
   private mutating func addGroups(_ folder: borrowing ProcessFolder) throws(TableError) {
     let lines = try folder.read("cgroup") { file in
       file.split(separator: 10).prefix(Details.mostGroups).map { Array($0) }
@@ -124,11 +123,11 @@ struct Details {
   }
 }
 
-/// What became of reading something.
+/// The result of a read.
 enum Readout<Value> {
-  /// It is not there, or makes no sense.
+  /// The file does not exist or is malformed.
   case absent
-  /// It may not be read.
+  /// The file must not be read.
   case denied
   case read(Value)
 
@@ -143,7 +142,7 @@ enum Readout<Value> {
 
 extension Readout: Equatable where Value: Equatable {}
 
-/// A file of lines like `Name: value`.
+/// The fields of a file with lines such as `Name: value`.
 struct Fields {
   private var values: [String: [UInt8]] = [:]
 
@@ -155,7 +154,7 @@ struct Fields {
     }
   }
 
-  /// The words of a value, as far as they are numbers of accounts.
+  /// The words of a value that are account numbers.
   func numbers(_ name: String) -> [UInt32] {
     (values[name] ?? []).split(separator: 0x20).compactMap {
       decimal($0).flatMap(UInt32.init(exactly:))
@@ -172,7 +171,7 @@ struct Fields {
     }
   }
 
-  /// A number of KiB, in bytes.
+  /// The text for a size. The kernel counts in KiB, and the text in bytes.
   func size(_ name: String) -> String? {
     guard let (bytes, isTooLarge) = number(name)?.multipliedReportingOverflow(by: 1024),
       !isTooLarge
@@ -187,11 +186,11 @@ private func bytesText(_ count: Int64) -> String {
 
 private func timesText(_ count: Int64) -> String { count == 1 ? "once" : "\(count.grouped) times" }
 
-/// The name of the terminal in a line of `stat`; nil if there is none.
+/// The name of the terminal from a line of `stat`; nil if there is none.
 private func terminalName(_ line: UnsafeRawBufferPointer) -> [UInt8]? {
   guard let close = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
   var words = Words(UnsafeRawBufferPointer(rebasing: line[(close + 1)...]))
-  // Counted as in proc(5), the state is the third.
+  // The numbering of proc(5), in which the state is field 3.
   for _ in 3..<7 { _ = words.next() }
   guard
     let device = words.next().flatMap({ decimal($0) }).flatMap({ UInt32(truncatingIfNeeded: $0) }),

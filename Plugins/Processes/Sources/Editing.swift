@@ -1,9 +1,9 @@
 import Tabella
 
 extension ProcessesSource: TableEditing {
-  /// What an edit will do, once all has been checked.
+  /// A checked edit, ready to be performed.
   private enum Step {
-    /// Nothing is set, or what it is; with what there is to say of that.
+    /// The edit changes nothing. `remark` is a note for the user.
     case nothing(OpenProcess, remark: String?)
     case signal(OpenProcess)
     case renice(OpenProcess, Int32)
@@ -43,7 +43,7 @@ extension ProcessesSource: TableEditing {
       case .signal, .renice: .init()
       }
     }
-    // What may be taken back comes first.
+    // Nice values come first, because they can be undone.
     let (receipt, hasFailed) = renice(steps, &outcomes, boot)
     signal(steps, &outcomes, hasFailed: hasFailed)
     if let error = errorIfNothingWasDone(outcomes) { throw error }
@@ -59,14 +59,14 @@ extension ProcessesSource: TableEditing {
 
   // Checks
 
-  /// Opens all processes and checks what is to be done with them, before anything is.
+  /// Opens all processes and checks all edits before anything is done.
   private func plan(_ edits: [EditBatch.Edit]) throws(TableError) -> [Step] {
     try checkBoot()
     let protection = try Protection(procfs)
     let mayReniceAny = try procfs.mayReniceAny()
     var opened: [ProcessIdentity: OpenProcess] = [:]
     var (signalled, reniced): (Set<ProcessIdentity>, Set<ProcessIdentity>) = ([], [])
-    /// Opens what an edit names, each process once, unless it has ended.
+    /// Opens the process of an edit. A process is opened only once, and not if it has ended.
     func open(
       _ reference: RowReference, unlessIn done: inout Set<ProcessIdentity>
     ) throws(TableError) -> Result<OpenProcess, TableError> {
@@ -122,7 +122,7 @@ extension ProcessesSource: TableEditing {
     }
   }
 
-  /// What to say of a process that has a nice value already, if the table does not show it.
+  /// A note if the process already has the nice value but the table shows another one.
   private func remark(_ value: Int32?, _ process: OpenProcess) throws(TableError) -> String? {
     guard let value, let row = snapshot.row(ofPID: process.identity.pid),
       let shown = try snapshot.process(row, .process)?.nice, shown != value
@@ -130,7 +130,7 @@ extension ProcessesSource: TableEditing {
     return "it has nice \(value) by now"
   }
 
-  /// Which process a row stands for; a failure if that has ended.
+  /// The process of a row; a failure if it has ended.
   private func identity(
     of reference: RowReference
   ) throws(TableError) -> Result<ProcessIdentity, TableError> {
@@ -168,7 +168,7 @@ extension ProcessesSource: TableEditing {
     return .success(ProcessIdentity(pid: pid, start: process.start))
   }
 
-  /// A program may outlive a boot: when it is restored from a checkpoint.
+  /// Throws if the system was booted after the listing. A program restored from a checkpoint can survive a boot.
   private func checkBoot() throws(TableError) {
     guard try procfs.bootDigits() == snapshot.boot() else {
       throw TableError(.conflict, "the system was booted after the table was made; open it again")
@@ -187,7 +187,7 @@ extension ProcessesSource: TableEditing {
     try process.send(0) { snapshot.name(of: process.owner) }
   }
 
-  /// The nice value among cells to set; nil if there are none.
+  /// The nice value among the cells to set; nil if there is none.
   private func nice(_ cells: [Int: Cell]) throws(TableError) -> Int32? {
     for number in cells.keys.sorted() where number != ProcessColumn.nice.rawValue {
       guard columns.indices.contains(number) else {
@@ -206,7 +206,7 @@ extension ProcessesSource: TableEditing {
     return Int32(value)
   }
 
-  // Acts
+  // Performing
 
   private func foreseen(_ step: Step, _ boot: [UInt8]) -> EditResult.Outcome {
     switch step {
@@ -217,7 +217,7 @@ extension ProcessesSource: TableEditing {
     }
   }
 
-  /// Returns what takes it back, and whether it failed, so that nothing more is to be done.
+  /// Sets nice values up to the first failure. Returns the receipt, and whether an edit failed.
   private func renice(
     _ steps: [Step], _ outcomes: inout [EditResult.Outcome], _ boot: [UInt8]
   ) -> (receipt: [UInt8]?, hasFailed: Bool) {
@@ -291,7 +291,7 @@ extension ProcessesSource: TableEditing {
     return TableError(code, first.message ?? "nothing was done")
   }
 
-  /// Lists the processes anew. What was done is done: if they cannot be listed, the table stays.
+  /// Lists the processes again. The edits are done, so if the listing fails, the old table stays.
   private func readAgain(from old: Version?) -> ChangeBatch {
     guard let fresh = try? Snapshot(procfs) else {
       return ChangeBatch(from: old, to: old, changes: nil)
@@ -302,8 +302,9 @@ extension ProcessesSource: TableEditing {
 }
 
 extension ProcessesSource: TableUndoing {
-  /// Sets nice values back, where the process is the same and has what was set. If only some could be set
-  /// back, the outcome has a code and the receipt takes back the rest.
+  /// Restores nice values of processes that still have the value from the receipt.
+  ///
+  /// If only some can be restored, the outcome has a code and the new receipt undoes the rest.
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
     try checkBoot()
     let old = try version()

@@ -1,8 +1,8 @@
 import Tabella
 
-/// What takes renicing back: who had which nice value, and which one was set.
+/// The data that undoes changes of nice values: the process, the old value and the new value.
 ///
-/// As bytes it is lines of words: a head with the number of entries, then one for each.
+/// The encoded form consists of lines of words: a head with the number of entries, then one line for each.
 struct NiceReceipt {
   struct Entry {
     var id: String
@@ -16,10 +16,10 @@ struct NiceReceipt {
 
   init(_ entries: [Entry] = []) { self.entries = entries }
 
-  /// Reads a receipt; throws ``TableError`` with `.invalidArgument` for what is none.
+  /// Decodes a receipt. Throws ``TableError`` with `.invalidArgument` if the bytes are invalid.
   init(bytes: [UInt8]) throws(TableError) {
     var lines = bytes.split(separator: 10, omittingEmptySubsequences: false)
-    // What is cut off does not end a line.
+    // A truncated receipt has no final line end.
     guard lines.popLast()?.isEmpty == true, lines.count > 1,
       lines.removeFirst().elementsEqual("\(NiceReceipt.mark) \(lines.count)".utf8)
     else { throw NiceReceipt.damaged }
@@ -39,7 +39,7 @@ struct NiceReceipt {
     decimal(digits).flatMap { niceValues.contains($0) ? Int32($0) : nil }
   }
 
-  /// The bytes; nil if there is nothing to take back.
+  /// The encoded receipt; nil if there is nothing to undo.
   var bytes: [UInt8]? {
     if entries.isEmpty { return nil }
     let lines = entries.map { "nice \($0.id) \($0.old) \($0.new)\n" }
@@ -47,5 +47,5 @@ struct NiceReceipt {
   }
 }
 
-/// From most favoured to least.
+/// The valid nice values, from the highest priority to the lowest.
 let niceValues: ClosedRange<Int64> = -20...19

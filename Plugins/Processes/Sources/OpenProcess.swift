@@ -2,29 +2,29 @@ import CTabellaSystem
 import Glibc
 import Tabella
 
-/// What tells a process from every other since the boot.
+/// The properties that identify a process since the boot.
 struct ProcessIdentity: Hashable {
   var pid: Int32
-  /// In ticks since the boot.
+  /// The start time in ticks since the boot.
   var start: Int64
 
-  /// The error for a process that is no more.
+  /// The error for a process that has ended.
   var ended: TableError { TableError(.notFound, "the process \(pid) has ended") }
 }
 
-/// A process held by a descriptor, which stays this process's however its pid is used again.
+/// A process held by a descriptor (pidfd). The descriptor stays with the process even if its pid is reused.
 final class OpenProcess {
   let identity: ProcessIdentity
-  /// What `stat` said once it was clear that it is this process's.
+  /// The content of `stat`, read and verified to belong to this process.
   let stat: StatLine
   let owner: uid_t
   private let procfs: Procfs
   private let descriptor: Int32
 
-  /// Opens a process, if it is still the one that is meant.
+  /// Opens a process and verifies its identity.
   ///
-  /// Throws ``TableError`` with `.notFound` if that has ended, whoever may have its pid by now, with
-  /// `.io` if the host lacks descriptors, with `.notSupported` if the system cannot do it.
+  /// Throws ``TableError`` with `.notFound` if the process has ended, even if its pid is reused. Throws `.io` if the
+  /// host lacks descriptors, and `.notSupported` if the kernel lacks pidfds.
   init(_ identity: ProcessIdentity, in procfs: Procfs) throws(TableError) {
     let descriptor = tabella_system_open_process(identity.pid)
     guard descriptor >= 0 else { throw OpenProcess.notOpened(identity, -descriptor) }
@@ -33,8 +33,8 @@ final class OpenProcess {
     guard let folder = try ProcessFolder(identity.pid, in: procfs), let owner = folder.owner,
       let stat = try folder.withContents(of: "stat", { StatLine($0) }),
       stat.start == identity.start,
-      // It had its pid when it was opened and has it still: then the folder read meanwhile, too, was
-      // this process's. It also shows that procfs counts pids as the system calls do.
+      // The process had its pid at the time of opening and has it still, so the folder read in between belongs to it.
+      // The comparison also proves that procfs and system calls use the same pid namespace.
       try procfs.pid(ofDescriptor: descriptor) == identity.pid
     else { throw identity.ended }
     self.identity = identity
@@ -55,7 +55,7 @@ final class OpenProcess {
   private static func notOpened(_ identity: ProcessIdentity, _ number: Int32) -> TableError {
     let reason = String(cString: strerror(number))
     switch number {
-    // EINVAL: what has the pid by now is a thread, and no process.
+    // `EINVAL` means that the pid now belongs to a thread.
     case ESRCH, EINVAL: return identity.ended
     case EMFILE, ENFILE, ENOMEM:
       return TableError(.io, "process \(identity.pid) cannot be opened: \(reason)")
@@ -65,14 +65,13 @@ final class OpenProcess {
     }
   }
 
-  /// Whether it has ended, also if its parent has not noticed yet.
+  /// Whether the process has ended, including zombies.
   var hasEnded: Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, 0) > 0
   }
 
-  /// Sends a signal; 0 only asks whether it might be sent. Throws ``TableError`` with `.notFound` or
-  /// `.denied`.
+  /// Sends a signal. With 0, only checks the permission. Throws ``TableError`` with `.notFound` or `.denied`.
   func send(_ signal: Int32, ownedBy name: () -> [UInt8]) throws(TableError) {
     let result = tabella_system_signal_process(descriptor, signal)
     switch -result {
@@ -87,11 +86,10 @@ final class OpenProcess {
     }
   }
 
-  /// Sets the nice value of its main thread, as renice does. Throws ``TableError`` with `.notFound`
-  /// or `.denied`.
+  /// Sets the nice value of the main thread, as renice does. Throws ``TableError`` with `.notFound` or `.denied`.
   ///
-  /// There is no such call that takes a descriptor, so the pid must do: docs/providers/processes.md,
-  /// "Setting nice", says what that means.
+  /// The kernel has no such call for descriptors, so this uses the pid. The section "Setting nice" of
+  /// docs/providers/processes.md describes the consequences.
   func setNice(_ value: Int32, ownedBy name: () -> [UInt8]) throws(TableError) {
     let which = __priority_which_t(PRIO_PROCESS.rawValue)
     guard setpriority(which, id_t(identity.pid), value) == 0 else {
@@ -105,11 +103,12 @@ final class OpenProcess {
     guard try procfs.pid(ofDescriptor: descriptor) == identity.pid else { throw identity.ended }
   }
 
-  /// Throws ``TableError`` with `.denied` where it is clear beforehand that ``setNice(_:ownedBy:)`` would, to
-  /// one who may not renice any process: setpriority(2).
+  /// Throws ``TableError`` with `.denied` if ``setNice(_:ownedBy:)`` is certain to fail, according to setpriority(2).
+  ///
+  /// Only for users who may not renice arbitrary processes.
   func checkNice(_ value: Int32, ownedBy name: () -> [UInt8]) throws(TableError) {
     guard let folder = try ProcessFolder(identity.pid, in: procfs) else { throw identity.ended }
-    // Its real and its effective one.
+    // The real and the effective user.
     let users = try folder.withContents(of: "status") { Fields($0).numbers("Uid") }?.prefix(2)
     let limit = try folder.withContents(of: "limits") { OpenProcess.lowestNice($0) }
     guard try procfs.pid(ofDescriptor: descriptor) == identity.pid else { throw identity.ended }
@@ -117,7 +116,7 @@ final class OpenProcess {
     if let limit, value < stat.nice, value < limit { throw mayNotLower(to: value) }
   }
 
-  /// The lowest nice value that `limits` allows; nil if it says nothing of that.
+  /// The lowest nice value that the `limits` file allows; nil if the file does not contain it.
   private static func lowestNice(_ file: UnsafeRawBufferPointer) -> Int64? {
     let name = "Max nice priority"
     guard let line = file.split(separator: 10).first(where: { $0.starts(with: name.utf8) }) else {
@@ -126,7 +125,7 @@ final class OpenProcess {
     var words = Words(UnsafeRawBufferPointer(rebasing: line.dropFirst(name.utf8.count)))
     guard let word = words.next() else { return nil }
     if word.elementsEqual("unlimited".utf8) { return .min }
-    // 1 to 40, as nice values cannot be negative there; 0 for none.
+    // The file has 1 to 40, because limits cannot be negative; 0 means none.
     return decimal(word).map { 20 - min(max($0, 0), 40) }
   }
 
@@ -143,9 +142,9 @@ final class OpenProcess {
     )
   }
 
-  /// Waits until all have ended, at most for some seconds and until the flag is raised.
+  /// Waits until all processes have ended, the time is over or the flag is raised.
   static func wait(for processes: [OpenProcess], seconds: Int, _ cancel: CancelFlag) {
-    // The flag is looked at every so often.
+    // The interval in milliseconds between two checks of the flag.
     let slice: Int64 = 50
     let deadline = milliseconds() + Int64(seconds) * 1000
     var entries = processes.map {

@@ -1,6 +1,6 @@
 import Tabella
 
-/// The columns, in their order.
+/// The columns in table order.
 enum ProcessColumn: Int, CaseIterable {
   case pid, parent, user, state, nice, cpu, memory, started, command, arguments
 
@@ -17,11 +17,11 @@ enum ProcessColumn: Int, CaseIterable {
   }
 }
 
-/// Which files of a process a request needs.
+/// The files of a process that a request needs.
 struct Needs: OptionSet {
   let rawValue: UInt8
 
-  /// `stat`, and the owner.
+  /// `stat`, and the owner of the folder.
   static let process = Needs(rawValue: 1)
   /// `statm`.
   static let memory = Needs(rawValue: 2)
@@ -35,7 +35,7 @@ struct Needs: OptionSet {
     for column in columns {
       switch column {
       case .pid: break
-      // What is read later is checked against the start time, so `stat` always comes first.
+      // Later reads are checked against the start time, so `stat` is always needed.
       case .memory: formUnion([.process, .memory])
       case .arguments: formUnion([.process, .arguments])
       default: insert(.process)

@@ -1,7 +1,7 @@
 import Tabella
 import TabellaSDK
 
-/// Shows the running processes: docs/providers/processes.md.
+/// The provider for the running processes. docs/providers/processes.md describes it.
 public struct ProcessesProvider: Provider {
   public static let id = "processes"
   public static let version = "0.1.0"

@@ -2,21 +2,21 @@ import Tabella
 import TabellaFiles
 import TabellaSDK
 
-/// The processes that ran when the source was made, by pid.
+/// The processes that ran when the source was made, sorted by pid.
 final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
-  /// After how many bytes of text a batch ends early.
+  /// The number of bytes of text after which a batch ends early.
   private static let batchSize = 4 << 20
 
   let columns = ProcessColumn.declarations
   let hasVolatileOrder = true
   let procfs: Procfs
-  /// What has been listed; another one after each commit.
+  /// The current listing. Each commit replaces it.
   var snapshot: Snapshot
   let sending: Sending
   let cancel = CancelFlag()
   private var id: [UInt8] = []
 
-  /// Lists the processes under `root`, which is another folder than `/proc` only in tests.
+  /// Lists the processes under `root`. Only tests use another folder than `/proc`.
   init(root: String = "/proc", sending: Sending = Sending()) throws(TableError) {
     procfs = try Procfs(root: root)
     snapshot = try Snapshot(procfs)
@@ -124,7 +124,7 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
     return Version(String(ids.withUnsafeBytes { digest64($0) }, radix: 16))
   }
 
-  /// Leaves the row's id in `id`: the pid, the start in ticks or `gone`, and the boot.
+  /// Writes the row's id into ``id``: the pid, the start in ticks or `gone`, and the boot.
   private func makeID(of process: Snapshot.Process?, _ row: Int) throws(TableError) {
     id.removeAll(keepingCapacity: true)
     id.append(contentsOf: String(snapshot.pids[row]).utf8)
@@ -134,11 +134,11 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
     id.append(contentsOf: try snapshot.boot())
   }
 
-  // Beside the rows
+  // Details
 
   func supplementaryKinds() -> [String] { ["details"] }
 
-  /// The details of a process: a table of names and values.
+  /// The details of a process, as a table of names and values.
   func supplementaryElement(
     ofKind kind: String, at path: IndexPath
   ) throws(TableError) -> SupplementaryElement? {

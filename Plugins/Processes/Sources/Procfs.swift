@@ -1,9 +1,9 @@
 import Glibc
 import Tabella
 
-/// A mounted procfs, and the one buffer that all its files are read into.
+/// A mounted procfs and the single buffer for reading its files.
 final class Procfs {
-  /// What is read of a file at most. `exec` allows arguments of 6 MiB, but a process may claim any
+  /// The maximum number of bytes to read from a file. `exec` allows 6 MiB of arguments, but a process can declare any
   /// part of its memory as its arguments.
   private static let largestFile = 16 << 20
 
@@ -11,7 +11,7 @@ final class Procfs {
   fileprivate let descriptor: Int32
   private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
 
-  /// Opens a root; throws ``TableError`` with `.io` if it is not there.
+  /// Opens a procfs. Throws ``TableError`` with `.io` if `root` does not exist.
   init(root: String) throws(TableError) {
     self.root = root
     descriptor = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -25,9 +25,9 @@ final class Procfs {
     buffer.deallocate()
   }
 
-  // The list
+  // Listing
 
-  /// Returns the pids, in rising order; throws ``TableError`` with `.io` if there are none.
+  /// The pids in ascending order. Throws ``TableError`` with `.io` if there are none.
   func pids() throws(TableError) -> [Int32] {
     let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let list = fdopendir(copy) else {
@@ -55,21 +55,21 @@ final class Procfs {
   }
 
   private func pid(_ entry: UnsafeMutablePointer<dirent>) -> Int32? {
-    // An entry is only as long as its name, so it must not be copied as a whole.
+    // An entry has only the memory that its name needs, so it must not be copied as a whole `dirent`.
     guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return nil }
     let start = UnsafeRawPointer(entry) + offset
     let name = UnsafeRawBufferPointer(
       start: start, count: strlen(start.assumingMemoryBound(to: CChar.self)))
-    // Written otherwise than the kernel does, a number would name another folder.
+    // The kernel writes no leading zero or sign; such a name belongs to another file.
     guard name.first != UInt8(ascii: "0"), name.first != UInt8(ascii: "-"),
       let pid = decimal(name)
     else { return nil }
     return Int32(exactly: pid)
   }
 
-  // Facts about the system
+  // System facts
 
-  /// When the system was booted, in Unix time.
+  /// The time of the boot in seconds of Unix time; nil if unknown.
   func bootSecond() throws(TableError) -> Int64? {
     try withContents(of: "stat", in: descriptor) { file in
       var words = Words(file)
@@ -80,7 +80,7 @@ final class Procfs {
     }
   }
 
-  /// The first 16 hexadecimal digits of the boot id; zeros if the kernel does not tell it.
+  /// The first 16 hexadecimal digits of the boot id; zeros if the kernel does not report it.
   func bootDigits() throws(TableError) -> [UInt8] {
     let digits = try withContents(of: "sys/kernel/random/boot_id", in: descriptor) { file in
       Array(file.lazy.filter { isHexadecimal($0) }.prefix(16))
@@ -89,7 +89,7 @@ final class Procfs {
     return digits
   }
 
-  /// The pid of this process as this procfs counts.
+  /// The pid of this process in the namespace of this procfs.
   func ownPID() throws(TableError) -> Int32 {
     let link = try target(of: "self", in: descriptor)
     if case .read(let name) = link, let pid = decimal(name).flatMap(Int32.init(exactly:)) {
@@ -98,8 +98,8 @@ final class Procfs {
     return getpid()
   }
 
-  /// The pid, as this procfs counts, of the process that a descriptor of this process stands for;
-  /// nil once the pid may be another process's.
+  /// The pid, in the namespace of this procfs, of the process behind a descriptor; nil once another process may have
+  /// the pid.
   func pid(ofDescriptor number: Int32) throws(TableError) -> Int32? {
     let pid = try withContents(of: "self/fdinfo/\(number)", in: descriptor) { file in
       Fields(file).number("Pid")
@@ -109,13 +109,13 @@ final class Procfs {
         .notSupported,
         "\(root)/self/fdinfo does not say which process a descriptor stands for; nothing was done")
     }
-    // -1 for one that has ended, 0 for one that is not in this procfs at all.
+    // The kernel writes -1 for an ended process, and 0 for a process outside this procfs.
     return pid > 0 ? Int32(exactly: pid) : nil
   }
 
-  /// Whether this process may set the nice value of any other, as root may; also if that is not known.
+  /// Whether this process may set any nice value, as root may. Unknown counts as true.
   func mayReniceAny() throws(TableError) -> Bool {
-    // CAP_SYS_NICE of capabilities(7).
+    // The bit of `CAP_SYS_NICE`, from capabilities(7).
     let bit: UInt64 = 1 << 23
     let capabilities = try withContents(of: "thread-self/status", in: descriptor) { file in
       Fields(file).hexadecimal("CapEff")
@@ -125,9 +125,10 @@ final class Procfs {
 
   // Files
 
-  /// Calls `body` with what a file holds, valid inside it only; returns nil if it cannot be read.
+  /// Calls `body` with the content of a file and returns the result, or nil if the file cannot be read. The content is
+  /// valid only inside `body`.
   ///
-  /// Throws ``TableError`` with `.io` if descriptors or memory are short.
+  /// Throws ``TableError`` with `.io` if descriptors or memory are exhausted.
   fileprivate func withContents<R>(
     of name: String, in folder: Int32, isOneRecord: Bool = false,
     _ body: (UnsafeRawBufferPointer) -> R?
@@ -138,10 +139,10 @@ final class Procfs {
     return body(file)
   }
 
-  /// Reads a file; what it holds is valid until the next reading.
+  /// Reads a file. The content is valid until the next read.
   ///
-  /// A file that is one record is read at once if there is room for it: nobody has to be asked whether
-  /// that was all.
+  /// For a file with a single record, one read is enough if the buffer has room; the second read, which finds the end,
+  /// is omitted.
   fileprivate func load(
     _ name: String, in folder: Int32, isOneRecord: Bool = false
   ) throws(TableError) -> Readout<UnsafeRawBufferPointer> {
@@ -163,11 +164,11 @@ final class Procfs {
     return .read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
   }
 
-  /// What a link says; it is not followed.
+  /// The target of a link, which is not followed.
   fileprivate func target(
     of name: String, in folder: Int32
   ) throws(TableError) -> Readout<[UInt8]> {
-    // The kernel tells no longer ones.
+    // The kernel reports no longer targets.
     let longest = 4096
     var count = 0
     let target = [UInt8](unsafeUninitializedCapacity: longest) { buffer, filled in
@@ -192,7 +193,7 @@ final class Procfs {
     buffer = larger
   }
 
-  /// An error that is not about the process must not make it look as if it had ended.
+  /// Throws for errors that do not concern the process. Otherwise the process would appear to have ended.
   fileprivate func throwIfShort(_ number: Int32, _ name: String) throws(TableError) {
     guard number == EMFILE || number == ENFILE || number == ENOMEM else { return }
     var error = TableError(
@@ -202,13 +203,12 @@ final class Procfs {
   }
 }
 
-/// The folder of one process: what is read through it is that process's, never that of a later one
-/// with the same pid.
+/// The folder of one process. Reads through it never return data of a later process with the same pid.
 struct ProcessFolder: ~Copyable {
   private let procfs: Procfs
   private let descriptor: Int32
 
-  /// Opens the folder of a process; nil if the process has ended.
+  /// Opens the folder of a process. Returns nil if the process has ended.
   init?(_ pid: Int32, in procfs: Procfs) throws(TableError) {
     let name = String(pid)
     let descriptor = openat(procfs.descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -222,35 +222,38 @@ struct ProcessFolder: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// The effective user. Folders, unlike the files in them, show it for undumpable processes too;
-  /// for a process that has ended it is root.
+  /// The effective user; root for an ended process.
+  ///
+  /// The folder, unlike the files in it, shows the user even for undumpable processes.
   var owner: uid_t? {
     var status = stat()
     return fstat(descriptor, &status) == 0 ? status.st_uid : nil
   }
 
-  /// Calls `body` with what a file holds, valid inside it only; returns nil if it cannot be read.
+  /// Calls `body` with the content of a file and returns the result, or nil if the file cannot be read. The content is
+  /// valid only inside `body`.
   func withContents<R>(
     of name: String, _ body: (UnsafeRawBufferPointer) -> R?
   ) throws(TableError) -> R? {
-    // These two the kernel gives whole.
+    // The kernel returns these two files as a single record.
     let isOneRecord = name == "stat" || name == "statm"
     return try procfs.withContents(of: name, in: descriptor, isOneRecord: isOneRecord, body)
   }
 
-  /// What `body` makes of what a file holds, valid inside it only, or why there is nothing.
+  /// Calls `body` with the content of a file. Returns the result, or the reason why there is none. The content is valid
+  /// only inside `body`.
   func read<R>(
     _ name: String, _ body: (UnsafeRawBufferPointer) -> R?
   ) throws(TableError) -> Readout<R> {
     try procfs.load(name, in: descriptor).map(body)
   }
 
-  /// What a link says; it is not followed.
+  /// The target of a link, which is not followed.
   func target(of name: String) throws(TableError) -> Readout<[UInt8]> {
     try procfs.target(of: name, in: descriptor)
   }
 
-  /// How many entries a folder has, counted up to a limit.
+  /// The number of entries of a folder. Counting stops at `limit`.
   func count(of name: String, upTo limit: Int) throws(TableError) -> Readout<Int> {
     let folder = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0, let list = fdopendir(folder) else {
@@ -259,7 +262,7 @@ struct ProcessFolder: ~Copyable {
       return try procfs.failed(number, name)
     }
     defer { closedir(list) }
-    // With the folder itself and the one that it is in.
+    // Excludes `.` and `..`.
     var count = -2
     errno = 0
     while count < limit, readdir(list) != nil { count += 1 }

@@ -1,6 +1,6 @@
 import Tabella
 
-/// The processes that a deletion never signals: the first of all, this one, and those that began it.
+/// The processes that a deletion never signals: process 1, this process and its ancestors.
 struct Protection {
   private let own: Int32
   private let ancestors: Set<Int32>
@@ -18,7 +18,7 @@ struct Protection {
     self.ancestors = ancestors
   }
 
-  /// Why a process is not signalled; nil if it may be.
+  /// The reason why a process is protected; nil if it is not.
   func reason(_ pid: Int32) -> String? {
     if pid == 1 { return "process 1 is the first of all and is not signalled" }
     if pid == own { return "process \(pid) is this one and is not signalled" }

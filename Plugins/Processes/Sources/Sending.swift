@@ -2,17 +2,17 @@ import CTabellaSystem
 import Glibc
 import Tabella
 
-/// What a deletion sends, and how long it waits for the end.
+/// The signal that a deletion sends, and the time to wait for the end of the process.
 struct Sending {
   static let longestWait = 3600
 
   var signal = Signal(number: SIGTERM)
-  /// In seconds; 0 for not at all.
+  /// The time in seconds; 0 means no wait.
   var wait = 0
 
   init() {}
 
-  /// Reads the options; throws ``TableError`` with `.invalidArgument` that says what there is.
+  /// Parses the options. Throws ``TableError`` with `.invalidArgument` and the valid values.
   init(_ options: [String: String]) throws(TableError) {
     for (name, value) in options {
       switch name {
@@ -31,16 +31,16 @@ struct Sending {
   }
 }
 
-/// A signal, by number.
+/// A signal, identified by its number.
 struct Signal: Equatable {
-  /// The largest that Linux has on the machines that Swift runs on.
+  /// The largest signal number of Linux on all machines that Swift supports.
   private static let largest: Int32 = 64
 
   var number: Int32
 
   init(number: Int32) { self.number = number }
 
-  /// Reads a name, in any case and with SIG or without, or a number.
+  /// Parses a number, or a name with or without SIG, in any case.
   init(_ text: String) throws(TableError) {
     var name = text.uppercased()
     if name.hasPrefix("SIG") { name.removeFirst(3) }
@@ -58,7 +58,7 @@ struct Signal: Equatable {
     self.number = number
   }
 
-  /// All names that `kill -l` of one system or another has for it.
+  /// All names that `kill -l` prints for the signal on various systems.
   private var names: [String] {
     let others = [SIGABRT: "IOT", SIGCHLD: "CLD", SIGPOLL: "IO", SIGSYS: "UNUSED"]
     let (first, last) = (__libc_current_sigrtmin(), __libc_current_sigrtmax())

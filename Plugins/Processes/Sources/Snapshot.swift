@@ -2,12 +2,12 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// What has been read of each process; kept, so that a row once shown never changes.
+/// The processes at the time of the listing, with everything read since. A shown row never changes.
 final class Snapshot {
-  /// Where a text lies among the bytes kept.
+  /// The range of a text within the stored bytes.
   typealias Text = Range<Int>
 
-  /// Something that is read when it is first asked for.
+  /// A value that is read at first use.
   enum Later<Value> {
     case unread
     case missing
@@ -30,12 +30,12 @@ final class Snapshot {
     var user: uid_t
     var state: UInt8
     var nice: Int64
-    /// In percent.
+    /// The processor usage in percent.
     var cpu: Double
-    /// In ticks since the boot.
+    /// The start time in ticks since the boot.
     var start: Int64
     var command: Text
-    /// In bytes.
+    /// The resident memory in bytes.
     var memory = Later<Int64>.unread
     var arguments = Later<Text>.unread
 
@@ -45,14 +45,14 @@ final class Snapshot {
     }
   }
 
-  /// The processes that there were when the snapshot was made, in rising order.
+  /// The pids at the time of the listing, in ascending order.
   let pids: [Int32]
-  /// The tick in which the listing began: what began earlier and has a listed pid was listed.
+  /// The tick in which the listing began. A process that has a listed pid and began before this tick is the listed one.
   let tick: Int64
   private let procfs: Procfs
   private let ticksPerSecond: Int64
   private let pageSize: Int64
-  /// A process that is missing ended before it was read first.
+  /// The processes by row. A missing one ended before its first read.
   private var processes: [Later<Process>]
   private var text: [UInt8] = []
   private var users = AccountNames(.user)
@@ -81,7 +81,7 @@ final class Snapshot {
     self.text.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[text])) }
   }
 
-  /// The digits that stand for the boot in ids.
+  /// The digits of the boot in ids.
   func boot() throws(TableError) -> [UInt8] {
     if let bootDigits { return bootDigits }
     let digits = try procfs.bootDigits()
@@ -89,7 +89,7 @@ final class Snapshot {
     return digits
   }
 
-  /// The moment of a tick; nil if the kernel does not say when it was booted.
+  /// The time of a tick; nil if the kernel does not report the boot time.
   func moment(ofTick tick: Int64) throws(TableError) -> Timestamp? {
     if bootSecond.isUnread { bootSecond = Later(try procfs.bootSecond()) }
     guard let bootSecond = bootSecond.value else { return nil }
@@ -101,11 +101,11 @@ final class Snapshot {
 
   // Reading
 
-  /// Returns the process of a row with at least what is needed; nil if it had ended before it was
-  /// read first, or if nothing needs to be read.
+  /// The process of a row with at least the needed values. Returns nil if it ended before its first read, or if `needs`
+  /// is empty.
   ///
-  /// What is asked for later is missing if the process has ended by then. Throws ``TableError`` with
-  /// `.io` if the host lacks descriptors or memory, which says nothing about the process.
+  /// A value that is first needed after the end of the process is missing. Throws ``TableError`` with `.io` if the host
+  /// lacks descriptors or memory, which says nothing about the process.
   func process(_ row: Int, _ needs: Needs) throws(TableError) -> Process? {
     if needs.isEmpty { return nil }
     switch processes[row] {
@@ -119,22 +119,21 @@ final class Snapshot {
     return processes[row].value
   }
 
-  /// Returns what is told of the process of a row beyond the columns, as it is now; nil if the process
-  /// was never read, and is missing in the columns too.
+  /// Reads the present details of a row's process. Returns nil if the process ended before its first read.
   ///
-  /// Throws ``TableError`` with `.conflict` if the process has ended since, `.io` as above.
+  /// Throws ``TableError`` with `.conflict` if the process has ended since, and `.io` if resources are short.
   func details(_ row: Int) throws(TableError) -> Details? {
     guard let process = try process(row, .process) else { return nil }
     let ended = TableError(.conflict, "the process \(pids[row]) has ended")
     guard let folder = try ProcessFolder(pids[row], in: procfs) else { throw ended }
     let details = try Details(of: folder, parent: parent(of: folder))
-    // Later than all that was read: then it was this process's.
+    // This read comes after all others. If it succeeds, they belonged to the process.
     let start = try folder.withContents(of: "stat") { StatLine($0)?.start }
     guard start == process.start else { throw ended }
     return details
   }
 
-  /// The pid and the name of a process's parent; nil if it has none, or gets another meanwhile.
+  /// The pid and the name of the parent; nil if there is none, or if the parent changes during the read.
   private func parent(
     of folder: borrowing ProcessFolder
   ) throws(TableError) -> (pid: Int64, name: [UInt8])? {
@@ -154,13 +153,13 @@ final class Snapshot {
       return nil
     }
     let tick = currentTick(ticksPerSecond)
-    // Later than the owner: if the process still has a `stat`, then the owner was its own.
+    // This read comes after that of the owner. If it succeeds, the owner belongs to the process.
     let process = try folder.withContents(of: "stat") { line in
       StatLine(line).map { keep($0, line, user) }
     }
     guard var process else { return nil }
     if process.start == tick {
-      // Until the tick of its beginning is over, another might yet get both its pid and its start.
+      // During the tick of its start, another process could still get the same pid and start time.
       while currentTick(ticksPerSecond) == tick { usleep(1000) }
       let start = try folder.withContents(of: "stat") { StatLine($0)?.start }
       guard start == process.start else { return nil }
@@ -202,8 +201,8 @@ final class Snapshot {
     }
   }
 
-  /// The resident set in `statm`. The one in `stat` is an estimate, off by a number of pages that
-  /// grows with the processors.
+  /// The resident set from `statm`. The value in `stat` is only an estimate, whose error grows with the number of
+  /// processors.
   private func residentBytes(_ line: UnsafeRawBufferPointer) -> Int64? {
     var words = Words(line)
     _ = words.next()
@@ -212,7 +211,7 @@ final class Snapshot {
     return isTooLarge || bytes < 0 ? nil : bytes
   }
 
-  /// Kernel threads and zombies have an empty command line, and so no arguments.
+  /// The arguments, separated by spaces. They are nil for kernel threads and zombies, whose command line is empty.
   private func keepArguments(_ line: UnsafeRawBufferPointer) -> Text? {
     if line.isEmpty { return nil }
     let end = line.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
@@ -230,7 +229,7 @@ final class Snapshot {
   }
 }
 
-/// The clock that start times are told by.
+/// The time since the boot, on the clock of start times.
 private func timeSinceBoot() -> timespec {
   var time = timespec()
   clock_gettime(CLOCK_BOOTTIME, &time)

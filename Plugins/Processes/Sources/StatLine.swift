@@ -1,19 +1,19 @@
-/// What is needed of `/proc/PID/stat`.
+/// The needed fields of `/proc/PID/stat`.
 struct StatLine {
-  /// Where the name stands in the line.
+  /// The range of the name in the line.
   var command: Range<Int>
   var state: UInt8
   var parent: Int64 = 0
   private var flags: Int64 = 0
   var nice: Int64 = 0
-  /// In ticks since the boot.
+  /// The start time in ticks since the boot.
   var start: Int64 = 0
-  /// The time spent on a processor, in ticks.
+  /// The processor time in ticks.
   private var used = 0.0
 
-  /// Parses a line; nil if it is not as the kernel writes it.
+  /// Parses a line. Returns nil if it does not have the kernel's format.
   init?(_ line: UnsafeRawBufferPointer) {
-    // A name may hold parentheses, spaces and line ends; the numbers behind it hold none.
+    // A name may contain parentheses, spaces and line ends. The numbers after it contain none.
     guard let open = line.firstIndex(of: UInt8(ascii: "(")),
       let close = line.lastIndex(of: UInt8(ascii: ")")), open < close
     else { return nil }
@@ -21,7 +21,7 @@ struct StatLine {
     var words = Words(UnsafeRawBufferPointer(rebasing: line[(close + 1)...]))
     guard let state = words.next(), state.count == 1 else { return nil }
     self.state = state[0]
-    // Counted as in proc(5); the state is the third.
+    // The numbering of proc(5), in which the state is field 3.
     for field in 4...22 {
       guard let word = words.next() else { return nil }
       guard set(field, word) else { return nil }
@@ -29,7 +29,7 @@ struct StatLine {
     guard start >= 0, used >= 0 else { return nil }
   }
 
-  /// Takes a field, if it is one that is needed; returns whether it was as expected.
+  /// Stores a field if it is needed. Returns false if it is malformed.
   private mutating func set(_ field: Int, _ word: UnsafeRawBufferPointer) -> Bool {
     guard isNeeded(field) else { return true }
     guard let value = decimal(word) else { return false }
@@ -50,18 +50,18 @@ struct StatLine {
     }
   }
 
-  /// Whether it is a thread of the kernel: PF_KTHREAD of linux/sched.h, as ps and others read it.
+  /// Whether the process is a kernel thread, by the flag `PF_KTHREAD` of linux/sched.h, which ps reads, too.
   var isKernelThread: Bool { flags & 0x0020_0000 != 0 }
 
-  /// The part of its life that the process was on a processor, in percent.
+  /// The processor time as a percentage of the lifetime.
   func cpu(at second: Double, ticksPerSecond: Int64) -> Double {
     let life = second * Double(ticksPerSecond) - Double(start)
-    // A life of less than a tick would make noise, or worse, of a division.
+    // Division by a lifetime of less than a tick would return a meaningless value.
     return life >= 1 ? 100 * used / life : 0
   }
 }
 
-/// The words of a line, apart from the spaces and line ends between them.
+/// The words of a line, which spaces and line ends separate.
 struct Words: IteratorProtocol {
   private let line: UnsafeRawBufferPointer
   private var at = 0
@@ -78,7 +78,7 @@ struct Words: IteratorProtocol {
   private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A }
 }
 
-/// The number that decimal digits stand for; nil for anything else, and if it needs over 64 bits.
+/// Parses a decimal number. Returns nil for other text and for values that need more than 64 bits.
 func decimal(_ digits: some Collection<UInt8>) -> Int64? {
   let isNegative = digits.first == UInt8(ascii: "-")
   let rest = isNegative ? digits.dropFirst() : digits[...]
@@ -91,6 +91,6 @@ func decimal(_ digits: some Collection<UInt8>) -> Int64? {
     if isTooLarge || overflows { return nil }
     value = sum
   }
-  // The negative numbers reach further, so they are what is counted in.
+  // The sum is negative, because the range of negative numbers is larger.
   return isNegative ? value : (value == .min ? nil : -value)
 }

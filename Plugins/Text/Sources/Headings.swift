@@ -1,6 +1,6 @@
 import Tabella
 
-/// How headings look in a file.
+/// The syntax of headings.
 enum HeadingStyle {
   /// `# Title`, outside fenced code (CommonMark 4.2 and 4.5).
   case markdown
@@ -13,7 +13,7 @@ enum HeadingStyle {
     "socket": .ini, "timer": .ini, "target": .ini, "mount": .ini,
   ]
 
-  /// The style that a file's name tells; nil if it tells none.
+  /// The style for a file name extension; nil if the extension is unknown.
   init?(fileName: [UInt8]) {
     guard let dot = fileName.lastIndex(of: UInt8(ascii: ".")) else { return nil }
     let name = String(decoding: fileName[(dot + 1)...], as: UTF8.self).lowercased()
@@ -22,18 +22,18 @@ enum HeadingStyle {
   }
 }
 
-/// Tells headings from other lines, which it must be shown in order.
+/// Recognizes headings. It must receive all lines in order.
 struct HeadingReader {
-  /// Nil until the first line that looks like a heading decides.
+  /// The style; nil until the first heading decides.
   private(set) var style: HeadingStyle?
-  /// The fence that code is in: its character and how long it is.
+  /// The open code fence: its character and its length.
   private var fence: (character: UInt8, length: Int)?
 
   init(_ style: HeadingStyle?) { self.style = style }
 
   /// Whether the next line is a heading.
   mutating func isHeading(_ line: UnsafeRawBufferPointer) -> Bool {
-    // Nearly all lines begin with something else.
+    // The fast path: most lines begin with other characters.
     guard let first = line.first,
       first <= UInt8(ascii: "[") || first == UInt8(ascii: "`")
         || first == UInt8(ascii: "~")
@@ -50,14 +50,14 @@ struct HeadingReader {
     return true
   }
 
-  /// The title of a line that is a heading: without its marks.
+  /// The title of a heading line, without its marks.
   func title(_ line: UnsafeRawBufferPointer) -> String {
     String(decoding: line[titleRange(line) ?? 0..<line.count], as: UTF8.self)
   }
 
-  /// A heading with this title; marks, level and indentation as in the line of another, if there is one.
+  /// A heading line with a new title. It copies marks, level and indentation from `model`, another heading line.
   ///
-  /// Throws ``TableError`` with `.constraint` for a title that would not read back.
+  /// Throws ``TableError`` with `.constraint` if the line would not read back as this title.
   func heading(titled title: String?, like model: [UInt8]?) throws(TableError) -> [UInt8] {
     guard let title else {
       throw TableError(.constraint, "a section of a text has a title: its heading")
@@ -69,7 +69,7 @@ struct HeadingReader {
     var line = model ?? Array((style == .ini ? "[]" : "# ").utf8)
     let range = line.withUnsafeBytes { titleRange($0) } ?? line.count..<line.count
     var new = text
-    // Marks alone are a heading, but what follows them needs a blank.
+    // A line of marks alone is a heading, but a title after the marks needs a blank.
     if style != .ini, range.lowerBound > 0, !line[range.lowerBound - 1].isBlank, !text.isEmpty {
       new = [UInt8(ascii: " ")] + text
     }
@@ -93,7 +93,7 @@ struct HeadingReader {
     style == .ini ? HeadingReader.iniTitle(line) : HeadingReader.markdownTitle(line)
   }
 
-  /// Follows fences; a fence's own lines are in it.
+  /// Updates the fence state. The lines of a fence itself count as inside.
   private mutating func isInFence(_ line: UnsafeRawBufferPointer) -> Bool {
     let indent = line.prefix { $0 == UInt8(ascii: " ") }.count
     guard indent <= 3, indent < line.count else { return fence != nil }
@@ -118,7 +118,7 @@ struct HeadingReader {
       return nil
     }
     var title = trimmed(line, start..<line.count)
-    // A closing run of marks stands behind a blank.
+    // A closing sequence of marks needs a blank in front of it.
     let closing = line[title].reversed().prefix { $0 == UInt8(ascii: "#") }.count
     let end = title.upperBound - closing
     if closing > 0, end == title.lowerBound || line[end - 1].isBlank {
@@ -133,7 +133,7 @@ struct HeadingReader {
       line[title.upperBound - 1] == UInt8(ascii: "]")
     else { return nil }
     title = title.lowerBound + 1..<title.upperBound - 1
-    // TOML doubles the brackets of a table in an array.
+    // TOML doubles the brackets for arrays of tables.
     if title.count >= 2, line[title.lowerBound] == UInt8(ascii: "["),
       line[title.upperBound - 1] == UInt8(ascii: "]")
     {

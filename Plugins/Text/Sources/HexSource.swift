@@ -2,16 +2,16 @@ import Tabella
 import TabellaFiles
 import TabellaSDK
 
-/// The bytes of a file that is no text, 16 a row: where they are, in hexadecimal, and as ASCII.
+/// The bytes of a binary file, 16 per row, with the columns offset, bytes (hexadecimal) and text (ASCII).
 final class HexSource: ProviderSource, TableIdentity {
   private static let width = Hexadecimal.width
-  /// How many rows a batch has at most.
+  /// The maximum number of rows per batch.
   private static let batchRows = 1 << 13
 
   let columns = [Column("offset", .integer), Column("bytes"), Column("text")]
   private let file: any ByteSource
   private let cancel = CancelFlag()
-  /// How many bytes of a stream are known to be there, and whether that is all.
+  /// The number of bytes known to exist.
   private var known = 0
   private var isComplete = false
 
@@ -30,7 +30,7 @@ final class HexSource: ProviderSource, TableIdentity {
     try know(rows: minimum)
     try file.checkUnchanged()
     let rows = (known + HexSource.width - 1) / HexSource.width
-    // The last row of a stream may still be short.
+    // The last row of a stream may be incomplete.
     return isComplete ? .exact(rows) : .atLeast(known / HexSource.width)
   }
 

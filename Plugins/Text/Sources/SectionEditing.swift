@@ -1,7 +1,7 @@
 import Tabella
 import TabellaFiles
 
-// Edits of sections with headings: the lines of a heading and of what stands under it.
+// Edits of heading sections. A section consists of the heading line and the lines under it.
 
 extension TextSource: TableSectionEditing {
   func editability(ofSections sections: Range<Int>) throws(TableError) -> [SectionEditability] {
@@ -61,7 +61,7 @@ extension TextSource: SectionedRecords {
     for (number, section) in order.enumerated() {
       let lines =
         section.map { edits.plan.rows[$0]?.countAfter.value ?? old[$0].lines.count } ?? 0
-      // Lines before the first heading are no section once there are none.
+      // The lines in front of the first heading are no section if there are none.
       if lines == 0, let section, old[section].heading == nil { continue }
       expected.append((lines, edits.titles[number] ?? nil))
     }

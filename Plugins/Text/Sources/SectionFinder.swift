@@ -1,22 +1,22 @@
 import Tabella
 import TabellaFiles
 
-/// Where the sections of a text are, as far as that was needed.
+/// Finds the sections of a text, as far as needed.
 ///
-/// Memory: some 24 bytes a section.
+/// It needs about 24 bytes of memory per section.
 struct SectionFinder {
-  /// A section: its lines, and the line of its heading.
+  /// A section: the range of its lines, and the line of its heading.
   struct Section {
     var lines: Range<Int>
     var heading: Int?
   }
 
-  /// The sections begun. The last one may still grow, unless all is read.
+  /// The sections found. The last one may still grow until `isComplete` is true.
   private(set) var sections: [Section] = []
   private(set) var isComplete = false
   private let sectioning: Sectioning
   private(set) var headings: HeadingReader
-  /// The line that is looked at next.
+  /// The next line to examine.
   private var next = 0
   private var isBetweenParagraphs = true
 
@@ -25,10 +25,10 @@ struct SectionFinder {
     self.headings = headings
   }
 
-  /// Whether a section has all its lines.
+  /// Whether all lines of a section are known.
   func isEnded(_ section: Int) -> Bool { isComplete || section + 1 < sections.count }
 
-  /// Reads on, a page at a time, until `isEnough` or all is read.
+  /// Reads page by page until `isEnough` returns true or the text ends.
   mutating func read(
     _ reader: RecordReader, _ cancel: CancelFlag, until isEnough: (SectionFinder) -> Bool
   ) throws(TableError) {
@@ -44,7 +44,8 @@ struct SectionFinder {
     }
   }
 
-  /// The section that a line is a row of; nil if it is a heading or between paragraphs, or not read.
+  /// The section that contains a line as a row. It is nil for headings, for lines between paragraphs and for lines not
+  /// yet read.
   func section(ofLine line: Int) -> Int? {
     let number = sections.indices.partitioningIndex { sections[$0].lines.upperBound > line }
     return number < sections.count && sections[number].lines.contains(line) ? number : nil

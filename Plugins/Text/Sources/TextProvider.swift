@@ -2,7 +2,7 @@ import Tabella
 import TabellaFiles
 import TabellaSDK
 
-/// Shows the lines of a file, or the bytes of one that is no text: docs/providers/text.md.
+/// The provider for the lines of a text, or the bytes of a binary file. docs/providers/text.md describes it.
 public struct TextProvider: Provider {
   public static let id = "text"
   public static let version = "0.1.0"
@@ -48,7 +48,7 @@ public struct TextProvider: Provider {
   }
 }
 
-/// What starts a section.
+/// The kinds of section boundaries.
 enum Sectioning: String, CaseIterable {
   case none, paragraphs, headings
 }

@@ -2,14 +2,14 @@ import Tabella
 import TabellaFiles
 import TabellaSDK
 
-/// The lines of a text, in one section or in those that it has.
+/// The lines of a text, in one section or divided into several.
 final class TextSource: ProviderSource, TableSections, TableGathering, TableIdentity,
   TableSupplementary,
   TableDiagnostics
 {
-  /// After how many bytes of lines a batch ends early.
+  /// The number of bytes of lines after which a batch ends early.
   private static let batchSize = 1 << 20
-  /// How many lines a preview of a section has, and how many around a row.
+  /// The number of lines in the preview of a section, and before and after the row in that of a row.
   private static let previewLines = (section: 10, around: 3)
   private static let longestPreviewLine = 1000
 
@@ -18,7 +18,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   let encoding: String?
   let sectioning: Sectioning
   private let headings: HeadingStyle?
-  // The text as it is shown; another one after a commit.
+  // The current text. A commit replaces it.
   private(set) var file: any ByteSource
   private(set) var decoded: DecodedText
   private(set) var reader: RecordReader
@@ -50,9 +50,10 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       rules: rules)
   }
 
-  /// Shows the file as it was saved.
+  /// Shows the saved file.
   func show(_ bytes: any ByteSource) throws(TableError) {
-    // All or nothing: what cannot be read leaves the old file, which says that it changed.
+    // The assignments come after the call that can throw. After an error, the old file stays and reports that it
+    // changed.
     decoded = try DecodedText(bytes, encoding: encoding)
     file = bytes
     reader = TextSource.reader(decoded, cancel)
@@ -90,7 +91,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return finder.isEnded(section) ? .exact(lines.count) : .atLeast(lines.count)
   }
 
-  /// The lines of a section, at least `minimum` of them if there are as many.
+  /// The lines of a section. At least `minimum` of them are found if the section has so many.
   func lines(
     ofSection section: Int, knowing minimum: Int
   ) throws(TableError) -> Range<Int> {
@@ -114,10 +115,10 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return finder.sections
   }
 
-  /// Tells headings as those of the whole text are.
+  /// A heading reader with the style of the text.
   var headingReader: HeadingReader { finder.headings }
 
-  /// The sections of other bytes, read as this text is: how many lines each has, and its title.
+  /// The sections of other bytes, read with the same options: the number of lines and the title of each.
   func sections(
     of bytes: any ByteSource
   ) throws(TableError) -> [(lines: Int, title: () throws(TableError) -> String?)] {
@@ -137,7 +138,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   }
 
   private func find(until isEnough: (SectionFinder) -> Bool) throws(TableError) {
-    // What is known already was true of the version that is shown.
+    // The known sections belong to the shown version, so they need no check.
     if finder.isComplete || isEnough(finder) { return }
     try finder.read(reader, cancel, until: isEnough)
     try file.checkUnchanged()
@@ -184,7 +185,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return batch
   }
 
-  /// The first of these lines, as many as a batch holds and as there are.
+  /// As many of `lines` as fit into a batch.
   private func batch(_ lines: Range<Int>, _ request: RowRequest) throws(TableError) -> Batch {
     let builder = BatchBuilder(for: request, of: columns)
     var next = lines.lowerBound
@@ -194,7 +195,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     {
       let numbers = next..<min(lines.upperBound, page.numbers.upperBound)
       let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: next)
-      // What does not fit any more begins the next batch.
+      // Lines beyond this size belong to the next batch.
       if next > lines.lowerBound, size + bytes > Int(Int32.max) { break }
       append(page, numbers, to: builder)
       size += bytes + numbers.count * 8
@@ -232,7 +233,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return builder.finish(rowCount: count)
   }
 
-  /// The line of a row.
+  /// The line number of a row.
   func line(at path: IndexPath) throws(TableError) -> Int {
     guard sectioning != .none else {
       guard path.section == 0 else { throw .noSection(path.section) }
@@ -258,11 +259,11 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return IndexPath(section: section, row: line - finder.sections[section].lines.lowerBound)
   }
 
-  // Beside the rows
+  // Previews
 
   func supplementaryKinds() -> [String] { ["preview"] }
 
-  /// The preview of a section is how it begins; of a row, what stands around it.
+  /// The preview of a section shows its first lines. The preview of a row shows the lines around it.
   func supplementaryElement(
     ofKind kind: String, at path: IndexPath
   ) throws(TableError) -> SupplementaryElement? {
@@ -309,7 +310,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   func nextDiagnostic() -> Diagnostic? { remarks.next() }
 }
 
-/// The index is the headings.
+/// The index contains the headings.
 extension TextSource: TableSectionIndex {
   func sectionIndexTitles() throws(TableError) -> [String] {
     cancel.begin()
@@ -329,7 +330,7 @@ extension TextSource: TableSectionIndex {
     return .section(section)
   }
 
-  /// The sections with a heading; all but the first one, which may have none.
+  /// The sections with a heading. Only the first section can be without one.
   private func titledSections() throws(TableError) -> Range<Int> {
     try find { _ in false }
     let isFirstTitled = finder.sections.first?.heading != nil

@@ -1,17 +1,17 @@
-/// A command line as bash has it: with quotes and escapes, up to the cursor.
+/// A command line in bash syntax, up to the cursor, with quotes and escapes.
 struct BashLine {
   private enum Quote { case none, single, double }
 
-  /// The words without quotes, the last one being typed; without the program's name and redirections.
+  /// The words without quotes, program name and redirections. The last word is being typed.
   private(set) var words: [Argument] = []
-  /// The part of the last word, without quotes, that bash leaves as it is.
+  /// The beginning of the last word, without quotes, that bash leaves unchanged.
   private(set) var stem: [UInt8] = []
-  /// Whether the last word is a file that output goes to or input comes from.
+  /// Whether the last word is the file of a redirection.
   private(set) var isRedirection = false
   private var quote = Quote.none
   private let breaks: Set<UInt8>
 
-  /// Reads a line; `breaks` are the characters behind which bash sees a new word (COMP_WORDBREAKS).
+  /// Parses a line. bash starts a new word after each of the characters in `breaks` (`COMP_WORDBREAKS`).
   init(_ line: [UInt8], breaks: [UInt8]) {
     self.breaks = Set(breaks)
     var rest = line[...]
@@ -29,7 +29,7 @@ struct BashLine {
         self.isRedirection = isRedirection
         break
       }
-      // `2>` has a number before it.
+      // A number in front of `>` belongs to the redirection, as in `2>`.
       let isNumber = BashLine.redirections.contains(rest[rest.startIndex])
       if !isRedirection, !(isNumber && word.allSatisfy { 48...57 ~= $0 }) {
         words.append(Argument(word))
@@ -45,7 +45,7 @@ struct BashLine {
   private mutating func readWord(_ rest: inout ArraySlice<UInt8>) -> [UInt8] {
     var word: [UInt8] = []
     (quote, stem) = (.none, [])
-    /// What the stem is once no quote is open any more.
+    /// The stem outside of quotes.
     var outer: [UInt8] = []
     while let byte = rest.first {
       if quote == .none, BashLine.blanks.contains(byte) || BashLine.redirections.contains(byte) {
@@ -75,15 +75,16 @@ struct BashLine {
     return word
   }
 
-  /// What bash is to insert for a candidate: the part behind the stem, quoted as the word is so far; nil
-  /// if the candidate does not go on from it.
+  /// The text that bash must insert for a candidate: the part after the stem, quoted like the word so far. Returns nil
+  /// if the candidate does not begin with the stem.
   func insertion(_ candidate: String) -> String? {
     let bytes = Array(candidate.utf8)
     guard bytes.starts(with: stem) else { return nil }
     let rest = bytes.dropFirst(stem.count)
     var text: [UInt8] = []
     for (at, byte) in zip(rest.indices, rest) {
-      // bash closes the quote, unless the last character is one: then it must be closed before that.
+      // bash closes the quote after the insertion. If the last character is a quote itself, the insertion must close it
+      // first.
       let isLast = at == rest.endIndex - 1
       switch quote {
       case .single where isLast && byte == UInt8(ascii: "'"): text += Array("'\\'".utf8)

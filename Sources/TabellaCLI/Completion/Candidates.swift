@@ -1,26 +1,26 @@
 import Glibc
 import Tabella
 
-/// What fits at the cursor.
+/// The candidates at the cursor.
 struct Candidates {
   struct Item: Hashable {
-    /// The whole word, as it is without any quotes.
+    /// The whole word without quotes.
     let value: String
     let meaning: String
   }
 
-  /// How many of a table's columns or titles are worth offering.
+  /// The maximum number of candidates.
   static let limit = 300
 
   private(set) var items: [Item] = []
-  /// The number of characters at the word's start behind which the shell should offer the names of
-  /// files; nil if it should not.
+  /// The number of characters at the start of the word after which the shell should complete file names; nil if it
+  /// should not.
   var files: Int?
-  /// Whether a candidate may be only the first part of a word.
+  /// Whether a candidate may be incomplete, so that the shell adds no space.
   var isOpen = false
   private var values: Set<String> = []
 
-  /// Offers a word, if it goes on from what is typed and a line can hold it.
+  /// Adds a candidate if it begins with the typed text and is printable.
   mutating func offer(_ value: String, _ meaning: String = "", for typed: String) {
     guard items.count < Candidates.limit, value.hasPrefix(typed), !value.isEmpty,
       !value.unicodeScalars.contains(where: \.isUnsafeToPrint), values.insert(value).inserted
@@ -28,8 +28,8 @@ struct Candidates {
     items.append(Item(value: value, meaning: meaning))
   }
 
-  /// What the shells' scripts read: a line that begins with a colon and says whether names of files
-  /// fit too, and whether a word may go on; then a candidate a line, `VALUE<TAB>MEANING`.
+  /// The input of the shell scripts. The first line begins with a colon and contains flags: whether file names fit, and
+  /// whether the word may continue. Each further line is a candidate, `VALUE<TAB>MEANING`.
   var text: String {
     var flags = ":"
     if let files { flags += " files=\(files)" }
@@ -40,14 +40,14 @@ struct Candidates {
     return ([flags] + lines).map { $0 + "\n" }.joined()
   }
 
-  /// What bash's script reads: the same first line, then what is to be inserted, a line each.
+  /// The input of bash's script: the same first line, then one insertion per line.
   func text(for line: BashLine) -> String {
     var bash = self
     var insertions = items.compactMap { line.insertion($0.value) }
     if files != nil, items.isEmpty {
       bash.isOpen = false
     } else if files != nil {
-      // bash offers files itself only if there is nothing else.
+      // bash completes file names only if there are no other candidates.
       let typed = line.words.last?.text ?? ""
       insertions += namesOfFiles(typed).compactMap { line.insertion($0) }
       bash.files = nil
@@ -57,13 +57,13 @@ struct Candidates {
   }
 }
 
-/// The names in the working directory that go on from `typed`, folders with a slash.
+/// The names in the working directory that begin with `typed`. Folders end with a slash.
 private func namesOfFiles(_ typed: String) -> [String] {
   guard let stream = opendir(".") else { return [] }
   defer { closedir(stream) }
   var names: [String] = []
   while names.count < 10_000, let entry = readdir(stream) {
-    // An entry is only as long as its name, so it must not be read as a whole.
+    // An entry has only the memory that its name needs, so it must not be read as a whole `dirent`.
     guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }
     let start = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
     let name = String(cString: start)

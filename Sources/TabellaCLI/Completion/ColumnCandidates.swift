@@ -1,6 +1,6 @@
 import Tabella
 
-/// What can be said of a table's columns in an option.
+/// The candidates for option values that name columns.
 struct ColumnCandidates {
   private let columns: [Column]
   private let names: ColumnNames
@@ -10,7 +10,7 @@ struct ColumnCandidates {
     names = ColumnNames(columns)
   }
 
-  /// Values of a kind that go on from what is typed, with what they mean.
+  /// Values of a kind that begin with the typed text, with their meaning.
   func values(_ kind: Completion, _ typed: String) -> [(value: String, meaning: String)] {
     switch kind {
     case .columns: list(typed) { _ in [] }
@@ -22,7 +22,7 @@ struct ColumnCandidates {
     }
   }
 
-  /// One column, with a suffix or without.
+  /// Candidates for one column, with or without a suffix.
   private func alone(
     _ typed: String, _ suffixes: (Int) -> [String]
   ) -> [(value: String, meaning: String)] {
@@ -31,11 +31,11 @@ struct ColumnCandidates {
     }.map { ($0.value, $0.meaning) }
   }
 
-  /// A list of columns: its last item is looked for, among those that it does not have.
+  /// Candidates for the last item of a list of columns, without the columns already in the list.
   private func list(
     _ typed: String, _ suffixes: (Int) -> [String]
   ) -> [(value: String, meaning: String)] {
-    // A name may hold what separates names, so the last item may begin at any of them.
+    // A name may contain commas, so the last item may begin after any of them.
     var rest = typed[...]
     var used: Set<Int> = []
     var found = items(after: typed[..<rest.startIndex], rest, without: used, suffixes)
@@ -46,7 +46,7 @@ struct ColumnCandidates {
     return found
   }
 
-  /// Takes a column, its suffix and a comma off the front of a list.
+  /// Removes a column, its suffix and a comma from the front of a list. Returns the column.
   private func takeItem(from list: inout Substring, _ suffixes: (Int) -> [String]) -> Int? {
     var rest = list
     let column = names.take(from: &rest) { rest in
@@ -60,7 +60,7 @@ struct ColumnCandidates {
     return column
   }
 
-  /// The items that may come next in a list; only what is understood as it is meant.
+  /// Candidates for the next item of a list. Only those remain that parse as the intended column.
   private func items(
     after start: Substring, _ typed: Substring, without used: Set<Int>,
     _ suffixes: (Int) -> [String]
@@ -72,7 +72,7 @@ struct ColumnCandidates {
     }.map { ($0.value, $0.meaning) }
   }
 
-  /// The columns whose names go on from `typed`; suffixes too, once there is only one column left.
+  /// The columns whose names begin with `typed`. If only one remains, also its suffixes.
   private func items(
     _ typed: Substring, behind start: String, without used: Set<Int>, _ suffixes: (Int) -> [String]
   ) -> [(value: String, column: Int, meaning: String)] {
@@ -89,7 +89,7 @@ struct ColumnCandidates {
     return items
   }
 
-  /// `COLUMN OP`: columns, and operators once only one column is left or it is typed.
+  /// Candidates for `COLUMN OP`: columns, and operators if only one column remains or the column is complete.
   private func conditions(_ typed: String) -> [(value: String, meaning: String)] {
     var matching: [Int] = []
     for (column, name) in names.names.enumerated() where name.hasPrefix(typed) {
@@ -120,7 +120,7 @@ struct ColumnCandidates {
     return column.valueType.name + (column.unit.map { ", \($0.rawValue)" } ?? "")
   }
 
-  /// The classes by which a column can be grouped.
+  /// The classes for grouping by a column.
   private func classes(of column: Int) -> [String] {
     let classes: [Grouping.Class] =
       switch columns[column].valueType {

@@ -3,12 +3,11 @@ import Tabella
 import TabellaHost
 import TabellaTerminal
 
-/// Finds what fits at the cursor of a command line that is being typed. Never fails: what cannot be
-/// known is not offered.
+/// Finds the candidates at the cursor of a command line. It never fails; unknown candidates are omitted.
 struct Completer {
   private let host = Host()
 
-  /// What fits for the last of some words; the first is the command.
+  /// The candidates for the last word. The first word is the command.
   func candidates(_ words: [Argument]) -> Candidates {
     var found = Candidates()
     guard let word = words.last else { return found }
@@ -45,8 +44,7 @@ struct Completer {
     found.offer("--help", "tells how to use this command", for: typed)
   }
 
-  /// Offers values of a kind that go on from `typed`, each behind `start`, which is the part of the word
-  /// before the value.
+  /// Offers values of a kind that begin with `typed`. `start` is the part of the word in front of the value.
   private func offer(
     _ kind: Completion, _ typed: String, behind start: String, _ line: PartialLine,
     _ found: inout Candidates
@@ -89,13 +87,13 @@ struct Completer {
   private var providers: [Manifest] { host.catalogue.entries.map(\.manifest) }
   private var schemes: Set<String> { Set(providers.flatMap(\.schemes)) }
 
-  /// The newest receipts that can be used, with what was done.
+  /// The newest receipts that can be undone, with a description of the edit.
   private var receipts: [(ReceiptID, String)] {
     guard let store = try? ReceiptStore(), let ids = try? store.ids() else { return [] }
     return ids.prefix(50).compactMap { id in
       guard let receipt = try? store.receipt(id), receipt.wayBack != nil else { return nil }
       let location = String(decoding: receipt.place.location, as: UTF8.self)
-      // It names columns and a file, which may hold anything.
+      // The description contains names of columns and files, which may contain any bytes.
       return (id, SafeText("\(receipt.description), \(location)").string)
     }
   }
@@ -124,7 +122,7 @@ struct Completer {
     }
   }
 
-  /// The providers of the line: the one named, those of its locations, or all.
+  /// The providers of the line: the named one, those of its locations, or all.
   private func manifests(of line: PartialLine) -> [Manifest] {
     if let id = line.invocation.provider { return providers.filter { $0.id == id } }
     if line.locations.isEmpty { return providers }
@@ -139,14 +137,14 @@ struct Completer {
     return found
   }
 
-  /// The table that the line names, with its own rows and sections or those that the line asks for.
+  /// The table of the line. With `isShaped`, it is filtered, searched and grouped as the line requests.
   private func table(of line: PartialLine, isShaped: Bool) -> ShapedTable? {
     var invocation = line.invocation
     invocation.operands = line.locations.map { Completer.path($0) }
     guard !invocation.operands.isEmpty, invocation.operands.allSatisfy(Completer.mayBeOpened) else {
       return nil
     }
-    // Neither the titles nor the columns depend on these, or on how edits are saved.
+    // These options affect neither titles nor columns.
     for name in invocation.savingOptions.keys { invocation.options[name] = nil }
     (invocation.columns, invocation.sort) = (nil, nil)
     (invocation.section, invocation.atIndex) = (nil, nil)
@@ -156,7 +154,7 @@ struct Completer {
     return try? ShapedTable(invocation, command: line.command.name)
   }
 
-  /// Titles of sections as `--section` takes them, with how many rows they have.
+  /// Titles of sections in the syntax of `--section`, with the number of rows.
   private func sectionTitles(of line: PartialLine) -> [(String, String)] {
     guard let source = table(of: line, isShaped: true)?.source, let sections = source.sections
     else {
@@ -184,7 +182,7 @@ struct Completer {
     return (try? source?.sectionIndex?.sectionIndexTitles()) ?? []
   }
 
-  /// A location with the home directory in place of `~`, which the shell has not replaced yet.
+  /// A location with the home directory instead of `~`, which the shell has not replaced yet.
   private static func path(_ location: Argument) -> Argument {
     guard location.bytes.starts(with: Array("~/".utf8)), let home = environment("HOME") else {
       return location
@@ -192,7 +190,7 @@ struct Completer {
     return Argument(Array(home.utf8) + location.bytes.dropFirst())
   }
 
-  /// Whether looking at a location reads a file or a folder at most, and costs nobody anything.
+  /// Whether opening the location reads at most a file or a folder and has no side effects.
   private static func mayBeOpened(_ location: Argument) -> Bool {
     guard location.bytes != [UInt8(ascii: "-")] else { return false }
     let rest = location.bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst()

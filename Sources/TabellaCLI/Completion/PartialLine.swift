@@ -1,18 +1,18 @@
 import Tabella
 
-/// A command line that is being typed, up to the cursor, read as far as it makes sense.
+/// An incomplete command line up to the cursor, parsed as far as possible.
 struct PartialLine {
   let command: Command
-  /// What the options before the cursor say; those with mistakes are left out.
+  /// The options in front of the cursor, without invalid ones.
   private(set) var invocation = Invocation()
-  /// The names of the options before the cursor.
+  /// The names of the options in front of the cursor.
   private(set) var given: Set<String> = []
   /// The option whose argument is at the cursor.
   private(set) var pending: OptionSpec?
-  /// Whether `--` stands before the cursor.
+  /// Whether `--` appears in front of the cursor.
   private(set) var isPastOptions = false
 
-  /// Reads the words between the command and the word at the cursor.
+  /// Parses the words between the command and the word at the cursor.
   init(_ command: Command, _ words: some Sequence<Argument>) {
     self.command = command
     for word in words { read(word) }
@@ -46,7 +46,7 @@ struct PartialLine {
     command.options.first { $0.names.contains(name) }
   }
 
-  /// What the operand at the cursor is.
+  /// The kind of the operand at the cursor.
   var operandValue: Completion {
     let number = invocation.operands.count
     if command.operandValues.indices.contains(number) { return command.operandValues[number] }
@@ -54,7 +54,7 @@ struct PartialLine {
     return repeats ? command.operandValues.last ?? .none : .none
   }
 
-  /// The locations before the cursor.
+  /// The locations in front of the cursor.
   var locations: [Argument] {
     invocation.operands.enumerated().compactMap { number, operand in
       let value =

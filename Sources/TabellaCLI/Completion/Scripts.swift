@@ -1,4 +1,4 @@
-/// The scripts by which shells learn to complete: each only asks `tabella complete`.
+/// The completion scripts for shells. Each only calls `tabella complete`.
 enum CompletionScript {
   static let shells = ["bash", "zsh", "fish"]
 
@@ -11,8 +11,8 @@ enum CompletionScript {
     }
   }
 
-  // tabella reads the line itself, and says what is to be inserted, with quotes: what bash makes of
-  // `=`, `:` and quotes is not what a program is given.
+  // The script passes the raw line, and tabella returns the text to insert with quotes. bash's own word splitting at
+  // `=`, `:` and quotes differs from the arguments of a program.
   private static let bash = #"""
     # bash completion for tabella, written by `tabella completions bash`
 

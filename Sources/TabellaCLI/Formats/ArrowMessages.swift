@@ -1,22 +1,22 @@
 import Tabella
 
-// The metadata of an Arrow IPC stream: the Apache Arrow columnar format 1.x, "Serialization and
-// Interprocess Communication", with the FlatBuffers schemas `Schema.fbs` and `Message.fbs` beside it.
+// The metadata of an Arrow IPC stream, according to "Serialization and Interprocess Communication" in the Apache Arrow
+// columnar format 1.x, and its FlatBuffers schemas `Schema.fbs` and `Message.fbs`.
 
 /// The messages of an Arrow IPC stream, without the bodies of record batches.
 enum ArrowMessages {
-  /// How the length of everything in a stream is rounded up.
+  /// The alignment of all parts of a stream in bytes.
   static let alignment = 8
 
-  /// The schema: the names and types of the columns, which may all have missing cells.
+  /// The schema message: the names and types of the columns. All columns may have missing cells.
   static func schema(_ columns: [Column]) -> [UInt8] {
     let fields = zip(columns, uniqueNames(columns.map(\.name))).map(field)
     // Schema: 0 endianness (little), 1 fields.
     return message(header: 1, .table([nil, .tables(fields)]), bodyLength: 0)
   }
 
-  /// What stands before the body of a record batch: the number of rows, for each column its number of
-  /// cells and of missing ones, and for each buffer its place in the body and length.
+  /// The message in front of a record batch's body: the number of rows, the number of cells and missing cells of each
+  /// column, and the offset and length of each buffer in the body.
   static func recordBatch(
     rowCount: Int, nodes: [(count: Int, missing: Int)], buffers: [(offset: Int, length: Int)],
     bodyLength: Int
@@ -29,11 +29,10 @@ enum ArrowMessages {
     return message(header: 3, header, bodyLength: bodyLength)
   }
 
-  /// A message without metadata ends a stream.
+  /// The end of a stream: a message without metadata.
   static let endOfStream: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]
 
-  /// "Encapsulated message format": a continuation marker, the length of the metadata, the metadata,
-  /// padded.
+  /// An "encapsulated message": a continuation marker, the length of the metadata, and the padded metadata.
   private static func message(header: Int, _ value: FlatValue, bodyLength: Int) -> [UInt8] {
     // Message: 0 version (4 is V5), 1 kind of the header, 2 header, 3 bodyLength.
     let metadata = FlatBuffer(
@@ -54,7 +53,7 @@ enum ArrowMessages {
     return .table([.string(name), .int8(1), .int8(kind), type, nil, .tables([]), metadata])
   }
 
-  /// The member of the union `Type` and its table.
+  /// The member number in the union `Type`, and the table of the type.
   private static func type(_ type: ColumnType) -> (kind: Int, table: FlatValue) {
     switch type {
     // Int: 0 bitWidth, 1 is_signed.
@@ -71,25 +70,25 @@ enum ArrowMessages {
 }
 
 extension Int {
-  /// The length with the padding that Arrow wants behind it.
+  /// The length rounded up to Arrow's alignment.
   var padded: Int { (self + ArrowMessages.alignment - 1) & ~(ArrowMessages.alignment - 1) }
 }
 
-/// A value of a FlatBuffer.
+/// A value in a FlatBuffer.
 private indirect enum FlatValue {
   case int8(Int)
   case int16(Int)
   case int32(Int)
   case int64(Int)
   case string(String)
-  /// The fields in the order of their ids; nil for one that has its default.
+  /// The fields in the order of their ids; nil for a field with its default value.
   case table([FlatValue?])
   /// A vector of tables.
   case tables([FlatValue])
-  /// A vector of structs of two 64-bit numbers.
+  /// A vector of structs with two 64-bit numbers each.
   case pairs([(Int, Int)])
 
-  /// How many bytes it takes where it stands; what is not a number is pointed to.
+  /// The number of bytes of the value within a table. Other values than numbers are represented by an offset.
   var size: Int {
     switch self {
     case .int8: 1
@@ -100,8 +99,8 @@ private indirect enum FlatValue {
   }
 }
 
-/// A FlatBuffer, as its internals are described ("FlatBuffers internals"): what a value points to is
-/// written behind it, since such an offset counts forward from its own place.
+/// A FlatBuffer in the encoding of "FlatBuffers internals". A value comes after all offsets that refer to it, because
+/// offsets count forward from their own position.
 private struct FlatBuffer {
   private(set) var bytes: [UInt8] = []
 
@@ -110,7 +109,7 @@ private struct FlatBuffer {
     append(root, referredFrom: 0)
   }
 
-  /// Appends a value and lets the offset at `place` point to it.
+  /// Appends a value. The offset at `place` then refers to it.
   private mutating func append(_ value: FlatValue, referredFrom place: Int) {
     switch value {
     case .int8, .int16, .int32, .int64: break
@@ -129,7 +128,7 @@ private struct FlatBuffer {
       for _ in tables { put(0, size: 4) }
       for (index, table) in tables.enumerated() { append(table, referredFrom: first + 4 * index) }
     case .pairs(let pairs):
-      // The elements are aligned, not the count before them.
+      // The elements are aligned, but not the count in front of them.
       align(to: 8, after: 4)
       refer(from: place)
       put(pairs.count, size: 4)
@@ -140,8 +139,8 @@ private struct FlatBuffer {
     }
   }
 
-  /// A table begins with the way back to its vtable, which says how long both are and where each field
-  /// stands in the table, 0 for one that is absent.
+  /// Appends a table. It begins with an offset back to its vtable. The vtable contains the sizes of both, and the
+  /// offset of each field in the table; 0 means that the field is absent.
   private mutating func appendTable(_ fields: [FlatValue?], referredFrom place: Int) {
     var size = 4
     let offsets = fields.map { field in

@@ -1,8 +1,8 @@
 import Tabella
 
-/// An Apache Arrow IPC stream: a schema, a record batch for each batch that comes, an end.
+/// An Apache Arrow IPC stream: a schema, one record batch for each batch of rows, and an end marker.
 ///
-/// Batches lie as Arrow lays them out, so that most bytes are sent from where they are.
+/// Batches already have Arrow's layout, so most bytes are written without copying.
 struct ArrowStreamFormat: Format {
   private let output: Output
   private var table: ShownTable?
@@ -24,7 +24,7 @@ struct ArrowStreamFormat: Format {
     try output.write(data: ArrowMessages.endOfStream)
   }
 
-  /// Arrow's text is UTF-8. A row with other text ends the stream, and the command.
+  /// Writes rows. Arrow requires UTF-8, so the first row with other text ends the stream and the command.
   mutating func write(_ rows: ShownRows) throws(Failure) {
     let values = table.map { rows.values(of: $0) } ?? []
     let (batch, wrong) = ArrowStreamFormat.readable(
@@ -40,14 +40,13 @@ struct ArrowStreamFormat: Format {
     )
   }
 
-  /// The rows whose text is all UTF-8, and the column that is not in the row behind them, if there is
-  /// one.
+  /// The rows in front of the first one with text that is not UTF-8, and the column of that text; nil if there is none.
   private static func readable(_ batch: Batch) -> (Batch, wrong: Int?) {
     var columns = batch.columns
     var end = batch.rowCount
     var wrong: Int?
     for (number, column) in batch.columns.enumerated() where column.type == .text {
-      // What lies under missing cells was not promised, but readers look at it.
+      // Missing cells may hide bytes that are not UTF-8, and Arrow readers look at them.
       if batch.isUTF8 && column.missingCount == 0 || column.isUTF8 { continue }
       if let row = (0..<end).first(where: { row in
         !column.isMissing(row) && !column.withBytes(at: row, \.isUTF8)
@@ -83,7 +82,7 @@ struct ArrowStreamFormat: Format {
 }
 
 extension ColumnBatch {
-  /// A copy with nothing under missing cells.
+  /// A copy without bytes under missing cells.
   fileprivate var withoutHiddenBytes: ColumnBatch {
     let builder = BatchBuilder([type], capacity: count)
     for row in 0..<count {
@@ -97,18 +96,18 @@ extension ColumnBatch {
   }
 }
 
-/// A buffer of a record batch, in the memory of a batch, which must live longer.
+/// A buffer of a record batch. It points into the batch, which must live longer.
 private enum ArrowBuffer {
   case bytes(UnsafeRawBufferPointer)
-  /// `count` bits from the bit `start` on.
+  /// `count` bits, beginning at the bit `start`.
   case bits(UnsafePointer<UInt8>, start: Int, count: Int)
-  /// Offsets, which are written less the first of them.
+  /// Offsets, which are written relative to the first one.
   case offsets(UnsafeBufferPointer<Int32>)
 
   /// The buffers of a column, in Arrow's order.
   static func buffers(of column: ColumnBatch) -> [ArrowBuffer] {
     column.withUnsafeLayout { layout in
-      // No bit is needed where no cell is missing.
+      // Without missing cells, Arrow needs no validity bits.
       var buffers: [ArrowBuffer] = [.bytes(UnsafeRawBufferPointer(start: nil, count: 0))]
       if column.missingCount > 0, let validity = layout.validity {
         buffers = [.bits(validity, start: layout.start, count: column.count)]
@@ -137,7 +136,7 @@ private enum ArrowBuffer {
       start: start.map { $0 + range.lowerBound }, count: start == nil ? 0 : range.count)
   }
 
-  /// In bytes, without padding.
+  /// The length in bytes, without padding.
   var length: Int {
     switch self {
     case .bytes(let bytes): bytes.count
@@ -164,7 +163,7 @@ private enum ArrowBuffer {
     }
   }
 
-  /// Lets `body` write some bytes at a time in place, each time a multiple of 8 but the last.
+  /// Writes the buffer in chunks. `body` fills each chunk. All chunks but the last have a multiple of 8 bytes.
   private func writeParts(
     of length: Int, to output: Output, _ body: (Range<Int>, UnsafeMutableRawPointer) -> Void
   ) throws(Failure) {
@@ -179,14 +178,14 @@ private enum ArrowBuffer {
     }
   }
 
-  /// Copies some bytes of `count` bits from the bit `start` on; bits behind the last are 0.
+  /// Copies a range of bytes of a bit sequence that begins at the bit `start`. Bits after the last are 0.
   private static func copy(
     _ bits: UnsafePointer<UInt8>, start: Int, count: Int, bytes: Range<Int>,
     to place: UnsafeMutableRawPointer
   ) {
     let source = bits + (start >> 3)
     let shift = UInt8(start & 7)
-    // The byte that holds the last bit; what is behind it may not be read.
+    // The byte with the last bit. The bytes after it must not be read.
     let last = ((start & 7) + count - 1) >> 3
     for byte in bytes {
       var value = source[byte] >> shift

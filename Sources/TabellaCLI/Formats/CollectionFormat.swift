@@ -1,10 +1,10 @@
 import Tabella
 import TabellaTerminal
 
-/// Rows as items of a grid, section by section, read down its columns as `ls` has it. An item is the
-/// first cell of its row, or all that were chosen.
+/// Rows as items of a grid, section by section, in column order like `ls`. An item shows the first cell of its row, or
+/// all chosen columns.
 struct CollectionFormat: Format {
-  /// How many items are laid out together.
+  /// The maximum number of items in one layout.
   private static let most = 1000
 
   private let output: Output
@@ -24,7 +24,7 @@ struct CollectionFormat: Format {
 
   var needs: FormatNeeds { [.elements, .links] }
 
-  /// Without a choice the first column stands for its row.
+  /// By default, an item shows only the first column.
   var columnLimit: Int? { table?.table.hasChosenColumns == true ? nil : 1 }
 
   mutating func begin(_ table: ShownTable) { self.table = table }
@@ -48,10 +48,10 @@ struct CollectionFormat: Format {
         cells.text(batch, column, row), isMissing: batch.isMissing(row), columns: screen.width)
     }
     let text = SafeText.joined(texts, separator: " ")
-    // Styles are not cut: what is too wide comes without them.
+    // Styled text cannot be cut, so a wide item loses its styles.
     var item = text.width <= screen.width ?? .max ? text : plain(rows, row, table)
     if let address = rows.links?[row] { item = item.linked(to: address) }
-    // A badge gives way to the item.
+    // A badge appears only if the item leaves room for it.
     if let badge = rows.badge(row, screen), item.width + 1 + badge.width <= screen.width ?? .max {
       item.append(" " + badge)
     }
@@ -63,7 +63,7 @@ struct CollectionFormat: Format {
     return screen.fitted(SafeText.joined(texts, separator: " "))
   }
 
-  /// Writes the items that were gathered, in as few lines as they fit into.
+  /// Writes the collected items in as few lines as possible.
   private mutating func writeItems() throws(Failure) {
     guard !items.isEmpty else { return }
     let grid = Grid(items.map(\.width), width: screen.width)
@@ -88,14 +88,16 @@ struct CollectionFormat: Format {
   mutating func end(failure: Failure?) throws(Failure) { try writeItems() }
 }
 
-/// Items of these widths in as few lines as they fit into, read down the columns.
+/// A layout of items in as few lines as possible, in column order.
 struct Grid {
   static let gap = 2
   let height: Int
-  /// Of its columns.
+  /// The widths of the columns.
   let widths: [Int]
 
-  /// - Complexity: O(items × columns that could fit).
+  /// Lays out items with the given widths.
+  ///
+  /// - Complexity: O(items × columns that could fit)
   init(_ items: [Int], width: Int?) {
     let narrowest = max(1, items.min() ?? 1)
     var columns = width.map { max(1, ($0 + Grid.gap) / (narrowest + Grid.gap)) } ?? 1

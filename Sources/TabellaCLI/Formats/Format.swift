@@ -1,21 +1,21 @@
 import Tabella
 import TabellaHost
 
-/// How a table is written: what comes is told in order, and each step is written at once.
+/// An output format. The caller reports the parts of a table in order, and the format writes each part immediately.
 protocol Format {
-  /// Writes what stands before everything.
+  /// Writes everything in front of the first section.
   mutating func begin(_ table: ShownTable) throws(Failure)
-  /// How many of the columns it shows, from the first on; nil means all. Asked after ``begin(_:)``.
+  /// The number of columns that the format shows, from the first on; nil means all. Read after ``begin(_:)``.
   var columnLimit: Int? { get }
-  /// What it wants to know of sections and rows beside titles and cells.
+  /// The facts that the format needs besides titles and cells.
   var needs: FormatNeeds { get }
   mutating func beginSection(_ section: ShownSection) throws(Failure)
-  /// Writes rows, one at least, of the section that has begun.
+  /// Writes at least one row of the current section.
   mutating func write(_ rows: ShownRows) throws(Failure)
   mutating func endSection(_ section: ShownSection) throws(Failure)
-  /// Writes what stands behind everything; `failure` is why the rows ended early.
+  /// Writes everything after the last section. `failure` is the reason if the rows ended early.
   mutating func end(failure: Failure?) throws(Failure)
-  /// What was left out, to be said when all is written.
+  /// Notes about omitted data, to be printed after the table.
   var notes: [String] { get }
 }
 
@@ -28,34 +28,34 @@ extension Format {
   mutating func end(failure: Failure?) throws(Failure) {}
 }
 
-/// The facts that a format needs beside titles and cells. The viewer asks a source for nothing else.
+/// The facts that a format needs besides titles and cells. The viewer requests nothing else from a source.
 struct FormatNeeds: OptionSet {
   let rawValue: Int
 
   /// The ids of rows.
   static let ids = FormatNeeds(rawValue: 1)
-  /// What may be done with rows.
+  /// The editability and movability of rows.
   static let permissions = FormatNeeds(rawValue: 2)
   static let indexTitles = FormatNeeds(rawValue: 4)
-  /// Header and footer elements, badges.
+  /// Header and footer elements, and badges.
   static let elements = FormatNeeds(rawValue: 8)
-  /// Where rows lead.
+  /// The locations of rows.
   static let links = FormatNeeds(rawValue: 16)
-  /// Sections without rows, also where rows are searched for.
+  /// Sections without rows, even in the result of a search.
   static let emptySections = FormatNeeds(rawValue: 32)
 }
 
-/// What a format knows of the table that it writes.
+/// The facts about the table that a format writes.
 struct ShownTable {
   let table: ShapedTable
-  /// The columns shown.
+  /// The shown columns.
   var columns: [Column]
-  /// Whether the first column has the names of the rows, which are never cut.
+  /// Whether the first column contains row names, which are never cut.
   var beginsWithRowNames = false
   let hasHeader: Bool
-  /// Whether a section without rows is not worth a line: where rows are searched for.
+  /// Whether to omit sections without rows, as in the result of a search.
   let hidesEmptySections: Bool
-  /// Whether the sections are groups of the values of a column.
+  /// Whether the sections are groups by a column's values.
   let isGrouped: Bool
 
   init(
@@ -72,17 +72,17 @@ struct ShownTable {
 /// A batch of rows with the facts that the format needs.
 struct ShownRows {
   var batch: Batch
-  /// The place of the first of them in the table on show: sections and rows that are not shown do not count.
+  /// The index path of the first row in the shown table. Hidden sections and rows do not count.
   var first: IndexPath
   var editable: [RowEditability]?
   var movable: [Bool]?
   var badges: [StyledText?]?
-  /// The addresses that rows lead to, percent-encoded.
+  /// The percent-encoded addresses of the rows' locations.
   var links: [String?]?
 }
 
 extension ShownRows {
-  /// Puts a column of text before the others.
+  /// Inserts a text column in front of the others.
   mutating func putFirst(_ text: (Int) -> String?) {
     let builder = BatchBuilder([.text], capacity: batch.rowCount)
     for row in 0..<batch.rowCount {
@@ -99,26 +99,26 @@ extension ShownRows {
 
 struct ShownSection {
   let number: Int
-  /// How many rows it has, as far as that was learned.
+  /// The number of rows, as far as known.
   var count: Count
   var header: String?
   var footer: String?
-  /// What stands in place of the titles.
+  /// The element that replaces the title.
   var headerElement: SupplementaryElement?
   var footerElement: SupplementaryElement?
   var indexTitle: String?
-  /// The table that it comes from, if several are joined.
+  /// The table of the section, if several tables are joined.
   var table: OpenedTable?
 }
 
-/// The formats there are. A new one is an entry here and a file beside this one.
+/// All formats. A new format needs an entry here and a file in this folder.
 enum Formats {
   static let names = [
     "table", "plain", "csv", "tsv", "json", "jsonl", "markdown", "vertical",
   ]
-  /// Those that are written as the rows come, without what goes with a section.
+  /// Formats that are written row by row, without the data of sections.
   static let exportNames = ["csv", "tsv", "jsonl", "plain", "arrow-stream"]
-  /// Those that may have the section as a column.
+  /// Formats that can have a column with the section.
   static let sectionColumnNames = exportNames
 
   static func make(_ name: String, _ output: Output, _ display: DisplayOptions) -> any Format {
@@ -145,7 +145,7 @@ enum Formats {
   }
 }
 
-/// Base64 (RFC 4648, section 4).
+/// Encodes bytes in base64 (RFC 4648, section 4).
 func base64(_ bytes: UnsafeRawBufferPointer) -> String {
   let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   var text: [UInt8] = []
@@ -162,7 +162,7 @@ func base64(_ bytes: UnsafeRawBufferPointer) -> String {
   return String(decoding: text, as: UTF8.self)
 }
 
-/// The bytes that base64 stands for (RFC 4648, section 4, with its padding); nil if it is none.
+/// Decodes base64 with padding (RFC 4648, section 4). Returns nil if the text is invalid.
 func bytes(base64 text: String) -> [UInt8]? {
   let text = Array(text.utf8)
   guard text.count % 4 == 0 else { return nil }
@@ -181,13 +181,13 @@ func bytes(base64 text: String) -> [UInt8]? {
     default: return nil
     }
     bits = bits << 6 | UInt32(digit)
-    // Each digit but the first of four completes a byte.
+    // Each digit except the first of four completes a byte.
     if index % 4 > 0 {
       let rest = UInt32(6 - 2 * (index % 4))
       bytes.append(UInt8(truncatingIfNeeded: bits >> rest))
     }
   }
-  // What the last digit has beyond the last byte must be nothing.
+  // The unused bits of the last digit must be zero.
   let rest = UInt32(2 * padding)
   return bits & (1 << rest - 1) == 0 ? bytes : nil
 }

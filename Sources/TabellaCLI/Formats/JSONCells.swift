@@ -1,13 +1,13 @@
 import Tabella
 
 extension ShownRows {
-  /// The columns of the batch as values: text that reads as numbers, booleans or dates as these.
+  /// The columns of the batch as typed values: text that reads as numbers, booleans or dates becomes these.
   func values(of table: ShownTable) -> [ColumnBatch] {
     zip(table.columns, batch.columns).map { $0.values(of: $1) }
   }
 }
 
-/// Cells as JSON: text is a string, missing is null, what is no UTF-8 is `{"base64": …}`.
+/// Cells as JSON. Text is a string, a missing cell is null, and bytes that are not UTF-8 are `{"base64": …}`.
 enum JSONCells {
   static func append(_ column: ColumnBatch, _ row: Int, to text: inout [UInt8]) {
     if column.isMissing(row) {
@@ -30,7 +30,7 @@ enum JSONCells {
       appendText(column, row, to: &text)
       text.append(UInt8(ascii: "\""))
     case .real where !column.real(row).isFinite:
-      // JSON has no NaN and no infinity.
+      // JSON has neither NaN nor infinity.
       text += Array("null".utf8)
     case .real, .integer, .boolean: appendText(column, row, to: &text)
     }

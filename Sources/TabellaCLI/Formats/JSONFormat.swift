@@ -1,8 +1,8 @@
 import Tabella
 
-/// One JSON document, written as the rows come and closed even when they end in an error.
+/// One JSON document, written as the rows arrive and completed even after an error.
 ///
-/// Its members are described in docs/json.md.
+/// docs/json.md describes its members.
 struct JSONFormat: Format {
   private let output: Output
   private var table: ShownTable?
@@ -22,7 +22,7 @@ struct JSONFormat: Format {
     JSONValue.append(string: table.table.provider, to: &text)
     text += Array(",\"location\":".utf8)
     let locations = table.table.tables.map { JSONValue.string($0.location.description) }
-    // A table of ours has no location, but a name.
+    // A table of tabella itself has a name instead of a location.
     let location = locations.count > 1 ? .array(locations) : locations.first
     (location ?? .string(table.table.subject)).append(to: &text)
     text += Array(",\"version\":".utf8)
@@ -81,7 +81,7 @@ struct JSONFormat: Format {
       text += Array("],\"editable\":\(!editability.isEmpty)".utf8)
       text += Array(",\"editingStyle\":\"\(editability.style.rawValue)\"".utf8)
       text += Array(",\"movable\":\(rows.movable?[row] ?? false)}".utf8)
-      // A batch may be large.
+      // A large batch is written in several parts.
       if text.count >= 1 << 16 {
         try output.write(json: text)
         text.removeAll(keepingCapacity: true)
@@ -116,10 +116,10 @@ struct JSONFormat: Format {
   }
 }
 
-/// What a source can do, as scripts ask about it.
+/// The capabilities of a source, with their names for scripts.
 ///
-/// An index is one that has a title, which is asked for. `counted` is what is known of the sections: of a
-/// table with more of them than are worth counting the index is believed to have one.
+/// An index counts only if it has a title. If `counted` is not exact, there are many sections, and the index is assumed
+/// to have titles instead of asking for them.
 func capabilities(of source: any TableDataSource, counted: Count = .exact(0)) -> [String] {
   func hasIndex() -> Bool {
     guard let index = source.sectionIndex else { return false }

@@ -1,9 +1,9 @@
 import Tabella
 
-/// One JSON object a row and line, keyed by the names of the columns.
+/// One JSON object per row and line. The keys are the names of the columns.
 struct JSONLinesFormat: Format {
   private let output: Output
-  /// What stands before each cell: a brace or comma, the name, a colon.
+  /// The text in front of each cell: a brace or comma, the name, a colon.
   private var keys: [[UInt8]] = []
   private var table: ShownTable?
   private var text: [UInt8] = []

@@ -1,8 +1,8 @@
 import Tabella
 import TabellaTerminal
 
-/// Tables as GitHub Flavored Markdown has them (section 4.10), one for each section, written as the rows
-/// come. What Markdown or HTML would read as its own is escaped, so that it renders as it is.
+/// Tables in GitHub Flavored Markdown (section 4.10), one per section, written as the rows arrive. Markup characters of
+/// Markdown and HTML are escaped, so that cells render as they are.
 struct MarkdownFormat: Format {
   private let output: Output
   private let cells: ReadableCells
@@ -22,7 +22,7 @@ struct MarkdownFormat: Format {
     hasSection = true
     if let title = section.header { try output.write("## \(Self.escaped(SafeText(title)))\n\n") }
     guard !table.columns.isEmpty else { return }
-    // A table has a header: without one it is empty.
+    // A Markdown table needs a header; without one, its cells are empty.
     try write(table.columns.map { table.hasHeader ? SafeText($0.name) : SafeText() })
     let rules = table.columns.map { column -> SafeText in
       ReadableCells.isRight(column) ? "---:" : "---"
@@ -50,8 +50,7 @@ struct MarkdownFormat: Format {
     try output.write("\n\(Self.escaped(SafeText(footer), isParagraph: true))\n")
   }
 
-  /// The text with a backslash before what would be read as markup; any ASCII punctuation may have one
-  /// (CommonMark 2.4).
+  /// The text with a backslash in front of markup. CommonMark 2.4 allows that for all ASCII punctuation.
   private static func escaped(_ text: SafeText, isParagraph: Bool = false) -> SafeText {
     let markup = isParagraph ? self.markup.union(paragraphMarkup) : self.markup
     guard text.string.utf8.contains(where: { markup.contains($0) }) else { return text }
@@ -64,6 +63,6 @@ struct MarkdownFormat: Format {
   }
 
   private static let markup = Set("\\`*_{}[]<>#|~&!".utf8)
-  /// What could begin a list or underline a heading.
+  /// Characters that could begin a list or underline a heading.
   private static let paragraphMarkup = Set("+-=.)".utf8)
 }

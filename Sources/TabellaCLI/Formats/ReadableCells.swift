@@ -1,10 +1,10 @@
 import Tabella
 import TabellaTerminal
 
-/// Cells as people read them, in tables, records and grids; JSON and CSV have the exact ones.
+/// Cells in a readable form, for tables, records and grids. JSON and CSV contain the exact values.
 struct ReadableCells {
   let screen: Screen
-  /// How much of a cell can be shown at all, in columns of the screen; nil means all of it.
+  /// The maximum width of a cell in terminal columns; nil means no limit.
   private let limit: Int?
 
   init(_ screen: Screen, limit: Int?) {
@@ -12,7 +12,7 @@ struct ReadableCells {
     self.limit = limit
   }
 
-  /// A cell, not yet cut to its column's width.
+  /// The text of a cell before it is cut to the width of its column.
   func text(_ cells: ColumnBatch, _ column: Column, _ row: Int) -> SafeText {
     if cells.isMissing(row) { return screen.missing }
     switch (cells.type, column.unit) {
@@ -29,20 +29,20 @@ struct ReadableCells {
     }
   }
 
-  /// The bytes whose base64 can be seen.
+  /// The bytes whose base64 is visible.
   private func start(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     guard let limit, bytes.count > limit else { return bytes }
     return UnsafeRawBufferPointer(rebasing: bytes[..<limit])
   }
 
-  /// The cell cut to `columns` columns and dressed: what is missing is faint, text that runs from right
-  /// to left is kept apart.
+  /// A cell's text, cut to `columns` terminal columns and styled: missing cells are faint, and right-to-left text is
+  /// isolated.
   func dressed(_ text: SafeText, isMissing: Bool, columns: Int?) -> SafeText {
     let fitted = columns.map { text.fitted(to: $0, ellipsis: screen.ellipsis) } ?? text
     return isMissing ? screen.paint(fitted, .faint) : screen.isolated(fitted)
   }
 
-  /// Whether text reads as a number: digits, perhaps with a sign, a point or a comma, an exponent.
+  /// Whether a text looks like a number: digits with an optional sign, fraction and exponent.
   static func isNumber(_ text: UnsafeRawBufferPointer, hasDecimalComma: Bool) -> Bool {
     var rest = text[...]
     func skipDigits() -> Bool {
@@ -65,19 +65,19 @@ struct ReadableCells {
     return rest.isEmpty
   }
 
-  /// Whether a column's cells stand at the right.
+  /// Whether the cells of a column are aligned right.
   static func isRight(_ column: Column) -> Bool {
     column.valueType == .integer || column.valueType == .real
   }
 
-  /// Whether a column's cells may be cut.
+  /// Whether the cells of a column may be cut.
   static func canShrink(_ column: Column) -> Bool {
     column.type == .text || column.type == .binary
   }
 }
 
 extension ShownRows {
-  /// What stands behind the first cell of a row: its badge.
+  /// The badge of a row, which follows its first cell.
   func badge(_ row: Int, _ screen: Screen) -> SafeText? {
     guard let badge = badges?[row] else { return nil }
     let text = screen.palette.paint(badge, columns: 20, ellipsis: screen.ellipsis)

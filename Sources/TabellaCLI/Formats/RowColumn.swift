@@ -1,7 +1,7 @@
 import Tabella
 
-/// A format that is given, as a first column, how every command names each row: by its id, or by
-/// `SECTION:ROW` where rows have none.
+/// A format with an additional first column: the row's name for commands. The name is its id, or `SECTION:ROW` if rows
+/// have no ids.
 struct RowColumn: Format {
   static let column = Column("row")
 
@@ -14,11 +14,11 @@ struct RowColumn: Format {
   }
 
   var needs: FormatNeeds {
-    // Badges and links are those of the first cell, which is another now.
+    // Badges and links belong to the first cell, which is now the row's name.
     base.needs.subtracting(.links).union(namesIDs ? .ids : [])
   }
 
-  /// One of the base's columns is the rows'.
+  /// One column of the base shows the row names.
   var columnLimit: Int? { base.columnLimit.map { max(0, $0 - 1) } }
   var notes: [String] { base.notes }
 

@@ -1,6 +1,6 @@
 import Tabella
 
-/// A format that is given the title of each row's section as a first column.
+/// A format with an additional first column: the title of the row's section.
 struct SectionColumn: Format {
   static let column = Column("section")
 

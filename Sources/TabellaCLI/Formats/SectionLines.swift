@@ -1,15 +1,14 @@
 import Tabella
 import TabellaTerminal
 
-/// The lines above and below the rows of a section: its titles, or the elements that a provider has in
-/// place of them, and how many rows it has.
+/// The lines above and below the rows of a section: its titles or the elements that replace them, and the number of
+/// rows.
 struct SectionLines {
   let screen: Screen
 
-  /// The title and, if it is known, the number of rows: `Fruit · 3 rows`. Nil if there is nothing above
-  /// the section.
+  /// The title line, with the number of rows if it is known: `Fruit · 3 rows`. Nil if the section has no title.
   ///
-  /// A group of what is missing or empty has a title too, which says so.
+  /// A group of missing or empty values has a title that shows so.
   func title(_ section: ShownSection, columns: Int?, isGroup: Bool) -> SafeText? {
     let count: SafeText? = section.count.isExact ? SectionLines.count(section.count.value) : nil
     let separator: SafeText = screen.isUnicode ? " · " : " - "
@@ -31,7 +30,7 @@ struct SectionLines {
     }
   }
 
-  /// The lines of a header element that is a table.
+  /// The lines of a header element that is a table; empty for other headers.
   func headerTable(_ section: ShownSection) throws(TableError) -> [SafeText] {
     guard case .table(let table)? = section.headerElement else { return [] }
     return try SmallTable(screen).lines(of: table)
@@ -51,7 +50,7 @@ struct SectionLines {
     }
   }
 
-  /// Writes what stands above the rows, behind a blank line unless it is the first section.
+  /// Writes the lines above the rows, with a blank line in front unless it is the first section.
   func writeAbove(
     _ section: ShownSection, isFirst: Bool, of table: ShownTable?, to output: Output
   ) throws(Failure) {
@@ -64,7 +63,7 @@ struct SectionLines {
     if let title { try output.write(title + "\n") }
   }
 
-  /// Writes what stands below the rows.
+  /// Writes the lines below the rows.
   func writeBelow(
     _ section: ShownSection, indent: SafeText = "", of table: ShownTable?, to output: Output
   ) throws(Failure) {
@@ -74,19 +73,19 @@ struct SectionLines {
     for line in below { try output.write(indent + line + "\n") }
   }
 
-  /// `1 row`, `12 rows`.
+  /// The text `1 row` or `12 rows`.
   static func count(_ rows: Int) -> SafeText { rows == 1 ? "1 row" : "\(rows) rows" }
 }
 
-/// A small table inside another: a supplementary element. Two columns are read as names and values.
+/// A small table inside another: a supplementary element. Its two columns usually contain names and values.
 struct SmallTable {
-  /// How many rows and columns are worth showing there.
+  /// The maximum number of rows and columns to show.
   static let limit = (rows: 1000, columns: 20)
   private let screen: Screen
 
   init(_ screen: Screen) { self.screen = screen }
 
-  /// The cells aligned, a row on each line.
+  /// The rows as lines with aligned cells.
   func lines(of source: any TableDataSource) throws(TableError) -> [SafeText] {
     let columns = Array(source.columns.prefix(SmallTable.limit.columns))
     let batch = try source.rows(

@@ -2,21 +2,20 @@ import CTabellaScan
 import Tabella
 import TabellaTerminal
 
-/// A row a line, something between the cells: CSV, TSV and plain text for other programs.
+/// One row per line with separators between the cells: CSV, TSV and plain text for other programs.
 struct SeparatedFormat: Format {
   private let dialect: Dialect
   private let output: Output
 
-  /// What stands between cells, and how a cell that holds it is written.
+  /// The separator, and the encoding of cells that contain it.
   enum Dialect {
-    /// As RFC 4180 has it, but with LF: cells are quoted only where they must be, and their bytes are
-    /// written as they are.
+    /// RFC 4180, but with LF. Cells are quoted only if necessary, and their bytes stay unchanged.
     case csv
-    /// Tabs; a tab, a line end and a backslash in a cell as `\t`, `\n`, `\r`, `\\`, all other bytes as
-    /// they are. What is missing is empty.
+    /// Tabs as separators. In cells, tab, line feed, carriage return and backslash become `\t`, `\n`, `\r` and `\\`,
+    /// and other bytes stay unchanged. Missing cells are empty.
     case tsv
-    /// As PostgreSQL's COPY has it in its text format, which is made for scripts: tabs, no header,
-    /// `\N` for what is missing, and C's escapes for a backslash and all that is unsafe to print.
+    /// The text format of PostgreSQL's COPY, for scripts: tabs, no header, and `\N` for missing cells. The escapes of C
+    /// replace backslashes and everything that is unsafe to print.
     case plain
 
     fileprivate var separator: UInt8 { self == .csv ? UInt8(ascii: ",") : UInt8(ascii: "\t") }
@@ -37,7 +36,7 @@ struct SeparatedFormat: Format {
 
   mutating func write(_ rows: ShownRows) throws(Failure) { try write(rows.batch) }
 
-  /// Writes the rows some at a time, in the place that they are sent from.
+  /// Writes the rows in groups, directly into the output buffer.
   private func write(_ batch: Batch) throws(Failure) {
     let columns = batch.columns.map {
       SeparatedColumn($0, dialect, isOnly: batch.columns.count == 1)
@@ -63,7 +62,7 @@ struct SeparatedFormat: Format {
     }
   }
 
-  /// Writes one row that does not fit into the buffer, or must be made safe to look at.
+  /// Writes one row separately, because it does not fit into the buffer or must be made safe for a terminal.
   private func writeApart(_ columns: [SeparatedColumn], _ row: Int, room: Int) throws(Failure) {
     let line = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 16)
     defer { line.deallocate() }
@@ -72,11 +71,11 @@ struct SeparatedFormat: Format {
   }
 
   private func room(_ columns: [SeparatedColumn], _ rows: Range<Int>) -> Int {
-    // A line end a row, for tables without a column too.
+    // One line end per row, even for tables without columns.
     columns.reduce(rows.count) { $0 + $1.room(for: rows) }
   }
 
-  /// Writes rows to a place that has room for them, and returns how many bytes that took.
+  /// Writes rows into memory with enough room. Returns the number of bytes.
   private func write(
     _ columns: [SeparatedColumn], _ rows: Range<Int>, to place: UnsafeMutableRawPointer
   ) -> Int {
@@ -89,7 +88,7 @@ struct SeparatedFormat: Format {
           at.storeBytes(of: separator, as: UInt8.self)
           at += 1
         }
-        // The last separator becomes the end of the line.
+        // The last separator is replaced by a line end.
         if columns.isEmpty { at += 1 }
         (at - 1).storeBytes(of: 10, as: UInt8.self)
       }
@@ -98,8 +97,8 @@ struct SeparatedFormat: Format {
   }
 }
 
-/// A column of a batch, made ready to be written: pointers only, so that to use it costs no counting of
-/// references. The batch must live longer.
+/// A column of a batch, prepared for writing. It contains only pointers, so that using it costs no reference counting.
+/// The batch must live longer.
 private struct SeparatedColumn {
   private let dialect: SeparatedFormat.Dialect
   private let type: ColumnType
@@ -107,14 +106,14 @@ private struct SeparatedColumn {
   private let missingCount: Int
   private let layout: ColumnBatch.Layout
   private let offsets: UnsafePointer<Int32>?
-  /// Where the bytes of the text end.
+  /// The end offset of the text bytes.
   private let end: Int
-  /// Whether every text is written as it is.
+  /// Whether no text needs quotes or escapes.
   private let isPlain: Bool
-  /// What the cells are, if all are texts that are written as they are, or in quotes where they need
-  /// them: the most common cases.
+  /// The layout of a common column: text without missing cells that is written unchanged or, in CSV, quoted if
+  /// necessary.
   private let texts: (offsets: UnsafePointer<Int32>, bytes: UnsafeRawPointer)?
-  /// Whether an empty cell is quoted: in CSV an empty line is no row to many readers.
+  /// Whether empty cells are quoted. In CSV with a single column, many readers skip an empty line.
   private let isOnly: Bool
 
   init(_ column: ColumnBatch, _ dialect: SeparatedFormat.Dialect, isOnly: Bool) {
@@ -138,13 +137,13 @@ private struct SeparatedColumn {
     texts = isCommon ? layout.values.map { (offsets, $0) } : nil
   }
 
-  /// The column, for what is not done often.
+  /// The column, for operations that are rare.
   private var column: ColumnBatch {
     ColumnBatch(
       unsafeLayout: layout, type: type, count: count, missingCount: missingCount, owner: nil)
   }
 
-  /// Whether a cell, or some together, hold what may not be written as it is.
+  /// Whether the bytes of one or several cells need quotes or escapes.
   private static func needsCare(
     _ bytes: UnsafeRawPointer, _ count: Int, _ dialect: SeparatedFormat.Dialect
   ) -> Bool {
@@ -156,7 +155,7 @@ private struct SeparatedColumn {
       return tabella_scan_has(start, count, UInt8(ascii: "\t"), UInt8(ascii: "\\"), 10, 13) != 0
     case .plain:
       let bytes = UnsafeBufferPointer(start: start, count: count)
-      // All of them, without a way out, which the compiler makes wide.
+      // No early exit, so that the compiler can vectorize the loop.
       var needs = false
       for byte in bytes {
         needs = needs || byte &- 0x20 >= 0x5F || byte == UInt8(ascii: "\\")
@@ -165,18 +164,18 @@ private struct SeparatedColumn {
     }
   }
 
-  /// How many bytes the cells of some rows and a separator for each may take at most.
+  /// The maximum number of bytes for the cells of some rows, with a separator for each.
   func room(for rows: Range<Int>) -> Int {
     guard let offsets else { return rows.count * (ColumnBatch.longestText + 1) }
     let text = Int(offsets[rows.upperBound] - offsets[rows.lowerBound])
     if type == .binary { return (text + 2 * rows.count) / 3 * 4 + rows.count * 3 }
-    // Two quotes and a separator, every quote doubled or byte escaped, and what a move of fixed size
-    // overwrites.
+    // Two quotes and a separator, every quote doubled or every byte escaped, and the slack that fixed-size moves
+    // overwrite.
     let longest = isPlain ? 1 : dialect == .plain ? 4 : 2
     return longest * text + rows.count * 3 + Int(TABELLA_SCAN_SLACK)
   }
 
-  /// Writes a cell and returns the place behind it.
+  /// Writes a cell. Returns the address after it.
   @inline(__always)
   func write(_ row: Int, to place: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     guard let texts else { return writeOther(row, to: place) }
@@ -204,7 +203,7 @@ private struct SeparatedColumn {
     return place + 2
   }
 
-  /// A cell of another type, or of a column where some are missing or an empty one is quoted.
+  /// Writes a cell that is not common: another type, a missing cell, or an empty cell that needs quotes.
   private func writeOther(
     _ row: Int, to place: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
@@ -224,7 +223,7 @@ private struct SeparatedColumn {
     }
   }
 
-  /// A text with quotes or escapes if it needs them; `room` is how many bytes can be read.
+  /// Writes a text, with quotes or escapes if it needs them. `room` is the number of readable bytes.
   private func writeText(
     _ cell: UnsafeRawPointer, _ count: Int, upTo room: Int, to place: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
@@ -249,7 +248,7 @@ private struct SeparatedColumn {
   }
 }
 
-/// Puts bytes one after the other into a place that has room for them.
+/// Appends bytes to memory with enough room.
 private struct Writer {
   var at: UnsafeMutableRawPointer
 
@@ -260,7 +259,7 @@ private struct Writer {
     at += 1
   }
 
-  /// In quotes, and those in it twice (RFC 4180, 2.7).
+  /// Writes the bytes in quotes, with doubled inner quotes (RFC 4180, 2.7).
   mutating func putQuoted(_ bytes: UnsafeRawBufferPointer) {
     let quote = UInt8(ascii: "\"")
     put(quote)
@@ -284,7 +283,7 @@ private struct Writer {
     put(letter ?? byte)
   }
 
-  /// What is safe to print as it is, the bytes of all else as `\xff`.
+  /// Writes printable characters unchanged, and the bytes of all others as `\xff`.
   mutating func putSafe(_ bytes: UnsafeRawBufferPointer) {
     var index = 0
     while index < bytes.count {

@@ -1,41 +1,41 @@
 import Tabella
 import TabellaTerminal
 
-/// An aligned table for people: on a terminal it fits the width, elsewhere nothing is cut.
+/// An aligned table for people. On a terminal it fits the width; elsewhere nothing is cut.
 ///
-/// Widths come from the first screenful, which is held back until it is measured, and then stay. A wider
-/// cell that comes later is shown whole while its line fits, and only shifts that line.
+/// The widths come from the first screenful of rows, which is held back until then, and stay the same afterwards. A
+/// later cell that is wider is still shown completely if its line fits; it only shifts that line.
 struct TableFormat: Format {
-  /// How many rows decide the widths where there is no screen, and how many cells at most.
+  /// The maximum number of rows, and of cells, that determine the widths if there is no screen.
   private static let sample = (rows: 500, cells: 1 << 18)
-  /// Where nothing is cut, a column is not padded beyond this because of one long cell.
+  /// The maximum padding of a column if nothing is cut, so that one long cell does not widen all lines.
   private static let widestPadding = 200
 
   private let output: Output
   private let frame: Frame
-  /// It becomes records where less than one column in so many fits.
+  /// If less than one in so many columns fits, the table changes into records.
   private static let turning = 3
-  /// Whether it may.
+  /// Whether the table may change into records.
   private let mayTurn: Bool
   private let cells: ReadableCells
   private let lines: SectionLines
   private var table: ShownTable?
-  /// Whether the cells of each column stand at the right: numbers, also such that are text.
+  /// Whether the cells of each column are aligned right: numbers, and text that looks like numbers.
   private var isRight: [Bool] = []
-  /// The columns that could be shown, from the first on.
+  /// The number of columns that can be shown, from the first on.
   private(set) var columnLimit: Int?
   private var layout: TableLayout?
-  /// The records that it has become.
+  /// The format that writes records, after the change.
   private var records: VerticalFormat?
   private var held: [Piece] = []
   private var heldRows = 0
   private var hasSection = false
-  /// Whether the section on show has a title.
+  /// Whether the current section has a title.
   private var isTitled = false
   /// Whether the frame of a section is open.
   private var isOpen = false
 
-  /// What is not laid out yet.
+  /// A part of the table that has no layout yet.
   private enum Piece {
     case title(ShownSection)
     case rows(ShownRows)
@@ -57,10 +57,10 @@ struct TableFormat: Format {
   mutating func begin(_ table: ShownTable) throws(Failure) {
     self.table = table
     guard let width = frame.room(screen.width) else { return }
-    // Each column takes one column of the screen at least.
+    // Each column needs at least one column of the terminal.
     let most = (width + frame.gap) / (1 + frame.gap) + 1
     if mayTurn, table.columns.count > TableFormat.turning * most { return try turn() }
-    // Records have all columns.
+    // Records show all columns, so the limit applies only to tables.
     if !mayTurn { columnLimit = most }
   }
 
@@ -79,7 +79,7 @@ struct TableFormat: Format {
       return
     }
     try closeFrame()
-    // Who has read to the end of a long table does not see the names at its top.
+    // At the end of a long table, the names at its top have scrolled away.
     if !frame.isGrouped, output.hasScrolled, table?.hasHeader == true {
       try writeRule(frame.middle)
       try writeNames()
@@ -110,15 +110,15 @@ struct TableFormat: Format {
     }
   }
 
-  /// Measures what is held, writes the header and then it.
+  /// Measures the held rows, writes the header, and then writes the rows.
   private mutating func layOut() throws(Failure) {
     guard layout == nil, records == nil, let table else { return }
     let columns = Array(table.columns.prefix(columnLimit ?? .max))
     var widths = columns.map { _ in 0 }
     let badges = measure(columns, &widths)
-    // A number that is cut would read as another.
+    // A number must not be cut, because it would look like another number.
     var canShrink = zip(columns, isRight).map { ReadableCells.canShrink($0) && !$1 }
-    // Nor would the name of a row name it.
+    // A cut row name would not name the row.
     if table.beginsWithRowNames, !canShrink.isEmpty { canShrink[0] = false }
     if screen.width == nil { widths = widths.map { min($0, TableFormat.widestPadding) } }
     let names = columns.map { table.hasHeader ? SafeText($0.name).width : 0 }
@@ -128,7 +128,7 @@ struct TableFormat: Format {
     if mayTurn, layout.columns.count * TableFormat.turning < table.columns.count {
       return try turn()
     }
-    // A badge has room only where nothing else wants it.
+    // Badges get only the remaining space.
     layout.widenFirst(to: badges, within: frame.room(screen.width))
     self.layout = layout
     if !frame.isGrouped { try writeHeader() }
@@ -137,11 +137,11 @@ struct TableFormat: Format {
     for piece in pieces { try write(piece) }
   }
 
-  /// Measures the cells; returns the width of the first column with its badges.
+  /// Measures the cells. Returns the width of the first column with its badges.
   private mutating func measure(_ columns: [Column], _ widths: inout [Int]) -> Int {
     var badges = 0
     isRight = columns.map { ReadableCells.isRight($0) }
-    // Which columns of text hold numbers only: nil until there is a cell.
+    // Whether each text column contains only numbers; nil until it has a cell.
     var numbers = columns.map { _ in nil as Bool? }
     var rest = max(1, TableFormat.sample.cells / max(1, columns.count))
     for case .rows(let rows) in held {
@@ -169,7 +169,7 @@ struct TableFormat: Format {
     return badges
   }
 
-  /// Becomes records, from what is held on.
+  /// Changes into records, beginning with the held rows.
   private mutating func turn() throws(Failure) {
     guard let table else { return }
     columnLimit = nil
@@ -191,7 +191,7 @@ struct TableFormat: Format {
       for row in 0..<rows.batch.rowCount { try write(rows, row) }
     case .end(let section):
       if records != nil { return try records!.endSection(section) }
-      // A table without rows and titles has its names at least.
+      // A table without rows and titles still shows its column names.
       if section.count == .exact(0), !isTitled { try openFrame() }
       try closeFrame()
       try lines.writeBelow(section, indent: frame.indent, of: table, to: output)
@@ -214,7 +214,7 @@ struct TableFormat: Format {
     guard
       let title = lines.title(section, columns: room, isGroup: self.table?.isGrouped == true)
     else {
-      // A section without a title is told from the last one all the same.
+      // A blank line separates a section without a title from the previous one.
       if !frame.isGrouped, !isFirst, table.isEmpty { try output.write("\n") }
       return
     }
@@ -271,7 +271,7 @@ struct TableFormat: Format {
 
   private func write(_ rows: ShownRows, _ row: Int) throws(Failure) {
     guard let table, let layout else { return }
-    // A cell that is wider than those measured is shown whole as long as its line fits.
+    // A cell wider than its column is shown completely if its line fits.
     var spare = frame.room(screen.width).map { $0 - layout.total } ?? .max
     let shown = layout.columns.map { index, width in
       let column = table.columns[index]
@@ -283,7 +283,7 @@ struct TableFormat: Format {
       var dressed = cells.dressed(text, isMissing: batch.isMissing(row), columns: room)
       if index == 0 {
         if let address = rows.links?[row] { dressed = dressed.linked(to: address) }
-        // A badge gives way to the cell.
+        // A badge appears only if the cell leaves room for it.
         if let badge = rows.badge(row, screen), dressed.width + 1 + badge.width <= room {
           dressed.append(" " + badge)
         }
@@ -293,7 +293,7 @@ struct TableFormat: Format {
     try write(shown)
   }
 
-  /// A cell that is ready to be put into a line.
+  /// A cell ready for output.
   private struct Shown {
     let text: SafeText
     let width: Int
@@ -302,7 +302,7 @@ struct TableFormat: Format {
 
   private func write(_ shown: [Shown]) throws(Failure) {
     var line = frame.left
-    // Nothing stands behind the last cell of an open table that has something in it.
+    // In an open table, nothing follows the last cell that is not empty.
     let last = frame.isGrouped ? nil : shown.lastIndex { $0.text.width > 0 } ?? 0
     for (number, cell) in shown.enumerated() {
       if number > last ?? .max { break }
@@ -317,7 +317,7 @@ struct TableFormat: Format {
   }
 }
 
-/// What stands around and between the columns: nothing but space, or lines.
+/// The text around and between the columns: space, or lines.
 private struct Frame {
   struct Rule {
     let left: SafeText
@@ -332,7 +332,7 @@ private struct Frame {
   let top: Rule
   let middle: Rule
   let bottom: Rule
-  /// What stands before titles and footers.
+  /// The text in front of titles and footers.
   let indent: SafeText
 
   init(isGrouped: Bool, isUnicode: Bool) {
@@ -358,6 +358,6 @@ private struct Frame {
 
   var gap: Int { separator.width }
 
-  /// What is left of a width for columns and gaps.
+  /// The part of a width that remains for columns and gaps.
   func room(_ width: Int?) -> Int? { width.map { max(1, $0 - left.width - right.width) } }
 }

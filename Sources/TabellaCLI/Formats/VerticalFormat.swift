@@ -1,10 +1,10 @@
 import Tabella
 import TabellaTerminal
 
-/// Rows as records: a line for each cell, its column's name before it. Nothing is left out; on a
-/// terminal long text goes on in further lines.
+/// Rows as records: one line per cell, with the column's name in front. Nothing is omitted. On a terminal, long text
+/// continues on further lines.
 struct VerticalFormat: Format {
-  /// How many bytes of a cell are shown on a terminal.
+  /// The maximum number of bytes of a cell on a terminal.
   private static let longest = 1 << 16
 
   private let output: Output
@@ -74,7 +74,7 @@ struct VerticalFormat: Format {
         }
         if hasHeader {
           let before = isFirst ? screen.paint(name, .heading) : SafeText.spaces(nameWidth)
-          // Nothing stands behind the name of an empty cell.
+          // Nothing follows the name of an empty cell.
           shown =
             shown.width > 0
             ? before + "  " + shown : isFirst ? screen.paint(names[index], .heading) : SafeText()
@@ -85,7 +85,7 @@ struct VerticalFormat: Format {
     }
   }
 
-  /// A cell's lines.
+  /// The lines of a cell.
   private mutating func value(_ batch: ColumnBatch, _ column: Column, _ row: Int) -> [SafeText] {
     guard batch.type == .text, !batch.isMissing(row) else {
       return [cells.text(batch, column, row)]

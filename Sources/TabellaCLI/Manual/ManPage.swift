@@ -1,5 +1,5 @@
 extension Page {
-  /// The page as roff with the macros of man(7), its headings as subsections or as plain bold lines.
+  /// The page in roff with the macros of man(7). Headings are bold lines.
   var roff: String { blocks.map { Page.roff(of: $0) }.joined() }
 
   private static func roff(of block: Block) -> String {
@@ -17,12 +17,12 @@ extension Page {
   }
 }
 
-/// A line that no macro can begin.
+/// A roff line that cannot be mistaken for a macro.
 func roffLine(_ text: String) -> String {
   (text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" : "") + text + "\n"
 }
 
-/// Text for roff, in which nothing is a request, and a hyphen is the one that one types.
+/// Escapes a text for roff, so that nothing is a request and a hyphen is an ASCII hyphen.
 func roffText(_ text: String) -> String {
   var result = ""
   for scalar in text.unicodeScalars {
@@ -47,7 +47,7 @@ func roffText(_ text: String) -> String {
   return result
 }
 
-/// The same, with what stands in backticks in bold.
+/// Escapes a text for roff, with bold type instead of backticks.
 private func roffMarked(_ text: String) -> String {
   let parts = text.split(separator: "`", omittingEmptySubsequences: false)
   return parts.enumerated().map { number, part in

@@ -1,16 +1,16 @@
 import Tabella
 import TabellaTerminal
 
-/// The manual: what help prints, and the same as Markdown and as a page for man. All of it is made
-/// from the descriptions of the commands and their options, and from what stands here.
+/// The manual, as help text, Markdown and man page. All of them come from the descriptions of commands and options, and
+/// from the texts here.
 enum Manual {
-  /// Writes a page, as wide as is good to read.
+  /// Writes a page with 40 to 100 columns.
   static func write(_ page: Page, _ output: Output) throws(Failure) {
     let width = min(max(output.screen.width ?? 80, 40), 100)
     try output.write(SafeText(lines: page.text(width: width)))
   }
 
-  /// What `tabella help` prints.
+  /// The output of `tabella help`.
   static var overview: Page {
     Page(
       [
@@ -21,7 +21,7 @@ enum Manual {
       ] + common)
   }
 
-  /// What `tabella help COMMAND` prints.
+  /// The output of `tabella help COMMAND`.
   static func page(of command: Command) -> Page {
     var usage = "tabella \(command.name)"
     if !command.options.isEmpty { usage += " [OPTION…]" }
@@ -54,7 +54,7 @@ enum Manual {
   private static let purpose = "tabella shows tables from any source that a provider opens."
   private static let usage = "tabella COMMAND [OPTION…] [OPERAND…]"
 
-  /// What holds for all commands.
+  /// The chapters about all commands.
   private static let common: [Block] = [
     .heading("Words"), .terms(words), .heading("Exit status"), .terms(statuses),
     .paragraph(
@@ -154,7 +154,7 @@ enum Manual {
     Term(name: "LC_ALL, LC_CTYPE, LANG", meaning: "whether characters beyond ASCII can be shown"),
   ]
 
-  /// The whole manual as Markdown: docs/cli.md.
+  /// The whole manual as Markdown, for docs/cli.md.
   static var markdown: String {
     var text = """
       # The command line
@@ -175,7 +175,7 @@ enum Manual {
     return text
   }
 
-  /// The whole manual as roff: docs/tabella.1.
+  /// The whole manual as roff, for docs/tabella.1.
   static var roff: String {
     var text = """
       .\\" Written by `make manual` from the descriptions in Sources/TabellaCLI; change those.

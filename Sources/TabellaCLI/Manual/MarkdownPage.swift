@@ -1,5 +1,5 @@
 extension Page {
-  /// The page as Markdown, its headings at a level.
+  /// The page as Markdown, with headings of the given level.
   func markdown(level: Int) -> String {
     blocks.map { Page.markdown(of: $0, level) }.joined(separator: "\n")
   }
@@ -24,7 +24,7 @@ extension Page {
   }
 }
 
-/// Text with what Markdown would take for marks escaped, but for backticks and what they enclose.
+/// Escapes the markup characters of Markdown, except for backticks and the text between them.
 func markdownText(_ text: String) -> String {
   var result = ""
   var isCode = false

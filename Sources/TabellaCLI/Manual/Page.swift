@@ -1,31 +1,31 @@
-/// A piece of the manual, in no format yet.
+/// A block of the manual, independent of the output format.
 enum Block: Hashable, Sendable {
   case heading(String)
-  /// How a command is called.
+  /// The syntax of a command.
   case usage(String)
-  /// Text to be filled; what stands in backticks is to be typed.
+  /// Text to be filled. Text in backticks is input.
   case paragraph(String)
-  /// Lines that are kept as they are.
+  /// Lines that stay as they are.
   case verbatim([String])
-  /// Names, each with what it means.
+  /// Names with their meanings.
   case terms([Term])
-  /// Command lines, each with what it does.
+  /// Command lines with their effects.
   case examples([Term])
 }
 
-/// Something with what it means.
+/// A name with its meaning.
 struct Term: Hashable, Sendable {
   let name: String
   let meaning: String
 }
 
-/// Pieces of the manual that are read together.
+/// A sequence of blocks.
 struct Page: Hashable, Sendable {
   var blocks: [Block] = []
 
   init(_ blocks: [Block]) { self.blocks = blocks }
 
-  /// Paragraphs with an empty line between them, and indented lines.
+  /// Parses paragraphs, which empty lines separate, and indented lines.
   static func blocks(of text: String) -> [Block] {
     var blocks: [Block] = []
     var lines: [String] = []

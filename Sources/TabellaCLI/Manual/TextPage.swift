@@ -1,12 +1,12 @@
 import TabellaTerminal
 
 extension Page {
-  /// The page for a terminal.
+  /// The page as text for a terminal.
   func text(width: Int) -> String {
     var text = ""
     for block in blocks {
       let next = Page.text(of: block, width: width)
-      // Nothing stands between a heading and what it is about.
+      // No blank line between a heading and its block.
       let isBelow = text.hasSuffix(":\n") && next.hasPrefix("  ")
       if !text.isEmpty, !isBelow { text += "\n" }
       text += next
@@ -27,7 +27,7 @@ extension Page {
     }
   }
 
-  /// Names in a column and their meanings beside it; below a name that is too long for it.
+  /// Names in one column and meanings in another. A name that is too long has its own line.
   private static func text(of terms: [Term], width: Int) -> String {
     let most = 24
     let widths = terms.map { displayWidth(of: $0.name) }
@@ -45,8 +45,8 @@ extension Page {
   }
 }
 
-/// Text in lines of at most `width` columns, if its words allow; lines after the first are indented.
-/// Blanks at the start and between words stay, but where a line ends.
+/// Fills lines up to `width` columns if the words allow it. Lines after the first are indented. Blanks at the start and
+/// between words stay, except at line ends.
 func filled(_ text: String, width: Int, indent: Int = 0) -> String {
   var lines = ""
   var line = text.prefix { $0 == " " }

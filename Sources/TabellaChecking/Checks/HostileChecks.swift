@@ -2,7 +2,8 @@ import Glibc
 import Tabella
 import TabellaHost
 
-// Locations as users and enemies have them: an error or a table, never a crash, a hang or a lie.
+// Checks with unusual and hostile locations. The result must be an error or a table, never a crash, a hang or wrong
+// data.
 
 extension Check {
   static let missingLocation = Check(
@@ -159,7 +160,7 @@ extension Check {
     })
 }
 
-/// Throws that a check does not apply unless the place is a path.
+/// Skips the check unless the location is a path.
 private func requirePath(_ place: CheckedLocation) throws {
   guard place.isPath else { throw Problem.skipped("\(place.name) is no path") }
 }
@@ -169,14 +170,14 @@ private func requireFile(_ place: CheckedLocation) throws {
   guard place.kind == .file else { throw Problem.skipped("\(place.name) is no file") }
 }
 
-/// A file as there are many.
+/// Creates an ordinary text file.
 private func ordinaryFile(_ run: CheckRun) throws(TableError) -> [UInt8] {
   let path = try run.freshFolder() + Array("/ordinary.txt".utf8)
   try write(Sample.small, to: path, mode: 0o600)
   return path
 }
 
-/// Names that break programs, with the end of the usual one: it may say what kind of file it is.
+/// Names that break programs. They end like the usual name, because the end can determine the file type.
 private func breakingNames(ending: [UInt8]) -> [[UInt8]] {
   let starts: [[UInt8]] = [
     Array("with space ".utf8), Array("new\nline".utf8), Array("\u{1B}]0;title\u{7}".utf8),

@@ -2,10 +2,10 @@ import Tabella
 import TabellaBridge
 import TabellaHost
 
-// What a library's file and its manifest say.
+// Checks of a library's file and its manifest.
 
 extension Check {
-  /// Told of first, and by itself where it fails.
+  /// ``Checker/run(onStart:_:)`` reports this check first; if it fails, no other check runs.
   static let loads = Check(
     "loads", .library,
     "The file is a library for this machine that exports the entry, and the entry answers.",
@@ -30,7 +30,7 @@ extension Check {
       ] where declared != said {
         throw Problem.failed("the manifest says \(what) \(declared), the library says \(said)")
       }
-      // Its code need not know any: hosts go by the manifest.
+      // The library may omit its options, because hosts use the manifest.
       guard !run.loaded.options.isEmpty else { return }
       let (declared, said) = (manifest.options, run.loaded.options)
       if let option = said.first(where: { option in !declared.contains { $0.name == option.name } })

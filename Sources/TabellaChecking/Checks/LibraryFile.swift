@@ -1,9 +1,10 @@
 import Tabella
 import TabellaFiles
 
-/// What a shared library says of itself beside what a host must know, read as data: advice for authors.
+/// Facts about a shared library that a host does not need, read from its file without running it. They lead to advice
+/// for authors.
 ///
-/// The host has checked the file before; what is missing or damaged here is only not there.
+/// The host has already checked the file, so missing or damaged parts just yield no facts.
 struct LibraryFile {
   private let bytes: [UInt8]
   private var segments: [(address: Int, offset: Int, size: Int)] = []
@@ -29,7 +30,7 @@ struct LibraryFile {
     }
   }
 
-  /// An unsigned little-endian number; nil outside the file.
+  /// An unsigned little-endian number of `size` bytes; nil outside the file.
   private func number(_ offset: Int, _ size: Int) -> Int? {
     guard offset >= 0, offset <= bytes.count - size else { return nil }
     var value: UInt64 = 0
@@ -47,26 +48,26 @@ struct LibraryFile {
     return String(decoding: bytes[offset...].prefix { $0 != 0 }, as: UTF8.self)
   }
 
-  /// A string that the dynamic section names by its place in the table of strings.
+  /// A string of the dynamic section, by its offset in the string table.
   private func string(_ place: Int) -> String? {
     dynamic[5]?.first.flatMap { offset(of: $0) }.flatMap { text(at: $0 &+ place) }
   }
 
-  /// Where the library has its dependencies looked for: RUNPATH and RPATH.
+  /// The folders in which the loader looks for the library's dependencies: RUNPATH and RPATH.
   var searchPaths: [String] {
     ((dynamic[29] ?? []) + (dynamic[15] ?? [])).compactMap { string($0) }
       .flatMap { $0.split(separator: ":").map(String.init) }
   }
 
-  /// Whether it asks never to be unmapped: DF_1_NODELETE.
+  /// Whether the library requests never to be unmapped (`DF_1_NODELETE`).
   var isNeverUnmapped: Bool { (dynamic[0x6FFF_FFFB]?.first ?? 0) & 8 != 0 }
 
-  /// What linkers add by themselves.
+  /// Symbols that linkers add on their own.
   private static let linkersOwn: Set<String> = [
     "__bss_start", "_edata", "_end", "edata", "end", "_init", "_fini",
   ]
 
-  /// The functions and variables that others see, by name.
+  /// The sorted names of the exported functions and variables.
   var exports: [String] {
     guard let symbols = section(type: 11), let strings = section(symbols.link) else { return [] }
     var names: [String] = []
@@ -74,7 +75,7 @@ struct LibraryFile {
       guard let name = number(symbol, 4), let info = number(symbol &+ 4, 1),
         let home = number(symbol &+ 6, 2)
       else { break }
-      // Defined here, global or weak, a function or a variable.
+      // Defined here, global or weak, and a function or a variable.
       guard home != 0, [1, 2, 10].contains(info >> 4), [0, 1, 2, 10].contains(info & 15),
         let text = text(at: strings.offset &+ name), !LibraryFile.linkersOwn.contains(text)
       else { continue }
@@ -83,7 +84,7 @@ struct LibraryFile {
     return names.sorted()
   }
 
-  // Sections, which a stripped library may be without
+  // Sections, which a stripped library may lack
 
   private struct Section {
     var name: Int
@@ -118,11 +119,11 @@ struct LibraryFile {
     return sections.first { text(at: names.offset &+ $0.name) == wanted }
   }
 
-  /// How many conformances of types of others to protocols of others the library's Swift code has. They
-  /// hold for the whole process.
+  /// The number of retroactive conformances: types of other modules to protocols of other modules. They affect the
+  /// whole process.
   ///
-  /// The layout is Swift's `ProtocolConformanceDescriptor`: four relative numbers, of which the last is
-  /// the flags; bit 6 says that it is retroactive.
+  /// The layout is Swift's `ProtocolConformanceDescriptor`: four relative numbers. The last contains the flags, and bit
+  /// 6 means retroactive.
   var retroactiveConformances: Int {
     guard let list = section(named: "swift5_protocol_conformances") else { return 0 }
     var count = 0

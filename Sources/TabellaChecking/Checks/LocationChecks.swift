@@ -2,7 +2,7 @@ import Tabella
 import TabellaBridge
 import TabellaHost
 
-// What is tried with each place: that it opens, and as it was declared.
+// Checks with each location: it opens, and it matches the manifest.
 
 extension Check {
   static let opens = Check(
@@ -12,7 +12,7 @@ extension Check {
       do throws(TableError) {
         try look(at: try run.open(place.request))
       } catch {
-        // An empty or odd sample need not be anything that this provider knows.
+        // A provider may refuse an empty or odd sample.
         if place.origin != .given, Finding.Status.of(error) == nil, error.code != .misbehaved {
           throw Problem.skipped("\(place.name) is refused: \(error.message)")
         }
@@ -56,7 +56,7 @@ extension Check {
       guard let declared = run.manifest?.capabilities, !declared.isEmpty else {
         throw Problem.skipped("the manifest declares no capabilities")
       }
-      // What a source has may depend on what it shows: one of them must have it.
+      // Abilities may depend on the location, so one location with the ability suffices.
       var has: Set<String> = []
       for place in places {
         let source = try run.open(place.request)
@@ -106,7 +106,7 @@ extension Check {
     hint: "use the host's log, or diagnostics for remarks on the data",
     .place { run, place in
       guard run.hears else { throw Problem.skipped("what is printed here goes to the terminal") }
-      // What goes wrong in it is for other checks to say.
+      // Other checks report errors.
       _ = try? look(at: try run.open(place.request))
       let printed = run.takeHeard().filter { $0.kind == .printed }
       guard let first = printed.first else { return }
@@ -129,7 +129,7 @@ extension Check {
     })
 }
 
-/// Reads what a viewer reads first: counts and a few rows of the first sections.
+/// Reads the same data as a viewer at its start: counts and a few rows of the first sections.
 func look(at source: any TableDataSource) throws(TableError) {
   let sections = try source.numberOfSections(knowing: 3).value
   for section in 0..<min(sections, 3) {
@@ -141,11 +141,10 @@ func look(at source: any TableDataSource) throws(TableError) {
   }
 }
 
-/// Opens and reads something that may be anything: a table, or an error with a message of one line. Throws
-/// for what else comes.
+/// Opens and reads a request that may fail. The result must be a table, or an error with a message of one line. Throws
+/// for anything else.
 ///
-/// It must come soon, however busy the provider seems: a call may take three times as long as it may be
-/// silent.
+/// The answer must arrive soon: a call may take three times the limit of silence.
 func expectTableOrRefusal(
   _ run: CheckRun, _ request: OpenRequest, _ what: String, mayOpen: Bool = true
 ) throws {
@@ -172,7 +171,7 @@ private func names(of columns: [Column]) -> String {
     }.joined(separator: ", ")
 }
 
-/// Values at and beyond the borders of an option's kind.
+/// Values at and beyond the limits of an option's kind.
 private func oddValues(of option: OptionDeclaration) -> [String] {
   if !option.choices.isEmpty { return option.choices + ["", "no such choice"] }
   switch option.kind {
@@ -183,7 +182,7 @@ private func oddValues(of option: OptionDeclaration) -> [String] {
   }
 }
 
-/// An ability by the word that stands for it in manifests, JSON and `describe`.
+/// An ability and its name in manifests, JSON and `describe`.
 struct Capability {
   let name: String
   let isOf: @Sendable (any TableDataSource) -> Bool
@@ -206,8 +205,7 @@ struct Capability {
     Capability(name: "diagnostics") { $0.diagnostics != nil },
   ]
 
-  /// Whether a source may be without it though others of the provider have it: by its options, by what
-  /// it shows, or because nothing there can be changed.
+  /// Whether sources of one provider may differ in an ability, because of options, data or permissions.
   static func mayDepend(_ name: String) -> Bool {
     ["sections", "index", "edit", "move", "undo", "accessories"].contains(name)
   }

@@ -2,48 +2,49 @@ import Glibc
 import Tabella
 import TabellaHost
 
-/// Something that a provider is checked with.
+/// A location with which a provider is checked.
 public struct CheckedLocation: Hashable, Sendable {
-  /// Where a place came from.
+  /// The origin of a location.
   public enum Origin: String, Hashable, Sendable {
-    /// It was named.
+    /// The user named it.
     case given
-    /// A scheme of the manifest, with nothing behind it.
+    /// A scheme of the manifest, with an empty rest.
     case scheme
-    /// A sample that was made for the patterns of the manifest.
+    /// A sample created for the patterns of the manifest.
     case sample
   }
 
+  /// The origin of the location.
   public let origin: Origin
-  /// The place for people: as it was named, the scheme, or the sample's name.
+  /// The name for people: the location, the scheme or the name of the sample.
   public let name: String
-  /// What the provider is asked to open.
+  /// The request for the provider.
   public let request: OpenRequest
 
-  /// Whether it is a path of a file or a folder.
+  /// Whether it is the path of a file or a folder.
   var isPath: Bool { request.scheme == nil }
 
-  /// What is at the end of the path.
+  /// The kind of the file at the path; nil if there is none.
   var kind: Manifest.PathKind? {
     var status = stat()
     guard isPath, request.location.withCString({ stat($0, &status) }) == 0 else { return nil }
     return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
   }
 
-  /// Whether both are files, or folders, or of one scheme.
+  /// Whether both are files, both are folders, or both have the same scheme.
   func isLike(_ other: CheckedLocation) -> Bool {
     request.scheme == other.request.scheme && kind == other.kind
   }
 
-  /// The same provider asked for another path.
+  /// A request for another path with the same options.
   func request(_ path: [UInt8]) -> OpenRequest {
     OpenRequest(location: path, options: request.options)
   }
 }
 
 extension CheckedLocation {
-  /// What a location names: `SCHEME:REST` if the manifest has the scheme (or, without a manifest, if there
-  /// is no such file), else a path.
+  /// A location that the user named: `SCHEME:REST` if the manifest has the scheme, otherwise a path. Without a
+  /// manifest, it is `SCHEME:REST` if no such file exists.
   init(given location: Location, _ manifest: Manifest?, options: [String: String]) {
     var request = OpenRequest(location: location.bytes, options: options)
     if let (scheme, rest) = location.schemeAndRest {
@@ -55,8 +56,8 @@ extension CheckedLocation {
     self.init(origin: .given, name: location.description, request: request)
   }
 
-  /// What the manifest suggests: samples for its patterns and magic bytes, or its schemes with nothing
-  /// behind them.
+  /// The locations that the manifest suggests: samples for its patterns and magic bytes, or its schemes with an empty
+  /// rest.
   static func derived(
     from manifest: Manifest, in folder: PrivateFolder, options: [String: String]
   ) throws(TableError) -> [CheckedLocation] {
@@ -72,7 +73,7 @@ extension CheckedLocation {
         let magic = manifest.magic.first
         for sample in Sample.all {
           let name = Sample.name(sample.name, pattern: pattern)
-          // A pattern may fit one name only.
+          // A pattern may match only one name.
           let path = try folder.makeFolder(sample.name) + Array("/\(name)".utf8)
           try write(sample.content(magic: magic), to: path, mode: 0o600)
           add("\(sample.name) (a sample named \(name))", path)
@@ -94,7 +95,7 @@ extension CheckedLocation {
   }
 }
 
-/// Files that are made where no location is named.
+/// Files created for checks without a given location.
 struct Sample {
   let name: String
   let lines: [UInt8]
@@ -104,11 +105,11 @@ struct Sample {
     Sample(name: "odd", lines: odd),
   ]
 
-  /// Lines that most kinds of text can be.
+  /// Lines that are valid in most text formats.
   static let small = Array(
     "name,year,note\nAda,1815,first\nGrace,1906,\nLinus,1969,\"a, b\"\nMargaret,1936,moon\n".utf8)
 
-  /// What is rare: CRLF, blank lines, quotes within quotes, no UTF-8, NUL, a long cell, no end of line.
+  /// Rare cases: CRLF, blank lines, quotes within quotes, invalid UTF-8, NUL, a long cell, no final line end.
   static let odd: [UInt8] = {
     var bytes = Array("name,year,note\r\n\r\n\"two\nlines\",1,\"say \"\"so\"\"\"\r\n".utf8)
     bytes += [0xFF, 0xFE, 0x2C, 0x00, 0x2C, 0x1B, 0x5B, 0x6D, 0x0A]
@@ -116,7 +117,7 @@ struct Sample {
     return bytes + Array(",3\nlast,4,no end".utf8)
   }()
 
-  /// A name that a pattern fits: `*.csv` is `small.csv`.
+  /// A name that matches a pattern: `small.csv` for `*.csv`.
   static func name(_ stem: String, pattern: String) -> String {
     var name = ""
     var hasStem = false
@@ -137,7 +138,7 @@ struct Sample {
     return [UInt8](repeating: 0, count: magic.offset) + magic.bytes + lines
   }
 
-  /// A folder of a few files and folders.
+  /// Creates a folder with a few files and folders.
   static func makeFolder(in folder: PrivateFolder) throws(TableError) -> [UInt8] {
     let path = try folder.makeFolder("folder")
     for (name, bytes) in [

@@ -2,8 +2,7 @@ import Glibc
 import Tabella
 import TabellaFiles
 
-/// A folder that only this user can look into, gone with the object, in which a provider may do what it
-/// likes.
+/// A temporary folder that only this user can open. A provider may do anything in it. It is removed with the object.
 final class PrivateFolder {
   let path: [UInt8]
 
@@ -24,7 +23,7 @@ final class PrivateFolder {
 
   func place(_ name: String) -> [UInt8] { place(Array(name.utf8)) }
 
-  /// A folder in it.
+  /// Creates a folder in it.
   func makeFolder(_ name: String) throws(TableError) -> [UInt8] {
     let folder = place(name)
     guard folder.withCString({ mkdir($0, 0o700) }) == 0 else {
@@ -41,10 +40,10 @@ final class PrivateFolder {
   }
 }
 
-/// A path for people.
+/// A path as text for people.
 func shown(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
-/// Makes a file of these bytes that was not there.
+/// Creates a new file with these bytes.
 func write(_ bytes: [UInt8], to path: [UInt8], mode: mode_t) throws(TableError) {
   let file = path.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
   guard file >= 0 else { throw .system(errno, "\(shown(path)) cannot be made") }
@@ -57,13 +56,13 @@ func write(_ bytes: [UInt8], to path: [UInt8], mode: mode_t) throws(TableError) 
   }
 }
 
-/// The names in a folder, sorted; nil if it cannot be read.
+/// The sorted names in a folder; nil if it cannot be read.
 func names(in folder: [UInt8]) -> [[UInt8]]? {
   guard let stream = folder.withCString({ opendir($0) }) else { return nil }
   defer { closedir(stream) }
   var names: [[UInt8]] = []
   while let entry = readdir(stream) {
-    // An entry is only as long as its name, so it must not be read as a whole.
+    // An entry has only the memory that its name needs, so it must not be read as a whole `dirent`.
     guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return nil }
     let start = UnsafeRawPointer(entry) + offset
     let name = Array(
@@ -74,17 +73,17 @@ func names(in folder: [UInt8]) -> [[UInt8]]? {
   return names.sorted { $0.lexicographicallyPrecedes($1) }
 }
 
-/// What is at the end of a path, links not followed; nil if nothing is.
+/// The status of a path without following links; nil if nothing exists there.
 func status(of path: [UInt8]) -> stat? {
   var status = stat()
   return path.withCString { lstat($0, &status) } == 0 ? status : nil
 }
 
-/// Removes what is at a path, a folder with all that is in it. Links are removed, not followed.
+/// Removes a file, or a folder with everything in it. Links are removed, not followed.
 func removeTree(_ path: [UInt8]) {
   guard let status = status(of: path) else { return }
   if status.st_mode & S_IFMT == S_IFDIR {
-    // A provider may have taken the rights to it away.
+    // A provider may have removed the permissions.
     if status.st_mode & 0o700 != 0o700 { _ = path.withCString { chmod($0, 0o700) } }
     for name in names(in: path) ?? [] { removeTree(path + [UInt8(ascii: "/")] + name) }
     _ = path.withCString { rmdir($0) }
@@ -93,16 +92,15 @@ func removeTree(_ path: [UInt8]) {
   }
 }
 
-/// Copies a file or a folder for laws that edit it, so much and no more.
+/// Copies a file or a folder for laws that edit it, up to a limit.
 struct TreeCopy {
-  /// How much is copied: a copy is made for each law that edits.
+  /// The size limits. They are low, because each law that edits needs a copy.
   static let most = (bytes: 16 << 20, entries: 2000)
 
   private var bytes = 0
   private var entries = 0
 
-  /// Copies what is at a path, links as links. Throws for what is too large, or neither file, folder nor
-  /// link.
+  /// Copies a path. Links stay links. Throws if the data is too large or contains other kinds of files.
   static func make(_ from: [UInt8], _ to: [UInt8]) throws(TableError) {
     var copy = TreeCopy()
     try copy.add(from, to, isTop: true)

@@ -3,7 +3,7 @@ import Tabella
 // The laws of the optional abilities.
 
 extension Trial {
-  /// What is not there cannot be gathered.
+  /// Checks that missing rows cannot be gathered.
   fileprivate func refuseGathering(
     _ gathering: any TableGathering, _ source: any TableDataSource, _ columns: [Int]
   ) throws {
@@ -27,7 +27,7 @@ extension Trial {
 }
 
 extension Trial {
-  /// The element of a kind, if there is one, can be shown.
+  /// Checks that an element of a kind is well-formed, if there is one.
   fileprivate func checkElement(
     _ kind: String, at path: IndexPath, _ supplementary: any TableSupplementary
   ) throws {
@@ -35,7 +35,7 @@ extension Trial {
     do throws(TableError) {
       element = try supplementary.supplementaryElement(ofKind: kind, at: path)
     } catch {
-      // What the row stands for may have changed, or be gone.
+      // The object behind the row may have changed or vanished.
       try require(error.code == .conflict, "the \(kind) of \(path) is refused: \(error)")
       return
     }
@@ -57,7 +57,7 @@ extension Trial {
     }
   }
 
-  /// Where nothing is, there are no elements.
+  /// Checks that missing rows have no elements.
   fileprivate func expectNoElements(
     _ kinds: [String], at path: IndexPath, _ supplementary: any TableSupplementary
   ) throws {
@@ -171,7 +171,7 @@ extension Law {
       try trial.expectRefusal("a request for ids", [.notSupported]) { _ = try source.rows(request) }
       return
     }
-    // fetch() checks that ids are there exactly when asked for.
+    // `fetch()` checks that ids are present exactly when requested.
     _ = try trial.fetch(source, request)
     _ = try trial.fetch(source, RowRequest(first: 0, count: 3, columns: []))
   }

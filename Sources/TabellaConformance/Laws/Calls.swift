@@ -1,6 +1,6 @@
 import Tabella
 
-// The laws of calls: any order, any size, senseless ones, cancelled ones.
+// The laws of calls: any order, any size, senseless calls, cancelled calls.
 
 extension Law {
   static let oddSizesAgree = Law(
@@ -21,7 +21,7 @@ extension Law {
           try require(
             batch.rowCount > 0 || first == count,
             "\(size) rows from row \(first) of section \(section) were asked for, and none came")
-          // There may be more than were looked at.
+          // The source may have more rows than the model.
           let known = min(batch.rowCount, count - first)
           let (rows, expected) = (
             (0..<known).map { batch.row($0) }, Array(whole[first..<first + known])
@@ -79,7 +79,7 @@ extension Law {
       last = try trial.makeAnyCall(source, recorded, after: last)
       cancel()
     }
-    // From another thread, at any moment.
+    // Now another thread cancels at arbitrary moments.
     try Repeater.repeating(cancel) {
       for _ in 0..<60 {
         do {
@@ -108,8 +108,8 @@ private enum SenselessCall: CaseIterable {
 }
 
 extension Trial {
-  /// Makes a call drawn at random that a source can answer, compares the answer with the model, and
-  /// returns what was done. `last` is what was done before.
+  /// Performs a random valid call and compares the answer with the model. Returns a description of the call. `last`
+  /// describes the previous call.
   fileprivate func makeAnyCall(
     _ source: any TableDataSource, _ recorded: Recorded, after last: String
   ) throws -> String {
@@ -169,7 +169,7 @@ extension Trial {
       guard let supplementary = source.supplementary, let path, !recorded.kinds.isEmpty else {
         break
       }
-      // What is beside a row may be of the moment, and the row's thing be gone.
+      // An element may show the present moment, and the object behind the row may have vanished.
       do throws(TableError) {
         _ = try supplementary.supplementaryElement(
           ofKind: recorded.kinds[draw(0..<recorded.kinds.count)], at: path)
@@ -217,7 +217,7 @@ extension Trial {
     return "rows were read"
   }
 
-  /// A row that no table has, or a section that this one has not.
+  /// An index path that does not exist, in an existing section or not.
   private func drawNowhere(_ recorded: Recorded, _ source: any TableDataSource) throws -> IndexPath?
   {
     let far = [Int.max, .max - 1, .max / 2, 1 << 40, -1, -2, .min]
@@ -231,17 +231,17 @@ extension Trial {
     let section = draw(0..<recorded.sections.count)
     let count = try source.numberOfRows(inSection: section, knowing: 1 << 16)
     let row = draw(0..<2) == 0 ? count.value : far[draw(0..<far.count)]
-    // -1 is the section itself.
+    // Row -1 is the section itself.
     guard count.isExact, !(0..<count.value).contains(row), row != -1 else { return nil }
     return IndexPath(section: section, row: row)
   }
 
-  /// Makes a call drawn at random that must be refused, and checks how it is.
+  /// Performs a random call that must be refused, and checks the refusal.
   fileprivate func makeSenselessCall(
     _ source: any TableDataSource, _ recorded: Recorded
   ) throws {
     let columns = Array(source.columns.indices)
-    // Beyond what is there is not-found; below nothing is an argument without sense as well.
+    // Beyond the end is `not-found`; negative numbers may also be `invalid-argument`.
     let absent: [TableError.Code] = [.notFound, .invalidArgument]
     guard let path = try drawNowhere(recorded, source) else { return }
     let rows = path.row..<path.row.advancedUp(by: 1)
@@ -273,7 +273,7 @@ extension Trial {
       guard let gathering = source.gathering else { break }
       let paths = [recorded.drawRow(self), path, recorded.drawRow(self)].compactMap { $0 }
       try expectRefusal("gathering row \(path) among others", absent) {
-        // It may stop before it comes to it.
+        // A batch may end before the missing row.
         let batch = try gathering.rows(at: paths, columns: columns, includesIDs: false)
         if batch.rowCount < paths.count, batch.rowCount > 0 {
           _ = try gathering.rows(at: [path], columns: columns, includesIDs: false)
@@ -294,7 +294,7 @@ extension Trial {
       }
     case .rows:
       var first = path.row
-      // The end is no mistake, but of a section that is not there.
+      // The end of an existing section is a valid start.
       if recorded.sections.indices.contains(path.section),
         first == (try source.numberOfRows(inSection: path.section, knowing: 1 << 16).value)
       {

@@ -1,6 +1,6 @@
 import Tabella
 
-// The law of changes that are pulled.
+// The law of pulled changes.
 
 extension Law {
   static let pullsReplay = Law(
@@ -17,9 +17,9 @@ extension Law {
     let watching = try WatchedTable(try open(), trial)
     guard watching.source.editing != nil else { return }
     for _ in 0..<6 {
-      // Another opening, made when the batch is.
+      // A second opening of the same data makes the edit.
       let table = try EditedTable(trial, open)
-      // Where each opening is the very same source, nobody else can edit.
+      // If all openings are the same object, there is no second editor.
       guard table.source !== watching.source else { return }
       guard let batch = try trial.drawBatch(table), case .success = table.attempt(batch) else {
         continue
@@ -33,7 +33,7 @@ extension Law {
   }
 }
 
-/// A table that follows what others do, and what was read of it last.
+/// A table that follows changes by others, with its rows from the last reading.
 private final class WatchedTable {
   let source: any TableDataSource
   private let trial: Trial
@@ -45,7 +45,7 @@ private final class WatchedTable {
     rows = try EditedTable.read(source, trial)
   }
 
-  /// Pulls, and compares what it says with the rows before and after.
+  /// Pulls, and compares the changes with the rows before and after.
   func pull() throws {
     guard let changes = source.changes else { throw LawBroken("the changes are gone") }
     let (old, version) = (rows, try source.version())
@@ -62,7 +62,7 @@ private final class WatchedTable {
     try replay(batch, from: old, to: rows)
   }
 
-  /// Pulls again, where nothing can have changed.
+  /// Pulls again, when nothing can have changed.
   func expectNothing() throws {
     guard let batch = try source.changes?.pull() else { return }
     try require(

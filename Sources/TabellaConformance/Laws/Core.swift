@@ -1,6 +1,6 @@
 import Tabella
 
-// The laws of what every source has: columns, counts, rows.
+// The laws of columns, counts and rows, which every source has.
 
 extension Law {
   static let columnsHold = Law(
@@ -150,7 +150,7 @@ extension Law {
       let count = try trial.rowCount(reference, section)
       rows.append(try trial.read(reference, section: section, rows: 0..<count))
     }
-    // The same source, so that a live table is compared with itself; the last rows come first.
+    // Uses the same source, since live data is only comparable with itself. The last rows come first.
     for _ in 0..<60 where !rows.isEmpty {
       let section = trial.draw(0..<rows.count)
       switch trial.draw(OtherCall.self) {
@@ -171,13 +171,13 @@ extension Law {
         )
       }
     }
-    // A fresh source whose very first call is for the last row.
+    // The first call of a new source asks for the last row.
     let fresh = try trial.open()
     for (section, cells) in rows.enumerated().reversed() where !cells.isEmpty {
       do {
         _ = try trial.read(fresh, section: section, rows: cells.count - 1..<cells.count)
       } catch {
-        // What is live may have fewer rows by then, or fewer sections.
+        // Live data may have fewer rows or sections by now.
         guard fresh.hasVolatileOrder,
           try section >= fresh.numberOfSections(knowing: section + 1).value
             || trial.rowCount(fresh, section) < cells.count
@@ -255,7 +255,7 @@ extension Law {
   }
 }
 
-/// A count may follow another only if nothing that was said is taken back.
+/// Throws if a later count contradicts an earlier one.
 private func requireFollows(
   _ earlier: Count, _ later: Count, _ what: @autoclosure () -> String
 ) throws {
@@ -266,7 +266,7 @@ private func requireFollows(
   }
 }
 
-/// Reads around the end of a section: the rows there must be as many as were counted.
+/// Reads around the end of a section and compares the number of rows with the count.
 private func requireEnd(
   of source: any TableDataSource, _ section: Int, _ count: Count, _ trial: Trial
 ) throws {

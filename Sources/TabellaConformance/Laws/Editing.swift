@@ -1,6 +1,6 @@
 import Tabella
 
-// The laws of editing. They run only where the suite was given data to edit.
+// The laws of editing. They run only if the suite has data to edit.
 
 extension Law {
   static let dryRunsChangeNothing = Law(
@@ -61,7 +61,7 @@ extension Law {
       try requireOthersStay(batch, result, from: before, to: after)
       try requireInserted(batch, result, from: before, to: after)
       try replay(result.changes, from: before, to: after)
-      // Where order is volatile a version knows rows by their ids: their cells may differ.
+      // With volatile order, a version identifies rows by id, and their cells may differ.
       try require(
         same(before, after) || now == nil || now != version || table.source.hasVolatileOrder,
         "\(batch.edits) changed rows, and the version is \(version?.token ?? "none") as before")
@@ -135,7 +135,7 @@ extension Law {
     edits: true
   ) { trial in
     try trial.forEachCommit { table, batch in
-      // What cannot be edited at all may say so first.
+      // A table that is not editable at all may report that first.
       var codes: [TableError.Code] = [.notFound, .invalidArgument]
       if case .failure(let error) = table.attempt(EditBatch(batch.edits, isDryRun: true)),
         error.code == .readOnly
@@ -146,7 +146,7 @@ extension Law {
         try trial.expectRefusal("the batch \(bad)", codes) {
           _ = try table.editing.commit(EditBatch(bad))
         }
-        // Together with good edits other rules may be broken too.
+        // In combination with valid edits, a batch may break other rules, too.
         let codes: [TableError.Code] = [
           .notFound, .invalidArgument, .notSupported, .constraint, .readOnly,
         ]
@@ -192,7 +192,7 @@ extension Law {
           "row \(path) was set, and its id is said to be \(id), which is another row's")
       }
       let rows = try table.reread()
-      // It may stand elsewhere by now, in a sorted view for one, or be shown no longer.
+      // The row may be at another index path by now, for example in a sorted view, or hidden.
       let candidates = rows.joined().filter { row in
         row.id == result.outcomes[0].id ?? old.id
       }
@@ -287,7 +287,7 @@ extension Law {
       }
       return result
     }
-    // Undo is for another day: the source that gave the receipt is no more.
+    // A receipt must work in a later source, after the original one is gone.
     let table = try trial.editedTable()
     guard let batch = try trial.drawBatch(table), case .success(let done) = table.attempt(batch),
       let receipt = done.receipt, !done.hasFinalEdits
@@ -300,11 +300,11 @@ extension Law {
 }
 
 extension EditResult {
-  /// Whether something stays done, whatever the receipt takes back.
+  /// Whether the receipt cannot undo some of the edits.
   fileprivate var hasFinalEdits: Bool { outcomes.contains(where: \.isFinal) }
 }
 
-/// Throws unless every row that the batch does not name is there as it was: by its id, or by its cells.
+/// Throws unless every unnamed row is still there, with the same id or the same cells.
 private func requireOthersStay(
   _ batch: EditBatch, _ result: EditResult, from old: [[EditedRow]], to new: [[EditedRow]]
 ) throws {
@@ -332,9 +332,9 @@ private func requireOthersStay(
   )
 }
 
-/// Throws unless one edit of a section led from the titles of before to those of now.
+/// Throws unless the titles have changed as a section edit requires.
 ///
-/// A source with an order of its own places sections elsewhere, and a folder has other sections in it.
+/// A source with its own order may move the section. A deleted folder may contain further sections.
 private func require(
   _ edit: EditBatch.Edit, led old: [String?], to new: [String?]
 ) throws {
@@ -353,7 +353,7 @@ private func require(
   }
 }
 
-/// Throws unless what was inserted is there, once more than before.
+/// Throws unless the inserted rows are there.
 private func requireInserted(
   _ batch: EditBatch, _ result: EditResult, from old: [[EditedRow]], to new: [[EditedRow]]
 ) throws {
@@ -365,7 +365,7 @@ private func requireInserted(
     func has(_ row: EditedRow) -> Bool {
       cells.allSatisfy { row.cells.indices.contains($0) && same([row.cells[$0]], [$1]) }
     }
-    // A view may not show it.
+    // A view may hide the row.
     if let id = outcome.id, let row = new.joined().first(where: { $0.id == id }) {
       try require(has(row), "the inserted row \(id) is \(row), not \(cells)")
     }

@@ -87,11 +87,11 @@ extension Law {
 }
 
 extension Trial {
-  /// Throws if `rounds` rounds more of `body`, of so many calls each, make the source's process hold more
-  /// and more.
+  /// Throws if `rounds` more rounds of `body` make the source's process use more and more resources. A round consists
+  /// of `calls` calls.
   ///
-  /// Caches may fill at first, and what is live may grow; a leak goes on growing by at least a pointer
-  /// and what malloc adds to it, a call.
+  /// Caches may fill at first, and live data may grow. A leak keeps growing by at least a pointer and malloc's overhead
+  /// per call.
   fileprivate func requireReturn(
     _ what: String, of source: any TableDataSource, calls: Int, rounds: Int = 200,
     _ body: () throws -> Void
@@ -120,7 +120,7 @@ extension Trial {
       "\(rounds) more rounds of \(what) left \(least.threads) threads, each time")
   }
 
-  /// What can be asked of a source besides rows, each by its name.
+  /// Requests other than for rows, with their names.
   fileprivate func answers(
     of source: any TableDataSource
   ) throws -> [(what: String, ask: () throws -> Void)] {

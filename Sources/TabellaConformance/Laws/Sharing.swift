@@ -1,6 +1,6 @@
 import Tabella
 
-// The laws of what sources share: threads, and each other's library.
+// The laws of resources that sources share: threads, and the library.
 
 extension Law {
   static let threadsMayChange = Law(
@@ -9,7 +9,7 @@ extension Law {
     hint: "keep nothing in thread-local storage, and compare no thread with another",
     needsOneProcess: true
   ) { trial in
-    // Opened here, asked there, ended elsewhere.
+    // The source is opened, used and released on different threads.
     var source: (any TableDataSource)? = try OtherThread.run { try trial.open() }
     func asked<R>(_ body: (any TableDataSource) throws -> R) throws -> R {
       guard let source else { throw LawBroken("the source is gone") }
@@ -35,7 +35,7 @@ extension Law {
     hint: "keep nothing of a source in global variables", needsOneProcess: true
   ) { trial in
     var sources = [try trial.open(), try trial.open(), try trial.open()]
-    // Each is compared with itself, for what is live differs between openings.
+    // Each source is compared with its own record, because live data differs between openings.
     var models: [Recorded] = []
     for source in sources { models.append(try Recorded(source, trial)) }
     while true {

@@ -1,16 +1,15 @@
 import Tabella
 import TabellaBridge
 
-/// A check of a provider as such, from its entry on: what its sources do not show, or not where they live
-/// in other processes.
+/// A check of a provider's entry point. It covers behaviour that sources in other processes do not show.
 public struct Probe: Hashable, Sendable {
-  /// A short name: `entry-is-quiet`.
+  /// A short name, such as `entry-is-quiet`.
   public let name: String
-  /// What is true of every good provider, in one sentence.
+  /// The behaviour of every good provider in one sentence.
   public let summary: String
-  /// What an author should look at when it fails.
+  /// Advice for the author if the probe fails.
   public let hint: String
-  /// Whether it is skipped without a location to open.
+  /// Whether the probe is skipped without a location.
   public let needsLocation: Bool
   let check: @Sendable (ProbeTrial) throws -> Void
 
@@ -25,22 +24,24 @@ public struct Probe: Hashable, Sendable {
     self.check = check
   }
 
+  /// Whether both probes have the same name.
   public static func == (left: Probe, right: Probe) -> Bool { left.name == right.name }
+  /// Hashes the name.
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// Runs probes, and those laws that need one process, over the entry of a library that is loaded here.
+/// Runs probes, and the laws that need a single process, over the entry point of a library in this process.
 ///
-/// It asks what no host asks, so that a bad provider ends the process: to be run in one that may be lost,
-/// one probe each.
+/// The probes make calls that no host makes, so a bad provider can crash the process. Run each probe in a disposable
+/// process.
 public struct ProbeSuite {
-  /// All probes, in the order in which they are best read.
+  /// All probes, in the best order for readers.
   public static let probes: [Probe] = [
     .entryRefusesVersions, .entryIsQuiet, .entryIsQuick, .entryAnswersAgain, .unknownAbilities,
     .senselessRequests,
   ]
 
-  /// The laws that only show something here.
+  /// The laws that need a single process.
   public static let laws = ConformanceSuite.laws.filter(\.needsOneProcess)
 
   private let seed: UInt64
@@ -50,10 +51,10 @@ public struct ProbeSuite {
   private let mayEdit: Bool
   private let sign: () -> Void
 
-  /// A suite over one entry, not called so far, and what to open with it, if anything.
+  /// Creates a suite for an entry point that was not called yet. `request` is the location to open, if there is one.
   ///
-  /// Edits, none of which could be made, are tried only with `mayEdit`. `sign` is called now and then, so
-  /// that a watcher sees that the work goes on.
+  /// Only with `mayEdit` does it try edits, and only ones that must fail. It calls `sign` from time to time as a sign
+  /// of life for a watchdog.
   public init(
     seed: UInt64 = 1, entry: ProviderEntry, name: String, request: OpenRequest? = nil,
     mayEdit: Bool = false, sign: @escaping () -> Void = {}
@@ -66,7 +67,7 @@ public struct ProbeSuite {
     self.sign = sign
   }
 
-  /// Runs the probe, or the law, of this name; nil if there is none.
+  /// Runs the probe or the law with this name. Returns nil if there is none.
   public func run(_ name: String) -> ConformanceSuite.Outcome? {
     if let law = ProbeSuite.laws.first(where: { $0.name == name }) { return run(law) }
     guard let probe = ProbeSuite.probes.first(where: { $0.name == name }) else { return nil }
@@ -95,7 +96,7 @@ public struct ProbeSuite {
   }
 }
 
-/// What a probe works with.
+/// The environment of a probe.
 final class ProbeTrial {
   let entry: ProviderEntry
   let name: String
@@ -114,7 +115,7 @@ final class ProbeTrial {
     self.mayEdit = mayEdit
   }
 
-  /// Calls the entry as a host does.
+  /// Calls the entry point like a host.
   func provider() throws -> ImportedProvider { try ImportedProvider(calling: entry, name: name) }
 
   func draw(_ range: Range<Int>) -> Int { numbers.draw(range) }

@@ -23,7 +23,7 @@ extension Probe {
     guard let now = ProcessUse.now(), let before else {
       throw Skipped(reason: "what this process reads and writes cannot be seen")
     }
-    // To look costs something itself: the same but for a digit or two.
+    // The measurement itself reads bytes. Two measurements differ by a few digits at most.
     let cost = 16 + (ProcessUse.now().map { $0.bytes - now.bytes } ?? 0)
     try require(
       now.bytes - before.bytes <= cost,
@@ -40,7 +40,7 @@ extension Probe {
     "entry-is-quick", "The entry takes less than a twentieth of a second.",
     hint: "hosts call it for each provider that they look at; leave work to open"
   ) { trial in
-    // What the processor did at first; and what the clock said at best, for machines have more to do.
+    // The larger of the processor time of the first call and the best elapsed time, because the machine may be busy.
     let before = time(on: CLOCK_PROCESS_CPUTIME_ID)
     let first = measure { _ = try? trial.provider() }
     let busy = time(on: CLOCK_PROCESS_CPUTIME_ID) - before

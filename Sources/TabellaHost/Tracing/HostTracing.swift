@@ -1,9 +1,9 @@
 import Tabella
 
-// What a host notes in its trace besides the calls.
+// Trace lines of a host besides calls.
 
 extension Host {
-  /// Opens something, and wraps what is opened, if there is a trace.
+  /// Opens a source with `open`. If there is a trace, wraps the source into a ``TracedSource``.
   func tracing<Worker>(
     _ provider: String, _ library: String, _ request: OpenRequest, isIsolated: Bool,
     _ open: () throws(TableError) -> (any TableDataSource, Worker)
@@ -17,7 +17,7 @@ extension Host {
     return (TracedSource(source, provider: provider, trace, number: number), worker)
   }
 
-  /// Who hears what a provider in a worker says: the trace, too.
+  /// The receiver of a worker's output: ``onOutput``, and the trace if there is one.
   var traced: (@Sendable (WorkerOutput) -> Void)? {
     guard let trace else { return onOutput }
     return { [onOutput] output in

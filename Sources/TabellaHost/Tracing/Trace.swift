@@ -4,17 +4,18 @@ import Tabella
 import TabellaBridge
 import TabellaFiles
 
-/// The traffic of providers, a line a call, for bug reports and tests.
+/// A log of all calls to providers, one line per call, for bug reports and tests.
 ///
-/// A line has the seconds since the trace began, who is asked for what, `->`, what came, and how long it
-/// took; it is begun before the call, so that a call that does not come back is seen. Cells, ids, titles
-/// and texts are not in it, only how many and how long they are; locations, the names of columns, options
-/// and what errors say are. docs/debugging.md tells how to read it.
+/// A line contains the seconds since the start of the trace, the provider, the call, `->`, the result and the duration.
+/// The first half is written before the call, so that a call that never returns is visible.
 ///
-/// May be used from any thread.
+/// The trace contains the number and the length of cells, ids, titles and texts, but not their content. It contains
+/// locations, names of columns, options and error messages. docs/debugging.md explains how to read it.
+///
+/// Any thread may use a trace.
 public final class Trace: Sendable {
   private struct State {
-    /// The call whose line is begun and not ended.
+    /// The call whose line is begun but not ended.
     var open: Int?
     var lastCall = 0
     var lastTable = 0
@@ -23,20 +24,19 @@ public final class Trace: Sendable {
   private let state = Mutex(State())
   private let began = now()
   private let put: @Sendable (String) -> Void
-  /// The file that is written to; -1 if it is none of ours.
+  /// The file descriptor to close; -1 if there is none.
   private let file: Int32
 
-  /// A trace that hands each piece of text on; a line may come in two.
+  /// A trace that passes each piece of text to `put`. A line can arrive in two pieces.
   public init(_ put: @escaping @Sendable (String) -> Void) {
     self.put = put
     file = -1
     begin()
   }
 
-  /// A trace at the end of a file, which is made for its owner only if it is not there; `-` stands for
-  /// standard error.
+  /// A trace that appends to a file. `-` means standard error. A missing file is created, readable only by its owner.
   ///
-  /// Throws ``TableError`` if it cannot be written, is a link, or another program is writing it.
+  /// Throws ``TableError`` if the file cannot be written, is a link, or is being written by another program.
   public init(path: [UInt8]) throws(TableError) {
     let isErrors = path == [UInt8(ascii: "-")]
     let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
@@ -76,10 +76,10 @@ public final class Trace: Sendable {
 
   // Lines
 
-  /// Writes a line of its own.
+  /// Writes a line that is not a call.
   func note(_ what: String) { write(what) { _ in nil } }
 
-  /// Makes a call with a line of its own: `what` is asked, `words` tell what came.
+  /// Performs a call and writes its line. `what` describes the call, and `words` describes the result.
   func call<R>(
     _ what: String, _ body: () throws(TableError) -> R, words: (R) -> String
   ) throws(TableError) -> R {
@@ -95,7 +95,7 @@ public final class Trace: Sendable {
     }
   }
 
-  /// The same for a call that cannot fail.
+  /// Performs a call that cannot fail and writes its line.
   func call<R>(_ what: String, _ body: () -> R, words: (R) -> String) -> R {
     let call = start(what)
     let time = now()
@@ -104,7 +104,7 @@ public final class Trace: Sendable {
     return result
   }
 
-  /// A number for a table, to tell it from others.
+  /// The next table number, which distinguishes tables in the trace.
   func numberTable() -> Int {
     state.withLock { state in
       state.lastTable += 1
@@ -127,8 +127,7 @@ public final class Trace: Sendable {
     write(" -> \(result)  (\(took))", closing: (call, what)) { _ in nil }
   }
 
-  /// Writes text: the end of a line that is open, or a new line, which is left open for the call that
-  /// `opening` gives.
+  /// Writes text: either the end of the open line, or a new line. The new line stays open if `opening` returns a call.
   private func write(
     _ text: String, closing: (call: Int, what: String)? = nil, opening: (inout State) -> Int?
   ) {
@@ -138,7 +137,7 @@ public final class Trace: Sendable {
       if let closing, state.open == closing.call {
         line = Trace.oneLine(text)
       } else {
-        // Something else was told meanwhile: the line is begun again.
+        // Another line came in between, so the line starts again.
         if state.open != nil { line = "\n" }
         line += "\(time)  " + Trace.oneLine((closing.map { $0.what } ?? "") + text)
       }
@@ -149,7 +148,7 @@ public final class Trace: Sendable {
 
   // Words
 
-  /// `    1.234567`: seconds, to the microsecond.
+  /// Seconds with microseconds, right-aligned: `    1.234567`.
   private static func seconds(_ time: Double) -> String {
     let microseconds = Int(time * 1e6)
     let rest = "\(microseconds % 1_000_000)"
@@ -164,7 +163,7 @@ public final class Trace: Sendable {
     return "\(hundredths / 100)." + String(repeating: "0", count: 2 - rest.count) + "\(rest) ms"
   }
 
-  /// The text as one line that a terminal takes for nothing else.
+  /// The text as one line without characters that control a terminal.
   static func oneLine(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: \.isUnsafeToPrint) else { return text }
     var line = ""

@@ -1,6 +1,6 @@
 import Tabella
 
-// What is asked and what comes, in words: how many and how long, never what is in it.
+// Descriptions of requests and results: numbers and lengths, never contents.
 
 extension RowRequest {
   /// `rows 0:0 up to 200, columns 0 2, with ids`
@@ -11,7 +11,7 @@ extension RowRequest {
 }
 
 extension [Int] {
-  /// `columns 0 to 11` for many in order, `columns 3 1` for others.
+  /// `columns 0 to 11` for more than 3 in sequence, `columns 3 1` for others.
   var tracedColumns: String {
     guard let first, let last, count > 3, self == Array(first...(first + count - 1)) else {
       return isEmpty ? "no columns" : "columns " + shortened { "\($0)" }
@@ -21,7 +21,7 @@ extension [Int] {
 }
 
 extension Array {
-  /// The first few, and how many there are.
+  /// The first few elements and the total number.
   func shortened(_ limit: Int = 8, _ words: (Element) -> String) -> String {
     let first = prefix(limit).map(words).joined(separator: " ")
     return count > limit ? "\(first) … \(count) in all" : first
@@ -43,7 +43,7 @@ extension Column {
 }
 
 extension RowReference {
-  /// `0:5`, or an id by its length.
+  /// `0:5`, or the length of an id.
   var traced: String {
     switch self {
     case .path(let path): "\(path)"
@@ -53,7 +53,7 @@ extension RowReference {
 }
 
 extension String {
-  /// `an id of 12 bytes`: ids may be made of what is in the rows.
+  /// `an id of 12 bytes`, because ids can contain data of the row.
   var tracedID: String { "an id of \(utf8.count) bytes" }
 
   /// `12 bytes`
@@ -133,7 +133,7 @@ extension OpenRequest {
 }
 
 extension TableDataSource {
-  /// What it is, when it is opened.
+  /// The columns and abilities of a source that was just opened.
   var traced: String {
     let abilities: [(String, Bool)] = [
       ("sections", sections != nil), ("index", sectionIndex != nil), ("ids", identity != nil),

@@ -1,10 +1,10 @@
 import Tabella
 
-/// A source whose calls are traced; it has an ability exactly when its base has it.
+/// A wrapper that traces all calls of a source. It has the same abilities as its base.
 final class TracedSource: TableDataSource {
   private let base: any TableDataSource
   private let trace: Trace
-  /// `csv#1`: the provider, and which of its tables.
+  /// The provider and the number of the table, such as `csv#1`.
   private let name: String
   private let provider: String
 
@@ -23,7 +23,7 @@ final class TracedSource: TableDataSource {
     try trace.call("\(name) \(what)", body, words: words)
   }
 
-  /// A notice, which has no answer.
+  /// Traces a notification, which returns nothing.
   private func notice(_ what: String, _ rows: Range<Int>, _ section: Int, _ body: () -> Void) {
     let place = "\(section):\(rows.lowerBound) to \(rows.upperBound)"
     trace.call("\(name) \(what) \(place)", body, words: { _ in "ok" })
@@ -81,7 +81,7 @@ final class TracedSource: TableDataSource {
     }
   }
 
-  /// An ability of the base; the wrapper has it only if the base has.
+  /// An ability of the base. It is present whenever a caller reached it through this wrapper.
   private func ability<A>(_ ability: A?) throws(TableError) -> A {
     guard let ability else { throw TableError(.notSupported, "the source has no such ability") }
     return ability
@@ -306,7 +306,7 @@ extension TracedSource: TableDisplay, TablePrefetching, TableDiagnostics {
 }
 
 extension Int {
-  /// How far must be known.
+  /// The requested minimum in words.
   fileprivate var asked: String {
     switch self {
     case 0: "as known"

@@ -1,18 +1,17 @@
 import Glibc
 import Tabella
 
-/// A folder whose files count only if nobody but root and the user can have put them there, or can change them:
-/// that of receipts. It is judged as the file of pins is, with every folder and link on the way.
+/// A folder whose files only root and the user can have written, such as the folder of receipts.
 ///
-/// Closes the folder with its last reference.
+/// It is judged like the file of pins, with every folder and link on the way. The last reference closes the folder.
 public final class OwnFolder {
   private let walk: PathWalk
   private let trust: TrustCheck
 
-  /// Judges the folder and opens it; nil if it is not there.
+  /// Judges the folder and opens it. Returns nil if it does not exist.
   ///
-  /// `path` is absolute, of any bytes. Throws ``TableError``: `.denied` with what was refused, why and what helps,
-  /// be it on the way to a folder that is not there; and that of the system if the folder cannot be opened.
+  /// `path` is absolute and may contain any bytes. Throws ``TableError``: `.denied` with the refused path, the reason
+  /// and the remedy, even if the folder itself does not exist, or the system's error if the folder cannot be opened.
   public init?(_ path: [UInt8]) throws(TableError) {
     let shown = String(decoding: path, as: UTF8.self)
     let trust = TrustCheck()
@@ -33,12 +32,10 @@ public final class OwnFolder {
     )
   }
 
-  /// The folder, open only for looking up names in it (`O_PATH`), as long as this object lives.
+  /// The descriptor of the folder, open only for looking up names (`O_PATH`). Valid during the lifetime of this object.
   public var descriptor: Int32 { walk.folder }
 
-  /// Judges an open file that has this name in the folder.
-  ///
-  /// Throws ``TableError``: `.denied` with why it is refused and what helps.
+  /// Judges an open file with this name in the folder. Throws ``TableError`` with `.denied`, the reason and the remedy.
   public func judge(_ file: Int32, named name: String) throws(TableError) {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw .system(errno, "\(name) cannot be examined") }

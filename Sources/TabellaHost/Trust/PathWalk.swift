@@ -2,32 +2,34 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 
-/// A walk down an absolute path, step by step and through links; each step is judged before the next one is
-/// taken from what is open, so that nothing can be exchanged behind it.
+/// A walk along an absolute path, component by component and through links.
+///
+/// It judges each component before it opens the next one from the open folder. So nobody can exchange a component that
+/// was already judged.
 final class PathWalk {
   enum End {
-    /// A regular file, open for reading.
+    /// A regular file, open for reading. The caller must close it.
     case file(Int32, stat)
     case folder
-    /// Nothing is there, or this process cannot get there: an `errno`.
+    /// Nothing exists there, or this process has no access. The value is the `errno`.
     case unreachable(Int32)
   }
 
-  /// As many links as the kernel follows.
+  /// The maximum number of links, which is the kernel's, too.
   private static let mostLinks = 40
 
   private let check: TrustCheck
   private let subject: String
-  /// The folder that one is in.
+  /// The current folder.
   private(set) var folder: Int32
   private var names: [[UInt8]] = []
-  /// What is still to be gone, the next step last.
+  /// The remaining components, in reverse order.
   private var rest: [[UInt8]]
   private var links = 0
-  /// The folder that one is in, if everybody may put files into it.
+  /// The current folder if it is sticky and everybody may create files in it.
   private(set) var shared: (path: String, mode: UInt32)?
 
-  /// Begins at the root; `subject` is what messages begin with.
+  /// Starts at the root. Messages begin with `subject`.
   ///
   /// Throws ``TableError`` with `.denied` for a path that is not absolute.
   init(_ path: [UInt8], _ check: TrustCheck, subject: String) throws(TableError) {
@@ -47,7 +49,7 @@ final class PathWalk {
 
   deinit { close(folder) }
 
-  /// Where one is, without links.
+  /// The current path, without links.
   var shown: String { PathWalk.text(names) }
 
   private static func text(_ names: [[UInt8]]) -> String {
@@ -58,8 +60,8 @@ final class PathWalk {
     path.split(separator: UInt8(ascii: "/")).map { Array($0) }.filter { $0 != [46] }.reversed()
   }
 
-  /// Goes to the end. Throws ``TableError`` with `.denied` for a step that is refused, and with the code of
-  /// the system's error for one that fails.
+  /// Walks to the end. Throws ``TableError`` with `.denied` for a refused component, and with the code of the system's
+  /// error for a component that cannot be opened.
   func end() throws(TableError) -> End {
     while let name = rest.popLast() {
       if name == Array("..".utf8) {
@@ -96,7 +98,7 @@ final class PathWalk {
     return .folder
   }
 
-  /// Judges a folder and goes into it.
+  /// Judges a folder and makes it the current one. Takes over the descriptor.
   private func enter(_ descriptor: Int32) throws(TableError) {
     guard descriptor >= 0 else { throw failure(-descriptor) }
     if folder >= 0 { close(folder) }
@@ -150,7 +152,8 @@ final class PathWalk {
     }
   }
 
-  /// Beside a file in such a folder everybody may put others, which it may then be taken for or load.
+  /// Throws if everybody may create files in the current folder. Such a file could be mistaken for this one, or this
+  /// one could load it.
   private func refuseShared(_ what: String) throws(TableError) {
     guard let shared else { return }
     throw untrusted(
@@ -159,8 +162,8 @@ final class PathWalk {
     )
   }
 
-  /// In a file system of processes (/proc) a path means another thing to each process: `/proc/self/cwd` is the
-  /// current directory, and such links go where their text does not say.
+  /// Throws for an entry in `/proc`, whose paths mean different files in each process. `/proc/self/cwd`, for example,
+  /// is the current directory, and such links do not lead to the path in their text.
   private func refuseProc(_ entry: Int32, _ name: [UInt8]) throws(TableError) {
     guard tabella_system_is_proc(entry) else { return }
     throw untrusted(

@@ -2,23 +2,24 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 
-/// The libraries that the user pinned: each with its SHA-256 and with the permissions that its manifest requested
-/// and the user granted by pinning it.
+/// The pins of the user. A pin holds an added library to a SHA-256, and grants the permissions that its manifest
+/// requested.
 ///
-/// A file, read whenever it is asked. If it is there and cannot be trusted or understood, that is an error and
-/// not the same as having none.
+/// The file is read at each request. A file that is untrusted or damaged is an error. It does not count as an empty
+/// one.
 public struct Pins: Hashable, Sendable {
-  /// A library that is pinned.
+  /// A pinned library.
   public struct Pin: Hashable, Sendable {
-    /// The provider's id.
+    /// The id of the provider.
     public let id: String
-    /// The library's absolute path when it was pinned.
+    /// The absolute path of the library at the time of pinning.
     public let library: String
-    /// 64 hexadecimal digits.
+    /// The SHA-256 of the library: 64 hexadecimal digits.
     public let sha256: String
-    /// The permissions that the manifest requested when the user pinned it.
+    /// The permissions that the manifest requested at the time of pinning.
     public let permissions: Manifest.Permissions
 
+    /// Creates a pin.
     public init(
       id: String, library: String, sha256: String, permissions: Manifest.Permissions
     ) {
@@ -29,14 +30,15 @@ public struct Pins: Hashable, Sendable {
     }
   }
 
-  /// Nil if there is no place for them.
+  /// The path of the file; nil if the user has no folder for it.
   let file: String?
 
-  /// No pins at all: nothing is held to a hash, and only shipped providers get permissions.
+  /// No pins. No library needs a certain hash, and only shipped providers get permissions.
   public static let none = Pins(file: nil)
 
-  /// The user's: `$XDG_CONFIG_HOME/tabella/pins.json`, else `~/.config/tabella/pins.json`. None for a process
-  /// with rights that its user has not.
+  /// The user's pins: `$XDG_CONFIG_HOME/tabella/pins.json`, or `~/.config/tabella/pins.json`.
+  ///
+  /// A process with more rights than its user has none.
   public static var standard: Pins {
     Pins(
       file: UserFolders.standard.folder(.configuration).map {
@@ -44,7 +46,7 @@ public struct Pins: Hashable, Sendable {
       })
   }
 
-  /// Those of a file, which need not be there.
+  /// The pins in a file, which may be missing.
   public init(at path: String) { file = path }
 
   private init(file: String?) { self.file = file }
@@ -54,9 +56,9 @@ public struct Pins: Hashable, Sendable {
 
   // Reading
 
-  /// The pins there are, by their ids.
+  /// Reads the pins, sorted by id.
   ///
-  /// Throws ``TableError`` with `.denied` if the file is damaged, or others may have written it.
+  /// Throws ``TableError`` with `.denied` if the file is damaged or if others may have written it.
   public func read() throws(TableError) -> [Pin] { try read(by: TrustCheck()) }
 
   func read(by trust: TrustCheck) throws(TableError) -> [Pin] {
@@ -65,7 +67,7 @@ public struct Pins: Hashable, Sendable {
     do throws(TableError) {
       opened = try trust.open(file, for: .settings)
     } catch {
-      // A link to nothing may be one to a disk that is not there now.
+      // A dangling link may point to a disk that is not mounted now.
       if error.code == .notFound, !leadsNowhere(file) { return [] }
       throw TableError(
         .denied, "the pins cannot be used, so no added provider is: \(error.message)")
@@ -81,7 +83,7 @@ public struct Pins: Hashable, Sendable {
     }
   }
 
-  /// Whether a path ends at a link that leads to nothing.
+  /// Whether a path is a dangling link.
   private func leadsNowhere(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
@@ -101,11 +103,11 @@ public struct Pins: Hashable, Sendable {
 
   // Writing
 
-  /// Adds pins, each in place of one with its id, and takes those of other ids away; durable when it
+  /// Adds and removes pins. An added pin replaces the one with the same id. The change is durable when the call
   /// returns.
   ///
-  /// Throws ``TableError``: what ``read()`` throws, `.conflict` if another process writes them at this moment,
-  /// and what making a file throws.
+  /// Throws ``TableError``: the errors of ``read()``, `.conflict` if another process writes the pins at the moment, and
+  /// the errors of creating a file.
   public func change(adding added: [Pin], removing removed: Set<String> = []) throws(TableError) {
     guard let file, let slash = file.lastIndex(of: "/") else {
       throw TableError(
@@ -119,7 +121,7 @@ public struct Pins: Hashable, Sendable {
     guard tabella_system_lock(descriptor) == 0 else {
       throw TableError(.conflict, "another process is writing \(file); try again")
     }
-    // Closing is not enough while a child that was just made has the descriptor, too.
+    // Unlocks explicitly, because a child process may hold a copy of the descriptor.
     defer { _ = tabella_system_unlock(descriptor) }
     var pins = Dictionary(uniqueKeysWithValues: try read().map { ($0.id, $0) })
     for id in removed { pins[id] = nil }
@@ -130,7 +132,7 @@ public struct Pins: Hashable, Sendable {
       replacing: String(file[file.index(after: slash)...]))
   }
 
-  /// A line for each, for people who compare.
+  /// The content of the file, one line per pin, so that people can compare versions.
   private static func text(_ pins: [Pin]) -> [UInt8] {
     let lines = pins.map { "    \($0.json.text)" }.joined(separator: ",\n")
     return Array("{\n  \"version\": \(version),\n  \"pins\": [\n\(lines)\n  ]\n}\n".utf8)
@@ -152,7 +154,7 @@ extension Pins.Pin {
       id: id, library: library, sha256: sha256, permissions: try Manifest.Permissions(confinement))
   }
 
-  /// As the file has it.
+  /// The JSON of a pin in the file.
   public var json: JSONValue {
     .object([
       "id": .string(id), "library": .string(library), "sha256": .string(sha256),

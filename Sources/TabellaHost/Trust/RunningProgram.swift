@@ -1,11 +1,11 @@
 import CTabellaSystem
 import Glibc
 
-/// The program that this process runs. Whoever can change it has no need of a library: what it is made of is
-/// not held to more than it is itself.
+/// The program that this process runs, with its owner and mode.
 ///
-/// Without this a program in a folder that is shared on purpose (a mounted one of a container, one of a
-/// group that builds together) would run, but would refuse the libraries that lie beside it.
+/// Somebody who can change the program needs no library to attack it. So libraries need the same protection as the
+/// program, and no more. Without this exception, a program in a deliberately shared folder would run but refuse its own
+/// libraries. Examples are a folder mounted into a container and the folder of a group that builds together.
 struct RunningProgram: Sendable {
   struct Identity: Hashable {
     let device: UInt64
@@ -20,7 +20,7 @@ struct RunningProgram: Sendable {
   private let group: UInt32
   private let mode: UInt32
 
-  /// This process' own; nil if /proc does not tell.
+  /// The program of this process; nil if `/proc` is not available.
   static let current: RunningProgram? = {
     var status = stat()
     guard stat("/proc/self/exe", &status) == 0 else { return nil }
@@ -33,14 +33,14 @@ struct RunningProgram: Sendable {
     mode = status.st_mode
   }
 
-  /// The bits of a mode by which those may write who may write to the program.
+  /// The write bits of a mode that the program's own mode has, too.
   func writers(group: UInt32) -> UInt32 {
     mode & 0o002 | (group == self.group ? mode & 0o020 : 0)
   }
 
-  /// Whether a folder is one on the way to the program, or to the Swift runtime that it uses.
+  /// Whether a folder is on the path to the program or to the Swift runtime that it uses.
   ///
-  /// Not a sticky one, in which nobody can exchange what is not theirs.
+  /// Sticky folders do not count, because nobody can exchange files of others there.
   func isMade(of status: stat) -> Bool {
     status.st_mode & S_ISVTX == 0 && RunningProgram.folders.contains(Identity(status))
   }

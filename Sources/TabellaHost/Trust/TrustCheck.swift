@@ -2,32 +2,32 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 
-/// Opens files that nobody but root and the user can have put where they are, or can change.
+/// Opens files that only root and the user can have created and can change.
 ///
-/// Every folder on the way is judged, and every link, before it is gone through; what is open in the end is
-/// what was judged. docs/trust.md lists the checks in their order.
+/// It judges every folder and link on the way before it continues. The file that it opens is the one that it judged.
+/// docs/trust.md lists the checks in order.
 struct TrustCheck: Sendable {
-  /// Who runs this process: the effective user.
+  /// The effective user of this process.
   var user = geteuid()
-  /// Nil holds everything to root and the user alone.
+  /// The running program, whose weaker protection is accepted for its own folders. Nil accepts only root and the user.
   var program = RunningProgram.current
 
-  /// What a file is opened for.
+  /// The purpose of opening a file.
   enum Purpose {
     case library
-    /// A manifest, or what the user has set.
+    /// A manifest or a configuration file.
     case settings
   }
 
-  /// A file that may be trusted, open for reading. Closed by whoever has it.
+  /// A trusted file, open for reading. The caller must close the descriptor.
   struct File {
     let descriptor: Int32
-    /// The absolute path, without links.
+    /// The absolute path without links.
     let path: String
     let owner: UInt32
     let mode: UInt32
 
-    /// All its bytes. Throws ``TableError`` with `.noProvider` if there are more than `limit`.
+    /// All bytes of the file. Throws ``TableError`` with `.noProvider` if there are more than `limit`.
     func bytes(limit: Int) throws(TableError) -> [UInt8] {
       var bytes = [UInt8](repeating: 0, count: limit + 1)
       var got = 0
@@ -46,8 +46,8 @@ struct TrustCheck: Sendable {
 
   /// Opens a file.
   ///
-  /// Throws ``TableError``: `.denied` with what was refused, why and what helps; `.notFound` if nothing is
-  /// there; `.noProvider` if it is no regular file.
+  /// Throws ``TableError``: `.denied` with the refused path, the reason and the remedy; `.notFound` if the file does
+  /// not exist; `.noProvider` if it is no regular file.
   func open(_ path: String, for purpose: Purpose) throws(TableError) -> File {
     let walk = try PathWalk(Array(path.utf8), self, subject: path)
     switch try walk.end() {
@@ -87,14 +87,15 @@ struct TrustCheck: Sendable {
     }
   }
 
-  /// Judges a path from which the loader takes libraries for another one: a folder, or a library's file. If
-  /// nothing is there, nobody else may be able to make it. `subject` is what messages begin with. Throws
+  /// Judges a path from which the dynamic loader takes further libraries: a folder, or the file of a library.
+  ///
+  /// If nothing exists there, nobody else may be able to create it. Messages begin with `subject`. Throws
   /// ``TableError`` with `.denied`.
   func checkNeeded(_ path: String, _ subject: String) throws(TableError) {
     let walk = try PathWalk(Array(path.utf8), self, subject: subject)
     switch try walk.end() {
     case .file(let descriptor, _): close(descriptor)
-    // Where this process cannot look, the loader cannot either.
+    // The loader has no more access than this process.
     case .unreachable(let number) where number != ENOENT: break
     case .folder, .unreachable:
       guard let shared = walk.shared else { return }
@@ -107,12 +108,13 @@ struct TrustCheck: Sendable {
 
   // Judging
 
-  /// Throws ``TableError`` with `.denied` if what is at `path` belongs to others, or others may change it.
-  /// Returns whether it is a sticky folder: everybody may put files into it, but change only their own.
+  /// Throws ``TableError`` with `.denied` if others own the file at `path` or may change it.
+  ///
+  /// Returns whether the file is a sticky folder. There, everybody may create files, but change only their own.
   func judge(_ status: stat, at path: String, of subject: String) throws(TableError) -> Bool {
     let kind = status.st_mode & S_IFMT
     try judgeOwner(status, path, subject)
-    // The mode of a link says nothing: it is its folder that counts.
+    // A link has no mode of its own. Its folder counts.
     if kind == S_IFLNK { return false }
     let writers = status.st_mode & 0o022 & ~(program?.writers(group: status.st_gid) ?? 0)
     if writers == 0 { return false }
@@ -143,25 +145,24 @@ struct TrustCheck: Sendable {
     )
   }
 
-  /// Whether this is a folder on the way to the program itself. Asked last: to know those is a walk of its
-  /// own, which most folders do not need.
+  /// Whether a folder is on the path to the program. This check comes last, because it needs a walk of its own.
   private func isExcused(_ status: stat) -> Bool {
     status.st_mode & S_IFMT == S_IFDIR && program?.isMade(of: status) == true
   }
 }
 
-/// The error for something that is not trusted: which path, which check, and what it found.
+/// The error for an untrusted path: the path, the name of the check and its finding.
 func untrusted(_ subject: String, _ check: String, _ finding: String) -> TableError {
   TableError(.denied, "\(subject) is not trusted (\(check)): \(finding)")
 }
 
-/// A mode as people write it: 0755.
+/// A mode in octal with four digits, such as 0755.
 func octal(_ mode: UInt32) -> String {
   let digits = String(mode & 0o7777, radix: 8)
   return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 func quoted(_ path: String) -> String {
   let plain = path.utf8.allSatisfy { byte in
     0x61...0x7A ~= byte | 0x20 || 0x2B...0x3A ~= byte || byte == UInt8(ascii: "_")

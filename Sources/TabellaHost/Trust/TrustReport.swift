@@ -3,14 +3,15 @@ import TabellaBridge
 import TabellaFiles
 import TabellaLoading
 
-/// What is known of a library that is trusted, without having run any of its code.
+/// The facts about a trusted library, determined without running its code.
 public struct TrustReport {
   /// The library, checked and open.
   public let library: CheckedLibrary
-  /// The file's owner and permissions.
+  /// The owner of the file.
   public let owner: UInt32
+  /// The mode of the file.
   public let mode: UInt32
-  /// The pin that it fulfils, if it has one.
+  /// The pin that the library matches, if it has one.
   public let pin: Pins.Pin?
 
   /// The SHA-256 of the file.
@@ -32,7 +33,7 @@ extension Host {
       at: entry.library, id: entry.manifest.id, pins: entry.isShipped ? [] : pinned.get())
   }
 
-  /// The same for a library by its path, which must be absolute, manifest or not.
+  /// Like ``report(on:)``, for the library at an absolute path. It needs no manifest.
   public func report(onLibraryAt path: String) throws(TableError) -> TrustReport {
     try Host.report(at: path, id: nil, pins: pinned.get())
   }
@@ -44,7 +45,7 @@ extension Host {
     }
   }
 
-  /// The permissions of a provider in a worker, beyond its location.
+  /// The permissions of a provider in a worker, in addition to its location.
   ///
   /// The host grants all permissions that the manifest requests if the provider ships with Tabella, or if the user
   /// pinned it while it requested exactly these. Otherwise it grants none.
@@ -54,7 +55,7 @@ extension Host {
     return pin(of: entry)?.permissions == requested ? requested : .none
   }
 
-  /// The pin of an added provider, whether its library fulfils it or not.
+  /// The pin of an added provider, whether or not its library matches.
   public func pin(of entry: Catalogue.Entry) -> Pins.Pin? {
     guard !entry.isShipped, case .success(let pins) = pinned else { return nil }
     return pins.first { $0.id == entry.manifest.id }

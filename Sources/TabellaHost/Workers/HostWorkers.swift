@@ -5,7 +5,7 @@ import TabellaFiles
 import TabellaLoading
 import TabellaRemote
 
-// How a host opens a location in a worker.
+// Opening locations in workers.
 
 extension Host {
   func isIsolated(_ entry: Catalogue.Entry) -> Bool {
@@ -16,9 +16,11 @@ extension Host {
     }
   }
 
-  /// Opens a location with a library, manifest or not, in a new worker or in this process, by
-  /// ``isolation``; `.automatic` means a worker. With `isMinimal` the provider meets a host that offers
-  /// nothing. `name` is what to call the provider in messages, its path if it is not known.
+  /// Opens a location with a library that needs no manifest. ``isolation`` selects the process; `.automatic` means a
+  /// new worker.
+  ///
+  /// With `isMinimal`, the host offers the provider no optional services. Messages use `name`, or the path if it is
+  /// nil.
   public func open(
     library: String, name: String? = nil, _ request: OpenRequest, access: Access = .editing,
     isMinimal: Bool = false
@@ -37,8 +39,9 @@ extension Host {
     }
   }
 
-  /// What a library says of itself once it is loaded: in a worker that ends with this, or in this process,
-  /// by ``isolation``. Runs its code.
+  /// Loads a library and returns its id, version and options. Runs its code.
+  ///
+  /// ``isolation`` selects the process. A worker ends after this call.
   public func examine(library: String) throws(TableError) -> LoadedProvider {
     let entry = entry(of: library)
     if let entry, !isIsolated(entry) {
@@ -55,8 +58,10 @@ extension Host {
       id: provider.id, version: provider.version, options: provider.options)
   }
 
-  /// Has a new worker check a library from the inside: a probe, or a law of those that need one process
-  /// (`ProbeSuite` has both). Throws ``TableError`` for how the worker ended, if that is before it answers.
+  /// Lets a new worker perform one check of a library: a probe, or a law that needs its own process. `ProbeSuite` has
+  /// both.
+  ///
+  /// Throws ``TableError`` with the worker's end if the worker ends before it answers.
   public func probe(
     library: String, name: String? = nil, _ probe: ProbeRequest
   ) throws(TableError) -> ProbeAnswer {
@@ -67,12 +72,12 @@ extension Host {
     ).start().session.probe(probe)
   }
 
-  /// The provider in the catalogue that a library belongs to.
+  /// The catalogue's provider for a library; nil if there is none.
   private func entry(of library: String) -> Catalogue.Entry? {
     catalogue.entries.first { isSameFile($0.library, library) }
   }
 
-  /// A source in a worker of its own, checked like one that was loaded here.
+  /// Opens a source in its own worker, with the same checks as for a source in this process.
   func openInWorker(
     _ load: LoadRequest, _ request: OpenRequest, _ access: Access,
     _ entry: Catalogue.Entry? = nil
@@ -89,7 +94,7 @@ extension Host {
     return (source, WorkerStatus(session, provider))
   }
 
-  /// Says once for each provider what its confinement lacks on this system.
+  /// Reports the missing parts of the confinement, once per provider.
   private func tellOfWeakIsolation(_ provider: LoadedProvider, _ name: String) {
     guard let lacking = provider.confinement?.lacking, !lacking.isEmpty,
       toldOfWeakIsolation.insert(name).inserted
@@ -98,7 +103,7 @@ extension Host {
     traced?(WorkerOutput(provider: name, kind: .unconfined, text: text))
   }
 
-  /// What is needed to open the same location any number of times.
+  /// Collects everything needed to open a location any number of times.
   private func launch(
     _ load: LoadRequest, _ request: OpenRequest, _ access: Access, _ entry: Catalogue.Entry?
   ) throws(TableError) -> WorkerLaunch {
@@ -117,7 +122,7 @@ extension Host {
       onPacket: onPacket, trace: trace)
   }
 
-  /// The worker's program where it is installed or built.
+  /// The path of the worker program if it is installed or built.
   private static var standardWorkerProgram: String? {
     guard let directory = SearchPath.executableDirectory else { return nil }
     let candidates = ["tabella-worker", "../libexec/tabella/tabella-worker"]
@@ -125,20 +130,20 @@ extension Host {
   }
 }
 
-/// One way to open one location, in a new worker each time.
+/// The parameters to open one location, in a new worker each time.
 struct WorkerLaunch {
   var program: String
   var load: LoadRequest
   /// The provider in the catalogue, if it was found there.
   var entry: Catalogue.Entry?
-  /// What the provider may do beyond its location.
+  /// The permissions in addition to the location.
   var permissions: GrantedPermissions
-  /// Checks the library, anew each time, and holds it open.
+  /// Checks the library again and holds it open.
   var check: () throws(TableError) -> CheckedLibrary
   var request: OpenRequest
   var access: Host.Access
   var limits: WorkerLimits
-  /// Whether foreign code must not run if a part of the confinement is missing.
+  /// Whether the worker must not run foreign code if a part of the confinement is missing.
   var isStrict: Bool
   var onOutput: (@Sendable (WorkerOutput) -> Void)?
   var onPacket: (@Sendable (pid_t) -> Void)?
@@ -151,7 +156,7 @@ struct WorkerLaunch {
     return (try session.open(request), session, provider)
   }
 
-  /// A worker with the library loaded.
+  /// Starts a worker and loads the library.
   func start() throws(TableError) -> (session: RemoteSession, provider: LoadedProvider) {
     let library = try check()
     var order = load
@@ -171,11 +176,11 @@ struct WorkerLaunch {
 }
 
 extension WorkerLaunch {
-  /// The worker's standard input: this process's, if that is the location, else nothing.
+  /// The worker's standard input: that of this process if it is the location, otherwise `/dev/null`.
   ///
-  /// It is opened anew, for reading only. A terminal is open for writing too, and what a provider writes there no
-  /// one makes safe. And other programs share what this process has open: a provider could set its flags
-  /// (`O_NONBLOCK`) or its position for them.
+  /// It is opened again, for reading only, for two reasons. A terminal is open for writing, too, and nobody filters the
+  /// output of a provider there. And other programs share the open file of this process, so a provider could change its
+  /// flags (`O_NONBLOCK`) or its offset for them.
   private func input() throws(TableError) -> Int32 {
     guard request.scheme == nil, request.location == Array("/dev/stdin".utf8) else {
       let null = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -184,14 +189,14 @@ extension WorkerLaunch {
     }
     let way = fcntl(0, F_GETFL)
     guard way >= 0 else { throw .system(errno, "standard input cannot be passed on") }
-    // A pipe whose writer has ended would be waited for.
+    // Without `O_NONBLOCK`, opening a pipe whose writer has ended would block.
     var input = Glibc.open("/dev/stdin", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
     if input >= 0 {
       _ = fcntl(input, F_SETFL, way & ~(O_ACCMODE | O_NONBLOCK))
       let position = lseek(0, 0, SEEK_CUR)
       if position > 0 { lseek(input, position, SEEK_SET) }
     } else if way & O_ACCMODE == O_RDONLY {
-      // A file that this user may not open.
+      // The user may not open the file again.
       input = fcntl(0, F_DUPFD_CLOEXEC, 0)
     }
     guard input >= 0 else {
@@ -200,9 +205,9 @@ extension WorkerLaunch {
     return input
   }
 
-  /// What the worker may do: what the location needs, and the permissions that the provider was granted.
+  /// The rules for the worker: the needs of the location, and the granted permissions.
   private func rules(for library: CheckedLibrary) throws(TableError) -> Rules {
-    // Of the library's own folder only libraries are granted.
+    // In the library's own folder, only libraries are granted.
     let slash = library.path.lastIndex(of: "/") ?? library.path.startIndex
     let own = realPath(Array(library.path[...slash].utf8))
     let others = (library.searched + library.neededPaths).map { Array($0.utf8) }
@@ -214,14 +219,14 @@ extension WorkerLaunch {
     rules.memory = limits.memory
     rules.addresses = limits.addresses
     rules.files = limits.files
-    // Threads use it up together; what takes too long by the clock is ended before.
+    // All threads share this time. The limits on elapsed time end longer calls earlier.
     rules.processorSeconds = max(10, Int(limits.total) * 2 * coreCount)
     return rules
   }
 }
 
 extension Manifest.Permissions {
-  /// The permissions with absolute paths. Paths in folders that this user does not have are left out.
+  /// The permissions with absolute paths, without folders that this user does not have.
   var granted: GrantedPermissions {
     GrantedPermissions(
       read: read.compactMap { Manifest.Permissions.path($0) },
@@ -230,10 +235,10 @@ extension Manifest.Permissions {
   }
 }
 
-/// The worker in which a source lives, for whoever wants to know more than the source.
+/// The state of the worker in which a source lives.
 public struct WorkerStatus: Sendable {
   private let session: RemoteSession
-  /// What confines it, and what this system lacks for that.
+  /// The parts of its confinement, and those that this system lacks.
   public let confinement: Report?
 
   init(_ session: RemoteSession, _ provider: LoadedProvider) {
@@ -241,9 +246,9 @@ public struct WorkerStatus: Sendable {
     confinement = provider.confinement
   }
 
-  /// What it uses now; throws ``TableError`` if it has ended.
+  /// The present use of resources. Throws ``TableError`` if the worker has ended.
   public func statistics() throws(TableError) -> WorkerStatistics { try session.statistics() }
 
-  /// How it ended; nil while it lives.
+  /// The error with which the worker ended; nil while it lives.
   public var ending: TableError? { session.ended }
 }

@@ -1,15 +1,15 @@
 import Tabella
 import TabellaFiles
 
-/// What a provider writes where it should not, line by line and never more than a limit.
+/// Splits the output of a provider into lines and enforces a limit.
 ///
-/// Used by one thread at a time.
+/// One thread at a time may use it.
 final class OutputCapture {
   private let provider: String
   private let pass: (@Sendable (WorkerOutput) -> Void)?
   private var room: Int
   private var dropped = 0
-  /// The unfinished lines, by stream.
+  /// The incomplete lines by stream.
   private var partial: [Int: [UInt8]] = [:]
   private static let lineLimit = 4096
 
@@ -19,7 +19,7 @@ final class OutputCapture {
     room = limit
   }
 
-  /// Takes bytes of one of the standard streams.
+  /// Takes bytes of a standard stream.
   func take(_ bytes: UnsafeRawBufferPointer, stream: Int) {
     var line = partial[stream] ?? []
     for byte in bytes {
@@ -35,7 +35,7 @@ final class OutputCapture {
     partial[stream] = line
   }
 
-  /// Passes a line on; what does not fit any more is counted.
+  /// Passes a line on. Counts its bytes instead if they exceed the limit.
   func tell(_ kind: WorkerOutput.Kind, _ line: [UInt8]) {
     guard !line.isEmpty else { return }
     guard line.count <= room else {
@@ -47,7 +47,7 @@ final class OutputCapture {
     pass?(WorkerOutput(provider: provider, kind: kind, text: flat))
   }
 
-  /// Nothing follows: lines without an end are told, and how much was not.
+  /// Ends the output: passes incomplete lines on and reports the number of dropped bytes.
   func finish() {
     for (_, line) in partial.sorted(by: { $0.key < $1.key }) { tell(.printed, line) }
     partial = [:]

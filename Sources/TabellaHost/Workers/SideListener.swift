@@ -5,24 +5,25 @@ import TabellaConfinement
 import TabellaFiles
 import TabellaRemote
 
-/// The thread that reads what a worker says beside its calls: notifications, log, denials, and whatever
-/// it prints. It also watches what the worker uses. Owns the descriptors that it is given.
+/// The thread that reads a worker's messages outside of calls: notifications, log lines, denials and output.
+///
+/// It also watches the worker's use of resources. It owns the descriptors that it receives.
 final class SideListener: @unchecked Sendable {
   private let side: Int32
   private let streams: [Int32]
-  /// A pipe that is written to when the thread is to end.
+  /// A pipe. A byte in it asks the thread to end.
   private var wake: [Int32] = [-1, -1]
   private let capture: OutputCapture
   private let watch: @Sendable () -> Void
   private let count = Atomic(0)
   private var thread: pthread_t?
-  /// Not kept alive by the thread: the session keeps the worker, which ends the thread.
+  /// Weak, because the session owns the worker, which ends the thread.
   private weak var session: RemoteSession?
 
-  /// Milliseconds from one call of `watch` to the next.
+  /// The time between two calls of `watch`, in milliseconds.
   private static let interval: Int32 = 50
 
-  /// `watch` is called by the thread twenty times a second.
+  /// The thread calls `watch` twenty times per second.
   init(
     side: Int32, output: Int32, errors: Int32, capture: OutputCapture,
     watch: @escaping @Sendable () -> Void
@@ -36,7 +37,7 @@ final class SideListener: @unchecked Sendable {
 
   deinit { for file in streams + wake + [side] where file >= 0 { close(file) } }
 
-  /// How many lines and messages came.
+  /// The number of lines and messages received.
   var signs: Int { count.load(ordering: .relaxed) }
 
   func begin(_ session: RemoteSession) {
@@ -52,13 +53,13 @@ final class SideListener: @unchecked Sendable {
     if result == 0 { thread = made } else { context.release() }
   }
 
-  /// Ends the thread once everything that was said is read; the second call does nothing.
+  /// Ends the thread after it has read all messages. A second call does nothing.
   func stop() {
     guard let thread else { return }
     self.thread = nil
     var byte: UInt8 = 1
     write(wake[1], &byte, 1)
-    // The last use of a worker may end in what it calls.
+    // A callback of this thread can release the worker, and then the thread cannot join itself.
     if pthread_equal(thread, pthread_self()) == 0 {
       pthread_join(thread, nil)
     } else {
@@ -71,14 +72,14 @@ final class SideListener: @unchecked Sendable {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     var isEnding = false
-    // What is there when the end is near is still read, as far as pipes hold it.
+    // The thread still reads buffered data, up to the capacity of the pipes.
     var rounds = 64
     var lastWatch = now()
     while rounds > 0 {
       if isEnding { rounds -= 1 }
       let wait = isEnding ? 0 : SideListener.interval
       guard poll(&files, UInt(files.count), wait) > 0 || !isEnding else { break }
-      // Also while there is always something to be read.
+      // The clock decides, because `poll` does not time out while data keeps arriving.
       if !isEnding, now() - lastWatch > 0.9 * Double(SideListener.interval) / 1000 {
         watch()
         lastWatch = now()
@@ -111,7 +112,8 @@ final class SideListener: @unchecked Sendable {
     return true
   }
 
-  /// Passes on what the confinement refused; not what no process of this user could do.
+  /// Passes on denials by the confinement. File modes deny the same access to all processes of the user, so those are
+  /// left out.
   private func tell(_ denial: Denial?) {
     guard let denial, !denial.isByMode else { return }
     capture.tell(.denied, Array(denial.description.utf8))

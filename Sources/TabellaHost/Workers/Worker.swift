@@ -4,10 +4,10 @@ import Tabella
 import TabellaFiles
 import TabellaRemote
 
-/// A provider in a process of its own, watched.
+/// The supervised process of one provider.
 ///
-/// The process ends with the last source that lives in it. A thread of its own reads what the worker says
-/// beside the calls; the calling thread waits for answers, and ends what gives none.
+/// The process ends with its last source. A separate thread reads the worker's messages outside of calls. The calling
+/// thread waits for answers and ends a worker that does not answer.
 final class Worker: WorkerSupervisor, @unchecked Sendable {
   /// The steps of ending a worker that does not answer.
   private enum Step: Int, Comparable {
@@ -19,14 +19,14 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     static func < (left: Step, right: Step) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// Why the steps were begun.
+  /// The reason for ending a worker.
   private enum Reason {
     case silence
     case duration
     case cancellation
   }
 
-  /// The call that runs; only the thread that calls touches it, but for ``cancelled``.
+  /// The running call. Only the calling thread uses it; other threads use ``cancelled``.
   private struct Call {
     var operation = Operation.load
     var number: UInt64 = 0
@@ -48,14 +48,14 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   private let onPacket: (@Sendable (pid_t) -> Void)?
   private let onFailure: @Sendable (TableError) -> Void
   private var call = Call()
-  /// When the running call was asked to stop by who called; 0 if it was not.
+  /// The running call that the caller asked to stop, and the time of the request; 0 if there is none.
   private let cancelled = Mutex<(number: UInt64, at: Double)>((0, 0))
   private let threads: ThreadLimit
 
-  /// Starts a worker for a library; throws `.noProvider` if that cannot be.
+  /// Starts a worker for a library. Throws `.noProvider` if that fails.
   ///
-  /// `library` and `input` are descriptors of the caller's: the checked library, and what the provider
-  /// may read as standard input.
+  /// `library` is the descriptor of the checked library, and `input` is the provider's standard input. The caller keeps
+  /// both.
   static func start(
     program: String, provider name: String, library: Int32, input: Int32, limits: WorkerLimits,
     onOutput: (@Sendable (WorkerOutput) -> Void)?,
@@ -82,7 +82,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     let session = RemoteSession(
       socket: ends.main.0, arena: arena, token: token, limit: limits.answer, supervisor: worker)
     worker.listener.begin(session)
-    // The first packet that the worker gets tells it the token of all others.
+    // The first packet contains the token of all later packets.
     withUnsafeBytes(of: token.words) { bytes in
       _ = Glibc.send(ends.main.0, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     }
@@ -110,7 +110,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   }
 
   deinit {
-    // Every source was released: the worker sees the end of both sockets and goes; if not, it is ended.
+    // All sources are released. The worker sees both sockets close and exits; otherwise it is killed.
     close(main)
     shutdown(side, Int32(SHUT_WR))
     if process.wait(1) == nil { process.end() }
@@ -143,14 +143,14 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
         pollfd(fd: process.descriptor, events: Int16(POLLIN), revents: 0),
       ]
       let ready = poll(&files, 2, 100)
-      // What was sent before the end is still to be read.
+      // Data that was sent before the end is still read.
       if files[0].revents != 0 { return }
       if ready > 0 { throw .closed }
       try look()
     }
   }
 
-  /// Looks for signs of life and goes a step further where there are none.
+  /// Checks for signs of life. Without them, takes the next step of ending the worker.
   private func look() throws(TableError) {
     let time = now()
     let signs = listener.signs
@@ -168,7 +168,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
       } else if time - call.lastSign > limits.silence {
         call.reason = .silence
       } else if cancelledAt > 0, !call.operation.edits, time - cancelledAt > limits.grace {
-        // An edit that was begun is not killed for having been cancelled: its end must be known.
+        // A cancelled edit is not killed, because its outcome must be known.
         call.reason = .cancellation
       } else {
         return
@@ -182,7 +182,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
       call.step = .killed
       process.signal(SIGKILL)
     case .killed where time - call.stepBegan > 5 * limits.grace:
-      // The kernel holds it; nobody waits for it any longer.
+      // The kernel blocks the process, so waiting longer is useless.
       throw .closed
     default: return
     }
@@ -190,7 +190,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   }
 
   func explain(_ error: TableError) -> TableError {
-    // What the worker found out is as good as found out here; the rest the provider said.
+    // The worker's own errors count as errors of the host. All other errors come from the provider.
     if error.code == .misbehaved || error.code == .noProvider { return told(error) }
     guard error.code == .cancelled, call.step == .asked, call.reason != .cancellation else {
       return error
@@ -199,7 +199,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   }
 
   func end(because error: TableError) -> TableError {
-    // Who closes the connection is about to end by itself, and how tells most.
+    // A worker that closes the connection is about to exit, and its exit status is the most useful information.
     var status = error == .closed ? process.wait(call.step == .waiting ? 0.5 : 0.1) : nil
     let endedItself = status != nil
     if status == nil { status = process.end() }
@@ -254,7 +254,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   }
 }
 
-/// Ends a worker that has too many threads.
+/// Kills a worker that has too many threads.
 private final class ThreadLimit: Sendable {
   private let process: WorkerProcess
   private let limit: Int
@@ -265,7 +265,7 @@ private final class ThreadLimit: Sendable {
     self.limit = limit
   }
 
-  /// How many threads the worker had when it had too many; nil if it never had.
+  /// The number of threads when the limit was exceeded; nil if it never was.
   var exceeded: Int? {
     let count = found.load(ordering: .relaxed)
     return count > 0 ? count : nil
@@ -278,7 +278,7 @@ private final class ThreadLimit: Sendable {
   }
 }
 
-/// The descriptors between a host and a worker: the first of each is the host's.
+/// The descriptors that connect a host and a worker. The first of each pair belongs to the host.
 private struct WorkerEnds {
   var main: (Int32, Int32) = (-1, -1)
   var side: (Int32, Int32) = (-1, -1)

@@ -1,48 +1,54 @@
 import TabellaFiles
 
-/// What a provider in a worker may use before it is ended.
+/// The limits of a provider in a worker. The host ends a worker that exceeds one.
 public struct WorkerLimits: Hashable, Sendable {
-  /// Seconds without a sign of life in a call: no byte read or written, no line in the log.
+  /// The maximum time of a call without a sign of life, in seconds. Reading, writing and log lines are signs of life.
   public var silence = 10.0
-  /// Seconds that a call may take, signs of life or not.
+  /// The maximum duration of a call in seconds.
   public var total = 900.0
-  /// Seconds from each step of ending a worker to the next: asking the call to stop, TERM, KILL.
+  /// The seconds between the steps of ending a worker: asking the call to stop, SIGTERM, SIGKILL.
   public var grace = 1.0
-  /// Bytes of private memory. Processor time is limited to twice `total` for each core.
+  /// The maximum private memory in bytes. The limit of processor time is twice ``total`` for each core.
   public var memory = 8 << 30
-  /// Bytes of addresses, which bound all memory that it maps: private, shared, and files.
+  /// The maximum address space in bytes. It bounds all mapped memory: private, shared and files.
   public var addresses = 16 << 30
-  /// Threads. The host looks every 50 milliseconds, since no limit of the kernel counts the threads of one
-  /// process. A machine with more than 32 processors allows two for each.
+  /// The maximum number of threads. A machine with more than 32 processors allows two for each.
+  ///
+  /// The host counts every 50 milliseconds, because the kernel has no such limit for a single process.
   public var threads = max(64, 2 * coreCount)
-  /// Open files.
+  /// The maximum number of open files.
   public var files = 512
-  /// Bytes that one answer may have.
+  /// The maximum size of one answer in bytes.
   public var answer = 1 << 30
-  /// Bytes of output that are passed on; the rest is counted.
+  /// The maximum size of output that is passed on, in bytes. Further bytes are only counted.
   public var output = 64 << 10
 
+  /// The default limits.
   public init() {}
 }
 
-/// Something that a provider in a worker printed, logged or was denied.
+/// A line that a provider in a worker printed or logged, or a denial by its confinement.
 public struct WorkerOutput: Hashable, Sendable {
+  /// The kind of output.
   public enum Kind: Hashable, Sendable {
-    /// A line that it wrote to its standard output or error.
+    /// A line on its standard output or standard error.
     case printed
-    /// A line that it wrote to the host's log.
+    /// A line in the host's log.
     case logged
-    /// What its confinement refused.
+    /// An act that the confinement refused.
     case denied
-    /// What its confinement lacks on this system. Tabella says this, once for each host and provider.
+    /// A part of the confinement that this system lacks. Tabella reports it once per host and provider.
     case unconfined
   }
 
+  /// The id of the provider.
   public var provider: String
+  /// The kind of the output.
   public var kind: Kind
-  /// One line as it came: any bytes but line ends, to be made safe before it is shown.
+  /// One line without line ends. It may contain any other bytes, so make it safe before you show it.
   public var text: [UInt8]
 
+  /// Creates an output line.
   public init(provider: String, kind: Kind, text: [UInt8]) {
     self.provider = provider
     self.kind = kind

@@ -4,18 +4,19 @@ import Tabella
 import TabellaFiles
 import TabellaRemote
 
-/// A worker's process: how it is started, asked how it lives, and ended.
+/// The process of a worker: starting, observing and ending it.
 ///
-/// It is a session and a process group of its own, so that whatever it starts ends with it.
+/// It has its own session and process group, so that its child processes end with it.
 final class WorkerProcess: @unchecked Sendable {
   let id: pid_t
-  /// Readable once the process has ended; stays this process's however pids are used again.
+  /// A pidfd, which becomes readable when the process ends; negative if the kernel has none. It stays valid if the pid
+  /// is reused.
   let descriptor: Int32
-  /// The status as waitpid(2) gives it; nil until it is known. Whoever signals holds the lock, so that the
-  /// process is still this one.
+  /// The status from waitpid(2); nil until it is known. Sending a signal holds the lock, so that the pid still belongs
+  /// to this process.
   private let status = Mutex<Int32?>(nil)
 
-  /// Starts `program` with these descriptors as 0, 1, 2, …; throws `.noProvider` if that cannot be.
+  /// Starts `program` with the given descriptors as 0, 1, 2 and so on. Throws `.noProvider` if that fails.
   init(program: String, files: [Int32]) throws(TableError) {
     let arguments: [UnsafeMutablePointer<CChar>?] = [strdup(program), nil]
     let environment: [UnsafeMutablePointer<CChar>?] =
@@ -34,8 +35,8 @@ final class WorkerProcess: @unchecked Sendable {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// What a worker gets of the environment: where the user's things are and how times and texts look; no
-  /// secrets, and nothing that changes which code is loaded.
+  /// The environment of a worker: the user's folders, language and time zone. It has no secrets and nothing that
+  /// changes which code is loaded.
   private static var environment: [String] {
     let names = ["HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "PATH", "TMPDIR"]
     let prefixes = ["LC_", "XDG_", "ASAN_", "TSAN_", "UBSAN_"]
@@ -52,7 +53,7 @@ final class WorkerProcess: @unchecked Sendable {
     return kept
   }
 
-  /// A number that grows while the process reads or writes; nil if it cannot be had.
+  /// A number that grows whenever the process reads or writes; nil if it is unavailable.
   var traffic: UInt64? {
     guard let text = readSmallFile("/proc/\(id)/io") else { return nil }
     var sum: UInt64 = 0
@@ -63,23 +64,24 @@ final class WorkerProcess: @unchecked Sendable {
     return sum
   }
 
-  /// How many threads the process has; nil if that cannot be had. From any thread.
+  /// The number of threads; nil if it is unavailable. Any thread may call this.
   var threadCount: Int? {
     let count = Int(tabella_system_thread_count(id))
     return count > 0 ? count : nil
   }
 
-  /// Sends a signal to the process and all of its group; nothing once it was waited for. From any thread.
+  /// Sends a signal to the process and its group. It does nothing after the end of the process was noticed. Any thread
+  /// may call this.
   func signal(_ number: Int32) {
     status.withLock { status in
       guard status == nil else { return }
-      // The process is not waited for yet, so neither its id nor its group's can be another's.
+      // Nobody has waited for the process yet, so neither its id nor the id of its group can be reused.
       kill(-id, number)
       kill(id, number)
     }
   }
 
-  /// Waits until the process has ended, so many seconds at most; its status, or nil.
+  /// Waits for the end of the process, up to a number of seconds. Returns its status, or nil.
   func wait(_ seconds: Double) -> Int32? {
     let deadline = now() + seconds
     while true {
@@ -87,19 +89,19 @@ final class WorkerProcess: @unchecked Sendable {
       let left = deadline - now()
       guard left > 0 else { return nil }
       var ended = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      // Without a descriptor for the process this is only a pause.
+      // Without a pidfd, this is just a pause.
       poll(&ended, 1, Int32(min(left * 1000, descriptor >= 0 ? 1000 : 5).rounded(.up)))
     }
   }
 
-  /// The status, if the process has ended.
+  /// The status if the process has ended.
   private func look() -> Int32? {
     status.withLock { status in
       if status != nil { return status }
       var raw: Int32 = 0
       let got = tabella_system_wait(id, &raw)
       if got == id { status = raw }
-      // Someone else in this process waits for all children: how it ended is not to be known.
+      // Other code in this process has waited for all children, so the status is lost.
       if got < 0 { status = WorkerProcess.unknownStatus }
       return status
     }
@@ -107,15 +109,14 @@ final class WorkerProcess: @unchecked Sendable {
 
   static let unknownStatus: Int32 = -1
 
-  /// Ends the process and its group now and waits for it, two seconds at most: what the kernel holds
-  /// longer is left to it.
+  /// Kills the process and its group and waits up to two seconds. A process that the kernel blocks longer is abandoned.
   @discardableResult
   func end() -> Int32? {
     signal(SIGKILL)
     return wait(2)
   }
 
-  /// How a process ended, in words: "by SIGSEGV", "with exit status 1".
+  /// A description of the status: "by SIGSEGV", "with exit status 1".
   static func describe(_ status: Int32) -> String {
     if status == unknownStatus { return "in an unknown way" }
     let number = status & 0x7F
@@ -126,14 +127,14 @@ final class WorkerProcess: @unchecked Sendable {
   }
 }
 
-/// Seconds on a clock that only goes forward.
+/// The seconds of a monotonic clock.
 package func now() -> Double {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// A file of the kernel that is shorter than a page.
+/// The content of a kernel file of less than a page.
 private func readSmallFile(_ path: String) -> String? {
   let file = open(path, O_RDONLY | O_CLOEXEC)
   guard file >= 0 else { return nil }

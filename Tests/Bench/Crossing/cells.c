@@ -1,5 +1,5 @@
-/* A provider of eight columns of integers whose batches cost nothing to make: what is measured is the
- * crossing alone, and views. `cells:N` has N rows. */
+/* A provider of eight integer columns whose batches cost nothing to create, so that only the crossing and views are
+ * measured. `cells:N` has N rows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static int32_t rows(void *source, const tabella_row_request *request, tabella_ba
                     tabella_error *error) {
   int64_t count = request->count < BATCH ? request->count : BATCH;
   int64_t rows = *(int64_t *)source;
-  /* The values go round: a batch ends where they do. */
+  /* The values repeat, and a batch ends where they start again. */
   int64_t start = request->first % BATCH;
   laid_out *laid;
   (void)error;

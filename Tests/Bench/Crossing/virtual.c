@@ -1,5 +1,5 @@
-/* The same cells as a virtual table of SQLite, read cell by cell as SQLite's interface has it; prints the
- * nanoseconds a cell. */
+/* The same cells as a virtual table of SQLite, read cell by cell as SQLite's interface requires. Prints the
+ * nanoseconds per cell. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // One walk over the cells of a generated CSV file, for the floors that look at cells.
 #include "floor.h"
 
-// Calls visit(column, start, end) for each cell and record(start) for each record, header
-// included. A macro and not a function pointer: the compiler must see through it.
+// Calls visit(column, start, end) for each cell and record(start) for each record, including the header. It is a macro
+// instead of a function with a pointer, so that the compiler can inline the calls.
 #define EACH_CELL(file, visit, record)                                                \
   do {                                                                                \
     const unsigned char *bytes_ = (file).bytes;                                       \

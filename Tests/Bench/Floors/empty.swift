@@ -1,1 +1,1 @@
-// The floor of a start: a Swift program that does nothing.
+// The floor of a program start: a Swift program that does nothing.

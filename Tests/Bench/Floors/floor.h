@@ -1,9 +1,8 @@
 // The common code of the floors: masks over 64 bytes, a mapped file, buffered output.
 //
-// A floor does one case's work and nothing else: no options, no checks of its input, no other
-// format than the generated one. It says what the machine allows, not what a program should be.
-// Everything is static and inlined; the best the processor has is chosen while compiling, with
-// -march=native.
+// A floor does the work of one case and nothing else: it has no options, no checks of its input, and knows only the
+// generated format. It shows what the machine allows, not what a program should be. Everything is static and inlined.
+// The compiler chooses the best instructions of the processor with -march=native.
 #ifndef TABELLA_FLOOR_H
 #define TABELLA_FLOOR_H
 
@@ -22,7 +21,7 @@
 
 #define FLOOR(function) static inline __attribute__((always_inline, unused)) function
 
-// Bit i is set where block[i] is wanted. 64 bytes can be read at block.
+// Bit i is set if block[i] is wanted. 64 bytes must be readable at block.
 #if defined(__AVX512BW__)
 FLOOR(uint64_t equal64)(const unsigned char *block, char wanted) {
   return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(block), _mm512_set1_epi8(wanted));
@@ -52,7 +51,7 @@ FLOOR(uint64_t equal64)(const unsigned char *block, char wanted) {
 }
 #endif
 
-// Bit i is set where an odd number of bits up to and with i is.
+// Bit i is set if the number of set bits up to and including i is odd.
 FLOOR(uint64_t prefix_xor)(uint64_t bits) {
 #if defined(__PCLMUL__)
   __m128i product =
@@ -64,7 +63,7 @@ FLOOR(uint64_t prefix_xor)(uint64_t bits) {
 #endif
 }
 
-// Bit i is set where block[i] lies between quotes; quoted carries from block to block, 0 or ~0.
+// Bit i is set if block[i] is between quotes. quoted carries the state from block to block; it is 0 or ~0.
 FLOOR(uint64_t between_quotes)(const unsigned char *block, uint64_t *quoted) {
   uint64_t inside = prefix_xor(equal64(block, '"')) ^ *quoted;
   *quoted = (uint64_t)((int64_t)inside >> 63);
@@ -76,20 +75,20 @@ typedef struct {
   size_t count;
 } mapped;
 
-// The whole file, its pages present, with zeros behind it that a block may reach into.
+// Maps the whole file, with its pages present and zeros after its end for the last block.
 FLOOR(mapped map_file)(const char *path) {
   int file = open(path, O_RDONLY);
   struct stat status;
   if (file < 0 || fstat(file, &status)) exit(1);
   size_t count = (size_t)status.st_size;
-  // An empty mapping lies below: the one of the file ends with its last page.
+  // The file is mapped over an empty mapping, because its own mapping ends with its last page.
   void *place = mmap(0, count + 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mmap(place, count, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_POPULATE, file, 0) != place)
     exit(1);
   return (mapped){place, count};
 }
 
-// Pages for entries, large ones where the system has them.
+// Allocates pages for entries; large pages if the system has them.
 FLOOR(void *allocate_pages)(size_t count) {
   void *place = mmap(0, count, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -101,7 +100,7 @@ FLOOR(void *allocate_pages)(size_t count) {
 enum { OUTPUT = 1 << 18 };
 static char output[OUTPUT + 64];
 
-// Writes what lies before the cursor, and returns where to go on.
+// Writes the bytes in front of the cursor. Returns the new cursor.
 FLOOR(char *flushed)(char *cursor) {
   for (char *from = output; from < cursor;) {
     ssize_t written = write(1, from, (size_t)(cursor - from));
@@ -111,8 +110,8 @@ FLOOR(char *flushed)(char *cursor) {
   return output;
 }
 
-// Puts a cell and what ends it at the cursor, and returns where to go on: what is passed on stays in
-// a register. Cells are short: 32 bytes are copied whatever their number, if that does.
+// Copies a cell and its end byte to the cursor. Returns the new cursor, which stays in a register. Most cells are
+// short, so 32 bytes are always copied if that suffices.
 FLOOR(char *put)(char *cursor, const unsigned char *bytes, size_t count, char end) {
   if (cursor + count >= output + OUTPUT) cursor = flushed(cursor);
   if (count <= 32)

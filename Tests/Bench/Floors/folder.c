@@ -1,5 +1,5 @@
-// folder names DIR: the names. folder stat DIR: NAME,SIZE,MODIFIED of each. folder sort DIR: the
-// same, the largest first.
+// folder names DIR prints the names. folder stat DIR prints NAME,SIZE,MODIFIED of each entry. folder sort DIR prints
+// the same, with the largest first.
 #include "floor.h"
 #include <sys/syscall.h>
 
@@ -47,7 +47,7 @@ static void look_at_each(int folder) {
   }
 }
 
-// Unlike `put`, this reads nothing behind the name.
+// Unlike `put`, this reads no bytes after the name.
 FLOOR(char *put_name)(char *cursor, const char *name, char end) {
   size_t count = strlen(name);
   if (cursor + count >= output + OUTPUT) cursor = flushed(cursor);
@@ -72,7 +72,7 @@ int main(int count, char **words) {
       else
         keep(found->name);
     }
-    // The names stay where the kernel wrote them.
+    // The names stay in the buffer of the kernel call.
     if (!only_names) buffer = malloc(SIZE);
   }
   look_at_each(folder);

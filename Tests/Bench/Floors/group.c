@@ -1,4 +1,4 @@
-// group FILE COLUMN: how many records have each value of a column; VALUE<TAB>RECORDS a line.
+// group FILE COLUMN prints how many records have each value of a column, as VALUE<TAB>RECORDS.
 #include "cells.h"
 
 enum { SLOTS = 1 << 16 };
@@ -9,7 +9,7 @@ static struct {
 } groups[SLOTS];
 
 FLOOR(void add)(const unsigned char *value, size_t count) {
-  // The generated values differ in their first eight bytes or their length.
+  // The generated values differ in their first eight bytes or in their length.
   uint64_t word;
   memcpy(&word, value, 8);
   if (count < 8) word &= (1ull << (8 * count)) - 1;

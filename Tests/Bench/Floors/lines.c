@@ -1,5 +1,4 @@
-// lines FILE: counts the line ends. lines FILE NUMBER: writes that line; the first is 1, and is not
-// asked for.
+// lines FILE counts the line ends. lines FILE NUMBER writes that line. Line 1 is the first, and it is never requested.
 #include "floor.h"
 
 enum { SIZE = 256 << 10 };
@@ -32,7 +31,7 @@ int main(int count, char **words) {
     for (ssize_t at = 0; at < got; at += 64)
       lines += (uint64_t)__builtin_popcountll(equal64(buffer + at, '\n'));
     if (!wanted || lines < wanted) continue;
-    // The generated lines are short; the next block is not needed unless one was cut here.
+    // The generated lines are short, so the next block is needed only if the line is cut.
     ssize_t start = line_start(got, wanted - before);
     unsigned char *end = memchr(buffer + start, '\n', (size_t)(got - start));
     while (!end) {

@@ -1,4 +1,4 @@
-// processes: one line a process, from /proc/PID, its stat and its cmdline.
+// processes prints one line per process, from stat and cmdline in /proc/PID.
 #include "floor.h"
 #include <sys/syscall.h>
 
@@ -21,7 +21,7 @@ static long contents(int folder, const char *process, const char *name, char *in
   return got;
 }
 
-// Returns where to go on.
+// Writes one process. Returns the new cursor.
 static char *write_process(int folder, const char *process, char *cursor) {
   static char stat[4096], arguments[4096];
   if (contents(folder, process, "stat", stat, sizeof stat) <= 0) return cursor;
@@ -30,7 +30,7 @@ static char *write_process(int folder, const char *process, char *cursor) {
     if (!arguments[at]) arguments[at] = ' ';
   struct stat owner;
   if (fstatat(folder, process, &owner, 0)) return cursor;
-  // A name may have any character: it ends with the last parenthesis.
+  // A name may contain any characters. It ends with the last parenthesis.
   char *name = strchr(stat, '('), *rest = strrchr(stat, ')');
   if (!name || !rest) return cursor;
   char *resident = rest;

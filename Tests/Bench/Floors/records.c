@@ -1,4 +1,4 @@
-// records FILE: counts the records below the header, with regard to quotes.
+// records FILE counts the records below the header and respects quotes.
 #include "floor.h"
 
 int main(int count, char **words) {

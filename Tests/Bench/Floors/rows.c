@@ -1,10 +1,10 @@
-// rows FILE FIRST COUNT: that many records from one, the header not counted, as they lie.
+// rows FILE FIRST COUNT writes COUNT records unchanged, beginning with number FIRST. The header does not count.
 #include "floor.h"
 
 int main(int count, char **words) {
   if (count != 4) return 2;
   mapped file = map_file(words[1]);
-  // With the header before it, a row starts behind so many line ends.
+  // Because of the header, row N begins after N + 1 line ends.
   uint64_t first = strtoull(words[2], 0, 10) + 1, last = first + strtoull(words[3], 0, 10);
   uint64_t quoted = 0, records = 0;
   size_t start = 0;

@@ -1,4 +1,4 @@
-// select FILE FIRST SECOND: writes two columns, counted from 0, as they lie in the file.
+// select FILE FIRST SECOND writes two columns, counted from 0, unchanged.
 #include "cells.h"
 
 int main(int count, char **words) {
@@ -6,7 +6,7 @@ int main(int count, char **words) {
   mapped file = map_file(words[1]);
   char *cursor = output;
   int second = atoi(words[3]);
-  // One test for both, which the processor guesses better than two.
+  // One test for both columns is easier for the branch predictor than two.
   uint64_t wanted = 1ull << atoi(words[2]) | 1ull << second;
 #define VISIT(column, start, end) \
   if (wanted >> column & 1)       \

@@ -1,5 +1,5 @@
-// sort FILE COLUMN [ROWS]: the records in the order of a column of numbers with two decimals,
-// equal ones as in the file; the first ROWS of them or all.
+// sort FILE COLUMN [ROWS] writes the records in the order of a column of numbers with two decimals. Equal numbers keep
+// the order of the file. It writes the first ROWS records, or all.
 #include "cells.h"
 
 typedef struct {
@@ -14,7 +14,7 @@ FLOOR(uint64_t hundredths)(const unsigned char *cell, const unsigned char *end) 
   return value;
 }
 
-// Sorts by 11 bits at a time, the lowest first; returns whichever of the two arrays holds it.
+// Sorts by 11 bits at a time, beginning with the lowest. Returns the one of the two arrays that contains the result.
 static entry *radix_sorted(entry *entries, size_t count) {
   enum { BITS = 11, DIGITS = 1 << BITS };
   entry *other = allocate_pages((count + 1) * sizeof(entry));
@@ -53,7 +53,7 @@ int main(int count, char **words) {
   if (shown > rows) shown = rows;
   char *cursor = output;
   for (size_t index = 0; index < shown; index++) {
-    // Records lie anywhere by now: ask for the next ones while this one is copied.
+    // The records are scattered by now, so the next ones are prefetched while this one is copied.
     if (index + 16 < shown) __builtin_prefetch(file.bytes + entries[index + 16].start);
     const unsigned char *start = file.bytes + entries[index].start;
     const unsigned char *end = memchr(start, '\n', file.count - entries[index].start);

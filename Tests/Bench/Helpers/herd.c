@@ -1,5 +1,5 @@
-// herd COUNT: starts so many processes that sleep, writes `ready`, and ends them all when standard
-// input ends. None outlives it, however it ends itself.
+// herd COUNT starts COUNT sleeping processes and writes `ready`. It ends them all when standard input ends. The
+// processes end with this one in any case.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-// launch OUTPUT ERRORS COMMAND... ['|' COMMAND...]: runs one command, or several in a pipe, and
-// writes `WALL_NS CPU_US PEAK_KIB STATUS` to standard output.
+// launch OUTPUT ERRORS COMMAND... ['|' COMMAND...] runs one command, or several in a pipe, and writes `WALL_NS CPU_US
+// PEAK_KIB STATUS` to standard output.
 //
-// A process begins with the peak of memory of the one that spawned it, so the figure is honest only
-// if that one is small: this is its whole reason. PEAK is the sum over a pipe.
+// A process inherits the peak of memory of the process that spawned it. So the figure is correct only if the spawning
+// process is small, which is the reason for this program. PEAK is the sum over a pipe.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ static long long now(void) {
 
 static long long micros(struct timeval time) { return time.tv_sec * 1000000LL + time.tv_usec; }
 
-// Starts one command with these as its standard input, output and error.
+// Starts one command with the given standard input, output and error.
 static pid_t start(char **command, int input, int output, int errors) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -43,7 +43,7 @@ static int status_of(int status) {
 
 int main(int count, char **words) {
   if (count < 4) return 2;
-  // The words after each bar are a command of their own.
+  // The words after each bar form a separate command.
   char **commands[8] = {words + 3};
   int stages = 1;
   for (int index = 3; index < count; index++) {
@@ -76,7 +76,7 @@ int main(int count, char **words) {
     if (wait4(processes[stage], &status, 0, &usage) < 0) return 1;
     cpu += micros(usage.ru_utime) + micros(usage.ru_stime);
     peak += usage.ru_maxrss;
-    // `head` has seen enough, and what wrote to it ends with the signal: as it should be.
+    // `head` has read enough, and the signal ends the writer, as it should.
     int broken = stage + 1 < stages && status_of(status) == 128 + SIGPIPE;
     if (!broken && status_of(status)) result = status_of(status);
   }

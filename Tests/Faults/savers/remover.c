@@ -1,9 +1,9 @@
-/* A remover: remover note FILE NOTE keeps what the file is; remover undo FILE NOTE removes it, unless another
-   program has changed, replaced or opened it since.
+/* A remover. remover note FILE NOTE records the state of the file. remover undo FILE NOTE removes the file,
+   unless another program has changed, replaced or opened it since.
 
-   As it stands it keeps the promise of docs/faults.md. Each BAD_… below plants one mistake; the harness must
-   pass the good remover and catch every bad one. Exit status: 0 removed and durable, 1 failed, 2 usage, 5 the
-   file is another program's meanwhile. */
+   It keeps the promise of docs/faults.md. Each BAD_… below plants one mistake. The harness must pass the good
+   remover and catch every bad one. Exit status: 0 removed and durable, 1 failed, 2 usage, 5 another program has
+   changed the file. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static _Noreturn void fail(int status, const char *what) {
   exit(status);
 }
 
-/* The same file with the same bytes. A rename changes ctime, so it counts only before one. */
+/* Whether both are the same file with the same bytes. A rename changes ctime, so ctime counts only before one. */
 static int same(const struct stat *a, const struct stat *b, int with_ctime) {
   return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
          a->st_mode == b->st_mode && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -53,7 +53,7 @@ static _Noreturn void put_back(const char *what) {
   fail(5, what);
 }
 
-/* Reads the note, or writes it. */
+/* Reads or writes the note. */
 static void note(const char *where, struct stat *status, int writes) {
   FILE *stream = fopen(where, writes ? "w" : "r");
   if (!stream) fail(1, "its note cannot be opened");

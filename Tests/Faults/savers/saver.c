@@ -1,8 +1,8 @@
-/* A saver: saver FILE OFFSET|end LENGTH TEXT puts TEXT in the place of LENGTH bytes.
+/* A saver. saver FILE OFFSET|end LENGTH TEXT replaces LENGTH bytes by TEXT.
 
-   As it stands it keeps the promise of docs/faults.md. Each BAD_… below plants one mistake that real
-   programs make; the harness must pass the good saver and catch every bad one. Exit status: 0 saved
-   and durable, 1 failed, 2 usage, 4 refused, 5 the file changed meanwhile. */
+   It keeps the promise of docs/faults.md. Each BAD_… below plants one mistake that real programs make. The
+   harness must pass the good saver and catch every bad one. Exit status: 0 saved and durable, 1 failed, 2 usage,
+   4 refused, 5 another program has changed the file. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static int directory;
 static char base[NAME_MAX + 1];
 static char temporary[NAME_MAX + 1];
 
-/* Takes the temporary file away and ends. */
+/* Removes the temporary file and exits. */
 static _Noreturn void give_up(int status, const char *what) {
   int reason = errno;
   if (temporary[0]) unlinkat(directory, temporary, 0);
@@ -61,7 +61,7 @@ static void write_all(int out, const char *text, size_t count) {
 #endif
 }
 
-/* Copies bytes of `in` to where `out` stands: in the kernel, or through a buffer where it cannot. */
+/* Copies bytes of `in` to the offset of `out`, in the kernel if possible. */
 static void copy(int in, off_t from, int out, off_t count) {
 #if !defined BAD_IGNORES_WRITE && !defined BAD_SHORT_WRITE
   while (count > 0) {
@@ -82,7 +82,7 @@ static void copy(int in, off_t from, int out, off_t count) {
   }
 }
 
-/* The same file with the same bytes. A rename changes ctime, so it counts only before one. */
+/* Whether both are the same file with the same bytes. A rename changes ctime, so ctime counts only before one. */
 static int same(const struct stat *a, const struct stat *b, int with_ctime) {
   return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
          a->st_mode == b->st_mode && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -124,7 +124,7 @@ static void fill(int in, off_t size, off_t offset, off_t length, const char *tex
   copy(in, offset + length, out, size - offset - length);
 }
 
-/* Puts the temporary file in the place of the file, if that is still the one that was read. */
+/* Replaces the file by the temporary file, if it is still the one that was read. */
 static void replace(int in, const struct stat *before) {
   struct stat now;
 #ifndef BAD_NO_FINGERPRINT
@@ -137,7 +137,7 @@ static void replace(int in, const struct stat *before) {
 #endif
 #endif
 #if defined BAD_FOLLOWS_LINK
-  /* Asks again, by name, where the file is. */
+  /* Looks up the path of the file again. */
   char where[PATH_MAX];
   if (!realpath(file_name, where)) give_up(5, "is gone");
   if (renameat(directory, temporary, AT_FDCWD, where) < 0) give_up(1, "cannot be replaced");
@@ -182,8 +182,8 @@ int main(int count, char **arguments) {
   struct stat before;
   if (in < 0 || fstat(in, &before) < 0) fail(1, "cannot be opened");
   if (!S_ISREG(before.st_mode) || before.st_nlink > 1) fail(4, "is no file of one name");
-  /* Between savers alike. Without it one of three could take back its exchange after another had saved on
-     it: the new file is locked too, before it has a name. */
+  /* Protects savers from each other. Without this lock, one of three could undo its exchange after another had saved
+     on top of it. The new file is locked, too, before it has a name. */
 #ifndef BAD_NO_CHECKS
   if (flock(in, LOCK_EX | LOCK_NB) < 0) fail(5, "is being saved by another process");
 #endif

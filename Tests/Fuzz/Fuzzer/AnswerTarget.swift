@@ -3,9 +3,9 @@ import TabellaBridge
 
 @testable import TabellaRemote
 
-/// The decoder of a worker's answers, one answer at a time, and behind it what the bridge checks of one.
+/// Fuzzes the decoder of a worker's answers, one answer at a time, and the checks of the bridge after it.
 ///
-/// An input is one record: what was asked, in which form, and the answer's message.
+/// An input is one record: the operation, its form, and the message of the answer.
 final class AnswerTarget: FuzzTarget {
   static let name = "answers"
   static let inputLimit = 1024
@@ -14,7 +14,7 @@ final class AnswerTarget: FuzzTarget {
   private let seed = SeedSource()
   private let relay: Asked
   private let description: SourceDescription
-  /// The host's form of the relay, made once: making it anew takes longer than an answer.
+  /// The host's form of the relay. It is created once, because creating it takes longer than decoding an answer.
   private let source: any TableDataSource
 
   init() {
@@ -50,7 +50,7 @@ final class AnswerTarget: FuzzTarget {
   func seeds() -> [Seed] { SessionSeeds.answers }
 }
 
-/// Asks a source, but for what the contract asks besides what is meant.
+/// A source that passes on only the intended call, without the additional calls that the contract makes.
 private final class Asked: Relay {
   var operation = Operation.version
 

@@ -5,7 +5,7 @@ import Tabella
 @testable import TabellaBridge
 @testable import TabellaRemote
 
-/// The batch validator: Arrow arrays with any numbers in them, over memory that is as long as they say.
+/// Fuzzes the batch validator: Arrow arrays with arbitrary numbers, over memory of the stated length.
 ///
 /// Arrow's structs do not contain the lengths of buffers, so no validator can detect one that is too short. It
 /// must detect everything else. The target reads an accepted batch cell by cell, whole and in parts, and compares
@@ -31,7 +31,7 @@ struct BatchTarget: FuzzTarget {
     return cells
   }
 
-  /// Reads a batch that was accepted; returns how many cells it has, and rows.
+  /// Reads an accepted batch. Returns the number of its cells and rows.
   private func accept(_ batch: Batch, _ drawn: DrawnBatch) -> Int {
     readCells(batch)
     require(batch.rowCount <= drawn.request.count, "more rows than were asked for")
@@ -76,11 +76,11 @@ struct BatchTarget: FuzzTarget {
   }
 
   func seeds() -> [Seed] {
-    // Each column's head is what DrawnColumn reads: type, start, null count, flags, shift, spread.
+    // The head of a column in the order of `DrawnColumn`: type, start, null count, flags, shift, spread.
     func column(_ type: UInt8, start: UInt8 = 0, missing: UInt8 = 0, flags: UInt8 = 0) -> [UInt8] {
       [type, start, missing, flags, 0, 0, 0, 0]
     }
-    // Printable, and as steps between offsets 1 to 3.
+    // Printable bytes, which are steps of 1 to 3 as offsets.
     let data = (0..<200).map { UInt8(0x31 + $0 % 3) }
     return [
       Seed(name: "empty", bytes: [0, 3, 0, 0], reaches: 0),
@@ -103,13 +103,13 @@ struct BatchTarget: FuzzTarget {
 }
 
 extension Cell {
-  /// The same, but that NaN is itself.
+  /// The same cell, except that NaN equals itself.
   fileprivate var comparable: Cell {
     if case .real(let value) = self { .integer(Int64(bitPattern: value.bitPattern)) } else { self }
   }
 }
 
-/// A batch as a provider might give it, drawn from an input.
+/// A batch such as a provider could return, drawn from an input.
 private final class DrawnBatch {
   let request: RowRequest
   let columns: [Column]
@@ -124,7 +124,7 @@ private final class DrawnBatch {
     let includesIDs = flags & 2 != 0
     let count = Int(width) + (includesIDs ? 1 : 0)
     let length = DrawnBatch.number(Int(rows), flags >> 5, of: Int(rows))
-    // The validator never looks at memory for more than the host asked for.
+    // The validator never reads memory for more rows than the host requested.
     let used = (0...Int(most)).contains(length) ? length : 0
     var heads = (0..<count).map { _ in DrawnColumn.Head(&input, count: length) }
     if includesIDs { heads[count - 1].type = .binary }
@@ -149,10 +149,10 @@ private final class DrawnBatch {
       }, private_data: Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// The batch, whose owner is who takes it.
+  /// Returns the batch. The caller owns it.
   func take() -> tabella_batch { raw }
 
-  /// The cells of rows as the input has them.
+  /// The cells of some rows, read directly from the input.
   func naive(_ rows: Range<Int>, of batch: Batch) -> [[Cell]] {
     drawn.enumerated().map { index, column in
       let type = index < columns.count ? columns[index].type : .binary
@@ -160,7 +160,7 @@ private final class DrawnBatch {
     }
   }
 
-  /// A number, or one at a border instead.
+  /// A number, or a boundary value instead.
   static func number(_ value: Int, _ choice: UInt8, of count: Int) -> Int {
     switch choice & 7 {
     case 1: -1
@@ -173,7 +173,7 @@ private final class DrawnBatch {
   }
 }
 
-/// One column of it.
+/// One column of a drawn batch.
 private struct DrawnColumn {
   /// The fields that are read before the memory of all columns.
   struct Head {
@@ -183,7 +183,7 @@ private struct DrawnColumn {
     var flags: UInt8
     var shift: UInt8
     var odd: UInt8
-    /// How many cells it says it has.
+    /// The stated number of cells.
     var length: Int
 
     init(_ input: inout InputReader, count: Int) {
@@ -202,10 +202,10 @@ private struct DrawnColumn {
   private let values: UnsafeRawPointer?
   private let offsets: UnsafeRawPointer?
 
-  /// Memory for `used` cells behind the first.
+  /// Draws memory for `used` cells after the first.
   init(_ head: Head, _ used: Int, _ input: inout InputReader, _ memory: DrawnMemory) {
     let offset = DrawnBatch.number(Int(head.start), head.odd >> 4, of: Int(head.start))
-    // One cell more, in case the offset is one more.
+    // One more cell, because the offset may be one higher.
     start = Int(head.start) + 1 >= offset && offset >= 0 ? offset : 0
     let cells = start + used
     isNull = head.flags & 32 != 0
@@ -266,7 +266,7 @@ private struct DrawnColumn {
   }
 }
 
-/// The memory of a drawn batch: each part by itself, so that what is read beside it is noticed.
+/// The memory of a drawn batch. Each buffer is allocated separately, so that reads beyond it are noticed.
 private final class DrawnMemory {
   private var blocks: [UnsafeMutableRawPointer] = []
 
@@ -276,8 +276,8 @@ private final class DrawnMemory {
     return block
   }
 
-  /// So many bytes of the input, `shift` bytes beside where they should be; as offsets they rise by a
-  /// little each, as those of a provider do.
+  /// Copies bytes of the input, `shift` bytes away from their alignment. As offsets, they rise in small steps, as those
+  /// of a provider do.
   func filled(
     _ count: Int, shift: UInt8, _ input: inout InputReader, asOffsets: Bool = false
   ) -> UnsafeMutableRawPointer {

@@ -4,11 +4,11 @@ import Tabella
 
 @testable import TabellaRemote
 
-/// The channel: packets and what lies in the arena, as they come from the other end.
+/// Fuzzes the channel with packets and arena contents from the other end.
 ///
-/// An input is a head of 2 bytes, which say what the channel is to do, and records: packets, with the right
-/// token or as they are, and what is put into the arena between them. A message that is accepted must be
-/// the one that the packets, read naively, hold; one that is sent must be the one that comes out.
+/// An input has a head of 2 bytes, which select the operation, and records. A record is a packet with or without the
+/// right token, or bytes for the arena. An accepted message must equal the naive reading of the packets. A sent message
+/// must arrive unchanged.
 final class ChannelTarget: FuzzTarget {
   static let name = "channel"
   static let inputLimit = 8192
@@ -19,14 +19,14 @@ final class ChannelTarget: FuzzTarget {
 
   /// The kind of a record, by its tag.
   enum Tag {
-    /// A packet behind the right token; else one as it is.
+    /// A packet with the right token in front; otherwise a raw packet.
     static let hasToken: UInt8 = 1
-    /// No packet, but what is written to the arena.
+    /// Bytes for the arena instead of a packet.
     static let isArena: UInt8 = 2
   }
 
   private static let limits = [64, 4096, 1 << 20, Int.max]
-  /// The lengths of messages to send; the last go through the arena.
+  /// The lengths of messages to send. The last ones use the arena.
   private static let lengths = [
     0, 9, 4096, Channel.packetLimit, Channel.packetLimit + 1, 36864, 37000,
   ]
@@ -71,7 +71,7 @@ final class ChannelTarget: FuzzTarget {
 
   // The other end
 
-  /// Sends what the next record says, and what is told to be in the arena before.
+  /// Sends the packet of the next record, after the arena contents of the records in front of it.
   private func deliver() throws(TableError) {
     takeSent()
     while let record = records.popFirst() {
@@ -93,7 +93,7 @@ final class ChannelTarget: FuzzTarget {
     throw .closed
   }
 
-  /// Takes what the channel sent, with what was in the arena then.
+  /// Receives the packets of the channel, with the content of the arena at that time.
   private func takeSent() {
     while true {
       let count = recv(peer, packet.baseAddress, packet.count, Int32(MSG_DONTWAIT))
@@ -133,7 +133,7 @@ final class ChannelTarget: FuzzTarget {
     return memcmp(left, start, left.count) == 0
   }
 
-  /// The message in packets that make one.
+  /// The message that the packets contain.
   private func naive(_ packets: [(packet: [UInt8], arena: [UInt8])]) -> [UInt8] {
     var message: [UInt8] = []
     for (packet, arena) in packets {
@@ -184,7 +184,7 @@ extension ChannelTarget {
   }
 }
 
-/// The fields of a packet behind the token.
+/// The fields of a packet after the token.
 private struct Packet {
   var fields: [UInt64]
 

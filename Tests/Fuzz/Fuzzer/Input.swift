@@ -1,4 +1,4 @@
-/// Takes an input apart; behind its end everything is 0.
+/// Reads an input piece by piece. After its end, all values are 0.
 struct InputReader {
   private let bytes: UnsafeRawBufferPointer
   private(set) var at = 0
@@ -21,7 +21,7 @@ struct InputReader {
     return value
   }
 
-  /// So many bytes, or those that are left.
+  /// The next `count` bytes, or the remaining ones.
   mutating func run(_ count: Int) -> UnsafeRawBufferPointer {
     let end = at + min(count, remaining)
     defer { at = end }
@@ -29,7 +29,7 @@ struct InputReader {
   }
 }
 
-/// A part of an input that is made of them: a tag, an argument, and bytes with their length before them.
+/// A record of an input: a tag, an argument, and bytes with their length in front.
 struct Record {
   var tag: UInt8
   var argument: UInt8
@@ -42,7 +42,7 @@ struct Record {
     input += [tag, argument, UInt8(bytes.count & 0xFF), UInt8(bytes.count >> 8)] + bytes
   }
 
-  /// The records of an input; the last may be cut off.
+  /// The records of an input. The last may be truncated.
   static func all(in input: UnsafeRawBufferPointer) -> [Record] {
     var reader = InputReader(input)
     var records: [Record] = []
@@ -55,7 +55,7 @@ struct Record {
   }
 }
 
-/// The bytes of a number as they lie in memory.
+/// The bytes of a number in memory order.
 func bytes<N: FixedWidthInteger>(of number: N) -> [UInt8] {
   withUnsafeBytes(of: number) { Array($0) }
 }

@@ -32,7 +32,7 @@ struct LibraryTarget: FuzzTarget {
     }
   }
 
-  /// Small libraries that were linked for this, in the folder that TABELLA_FUZZ_LIBRARIES names.
+  /// Small libraries linked for this purpose, in the folder that `TABELLA_FUZZ_LIBRARIES` names.
   func seeds() throws -> [Seed] {
     guard let folder = getenv("TABELLA_FUZZ_LIBRARIES").map({ String(cString: $0) }) else {
       fail("TABELLA_FUZZ_LIBRARIES names no folder of libraries")

@@ -1,21 +1,22 @@
 import LibFuzzer
 
-/// Changes an input where its numbers are: at multiples of 8 or 4, in messages as in tables of a library. Of
-/// an input of records it also changes whole records, or a record's length together with what it counts. A
-/// quarter of the time it is left to libFuzzer, which changes any bytes.
+/// Mutates an input at its numbers: at multiples of 8 or 4, in messages as well as in tables of a library.
+///
+/// In an input of records, it also mutates whole records, and a record's length together with the counted bytes. In a
+/// quarter of the cases, libFuzzer mutates the input instead, at any bytes.
 struct InputMutation {
   private let input: UnsafeMutableRawBufferPointer
   private var count: Int
   private var generator: SeededGenerator
 
-  /// `input` has room for as much as an input may have; the first `count` bytes are one.
+  /// `input` has room for the largest input. The first `count` bytes are the present input.
   init(_ input: UnsafeMutableRawBufferPointer, count: Int, seed: UInt32) {
     self.input = input
     self.count = count
     generator = SeededGenerator(seed: UInt64(seed))
   }
 
-  /// Changes the input and returns its new length.
+  /// Mutates the input. Returns its new length.
   mutating func mutate(_ shape: InputShape) -> Int {
     guard Int.random(in: 0..<4, using: &generator) > 0 else { return anyBytes() }
     switch shape {
@@ -77,7 +78,7 @@ struct InputMutation {
       .copyBytes(from: record)
   }
 
-  /// Makes a record longer or shorter by some words, at a word of it.
+  /// Extends or shortens a record by some words at a random word.
   private mutating func resize(_ record: Range<Int>) {
     let words = (record.count - Record.headSize) / 8
     let at = record.lowerBound + Record.headSize + 8 * Int.random(in: 0...words, using: &generator)
@@ -115,7 +116,7 @@ struct InputMutation {
     }
   }
 
-  /// A number that may be at a border: of types, of what follows, of what it was.
+  /// A number that is probably a boundary value: of a type, of the following bytes, or near the old number.
   private mutating func number(instead old: Int, behind rest: Int) -> Int {
     let near = Int.random(in: -2...2, using: &generator)
     let borders = [
@@ -127,7 +128,7 @@ struct InputMutation {
     return borders.randomElement(using: &generator)! &+ near
   }
 
-  /// Moves all from one place on to another, and the end with it.
+  /// Moves all bytes from one offset to another, and the end of the input with them.
   private mutating func move(from source: Int, to target: Int) {
     let length = count - source
     let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(input)[source..<count])
@@ -139,7 +140,7 @@ struct InputMutation {
   }
 }
 
-/// Numbers that are the same at every run with the same seed.
+/// A generator that repeats its numbers for the same seed.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

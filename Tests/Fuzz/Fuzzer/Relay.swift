@@ -1,6 +1,6 @@
 import Tabella
 
-/// A source with every ability, which asks another source: what that one cannot do fails.
+/// A source with every ability that passes all calls to another source. Calls that the other source lacks fail.
 class Relay: TableDataSource {
   var base: any TableDataSource
 

@@ -2,13 +2,13 @@ import Tabella
 
 @testable import TabellaRemote
 
-/// Sessions with a source in memory, recorded between the host's end and the worker's.
+/// Sessions with an in-memory source, recorded between the host's end and the worker's.
 enum SessionSeeds {
   static var all: [Seed] {
     recorded.map { Seed(name: $0.name, bytes: $0.records, reaches: $0.reaches) }
   }
 
-  /// One seed for each kind of answer, whole or refused.
+  /// One seed for each kind of answer, complete or refused.
   static var answers: [Seed] {
     var seeds: [String: Seed] = [:]
     for session in recorded {
@@ -67,7 +67,7 @@ enum SessionSeeds {
     ]
   }
 
-  /// All steps are answered, and nothing else, unless it is said how many.
+  /// Records a session. All steps must be answered, unless `reaching` has another number.
   private static func record(
     _ name: String, _ steps: [(Operation, UInt8)], reaching: Int? = nil, version: Int = 0,
     diesIn deadly: Operation? = nil
@@ -84,7 +84,7 @@ enum SessionSeeds {
   }
 }
 
-/// A worker's server without a worker, which writes down what it answers.
+/// A worker's server without a worker. It records its answers.
 private final class RecordedWorker: Transport {
   private(set) var records: [UInt8] = []
   private let server: SourceServer
@@ -175,7 +175,7 @@ final class SeedSource: Relay {
     ]
   }
 
-  /// An edit that nobody asked for.
+  /// Makes an edit that no caller requested.
   func change() {
     _ = try? table.commit(
       EditBatch([.set(.path(IndexPath(section: 0, row: 0)), cells: [0: "other"])]))

@@ -3,8 +3,7 @@ import TabellaBridge
 
 @testable import TabellaRemote
 
-/// Whole sessions with a worker: the decoder of its answers, and behind it all that the bridge checks of any
-/// provider, from one call to the next.
+/// Fuzzes whole sessions with a worker: the decoder of its answers, and all checks of the bridge from call to call.
 ///
 /// An input is a session: records of which each is an answer, a step of the host, or both, and whose bytes
 /// are the answer's message. The steps run in order. Each request to the worker receives the next answer to
@@ -30,9 +29,9 @@ struct SessionTarget: FuzzTarget {
 
 /// The kinds of a session's records, besides answers to the operation in the tag.
 enum SessionRecord {
-  /// The host asks for it in the course of something else.
+  /// The record is only an answer to a request during another step.
   static let isAnswerOnly: UInt8 = 0x80
-  /// The worker does not answer.
+  /// The record is only a step. The worker does not answer it.
   static let isStepOnly: UInt8 = 0x40
 }
 
@@ -41,7 +40,7 @@ extension Record {
   var operation: Operation? { Operation(rawValue: Int32(tag & 0x3F)) }
 }
 
-/// Plays a host with a worker; returns how many steps were answered.
+/// Plays a host with a worker. Returns the number of answered steps.
 func playSession(_ worker: any Transport, steps: [(Operation, UInt8)]) -> Int {
   let limit = 1 << 20
   let session = RemoteSession(transport: worker, limit: limit, supervisor: Watcher())
@@ -106,7 +105,7 @@ private final class ScriptedWorker: Transport {
     _ expected: UInt64?, limit: Int, arrived: (UnsafeRawBufferPointer) -> Void
   ) throws(TableError) -> (number: UInt64, message: IncomingMessage) {
     guard let expected, let operation = asked.removeValue(forKey: expected) else { throw .closed }
-    // Whether a source is let go is not the worker's to say.
+    // The worker does not decide whether a source is released.
     if operation == .release { return (expected, incoming(bytes(of: 1 as UInt64))) }
     guard let list = answers[operation] else { throw .closed }
     let place = given[operation] ?? 0
@@ -124,7 +123,7 @@ extension OutgoingMessage {
     }
   }
 
-  /// All of it, as it would come.
+  /// All bytes in the order of arrival.
   var flat: [UInt8] {
     var all: [UInt8] = []
     try? forEachPart { bytes, _ throws(TableError) in all += bytes }
@@ -132,7 +131,7 @@ extension OutgoingMessage {
   }
 }
 
-/// A message that came, in memory that ends where it ends.
+/// A message that arrived, in memory without spare bytes at its end.
 func incoming(_ bytes: some Collection<UInt8>) -> IncomingMessage {
   let message = IncomingMessage(count: bytes.count)
   message.storage.copyBytes(from: bytes)

@@ -7,8 +7,8 @@ import TabellaConfinement
 
 /// The output of a worker outside calls: packets of the side channel, and printed text.
 ///
-/// The first byte chooses: a packet, or output in pieces of two streams, of which no more than a limit may
-/// be passed on, in whole lines.
+/// The first byte selects a packet, or output in pieces of two streams. Of the output, only whole lines up to a limit
+/// may be passed on.
 struct SideTarget: FuzzTarget {
   static let name = "side"
   static let inputLimit = 512
@@ -56,12 +56,12 @@ struct SideTarget: FuzzTarget {
       case 2: capture.tell(.logged, Array(bytes))
       case 3: capture.tell(.denied, Array(bytes))
       case let stream:
-        // The longest pieces come again and again, to make long lines.
+        // The longest pieces are repeated, to produce long lines.
         for _ in 0..<(count == 63 ? 40 : 1) { capture.take(bytes, stream: Int(stream)) }
       }
     }
     capture.finish()
-    // The last line may be the number of bytes that were not.
+    // The last line may report the number of dropped bytes.
     let told = passed.lines.reduce(0) { $0 + $1.text.count }
     require(told <= limit + 100, "more than the limit")
     for line in passed.lines {

@@ -4,16 +4,16 @@ import Tabella
 
 /// The steps of a host with a source in a worker: one for each operation.
 ///
-/// Counts what was answered, and reads every cell of what was.
+/// It counts the answered steps and reads every cell of the answers.
 final class Steps {
   let session: RemoteSession
   private(set) var answered = 0
-  /// Tables beside rows may have tables beside rows.
+  /// The depth of nested supplementary tables.
   private var depth = 0
 
   init(_ session: RemoteSession) { self.session = session }
 
-  /// Does one step; the argument chooses among its forms.
+  /// Performs one step. The argument selects one of its forms.
   func take(_ operation: Operation, _ argument: UInt8, on source: any TableDataSource) {
     do throws(TableError) {
       let isAnswered =
@@ -35,7 +35,7 @@ final class Steps {
     }
   }
 
-  // Rows and where they are
+  // Rows and index paths
 
   private func look(
     _ operation: Operation, _ argument: UInt8, _ source: any TableDataSource
@@ -90,7 +90,7 @@ final class Steps {
     }
   }
 
-  /// Several batches, one behind the other, so that some are asked for ahead.
+  /// Reads several consecutive batches, so that read-ahead happens.
   private func readRows(
     _ argument: UInt8, _ source: any TableDataSource
   ) throws(TableError) -> Bool {
@@ -261,7 +261,7 @@ final class Steps {
   }
 }
 
-/// Reads every cell, and holds the batch to what was promised of it.
+/// Reads every cell and checks the promises of the batch.
 func readCells(_ batch: Batch) {
   for column in batch.columns + (batch.ids.map { [$0] } ?? []) {
     require(column.count == batch.rowCount, "not a cell for each row")

@@ -1,21 +1,21 @@
-/// Something that reads bytes of strangers, and what it promises whatever they are.
+/// A fuzz target: a reader of untrusted bytes, with its promises for all inputs.
 protocol FuzzTarget {
-  /// For the command line.
+  /// The name for the command line.
   static var name: String { get }
-  /// How many bytes an input has at most.
+  /// The maximum length of an input in bytes.
   static var inputLimit: Int { get }
   /// Frequent parts of inputs: the bytes of a dictionary's entries.
   static var words: [[UInt8]] { get }
-  /// How inputs are changed besides as any bytes are.
+  /// The structure of inputs, for mutations other than random bytes.
   static var shape: InputShape { get }
 
   init()
 
-  /// Inputs to begin with, made by the code that writes such things.
+  /// The initial inputs, created by the code that normally writes such data.
   func seeds() throws -> [Seed]
 
-  /// Reads an input. A promise that is not kept is a trap. Returns how much of it was accepted, in any
-  /// unit: what a seed should reach.
+  /// Reads an input. A broken promise traps. Returns how much of the input was accepted, in any unit; ``Seed/reaches``
+  /// is the expected value for a seed.
   func run(_ input: UnsafeRawBufferPointer) -> Int
 }
 
@@ -24,7 +24,7 @@ extension FuzzTarget {
   static var shape: InputShape { .bytes }
 }
 
-/// An input to begin with.
+/// An initial input.
 struct Seed {
   var name: String
   var bytes: [UInt8]
@@ -34,25 +34,25 @@ struct Seed {
 
 /// The parts of inputs.
 enum InputShape {
-  /// Any bytes.
+  /// Arbitrary bytes.
   case bytes
   /// Numbers of 4 and 8 bytes.
   case numbers
-  /// Records, as ``Record/all(in:)`` reads them, of such numbers.
+  /// Records of such numbers, as ``Record/all(in:)`` reads them.
   case records
 }
 
-/// All targets, in the order in which they run.
+/// All targets in the order of execution.
 let targets: [any (FuzzTarget & SendableMetatype).Type] = [
   AnswerTarget.self, SessionTarget.self, ChannelTarget.self, BatchTarget.self, LibraryTarget.self,
   SideTarget.self,
   JSONTarget.self, ManifestTarget.self,
 ]
 
-/// Takes what was read, so that reading it is not optimised away.
+/// Receives all values that were read, so that the optimiser cannot remove the reads.
 nonisolated(unsafe) var sink: UInt64 = 0
 
-/// Ends the program, and says so, where a promise is not kept.
+/// Ends the program with a message if a promise is broken.
 func require(_ isKept: Bool, _ failure: @autoclosure () -> String) {
   if !isKept { fatalError("found: \(failure())") }
 }

@@ -2,7 +2,7 @@ import Tabella
 
 @testable import TabellaHost
 
-/// The JSON parser: what it accepts must be the same value when it is written and read again.
+/// Fuzzes the JSON parser. An accepted value must stay the same when it is written and parsed again.
 struct JSONTarget: FuzzTarget {
   static let name = "json"
   static let inputLimit = 2048
@@ -31,7 +31,7 @@ struct JSONTarget: FuzzTarget {
   }
 }
 
-/// Manifests, which are read before anything is known of a provider.
+/// Fuzzes manifests, which are parsed before anything is known about a provider.
 struct ManifestTarget: FuzzTarget {
   static let name = "manifests"
   static let inputLimit = 2048

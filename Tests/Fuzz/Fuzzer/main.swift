@@ -1,7 +1,7 @@
 // The program `tabella-fuzz`, which Tests/Fuzz/run builds and runs: docs/fuzzing.md.
 //
 //   tabella-fuzz list                  the names of all targets
-//   tabella-fuzz seeds TARGET FOLDER   writes seeds, and TARGET.dict beside the folder
+//   tabella-fuzz seeds TARGET FOLDER   writes seeds, and TARGET.dict next to the folder
 //   tabella-fuzz TARGET ARGUMENT…      runs libFuzzer with these arguments; with a file, that input
 
 import Glibc
@@ -15,7 +15,7 @@ func run(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
   return 0
 }
 
-/// libFuzzer calls this, if it is there, for each input that is to be changed.
+/// libFuzzer calls this function, if it exists, for each input to mutate.
 @c(LLVMFuzzerCustomMutator)
 func mutate(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32)
   -> Int
@@ -44,8 +44,8 @@ func readFile(_ path: String) -> [UInt8] {
   return Array(bytes.prefix(count))
 }
 
-/// Writes a target's seeds and dictionary. A seed that does not reach what it should is a failure:
-/// fuzzing from it would prove little.
+/// Writes a target's seeds and dictionary. Fails if a seed does not reach its expected value, because fuzzing from such
+/// a seed would prove little.
 func writeSeeds(_ target: any FuzzTarget.Type, to folder: String) throws {
   let one = target.init()
   for seed in try one.seeds() {

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Calls `run` until the arguments say it is enough; does not return before.
+/// Calls `run` until the limits in the arguments are reached, and then returns.
 int LLVMFuzzerRunDriver(int *_Nonnull count, char *_Nullable *_Nullable *_Nonnull arguments,
                         int (*_Nonnull run)(const uint8_t *_Nullable bytes, size_t count));
 
-/// Changes the bytes at random, within `limit`; returns the new length.
+/// Mutates the bytes at random, up to `limit` bytes. Returns the new length.
 size_t LLVMFuzzerMutate(uint8_t *_Nonnull bytes, size_t count, size_t limit);
 
 #endif

@@ -13,18 +13,18 @@ import Testing
       #expect(spread?.least == figures.min())
       #expect(spread?.most == figures.max())
       guard let median = spread?.median else { continue }
-      // As many lie below as above.
+      // The median has equally many figures on both sides.
       #expect(figures.count { $0 < median } == figures.count { $0 > median })
     }
     #expect(Spread([]) == nil)
   }
 
-  /// The median of the quotients, not the quotient of the medians.
+  /// The ratio is the median of the quotients, not the quotient of the medians.
   @Test func ratioIsTakenWithinEachRound() {
     let base = [1.0, 8, 2, 4, 16]
     #expect(pairedRatio(base.map { $0 * 3 }, to: base) == 3)
     #expect(pairedRatio([2, 8, 8], to: [1, 2, 8]) == 2)
-    // A peer that ran once is compared with the round that it ran in.
+    // A program that ran once is compared with the round in which it ran.
     #expect(pairedRatio([5], to: [2, 100, 100]) == 2.5)
     #expect(pairedRatio([], to: base) == nil)
   }
@@ -51,7 +51,7 @@ import Testing
     #expect(cellCounts(bytes(.plain, seed: 1)) == Array(repeating: 10, count: 101))
     #expect(cellCounts(bytes(.quoted, seed: 1)) == Array(repeating: 6, count: 101))
     #expect(cellCounts(bytes(.text, seed: 1)) == Array(repeating: 1, count: 100))
-    // Else counting lines would be counting records.
+    // Otherwise counting lines would give the number of records.
     #expect(bytes(.quoted, seed: 1).count { $0 == UInt8(ascii: "\n") } > 101)
   }
 
@@ -63,7 +63,7 @@ import Testing
     return bytes
   }
 
-  /// The naive way: a byte at a time.
+  /// Counts cells naively, byte by byte.
   private func cellCounts(_ bytes: [UInt8]) -> [Int] {
     var counts: [Int] = []
     var cells = 1
@@ -129,7 +129,7 @@ import Testing
   private let cache = Cache(
     folder: Cache.defaultFolder, seed: 1, sizes: Sizes(plain: 1000))
 
-  /// A floor of one second, and a command of a second whose output came out so.
+  /// Results with a floor of one second, and a command of one second with this outcome.
   private func result(_ outcome: Entry.Outcome, tool: String? = nil) -> CaseResult {
     let run = Run(wall: 1, cpu: 1, peak: 1_048_576, status: 0)
     let floor = Command(label: "floor", pipeline: [["floor"]])

@@ -2,7 +2,7 @@ import Foundation
 import Tabella
 import Testing
 
-/// `apply`, as a user runs it.
+/// `apply` as a user runs it.
 @Suite struct ApplyTests {
   let ledgers: Ledgers
 
@@ -117,7 +117,7 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
   }
 
-  /// The source was asked whether a row may be moved only if it was the only edit: of two moves one was done.
+  /// A move was validated only if it was the only edit, so of two moves one was done.
   @Test func everyMoveIsProposed() throws {
     let moves = """
       {"op":"move","row":"id:Cy","to":"0"}
@@ -131,7 +131,7 @@ import Testing
     #expect(try ledgers.content() == "Cy\t\\N\nBob\t2\nAda\t1\n")
   }
 
-  /// Batches do to a file what UIKit's rules do to an array, and are taken back whole.
+  /// Batches change a file as UIKit's rules change an array, and undo restores it completely.
   @Test(arguments: 1...60 as ClosedRange<UInt64>)
   func batchesFollowTheRules(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -166,7 +166,7 @@ import Testing
       arrivals.append("n\(number)")
       cells["n\(number)"] = 0
     }
-    // The final places: some arrivals at the end in order, the others anywhere before.
+    // The targets: some arrivals at the end in order, the others at random positions in front.
     let ends = Int.random(in: 0...arrivals.count, using: &random)
     let final = rest.count + arrivals.count
     let free = Array((0..<final - ends).shuffled(using: &random).prefix(arrivals.count - ends))
@@ -185,7 +185,7 @@ import Testing
     let result = try apply(lines.joined(separator: "\n"))
     #expect(result.status == 0, "\(result.errors)")
     #expect(try ledgers.content() == after, "\(lines)")
-    // What is so already leaves nothing to take back.
+    // A batch without effect leaves nothing to undo.
     guard before != after else { return }
     #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
     #expect(try ledgers.content() == before)

@@ -2,7 +2,7 @@ import Foundation
 import TabellaBridge
 import Testing
 
-/// `tabella export --format arrow-stream` holds what `--format jsonl` shows, in Arrow's form.
+/// `tabella export --format arrow-stream` contains the same data as `--format jsonl`, in Arrow's form.
 @Suite struct ArrowStreamTests {
   let folder: TemporaryFolder
   let providers: TemporaryFolder
@@ -14,14 +14,14 @@ import Testing
       atPath: providers.path + "/tabella/providers", withIntermediateDirectories: true)
   }
 
-  /// The providers in C that locations may name: their sources and versions.
+  /// The providers in C that locations may name, with their source files and versions.
   private static let sources = [
     "layouts": ("Tests/TabellaTests/Host/Libraries/layouts.c", "1"),
     "batches": ("Tests/TabellaTests/Host/Libraries/batches.c", "1"),
     "planets": ("Examples/provider-c/planets.c", "1.0"),
   ]
 
-  /// Compiles the provider of a location, if it is one of those in C.
+  /// Compiles the provider of a location if it is one of those in C.
   private func install(for location: String) throws {
     guard let id = location.split(separator: ":").first.map(String.init),
       let (source, version) = Self.sources[id]
@@ -43,7 +43,7 @@ import Testing
       environment: ["LC_ALL": "C.UTF-8", "TZ": "UTC", "XDG_DATA_HOME": providers.path])
   }
 
-  /// The stream, once it is found to hold the same cells as the lines of JSON.
+  /// Checks that the stream has the same cells as the lines of JSON, and returns it.
   @discardableResult
   func compare(_ arguments: String...) throws -> ArrowStream { try compare(arguments) }
 
@@ -67,7 +67,7 @@ import Testing
 
   // Cells
 
-  /// Every type with missing cells, from batches that begin anywhere in their memory.
+  /// Every type with missing cells, from batches that begin at any offset of their memory.
   @Test(arguments: [
     ["layouts:"], ["layouts:", "--rows", "3..71"], ["layouts:", "--sort", "integer"],
     ["layouts:", "--filter", "full boolean = true"], ["layouts:", "--section-by", "boolean"],
@@ -88,7 +88,7 @@ import Testing
     #expect(stream.fields.map(\.type) == [.text, .integer, .real, .boolean, .date])
   }
 
-  /// More rows than one batch has, so that later ones begin inside the memory of the source.
+  /// The export has more rows than one batch, so later batches begin inside the memory of the source.
   @Test func manyBatchesArrive() throws {
     var text = "id,word,maybe\n"
     for row in 0..<60_000 {
@@ -141,7 +141,7 @@ import Testing
 
   // Ends
 
-  /// Arrow's text is UTF-8: the rows before other text are a whole stream.
+  /// Arrow requires UTF-8: the rows in front of other text form a complete stream.
   @Test func textThatIsNotUTF8EndsTheStream() throws {
     let path = try folder.write(
       "latin.csv", Array("a,b\nx,y\n1,2\n\n3,".utf8) + [0xFF, 10, 52, 10])
@@ -154,7 +154,7 @@ import Testing
     let stream = try ArrowStream(result.output)
     #expect(stream.rows.map { $0[0] } == ["x", "1", ""] as [NSString])
 
-    // A cell that is not UTF-8 although its neighbours complete it.
+    // A cell that is not UTF-8, although its bytes and those of its neighbours together are.
     let split = try folder.write("split.csv", Array("a,b\nx,y\n".utf8) + [0xC3, 44, 0xA9, 10])
     for columns in ["a", "b", "a,b", "b,a"] {
       let result = try export("arrow-stream", [split, "--columns", columns])
@@ -165,7 +165,7 @@ import Testing
     #expect(try ArrowStream(export("arrow-stream", [whole]).output).rows.count == 1)
   }
 
-  /// Rows are counted through all batches, and what is broken may be chosen away.
+  /// The error counts rows over all batches. Without the broken rows or columns, the export succeeds.
   @Test func theRowIsCountedInTheOutput() throws {
     let result = try export("arrow-stream", ["layouts:broken"])
     #expect(result.status == 1 && result.errors.contains("row 60, counted from 0"))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `tabella check`: good providers pass, and each lie is named by the check that must.
+/// `tabella check`: good providers pass, and the right check reports each lie.
 @Suite struct CheckTests {
   /// A run with `--json`.
   struct Run {
@@ -30,7 +30,8 @@ import Testing
 
     func status(of name: String) -> String? { checks.first { $0.name == name }?.status }
 
-    /// What is neither well nor left out, but for what is known of how shipped providers are built.
+    /// The findings that are neither passed nor skipped, without those that all shipped providers have because of their
+    /// build.
     var findings: [Check] {
       checks.filter {
         !["passed", "skipped"].contains($0.status) && $0.name != "runpath-is-relative"
@@ -51,7 +52,7 @@ import Testing
     return (folder, try compile("liar.so", in: folder))
   }
 
-  /// A variant of the liar.
+  /// Compiles a variant of the liar.
   static func compile(
     _ name: String, in folder: TemporaryFolder, flags: [String] = []
   ) throws -> String {
@@ -62,7 +63,7 @@ import Testing
 
   // Good providers
 
-  /// One of them, or with TABELLA_ALL_ROADS all.
+  /// Checks one of them; with `TABELLA_ALL_ROADS`, all of them.
   @Test(arguments: ["csv"] + (takesAllRoads ? ["text", "directory", "processes"] : []))
   func shippedProvidersPass(_ provider: String) throws {
     let run = try Self.check([provider, "--seed", "1"])
@@ -89,7 +90,7 @@ import Testing
 
   // Liars
 
-  /// Each lie of liar.c with the check that names it.
+  /// Each lie of liar.c with the check that reports it.
   static let lies: [(lie: String, check: String, status: String)] = [
     ("no-source", "opens", "failed"), ("no-rows-function", "opens", "failed"),
     ("unknown-format", "opens", "failed"), ("schema-without-release", "opens", "failed"),
@@ -150,7 +151,7 @@ import Testing
     #expect(run.checks.first?.came?.isEmpty == false)
   }
 
-  /// Every lie that liar.c can tell is among them.
+  /// The list contains every lie of liar.c.
   @Test func noLieIsForgotten() throws {
     let text = try DocumentationTests.text("Tests/TabellaTests/Host/Libraries/liar.c")
     let told = Set(
@@ -159,7 +160,7 @@ import Testing
     #expect(told.subtracting(Self.lies.map(\.lie)) == [])
   }
 
-  /// Entries that do what they must not.
+  /// Entry points that misbehave.
   @Test(arguments: [
     ("ANY_CONTRACT", "entry-refuses-versions", "crashed"),
     ("BUSY_ENTRY", "entry-is-quiet", "failed"), ("READING_ENTRY", "entry-is-quiet", "failed"),
@@ -188,7 +189,7 @@ import Testing
     #expect(found.level == "recommended" && run.status == 0)
     #expect(found.status == (says == nil ? "passed" : "warning"), "\(found)")
     #expect(found.came?.contains(says ?? "") ?? true)
-    // Without the flag that says so.
+    // Linked without the flag that the check requires.
     if check == "stays-loaded" {
       let plain = try compileLibrary(
         packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c", into: folder, name: "plain.so")
@@ -235,9 +236,9 @@ import Testing
     #expect(places == [["location": "liar:", "origin": "scheme"]])
   }
 
-  // What is checked with
+  // The checked locations
 
-  /// LOCATION is not touched: what edits works on copies.
+  /// `check` does not change LOCATION, because edits work on copies.
   @Test func locationsAreNotEdited() throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("people.csv", "name,born\nAda,1815\nGrace,1906\n")
@@ -252,7 +253,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["people.csv"])
   }
 
-  /// Samples are removed again.
+  /// `check` removes its samples.
   @Test func nothingIsLeft() throws {
     let folder = try TemporaryFolder()
     _ = try Self.check(
@@ -287,7 +288,7 @@ import Testing
     #expect(other.seed == first.seed + 1)
   }
 
-  /// A seed decides of each check alone, so that one can be repeated without the others.
+  /// The seed determines each check separately, so one check can be repeated alone.
   @Test func oneCheckIsRepeatedAlone() throws {
     let library = try Self.liar.get().1
     let all = try Self.check([library, "liar:overlapping-cut", "--seed", "5"])
@@ -351,7 +352,7 @@ import Testing
     #expect(run.checks[0].came?.contains("(mode)") == true, "\(run.checks)")
   }
 
-  /// Who hangs everywhere is not waited for everywhere.
+  /// `check` skips the remaining checks after several timeouts.
   @Test func patienceEnds() throws {
     let run = try Self.check([Self.liar.get().1, "liar:hangs", "--timeout", "0.5", "--seed", "1"])
     #expect(run.checks.count { $0.status == "timed out" } == 3)
@@ -368,7 +369,7 @@ import Testing
     #expect(result.status == 2 && result.output.isEmpty, "\(result.errors)")
   }
 
-  /// A line a check, then what is wrong in full and once, then how many.
+  /// The output has one line per check, then each problem in full once, then the totals.
   @Test func textForPeople() throws {
     let library = try Self.liar.get().1
     let result = try Self.tabella([
@@ -391,7 +392,7 @@ import Testing
     #expect(quiet.lines.count == 2 && quiet.lines[1] == "2 passed; seed 1")
   }
 
-  /// What a provider says of itself reaches no terminal as it is.
+  /// The provider's own texts never reach a terminal unescaped.
   @Test func whatComesIsMadeSafe() throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("evil\u{1B}[31m\nname.csv", "a,b\n1,2\n")
@@ -403,7 +404,7 @@ import Testing
 
 /// The examples, built as their authors would.
 enum MakeExample {
-  /// The provider in C with its manifest, in a folder of its own.
+  /// Builds the provider in C with its manifest in a separate folder.
   static func planets(in folder: TemporaryFolder) throws -> String {
     for name in ["planets.c", "planets.tabella.json", "Makefile"] {
       try FileManager.default.copyItem(

@@ -12,7 +12,7 @@ import Testing
     #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
   }
 
-  /// Each edit of the page is one that the check must notice.
+  /// The check notices each of these edits of the page.
   @Test(arguments: [
     (
       "`FileSaveTests/backups`", "`FileSaveTests/noSuchTest`",
@@ -41,7 +41,7 @@ import Testing
 
   // The page
 
-  /// A row: what is claimed under which heading, and what must fail if it is not so.
+  /// A row of the page: the claim, its heading, and the tests that would fail.
   struct Claim {
     let document: String
     let heading: String
@@ -104,7 +104,7 @@ import Testing
     return problems
   }
 
-  /// The title of a document, and what it calls its parts.
+  /// The title of a document, and its headings.
   private static func headings(of document: String) throws -> [String] {
     var isCode = false
     return try DocumentationTests.text("docs/\(document)").components(separatedBy: "\n")
@@ -116,11 +116,11 @@ import Testing
   }
 }
 
-/// The names of all tests that a claim may name.
+/// The names of all tests that a claim may contain.
 private struct TestNames: Sendable {
   /// `Suite/function`, as `swift test --filter` takes it.
   let functions: Set<String>
-  /// What stands behind `zoo:`, `faults:` and `fuzz:`.
+  /// The names after `zoo:`, `faults:` and `fuzz:`.
   let ofHarnesses: [String: Set<String>]
 
   static let all = Result { try TestNames() }
@@ -137,7 +137,7 @@ private struct TestNames: Sendable {
     ]
   }
 
-  /// The rows that a harness in Python lists.
+  /// The rows that a Python harness lists.
   static func listed(_ harness: String) throws -> [[String]] {
     let result = try run(
       findProgram("python3"), ["-B", "\(packageFolder)/\(harness)/main.py", "--list"])
@@ -169,7 +169,7 @@ private struct TestNames: Sendable {
     return names
   }
 
-  /// Nil if there is a test of this name.
+  /// The problem with a test name; nil if there is such a test.
   func problem(with name: String) -> String? {
     let isThere: Bool
     if name.wholeMatch(of: /\w+\/\w+/) != nil {
@@ -187,7 +187,7 @@ private struct TestNames: Sendable {
   }
 }
 
-/// What docs/faults.md and docs/zoo.md say of the harnesses themselves.
+/// The claims of docs/faults.md and docs/zoo.md about the harnesses themselves.
 @Suite struct HarnessTests {
   private func python(_ folder: String, _ words: [String], _ environment: [String: String] = [:])
     throws -> ProgramResult
@@ -197,7 +197,7 @@ private struct TestNames: Sendable {
       directory: "\(packageFolder)/Tests/\(folder)")
   }
 
-  /// What must pass before anything lands has a tenth, `make` has all of it.
+  /// The checks before a merge run a tenth of each harness, and `make` runs all of it.
   @Test func theyAreRun() throws {
     let required = try DocumentationTests.text(".ci/run")
     for words in [

@@ -51,8 +51,7 @@ import Testing
     #expect(ascii.text.contains("-----  ----") && ascii.text.contains("null"))
   }
 
-  /// Groups of what is missing or empty had no title, and a table without rows showed nothing in some
-  /// styles.
+  /// Groups of missing or empty values had no title, and a table without rows showed nothing in some styles.
   @Test func nothingIsSeen() throws {
     let file = try folder.write("groups.csv", "a,b\n1,\n2\n3,x\n")
     let plain = try tabella("show", file, "--section-by", "b")
@@ -63,7 +62,7 @@ import Testing
     #expect(try tabella("show", empty).text == "a  b\n─  ─\n")
   }
 
-  /// The names of a header that is not UTF-8 were repaired without a word.
+  /// Names in a header that is not UTF-8 were repaired silently.
   @Test func aHeaderThatIsNotUTF8IsSaid() throws {
     let file = try folder.write("latin.csv", [0x6E, 0xEF, 0x2C, 0x62, 10, 0xE9, 0x2C, 0x31, 10])
     let result = try tabella("export", file)
@@ -73,7 +72,7 @@ import Testing
     #expect(converted.text == "nï,b\né,1\n" && converted.errors.isEmpty)
   }
 
-  /// `describe` of a row meant the provider's rows where `show` had shown those of a view.
+  /// `describe` of a row used the provider's rows after `show` had shown those of a view.
   @Test func describesRowsOfAView() throws {
     let row = try tabella("describe", people, "0", "--sort", "born:desc", "--json")
     #expect(row.text.contains("Linus"))
@@ -89,8 +88,8 @@ import Testing
     #expect(try tabella("show", people, "--format=csv", "--no-header", "-n1").lines.count == 1)
   }
 
-  /// Cells are quoted in steps of many bytes: those of every length, with what needs quotes in every place,
-  /// against the naive way.
+  /// Quoting works in steps of many bytes. The test compares cells of every length, with special characters at every
+  /// offset, with naive quoting.
   @Test func quotesWhereItMust() throws {
     let cells = (0...40).flatMap { length in
       ["", "\"", ",", "\n", "\r", "\"\"", "\0", "é"].flatMap { special in
@@ -174,7 +173,7 @@ import Testing
     #expect(unknown.errors.contains("no column age") && unknown.errors.contains("name, born, note"))
   }
 
-  // Against the tools that everybody has
+  // Comparison with standard tools
 
   @Test func agreesWithPasswd() throws {
     let result = try tabella(
@@ -222,7 +221,7 @@ import Testing
     let child = Process()
     child.executableURL = URL(fileURLWithPath: "/bin/sleep")
     child.arguments = ["600"]
-    // It must not hold the test's own output open.
+    // The child must not hold the test's own output open.
     child.standardOutput = FileHandle.nullDevice
     child.standardError = FileHandle.nullDevice
     try child.run()
@@ -243,7 +242,7 @@ import Testing
     #expect(pids.contains(Int(ProcessInfo.processInfo.processIdentifier)) && pids.contains(1))
   }
 
-  // Errors: one clear line, the promised status
+  // Errors: one clear line and the documented status
 
   struct Trouble: Sendable, CustomStringConvertible {
     var arguments: [String]
@@ -292,7 +291,7 @@ import Testing
     let lines = result.errors.split(separator: "\n")
     #expect(lines.count == 1 && lines[0].hasPrefix("tabella: "), "\(result.errors)")
     for text in trouble.says { #expect(result.errors.contains(text), "\(result.errors)") }
-    // The same as JSON.
+    // The same error as JSON.
     let asJSON = try run(buildFolder + "/tabella", trouble.arguments + ["--json"])
     if !["frobnicate", "help"].contains(trouble.arguments.first), !trouble.arguments.isEmpty,
       trouble.arguments.last != "-n"
@@ -303,7 +302,7 @@ import Testing
     }
   }
 
-  /// Also root cannot read everything: a write-only file of sysfs, else a file without rights.
+  /// The test uses a write-only file of sysfs, which even root cannot read, or a file without permissions.
   @Test func anUnreadableFileIsRefused() throws {
     var path = try folder.write("secret.csv", "a\n")
     chmod(path, 0)
@@ -336,7 +335,7 @@ import Testing
     }
   }
 
-  /// Makes the provider that lies; returns the environment that it is found in.
+  /// Compiles the lying provider. Returns the environment in which tabella finds it.
   private func liar() throws -> [String: String] {
     _ = try compileLibrary(
       packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c", into: folder, name: "liar.so")
@@ -347,8 +346,8 @@ import Testing
     return ["TABELLA_PROVIDER_PATH": folder.path]
   }
 
-  /// A provider that lies in the middle: what it gave is shown, the document is closed, one line says
-  /// what was wrong, and the status says whose fault it was.
+  /// The provider lies in the middle of the rows. The rows in front are shown, the document is closed, one line
+  /// describes the fault, and the status blames the provider.
   @Test func aLyingProviderIsOneErrorLine() throws {
     let environment = try liar()
     let good = try tabella("show", "liar:", environment: environment)
@@ -366,7 +365,7 @@ import Testing
     }
   }
 
-  /// Elements of every form are shown; one that cannot be had is an error line beside the rest.
+  /// `describe` shows elements of every form. An element that fails becomes an error line among the others.
   @Test func describesElements() throws {
     let environment = try liar()
     let good = try tabella("describe", "liar:", "2", environment: environment)
@@ -419,7 +418,7 @@ import Testing
     }
   }
 
-  /// Elements as the shipped providers make them, through their libraries.
+  /// Elements of the shipped providers, through their libraries.
   @Test func describesPreviewsAndDetails() throws {
     let odd = [0xFF] + Array("odd\n".utf8)
     try folder.write("odd.txt", odd)
@@ -438,7 +437,7 @@ import Testing
     #expect(details.text.contains("\n    folder               \(folder)\n"), "\(details.text)")
   }
 
-  /// Whatever counts a provider gives, a command ends with an error line.
+  /// A command ends with an error line for all invalid counts of a provider.
   @Test(arguments: ["endless-count", "endless-sections", "uncounted-length", "misaligned-offsets"])
   func absurdNumbers(_ lie: String) throws {
     let environment = try liar()
@@ -459,7 +458,7 @@ import Testing
     }
   }
 
-  /// JSON is JSON whatever is in it, on both outputs, and nothing in it reaches a terminal raw.
+  /// JSON is valid for all contents, on both outputs, and never reaches a terminal unescaped.
   @Test func jsonEscapesWhatIsUnsafe() throws {
     let file = try folder.write("un\u{202E}safe.csv", "a\n\u{9B}31m\u{202E}\u{FEFF}x\u{E0041}\n")
     let result = try tabella("show", file, "--json")
@@ -484,7 +483,7 @@ import Testing
     #expect(result.status == 0 && result.text == "1\n")
   }
 
-  /// Looking at a pipe must not cost its writer the reader.
+  /// Looking at a pipe must not end its writer.
   @Test func describesAPipe() throws {
     let result = try run(
       "/bin/sh",
@@ -495,7 +494,7 @@ import Testing
     #expect(result.status == 0 && result.text.contains("a  text"), "\(result.errors)")
   }
 
-  /// A FIFO that nobody had opened for writing yet counted as empty.
+  /// A FIFO that no process had opened for writing yet counted as empty.
   @Test func waitsForTheWriterOfAPipe() throws {
     let result = try run(
       "/bin/sh",
@@ -519,7 +518,7 @@ import Testing
     #expect(result.status == 1 && result.errors.contains("standard output"))
   }
 
-  /// A name that is no path says what is probably meant.
+  /// An error for a name that is no path suggests the probable meaning.
   @Test func slipsAreExplained() throws {
     let bare = try tabella("show", "processes")
     #expect(bare.status == 1 && bare.errors.contains("did you mean processes:"))
@@ -534,7 +533,7 @@ import Testing
     #expect(refused.status == 3 && refused.errors.contains("gone.so is not there"))
   }
 
-  /// Rows beyond those that were measured kept losing digits though the line had room.
+  /// Wide cells after the measured rows lost digits although the line had room.
   @Test func lateWideCellsAreShownWhole() throws {
     var text = "i,note\n"
     for index in 0..<1200 { text += "\(index * index),\(index)\n" }
@@ -556,7 +555,7 @@ import Testing
     #expect(result.errors.contains("warning") && result.errors.contains("never closed"))
   }
 
-  // The rest
+  // Further tests
 
   @Test func providersAndDescribe() throws {
     let providers = try json(tabella("providers", "--json"))
@@ -610,7 +609,7 @@ import Testing
     #expect(result.status == 1 && result.errors.contains("No space left"))
   }
 
-  /// The built files still work when they are copied elsewhere together.
+  /// The built files still work after they are copied to another folder together.
   @Test func aCopyWorks() throws {
     for file in [
       "tabella", "libtabella-csv.so", "libtabella-directory.so", "libtabella-processes.so",

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// What the shells are told fits at the cursor, and what they make of it.
+/// The candidates fit at the cursor, and the shells turn them into the intended arguments.
 @Suite struct CompletionTests {
   let folder: TemporaryFolder
   let people: String
-  /// A table whose columns have every character that a shell or the command line gives a meaning.
+  /// A table whose columns contain every character with a meaning for a shell or the command line.
   let odd: String
   static let oddNames = [
     "plain", "two words", "it's", "say \"x\"", "a,b", "a", "b", "c:desc", "c", "d:size", "$HOME",
@@ -48,7 +48,7 @@ import Testing
     return result.lines.dropFirst().map { $0.components(separatedBy: "\t")[0] }
   }
 
-  // What fits
+  // Candidates
 
   @Test func commandsAndOptions() throws {
     #expect(try values("co") == ["count", "completions"])
@@ -132,7 +132,7 @@ import Testing
     #expect((100...1000).contains(offered.count))
   }
 
-  /// Every column offered makes a command line that is accepted, whatever its name.
+  /// Every offered column makes a valid command line, for all names.
   @Test func whatIsOfferedIsAccepted() throws {
     func accepted(_ option: String, _ value: String) throws {
       let result = try run(
@@ -153,15 +153,15 @@ import Testing
       let groups = try values("export", odd, "--section-by", column)
       #expect(groups.contains(column))
       try accepted("--section-by", groups.last ?? "")
-      // A name that goes on as an operator does is meant by its longest form.
+      // If a name continues like an operator, the longest form counts.
       let conditions = try values("export", odd, "--filter", column)
       try accepted("--filter", (conditions.last ?? "") + " 1")
     }
   }
 
-  // What is left alone
+  // Files that stay closed
 
-  /// A pipe is not opened: its writer still waits.
+  /// Completion does not open a pipe: its writer still waits.
   @Test func opensNoPipe() throws {
     let result = try run(
       "/bin/sh",
@@ -179,7 +179,7 @@ import Testing
     #expect(!result.text.contains("OPENED") && result.errors.isEmpty, "\(result.text)")
   }
 
-  /// Standard input is not read, by whatever name.
+  /// Completion does not read standard input, under any name.
   @Test(arguments: ["-", "/dev/stdin", "/proc/self/fd/0", "csv:/dev/stdin"])
   func readsNoInput(_ location: String) throws {
     let result = try run(
@@ -206,7 +206,7 @@ import Testing
 
   // The shells
 
-  /// A program `tabella` that passes questions on to the real one, and else notes its arguments.
+  /// A program `tabella` that passes completion requests to the real one, and otherwise records its arguments.
   private func recorder() throws -> [String: String] {
     let bin = folder.path + "/bin"
     try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
@@ -270,7 +270,7 @@ import Testing
     return try #require(try JSONSerialization.jsonObject(with: result.output) as? [[String]])
   }
 
-  /// What is typed before the tab, and the arguments that come of it, whatever quotes they need.
+  /// The text in front of the tab, and the resulting arguments, for all necessary quotes.
   static let typed: [(String, [String])] = [
     ("tabella sho\t", ["show"]),
     ("tabella show pro\t", ["show", "processes:"]),
@@ -295,7 +295,7 @@ import Testing
     ("tabella show 'my file.csv' --columns na\t", ["show", "my file.csv", "--columns", "name"]),
   ]
 
-  /// Files with names that need quotes, also one that would be a command if it were not quoted.
+  /// Creates files whose names need quotes. One name would be a command without quotes.
   private func prepare() throws {
     try folder.write("my file.csv", "name,born\n")
     try FileManager.default.createDirectory(

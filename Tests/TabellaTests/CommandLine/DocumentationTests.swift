@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the documents show is what happens.
+/// The documents show the real behaviour.
 @Suite struct DocumentationTests {
   static func text(_ path: String) throws -> String {
     try String(contentsOfFile: "\(packageFolder)/\(path)", encoding: .utf8)
@@ -91,8 +91,7 @@ import Testing
     }
   }
 
-  /// docs/check.md has every check once, in the order in which they are made within its tables, and tells
-  /// what is recommended.
+  /// docs/check.md contains every check once, in order of execution within its tables, and marks the recommended ones.
   @Test func theChecksShownAreThose() throws {
     let listed = try run(buildFolder + "/tabella", ["check", "--list", "--json"])
     let document = try #require(
@@ -159,7 +158,7 @@ import Testing
     #expect(printed.hasPrefix(try #require(Self.blocks("text", in: embedding).first)))
   }
 
-  /// The proofs in the pages for authors are what ProvingTests runs.
+  /// ProvingTests runs the code in the pages for authors.
   @Test func theProofShownIsTested() throws {
     let tested = try Self.text("Tests/TabellaTests/Host/ProvingTests.swift")
     for document in ["docs/writing-a-provider.md", "docs/check.md"] {
@@ -169,7 +168,7 @@ import Testing
     }
   }
 
-  /// Every link to a file in the documents leads somewhere, and every path that they name is there.
+  /// Every link and every path in the documents leads to an existing file.
   @Test func linksLead() throws {
     let listed = try run(
       "/usr/bin/env", ["find", ".", "-name", "*.md", "-not", "-path", "*/.build/*"],
@@ -196,7 +195,7 @@ import Testing
     }
   }
 
-  /// The documents and the suite agree on how many laws there are.
+  /// The documents contain the right number of laws.
   @Test func theNumberOfLaws() throws {
     let number = "\(ConformanceSuiteLaws.count) laws"
     for document in ["docs/writing-a-provider.md", "CHANGELOG.md"] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TabellaCLI
 
-/// `set insert delete move`, as a user runs them.
+/// `set`, `insert`, `delete` and `move` as a user runs them.
 @Suite struct EditCommandTests {
   let ledgers: Ledgers
 
@@ -67,13 +67,13 @@ import Testing
     #expect(try after("insert", "s.ledger", "1:end", "name=N") == "# One A B # Two C N ")
     #expect(try after("insert", "s.ledger", "end", "name=N") == "# One A B N # Two C ")
     #expect(try after("set", "s.ledger", "1:0", "name=N") == "# One A B # Two N ")
-    // A row alone is one of the section that was chosen.
+    // A row number alone refers to the chosen section.
     #expect(try after("set", "s.ledger", "0", "name=N", "--section", "Two") == "# One A B # Two N ")
     #expect(
       try after("delete", "s.ledger", "0", "--yes", "--section", "title:Two") == "# One A B # Two ")
   }
 
-  /// Whatever is refused leaves the table and the receipts as they were.
+  /// A refused edit leaves the table and the receipts unchanged.
   private static let refused: [([String], Int32, String)] = [
     // The command line.
     (["set"], 2, "a location is missing"),
@@ -103,12 +103,12 @@ import Testing
     (["move", "a.ledger", "0", "1", "2"], 2, "2 is not expected"),
     (["delete", "a.ledger", "0"], 2, "tabella delete a.ledger 0 --yes"),
     (["delete", "a.ledger", "0", "id:Ada", "--yes"], 2, "row id:Ada is named twice"),
-    // What would choose what is shown.
+    // Options that choose the shown data.
     (["set", "a.ledger", "0", "name=A", "--columns", "name"], 2, "there is no option --columns"),
     (["set", "a.ledger", "0", "name"], 2, "a COLUMN=VALUE is missing"),
     (["set", "a.ledger", "0", "name", "count=1"], 2, "name is no row"),
     (["set", "a.ledger", "0", "count=1", "name"], 2, "name: must be COLUMN=VALUE"),
-    // What is not there.
+    // Missing rows and columns.
     (["set", "a.ledger", "3", "name=A"], 1, "there is no row 3; there are 3"),
     (["set", "a.ledger", "9223372036854775807", "name=A"], 1, "there is no row"),
     (["set", "a.ledger", "1:0", "name=A"], 1, "there is no section 1"),
@@ -117,7 +117,7 @@ import Testing
     (["insert", "a.ledger", "1:end"], 1, "there is no section 1"),
     (["move", "a.ledger", "0", "3"], 1, "there is no place 0:3"),
     (["set", "b.ledger", "0", "name=A"], 1, "No such file"),
-    // What is refused.
+    // Refused edits.
     (["set", "-", "0", "name=A"], 4, "standard input cannot be edited"),
     (["set", "a.ledger", "0", "name=A", "-o", "read-only=true"], 4, "is read-only"),
     (["move", "a.ledger", "0", "1", "-o", "moves=false"], 4, "cannot be moved"),
@@ -136,7 +136,7 @@ import Testing
       ["delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "code=8"], 1,
       "nothing was done"
     ),
-    // Edits that were not tried made it a failure of several kinds, and were repeated one by one.
+    // Untried edits counted as further kinds of failures, and the message listed them one by one.
     (
       ["delete", "a.ledger", "0", "1", "2", "--yes", "-o", "refuse=Ada", "-o", "stops=true"], 4,
       "nothing was done: row id:Ada: it is refused; not tried after that: row id:Bob; row id:Cy"
@@ -193,7 +193,7 @@ import Testing
     #expect(result.errors.contains("(cannot be taken back)"))
   }
 
-  /// What failed when it was done is done, and can be taken back.
+  /// An error after the edit leaves the edit done, with a receipt.
   @Test func troubleAfterwards() throws {
     let result = try ledgers.tabella(
       "set", "a.ledger", "0", "count=5", "-o", "trouble=may not last")
@@ -204,7 +204,7 @@ import Testing
     #expect(try ledgers.content().hasPrefix("Ada\t1\n"))
   }
 
-  /// An edit that changes nothing is done, but nothing is there to be taken back.
+  /// An edit without effect succeeds, but leaves no receipt.
   @Test func whatIsSoAlready() throws {
     let result = try ledgers.tabella("set", "a.ledger", "0", "count=1")
     #expect(result.status == 0 && result.errors.contains("it is so already"))
@@ -213,7 +213,7 @@ import Testing
     #expect(document["receipt"] is NSNull && document["undoable"] as? Bool == false)
   }
 
-  /// A provider that breaks the contract in a commit may have done it.
+  /// A provider that breaks the contract during a commit may have done the edit.
   @Test func aLieIsNoProofThatNothingWasDone() throws {
     let result = try ledgers.tabella("delete", "a.ledger", "0", "--yes", "-o", "lies=true")
     #expect(result.status == 3 && result.errors.contains("it may have been done all the same"))
@@ -228,7 +228,7 @@ import Testing
     for signal in ["TERM", "HUP", "INT"] {
       try ledgers.reset()
       let before = ledgers.receiptNames.count
-      // What runs tests may ignore signals, and a shell has what it starts behind itself ignore SIGINT.
+      // A test runner may ignore signals, and shells let background processes ignore SIGINT.
       let result = try ledgers.shell(
         """
         env --default-signal tabella set a.ledger 0 count=9 -o pause=1500 & child=$!
@@ -240,7 +240,7 @@ import Testing
       #expect(ledgers.receiptNames.count == before + 1)
       #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
     }
-    // Asked twice it ends at once.
+    // A second signal ends the program at once.
     let result = try ledgers.shell(
       """
       env --default-signal tabella set a.ledger 0 count=9 -o pause=60000 & child=$!
@@ -251,7 +251,7 @@ import Testing
     #expect(!result.errors.contains("done"))
   }
 
-  /// Rows are named as the commands take them.
+  /// The commands print rows in the form that they accept.
   @Test func rowsAreNamedForEdits() throws {
     func names(_ arguments: String...) throws -> [String] {
       try ledgers.tabella(["show", "a.ledger", "--with-row", "--format", "plain"] + arguments).lines
@@ -260,7 +260,7 @@ import Testing
     #expect(try names() == ["id:Ada", "id:Bob", "id:Cy"])
     #expect(try names("--rows", "1..") == ["id:Bob", "id:Cy"])
     #expect(try names("--filter", "count > 1") == ["id:Bob"])
-    // The filtered table named Bob 0:0, and without the filter that deleted Ada.
+    // The filtered table named Bob 0:0, and `delete` without the filter deleted Ada by that name.
     #expect(try ledgers.tabella("delete", "a.ledger", "id:Bob", "--yes").status == 0)
     #expect(try ledgers.content() == "Ada\t1\nCy\t\\N\n")
     let table = try ledgers.tabella("show", "a.ledger", "--with-row")
@@ -269,7 +269,7 @@ import Testing
       "show", "a.ledger", "--with-row", "--width", "9", "--vertical", "never")
     #expect(narrow.lines.first == "row", "\(narrow.text)")
     #expect(narrow.lines.contains("id:Ada"))
-    // Without ids positions are printed, of the whole table only.
+    // Without ids, index paths are printed, but only for the whole table.
     #expect(try names("-o", "ids=false") == ["0:0", "0:1"])
     #expect(try names("-o", "ids=false", "-n", "1") == ["0:0"])
     for shape in [["--filter", "count > 1"], ["--sort", "name"], ["--rows", "1.."]] {
@@ -290,7 +290,7 @@ import Testing
     }
   }
 
-  /// What took such an edit back was thrown away with the lie.
+  /// The receipt of such an edit was discarded together with the false result.
   @Test func aLieKeepsItsReceipt() throws {
     let result = try ledgers.tabella("delete", "a.ledger", "0", "--yes", "-o", "lies=true")
     let id = try #require(ledgers.receiptIDs.first)
@@ -315,10 +315,10 @@ import Testing
     #expect(typed["raw"] as? [String: String] == ["base64": "AP8="])
     let empty = try cells("real=", "open=", "day=", "raw=", "text=")
     #expect(empty.filter { $0.value is NSNull }.count == 4 && empty["text"] as? String == "")
-    // The longest name that fits was meant; it is not sure that it is.
+    // The longest matching name was taken, although the word is ambiguous.
     let unsure = try ledgers.tabella("insert", file, "0", "a=b=c")
     #expect(unsure.status == 2 && unsure.errors.contains("a=b=c fits the columns a and a=b"))
-    // The message did not say why not.
+    // The message did not contain the reason.
     let late = try ledgers.tabella("insert", file, "0", "day=2263-01-01")
     #expect(late.status == 2 && late.errors.contains("from 1677-09-21 to 2262-04-11"))
     for (first, last) in [("1677-09-22", "1677-09-20"), ("2262-04-11", "2262-04-12")] {
@@ -377,7 +377,7 @@ import Testing
     #expect(try ledgers.content().hasPrefix("Ada\t5\n"))
   }
 
-  // Orders that change by themselves
+  // Tables with volatile order
 
   private static let positions: [([String], Int32)] = [
     (["set", "0", "name=A"], 4), (["delete", "0", "--yes"], 4), (["delete", "id:Bob", "--yes"], 0),
@@ -395,7 +395,7 @@ import Testing
     let result = try ledgers.tabella(words)
     #expect(result.status == status, "\(result.errors)")
     if status == 4 {
-      // Only ways that lead on are named.
+      // The message suggests only commands that work.
       let namesRow = arguments[0] != "insert" && !arguments[1].hasPrefix("id:")
       let placesRow = arguments[0] == "insert" || arguments[0] == "move"
       #expect(result.errors.contains("name the row by its id") == namesRow, "\(result.errors)")
@@ -412,7 +412,7 @@ import Testing
     }
   }
 
-  /// A column that is not there was refused without a way to add it, and an empty CSV could not be begun.
+  /// A missing column was refused without a hint how to add it, and an empty CSV file could not be started.
   @Test func columnsThatAreNotThere() throws {
     let file = try ledgers.folder.write("e.csv", "")
     func content() throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
@@ -432,12 +432,12 @@ import Testing
       #expect(try ledgers.tabella("undo", "e.csv").status == 0)
       #expect(try content() == before)
     }
-    // A provider without such an option proposes none.
+    // For a provider without such an option, the message suggests none.
     let other = try ledgers.tabella("set", "a.ledger", "0", "c=x")
     #expect(other.status == 2 && !other.errors.contains("columns="), "\(other.errors)")
   }
 
-  /// Inferred types rewrote numbers and dates in formats of text, and in what was set.
+  /// Inferred types rewrote numbers and dates in text formats and in edited cells.
   @Test func inferredTypesStayText() throws {
     let file = try ledgers.folder.write("t.csv", "n;d;b\n5,40;2024-02-29;TRUE\n7,0;;false\n")
     let options = ["-o", "types=infer", "-o", "decimal=,"]
@@ -541,7 +541,7 @@ import Testing
     #expect(try String(contentsOfFile: file, encoding: .utf8) == content)
   }
 
-  /// Where there are several sections, the end of one was named as a way, though it was said.
+  /// With several sections, the message suggested the end of one, although the command already contained it.
   @Test func sectionsWhereTheOrderChanges() throws {
     try ledgers.folder.write("s.ledger", "name:text\n# One\nA\nB\n# Two\nC\n")
     for words in [["move", "s.ledger", "id:A", "1:end"], ["insert", "s.ledger", "end", "name=D"]] {
@@ -554,7 +554,7 @@ import Testing
     }
   }
 
-  /// Of several rows one that was gone made all of it fail, though the provider does the others.
+  /// If one of several rows was gone, all edits failed, although the provider could do the others.
   @Test func someOfTheRowsAreGone() throws {
     let volatile = ["-o", "volatile=true"]
     let result = try ledgers.tabella(
@@ -576,7 +576,7 @@ import Testing
     let batch = try ledgers.tabella(["apply", "a.ledger", "edits.jsonl"] + volatile)
     #expect(batch.status == 1 && batch.errors.contains("2 of 4 edits failed"), "\(batch.errors)")
     #expect(try ledgers.content() == "Ada\t1\nCy\t3\nNew\t\\N\n")
-    // One alone, all of them, a move, and rows of what does not change by itself.
+    // A single row, all rows, a move, and a table without volatile order.
     let before = try ledgers.content()
     for words in [
       ["delete", "a.ledger", "id:Zed", "--yes"] + volatile,
@@ -588,14 +588,14 @@ import Testing
       #expect(none.status == 1, "\(words): \(none.errors)")
       #expect(try ledgers.content() == before)
     }
-    // It is said before the question.
+    // The note appears in front of the question.
     let shown = try ledgers.onTerminal(
       ["delete", "a.ledger", "id:Zed", "id:Cy"] + volatile, answers: [("[y/N] ", "y")])
     #expect(shown.text.contains("row id:Zed was not found"), "\(shown.text)")
     #expect(try ledgers.content() == "Ada\t1\nNew\t\\N\n")
   }
 
-  /// Of two processes one had ended, and neither was signalled.
+  /// If one of two processes had ended, neither was signalled.
   @Test func someProcessesHaveEnded() throws {
     let children = try [spawn("/bin/sleep", "1000"), spawn("/bin/sleep", "1000")]
     var isReaped = [false, false]
@@ -623,7 +623,7 @@ import Testing
     #expect(result.errors.contains("has ended"))
   }
 
-  /// A refusal was kept as an edit, if the table changed at the same moment.
+  /// A refusal was recorded as an edit if the table changed at the same moment.
   @Test func aRefusalWhileTheTableChanges() throws {
     let result = try ledgers.tabella(
       "delete", "a.ledger", "0", "--yes", "-o", "refuse=Ada", "-o", "churn=true")
@@ -654,9 +654,9 @@ import Testing
     }
   }
 
-  // Where rows come to stand
+  // Targets of rows
 
-  /// What was asked for was told, where a view placed the row elsewhere.
+  /// The output contained the requested target although a view moved the row elsewhere.
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
   func whereARowStandsAfterwards(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -704,7 +704,7 @@ import Testing
     guard result.status == 0 else { return }
     let after = try names()[isMove ? row : "new"]
     #expect(try told(result) as? String == after, "\(pinned): \(result.text)")
-    // What a dry run says is so; of a table as it is it always says something.
+    // A dry run predicts the right result. It always predicts one for an unchanged table.
     let foreseen = try told(dry) as? String
     #expect(foreseen == after || foreseen == nil && !shape.isEmpty, "\(pinned): \(dry.text)")
   }
@@ -727,7 +727,7 @@ import Testing
 
   // Confirmation
 
-  /// Only the row as it is was shown, not what is to become of it.
+  /// The confirmation showed only the present row, not the result of the edit.
   @Test func whatWillBeIsShown() throws {
     let set = try ledgers.onTerminal(
       ["set", "a.ledger", "1", "count=7", "-o", "volatile=true"], answers: [("[y/N] ", "n")])
@@ -738,14 +738,14 @@ import Testing
     let some = try ledgers.onTerminal(
       ["delete", "a.ledger", "0", "1", "-o", "refuse=Ada"], answers: [("[y/N] ", "n")])
     #expect(some.text.contains("row id:Ada: refused: it is refused\n"), "\(some.text)")
-    // Nothing is asked of what would not be done.
+    // There is no question if nothing would be done.
     let none = try ledgers.onTerminal(
       ["delete", "a.ledger", "0", "-o", "refuse=Ada"], answers: [("[y/N] ", "y")])
     #expect(none.status == 4 && !none.text.contains("[y/N]"))
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n" && ledgers.receiptNames.isEmpty)
   }
 
-  /// What a process is known by stood behind its numbers, was left out on a narrow terminal, and not kept.
+  /// The identifying text of a process came after its numbers, was omitted on narrow terminals, and was not recorded.
   @Test func rowsAreKnownByTheirTexts() throws {
     let numbers = (0..<20).map { "number\($0):integer" }.joined(separator: " ")
     let line = "4711\t" + (0..<20).map { "10000\($0)" }.joined(separator: "\t") + "\troot\tsleep\n"
@@ -769,7 +769,7 @@ import Testing
       #expect(shown.text.contains("not confirmed; nothing was done") == !isYes)
       #expect(try ledgers.content() == (isYes ? "Bob\t2\n" : "Ada\t1\nBob\t2\nCy\t\\N\n"))
     }
-    // Nothing is asked where nothing is to be asked.
+    // With `--yes` there is no question, so no terminal is needed.
     #expect(try ledgers.tabella("delete", "a.ledger", "0", "--yes").status == 0)
   }
 
@@ -785,7 +785,7 @@ import Testing
     #expect(try ledgers.content().hasPrefix("row101\t101\n"))
   }
 
-  /// What was shown and confirmed is edited by its id, also with --yes.
+  /// The row that was shown and confirmed is edited by its id, also with `--yes`.
   @Test func whatWasShownIsEditedByItsID() throws {
     let shown = try ledgers.onTerminal(
       ["set", "a.ledger", "1", "count=7", "--yes", "--json", "-o", "volatile=true"],
@@ -794,7 +794,7 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t7\nCy\t\\N\n")
   }
 
-  /// A table that changed while the question stood is a conflict.
+  /// A change of the table during the question is a conflict.
   @Test func aChangeWhileTheQuestionStands() throws {
     let shown = try ledgers.onTerminal(
       ["delete", "a.ledger", "0"], answers: [("[y/N] ", "y")]
@@ -812,7 +812,7 @@ import Testing
     #expect(!shown.text.contains("\u{202E}"))
   }
 
-  /// The edit was done, and the message may not say otherwise.
+  /// The edit was done, so the message must not deny that.
   @Test func aFullDiskBehindTheReport() throws {
     let result = try ledgers.shell("tabella set a.ledger 0 count=9 --json > /dev/full")
     #expect(result.status == 1)
@@ -823,7 +823,7 @@ import Testing
     #expect(try ledgers.content().hasPrefix("Ada\t9\n"))
   }
 
-  /// A message named the column, and its number again: "(column 1)".
+  /// A message contained the name of the column and also its number: "(column 1)".
   @Test func columnsAreNamed() throws {
     #expect(try ledgers.shell("mkdir d && touch d/f").status == 0)
     let row = try ledgers.tabella("show", "d", "--with-row", "--format", "plain").text
@@ -843,7 +843,7 @@ import Testing
     }
     #expect(try complete("set", "a.ledger", "0", "") == ["name=", "count="])
     #expect(try complete("insert", "a.ledger", "0", "name=A", "c") == ["count="])
-    // Without a ROW all rows are set that options choose.
+    // Without ROW, `set` changes all rows that the options choose.
     #expect(try complete("set", "a.ledger", "") == ["name=", "count="])
     #expect(try complete("set", "--b") == ["--backup"])
     #expect(try complete("set", "--backup", "a.ledger", "0", "na") == ["name="])

@@ -3,15 +3,15 @@ import Tabella
 import TabellaTerminal
 import Testing
 
-/// Tables as a terminal shows them, against files that were looked at.
+/// Tables on a terminal, compared with reviewed files.
 ///
-/// `TABELLA_UPDATE=1 swift test --filter GoldenTests` writes them anew; then look at the difference.
+/// `TABELLA_UPDATE=1 swift test --filter GoldenTests` rewrites the files. Review the difference afterwards.
 @Suite struct GoldenTests {
   static let folder = "\(packageFolder)/Tests/TabellaTests/CommandLine/Golden"
   static let widths = [20, 40, 80, 200]
 
   struct Golden: Sendable, CustomTestStringConvertible {
-    /// What it shows, the name of the file.
+    /// The subject, which is also the name of the file.
     let name: String
     let location: String
     var options: [String] = []
@@ -35,7 +35,7 @@ import Testing
       ]),
   ]
 
-  /// Makes the files that are shown.
+  /// Creates the files to show.
   private static func fill(_ folder: TemporaryFolder) throws {
     try folder.write(
       "cities.csv",
@@ -80,7 +80,7 @@ import Testing
     }
     try FileManager.default.createSymbolicLink(
       atPath: tree + "/link", withDestinationPath: "read me.txt")
-    // The times and modes of all, deepest first.
+    // The times and modes of all files, deepest first.
     let listed = try run("/usr/bin/env", ["find", tree, "-depth"])
     for path in listed.lines {
       _ = try run("/usr/bin/env", ["touch", "-h", "-d", "2026-01-02 03:04:05Z", path])
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  /// Two processes that stay as they are.
+  /// Starts two processes that stay unchanged.
   private static func startProcesses() throws -> [Process] {
     try ["one", "two with a blank"].map { name in
       let process = Process()
@@ -108,7 +108,7 @@ import Testing
     try Self.fill(folder)
     let processes = golden.name == "processes" ? try Self.startProcesses() : []
     defer { for process in processes { kill(process.processIdentifier, SIGKILL) } }
-    // They must have become what they are to be.
+    // Waits until the processes have executed their programs.
     if !processes.isEmpty {
       for _ in 0..<200 {
         let count = try run(
@@ -139,8 +139,8 @@ import Testing
     }
   }
 
-  /// A table that became records on a narrow terminal trapped: its rows had only the columns that could
-  /// have been shown. Whatever the width, nothing dies and no line is wider.
+  /// A table that became records on a narrow terminal trapped, because its rows had only the columns that fitted. The
+  /// test checks that nothing crashes and that no line is too wide, at every width.
   @Test(arguments: [1, 2, 5, 9, 10, 13, 15, 20, 22, 25, 31, 40, 58, 75])
   func everyWidth(_ width: Int) throws {
     let folder = try TemporaryFolder()
@@ -154,7 +154,7 @@ import Testing
           buildFolder + "/tabella", ["show", location, "-n", "7"] + shape, width: width,
           directory: folder.path)
         #expect(shown.status == 0, "\(location) \(shape)")
-        // A frame and one column of a screen, or a glyph of two, need some room.
+        // A frame with one column, or a glyph of two columns, needs some width.
         guard width >= 10 else { continue }
         for line in shown.text.split(separator: "\n") where !line.hasPrefix("tabella: ") {
           #expect(displayWidth(of: String(line)) <= width, "\(location) \(shape): \(line)")
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  /// Without UTF-8 all that we draw is ASCII.
+  /// Without UTF-8, all lines and symbols are ASCII.
   @Test func ascii() throws {
     let folder = try TemporaryFolder()
     try Self.fill(folder)
@@ -180,7 +180,7 @@ import Testing
     try Self.compare(all, "ascii")
   }
 
-  /// With colours: every style that there is, ended on its line.
+  /// Every colour and style ends on its line.
   @Test func colours() throws {
     let folder = try TemporaryFolder()
     try Self.fill(folder)

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Numbers at the borders, and a system that gives less than it should. Tests/Lines has many thousands of
-/// command lines; these are what was found broken.
+/// Boundary numbers, and a system with scarce resources. These cases were found by Tests/Lines, which runs many
+/// thousands of command lines.
 @Suite struct LimitsTests {
   let folder: TemporaryFolder
 
@@ -16,7 +16,7 @@ import Testing
     try run(buildFolder + "/tabella", arguments, directory: folder.path)
   }
 
-  /// Runs a line of a shell with `tabella` on the PATH, as an interactive shell would.
+  /// Runs a shell line with `tabella` on the PATH, like an interactive shell.
   func shell(_ line: String, environment: [String: String] = [:]) throws -> ProgramResult {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     return try run(
@@ -31,7 +31,7 @@ import Testing
     "99999999999999999999999999",
   ]
 
-  /// `--section 9223372036854775807` was a trap in all commands that have it.
+  /// `--section 9223372036854775807` trapped in all commands that have the option.
   @Test(arguments: borders) func numbersAtTheBorders(_ number: String) throws {
     let lines = [
       ["show", "data.csv", "--section", number], ["count", "data.csv", "--section", number],
@@ -55,7 +55,7 @@ import Testing
     #expect(try folder.read("data.csv") == Array("a,b\n1,2\n3,4\n".utf8))
   }
 
-  /// Ranges end where the table does, however far they are written.
+  /// Ranges end with the table, for all upper bounds.
   @Test(arguments: borders) func rangesAtTheBorders(_ number: String) throws {
     for (line, rows) in [
       (["--rows", "0..\(number)"], "2"), (["--rows", "\(number).."], "0"),
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// A limit on the size of files ended an edit by SIGXFSZ, without a word.
+  /// A limit on the size of files ended an edit by SIGXFSZ, without a message.
   @Test func aLimitOnTheSizeOfFiles() throws {
     let text = try folder.read("data.csv")
     for words in ["", " --dry-run", " --in-place", " --in-place --dry-run"] {
@@ -80,7 +80,7 @@ import Testing
       #expect(result.errors.contains("nothing was done"), "\(result)")
       #expect(try folder.read("data.csv") == text)
     }
-    // Room for the receipt, but not for the file.
+    // The limit allows the receipt, but not the file.
     let large = "a\n" + String(repeating: "1234567\n", count: 20_000)
     try folder.write("large.csv", large)
     for words in ["", " --dry-run", " --in-place", " --in-place --dry-run"] {
@@ -93,7 +93,7 @@ import Testing
     #expect(export.status == 1 && export.errors.contains("standard output"), "\(export)")
   }
 
-  /// Limits on memory and stack that nothing can be done with were crashes.
+  /// Extremely low limits on memory and stack led to crashes.
   @Test(arguments: ["-s 64", "-v 40000", "-d 8000"]) func tooLittleMemory(_ limit: String) throws {
     let result = try shell("ulimit \(limit); tabella show data.csv; echo $?")
     #expect(result.text.hasSuffix("1\n") && result.errors.contains("(ulimit -"), "\(result)")

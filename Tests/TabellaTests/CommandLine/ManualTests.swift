@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Help, docs/cli.md and the man page, which are made from one description.
+/// Help, docs/cli.md and the man page, which come from the same descriptions.
 @Suite struct ManualTests {
   private func tabella(_ arguments: [String]) throws -> ProgramResult {
     try run("\(buildFolder)/tabella", arguments, environment: ["LC_ALL": "C.UTF-8"])
@@ -13,7 +13,7 @@ import Testing
     return result.text
   }
 
-  /// The names that the completions know for a place of the command line.
+  /// The candidates of the completion at a position of the command line.
   private func names(_ words: String...) throws -> [String] {
     try tabella(["complete", "--"] + words).lines.dropFirst().map {
       $0.components(separatedBy: "\t")[0]
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// The page as man shows it, its lines and blanks as one.
+  /// The page as man shows it, with all white space reduced to single blanks.
   private func shownByMan() throws -> String {
     let result = try run(
       findProgram("groff"), ["-man", "-Tutf8", "-ww", "-P-cbou", "\(packageFolder)/docs/tabella.1"])
@@ -38,7 +38,7 @@ import Testing
     text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
   }
 
-  /// Both files of the manual are what the program prints; `make manual` writes them.
+  /// Both files of the manual equal the program's output. `make manual` writes them.
   @Test(arguments: [("markdown", "docs/cli.md"), ("man", "docs/tabella.1")])
   func isWritten(_ format: String, _ path: String) throws {
     #expect(try text("help", "--format", format) == DocumentationTests.text(path))
@@ -73,7 +73,7 @@ import Testing
     for example in try examples() { #expect(page.contains(words(example)), "\(example)") }
   }
 
-  /// Help is as wide as 80 columns but for what must not be broken.
+  /// Help is at most 80 columns wide, except for unbreakable lines.
   @Test func helpIsFilled() throws {
     for command in try names("") {
       for line in try text("help", command).components(separatedBy: "\n")
@@ -84,8 +84,8 @@ import Testing
     }
   }
 
-  /// Every command line in the manual does what it says, given files of these names. Those of `check`,
-  /// which take longest, with TABELLA_ALL_ROADS only; CheckTests has others.
+  /// Every command line in the manual works with files of these names. The slow ones of `check` run only with
+  /// `TABELLA_ALL_ROADS`; CheckTests has others.
   @Test func theExamplesWork() throws {
     let folder = try TemporaryFolder()
     for name in ["data.csv", "a.csv", "b.csv"] {
@@ -102,7 +102,7 @@ import Testing
     let examples = try examples()
     #expect(examples.count > 15)
     for example in examples where takesAllRoads || !example.contains("tabella check") {
-      // What follows in a pipe is not ours, nor is a file that it goes to.
+      // The rest of a pipe and output files belong to other programs.
       let line = example.components(separatedBy: " | ")[0].replacingOccurrences(
         of: " > [a-z.]+$", with: "", options: .regularExpression)
       #expect(line.hasPrefix("tabella "))
@@ -112,8 +112,8 @@ import Testing
           "PATH": "\(buildFolder):\(searchPath)", "LC_ALL": "C.UTF-8",
           "XDG_STATE_HOME": "\(folder.path)/state", "XDG_CONFIG_HOME": "\(folder.path)/config",
         ], directory: folder.path)
-      // An example that writes a file says nothing; `>` in quotes is a filter's. An edit says on
-      // standard error what it did.
+      // An example that writes a file prints nothing; a `>` in quotes belongs to a filter. An edit reports on standard
+      // error.
       let saysSomething =
         !result.output.isEmpty || line.contains(" > data") || result.errors.contains(": done: ")
         || result.errors.contains(": undo: ")
@@ -139,7 +139,7 @@ import Testing
     #expect(result.errors.split(separator: "\n").count == 1)
   }
 
-  /// Nothing is meant by a word that is far from every name.
+  /// A word far from every name leads to no suggestion.
   @Test(arguments: [["frobnicate"], ["show", "x", "--zzz"], ["x"]])
   func noSlips(_ arguments: [String]) throws {
     let result = try tabella(arguments)

@@ -2,7 +2,7 @@ import CTabellaSystem
 import Foundation
 import Testing
 
-/// Saves where the file system, or another program, does what it does not do here.
+/// Saves on unusual file systems, and with interference by other programs, both simulated.
 @Suite struct OtherFileSystemTests {
   let folder: TemporaryFolder
   let library: String
@@ -19,7 +19,7 @@ import Testing
 
   var data: String { "\(folder.path)/sealed" }
 
-  /// Runs a command in the folder of t.csv, with files that are as these words say.
+  /// Runs a command in the folder of t.csv. `files` describes the behaviour of the file system.
   func tabella(_ files: String, _ arguments: String...) throws -> ProgramResult {
     try tabella(files, arguments)
   }
@@ -41,7 +41,7 @@ import Testing
     String(decoding: try folder.read("sealed/\(name)"), as: UTF8.self)
   }
 
-  /// Where rename takes no flags every edit was done, failed, and could not be taken back.
+  /// On a file system without rename flags, every edit was done, reported as failed, and could not be undone.
   @Test func renameWithoutFlags() throws {
     for words in [["set", "t.csv", "0", "a=9"], ["set", "t.csv", "0", "a=9", "--in-place"]] {
       let result = try tabella("plain", words)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// The file became its own backup, and an earlier one was gone, before the new file was there.
+  /// The file became its own backup, and the earlier backup was gone, before the new file existed.
   @Test func aBackupWithoutExchange() throws {
     try folder.write("sealed/t.csv~", "earlier")
     let failed = try tabella("plain no-rename", "set", "t.csv", "0", "a=9", "--backup")
@@ -69,13 +69,13 @@ import Testing
     #expect(try names() == ["t.csv", "t.csv~"])
   }
 
-  /// It was said to be done, half written and unchanged at once, with a receipt that led elsewhere.
+  /// The message called the edit done, half written and without effect at once, and the receipt was wrong.
   @Test(arguments: ["", " no-birth"]) func aFileThatIsLeftHalfWritten(_ kind: String) throws {
     let failed = try tabella("no-sync" + kind, "set", "t.csv", "0", "a=9", "--in-place")
     #expect(failed.status == 1)
     let kept = "\(folder.path)/state/tabella/in-place"
     let name = try #require(try FileManager.default.contentsOfDirectory(atPath: kept).first)
-    // A digest of the path, where there is no time of birth to tell inodes apart.
+    // The name contains a digest of the path, because no birth time distinguishes inodes.
     if !kind.isEmpty { #expect(!name.contains("-")) }
     #expect(failed.errors.contains("half written") && failed.errors.contains("\(kept)/\(name)"))
     #expect(!failed.errors.contains("nothing was changed"))
@@ -86,7 +86,7 @@ import Testing
     #expect(undone.status != 0)
     let next = try tabella(kind, "set", "t.csv", "0", "b=7")
     #expect(next.status == 4 && next.errors.contains(name), "\(next.errors)")
-    // As it says.
+    // The copy that the message recommends.
     try folder.write(
       "sealed/t.csv", Array(Data(contentsOf: URL(fileURLWithPath: "\(kept)/\(name)"))))
     unlink("\(kept)/\(name)")
@@ -94,7 +94,7 @@ import Testing
     #expect(try text() == "a,b\n1,7\n")
   }
 
-  /// Where only the rewriting fails, the old bytes are written back.
+  /// If only the overwriting fails, the save restores the old bytes.
   @Test func aRewritingThatFailsIsTakenBack() throws {
     let failed = try tabella("sync-fails-once", "set", "t.csv", "0", "a=98765", "--in-place")
     #expect(failed.status == 1, "\(failed.errors)")
@@ -105,7 +105,7 @@ import Testing
     #expect(try tabella("", "set", "t.csv", "0", "a=9").status == 0)
   }
 
-  /// What another program writes as soon as the file has its name is no error of the save.
+  /// A write by another program right after the rename is not an error of the save.
   @Test func aChangeRightAfterTheSaveIsSaid() throws {
     let saved = try tabella("other-writes", "set", "t.csv", "0", "a=9")
     #expect(saved.status == 0, "\(saved.errors)")
@@ -118,8 +118,8 @@ import Testing
     return (try? FileManager.default.contentsOfDirectory(atPath: kept)) ?? []
   }
 
-  /// A save in place took the write of another program for its own, and undo destroyed that, with status 0. An
-  /// insertion said that the provider broke the contract.
+  /// A save in place mistook another program's write for its own, and undo destroyed that write with status 0. An
+  /// insertion blamed the provider for breaking the contract.
   @Test(arguments: [
     "other-adds-at-sync", "other-rewrites-at-sync", "other-adds-at-end", "other-rewrites-at-end",
   ])
@@ -141,14 +141,14 @@ import Testing
       #expect(try text() == both, "\(words)")
       #expect(keptNames == [])
     }
-    // As it was left it is taken back.
+    // In the state that the edit left, undo works.
     try folder.write("sealed/t.csv", "a,b\n3,4\n1,2\n")
     let undone = try tabella("", "undo", "t.csv")
     #expect(undone.status == 0, "\(undone.errors)")
     #expect(try text() == "a,b\n1,2\n3,4\n")
   }
 
-  /// Rows that another program added while a file was made shorter in place were cut off.
+  /// Rows that another program appended while a save in place shortened the file were cut off.
   @Test func anotherAddsWhileAFileIsWrittenInPlace() throws {
     try folder.write("sealed/t.csv", "a,b\n1,2\n3,4\n5,6\n")
     let cut = try tabella("other-adds-at-copy", "delete", "t.csv", "0", "--in-place", "--yes")
@@ -158,21 +158,21 @@ import Testing
         "made longer by another program at the same moment; its old bytes were written back"))
     #expect(try text() == "a,b\n1,2\n3,4\n5,6\nother,row\n")
     #expect(keptNames == [])
-    // While the backup is made: a longer file was written over the new row.
+    // During the backup, the longer file was written over the new row.
     try folder.write("sealed/t.csv", "a,b\n1,2\n")
     let late = try tabella(
       "other-adds-at-backup", "insert", "t.csv", "end", "a=1000000000", "--in-place", "--backup")
     #expect(late.status == 5, "\(late.errors)")
     #expect(try text() == "a,b\n1,2\nother,row\n")
-    // Nothing is cut from a file that becomes longer.
+    // Nothing is cut from a file that grows.
     try folder.write("sealed/t.csv", "a,b\n1,2\n3,4\n5,6\nother,row\n")
     let grown = try tabella("other-adds-at-copy", "set", "t.csv", "0", "a=1000", "--in-place")
     #expect(grown.status == 0 && grown.errors.contains("changed again by another program"))
     #expect(try text() == "a,b\n1000,2\n3,4\n5,6\nother,row\nother,row\n")
   }
 
-  /// A save in place that was going on was called interrupted: to remove its kept bytes, as was told, took
-  /// its way back.
+  /// A running save in place was reported as interrupted, and following the advice to remove its kept bytes destroyed
+  /// its recovery.
   @Test func aSaveInPlaceIsWaitedFor() throws {
     try folder.write("sealed/t.csv", "a,b\n1,2\n3,4\n")
     for words in [["show", "t.csv"], ["set", "t.csv", "1", "a=7"]] {
@@ -199,8 +199,8 @@ import Testing
     #expect(try text() == "a,b\n11111,2\n7,4\n")
   }
 
-  /// When the time of birth could not be had once, a save in place had two names for the old bytes: they stayed
-  /// for good, or the message named a file that was not there.
+  /// If reading the birth time failed once, a save in place used two names for the old bytes: they stayed forever, or
+  /// the message named a missing file.
   @Test func aTimeOfBirthThatCannotBeHad() throws {
     var failures = 0
     for number in 1...8 {
@@ -217,7 +217,7 @@ import Testing
     #expect(failures > 0)
   }
 
-  /// A file that could not be put in the trash left the note there that tells where it was.
+  /// If a file could not be moved to the trash, its `.trashinfo` file stayed there.
   @Test func aNoteInTheTrashThatCannotBeExamined() throws {
     let data = ["XDG_DATA_HOME": "\(folder.path)/data"]
     let shown = try tabella("", "show", ".", "--json")
@@ -256,7 +256,7 @@ import Testing
     #expect(try text() == "a,b\n1,2\n")
   }
 
-  /// A link that was made before the exchange was parted; a file that was removed was an error of the disk.
+  /// A link created right before the exchange was separated from the file; a removed file was reported as a disk error.
   @Test func atTheMomentOfTheExchange() throws {
     let linked = try tabella("link", "set", "t.csv", "0", "a=9")
     #expect(linked.status == 5 && linked.errors.contains("hard link"), "\(linked.errors)")
@@ -293,8 +293,7 @@ import Testing
     #expect(try names() == ["t.csv"])
   }
 
-  /// In a folder that may not be written into, nothing told of the way out; in one that may not be listed
-  /// there was none.
+  /// For a folder without write permission the message named no remedy, and without read permission there was none.
   @Test func foldersOfOthers() throws {
     for more in [["--dry-run"], []] as [[String]] {
       let locked = try tabella("locked", ["set", "t.csv", "0", "a=9"] + more)

@@ -2,7 +2,7 @@ import Foundation
 import Tabella
 import Testing
 
-/// `undo` and `log` of an edit of which a part cannot be taken back.
+/// `undo` and `log` of an edit with a part that cannot be undone.
 @Suite struct PartialUndoTests {
   let ledgers: Ledgers
 
@@ -28,7 +28,7 @@ import Testing
     return try #require(found?.values.compactMap { $0 as? String }.first { $0.hasPrefix("id:") })
   }
 
-  /// Renames b to c and deletes a for good, in one batch.
+  /// Renames b to c and permanently deletes a, in one batch.
   private func renameAndDelete(_ more: String = "") throws -> ProgramResult {
     let (a, b) = (try row("a"), try row("b"))
     try ledgers.folder.write(
@@ -42,7 +42,7 @@ import Testing
     try ledgers.tabella("log", "d", "--format", "jsonl").lines.map(jsonObject)
   }
 
-  /// Undo said "undo: changed 1 row (name), deleted 1 row" with status 0, though the deletion was for good.
+  /// Undo reported "undo: changed 1 row (name), deleted 1 row" with status 0, although the deletion was permanent.
   @Test func aDeletionForGoodIsNotTakenBack() throws {
     let part = "deleted 1 row: a"
     let edit = try renameAndDelete()
@@ -73,7 +73,7 @@ import Testing
       (logged[0]["edits"] as? String)?.hasSuffix("(in part; not taken back: \(part))") == true,
       "\(logged)")
 
-    // A part that cannot be taken back stands before older edits, as a whole edit does.
+    // A part that cannot be undone blocks older edits, as a whole edit does.
     let next = try ledgers.tabella("undo", "d")
     #expect(next.status == 4 && next.errors.contains("cannot be taken back: \(part)"))
     #expect(try names == ["b", "z"])
@@ -95,7 +95,7 @@ import Testing
     #expect(try names == ["b", "z"])
   }
 
-  /// The undo itself is taken back wholly, and the edit in part once more.
+  /// The undo itself can be undone completely, and then the edit again in part.
   @Test func doneAgain() throws {
     #expect(try renameAndDelete().status == 0)
     #expect(try ledgers.tabella("undo", "d").status == 1)
@@ -109,7 +109,7 @@ import Testing
     #expect(try ledgers.tabella("undo", "d").status == 4)
   }
 
-  /// Later edits go by themselves; the part is met again behind them.
+  /// Later edits can be undone separately. After them, undo reaches the part again.
   @Test func laterEditsAreTakenBack() throws {
     #expect(try renameAndDelete().status == 0)
     #expect(try ledgers.tabella("undo", "d").status == 1)
@@ -120,7 +120,7 @@ import Testing
     #expect(try ledgers.tabella("undo", "d").status == 4)
   }
 
-  /// In a view the same is said.
+  /// Views report the same.
   @Test(arguments: ["--sort name:desc --filter 'name != z'", "--section-by mode"])
   func inAView(_ shape: String) throws {
     let edit = try renameAndDelete(shape)
@@ -129,7 +129,7 @@ import Testing
     #expect(try names == ["b", "z"])
   }
 
-  /// A batch that only deletes for good is refused, and nothing else of it is done.
+  /// Undo of a batch that only deletes permanently is refused and changes nothing.
   @Test func aWholeDeletionForGoodIsRefused() throws {
     let edit = try ledgers.shell("tabella delete d \(row("a")) --yes -o permanent=true")
     #expect(edit.status == 0 && edit.errors.contains("(cannot be taken back)"), "\(edit.errors)")
@@ -153,7 +153,7 @@ import Testing
     #expect(undo.status == 1 && undo.errors.contains("deleted 1 row: Bob"), "\(undo.errors)")
   }
 
-  /// A signal beside a nice value was said to be taken back.
+  /// Undo of a signal together with a nice value was reported as complete.
   @Test func aSignalIsNotTakenBack() throws {
     let result = try ledgers.shell(
       #"""
@@ -167,7 +167,7 @@ import Testing
       kill $one $two
       """#)
     #expect(result.errors.contains("can be taken back in part"), "\(result.errors)")
-    // A user who may not lower it again is refused.
+    // Users who may not lower nice values are refused.
     if geteuid() == 0 {
       #expect(result.text == "1\n" && result.errors.contains("would be done in part"))
     }

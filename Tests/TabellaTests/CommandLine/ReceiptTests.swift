@@ -11,7 +11,7 @@ import Testing
 
   init() throws { ledgers = try Ledgers() }
 
-  /// Edits the first row and returns the receipt's id.
+  /// Edits the first row and returns the id of the receipt.
   @discardableResult
   private func edit(_ assignment: String, _ location: String = "a.ledger") throws -> String {
     let result = try ledgers.tabella("set", location, "0", assignment, "--json")
@@ -25,7 +25,7 @@ import Testing
 
   private func path(_ id: String) -> String { "\(ledgers.receipts)/\(id).receipt" }
 
-  /// A receipt with another line, as if it had been written so; what is no receipt stays.
+  /// A receipt with an edited line and a matching digest. Other texts stay unchanged.
   private func signed(_ text: [UInt8], _ edit: (String) -> String = { $0 }) -> [UInt8] {
     let end = text.firstIndex(of: 10) ?? text.count
     let head = edit(String(decoding: text[..<end], as: UTF8.self))
@@ -52,7 +52,7 @@ import Testing
     let outcomes = document["outcomes"] as? [[String: Any]]
     #expect(outcomes?.count == 1 && outcomes?[0]["op"] as? String == "undo")
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
-    // To take the undo back is to do the edit again.
+    // Undoing the undo repeats the edit.
     let id = try #require(document["receipt"] as? String)
     let redo = try ledgers.tabella("undo", "receipt:\(id)")
     #expect(redo.status == 0 && redo.errors.contains("a.ledger: redo: changed 1 row (count): Ada"))
@@ -60,8 +60,8 @@ import Testing
     #expect(ledgers.receiptNames.count == 3)
   }
 
-  /// Undos of a location went back and forth over its newest edit; one after the other goes now, and
-  /// each back again by its own receipt.
+  /// Repeated undos of a location alternated over its newest edit. Now each one undoes an older edit, and its own
+  /// receipt reverts it.
   @Test(arguments: ["a.ledger", "data.csv", "lines.txt"])
   func oneAfterTheOther(_ name: String) throws {
     let file = try ledgers.folder.write(
@@ -75,7 +75,7 @@ import Testing
     }
     var undos: [String] = []
     for state in states.dropLast().reversed() {
-      // Other times and rights make no other rows.
+      // Changed times and modes do not change rows.
       if name != "a.ledger" {
         #expect(try ledgers.shell("chmod 600 \(name); touch \(name)").status == 0)
       }
@@ -90,17 +90,17 @@ import Testing
       #expect(try ledgers.tabella("undo", "receipt:\(id)").status == 0)
       #expect(try ledgers.content(file) == state)
     }
-    // What was done again is undone as if for the first time.
+    // A repeated edit can be undone again.
     #expect(try ledgers.tabella("undo", name).status == 0)
     #expect(try ledgers.content(file) == states[3])
     let rows = try ledgers.tabella("log", name, "--format", "jsonl").lines.map(jsonObject)
     let undone = rows.map { $0["undone"] as? Bool ?? false }
-    // The newest first: an undo, four redos of which it took one back, four undos, four edits.
+    // Newest first: an undo, four redos of which it reverted one, four undos, four edits.
     let (no, yes) = (false, true)
     #expect(undone == [no, yes, no, no, no, yes, yes, yes, no, yes, no, no, no])
   }
 
-  /// An edit by another provider than the file's own, or by a scheme, was not found by the path.
+  /// An edit by another provider, or by a scheme, was not found by the path of the file.
   @Test func whoeverEdited() throws {
     let file = try ledgers.folder.write("data.csv", "a\n1\n")
     for location in [["text:data.csv"], ["data.csv", "--provider", "text"]] {
@@ -121,13 +121,13 @@ import Testing
     #expect(try ledgers.tabella("undo", "receipt:\(first)").status == 0)
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
     #expect(try ledgers.content(other).hasPrefix("Ada\t6\n"))
-    // It is no longer as that edit left it.
+    // The file is no longer in the state that the edit left.
     let again = try ledgers.tabella("undo", "receipt:\(first)")
     #expect(again.status == 5 && again.errors.contains("no longer as the receipt says"))
     #expect(try ledgers.tabella("undo", "receipt:\(first)", "--dry-run").status == 5)
   }
 
-  /// The same table is found by every way to name it, and from every folder.
+  /// Every name for the same table finds it, from every folder.
   @Test func whereverOneStands() throws {
     let folder = ledgers.folder.path
     try FileManager.default.createDirectory(
@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  /// The path was opened as it had been typed: through a folder or a link that was gone or led elsewhere.
+  /// Undo opened the path as it had been typed, through a folder or a link that was gone or had changed.
   @Test func theRealPathIsOpened() throws {
     let folder = ledgers.folder.path
     #expect(
@@ -180,7 +180,7 @@ import Testing
     #expect(try ledgers.shell("ls v1 v2").text == "v1:\nf\n\nv2:\nf\n")
   }
 
-  /// `directory:` without a path was one place, whatever folder one was in.
+  /// `directory:` without a path named the same location in all folders.
   @Test func aSchemeAloneIsTheFolderOneIsIn() throws {
     #expect(try ledgers.shell("mkdir d e && touch d/f e/f").status == 0)
     let set = try ledgers.shell(
@@ -199,7 +199,7 @@ import Testing
     #expect(try ledgers.shell("cd d && tabella undo directory: && ls").text == "f\n")
   }
 
-  /// A partial undo counted as a whole one, and the next took back an older edit.
+  /// A partial undo counted as complete, and the next undo reverted an older edit.
   @Test func aPartialUndoIsEndedFirst() throws {
     let older = try edit("count=5")
     let before = try ledgers.content()
@@ -234,7 +234,7 @@ import Testing
     #expect(end.status == 0 && end.errors.contains("undo: changed 3 rows"), "\(end.errors)")
     #expect(try ledgers.content() == before)
     #expect(try undone()[edit] == true)
-    // By its receipt it is no other; what is older comes next, and nothing behind that.
+    // By its receipt it is the same edit. The next undo takes the older edit, and then there is none.
     #expect(try ledgers.tabella("undo", "receipt:\(edit)").status != 0)
     #expect(try undone()[older] == false)
     #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
@@ -242,7 +242,7 @@ import Testing
     #expect(try ledgers.tabella("undo", "a.ledger").status == 1)
   }
 
-  /// A refusal advised `--in-place`, which undo did not know.
+  /// A refusal recommended `--in-place`, which undo did not have.
   @Test func undoSavesAsItIsTold() throws {
     let file = try ledgers.folder.write("links.csv", "a,b\n1,2\n")
     #expect(try ledgers.tabella("set", "links.csv", "0", "b=3").status == 0)
@@ -254,13 +254,13 @@ import Testing
     for name in [file, file + ".other"] {
       #expect(try String(contentsOfFile: name, encoding: .utf8) == "a,b\n1,2\n")
     }
-    // The same way again, without being told.
+    // The redo saves in the same way without the option.
     let redo = try ledgers.tabella("undo", "receipt:\(ledgers.receiptIDs.last ?? "")")
     #expect(redo.status == 0, "\(redo.errors)")
     #expect(try String(contentsOfFile: file + ".other", encoding: .utf8) == "a,b\n1,3\n")
   }
 
-  /// The backup that an edit made stays as it is.
+  /// Undo leaves the backup of an edit unchanged.
   @Test func undoKeepsTheBackup() throws {
     let file = try ledgers.folder.write("kept.csv", "a\n1\n")
     #expect(try ledgers.tabella("set", "kept.csv", "0", "a=2", "--backup").status == 0)
@@ -270,8 +270,8 @@ import Testing
     }
   }
 
-  /// An edit that made the table narrower ended the program after it was saved, without a receipt; one that
-  /// changed what a column is taken for was said not to be what was asked.
+  /// An edit that made the table narrower ended the program after the save, without a receipt. An edit that changed the
+  /// type of a column was reported as wrong.
   @Test func columnsMayBeOthersAfterwards() throws {
     let ragged = try ledgers.folder.write("ragged.csv", "id,name\n1,Ada\n2,Bob,x\n")
     try ledgers.folder.write(
@@ -287,7 +287,7 @@ import Testing
     #expect(untyped.status == 0, "\(untyped.errors)")
   }
 
-  /// A pipe behind a scheme was opened, and its writer waited for.
+  /// A pipe after a scheme was opened, and the command waited for its writer.
   @Test func pipesAreNotEdited() throws {
     for location in ["p", "csv:p", "text:p"] {
       let result = try ledgers.shell(
@@ -296,7 +296,7 @@ import Testing
     }
   }
 
-  /// What was undone in part without a way back must be set right by hand.
+  /// After a partial undo without a new receipt, users must repair the rest by hand.
   @Test func aPartialUndoWithoutAWayBack() throws {
     let store = ReceiptStore(folder: Array(ledgers.receipts.utf8))
     let id = try #require(ReceiptID(edit("count=5")))
@@ -309,13 +309,13 @@ import Testing
     let next = try ledgers.tabella("undo", "a.ledger")
     #expect(next.status == 4 && next.errors.contains("it cannot be taken back itself"))
     #expect(next.errors.contains("half of it") && next.errors.contains("receipt:\(undo.id)"))
-    // What was edited since is taken back all the same.
+    // Later edits can still be undone.
     try edit("count=9")
     #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
     #expect(try ledgers.tabella("undo", "a.ledger").status == 4)
   }
 
-  /// An undo that did nothing was kept as one if the table changed at the same moment.
+  /// An undo without effect was recorded if the table changed at the same moment.
   @Test func anUndoThatDidNothingIsNone() throws {
     try edit("count=5")
     try ledgers.folder.write(
@@ -334,7 +334,7 @@ import Testing
       undo.status == 1
         && undo.errors.contains("failed, and may be done in part: 0 of 2 lines were taken back"))
     #expect(ledgers.receiptNames == receipts)
-    // The file is another now: it is this edit that cannot be taken back, and none before it.
+    // The file has changed, so this edit cannot be undone, and no earlier one is tried.
     #expect(try ledgers.tabella("undo", "a.ledger").status == 5)
     #expect(try ledgers.content() == edited + "\n")
   }
@@ -389,7 +389,7 @@ import Testing
     #expect(ledgers.receiptNames == ["\(id).receipt"])
   }
 
-  /// A relative XDG_STATE_HOME counts as none.
+  /// A relative XDG_STATE_HOME is ignored.
   @Test func homeHasThemOtherwise() throws {
     let home = ledgers.folder.path + "/home"
     let result = try ledgers.tabella(
@@ -401,7 +401,7 @@ import Testing
       ).count == 1)
   }
 
-  /// Where the receipt has no place, nothing is done.
+  /// Without a folder for the receipt, nothing is done.
   @Test func noPlaceForTheReceipt() throws {
     let none = try ledgers.tabella(
       "set", "a.ledger", "0", "count=5", environment: ["XDG_STATE_HOME": "", "HOME": "here"])
@@ -413,7 +413,7 @@ import Testing
       "set", "a.ledger", "0", "count=5", environment: ["XDG_STATE_HOME": "/proc/self"])
     #expect(proc.status == 4 && proc.errors.contains("so nothing was done"))
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
-    // A dry run said that it would be done.
+    // A dry run promised the edit.
     let dry = try ledgers.tabella("set", "a.ledger", "0", "count=5", "--dry-run")
     #expect(dry.status == 1 && dry.errors.contains("so nothing was done"))
     let other = try ledgers.tabella(
@@ -442,17 +442,17 @@ import Testing
     #expect(try ledgers.tabella("log", "--format", "plain").lines.count == 1000)
   }
 
-  /// Only the number of receipts was limited, so that they could take 16 GB.
+  /// Only the number of receipts was limited, so they could use 16 GB.
   @Test func soDoTheLargest() throws {
     let first = try edit("count=5")
     for digit in 1...5 {
-      // Of 60 MiB, though none is on the disk.
+      // A file of 60 MiB that uses no space on the disk.
       let file = path("2001010\(digit)T000000.000000Z-abcdef")
       #expect(FileManager.default.createFile(atPath: file, contents: nil))
       #expect(truncate(file, 60 << 20) == 0)
     }
     let second = try edit("count=6")
-    // The newest four fit into 256 MiB with the two.
+    // The newest four fit into 256 MiB with these two.
     #expect(
       ledgers.receiptIDs
         == (2...5).map { "2001010\($0)T000000.000000Z-abcdef" } + [first, second])
@@ -462,7 +462,7 @@ import Testing
     #expect(ReceiptStore.longestWayBack * 4 <= ReceiptStore.mostBytes)
   }
 
-  /// After the clock was set back, undo took back another edit than the newest.
+  /// After the clock was set back, undo reverted another edit than the newest.
   @Test func theClockGoesBack() throws {
     let first = try edit("count=5")
     let bytes = try ledgers.folder.read("state/tabella/receipts/\(first).receipt")
@@ -475,7 +475,7 @@ import Testing
     #expect(second.hasPrefix("21990101T000001.000000Z-"))
     #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
     #expect(try ledgers.content().hasPrefix("Ada\t5\n"))
-    // Where there is no later moment, none is made up.
+    // There is no later time than this, so none is invented.
     let last = try #require(ReceiptID("22620411T234716.854775Z-000000"))
     #expect(ReceiptID(at: Timestamp(nanoseconds: 0), after: last).time == last.time)
   }
@@ -512,11 +512,11 @@ import Testing
       if says.hasPrefix("damaged") { #expect(result.errors.contains("removed: \(path(id))")) }
       #expect(try ledgers.content().hasPrefix("Ada\t5\n"))
     }
-    // Without its digest no line is one.
+    // Without its digest, a line is invalid.
     try ledgers.folder.write(
       name, String(decoding: good, as: UTF8.self).replacingOccurrences(of: "Ada", with: "Bob"))
     #expect(try ledgers.tabella("undo", "receipt:\(id)").errors.contains("the receipt is damaged"))
-    // What is no plain file is not followed, read or waited for.
+    // Other files than regular ones are not followed, read or waited for.
     for make in ["ln -s /etc/passwd", "mkfifo", "mkdir"] {
       let result = try ledgers.shell("rm -rf \(path(id)); \(make) \(path(id))")
       #expect(result.status == 0)
@@ -524,14 +524,14 @@ import Testing
       let log = try ledgers.tabella("log")
       #expect(log.status == 1 && log.errors.contains("receipt:\(id)"))
     }
-    // The others are found behind it.
+    // The receipts after it are still found.
     let second = try edit("count=6")
     #expect(try ledgers.tabella("log", "--format", "plain").text.contains(second))
     let undo = try ledgers.tabella("undo", "a.ledger")
     #expect(undo.status == 0, "\(undo.errors)")
   }
 
-  /// A damaged receipt was passed over with a warning, and the edit before it taken back.
+  /// A damaged receipt was skipped with a warning, and the edit in front of it was undone.
   @Test func aDamagedReceiptIsNotPassedOver() throws {
     let older = try edit("count=5")
     let newest = try edit("name=New", "a.ledger")
@@ -546,7 +546,7 @@ import Testing
       #expect(log.status == 1 && log.errors.contains("removed: \(path(newest))"))
       #expect(log.text.contains(older) == (location == "a.ledger"))
     }
-    // Of one whose line is whole it is known where it belongs.
+    // If the first line is intact, the location of a receipt is known.
     let other = try ledgers.folder.write("b.ledger", Ledgers.three)
     let third = try edit("count=7", other)
     try FileManager.default.removeItem(atPath: path(newest))
@@ -558,7 +558,7 @@ import Testing
     #expect(try ledgers.tabella("undo", "a.ledger", "--dry-run").status == 5)
   }
 
-  /// Bytes changed anywhere in a receipt are an error or another receipt, and never end the program.
+  /// A changed byte anywhere in a receipt leads to an error or another receipt, and never ends the program.
   @Test func brokenReceiptsAreErrors() throws {
     let id = try #require(ReceiptID("20261121T150733.000000Z-1f3a9c"))
     let receipt = Receipt(
@@ -635,7 +635,7 @@ import Testing
       #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path + "/a")) == Data("abc".utf8))
       _ = try DurableFile(in: path, room: 0)
     }
-    // Nothing is replaced, and what is abandoned leaves nothing.
+    // No file is replaced, and an abandoned file leaves nothing behind.
     let second = try DurableFile(in: path, room: 1)
     #expect(throws: TableError(.conflict, "a exists")) { try second.write([1], name: "a") }
     #expect(try names() == ["a"])

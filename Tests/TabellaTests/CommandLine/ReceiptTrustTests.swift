@@ -2,7 +2,7 @@ import Foundation
 import Tabella
 import Testing
 
-/// Whose receipts are used: those that nobody but root and the user can have written.
+/// Only receipts that no other user can have written are used.
 @Suite struct ReceiptTrustTests {
   let ledgers: Ledgers
 
@@ -16,7 +16,7 @@ import Testing
     "\(ledgers.receipts)/\(ledgers.receiptNames[0])".replacingOccurrences(of: "//", with: "/")
   }
 
-  /// `undo` took back what a receipt said that anybody could have put there.
+  /// `undo` trusted a receipt that anybody could have written.
   @Test(arguments: [
     ("state/tabella/receipts", "0777"), ("state/tabella", "0775"), ("state", "0757"),
   ])
@@ -33,7 +33,7 @@ import Testing
       #expect(result.errors.contains("\(folder) has mode \(digits)"), "\(result.errors)")
       #expect(result.errors.contains("; chmod ") && result.errors.contains("-w \(folder)"))
     }
-    // An edit whose receipt would not be used is not begun.
+    // An edit whose receipt would not be trusted is not started.
     for more in [["--dry-run"], []] {
       let edit = try ledgers.tabella(["set", "a.ledger", "0", "count=6"] + more)
       #expect(edit.status == 4 && edit.errors.contains("so nothing was done"), "\(edit.errors)")
@@ -41,18 +41,18 @@ import Testing
     }
     #expect(try ledgers.content() == edited)
     #expect(ledgers.receiptNames.count == 1)
-    // As the message says.
+    // The command that the message recommends.
     #expect(try ledgers.shell("chmod go-w '\(folder)'").status == 0)
     #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
   }
 
-  /// Nobody can exchange what is not theirs in a sticky folder, but everybody can put files into it.
+  /// In a sticky folder, nobody can exchange files of others, but everybody can create files.
   @Test func aStickyFolder() throws {
     #expect(chmod(ledgers.receipts, 0o1777) == 0)
     let undo = try ledgers.tabella("undo", "a.ledger")
     #expect(undo.status == 4 && undo.errors.contains("mode 1777"), "\(undo.errors)")
     #expect(try ledgers.content() == edited)
-    // On the way it is no hindrance, also where nothing is there yet.
+    // A sticky folder on the way does not matter, even if nothing exists below it yet.
     #expect(
       chmod(ledgers.receipts, 0o700) == 0 && chmod(ledgers.folder.path + "/state", 0o1777) == 0)
     #expect(try ledgers.tabella("undo", "a.ledger").status == 0)
@@ -74,7 +74,7 @@ import Testing
       #expect(undo.errors.contains("is owned by") && undo.errors.contains("; chown root "))
     }
     #expect(try ledgers.content() == edited)
-    // The log goes on and names it.
+    // The log continues and names the receipt.
     #expect(try ledgers.tabella("set", "a.ledger", "1", "count=8").status == 0)
     let log = try ledgers.tabella("log", "--format", "jsonl")
     #expect(log.status != 0 && log.lines.count == 1)
@@ -98,7 +98,7 @@ import Testing
     #expect(try ledgers.content() == edited)
   }
 
-  /// Links on the way are gone through where both ends pass; one in place of a receipt is none.
+  /// Links on the way are followed if both ends are trusted. A link in place of a receipt is refused.
   @Test func links() throws {
     let (state, other) = (ledgers.folder.path + "/state", ledgers.folder.path + "/other")
     #expect(rename(state, other) == 0 && symlink(other, state) == 0)

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A provider that is refused is never replaced silently: `sample.ini`, with a provider of INI files that
-/// cannot be loaded or is not trusted, opened as text, status 0, with another count.
+/// A refused provider was silently replaced: `sample.ini`, whose provider was not trusted or could not be loaded,
+/// opened as text with status 0 and another number of rows.
 @Suite struct RefusedProviderTests {
   let folder: TemporaryFolder
   let file: String
@@ -22,7 +22,7 @@ import Testing
     var status: Int32 { self == .mode ? 4 : 3 }
   }
 
-  /// A manifest of an INI provider with what is wrong with it.
+  /// Writes a manifest of an INI provider with a fault.
   func refuse(_ reason: Reason) throws {
     let contract = reason == .contract ? "0.0" : "0.1"
     try folder.write(
@@ -52,7 +52,7 @@ import Testing
       ])
   }
 
-  /// Each command, with the file by its name, by the scheme, and beside another.
+  /// Each command, with the file by its name, by the scheme, and together with another file.
   static let commands: [[String]] = [
     ["show", "sample.ini"], ["show", "sample.ini", "--json"], ["count", "sample.ini"],
     ["export", "sample.ini", "--format", "csv"], ["set", "sample.ini", "0:0", "line=x"],
@@ -69,7 +69,7 @@ import Testing
   func everyCommandFails(_ reason: Reason) throws {
     try refuse(reason)
     try folder.write("other.txt", "a\n")
-    // A file of this name is not what the scheme means.
+    // The scheme does not mean a file of this name.
     try folder.write("ini:named", Self.text)
     for command in Self.commands {
       let result = try tabella(command, input: "{\"op\":\"delete\",\"row\":\"0:0\"}\n")
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  /// The way round it works, and what has nothing to do with it is as ever.
+  /// The recommended remedy works, and unrelated commands work as before.
   @Test func theWayRound() throws {
     try refuse(.mode)
     #expect(try tabella(["count", "--provider", "text", "sample.ini"]).text == "5\n")
@@ -94,7 +94,7 @@ import Testing
     #expect(try tabella(["log"]).status == 0)
   }
 
-  /// Completions find nothing, and say nothing.
+  /// Completion finds nothing and prints nothing.
   @Test func completionsAreSilent() throws {
     for reason in Reason.allCases {
       try? FileManager.default.removeItem(atPath: folder.path + "/ini.so")

@@ -2,15 +2,15 @@ import Foundation
 import Tabella
 import Testing
 
-/// A row name that one command printed means that row in every other command, or is refused.
+/// A row name that one command prints means the same row in every other command, or is refused.
 @Suite struct RowNameTests {
   private let ledgers = try! Ledgers()
 
-  /// How many names are printed and used.
+  /// The number of names to print and use.
   private static let cases =
     ProcessInfo.processInfo.environment["TABELLA_NAMES"].flatMap { Int($0) } ?? 120
 
-  /// A location with options that choose and arrange its rows.
+  /// A location with options that choose and order its rows.
   private struct Table {
     let location: String
     let shapes: [[String]]
@@ -100,7 +100,7 @@ import Testing
       guard !edit.text.isEmpty else {
         refused += 1
         let shown = try rows(of: table.location, b)
-        // A process may end meanwhile or stand elsewhere, and some are not to be signalled.
+        // A process may end or move in the meantime, and some must not be signalled.
         let reasons = [
           "no row with the id", "not among the rows", "\"constraint\"", "\"denied\"",
         ]
@@ -115,7 +115,7 @@ import Testing
       let before = try #require(outcomes[0]["before"] as? [String: Any], context)
       // Loads and sizes change by themselves.
       for key in ["name", "city", "line", "pid", "started"] where cells[key] != nil {
-        // With sections of folders a file has its last name.
+        // With folder sections, the name of a file is only its last component.
         let (cell, was) = ("\(cells[key]!)", "\(before[key] ?? "nothing")")
         let same =
           (cell as NSString).lastPathComponent == (was as NSString).lastPathComponent
@@ -125,7 +125,7 @@ import Testing
     #expect(meant > RowNameTests.cases / 4 && refused > 0, "\(meant) meant, \(refused) refused")
   }
 
-  /// The rows that options show, by their names.
+  /// The rows that the options choose, by their names.
   private func rows(of location: String, _ shape: [String]) throws -> [String: [String: Any]] {
     let result = try ledgers.tabella(
       ["show", location, "--with-row", "--format", "jsonl"] + shape)
@@ -158,7 +158,7 @@ import Testing
     #expect(try after("set", "a.ledger", "1..2", "count=7") == "Ada\t1 Bob\t7 Cy\t7 ")
     #expect(try after("set", "a.ledger", "0", "id:Cy", "count=7") == "Ada\t7 Bob\t2 Cy\t7 ")
     #expect(try after("delete", "a.ledger", "0:0..1", "--yes") == "Cy\t\\N ")
-    // A position counts in what the same options show.
+    // A row number counts within the rows that the same options show.
     #expect(try after("delete", "a.ledger", "0", "--rows", "1..2", "--yes") == "Ada\t1 Cy\t\\N ")
     #expect(
       try after("delete", "a.ledger", "--filter", "name = Zed", "--yes") == "Ada\t1 Bob\t2 Cy\t\\N "
@@ -172,7 +172,7 @@ import Testing
     #expect(beyond.status == 1 && beyond.errors.contains("there is no row 3"))
   }
 
-  /// The rows are counted and some are shown before `set` changes all that are chosen.
+  /// `set` counts the chosen rows and shows some of them in front of the question.
   @Test func settingAllChosenRowsIsConfirmed() throws {
     let asked = try ledgers.onTerminal(
       ["set", "a.ledger", "--filter", "count < 3", "count=7"], answers: [("[y/N] ", "n")])
@@ -185,7 +185,7 @@ import Testing
     #expect(try ledgers.content() == "Ada\t7\nBob\t7\nCy\t\\N\n")
   }
 
-  /// The refusal named no command that works.
+  /// The refusal suggested no working command.
   @Test func refusalsNameTheCommandThatWorks() throws {
     let volatile = ["-o", "volatile=true"]
     let position = try ledgers.tabella(["set", "a.ledger", "1", "count=7"] + volatile)
@@ -201,7 +201,7 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t7\nCy\t\\N\n")
   }
 
-  /// With a section column before it, the name was a position, and stood under the wrong title.
+  /// With a section column in front, the row name was an index path and had the wrong heading.
   @Test func namesStandBesideSections() throws {
     let result = try ledgers.tabella(
       "show", "a.ledger", "--filter", "name = Bob", "--section-by", "name", "--with-section",
@@ -210,7 +210,7 @@ import Testing
     #expect(row["section"] as? String == "Bob" && row["row"] as? String == "id:Bob", "\(row)")
   }
 
-  /// Rows of the section `k=z` were meant, and `k` was set to `z:0` in others.
+  /// The word meant rows of the section `k=z`, but `k` was set to `z:0` in other rows.
   @Test func aWordThatIsARowAndACellIsRefused() throws {
     try ledgers.folder.write("eq.csv", "n,k\n0,k=z\n1,b\n")
     let both = try ledgers.tabella(
@@ -221,7 +221,7 @@ import Testing
     #expect(try ledgers.content(ledgers.folder.path + "/eq.csv") == "9,k=z\n1,b\n")
   }
 
-  /// `--vertical` and the report counted in the whole table, and the command among the rows shown.
+  /// `--vertical` and the report used index paths of the whole table, and the command those of the shown rows.
   @Test func positionsCountInWhatIsShown() throws {
     let shown = try ledgers.tabella("show", "a.ledger", "--rows", "1..2", "--vertical", "always")
     #expect(shown.text.contains(" 0:0 ") && shown.text.contains(" 0:1 "), "\(shown.text)")
@@ -230,7 +230,7 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nNew\t\\N\nCy\t\\N\n")
   }
 
-  /// Titles and columns were compared as Swift compares text, to which two spellings of one accent are equal.
+  /// Titles and columns were compared like Swift strings, which treat two encodings of an accent as equal.
   @Test func titlesAndColumnsAreBytes() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     try ledgers.folder.write("s.ledger", "name:text\n# \(decomposed)\nA\n# Two\nB\n")
@@ -242,7 +242,7 @@ import Testing
     #expect(try ledgers.content(file) == "1,2\n")
   }
 
-  /// `--rows` and `-n` chose other files a moment later, and nothing was asked.
+  /// `--rows` and `-n` chose other files a moment later, and there was no question.
   @Test func positionsDoNotChooseWhereTheOrderChanges() throws {
     for options in [["--rows", "0..0"], ["-n", "1"], ["--section", "0"]] {
       let result = try ledgers.tabella(
@@ -255,7 +255,7 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\n")
   }
 
-  /// Without the comment, or in another encoding, another of several equal rows had the id.
+  /// With another comment option or encoding, the id belonged to another one of several equal rows.
   @Test func otherReadingsOfAFileHaveOtherIDs() throws {
     try ledgers.folder.write("k.csv", "#xx\nh,v\n1,a\n1,a\n1,a\n")
     try ledgers.folder.write(
@@ -266,7 +266,7 @@ import Testing
     }
   }
 
-  /// A name that is cut names no row.
+  /// A row name that is cut names no row.
   @Test func idsAreNotCutOnATerminal() throws {
     try ledgers.folder.write("people.csv", "name,city\nAda,Rome\n")
     for width in ["24", "30", "200"] {
@@ -311,7 +311,7 @@ import Testing
     #expect(section["title"] as? String == "Two" && section["section"] as? Int == 1)
   }
 
-  /// The report did not say which cells a move changed.
+  /// The report did not contain the cells that a move changed.
   @Test func effectsAreReported() throws {
     try ledgers.folder.write("s.ledger", "name:text city:text\nA\tRome\nB\tBonn\nC\tBonn\n")
     let move = try ledgers.tabella(
@@ -327,7 +327,7 @@ import Testing
 
   // Columns
 
-  /// `a 2=X` changed the second `a`, though another column is called `a 2`.
+  /// `a 2=X` changed the second `a`, although another column has the name `a 2`.
   @Test func aColumnKeepsItsOwnName() throws {
     let file = try ledgers.folder.write("c.csv", "a,a,a 2\n1,2,3\n")
     #expect(try ledgers.tabella("set", file, "0", "a 2=X").status == 0)

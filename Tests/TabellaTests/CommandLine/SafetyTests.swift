@@ -2,10 +2,9 @@ import Foundation
 import Tabella
 import Testing
 
-/// Nothing that a provider, a file or its name says reaches a terminal raw, whatever the format.
+/// No text of a provider, a file or its name reaches a terminal unescaped, in any format.
 @Suite struct SafetyTests {
-  /// Everything that a terminal could take for a command or that reorders text, one by one and in
-  /// company.
+  /// All characters that a terminal could interpret or that reorder text, alone and in combinations.
   static let evil: [[UInt8]] = {
     let controls = (Array(1..<0x20) + [0x7F]).map { [UInt8($0)] }
     let c1 = (0x80..<0xA0).map { Array(String(Unicode.Scalar(UInt8($0))).utf8) }
@@ -22,7 +21,7 @@ import Testing
     return controls + c1 + raw + bidi + sequences
   }()
 
-  /// All of the above as one text of at most so many bytes each, with letters in between.
+  /// The same characters in longer texts of limited size, with letters in between.
   static let texts: [[UInt8]] = {
     var texts: [[UInt8]] = []
     var text: [UInt8] = []
@@ -42,7 +41,8 @@ import Testing
     ["markdown"], ["vertical"],
   ]
 
-  /// What may stand in the output of a terminal that is dumb, or has colours and links.
+  /// The first unsafe character in the output for a terminal; nil if there is none. With `isSmart`, the terminal has
+  /// colours and links.
   static func unsafeBytes(_ shown: Shown, isSmart: Bool) -> String? {
     var text = shown.text
     if isSmart {
@@ -54,7 +54,7 @@ import Testing
     for scalar in text.unicodeScalars {
       switch scalar.value {
       case 10: open = 0
-      // What is isolated is ours, in pairs and on one line.
+      // Isolating characters come from tabella, in pairs and within one line.
       case 0x2068: open += 1
       case 0x2069 where open > 0: open -= 1
       default:
@@ -115,7 +115,7 @@ import Testing
     close(descriptor)
   }
 
-  /// Wherever a provider can say something: names, titles, elements, remarks, errors, locations.
+  /// In all texts of a provider: names, titles, elements, diagnostics, errors, locations.
   @Test func aProviderThatEchoes() throws {
     let folder = try TemporaryFolder()
     let providers = folder.path + "/tabella/providers"
@@ -134,7 +134,7 @@ import Testing
       "tabella/providers/bad.tabella.json",
       "{\"id\":\"\\u001b[31m\\u202e\",\"version\":\"\\u009b\",\"contract\":\"9\"}")
     for text in Self.texts {
-      // Arguments of a Process are text: what is no UTF-8 is for the files above.
+      // Process takes only text as arguments. The files above cover bytes that are not UTF-8.
       guard let text = String(validating: text, as: UTF8.self) else { continue }
       for isSmart in [false, true] {
         for format in Self.formats {
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  /// In a pipe the bytes of cells are the file's.
+  /// In a pipe, cells contain the bytes of the file.
   @Test func aPipeKeepsTheBytes() throws {
     let folder = try TemporaryFolder()
     var file = Array("a,b\n".utf8)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The steps that docs/saving.md lists, as the system sees them.
+/// The steps of docs/saving.md, verified by their system calls.
 @Suite struct SaveStepsTests {
   let folder: TemporaryFolder
 
@@ -10,7 +10,7 @@ import Testing
     try folder.write("t.csv", "a,b\n1,2\n3,4\n")
   }
 
-  /// Runs a command under strace. Returns its calls on files of the folder, in their order.
+  /// Runs a command under strace. Returns its calls on files of the folder, in order.
   private func calls(_ arguments: String...) throws -> [String] {
     let log = folder.path + "/log"
     let traced =
@@ -26,7 +26,7 @@ import Testing
       .filter { $0.contains(place) && !$0.contains("/receipts") && !$0.contains("ENOENT") }
   }
 
-  /// Expects that calls like these were made, one after the other.
+  /// Expects calls that match these patterns, in order.
   private func expect(
     _ steps: [String], in calls: [String], sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -54,7 +54,7 @@ import Testing
       [
         #"flock\(.*/t\.csv>, LOCK_EX"#,
         #"openat\(.*O_TMPFILE, 0600\) = "#,
-        // What stays is copied by the kernel.
+        // The kernel copies the unchanged bytes.
         #"copy_file_range\(.*/t\.csv>, \[0\], .*\) = 8$"#,
         #"copy_file_range\(.*/t\.csv>, \[9\], .*\) = 3$"#,
         #"fsync\(.*(#|deleted).*\) = 0"#,
@@ -91,7 +91,7 @@ import Testing
     #expect(try folder.read("t.csv") == Array("a,b\n1,2\n12345,4\n".utf8))
   }
 
-  /// A file of more than the memory that there is: what is held follows the edit.
+  /// The file is larger than the memory limit. The memory of a save depends on the edit.
   @Test func memoryFollowsTheEdit() throws {
     let line = "0123456789,abcdefghijklmnopqrstuvwxyz\n"
     let count = 40_000
@@ -106,7 +106,7 @@ import Testing
       "set large.csv \(50 * count) b=x", "undo large.csv",
       "set large.csv \(50 * count) b=x --in-place",
     ] {
-      // Memory of its own, in KiB: two thirds of the file.
+      // The limit of private memory in KiB: two thirds of the file.
       let result = try run(
         "/bin/sh", ["-c", "ulimit -d \(size * 2 / 3 / 1024); '\(buildFolder)/tabella' \(words)"],
         environment: [
@@ -120,7 +120,7 @@ import Testing
     #expect(try saved.read(upToCount: 24) == Data("0123456789,x\n0123456789,".utf8))
   }
 
-  /// csv and text leave all writing to the save.
+  /// The providers csv and text write only through the save.
   @Test func theProvidersWriteNothingThemselves() throws {
     for provider in ["CSV", "Text"] {
       let folder = "\(packageFolder)/Plugins/\(provider)/Sources"
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  // What is refused
+  // Refusals
 
   /// What somebody may replace, since the folder is theirs, but not write to is not saved.
   @Test(.needs(.nobody))
@@ -154,7 +154,7 @@ import Testing
     #expect(try folder.read("own/t.csv") == Array("a,b\n1,2\n".utf8))
   }
 
-  /// Pipes and standard input have tests of their own.
+  /// Pipes and standard input have their own tests.
   @Test(arguments: [
     "csv:/dev/null", "text:/dev/full", "csv:/proc/self/status", "text:/proc/self/status",
     "text:/sys/kernel/mm/transparent_hugepage/enabled", "csv:.", "text:.",

@@ -2,7 +2,7 @@ import Foundation
 import Tabella
 import Testing
 
-/// `SECTION:` names the section itself, in every command that edits and in `describe`.
+/// `SECTION:` names the section itself, in every editing command and in `describe`.
 @Suite struct SectionCommandTests {
   private let ledgers = try! Ledgers()
   private static let notes = "intro\n# One\na\nb\n# Two\nc\n# 3\nd\n"

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the options make of a table, as a user sees it, against what other programs make of the same.
+/// The results of shaping options as a user sees them, compared with other programs.
 @Suite struct ShapingTests {
   let folder = try! TemporaryFolder()
 
@@ -83,7 +83,7 @@ import Testing
       try text(
         "export", path, "--no-header", "--section-by", "city", "--section", "2", "--rows", "3..4")
         == csv(Array(oslo[3...4])))
-    // Through the sections, from where a title of the index leads.
+    // Continues through the sections from the target of an index title.
     let grouped = titles.flatMap { title in rows.filter { $0[1] == title } }
     let start = try #require(grouped.firstIndex { $0[1] == "Paris" })
     #expect(
@@ -96,7 +96,7 @@ import Testing
     #expect(try tabella("show", path, "--section", "1").status == 1)
   }
 
-  /// Small sections are read together, and each has its own rows: any part of 500 in many groups.
+  /// Small sections are read together, and each keeps its own rows: every range of 500 rows in many groups.
   @Test func smallSectionsKeepTheirRows() throws {
     let (path, rows) = try cities()
     let ids = rows.sorted {
@@ -109,7 +109,7 @@ import Testing
           "\(range.lowerBound)..\(range.upperBound - 1)")
           == ids[range].map { $0 + "\n" }.joined(), "\(range)")
     }
-    // More rows than the first batch has, with sections of one row and of none.
+    // More rows than the first batch, in sections with one row or none.
     let lines = (0..<3000).map { $0 % 3 == 0 ? "# h\($0)" : "l\($0)" }
     let markdown = try folder.write("m.md", lines.joined(separator: "\n# empty\n") + "\n")
     #expect(
@@ -117,7 +117,7 @@ import Testing
         == lines.filter { $0.hasPrefix("l") }.map { $0 + "\n" }.joined())
   }
 
-  /// Names that hold what separates names.
+  /// Names with separator characters.
   @Test func awkwardColumnNames() throws {
     let path = try folder.write("odd.csv", "\"a,b\",a,a:desc,x=y,a\n1,2,3,4,5\n6,7,8,9,0\n")
     #expect(try text("export", path, "--columns", "a,b,a 2,x=y") == "\"a,b\",a,x=y\n1,5,4\n6,0,9\n")
@@ -138,8 +138,7 @@ import Testing
     }
   }
 
-  /// `==` was read as `=` with a value that nothing has, and a class that does not exist was said to
-  /// be a column.
+  /// `==` was parsed as `=` with a value that no row has, and an unknown class was reported as a column.
   @Test func whatIsWrongIsSaid() throws {
     let path = try folder.write("a.csv", "name,n\na,1\n=b,2\n")
     for (options, message) in [
@@ -161,7 +160,7 @@ import Testing
     #expect(options.errors.contains("recursive"))
   }
 
-  /// A log by paragraphs was mostly blank lines when it was filtered.
+  /// Filtering a log by paragraphs showed mostly blank lines.
   @Test func sectionsWithoutHitsTakeNoLine() throws {
     let path = try folder.write("log.txt", "one\nx\n\ntwo\n\nthree\nx\n")
     #expect(
@@ -172,7 +171,7 @@ import Testing
         == "two\n")
   }
 
-  /// Counting lists the sections that showing does.
+  /// `count` lists the same sections as `show`.
   @Test func countedSectionsAreThoseShown() throws {
     let path = try folder.write("a.csv", "k\n1\n2\n2\n3\n")
     #expect(try text("count", path, "--section-by", "k", "-n", "2") == "1\t1\n2\t1\n")
@@ -195,14 +194,14 @@ import Testing
       try text("export", first, second, "--sort", "x:desc", "--section-by", "y")
         == "id,x,y\n,c,9\n2,b,\n1,a,\n")
     #expect(try text("count", first, second, "--filter", "x > a") == "2\n")
-    // An option goes to the providers that have it.
+    // An option applies to the providers that have it.
     let notes = try folder.write("a.md", "# One\nline\n")
     #expect(
       try text("count", notes, first, "-o", "sections=headings", "-o", "header=false") == "4\n")
     #expect(try tabella("count", notes, first, "-o", "bogus=1").status == 2)
   }
 
-  /// Each line of jsonl is an object that holds what the row holds.
+  /// Each line of jsonl is an object with the data of the row.
   @Test func linesOfJSON() throws {
     let path = try folder.write(
       "a.csv", Array("a,a,b\n1,\"x\ny\",\n\"é\"\"\",2\n".utf8) + [0xFF, 0x2C, 0x0A])
@@ -217,7 +216,7 @@ import Testing
     #expect((rows[2]["a"] as? [String: String])?["base64"] == "/w==")
   }
 
-  /// Trees agree with find, folders with ls, texts with wc.
+  /// The results equal those of find for trees, ls for folders, and wc for texts.
   @Test func agreesWithOthers() throws {
     let tree = packageFolder + "/Plugins"
     #expect(

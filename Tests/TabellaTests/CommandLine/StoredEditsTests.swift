@@ -3,13 +3,13 @@ import Tabella
 import TabellaBridge
 import Testing
 
-/// "Done" means stored: a provider that returned a table in memory was told that an edit was done, a receipt
-/// was kept, and the edit was lost.
+/// A provider that returned a table in memory reported an edit as done, and a receipt was kept, but the edit was lost.
+/// "Done" means stored.
 @Suite struct StoredEditsTests {
   static let library = buildFolder + "/libledger.so"
 
-  /// A source that crosses the contract is read-only if nobody stores its edits, views of it included; the
-  /// program itself may edit it.
+  /// A source whose edits are not stored is read-only across the contract, like all views of it. The program itself may
+  /// edit it.
   @Test func aTableInMemoryIsReadOnlyAcrossTheContract() throws {
     func table(_ persistence: InMemorySource.Persistence) -> InMemorySource {
       InMemorySource([Column("n", .integer)], rows: [[1], [2]], persistence: persistence)
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  /// The version was m0 in every process, whatever the rows were.
+  /// The version was m0 in every process, for all rows.
   @Test func theVersionIsThatOfTheContent() throws {
     func table(_ rows: [[Cell]]) -> InMemorySource { InMemorySource([Column("a")], rows: rows) }
     let source = table([["1"], ["2"]])
@@ -50,7 +50,7 @@ import Testing
     #expect(source.version() == before)
   }
 
-  /// No command says that it is done, and no receipt is kept.
+  /// No command reports such an edit as done, and no receipt is kept.
   @Test func commandsRefuseEditsThatWouldBeLost() throws {
     let ledgers = try Ledgers()
     let memory = ["-o", "memory=true"]
@@ -72,7 +72,7 @@ import Testing
     #expect(shown["version"] as? String != later["version"] as? String)
   }
 
-  /// `check` without `--edit` passed a provider that says that it is done and stores nothing.
+  /// `check` without `--edit` passed a provider that reports edits as done without storing them.
   @Test func checkFindsEditsThatAreNotStored() throws {
     let ledgers = try Ledgers()
     func check(_ options: [String], location: String? = nil) throws -> CheckTests.Run {
@@ -86,7 +86,7 @@ import Testing
     #expect(try check([]).status(of: "edits-are-stored") == "passed")
     let memory = try check(["-o", "memory=true"])
     #expect(memory.status == 0 && memory.checks.map(\.came) == ["read-only"])
-    // A location that cannot be copied is not edited, and that is said.
+    // A location that cannot be copied is not edited, and the check reports that.
     let scheme = try check(["-o", "loses=true"], location: "ledger:\(ledgers.file)")
     #expect(scheme.status == 0 && scheme.status(of: "edits-are-stored") == "skipped")
     #expect(scheme.checks.first?.came?.contains("cannot be copied; --edit allows it") == true)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Pipes, full disks, pagers, progress, interruption: how `tabella` behaves as a part of a shell's line.
+/// Pipes, full disks, pagers, progress and interruption: `tabella` as part of a shell line.
 @Suite struct StreamTests {
   let folder: TemporaryFolder
   static let formats = SafetyTests.formats.map { ["--format"] + $0 }
@@ -13,7 +13,7 @@ import Testing
     try folder.write("few.csv", "id,name\n1,a\n2,b\n")
   }
 
-  /// Runs a line of shell in which `tabella` is on the path.
+  /// Runs a shell line with `tabella` on the path.
   func shell(_ line: String) throws -> ProgramResult {
     try run(
       "/bin/bash", ["-o", "pipefail", "-c", line],
@@ -24,7 +24,7 @@ import Testing
       directory: folder.path)
   }
 
-  /// The same with a terminal that knows colours, 60 columns and 20 lines.
+  /// The same on a terminal with colours, 60 columns and 20 lines.
   func terminal(_ line: String, _ environment: [String: String] = [:]) throws -> Shown {
     try runOnTerminal(
       "/bin/bash", ["-o", "pipefail", "-c", line], width: 60, height: 20,
@@ -58,7 +58,7 @@ import Testing
     #expect(result.status == 1 && result.errors.contains("standard output"))
   }
 
-  /// The tables of a pipe and of a file are the same, whole, without anything of a terminal.
+  /// The output for a pipe and for a file is the same, complete, and without terminal features.
   @Test func aPipeIsNoTerminal() throws {
     let piped = try shell("tabella show many.csv | cat")
     #expect(piped.lines.count == 20_002 && !piped.text.contains("\u{1B}"))
@@ -85,20 +85,20 @@ import Testing
     #expect(try shell("tail -n +3 many.csv | tabella show - --provider csv -n 1").lines.count == 3)
   }
 
-  /// In a worker a stream of more than 1 MiB could not be read, since it may make no temporary file.
+  /// A worker could not read a stream of more than 1 MiB, because it may not create a temporary file.
   @Test func aLongStreamIsReadInAWorker() throws {
     let make = "seq 1 3000000 | sed '1i number'"
     let sum = #"awk '{ sum += $1 } END { printf "%d %.0f\n", NR, sum }'"#
     let result = try shell(
       "\(make) | tabella export - --provider csv --isolate | tail -n +2 | \(sum)")
     #expect(result.text == "3000000 4500001500000\n" && result.errors.isEmpty, "\(result)")
-    // At the end first, then at the start.
+    // First at the end, then at the start.
     let sorted = try shell(
       "\(make) | tabella show - --provider csv --isolate --sort number:desc -n 2 --format csv")
     #expect(sorted.lines == ["number", "3000000", "2999999"], "\(sorted)")
   }
 
-  /// A stream that is too long for that says what to do.
+  /// The error for a stream beyond that limit names the remedy.
   @Test func aStreamThatIsTooLongForAWorkerSaysSo() throws {
     let result = try shell(
       "ulimit -v 400000; head -c 400000000 /dev/zero | tr '\\0' '\\n' | tabella count - --provider text --isolate"
@@ -106,7 +106,7 @@ import Testing
     #expect(result.status == 1 && result.errors.contains("save it in a file"), "\(result)")
   }
 
-  /// A closed standard input read as an empty table.
+  /// A closed standard input counted as an empty table.
   @Test func aClosedInputIsAnError() throws {
     let result = try shell("tabella count - --provider csv <&-")
     #expect(result.status == 1 && result.errors.contains("closed") && result.output.isEmpty)
@@ -122,7 +122,7 @@ import Testing
     #expect(paged.split(separator: "\n").count == 20_002)
     let own = try terminal("LESS=S PAGER='\(pager)' tabella show many.csv")
     #expect(own.text == "LESS is S\n")
-    // What fits needs none.
+    // Output that fits on the screen needs no pager.
     #expect(try terminal("PAGER=false tabella show few.csv").text.contains("name"))
     let first = "TABELLA_PAGER='head -n 1' PAGER=false tabella show many.csv"
     let left = try terminal(first)
@@ -144,7 +144,7 @@ import Testing
         "tabella: pager: PAGER=there-is-no-such-pager could not be run; --no-pager does without\n"))
   }
 
-  /// Was broken: a pager that failed was as good as one that was left, so nothing was shown with status 0.
+  /// A failed pager counted like one that the user had left, so nothing was shown with status 0.
   @Test(arguments: ["many.csv", "some.csv"])
   func aPagerThatFailsIsSaid(_ file: String) throws {
     try folder.write("some.csv", "id,name\n" + (0..<40).map { "\($0),name \($0)\n" }.joined())
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  /// What went wrong is said when the pager is left, and counts.
+  /// Errors appear after the pager ends, and determine the status.
   @Test func errorsFollowThePager() throws {
     let result = try terminal(
       "printf 'a\\n\"b\\n' > open.csv; PAGER='cat; echo LEFT' tabella show many.csv open.csv")
@@ -185,18 +185,18 @@ import Testing
     #expect(shown.text.hasSuffix("\r\u{1B}[K2\n"))
     #expect(try terminal(slow, ["TERM": "dumb"]).text == "2\n")
     #expect(try terminal("\(slow) 2> errors; cat errors").text == "2\n")
-    // Nothing is drawn over what is shown, nor for what is quick.
+    // Progress is neither drawn over the output nor for short operations.
     #expect(try !terminal("tabella show few.csv").text.contains("\r"))
   }
 
-  /// The line is there while something is written to a pipe, too.
+  /// The progress line also appears while the output goes to a pipe.
   @Test func progressOfAnExport() throws {
     let shown = try terminal(
       "mkfifo pipe; (sleep 1.2; cat few.csv) > pipe & tabella export pipe --provider csv > out")
     #expect(shown.text.contains("\rpipe  ") && shown.text.hasSuffix("\r\u{1B}[K"), "\(shown.text)")
   }
 
-  /// SIGQUIT was a crash to the Swift runtime: a report, and the command went on.
+  /// SIGQUIT led to a crash report of the Swift runtime, and the command continued.
   @Test func anInterruptEndsAtOnceAndCleanly() throws {
     for number in ["INT", "TERM", "HUP", "QUIT"] {
       let line =
@@ -211,7 +211,7 @@ import Testing
     }
   }
 
-  /// An interrupt while the pager runs leaves the pager to its user.
+  /// An interrupt while the pager runs leaves the pager open.
   @Test func anInterruptWaitsForThePager() throws {
     let shown = try terminal(
       "PAGER='trap \"\" INT; head -n 1; sleep 1; echo LEFT' env --default-signal timeout -k 5 --foreground -s INT 0.3"

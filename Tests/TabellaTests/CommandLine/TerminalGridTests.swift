@@ -6,7 +6,7 @@ import Testing
 @Suite(.needs("tmux", "python3")) struct TerminalGridTests {
   struct Sample: Sendable {
     var text: String
-    /// The columns that tmux 3.3a gives, where it is known to be wrong; the reason stands beside it.
+    /// The columns in tmux 3.3a if it is known to be wrong. The reason is next to each sample.
     var inTmux: Int?
 
     init(_ text: String, inTmux: Int? = nil) {
@@ -20,32 +20,32 @@ import Testing
   static let corpus: [Sample] =
     [
       "plain", "漢字", "ひらがなカタカナ", "ｱｲｳ", "ﾊﾞ", "Ａ１", "㍿", "、。「」", "é", "e\u{301}", "a\u{AD}b",
-      // Korean: syllables, and jamo that make one.
+      // Korean: syllables, and jamo that form one.
       "가각", "\u{1100}\u{1161}\u{11A8}", "\u{1100}\u{1161}",
       // Thai, Lao, Khmer, Burmese, Tibetan; with SARA AM.
       "ก่า", "น้ำ", "กำ", "ຳ", "ស្រី", "က်", "ཨོཾ", "ក\u{200B}ខ",
       // India.
       "क्षि", "की", "नमस्ते", "நி", "கொ", "தமிழ்", "বাংলা", "नी\u{200C}",
-      // Right to left.
+      // Right-to-left scripts.
       "العربية", "لا", "مُحَمَّد", "١٢٣", "שָׁלוֹם", "עברית abc", "\u{600}1", "\u{110BD}",
-      // Ambiguous, boxes, private use.
+      // Ambiguous characters, boxes, private use.
       "±°α", "Привет", "…", "│┌─┐", "①", "\u{E0B0}", "䷀", "﷽",
-      // Pictures of one scalar, and of several where tmux agrees.
+      // Emoji of one scalar, and of several if tmux agrees.
       "😀", "⌚", "❤", "⬛", "🀄", "🏽", "😀\u{FE0F}", "⌚\u{FE0E}", "☺\u{FE0E}", "🇩🇪", "🇩🇪🇫🇷", "🇩",
       "1\u{20E3}",
       "👨‍👩‍👧‍👦", "👩‍💻", "🧑‍🤝‍🧑", "a🏽",
       // Escapes.
       "a\u{2060}b", "\u{FEFF}a", "\u{202E}abc", "\u{1B}[31m", "🏴\u{E0067}\u{E0062}\u{E007F}",
-      // More marks than are shown.
+      // More combining marks than tabella shows.
       "Z" + String(repeating: "\u{301}", count: 8),
       "Z" + String(repeating: "\u{301}", count: 40) + "a",
       "漢" + String(repeating: "\u{302}", count: 20), "a\u{301}\u{302}\u{303}b\u{304}", "\u{301}a",
     ].map { Sample($0) } + [
-      // It does not widen what U+FE0F makes a picture; 3.4 does.
+      // tmux 3.3a does not widen emoji with U+FE0F; version 3.4 does.
       Sample("❤️", inTmux: 1), Sample("⚠️", inTmux: 1), Sample("©️", inTmux: 1),
       Sample("1️⃣", inTmux: 1),
       Sample("#️⃣", inTmux: 1), Sample("🏳️‍🌈", inTmux: 1), Sample("❤️‍🔥", inTmux: 1),
-      // It draws a skin tone beside its hand.
+      // tmux draws a skin tone next to its hand.
       Sample("👍🏽", inTmux: 4), Sample("✊🏿", inTmux: 4), Sample("☝🏽", inTmux: 3),
       Sample("👩🏽‍💻", inTmux: 4),
       Sample("⛹🏽‍♀️", inTmux: 3),
@@ -94,7 +94,7 @@ import Testing
   }
 }
 
-/// A tmux of its own, without a window that anybody sees.
+/// A separate tmux without a visible window.
 private struct Tmux {
   let tmux: String
   let python: String
@@ -106,13 +106,13 @@ private struct Tmux {
     version = try TabellaTests.run(tmux, ["-V"]).lines.first ?? ""
   }
 
-  /// The columns that a sample may take: another tmux may have mended what 3.3a has wrong.
+  /// The permitted numbers of columns for a sample. Other versions of tmux may have fixed the mistakes of 3.3a.
   func expected(_ sample: TerminalGridTests.Sample) -> [Int] {
     guard let known = sample.inTmux else { return [sample.safe.width] }
     return version == "tmux 3.3a" ? [known] : [known, sample.safe.width]
   }
 
-  /// The columns that each line of a file in the folder takes.
+  /// The number of columns of each line of a file in the folder.
   func columns(of file: String) throws -> [Int] {
     try run(
       """
@@ -133,7 +133,7 @@ private struct Tmux {
     let started = try TabellaTests.run(tmux, session, environment: environment)
     guard started.status == 0 else { throw MissingTool("a tmux that starts: \(started.errors)") }
     defer {
-      // The server has ended by itself if the script has.
+      // The server ends by itself together with the script.
       _ = try? TabellaTests.run(
         tmux, ["-L", "tabella", "kill-server"], environment: environment)
     }
@@ -145,7 +145,7 @@ private struct Tmux {
     }
   }
 
-  /// What every script begins with: it writes text at the first column and asks where the cursor is.
+  /// The beginning of every script: it writes text at the first column and reads the position of the cursor.
   private static func head(_ answers: String) -> String {
     """
     import fcntl, os, struct, sys, termios, tty

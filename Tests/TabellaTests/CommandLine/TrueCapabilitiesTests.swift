@@ -3,8 +3,7 @@ import Tabella
 import TabellaBridge
 import Testing
 
-/// A table has the index that it claims, its rows are committed in the style that it claims, and each notice of
-/// rows on show has its end.
+/// A table has the index that it claims, commits rows in the style that it claims, and ends each display notice.
 @Suite struct TrueCapabilitiesTests {
   let ledgers: Ledgers
 
@@ -17,7 +16,7 @@ import Testing
 
   // The index
 
-  /// `index` was claimed of a text by headings without any, and of groups without titles.
+  /// `index` was claimed for a text by headings without any heading, and for groups without titles.
   @Test func anIndexIsClaimedWhereThereIsOne() throws {
     let folder = ledgers.folder
     try folder.write("plain.txt", "a\nb\n")
@@ -43,13 +42,13 @@ import Testing
       #expect(
         try capabilities(["describe"] + arguments).contains("index") == hasIndex,
         "describe \(arguments)")
-      // A capability that is claimed can be used.
+      // A claimed capability can be used.
       let result = try ledgers.tabella(["show"] + arguments + ["--at-index", "no such title"])
       #expect(result.errors.contains("has no index") == !hasIndex, "\(result.errors)")
     }
   }
 
-  /// Tables of which none has a title in its index have their names as one.
+  /// Joined tables without index titles use their names as the index.
   @Test func namesAreTheIndexWhereThereIsNoOther() throws {
     func table(_ title: String?) -> InMemorySource {
       InMemorySource([Column("a")], sections: [(nil, nil, title, [["1"]])])
@@ -90,7 +89,7 @@ import Testing
     #expect(fixed.allSatisfy { $0.0 == false && $0.1 == "none" })
   }
 
-  /// A row of style insert inserts when it is committed, and is not deleted, however it is named.
+  /// A commit of a row with the style insert inserts a row. It never deletes the row, whatever its name.
   @Test func aRowThatStandsForANewOne() throws {
     let before = Ledgers.three + "+\t\\N\n"
     try ledgers.folder.write("a.ledger", before)
@@ -112,7 +111,7 @@ import Testing
     #expect(try ledgers.content() == "Ada\t1\nBob\t2\nCy\t\\N\nDan\t4\n+\t\\N\n")
   }
 
-  /// UIKit's `commit editingStyle forRowAt`.
+  /// The call `commit editingStyle forRowAt` of UIKit.
   @Test func committingARow() throws {
     let path = Tabella.IndexPath(section: 0, row: 1)
     let both: RowEditability = [.delete, .insert]
@@ -128,7 +127,7 @@ import Testing
 
   // Notices
 
-  /// The reader of the output left, the program was ended by SIGPIPE at once, and rows stayed on show for ever.
+  /// If the reader of the output left, SIGPIPE ended the program at once, and the display of rows never ended.
   @Test(arguments: ["", "--in-process"], ["csv", "json", "table"])
   func noticesAreEndedWhenTheReaderLeaves(_ isolation: String, _ format: String) throws {
     let rows = (0..<60_000).map { "n\($0)\t\($0)\n" }.joined()
@@ -151,7 +150,7 @@ import Testing
     #expect(
       begun.map { $0.replacing("will_display", with: "") }
         == ended.map { $0.replacing("did_end_displaying", with: "") }, "\(trace)")
-    // Before the table is released, and the worker told to close.
+    // Before the table is released and the worker is closed.
     #expect(calls.last?.contains("display") == false && trace.contains(" released"), "\(trace)")
   }
 }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import TabellaCLI
 
-/// What a table is asked when it is shown: in UIKit's order, only what is shown, notices in pairs.
+/// The calls that show a table: in UIKit's order, only for shown data, with paired notices.
 @Suite struct ViewerTests {
-  /// A table of sections of these sizes.
+  /// A table with sections of these sizes.
   private static func table(_ sizes: [Int], elements: Bool = false) -> Recording {
     var parts: [String: [IndexPath: SupplementaryElement]] = [:]
     if elements {
@@ -23,14 +23,14 @@ import Testing
         }, elements: parts))
   }
 
-  /// Takes down what a viewer is given, as a format.
+  /// A format that records everything it receives.
   private struct Notes: Format {
     final class Log { var rows: [Int64] = [], sections: [ShownSection] = [], badges = 0 }
 
     let log = Log()
     var needs: FormatNeeds
     var columnLimit: Int?
-    /// Fails at this row.
+    /// The row at which the format fails.
     var failsAt = Int.max
 
     mutating func begin(_ table: ShownTable) {}
@@ -52,7 +52,7 @@ import Testing
     if let failure { throw failure }
   }
 
-  /// Checks the order of what was asked.
+  /// Checks the order of the calls.
   private static func check(_ asked: [Recording.Asked], _ sizes: [Int], _ range: Range<Int>) {
     var counted: Set<Int> = []
     var titled: Set<Int> = []
@@ -99,7 +99,7 @@ import Testing
       }
     }
     #expect(onShow == nil && advised == nil)
-    // Nothing of what lies beyond was touched.
+    // The viewer touched nothing outside of the range.
     var position = 0
     for (section, size) in sizes.enumerated() {
       if position >= range.upperBound {
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  /// Whatever the sizes, the range, how much the source gives at once and how it counts.
+  /// The order is the same for all sizes, ranges, batch sizes and kinds of counts.
   @Test func theOrderOfUIKit() throws {
     var generator = SeededGenerator(seed: 4)
     for round in 0..<300 {
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// The rows that come next are announced while those before are on show, and only once.
+  /// The next rows are announced while the previous ones are shown, and only once.
   @Test func oneBatchIsPrefetched() throws {
     let source = Self.table([40_000])
     source.batchLimit = 10_000
@@ -155,8 +155,8 @@ import Testing
     #expect(zip(fetched, read.dropFirst()).allSatisfy { $0.lowerBound == $1.lowerBound })
   }
 
-  /// A source that gives little of what it gathered is asked for that until it has given all, then for much.
-  /// It was asked for as little as it gave, whatever was left: a grouped file was read anew for each batch.
+  /// The viewer requested only as few rows as the source had returned, so a grouped file was read again for each batch.
+  /// Now it requests the gathered rows until all are returned, and then many.
   @Test func whatWasGatheredIsTakenFirst() throws {
     let source = Self.table(Array(repeating: 50, count: 2000))
     source.gathers = true
@@ -176,7 +176,7 @@ import Testing
     #expect(asked.count { $0 > 6000 } == 3)
   }
 
-  /// Whatever ends the showing, what was announced is taken back and what was on show is ended.
+  /// After every kind of end, all announcements and displays are ended.
   @Test func failuresLeaveNothingOpen() throws {
     for fault in [500, 2000] {
       let source = Self.table([1500, 3000])
@@ -194,7 +194,7 @@ import Testing
     }
   }
 
-  /// Elements and columns are asked only by who shows them.
+  /// The viewer requests elements and columns only if the format shows them.
   @Test func onlyWhatIsWished() throws {
     func elements(_ source: Recording) -> Int {
       source.asked.count { if case .element = $0 { true } else { false } }
@@ -205,7 +205,7 @@ import Testing
     let rich = Self.table([3, 2], elements: true)
     let notes = Notes(needs: [.elements], columnLimit: 1)
     try Self.show(rich, 0..<4, notes)
-    // Header and footer are asked if the source has the kind, badges of the rows shown.
+    // Headers and footers are requested if the source has the kind, and badges for the shown rows.
     #expect(elements(rich) == 2 + 4)
     #expect(notes.log.badges == 1)
     #expect(rich.requests.allSatisfy { $0.columns == [0] })

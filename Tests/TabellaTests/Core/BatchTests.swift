@@ -1,7 +1,7 @@
 import Tabella
 import Testing
 
-/// A part of a batch has the cells that the whole has there.
+/// A slice of a batch has the same cells as the whole batch there.
 @Test(arguments: 0..<20)
 func partsHaveTheCellsOfTheWhole(_ seed: Int) {
   var generator = SeededGenerator(seed: UInt64(seed))
@@ -22,7 +22,7 @@ func partsHaveTheCellsOfTheWhole(_ seed: Int) {
 }
 
 @Suite struct BatchTests {
-  /// What is appended is what is read, for every type and any pattern of missing cells.
+  /// Appended cells read back equal, for every type and any pattern of missing cells.
   @Test(arguments: 0..<50)
   func readsWhatWasAppended(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -65,7 +65,7 @@ func partsHaveTheCellsOfTheWhole(_ seed: Int) {
     }
   }
 
-  /// The quick check of UTF-8 agrees with the standard library on every short string of tricky bytes.
+  /// The fast UTF-8 check agrees with the standard library on every short string of special bytes.
   @Test func utf8() {
     let tricky: [UInt8] = [0x41, 0x80, 0xBF, 0xC2, 0xE0, 0xED, 0xA0, 0xF0, 0x90, 0xF4, 0xFF]
     var texts: [[UInt8]] = [[]]
@@ -79,7 +79,7 @@ func partsHaveTheCellsOfTheWhole(_ seed: Int) {
     }
   }
 
-  /// A promise of UTF-8 is broken also where only a boundary between cells cuts a character.
+  /// A promise of UTF-8 is broken even if only a boundary between cells cuts a character.
   @Test func aCharacterCutByCellsIsNotUTF8() {
     let builder = BatchBuilder([.text])
     for byte in Array("é".utf8) { builder.columns[0].append(.text([byte])) }

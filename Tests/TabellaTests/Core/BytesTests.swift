@@ -2,9 +2,9 @@ import Testing
 
 @testable import Tabella
 
-/// Bytes eight at a time against bytes one at a time.
+/// Operations on eight bytes at a time, compared with one byte at a time.
 @Suite struct BytesTests {
-  /// A digest is kept in ids, so it must stay what it was when each byte was added by itself.
+  /// The digest, byte by byte. Ids contain digests, so the result must never change.
   private func naiveDigest(_ bytes: [UInt8]) -> UInt64 {
     func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
       let product = left.multipliedFullWidth(by: right)

@@ -4,8 +4,8 @@ import Tabella
 import TabellaConformance
 import Testing
 
-/// Sources that answer well when they are asked in order, on one thread, one at a time, and once: one law
-/// alone notices each.
+/// Sources that behave well only for calls in order, from one thread, one at a time, and once. Exactly one law notices
+/// each.
 @Suite struct CallLiarTests {
   @Test(arguments: CallLie.allCases.filter { !$0.isOfMemory && $0 != .pullsOthersWrongly })
   func isCaught(_ lie: CallLie) {
@@ -15,7 +15,7 @@ import Testing
     #expect(broken == [lie.law])
   }
 
-  /// Judged alone in a process of its own, because it watches what the process holds.
+  /// Runs alone in a separate process, because it measures the resources of the process.
   @Test func leaksAreCaught() async {
     await #expect(processExitsWith: .success) {
       for lie in CallLie.allCases where lie.isOfMemory {
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  /// Without a lie the liar is honest, and none of these laws is skipped.
+  /// Without a lie, the liar passes, and none of these laws is skipped.
   @Test func honestLiarPasses() async {
     await #expect(processExitsWith: .success) {
       let findings = ConformanceSuite(
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// What another opening changes is followed, or is noticed not to be.
+  /// The laws notice whether a source follows the changes of another opening.
   @Test func othersChangesAreFollowed() {
     for (lie, expected) in [(nil, []), (CallLie.pullsOthersWrongly, ["pulls-replay"])] {
       let broken = ConformanceSuite(
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  /// Where sources live elsewhere, what is held there is asked.
+  /// If sources live in another process, its resources are measured.
   @Test func anotherProcessIsMeasured() {
     let heap = Mutex(0)
     let findings = ConformanceSuite(
@@ -103,7 +103,7 @@ enum CallLie: CaseIterable {
   }
 }
 
-/// An honest table that tells one lie about calls. Several may show the same data.
+/// An honest table with one lie about calls. Several objects may share the same data.
 final class CallLiar: TableDataSource, TableSections, TableIdentity, TableAccessories, TableEditing,
   TableChanges
 {
@@ -115,7 +115,7 @@ final class CallLiar: TableDataSource, TableSections, TableIdentity, TableAccess
   private var shown: Version?
   private var kept: [[UInt8]] = []
 
-  /// Which source read last, of those that live.
+  /// The living source that read last.
   private static let lastReader = Mutex<ObjectIdentifier?>(nil)
   nonisolated(unsafe) private static var ended: [CallLiar] = []
 
@@ -136,7 +136,7 @@ final class CallLiar: TableDataSource, TableSections, TableIdentity, TableAccess
   var accessories: (any TableAccessories)? { self }
   var editing: (any TableEditing)? { self }
   var changes: (any TableChanges)? { self }
-  // The other lies are for other laws.
+  // Other laws find the other lies.
   var cancellation: (@Sendable () -> Void)? {
     lie == nil || lie == .staysCancelled ? flag.cancellation : nil
   }

@@ -2,7 +2,7 @@ import Tabella
 import Testing
 
 @Suite struct CellTextTests {
-  /// What is written is what the description says, to the last digit.
+  /// The written text equals the description, to the last digit.
   @Test func textIsTheDescription() throws {
     var integers: [Int64] = [0, 1, -1, .max, .min, 9, 10, -10]
     var power: Int64 = 1

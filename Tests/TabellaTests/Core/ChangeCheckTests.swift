@@ -2,9 +2,9 @@ import Tabella
 import TabellaBridge
 import Testing
 
-/// What honest changes always satisfy, and what is noticed when one of them is not.
+/// The properties of honest changes, and the detection of each violation.
 @Suite struct ChangeCheckTests {
-  /// A table, random valid edits of rows in it, and what they make of it.
+  /// A table, random valid edits of its rows, and their result.
   private struct Case {
     let source: InMemorySource
     let before: KnownCounts
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  /// The host believes an honest source, and a row is where the plan says.
+  /// The host accepts an honest source, and each row is where the plan predicts.
   @Test func honestChangesPass() throws {
     for seed in 0..<1000 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  /// A change that is left out, doubled, or moved out of bounds is noticed.
+  /// The host notices a change that is missing, duplicated or out of bounds.
   @Test func tamperedChangesAreNoticed() throws {
     var tampered = 0
     for seed in 0..<500 as Range<UInt64> {
@@ -178,7 +178,7 @@ import Testing
       rows: Dictionary(uniqueKeysWithValues: rows.enumerated().map { ($0, .exact($1)) }))
   }
 
-  /// Sections: those that stay keep their order, and their rows are counted where they end up.
+  /// Remaining sections keep their order, and their rows are counted at their new positions.
   @Test func sectionsAreCounted() throws {
     let good: [([ChangeBatch.Change], KnownCounts, KnownCounts)] = [
       ([.delete(.section(1))], Self.counts(1, 2, 3), Self.counts(1, 3)),
@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  /// What is not known is not judged, and many changes take little time.
+  /// Unknown counts are not checked, and many changes take little time.
   @Test func unknownCountsAreNotJudged() throws {
     let unknown = KnownCounts(sections: .atLeast(0), rows: [0: .atLeast(3)])
     let changes: [ChangeBatch.Change] = [

@@ -3,7 +3,7 @@ import TabellaBridge
 import TabellaConformance
 import Testing
 
-/// The suite over sources in memory, as they are and through the C contract and back.
+/// The suite over in-memory sources, directly and through the C contract.
 @Suite struct ConformanceTests {
   static let tables: [(name: String, make: @Sendable () -> InMemorySource)] = [
     ("everything", { Tables.everything() }), ("plain", { Tables.plain() }),
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  /// A source whose batches are slices of one large one, as Arrow libraries make them.
+  /// A source whose batches are slices of a large one, as Arrow libraries make them.
   final class Sliced: TableDataSource {
     let columns = Tables.everything().columns
     private let whole: Batch
@@ -87,7 +87,7 @@ import Testing
     #expect((0..<30).map { part.row($0) } == (9..<39).map { whole.row($0) })
   }
 
-  /// Judged alone in a process of its own, because it watches the heap.
+  /// Runs alone in a separate process, because it measures the heap.
   @Test func memoryReturns() async {
     await #expect(processExitsWith: .success) {
       for make in [{ Tables.everything() }, { Tables.plain() }] {

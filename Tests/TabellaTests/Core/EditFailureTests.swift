@@ -3,14 +3,14 @@ import Tabella
 import TabellaBridge
 import Testing
 
-/// Providers that fail behind an edit, or answer with numbers that no table has: the host says so in an
-/// error, and what was done can be taken back.
+/// Providers that fail after an edit, or return impossible numbers: the host reports an error, and completed edits can
+/// be undone.
 @Suite(.serialized) struct EditFailureTests {
   private let table = InMemorySource(
     [Column("n", .integer)], rows: [[1], [2], [3]], persistence: .byAuthor)
   private let batch = EditBatch([.delete(.path(IndexPath(section: 0, row: 1)))])
 
-  /// The table through the contract, some of its functions replaced.
+  /// The table through the contract, with some of its functions replaced.
   private func source(
     _ change: (inout tabella_source_table) -> Void
   ) throws -> any TableDataSource {
@@ -24,8 +24,8 @@ import Testing
       tabella_source(table: UnsafePointer(copy), source: raw.source), provider: "broken")
   }
 
-  /// The columns could not be read after an edit that was done: the host said that nothing was done, and
-  /// the receipt was lost.
+  /// If the columns could not be read after a completed edit, the host reported that nothing was done and lost the
+  /// receipt.
   @Test func anEditIsDoneThoughTheSourceCannotBeReadAfterIt() throws {
     schemaFails = false
     let broken = try source { table in
@@ -42,7 +42,7 @@ import Testing
     #expect(try table.numberOfRows(inSection: 0, knowing: .max) == .exact(2))
   }
 
-  /// The result was neither released nor its receipt kept.
+  /// The result was not released, and its receipt was lost.
   @Test func aReceiptIsKeptThoughSuccessCameWithAnError() throws {
     let broken = try source { table in
       table.ability = { source, id in
@@ -58,7 +58,7 @@ import Testing
     #expect(try table.numberOfRows(inSection: 0, knowing: .max) == .exact(3))
   }
 
-  /// Places near the largest number made sums overflow in views, which ended the host.
+  /// Index paths near the largest number overflowed in views, which ended the host.
   @Test func placesAreOfTables() throws {
     for far in [
       tabella_index_path(section: .max, row: 0), tabella_index_path(section: 0, row: .max),
@@ -126,7 +126,7 @@ private func pointer<T>(to value: T) -> UnsafeMutablePointer<T> {
   return pointer
 }
 
-/// Says that all must be read again.
+/// Reports that everything must be read again.
 nonisolated(unsafe) private let reloading = pointer(
   to: tabella_editing(
     editable: { honestEditing($0).editable!($0, $1, $2, $3, $4, $5) }, editable_columns: nil,
@@ -150,7 +150,7 @@ nonisolated(unsafe) private let complaining = pointer(
       return code
     }))
 
-/// Says that a row was inserted at ``place``.
+/// Reports an insertion at ``place``.
 nonisolated(unsafe) private let inserting = pointer(
   to: tabella_editing(
     editable: { honestEditing($0).editable!($0, $1, $2, $3, $4, $5) }, editable_columns: nil,

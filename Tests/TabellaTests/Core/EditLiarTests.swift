@@ -2,7 +2,7 @@ import Tabella
 import TabellaBridge
 import Testing
 
-/// Sources that lie about what became of an edit: the host notices each, and names who lied.
+/// Sources with false results of edits. The host notices each and blames the right provider.
 @Suite struct EditLiarTests {
   @Test(arguments: EditLie.allCases)
   func isCaught(_ lie: EditLie) throws {
@@ -22,7 +22,7 @@ import Testing
     #expect(error?.message.hasSuffix(complaint) == true, "\(error?.message ?? "")")
   }
 
-  /// Without a lie the liar is believed; with a remark an edit is not judged; a dry run is not.
+  /// The host accepts an honest liar. It does not check edits with a message, nor dry runs.
   @Test func honestLiarPasses() throws {
     let honest = try importSource(exportSource(EditLiar(nil)), provider: "liar")
     let result = try #require(honest.editing).commit(EditLiar.batch)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// The abilities may be kept longer than the source.
+  /// Abilities may live longer than the source.
   @Test func abilitiesOutliveTheSource() throws {
     for lie in [nil, EditLie.setsNothing] {
       let editing = try #require(
@@ -67,7 +67,7 @@ enum EditLie: CaseIterable {
 
   var isAboutUndo: Bool { self == .undoLedElsewhere || self == .undoListsTooMuch }
 
-  /// How the complaint ends about an edit between two versions.
+  /// The end of the complaint about an edit between two versions.
   func complaint(from old: Version, to new: Version) -> String {
     switch self {
     case .setsNothing: "said that row id:r2 was set, but its note reads \"old\", not \"new\""
@@ -99,9 +99,9 @@ enum EditLie: CaseIterable {
   }
 }
 
-/// A table of five rows that tells one lie about edits.
+/// A table of five rows with one lie about edits.
 final class EditLiar: TableDataSource, TableEditing, TableUndoing {
-  /// By id and by path: a deletion, two sets and an insertion.
+  /// A deletion, two settings and an insertion, by id and by index path.
   static let batch = EditBatch([
     .set(.id("r2"), cells: [1: "new"]), .delete(.id("r3")),
     .insert(at: IndexPath(section: 0, row: 0), cells: [1: "in"]),
@@ -149,12 +149,12 @@ final class EditLiar: TableDataSource, TableEditing, TableUndoing {
     if let remark {
       for number in result.outcomes.indices { result.outcomes[number].message = remark }
     }
-    // Dry runs have changes too, but none is judged.
+    // Dry runs have changes, too, but they are not checked.
     switch lie {
     case .insertsElsewhere:
       result.changes.changes?.removeAll { $0 == .insert(row(4)) }
       result.changes.changes?.append(.insert(row(0)))
-    // A reload hides what did not happen.
+    // A reload hides missing changes.
     case .deletesNothing: result.changes.changes = nil
     case .staysAtTheVersion: result.changes.to = result.changes.from
     case .cameFromElsewhere: result.changes.from = Version("x")

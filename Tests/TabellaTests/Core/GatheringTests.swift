@@ -2,7 +2,7 @@ import Tabella
 import TabellaBridge
 import Testing
 
-/// Gathering through the C contract: the same checks as for runs of rows.
+/// Gathering through the C contract has the same checks as reading ranges.
 @Suite struct GatheringTests {
   private func paths(_ rows: Int...) -> [IndexPath] { rows.map { IndexPath(section: 0, row: $0) } }
 
@@ -25,9 +25,9 @@ import Testing
     #expect(try importSource(exportSource(base), provider: "test").gathering == nil)
   }
 
-  /// A view asks for few more rows than its base gives of them, but for many again when it has them all. It
-  /// took the end of what a base had gathered for all that it gives: the next time it asked for little, and a
-  /// sorted file was read twice as often.
+  /// A view mistook the end of gathered rows for the batch limit of its base. The next request was small, and a sorted
+  /// file was read twice as often. Now a view requests twice as many rows as its base usually returns, and many again
+  /// after the end.
   @Test func aViewLooksUpWhatIsGiven() throws {
     let rows: [[Cell]] = (0..<100_000).map { [.integer(Int64($0))] }
     let base = Recording(InMemorySource([Column("n", .integer)], rows: rows))
@@ -41,7 +41,7 @@ import Testing
       first += limit
     }
     #expect(base.gathered.map(\.count) == [100_000, 20_000, 20_000, 20_000])
-    // What gives all of it is asked for more.
+    // A source that returns everything receives larger requests.
     base.batchLimit = .max
     for expected in [20_000, 40_000, 9_990] {
       let batch = try view.rows(RowRequest(first: first, count: .max, columns: [0]))
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  /// The next rows that were not asked for yet are asked for all at once, whatever was given of others.
+  /// The rows that were not requested yet are requested at once, independent of earlier batches.
   @Test func aViewAsksForManyOnceItHasTheRest() throws {
     let rows: [[Cell]] = (0..<1_048_576 + 50_000).map { [.integer(Int64($0))] }
     let base = Recording(InMemorySource([Column("n", .integer)], rows: rows))
@@ -67,7 +67,7 @@ import Testing
     #expect(base.gathered.map(\.count) == [1_048_576] + rest + [50_000])
   }
 
-  /// Answers anything.
+  /// A source with arbitrary answers.
   private final class Liar: TableDataSource, TableGathering {
     let columns = [Column("a"), Column("n", .integer)]
     var gathering: (any TableGathering)? { self }
@@ -108,7 +108,7 @@ import Testing
         #expect(error.message.contains("provider liar broke the contract in gathering.rows"))
       }
     }
-    // What no source could answer is not asked.
+    // Impossible requests never reach the source.
     let calls = liar.calls
     let refused: [([IndexPath], [Int], Bool, TableError.Code)] = [
       (paths(-1), [0], false, .invalidArgument), ([.section(0)], [0], false, .invalidArgument),

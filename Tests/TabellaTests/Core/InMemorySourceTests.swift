@@ -2,7 +2,7 @@ import Tabella
 import TabellaBridge
 import Testing
 
-/// Editing in memory, directly and through the C contract: one table of cases on both roads.
+/// Editing in memory, directly and through the C contract, with the same cases.
 @Suite struct InMemorySourceTests {
   static func make() -> InMemorySource {
     InMemorySource(
@@ -29,7 +29,7 @@ import Testing
 
   func path(_ section: Int, _ row: Int) -> IndexPath { IndexPath(section: section, row: row) }
 
-  /// UIKit's rule: sources in old positions, targets in final ones.
+  /// UIKit's rule: old index paths for sources, final index paths for targets.
   @Test(arguments: Road.allCases)
   func aMixedBatch(_ road: Road) throws {
     let source = try open(road)
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  /// Everything else that a source has comes through the contract unchanged.
+  /// All other abilities of a source cross the contract unchanged.
   @Test func abilitiesCross() throws {
     let original = Tables.everything()
     let imported = try importSource(exportSource(Tables.everything()), provider: "test")

@@ -10,7 +10,7 @@ import Testing
   func roundTrips(_ text: String) throws {
     let value = try JSONValue(parsing: Array(text.utf8))
     #expect(try JSONValue(parsing: Array(value.text.utf8)) == value)
-    // Foundation reads the same.
+    // Foundation parses the same value.
     _ = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
   }
 

@@ -2,11 +2,11 @@ import Tabella
 import TabellaConformance
 import Testing
 
-/// Sources that break one law each: the suite must notice every one, or it proves nothing.
+/// Sources that break one law each. The suite proves nothing unless it notices every one.
 @Suite struct LiarTests {
   @Test(arguments: Lie.allCases)
   func isCaught(_ lie: Lie) {
-    if lie == .leakedBatch { return }  // below, in a quiet process
+    if lie == .leakedBatch { return }  // tested below, in a quiet process
     let broken = brokenLaws { Liar(lie) }
     #expect(!broken.isEmpty, "\(lie) was not noticed")
     #expect(broken.contains(lie.law), "\(lie) was noticed by \(broken), not by \(lie.law)")
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  /// Without a lie the liar is honest: what is caught above is the lie.
+  /// Without a lie, the liar passes.
   @Test func honestLiarPasses() { expectConformance { Liar(nil) } }
 }
 
@@ -33,7 +33,7 @@ enum Lie: String, CaseIterable {
     noticesMatter, sortedGathering, leakedBatch, elementOfNoKind, elementNowhere, spanBeyondText,
     failingElement
 
-  /// The law that must notice it.
+  /// The law that must notice the lie.
   var law: String {
     switch self {
     case .wrongCount, .fallingCount, .changingExactCount, .moreBehindTheEnd: "counts-hold"
@@ -57,7 +57,7 @@ enum Lie: String, CaseIterable {
   }
 }
 
-/// An honest table that tells one lie.
+/// An honest table with one lie.
 final class Liar: TableDataSource, TableSections, TableSectionIndex, TableIdentity, TableGathering,
   TableDisplay, TableDiagnostics, TableSupplementary
 {
@@ -212,7 +212,7 @@ final class Liar: TableDataSource, TableSections, TableSectionIndex, TableIdenti
 }
 
 extension ColumnBatch {
-  /// Keeps memory that a distorted column points into.
+  /// Owns the memory of a distorted column.
   private final class Memory {
     let bytes: UnsafeMutableRawBufferPointer
 
@@ -230,7 +230,7 @@ extension ColumnBatch {
       owner: owner)
   }
 
-  /// Offsets that go back.
+  /// The column with decreasing offsets.
   var withBadOffsets: ColumnBatch {
     let memory = Memory((count + 1) * 4 + 64)
     let offsets = memory.bytes.baseAddress!.assumingMemoryBound(to: Int32.self)
@@ -244,7 +244,7 @@ extension ColumnBatch {
     withUnsafeLayout { with($0, missing: min(count, missingCount + 1), owner: KeptColumn(self)) }
   }
 
-  /// Every cell is the byte 0xFF.
+  /// The column with the byte 0xFF in every cell.
   var withBadText: ColumnBatch {
     let memory = Memory((count + 1) * 4 + count)
     let offsets = memory.bytes.baseAddress!.assumingMemoryBound(to: Int32.self)

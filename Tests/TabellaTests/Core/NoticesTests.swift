@@ -3,7 +3,7 @@ import Tabella
 import TabellaBridge
 import Testing
 
-/// Abilities that the table in memory has not: changes, notices, cancelling, volatile order.
+/// Abilities that the in-memory table lacks: changes, notices, cancelling, volatile order.
 @Suite struct NoticesTests {
   final class Live: TableDataSource, TableChanges, TableDisplay, TablePrefetching {
     let columns = [Column("a")]
@@ -74,7 +74,7 @@ import Testing
     let before = Counter.shared.count.withLock { $0 }
     imported.cancellation?()
     #expect(Counter.shared.count.withLock { $0 } == before + 1)
-    // After the source has ended it does nothing.
+    // After the end of the source, it does nothing.
     var other: (any TableDataSource)? = try importSource(exportSource(Live()), provider: "test")
     let cancel = other?.cancellation
     other = nil
@@ -100,7 +100,7 @@ import Testing
     #expect(imported.columns == [Column("a"), Column("b", .integer)])
   }
 
-  /// Errors keep their code, message and place through the contract.
+  /// Errors keep their code, message, section, row and column across the contract.
   @Test func errorsCross() throws {
     final class Failing: TableDataSource {
       let columns = [Column("a")]

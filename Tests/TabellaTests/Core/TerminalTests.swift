@@ -3,7 +3,7 @@ import TabellaTerminal
 import Testing
 
 @Suite struct TerminalTests {
-  /// No control, no bidi override, nothing that is no UTF-8 comes through, whatever the bytes.
+  /// Safe text never contains control characters, bidi overrides or invalid UTF-8.
   @Test func nothingUnsafeComesThrough() {
     var generator = SeededGenerator(seed: 9)
     for round in 0..<3000 {
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  /// Every scalar is shown as it is or as an escape, of which JSON has one too.
+  /// Every scalar appears unchanged or as an escape, and JSON escapes the same ones.
   @Test func whatIsUnsafeIsEscapedEverywhere() throws {
     var wrong: [Unicode.Scalar] = []
     for scalar in (0..<0x110000).compactMap({ Unicode.Scalar(UInt32($0)) }) {
@@ -54,7 +54,7 @@ import Testing
     #expect(wrong.isEmpty)
   }
 
-  /// Scripts and pictures need these, though nothing of them is seen.
+  /// Scripts and emoji need these invisible characters.
   @Test func whatTextNeedsIsKept() {
     for text in [
       "👩\u{200D}💻", "नी\u{200C}", "❤\u{FE0F}", "葛\u{E0100}", "ក\u{200B}ខ", "a\u{AD}b", "\u{E0B0}",
@@ -70,7 +70,7 @@ import Testing
     let zalgo = safe("Z\(marks)\(marks)\u{302}a\u{303}")
     #expect(Array(zalgo.string.unicodeScalars) == Array("Z\(marks)…a\u{303}".unicodeScalars))
     #expect(zalgo.width == 3)
-    // An escape is not covered either.
+    // Combining marks do not cover an escape either.
     #expect(safe("\u{1B}\(marks)\(marks)").string == "\\x1b\(marks)…")
   }
 
@@ -103,7 +103,7 @@ import Testing
             whole.string.startIndex, offsetBy: kept.count)
           #expect(kept.elementsEqual(whole.string.unicodeScalars[..<end]))
           #expect(end == whole.string.endIndex || whole.string.indices.contains(end))
-          // No more would fit.
+          // The next character would not fit.
           let next = whole.string[end...].first.map { displayWidth(of: String($0)) } ?? 0
           #expect(fitted.width + next > limit)
         }
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  /// Reading only what is shown shows the same.
+  /// Reading only the visible part of a text gives the same result.
   @Test func aLimitedTextFitsAsTheWholeDoes() {
     var generator = SeededGenerator(seed: 13)
     for round in 0..<2000 {
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  /// A huge cell costs what is shown of it, also if all of it takes no column.
+  /// The cost of a huge cell depends on its visible part, even if the text has no width.
   @Test(arguments: [
     "a", "é", "漢", "\u{301}", "\u{200D}", "\u{200B}", "👩\u{200D}", "\n", "\u{202E}",
   ])
@@ -156,9 +156,9 @@ import Testing
     for text in ["abc", "é漢😀", "٪x", "12", ""] {
       #expect(SafeText(text).isolated.string == text)
     }
-    // Controls of the text are escaped, so that ours pair.
+    // Isolating characters of the text are escaped, so that those of tabella stay paired.
     #expect(isolated("א\u{2069}") == "\u{2068}א\\u{2069}\u{2069}")
-    // Only what is left of it counts.
+    // Only the visible part counts.
     #expect(isolated("abcdef שלום", 5) == "abcd…")
     #expect(isolated("שלום abcdef", 5).hasPrefix("\u{2068}"))
   }
@@ -178,13 +178,13 @@ import Testing
       #expect(layout.total <= width)
       #expect(layout.columns.map(\.index) + layout.dropped == Array(natural.indices))
       for column in layout.columns where layout.columns.count > 1 {
-        // Numbers are whole or not there; text and names are left readable.
+        // Numbers are complete or missing; text and names stay readable.
         let cells = natural[column.index]
         #expect(column.width >= (canShrink[column.index] ? min(cells, 8) : cells))
         #expect(column.width >= min(names[column.index], 12))
         #expect(column.width <= max(cells, names[column.index]))
       }
-      // Nothing is cut or left out without need.
+      // Nothing is cut or omitted without need.
       let whole = zip(natural, names).map { max($0, $1) }
       if whole.reduce(0, +) + gap * (whole.count - 1) <= width {
         #expect(layout.columns.map(\.width) == whole)
@@ -199,7 +199,7 @@ import Testing
     ] as [(Int64, String)])
   func readableBytes(_ count: Int64, _ text: String) { #expect(Readable.bytes(count) == text) }
 
-  /// What stands in the source code is as it is; what is put into it is made safe.
+  /// Literals of the source code are trusted. Inserted values are made safe.
   @Test func onlyLiteralsAreTrusted() {
     let evil = "\u{1B}[31m\n"
     let line: SafeText = "\u{1B}[1m\(evil)\u{1B}[0m \(7)\n"
@@ -209,24 +209,24 @@ import Testing
     #expect(link.string == SafeText(evil).string)
   }
 
-  /// Nothing is lost or too wide when text is broken into lines.
+  /// Wrapping loses no text and makes no line too wide.
   @Test func wrappingLosesNothing() {
     var generator = SeededGenerator(seed: 12)
     for _ in 0..<500 {
       let text = SafeText(String.nasty(&generator) + " some words " + String.nasty(&generator))
       let columns = Int.random(in: 2...30, using: &generator)
       let lines = text.wrapped(to: columns)
-      // Only a grapheme that is wider than a line is wider.
+      // A line is wider only if a single grapheme is wider than a line.
       #expect(lines.allSatisfy { $0.width <= columns || $0.string.count == 1 })
       let kept = lines.map(\.string).joined().filter { $0 != " " }
       #expect(kept == text.string.filter { $0 != " " })
     }
   }
 
-  /// Text made safe; a literal would be trusted.
+  /// Safe text from a value. A literal would be trusted.
   private func safe(_ text: String) -> SafeText { SafeText(text) }
 
-  /// The text made safe, cut and kept apart.
+  /// Safe text, cut and isolated.
   private func isolated(_ text: String, _ columns: Int = 80) -> String {
     SafeText(text).fitted(to: columns).isolated.string
   }

@@ -3,7 +3,7 @@ import Tabella
 import Testing
 
 @Suite struct TimestampTests {
-  /// Against Foundation, over the whole range.
+  /// Comparison with Foundation over the whole range.
   @Test func writesAsFoundationDoes() {
     var generator = SeededGenerator(seed: 5)
     let formatter = ISO8601DateFormatter()

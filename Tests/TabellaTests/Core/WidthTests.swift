@@ -2,24 +2,24 @@ import Foundation
 import TabellaTerminal
 import Testing
 
-/// The width of text, by a table generated from Unicode, against other readings of Unicode.
+/// The width of text from a table generated from Unicode, compared with other implementations of Unicode.
 @Suite struct WidthTests {
   @Test(arguments: [
     ("", 0), ("abc", 3), ("漢字", 4), ("é", 1), ("e\u{301}", 1), ("ｱ", 1), ("Ａ", 2), ("a\u{AD}b", 3),
-    // Jamo: the lead has the columns of the syllable.
+    // Jamo: the leading one has the width of the syllable.
     ("가", 2), ("\u{1100}\u{1161}\u{11A8}", 2), ("\u{1161}", 0),
-    // Every letter and spacing mark counts, nonspacing marks do not.
+    // Every letter and spacing mark has a width; nonspacing marks have none.
     ("ก่า", 2), ("น้ำ", 2), ("กำ", 2), ("क्षि", 3), ("நி", 2), ("لا", 2), ("שָׁלוֹם", 4),
-    // Signs that span a number are seen, unlike other format characters.
+    // Signs that span a number are visible, unlike other format characters.
     ("\u{600}1", 2), ("a\u{200B}b\u{200C}c\u{200D}d", 4),
-    // Pictures.
+    // Emoji.
     ("😀", 2), ("⌚", 2), ("❤", 1), ("🇩🇪", 2), ("🇩🇪🇫", 3), ("👨‍👩‍👧‍👦", 2), ("👍🏽", 2), ("☝🏽", 2),
     ("👩🏽‍💻", 2), ("🏳️‍🌈", 2), ("⛹🏽‍♀️", 2), ("❤️", 2), ("©️", 2), ("1️⃣", 2), ("1\u{20E3}", 1), ("🏴", 2),
-    // U+FE0E asks for text and takes no column away.
+    // U+FE0E requests text style and does not change the width.
     ("⌚\u{FE0E}", 2), ("❤\u{FE0E}", 1),
-    // Nothing to join or to colour: what is there counts.
+    // Without a partner to join or colour, each character keeps its width.
     ("a\u{FE0F}", 1), ("a🏽", 3), ("😀🏽", 4), ("🏽", 2), ("a\u{200D}b", 2), ("❤\u{200B}\u{200D}🔥", 3),
-    // Reserved for pictures that come.
+    // Reserved for future emoji.
     ("\u{1FAFF}", 2), ("\u{2FFFD}", 2), ("\u{10FFFD}", 1),
   ])
   func widths(_ text: String, _ width: Int) { #expect(displayWidth(of: text) == width) }
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// What was assigned when the table was made, by the version that the standard library names.
+  /// The scalars assigned in the version of the table, according to the standard library.
   static let assigned: [Unicode.Scalar] = {
     let parts = WidthRules.unicodeVersion.split(separator: ".").compactMap { Int($0) }
     let version = (parts[0], parts[1])
@@ -44,7 +44,7 @@ import Testing
     }
   }()
 
-  /// Signs before a number: format characters that are seen.
+  /// Signs in front of a number: visible format characters.
   static let visibleFormat: Set<UInt32> = [
     0xAD, 0x600, 0x601, 0x602, 0x603, 0x604, 0x605, 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD,
     0x110CD,
@@ -62,7 +62,7 @@ import Testing
     #expect(wrong.isEmpty)
   }
 
-  /// The width as far as the properties of the standard library tell; nil if they do not.
+  /// The width according to the properties of the standard library; nil if they do not determine it.
   static func slowWidth(_ scalar: Unicode.Scalar) -> Int? {
     let properties = scalar.properties
     switch properties.generalCategory {
@@ -84,7 +84,7 @@ import Testing
     return nil
   }
 
-  /// The C library has a table of its own.
+  /// The C library has its own table.
   @Test func agreesWithTheCLibrary() throws {
     let symbol = try #require(dlsym(nil, "wcwidth"))
     let wcwidth = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
@@ -94,7 +94,7 @@ import Testing
       uselocale(before)
       freelocale(locale)
     }
-    // glibc takes eight ambiguous numbers as wide; Unicode 16 made the others so.
+    // glibc treats eight ambiguous numbers as wide; Unicode 16 made the others wide.
     let known: [ClosedRange<UInt32>] = [
       0x3248...0x324F, 0x2630...0x2637, 0x268A...0x268F, 0x1D300...0x1D356, 0x1D360...0x1D376,
     ]
@@ -102,7 +102,7 @@ import Testing
     for scalar in WidthTests.assigned where !known.contains(where: { $0 ~= scalar.value }) {
       let theirs = Int(wcwidth(Int32(scalar.value)))
       let ours = displayWidth(of: String(scalar))
-      // -1: a control, or newer than the library.
+      // -1 means a control character, or one that is newer than the library.
       if theirs >= 0, scalar.value > 0, ours != theirs {
         wrong.append("\(String(scalar.value, radix: 16)): \(ours), not \(theirs)")
       }
@@ -144,7 +144,7 @@ import Testing
     var wrong: [UInt32] = []
     for (point, answer) in answers.dropLast().enumerated() where answer != UInt8(ascii: "-") {
       guard let scalar = Unicode.Scalar(UInt32(point)) else { continue }
-      // What is escaped is shown as ASCII.
+      // Escapes are ASCII.
       let text = SafeText(String(scalar))
       guard text.string.unicodeScalars.first == scalar else { continue }
       if text.hasRightToLeft != (answer == UInt8(ascii: "1")) { wrong.append(scalar.value) }
@@ -153,7 +153,7 @@ import Testing
     #expect(compared > 100_000 && wrong.isEmpty)
   }
 
-  /// So cutting between graphemes never changes a width.
+  /// Therefore cutting between graphemes never changes a width.
   @Test func textIsAsWideAsItsGraphemes() {
     var generator = SeededGenerator(seed: 10)
     for _ in 0..<20_000 {

@@ -6,7 +6,7 @@ import Testing
 private typealias IndexPath = Tabella.IndexPath
 
 @Suite struct BatchPlanTests {
-  /// Where a plan says that elements end up is where they are when all is taken out and put in.
+  /// A plan predicts the positions that removing and inserting elements really produces.
   @Test func aPlanSaysWhereEverythingEndsUp() throws {
     for seed in 0..<2000 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
@@ -17,7 +17,7 @@ private typealias IndexPath = Tabella.IndexPath
       let changes =
         gone.map { ChangeBatch.Change.delete(IndexPath(section: 0, row: $0)) }
         + places.map { .insert(IndexPath(section: 0, row: $0)) }
-      // An inexact count says the same, as long as it is asked for enough.
+      // An inexact count leads to the same plan, as long as enough rows are requested.
       let plan = try BatchPlan(
         changes, numberOfSections: { _ in .exact(1) },
         numberOfRows: { _, minimum in
@@ -93,7 +93,7 @@ private typealias IndexPath = Tabella.IndexPath
     ]
     for (changes, code) in cases {
       do throws(TableError) {
-        // Of sections no more is known than what is asked for.
+        // The plan requests no more sections than it needs.
         _ = try BatchPlan(
           changes, numberOfSections: { $0 < 3 ? .atLeast($0) : .exact(3) },
           numberOfRows: { section, _ throws(TableError) in
@@ -108,7 +108,7 @@ private typealias IndexPath = Tabella.IndexPath
     }
   }
 
-  /// The example in docs/editing.md is true.
+  /// The example in docs/editing.md is right.
   @Test func theExampleIsTrue() throws {
     let page = try String(contentsOfFile: "\(packageFolder)/docs/editing.md", encoding: .utf8)
     func block(_ name: String) throws -> [[Substring]] {

@@ -2,18 +2,18 @@ import Tabella
 import TabellaConformance
 import Testing
 
-/// Tables that lie about their edits: the laws of editing must notice each.
+/// Tables with false results of edits. The laws of editing must notice each.
 @Suite struct EditLawTests {
   @Test(arguments: BrokenEdit.allCases)
   func isCaught(_ lie: BrokenEdit) {
-    // A few batches are drawn from each seed; not each draws what this one lies about.
+    // Each seed draws a few batches, and not all of them trigger the lie.
     let broken = (1...5).reduce(into: Set()) { broken, seed in
       broken.formUnion(brokenLaws(seed: seed) { LawBreaker(lie) })
     }
     #expect(broken.contains(lie.law), "\(lie) was noticed by \(broken), not by \(lie.law)")
   }
 
-  /// A table that is made anew at each opening says that edits are done, and loses them.
+  /// A table that is created again at each opening reports edits as done and loses them.
   @Test func editsThatAreNotStoredAreNoticed() {
     let suite = ConformanceSuite(open: { LawBreaker(nil) }, scratch: { { LawBreaker(nil) } })
     let law = ConformanceSuite.laws.filter { $0.name == "edits-are-stored" }
@@ -43,7 +43,7 @@ enum BrokenEdit: String, CaseIterable {
     undoesNothing, undoesTwice, undoesDryly, deletesAnotherAndSaysSo, insertsNoCells,
     keepsTheVersion, setsWhatCannotBeSet, forgetsTitles, movesFixedSections
 
-  /// The law that must notice it.
+  /// The law that must notice the lie.
   var law: String {
     switch self {
     case .dryRunEdits, .dryRunIsSure: "dry-runs-change-nothing"
@@ -59,7 +59,7 @@ enum BrokenEdit: String, CaseIterable {
   }
 }
 
-/// An honest table that tells one lie about its edits.
+/// An honest table with one lie about its edits.
 final class LawBreaker: TableDataSource, TableEditing, TableSectionEditing, TableUndoing,
   TableIdentity
 {
@@ -140,7 +140,7 @@ final class LawBreaker: TableDataSource, TableEditing, TableSectionEditing, Tabl
       let first = batch.edits.firstIndex { if case .delete = $0 { true } else { false } }
       var other = batch.edits
       if let first { other[first] = .delete(.path(last)) }
-      // Unless the batch names the last row itself.
+      // Unless the batch itself names the last row.
       if (try? base.commit(EditBatch(other, isDryRun: true))) != nil { honest.edits = other }
     case .insertsNoCells:
       honest.edits = batch.edits.map { edit in

@@ -4,8 +4,8 @@ import Testing
 
 import class Foundation.ProcessInfo
 
-/// Random sequences of 20 batches against an array model, compared after each: in memory, in files and
-/// through the contract, as it is and in views. `make model` runs the full number.
+/// Random sequences of 20 batches, compared with an array model after each: in memory, in files and through the
+/// contract, directly and in views. `make model` runs the full number.
 @Suite struct EditModelTests {
   static let files: [EditSubject] = [.csv, .inferred, .text, .headings, .ini]
   static let shapes = EditShape.all(isLine: false).indices
@@ -13,7 +13,7 @@ import class Foundation.ProcessInfo
   @Test(arguments: shapes)
   func inMemory(_ shape: Int) { run(.memory, shape, EditSubject.sequences(40)) }
 
-  /// A tenth, because each batch is a save.
+  /// A tenth of the sequences, because each batch is a save.
   @Test(arguments: files.indices, shapes)
   func inFiles(_ file: Int, _ shape: Int) {
     run(Self.files[file], shape, EditSubject.sequences(60) / 10)
@@ -25,7 +25,7 @@ import class Foundation.ProcessInfo
     for file in Self.files { run(file.exported, shape, EditSubject.sequences(100) / 100) }
   }
 
-  /// Views of what came through the contract are the same; here the view itself goes through.
+  /// Views of a source that crossed the contract are covered above; here the view itself crosses.
   @Test(arguments: shapes)
   func viewsThroughTheContract(_ shape: Int) {
     run(.memory, shape, EditSubject.sequences(40) / 10) { shape in
@@ -35,7 +35,7 @@ import class Foundation.ProcessInfo
     }
   }
 
-  /// TABELLA_VIEW names the only view to be tried, TABELLA_SUBJECT the only kind of table.
+  /// Runs sequences. `TABELLA_VIEW` selects a single view, and `TABELLA_SUBJECT` a single kind of table.
   private func run(
     _ subject: EditSubject, _ number: Int, _ sequences: Int,
     _ change: (inout EditShape) -> Void = { _ in }

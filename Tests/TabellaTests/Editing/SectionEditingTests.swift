@@ -5,9 +5,9 @@ import Testing
 
 @testable import TabellaText
 
-/// Sections as objects: inserted with a title, renamed, moved, deleted, and what must be refused.
+/// Sections as objects: inserting with a title, renaming, moving, deleting, and the refusals.
 @Suite struct SectionEditingTests {
-  /// A text file with sections by heading.
+  /// A text file with heading sections.
   private struct Text {
     let folder: TemporaryFolder
     let name: String
@@ -49,7 +49,7 @@ import Testing
 
   // Text
 
-  /// Each edit, byte by byte; then all of it is taken back.
+  /// Each edit, compared byte by byte, followed by its undo.
   @Test(arguments: [
     (
       "m.md", "pre\n\n  ## Old ##\na\n### Deep\nb\n",
@@ -111,7 +111,7 @@ import Testing
         .constraint, title == "a\nb" ? "line end" : "read back", [.renameSection(0, title: title)],
         ini.open())
     }
-    // These do.
+    // These titles are valid.
     for title in ["x#", "#x", "a [b] c", "é", "]x[", "C#"] {
       let source = try markdown.open()
       _ = try source.editing?.commit(EditBatch([.renameSection(0, title: title)]))
@@ -122,7 +122,7 @@ import Testing
     #expect(try ini.bytes == "[A]\na\n")
   }
 
-  /// Lines before the first heading belong to no heading: they would come to stand under another one.
+  /// Lines in front of the first heading belong to no heading, and would move under another one.
   @Test func linesBeforeTheFirstHeadingStayFirst() throws {
     let file = try Text("m.md", "pre\n# A\na\n# B\n")
     let source = try file.open()
@@ -142,7 +142,7 @@ import Testing
     #expect(try file.bytes == "# B\n# A\na\n")
   }
 
-  /// Code whose fence is not closed would swallow the headings that come behind it.
+  /// An unclosed code fence would swallow the headings after it.
   @Test func headingsThatWouldBeCodeAreRefused() throws {
     let file = try Text("m.md", "# A\n# B\n```\n# no heading\n")
     try expectRefusal(.constraint, "would not read back", [.moveSection(1, to: 0)], file.open())
@@ -215,7 +215,7 @@ import Testing
     #expect(try titles(source) == ["zwei", "neu", nil])
   }
 
-  /// A source that knows nothing of titles, and notes what it is asked to commit.
+  /// A source without titles that records commits.
   private final class Untitled: TableDataSource, TableEditing, TableSections {
     var commits = 0
     var columns: [Column] { [Column("a")] }
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  /// A provider of before would take column -1 for a mistake, or for a place before its columns.
+  /// An older provider would reject column -1, or use it as an index.
   @Test func aProviderWithoutTitlesIsNotAsked() throws {
     let base = Untitled()
     let source = try importSource(exportSource(base), provider: "test")
@@ -246,7 +246,7 @@ import Testing
     #expect(base.commits == 1)
   }
 
-  /// A title that is said to be set and is not.
+  /// A source that reports a title as set without setting it.
   private final class Liar: TableDataSource, TableEditing, TableSectionEditing {
     let base = SectionEditingTests.memory()
     var columns: [Column] { base.columns }
@@ -289,7 +289,7 @@ import Testing
     }
   }
 
-  /// Through a filter a section would be deleted with rows that nobody saw.
+  /// In a filtered view, deleting a section would delete hidden rows.
   @Test func aFilteredSectionIsDeletedOnlyIfAllIsShown() throws {
     let memory = Self.memory()
     let filtered = try memory.filtered(by: [
@@ -323,7 +323,7 @@ import Testing
     }
   }
 
-  /// Titles of joined tables are shown with the tables' names, which need not be said.
+  /// Titles of joined tables appear with the tables' names, which an edit need not repeat.
   @Test func joinedTablesHaveTheirOwnSections() throws {
     let (a, b) = (Self.memory(), Self.memory())
     let source = try importSource(

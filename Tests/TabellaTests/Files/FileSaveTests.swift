@@ -5,14 +5,13 @@ import Testing
 
 @testable import TabellaFiles
 
-/// The one save: what it keeps, what it refuses, and who wins. One after the other, for XDG_STATE_HOME is all
-/// of theirs.
+/// The save: preserved attributes, refusals, and races. The tests run one at a time, because they share XDG_STATE_HOME.
 @Suite(.serialized) struct FileSaveTests {
   let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// A save of a file, as a provider makes it.
+  /// Saves a file like a provider.
   func save(
     _ name: String, _ options: SaveOptions = SaveOptions(), isDryRun: Bool = false,
     edited: [EditedRange] = [], meanwhile: () throws -> Void = {},
@@ -25,7 +24,7 @@ import Testing
       .save(table(file), edited: edited, isDryRun: isDryRun, verify: verify)
   }
 
-  /// "NEW " before all but the first byte.
+  /// A table with "NEW " in front and without the first byte.
   func table(_ file: OpenFile) -> PieceTable {
     var table = PieceTable()
     table.append(new: Array("NEW ".utf8))
@@ -77,8 +76,8 @@ import Testing
     if isRoot { chown(path, 1234, 2345) }
     chmod(path, 0o751)
     let value = Array("some bytes".utf8)
-    // An access list as the kernel has it: a version, then tag, rights and id of each entry; 0x02 is a
-    // named user, 0x10 the mask.
+    // An access list in the form of the kernel: a version, then tag, permissions and id of each entry. 0x02 is a named
+    // user, 0x10 the mask.
     let list =
       ([2] as [UInt32]).bytes
       + [(1, 6, -1), (2, 4, 4321), (4, 4, -1), (16, 4, -1), (32, 0, -1)].flatMap {
@@ -145,7 +144,7 @@ import Testing
     #expect(status("linked").st_nlink == 2)
   }
 
-  /// What another program does between opening and saving is never overwritten.
+  /// Changes by other programs between opening and saving are never overwritten.
   @Test func othersChangesAreConflicts() throws {
     let path = "\(folder.path)/a"
     let changes: [(String, () throws -> Void)] = [
@@ -191,7 +190,7 @@ import Testing
       } catch let error as TableError {
         #expect(error.code == .conflict, "\(name): \(error)")
       }
-      // The other's change is there, and nothing of ours.
+      // The file has the other program's change and none of the save's.
       var status = stat()
       if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
         #expect(!(try folder.read("a")).starts(with: Array("NEW".utf8)), "\(name)")
@@ -201,7 +200,7 @@ import Testing
     }
   }
 
-  /// The same between the last check and the swap: while the new bytes are looked at.
+  /// The same between the last check and the exchange, while the new bytes are checked.
   @Test func othersChangesWhileSavingAreConflicts() throws {
     let path = "\(folder.path)/a"
     for isReplaced in [true, false] {
@@ -232,7 +231,7 @@ import Testing
     #expect(Glibc.write(file, text, text.utf8.count) == text.utf8.count)
   }
 
-  /// Records that were read are read again, also where times are too coarse to tell.
+  /// Edited records are read again even if time stamps are too coarse to show the change.
   @Test func editedRecordsAreReadAgain() throws {
     try folder.write("a", "hello")
     let wrong = EditedRange(1..<3, digest: 1)
@@ -262,7 +261,7 @@ import Testing
     let began = Date()
     try expectRefusal(.conflict, "locked by another process", "a")
     #expect((1.5..<10).contains(Date().timeIntervalSince(began)))
-    // Whoever has it in the meantime is waited for.
+    // The save waits for the program that holds the lock.
     let release = Thread {
       usleep(300_000)
       close(other)
@@ -272,7 +271,7 @@ import Testing
     #expect(try folder.read("a") == Array("NEW ello".utf8))
   }
 
-  /// The folder that the file was found in is held: what has its name later is another's.
+  /// The save holds the folder open, so a folder that replaces it has no effect.
   @Test func aFolderThatIsSwappedDoesNotMatter() throws {
     let (real, aside) = ("\(folder.path)/real", "\(folder.path)/aside")
     #expect(mkdir(real, 0o755) == 0)
@@ -341,14 +340,14 @@ import Testing
     #expect(try folder.read("a") == Array("NEW EW ello".utf8))
     #expect(
       Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) == ["a", "a.bak"])
-    // A file of that name need not be a backup to be replaced.
+    // A file with the backup's name is replaced, even if it is no backup.
     try folder.write("a.old", "another's")
     options.backupSuffix = Array(".old".utf8)
     _ = try save("a", options)
     #expect(try folder.read("a.old") == Array("NEW EW ello".utf8))
   }
 
-  /// The file was saved before it was seen that the backup cannot have its name.
+  /// The file was saved before the save noticed that the backup cannot have its name.
   @Test func aBackupsNameThatIsTaken() throws {
     var options = SaveOptions()
     options.backupSuffix = Array(".bak".utf8)
@@ -367,7 +366,7 @@ import Testing
     try expectRefusal(.io, "cannot be made", "a", options)
   }
 
-  /// A dry run said that all is well where the new bytes would not read as they should.
+  /// A dry run accepted new bytes that would not read back as expected.
   @Test func aDryRunReadsWhatWouldBeWritten() throws {
     try folder.write("a", "hello")
     var read: [UInt8] = []
@@ -383,7 +382,7 @@ import Testing
     #expect(try folder.read("a") == Array("hello".utf8))
   }
 
-  /// The bytes that a table makes are the same read piece by piece, from anywhere, and written.
+  /// The bytes of a table are the same read in pieces, from any offset, and written.
   @Test func plannedBytesAreThoseWritten() throws {
     for seed in 0..<500 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
@@ -413,8 +412,7 @@ import Testing
     }
   }
 
-  /// Undo did not know a file again whose mode or times had changed, and should know no other that has
-  /// the same bytes.
+  /// Undo did not recognise a file whose mode or times had changed. It must accept no other file with the same bytes.
   @Test func receiptsKnowBytes() throws {
     try folder.write("a", "hello world")
     let receipt = try #require(try save("a").receipt)
@@ -448,18 +446,18 @@ import Testing
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/state/tabella/in-place")
         == [])
-    // A backup is a copy then, since the file stays the same one.
+    // The backup is a copy in this case, since the file stays the same one.
     options.backupSuffix = Array("~".utf8)
     _ = try save("a", options)
     #expect(try folder.read("a~") == Array("NEW ello world".utf8))
     #expect(status("a~").st_ino != inode)
-    // A save that was killed left the old bytes there: nobody edits over that.
+    // A killed save left the old bytes there, and no further edit may overwrite them.
     let kept = try keepOldBytes("a")
     try expectRefusal(.readOnly, kept, "a", options)
     #expect(shown("a").remark?.contains(kept) == true)
   }
 
-  /// Leaves old bytes as a save in place does that is killed; returns the path of them.
+  /// Leaves old bytes like a killed save in place. Returns their path.
   func keepOldBytes(_ name: String) throws -> String {
     let path = Array("\(folder.path)/\(name)".utf8)
     let kept = String(
@@ -477,15 +475,14 @@ import Testing
       path: path, try! OpenFile(path: path), SaveOptions(), reading: Reading("test"))
   }
 
-  /// A file that a save in place had left half written could be replaced, and then nothing told of it;
-  /// a dry run said that all was well.
+  /// A file that a save in place had left half written could be replaced without a trace, and a dry run accepted that.
   @Test func aHalfWrittenFileIsNotSaved() throws {
     setenv("XDG_STATE_HOME", "\(folder.path)/state", 1)
     try folder.write("a", "hello")
     link("\(folder.path)/a", "\(folder.path)/b")
     let kept = try keepOldBytes("a")
     unlink("\(folder.path)/a")
-    // By whatever name: it is the same file.
+    // Every name of the file leads to the same result.
     for isDryRun in [false, true] {
       do {
         _ = try save("b", isDryRun: isDryRun)
@@ -500,7 +497,7 @@ import Testing
     _ = try save("b")
   }
 
-  /// A save in place that goes on was taken for one that was interrupted.
+  /// A running save in place was mistaken for an interrupted one.
   @Test func aSaveInPlaceThatGoesOn() throws {
     setenv("XDG_STATE_HOME", "\(folder.path)/state", 1)
     try folder.write("a", "hello")
@@ -515,7 +512,7 @@ import Testing
     let began = Date()
     _ = try ShownFile.open(Array(path.utf8))
     #expect((1.5..<10).contains(Date().timeIntervalSince(began)))
-    // As soon as it is over it is opened as it is then.
+    // After its end, the file is opened in its final state.
     let release = Thread {
       usleep(300_000)
       try? Self.write("hello again", to: path)
@@ -527,7 +524,7 @@ import Testing
     _ = try save("a")
   }
 
-  /// Undo went by the version alone, which can be that of another program's bytes.
+  /// Undo compared only the version, which can be equal for another program's bytes.
   @Test func bytesDecideWhatIsTakenBack() throws {
     let path = Array(try folder.write("a", "hello world").utf8)
     let receipt = try #require(try save("a").receipt)
@@ -540,8 +537,8 @@ import Testing
     }
   }
 
-  /// Kept bytes were known by the number of an inode, so that another file which got that number was to be
-  /// overwritten with them.
+  /// Kept bytes were recognised by an inode number alone, so that another file with the reused number would have been
+  /// overwritten.
   @Test func anotherFileIsNotHalfWritten() throws {
     setenv("XDG_STATE_HOME", "\(folder.path)/state", 1)
     for _ in 0..<50 {
@@ -549,7 +546,7 @@ import Testing
       let inode = status("a").st_ino
       _ = try keepOldBytes("a")
       unlink("\(folder.path)/a")
-      // Most file systems give the number again at once.
+      // Most file systems reuse the number at once.
       let file = open("\(folder.path)/a", O_CREAT | O_WRONLY, 0o600)
       close(file)
       #expect(shown("a").remark == nil)
@@ -566,7 +563,7 @@ import Testing
       path: path, try OpenFile(path: path), SaveOptions(), cancel: CancelFlag())
     #expect(try later.undoing(receipt).size == 11)
     for cut in 0..<receipt.count {
-      // Cut anywhere it is an error or leads to something else, and never a trap.
+      // A truncated receipt leads to an error or another result, and never traps.
       do throws(TableError) { _ = try later.undoing(Array(receipt.prefix(cut))) } catch {
         #expect([.invalidArgument, .conflict].contains(error.code))
       }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import TabellaFiles
 
-/// Copying whole files, in the kernel and by hand.
+/// Copying whole files, in the kernel and manually.
 @Suite struct FileWriterTests {
-  /// Until its end is read, whatever size is said: of what /proc has, that is none.
+  /// Copies until the end of the file, regardless of its reported size. Files of /proc report 0.
   @Test(arguments: [true, false])
   func allBytesAreCopied(_ byHand: Bool) throws {
     let folder = try TemporaryFolder()
@@ -31,8 +31,7 @@ import Testing
     }
   }
 
-  /// What was copied is given to the disk, and taken from the memory, while more is copied: forwards,
-  /// backwards and twice.
+  /// Copied bytes are flushed to the disk and dropped from memory during the copy: forwards, backwards and twice.
   @Test(arguments: [true, false])
   func piecesAreCopiedInAnyOrder(_ byHand: Bool) throws {
     let folder = try TemporaryFolder()

@@ -2,9 +2,9 @@ import CTabellaSystem
 import Glibc
 import Testing
 
-/// Memory that grows where many records of a folder are read.
+/// The growing memory for the records of a folder.
 @Suite struct GrowingPagesTests {
-  /// What was there is there still, wherever it moved; what is new is zeros and may be written.
+  /// The old content survives moves of the memory. New memory is zero and writable.
   @Test func nothingIsLost() throws {
     var count = 1 << 20
     var pages = try #require(tabella_system_grow_pages(nil, 0, count))
@@ -17,7 +17,7 @@ import Testing
       #expect(
         stride(from: 0, to: count, by: 1021).allSatisfy { byte(pages, $0) == expected($0) })
     }
-    // More than there is: what was there stays.
+    // A failed growth keeps the old memory.
     #expect(tabella_system_grow_pages(pages, count, 1 << 60) == nil)
     #expect(byte(pages, 1021) == expected(1021))
     munmap(pages, count)

@@ -5,15 +5,15 @@ import Testing
 @testable import TabellaCSV
 @testable import TabellaFiles
 
-/// The scanning kernel, the index and the reader against the naive way: a byte at a time.
+/// The scanning kernel, the index and the reader, compared with naive reading byte by byte.
 @Suite struct RecordReaderTests {
-  /// Bytes that come in small portions.
+  /// Bytes that arrive in small portions.
   final class Portions: ByteSource {
     let bytes: [UInt8]
-    /// How much one read gives at most.
+    /// The maximum size of one read.
     let portion: Int
     let size: Int?
-    /// How far it was read.
+    /// The highest offset that was read.
     var furthest = 0
 
     init(_ bytes: [UInt8], portion: Int, isStream: Bool = false) {
@@ -47,7 +47,7 @@ import Testing
   }()
 
   static func randomText(_ generator: inout SeededGenerator, _ length: Int) -> [UInt8] {
-    // Sometimes full of what matters, sometimes mostly plain, so that whole blocks have nothing.
+    // Some texts are full of special characters, and others mostly plain, so that whole blocks contain none.
     let special = Array("ab,\"\n\r\\".utf8)
     let plain = Int.random(in: 0...60, using: &generator)
     return (0..<length).map { _ in
@@ -56,8 +56,8 @@ import Testing
     }
   }
 
-  /// Text as programs write it: whole groups of the kernel in which quotes open and close, with a stray
-  /// one now and then, and now and then a line end of another kind.
+  /// Realistic text: whole groups of the kernel in which quotes open and close, with an occasional stray quote or
+  /// different line end.
   static func orderlyText(_ generator: inout SeededGenerator, _ length: Int) -> [UInt8] {
     let strays = Int.random(in: 0...3, using: &generator)
     let returns = Int.random(in: 0...3, using: &generator)
@@ -130,7 +130,7 @@ import Testing
       start: page.offset(of: number), end: page.offset + page.end(of: number), fields: fields)
   }
 
-  /// Texts of some hundred bytes, which cross the kernel's blocks and groups.
+  /// Texts of several hundred bytes, which cross the kernel's blocks and groups.
   @Test(arguments: 0..<60)
   func pagesAreTheNaiveRecords(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  /// A page, a portion or a stream that ends at any byte must change nothing.
+  /// The boundaries of pages, portions and streams at any byte must not matter.
   @Test(arguments: 0..<120)
   func bordersDoNotMatter(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  /// Counting, alone and on several threads, with segments that begin at every byte.
+  /// Counting on one and several threads, with segments that begin at every byte.
   @Test(arguments: 0..<80)
   func countsAreTheNaiveCounts(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -190,8 +190,7 @@ import Testing
     }
   }
 
-  /// What the kernel does with whole groups at once, when it reads and when it counts, and where groups
-  /// begin anywhere.
+  /// Whole groups that the kernel processes at once, when reading and counting, at all alignments.
   @Test(arguments: 0..<60)
   func orderlyTextIsTheNaiveRecords(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -214,7 +213,7 @@ import Testing
     }
   }
 
-  /// Every growth short of all is a prefix: what is known is never too much and never falls.
+  /// Every partial index is a prefix of the complete one. Known counts are never too high and never fall.
   @Test(arguments: 0..<40)
   func growthIsSteady(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -246,7 +245,7 @@ import Testing
     }
   }
 
-  /// Cells are the naive cells, whatever stands around them.
+  /// Cells equal the naive cells, regardless of the surrounding bytes.
   @Test(arguments: 0..<40)
   func cellsAreTheNaiveCells(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -254,7 +253,7 @@ import Testing
     for rules in Self.rules {
       for field in naiveRecords(text, rules).flatMap(\.fields) {
         let bytes = Array(text[field])
-        // What stands behind the field must not matter.
+        // The bytes after the field must not matter.
         let padded = bytes + [UInt8](repeating: UInt8(ascii: "\""), count: 64)
         var cell = [UInt8](repeating: 0, count: bytes.count + RecordPage.slack)
         let count = padded.withUnsafeBytes { padded in
@@ -267,14 +266,14 @@ import Testing
     }
   }
 
-  /// Records gathered in any order, some twice, are the naive records, with their numbers and places.
+  /// Records gathered in any order, some twice, equal the naive records, with their numbers and offsets.
   @Test(arguments: 0..<60)
   func gatheredRecordsAreTheNaiveRecords(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
     let text = Self.randomText(&generator, Int.random(in: 1...1900, using: &generator))
     for rules in Self.rules {
       let all = naiveRecords(text, rules)
-      // What the first ones say is not for the table: a header, lines to skip.
+      // The first records are outside of the table: a header, or skipped lines.
       let naive = Array(all.dropFirst(Int.random(in: 0..<min(3, all.count), using: &generator)))
       let index = RecordIndex(
         MemoryBytes(text), from: naive[0].start, rules: rules, cuts: Self.cuts())
@@ -305,10 +304,10 @@ import Testing
           textNumbers.append(page.textNumber(of: record))
         }
       }
-      // What one call leaves the next one gives, also when other records are asked for in between.
+      // The next call returns the records that one call left, even if other records are requested in between.
       var count = 0
       while count < numbers.count {
-        // Some more, or all of them: what did not fit is read with the first of it.
+        // A few more, or all of them: the first one that did not fit is read again.
         let end = Bool.random(using: &generator) ? numbers.count : count + 1
         let given = try reader.gather(
           Array(numbers[count..<end]), withOffsets: withOffsets, take)
@@ -329,8 +328,8 @@ import Testing
     }
   }
 
-  /// A quote that stands inside an unquoted cell is plain, also where it spoils a guess: the text of
-  /// each segment reads better from within quotes, but it is not.
+  /// A quote inside an unquoted cell is plain, even if it makes a guess wrong: the text of each segment looks more
+  /// plausible as quoted text.
   @Test func wrongGuessesAreMended() throws {
     let line = Array("a\",\"b,\"x\n".utf8)
     let text = Array("id,5\" disk\n".utf8) + Array((0..<200).map { _ in line }.joined())
@@ -341,7 +340,7 @@ import Testing
     #expect(try Self.read(MemoryBytes(text), rules) == naiveRecords(text, rules))
   }
 
-  /// A text of CRs alone was scanned a byte at a time, from the end of its first block on.
+  /// A text of CRs alone was scanned byte by byte from the end of its first block.
   @Test func aTextIsReadOnce() throws {
     final class Counting: ByteSource {
       let bytes: MemoryBytes
@@ -364,7 +363,7 @@ import Testing
     }
   }
 
-  /// The first rows of a huge text need no full scan, and what is kept stays small.
+  /// The first rows of a huge text need no full scan, and the memory stays small.
   @Test func firstRowsReadLittle() throws {
     final class Endless: ByteSource {
       var furthest = 0

@@ -4,21 +4,21 @@ import Testing
 
 @testable import TabellaFiles
 
-/// Each version of the scanning kernel that this machine can run, against the naive way and cut
-/// anywhere. Serialized, because a version is chosen for the whole process.
+/// Each version of the scanning kernel that this machine supports, compared with naive scanning and cut at any byte.
+/// Serialized, because a version is selected for the whole process.
 @Suite(.serialized) struct ScanTests {
   static let versions = Array(0...tabella_scan_use(.max))
 
-  /// Chooses a version; the best one again when the test is over.
+  /// Selects a version, and the best one again after the test.
   private func with(_ version: UInt32, _ body: () throws -> Void) rethrows {
     #expect(tabella_scan_use(version) == version)
     defer { _ = tabella_scan_use(.max) }
     try body()
   }
 
-  /// What the kernel should find in a whole text.
+  /// The expected result for a whole text.
   private struct Expected {
-    /// Places of all separators, and how many there are up to and with the end of each record.
+    /// The offsets of all separators, and their number up to and including the end of each record.
     var separators: [UInt32] = []
     var records: [UInt32] = []
 
@@ -36,7 +36,7 @@ import Testing
     var ends: [UInt32] { records.map { separators[Int($0) - 1] } }
   }
 
-  /// Calls `body` with a text and each set of rules, while a version is chosen.
+  /// Calls `body` with a text and each set of rules, with a version selected.
   private func with(
     _ version: UInt32, _ seed: Int,
     _ body: ([UInt8], RecordRules, Expected, inout SeededGenerator) -> Void
@@ -61,7 +61,7 @@ import Testing
       var state = tabella_scan_start()
       let found = tabella_scan_separators(
         text, text.count, rules.scan, &state, &separators, &records, room)
-      // With little room it stops between groups, and never goes beyond it.
+      // With little room, it stops between groups and never exceeds the room.
       if found.scanned == text.count {
         #expect(Array(separators[..<found.separators]) == expected.separators)
         #expect(Array(records[..<found.records]) == expected.records)
@@ -80,7 +80,7 @@ import Testing
       var (at, count, ends) = (0, 0, [UInt32]())
       while at < text.count {
         var next = min(text.count, at + Int.random(in: 1...1200, using: &generator))
-        // A CR may be half of a CRLF.
+        // A CR may be the first half of a CRLF.
         while next < text.count, text[next - 1] == 13 { next += 1 }
         let piece = Array(text[at..<next])
         var last = -1
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  /// The standard library says whether bytes are UTF-8, wherever a character lies in a block.
+  /// The standard library decides whether bytes are UTF-8, for every position of a character in a block.
   @Test(arguments: versions, 0..<60)
   func validUTF8IsTheStandardLibrarys(_ version: UInt32, _ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  /// Line ends within quotes are counted where separators are found.
+  /// Line ends within quotes are counted together with the separators.
   @Test(arguments: versions)
   func lineEndsWithinQuotesAreCounted(_ version: UInt32) {
     let text = Array("a,\"b\r\nc\nd\"\nx,\"\r\",y\n\"\n".utf8)
@@ -146,12 +146,12 @@ import Testing
     }
   }
 
-  /// What writes cells overwrites no more behind them than a column has room for.
+  /// Writing cells overwrites no more bytes after them than a column has room for.
   @Test func aColumnHasRoomForASlack() {
     #expect(ColumnBuilder.slack >= Int(TABELLA_SCAN_SLACK))
   }
 
-  /// Cells in quotes, and with them taken out again, a byte at a time.
+  /// Quoting and unquoting cells, compared byte by byte.
   @Test(arguments: versions, 0..<60)
   func quotedCellsAreTheNaiveOnes(_ version: UInt32, _ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -166,7 +166,7 @@ import Testing
           Int.random(in: 0..<16, using: &generator) < quotes
             ? quote : Array("ab,\n\r".utf8)[Int.random(in: 0..<2 + quotes % 4, using: &generator)]
         }
-        // What stands behind a cell must not matter.
+        // The bytes after a cell must not matter.
         let padded = cell + [UInt8](repeating: quote, count: slack)
         var written = [UInt8](repeating: 0, count: 2 + 2 * count + slack)
         let length = tabella_scan_quote(padded, count, &written)
@@ -174,7 +174,7 @@ import Testing
         let wanted =
           needsQuotes ? [quote] + cell.flatMap { $0 == quote ? [$0, $0] : [$0] } + [quote] : cell
         #expect(Array(written[..<length]) == wanted)
-        // The cell itself is also read as what follows an opening quote.
+        // The cell itself is also read as the text after an opening quote.
         for text in [Array(wanted.dropFirst()), cell] {
           let padded = text + [UInt8](repeating: quote, count: slack)
           var (read, place) = (-1, [UInt8](repeating: 0, count: text.count + slack))

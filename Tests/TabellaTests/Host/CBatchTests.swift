@@ -4,7 +4,7 @@ import TabellaConformance
 import TabellaHost
 import Testing
 
-/// What an author in C builds with tabella_batch.h is what a host reads.
+/// A host reads batches that an author in C builds with tabella_batch.h.
 @Suite(.serialized) struct CBatchTests {
   let folder: TemporaryFolder
   let provider: ImportedProvider
@@ -21,7 +21,7 @@ import Testing
     try provider.open(OpenRequest(location: Array(mistake.utf8)))
   }
 
-  /// Missing cells that were not counted are counted here.
+  /// The host counts missing cells that the provider did not count.
   @Test func uncountedIsCounted() throws {
     let counted = try open().rows(RowRequest(first: 0, count: 20, columns: Array(0..<8)))
     let uncounted = try open("uncounted").rows(

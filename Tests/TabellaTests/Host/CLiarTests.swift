@@ -4,8 +4,8 @@ import TabellaConformance
 import TabellaHost
 import Testing
 
-/// A C library that breaks the contract in one way at a time: each is a typed error or a broken law,
-/// and none harms the host.
+/// A C library that breaks the contract in one way at a time. Each leads to a typed error or a broken law, and none
+/// harms the host.
 @Suite struct CLiarTests {
   static let library: Result<(TemporaryFolder, String), any Error> = Result {
     let folder = try TemporaryFolder()
@@ -26,7 +26,7 @@ import Testing
     return try provider.open(OpenRequest(location: Array(lie.utf8), scheme: "liar"))
   }
 
-  /// Lies that opening finds out.
+  /// Lies that opening reveals.
   @Test(arguments: [
     "no-source", "no-rows-function", "unknown-format", "schema-without-release",
     "table-without-function",
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// Lies that the suite finds out, with the law that must.
+  /// Lies that the suite reveals, with the law that must.
   @Test(arguments: [
     ("wrong-count", "counts-hold"), ("negative-count", "counts-hold"),
     ("falling-count", "counts-hold"), ("changing-count", "counts-hold"),

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The shipped providers work in a confined process as they do in another.
+/// The shipped providers work in a confined process as they do elsewhere.
 @Suite struct ConfinedProvidersTests {
   let folder: TemporaryFolder
   let home: String
@@ -88,7 +88,7 @@ import Testing
     #expect(try folder.read("tree/a.csv.bak") == Array("name,n\nAda,99\nGrace,2\n".utf8))
   }
 
-  /// Opened to be read, a file is not saved, whatever the provider tries.
+  /// A file that is opened for reading is never saved.
   @Test(arguments: Confined.User.all)
   func whatIsReadIsNotSaved(_ user: Confined.User) throws {
     let before = try folder.read("tree/a.csv")
@@ -116,7 +116,7 @@ import Testing
     #expect(named.denials.isEmpty && deleted.denials.isEmpty)
   }
 
-  /// Links are made and renamed by the shipped provider, in a worker too: its manifest requests that permission.
+  /// The shipped provider can create and rename links in a worker, too, because its manifest requests that permission.
   @Test func linksAreEdited() throws {
     func tabella(_ words: [String]) throws -> ProgramResult {
       try TabellaTests.run(

@@ -2,7 +2,7 @@ import Foundation
 import TabellaConfinement
 import Testing
 
-/// A confined process can do what it was started for, and how it is written does not matter.
+/// A confined process can do its work, however it is programmed.
 @Suite struct ConfinementTests {
   static let library: Result<(TemporaryFolder, String), any Error> = Result {
     let folder = try TemporaryFolder()
@@ -38,9 +38,9 @@ import Testing
     return path
   }
 
-  // At work
+  // Work
 
-  /// In a folder that is edited everything works that editing needs, with any version of Landlock.
+  /// In a folder opened for editing, everything that editing needs works with any version of Landlock.
   @Test(arguments: 0...7, Confined.User.all)
   func aFolderIsEdited(_ version: Int, _ user: Confined.User) throws {
     let location = try makeFolder("work-\(version)", of: user)
@@ -51,7 +51,7 @@ import Testing
     for row in confined.rows {
       switch row[0] {
       case "fork": #expect(row[1] == "EPERM")
-      // Version 1 cannot allow it.
+      // Version 1 cannot allow moves.
       case "move" where version == 1: #expect(row[1] == "EXDEV")
       default: #expect(row[1] == "done", "\(row[0])")
       }
@@ -59,20 +59,20 @@ import Testing
     #expect(confined.denials.map(\.text) == ["starting a process"])
   }
 
-  /// The links that `work` looks for.
+  /// Creates the links that the scheme `work` needs.
   func prepareLinks(_ location: String, of user: Confined.User) throws {
     for name in ["a", "b", "c"] { #expect(symlink("/", "\(location)/\(name)") == 0) }
     #expect(symlink("file", "\(location)/to-file") == 0)
     #expect(mkdir("\(location)/aside", 0o700) == 0)
-    // The system keeps others from naming somebody's link again.
+    // The system prevents other users from linking to this link.
     guard user == .nobody else { return }
     for name in ["a", "b", "c", "to-file", "aside"] {
       #expect(lchown("\(location)/\(name)", 65534, 65534) == 0)
     }
   }
 
-  /// Was broken: a provider that edited a folder put a link in the place of a folder in it, and the next command was
-  /// granted what the link leads to.
+  /// A provider that edited a folder replaced a folder in it by a link, and the next command was granted the link's
+  /// target.
   @Test(arguments: 1...7, Confined.User.all)
   func linksAreMadeOnlyWhereThatIsGranted(_ version: Int, _ user: Confined.User) throws {
     let location = try makeFolder("links-\(version)", of: user)
@@ -91,7 +91,7 @@ import Testing
     #expect(Set(links.split(separator: " ")) == ["a", "b", "c", "to-file"])
   }
 
-  /// The same folder opened to be read: nothing is made or changed.
+  /// In the same folder opened for reading, nothing is created or changed.
   @Test(arguments: [1, 2, 7])
   func aFolderIsRead(_ version: Int) throws {
     let location = try makeFolder("read")
@@ -100,8 +100,8 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: location).isEmpty)
   }
 
-  /// The second layer holds for threads that were there before it, also if they block signals or have little
-  /// stack; and nobody takes SIGSYS away.
+  /// The second layer covers earlier threads, even if they block signals or have little stack, and nobody can remove
+  /// SIGSYS.
   @Test(arguments: Confined.User.all)
   func threadsAreConfined(_ user: Confined.User) throws {
     let confined = try run("threads", as: user)
@@ -118,14 +118,14 @@ import Testing
     #expect(confined["look at the parent"] == "EACCES")
   }
 
-  /// A process may have threads before it confines itself: they are confined with it.
+  /// Threads that exist before the confinement are confined, too.
   @Test(arguments: Confined.User.all)
   func earlierThreadsAreConfined(_ user: Confined.User) throws {
     let confined = try run("many", ["early-thread=plain"], as: user)
     #expect(confined.error.isEmpty && confined["an earlier thread"] == "EACCES", "\(confined)")
   }
 
-  /// One that cannot be confined keeps foreign code from being loaded.
+  /// If a thread cannot be confined, foreign code is not loaded.
   @Test func aDeafThreadIsAnError() throws {
     let confined = try run("many", ["early-thread=deaf"])
     #expect(confined.status == 1 && confined.rows.isEmpty)
@@ -133,7 +133,7 @@ import Testing
     #expect(confined.error.last?.contains("does not answer signals") == true, "\(confined.error)")
   }
 
-  /// Nothing that is passed makes the handler fail, and it tells whole paths.
+  /// The handler survives all arguments, and reports complete paths.
   @Test func oddCallsAreAnswered() throws {
     let secret = try folder.write("secret", "x")
     chmod(secret, 0o600)
@@ -152,7 +152,7 @@ import Testing
     #expect(texts.contains { $0.hasPrefix("changing /") && $0.hasSuffix("/place/new") })
   }
 
-  /// The calls of x32 have numbers that no filter of the others knows.
+  /// The x32 system calls have numbers that no filter of the others covers.
   @Test func callsOfAnotherMachineEndIt() throws {
     let confined = try run("abi")
     #expect(confined.status == SIGSYS && confined.rows.isEmpty)
@@ -184,10 +184,10 @@ import Testing
       ))
   }
 
-  /// Who only reads can make no file, whatever else may have let it.
+  /// A reader cannot create files, even if nothing else prevents it.
   @Test(arguments: Confined.User.all)
   func aReaderMakesNoFile(_ user: Confined.User) throws {
-    // Without Landlock nothing but the limit keeps it from writing into the folder.
+    // Without Landlock, only the limit prevents writing into the folder.
     let location = try makeFolder("limits", of: user)
     let confined = try run(
       "limits", ["landlock=0", "file-size=0"], location: location, as: user, isPiped: true)
@@ -195,8 +195,8 @@ import Testing
     #expect(confined.inForce.contains("at most 0 bytes in a file"))
   }
 
-  /// Was broken: the worker resolved the paths of its rules again, so whoever replaced a folder by a link in
-  /// that moment had the link's target granted.
+  /// The worker resolved the paths of its rules again, so somebody who replaced a folder by a link at that moment had
+  /// the link's target granted.
   @Test(arguments: [false, true])
   func whatWasReplacedIsNotGranted(_ isEditing: Bool) throws {
     let location = try makeFolder("location")
@@ -210,7 +210,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: target).isEmpty)
   }
 
-  /// With a part of the confinement missing no foreign code runs, where that is asked for.
+  /// If a part of the confinement is missing and the rules are strict, no foreign code runs.
   @Test(arguments: [["landlock=0"], ["no-seccomp"]])
   func strictRulesNeedAllOfIt(_ missing: [String]) throws {
     let location = try makeFolder("strict")
@@ -218,7 +218,7 @@ import Testing
     #expect(strict.error.first == "denied" && strict.rows.isEmpty, "\(strict)")
     #expect(strict.error.last?.contains("this system lacks") == true)
     #expect(strict.error.last?.contains("--weak-isolation") == true)
-    // Without seccomp this library's threads can block the signal that the second layer needs.
+    // Without seccomp, the threads of this library can block the signal that the second layer needs.
     if missing == ["landlock=0"] {
       #expect(try run("many", missing, location: location).error.isEmpty)
     }
@@ -230,7 +230,7 @@ import Testing
     #expect(try run("rights", as: user)["NoNewPrivs: 1"] == "done")
   }
 
-  /// What root keeps. The bounding set is empty: nothing could be had again.
+  /// The capabilities that root keeps. The bounding set is empty, so none can be regained.
   @Test(
     .needs(.root),
     arguments: [
@@ -247,7 +247,7 @@ import Testing
     }
   }
 
-  /// What a user granted is there, and no more; signals only where something is edited.
+  /// Everything that a user granted works, and nothing else. Signals work only while editing.
   @Test(arguments: [false, true])
   func permissionsAreGranted(_ isEditing: Bool) throws {
     let nothing = try run("granted", isEditing ? ["edit"] : [])
@@ -267,7 +267,7 @@ import Testing
     #expect(granted["read the parent's memory"] == "EACCES")
   }
 
-  /// What another process of the user, as the host is, may see of it: how much it reads and writes.
+  /// Another process of the user, such as the host, can read the I/O counters.
   @Test(arguments: Confined.User.all)
   func signsOfLifeAreSeen(_ user: Confined.User) throws {
     let words =
@@ -291,7 +291,7 @@ import Testing
     #expect(process.terminationStatus == 0)
   }
 
-  /// A path that is not there when the rules come into force is named.
+  /// The report lists a path that does not exist when the rules come into force.
   @Test func whatIsAbsentIsSaid() throws {
     let confined = try run("odd", ["read=\(folder.path)/nowhere"])
     #expect(confined.absent == ["\(folder.path)/nowhere"])
@@ -305,7 +305,7 @@ import Testing
     for _ in 0..<2000 {
       let size = Int.random(in: 0...200, using: &generator)
       var bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &generator) }
-      // Half of them with the size that they have.
+      // Half of them have the right size.
       if size >= 40, Bool.random(using: &generator) {
         withUnsafeBytes(of: UInt32(size - 40)) { bytes.replaceSubrange(36..<40, with: $0) }
       }

@@ -6,14 +6,14 @@ import Testing
 @testable import TabellaHost
 @testable import TabellaLoading
 
-/// What is read of a library before it is loaded.
+/// Reading a library before it is loaded.
 @Suite struct ELFTests {
   let folder: TemporaryFolder
   let library: String
 
   init() throws {
     folder = try TemporaryFolder()
-    // Code and tables apart.
+    // With separate segments for code and tables.
     library = try compileLibrary(
       packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "good.so",
       flags: [
@@ -22,7 +22,7 @@ import Testing
       ])
   }
 
-  /// Why a file is refused; nil if it is not.
+  /// The reason why a file is refused; nil if it is accepted.
   func refusal(_ path: String) -> TableError? {
     do throws(TableError) {
       try checkLibrary(at: path, pins: .none)
@@ -34,7 +34,7 @@ import Testing
     refusal(try folder.write("changed.so", bytes))
   }
 
-  /// Damages a good library and expects that it is refused for that.
+  /// Damages a good library and expects a refusal.
   func expectRefusal(
     _ reason: String, sourceLocation: SourceLocation = #_sourceLocation,
     _ damage: (inout ELFPatch) throws -> Void
@@ -53,7 +53,7 @@ import Testing
     #expect(try loadLibrary(at: library, pins: .none).id == "planets")
   }
 
-  /// What is read of real libraries makes sense: those of this process, and of the Swift runtime.
+  /// Real libraries are read correctly: those of this process, and of the Swift runtime.
   @Test func realLibrariesAreRead() throws {
     let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
     var paths = Set(
@@ -84,7 +84,7 @@ import Testing
     #expect(count > 8)
   }
 
-  // What is no library
+  // Other files than libraries
 
   @Test func otherKindsOfFiles() throws {
     let cases: [(Int, Int, Int, String)] = [
@@ -104,7 +104,7 @@ import Testing
     #expect(try refusal([0x7F, 0x45, 0x4C, 0x46])?.message.contains("truncated") == true)
   }
 
-  /// Neither machine of the two that Tabella runs on takes the other's libraries.
+  /// Each of the two supported machines refuses libraries of the other.
   @Test func anotherMachineNamesBoth() throws {
     let other = ELFHeader.machine == 62 ? 183 : 62
     try expectRefusal("AArch64, machine 183") { $0.set(18, 2, other) }
@@ -119,7 +119,7 @@ import Testing
 
   // The dynamic section
 
-  /// Tags by their numbers, as elf.h has them.
+  /// Tags by their numbers in elf.h.
   @Test func theDynamicSection() throws {
     func entry(_ patch: ELFPatch, _ tag: Int) throws -> Int { try #require(patch.dynamic(tag)) }
     let needed = 1
@@ -168,7 +168,7 @@ import Testing
     try expectRefusal("hash table") { $0.set(try table($0, gnuHash), 4, 1 << 30) }
   }
 
-  /// The entry must be a function that others see.
+  /// The entry point must be an exported function.
   @Test func theEntryIsAFunction() throws {
     let patch = try ELFPatch(library)
     let symbols = try #require(patch.table(6))
@@ -178,7 +178,7 @@ import Testing
       (1..<100).map { symbols + $0 * 24 }.first {
         Array(patch.bytes[(strings + patch.number($0, 4))...].prefix(name.count)) == name
       })
-    // Hidden, local, data, and defined elsewhere; and under a name that lies nowhere.
+    // Hidden, local, a variable, defined elsewhere, and with a name outside of the file.
     for (offset, size, value) in [
       (5, 1, 2), (4, 1, 0x02), (4, 1, 0x11), (6, 2, 0), (0, 4, 1 << 30),
     ] {
@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  /// A name or a search path from the current directory on would let anybody's library in.
+  /// A name or search path relative to the current directory would accept anybody's library.
   @Test func nothingComesFromTheCurrentDirectory() throws {
     let planets = packageFolder + "/Examples/provider-c/planets.c"
     for (number, path) in ["lib", ".", "$LIB/x", "$ORIGINAL", "/usr/lib:", "lib:/usr/lib"]
@@ -211,9 +211,9 @@ import Testing
     #expect(error?.message.contains("library that it needs is \"./inner.so\"") == true)
   }
 
-  // Everything at once
+  // Random damage
 
-  /// Cut anywhere, or with bits turned over, a library is refused or passes; the reader ends either way.
+  /// A library that is truncated or has flipped bits is refused or accepted, and the reader always ends.
   @Test func damagedLibrariesAreReadSafely() throws {
     let whole = try ELFPatch(library)
     var generator = SeededGenerator(seed: 3)
@@ -238,7 +238,7 @@ import Testing
     #expect(refused > 100 && passed > 100, "\(refused) \(passed)")
   }
 
-  /// Cut before its tables end, a library is truncated.
+  /// A library that ends before its tables is reported as truncated.
   @Test func aLibraryThatIsCutIsTruncated() throws {
     let bytes = try ELFPatch(library).bytes
     for count in [1, 63, 64, 100, 500] {

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What a provider must not do is refused and told, wherever it tries: from a constructor, before anything of
-/// its own was asked for, from `open`, and from a batch of rows.
+/// Forbidden acts of a provider are refused and reported at every moment: in a constructor before any call, in `open`,
+/// and in a batch of rows.
 @Suite struct ForbiddenActsTests {
   static let moments = ["constructor", "open", "rows"]
 
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// The libraries: one that tries at all moments, and one for each.
+  /// The libraries: one that tries at all moments, and one for each moment.
   static let libraries: Result<(TemporaryFolder, [String?: String]), any Error> = Result {
     let folder = try TemporaryFolder()
     var paths: [String?: String] = [:]
@@ -30,12 +30,12 @@ import Testing
     return (folder, paths)
   }
 
-  /// A library with its victims beside it.
+  /// A library with its victims next to it.
   struct Trap {
     let folder: TemporaryFolder
     let library: String
 
-    /// With `only`, all acts at that moment alone.
+    /// With `only`, all acts happen at that moment alone.
     init(only moment: String? = nil, of user: Confined.User = .ourselves) throws {
       folder = try TemporaryFolder()
       library = folder.path + "/forbidden.so"
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// What to open: nothing, or a file beside the victims to read or to edit.
+  /// The location to open: none, or a file next to the victims, for reading or editing.
   enum Purpose: String, CaseIterable, Sendable {
     case none, reading, editing
 
@@ -79,7 +79,7 @@ import Testing
       case .none: return ["location="]
       case .reading: return ["location=\(folder.path)/edited.csv"]
       case .editing:
-        // In a folder of its own: what lies beside an edited file is not out of reach.
+        // In a separate folder, because files next to an edited file are accessible.
         try FileManager.default.createDirectory(
           atPath: folder.path + "/own", withIntermediateDirectories: true)
         return ["location=\(try folder.write("own/edited.csv", "a,b\n"))", "edit"]
@@ -103,7 +103,7 @@ import Testing
     #expect(try trap.victims() == before)
   }
 
-  /// Each refusal is told once, with what was meant.
+  /// Each denial is reported once, with its subject.
   @Test(arguments: moments, Confined.User.all)
   func everyRefusalIsTold(_ moment: String, _ user: Confined.User) throws {
     let trap = try Trap(only: moment, of: user)
@@ -117,7 +117,7 @@ import Testing
         },
         "\(act.name) was not told: \(act.call) of \(act.path)")
     }
-    // Root may read this one elsewhere, and the key is its reader's own.
+    // Root may read this file elsewhere. The reader may change its own key.
     let isByMode = user == .nobody || geteuid() != 0
     for denial in confined.denials {
       if denial.text.contains("/etc/shadow") { #expect(denial.isByMode == isByMode) }
@@ -127,8 +127,7 @@ import Testing
     #expect(Set(texts).count == texts.count)
   }
 
-  /// The same by the host and its worker: the rows say what was refused, standard error tells of it, a line
-  /// an act.
+  /// The same with host and worker. The rows contain the denials, and standard error has one line per act.
   @Test(arguments: moments, Confined.User.all)
   func theHostTells(_ moment: String, _ user: Confined.User) throws {
     let trap = try Trap(only: moment, of: user)
@@ -152,7 +151,7 @@ import Testing
       guard act.moment == moment else { continue }
       count += 1
       #expect(["EACCES", "EPERM", "EROFS"].contains(act.result), "\(act.name): \(act.result)")
-      // What its mode keeps from this user anyway is not told.
+      // A denial by the file's mode is not reported.
       let isByMode = user == .nobody && act.path == "/etc/shadow"
       #expect(
         act.path.isEmpty || isByMode || result.errors.contains(act.path),
@@ -166,7 +165,7 @@ import Testing
     #expect(try trap.victims() == before)
   }
 
-  /// The acts are acts: without confinement what needs no privilege is done.
+  /// The acts are real: without confinement, those that need no privilege succeed.
   @Test func theActsWork() throws {
     let trap = try Trap()
     let before = try trap.victims()
@@ -189,7 +188,7 @@ import Testing
     #expect(confined.denials.isEmpty)
   }
 
-  // What a kernel may lack
+  // Missing kernel features
 
   private static let ofFiles = [
     "read a private key", "write a file", "create a file", "unlink a file", "rename a file",
@@ -207,7 +206,7 @@ import Testing
 
   private func isRefused(_ result: String?) -> Bool { result == "EACCES" || result == "EPERM" }
 
-  /// Files are no longer out of reach, all else is; and the report says so.
+  /// Files are accessible, and everything else is still denied. The report says so.
   @Test func withoutLandlock() throws {
     let (confined, results) = try results(["landlock=0"])
     #expect(confined.lacking.count == 1 && confined.lacking[0].hasPrefix("Landlock (Linux 5.13"))
@@ -217,7 +216,7 @@ import Testing
     for name in Self.ofSystem { #expect(isRefused(results[name]), "\(name)") }
   }
 
-  /// Files stay out of reach, signals too; what seccomp alone forbids is not forbidden, nor told.
+  /// Files and signals are still denied. Acts that only seccomp forbids are permitted and not reported.
   @Test func withoutSeccomp() throws {
     let (confined, results) = try results(["no-seccomp"])
     #expect(confined.lacking.map { $0.prefix(8) } == ["seccomp:", "seccomp:"])
@@ -236,7 +235,7 @@ import Testing
     #expect(results["read a private key"] == "allowed" && results["fork"] == "allowed")
   }
 
-  /// What older versions of Landlock do not know seccomp makes up for.
+  /// seccomp compensates for features that older versions of Landlock lack.
   @Test(arguments: 1...6)
   func withOlderLandlock(_ version: Int) throws {
     let (confined, results) = try results(["landlock=\(version)"])

@@ -1,6 +1,6 @@
 import Testing
 
-/// The contract's headers compile alone, pedantically, in every language they are promised to.
+/// The contract's headers compile alone, with pedantic warnings, in every supported language.
 @Suite struct HeaderTests {
   // The helpers once drew warnings from gcc when it optimises, inside the shipped header.
   @Test(arguments: levels) func clangDrawsNoWarnings(_ level: String) throws {

@@ -60,7 +60,7 @@ import Testing
     #expect(directory.code == .noProvider)
   }
 
-  /// A library without the entry is refused before it is loaded: its constructors never run.
+  /// A library without the entry point is refused before it is loaded, so its constructors never run.
   @Test func aLibraryWithoutTheEntryIsNotLoaded() throws {
     let marker = folder.path + "/loaded"
     let source = try folder.write(
@@ -90,7 +90,7 @@ import Testing
     #expect(error.message.contains("exports no function"))
   }
 
-  /// dlsym finds a dependency's entry: the library itself must be the one that has it.
+  /// dlsym finds the entry point of a dependency, but the library itself must export it.
   @Test func anEntryOfADependencyIsRefused() throws {
     _ = try compileLibrary(liar, into: folder, name: "libinner.so")
     let source = try folder.write("outer.c", "int outer(void);\nint outer(void) { return 1; }\n")
@@ -219,8 +219,8 @@ import Testing
     #expect(try refusal { _ = try chosen("") }.code == .invalidArgument)
   }
 
-  /// Was broken: if the provider that opens a file was refused, the next one that would was taken silently. Its
-  /// rows are others, so an edit by position reached another row.
+  /// If the provider of a file was refused, the next matching one was silently used. It showed other rows, so an edit
+  /// by index path changed the wrong row.
   @Test func noOtherProviderTakesThePlaceOfOneThatIsRefused() throws {
     func manifest(_ id: String, _ library: String, _ rest: String) -> String {
       "{\"id\":\"\(id)\",\"version\":\"1\",\"contract\":\"0.1\",\"library\":\"\(library)\"\(rest)}"
@@ -234,7 +234,7 @@ import Testing
     try folder.write(
       "d.tabella.json",
       manifest("magic", "lost.so", ",\"magic\":[{\"offset\":0,\"bytes\":\"cafe\"}]"))
-    // Found first, so what has the same id is refused, and takes nothing away.
+    // This provider is found first, so another one with the same id is refused and has no effect.
     try folder.write("e.tabella.json", manifest("all", "lost.so", ",\"patterns\":[\"*\"]"))
     let catalogue = Host(searchPath: SearchPath([folder.path])).catalogue
     for name in ["1.lost", "2.open", "4.other"] { try folder.write(name, "zz") }
@@ -256,9 +256,8 @@ import Testing
     #expect(try chosen("4.other") == "all")
   }
 
-  /// Was broken: a scheme of a provider that was refused was taken for the start of a file's name; a provider
-  /// found later took the place of one that was refused; so did any other where the manifest had a mistake in
-  /// what does not matter for choosing; and a duplicate by its id stood in the way of others.
+  /// A scheme of a refused provider was taken for the start of a file name. A later provider replaced a refused one. So
+  /// did any other provider if the manifest had an irrelevant mistake. A duplicate id blocked other providers.
   @Test func refusedProvidersCountInTheOrderInWhichTheyAreFound() throws {
     func add(_ file: String, _ id: String, _ rest: String, library: String = "good.so") throws {
       try folder.write(
@@ -327,7 +326,7 @@ import Testing
     #expect(try host.open(Location(name)).source.exactNumberOfRows(inSection: 0) == 0)
   }
 
-  /// Two hosts in one process have a provider object each and do not disturb each other.
+  /// Two hosts in one process have separate provider objects and do not disturb each other.
   @Test func twoHosts() throws {
     let file = try folder.write("t.csv", "a\n1\n")
     let first = try Host(searchPath: SearchPath([buildFolder])).open(Location(file))

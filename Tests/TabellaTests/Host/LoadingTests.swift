@@ -6,7 +6,7 @@ import Testing
 @testable import TabellaHost
 @testable import TabellaLoading
 
-/// What was checked is what is loaded.
+/// The loaded library is the one that was checked.
 @Suite struct LoadingTests {
   let folder: TemporaryFolder
 
@@ -14,7 +14,7 @@ import Testing
     folder = try TemporaryFolder()
   }
 
-  /// A provider with an id of its own, which notes when it is loaded and by what path.
+  /// A provider with its own id that records when it is loaded and by which path.
   func provider(_ id: String, name: String, flags: [String] = []) throws -> String {
     let source = try folder.write(
       "\(id).c",
@@ -94,7 +94,7 @@ import Testing
     #expect(try loadLibrary(at: path, pins: .none).id == new)
   }
 
-  /// Exchanged so that the file that was checked is untouched: by its folder.
+  /// The folder is exchanged, while the checked file stays untouched.
   @Test func aFolderThatIsExchangedIsNoticed() throws {
     #expect(mkdir(folder.path + "/a", 0o755) == 0 && mkdir(folder.path + "/b", 0o755) == 0)
     _ = try provider("folderone", name: "a/lib.so", flags: Self.ways[1])
@@ -108,7 +108,7 @@ import Testing
     #expect(loads("folderone") == 0 && loads("foldertwo") == 0)
   }
 
-  /// Through the open file its name does not matter.
+  /// Through the open file, the name does not matter.
   @Test func theOpenFileIsLoadedWhateverItsName() throws {
     #expect(mkdir(folder.path + "/a", 0o755) == 0)
     _ = try provider("moved", name: "a/lib.so", flags: Self.ways[0])
@@ -117,7 +117,7 @@ import Testing
     #expect(try Library.load(checked, name: "moved").id == "moved")
   }
 
-  /// A library of the same folder is found, as $ORIGIN says.
+  /// A library in the same folder is found, according to $ORIGIN.
   @Test func librariesBesideItAreFound() throws {
     let inner = try folder.write("inner.c", "int inner(void);\nint inner(void) { return 1; }\n")
     #expect(mkdir(folder.path + "/lib", 0o755) == 0)
@@ -141,7 +141,7 @@ import Testing
       error.message.contains("/lost.so: cannot be loaded") && !error.message.contains("/proc"))
   }
 
-  /// A worker is given the open file.
+  /// A worker receives the open file.
   @Test func aFileThatWasHandedOver() throws {
     let path = try provider("handed", name: "handed.so")
     let checked = try checkLibrary(at: path, pins: .none)
@@ -151,7 +151,7 @@ import Testing
     #expect(try Library.load(handed, name: "handed").id == "handed")
     #expect(try Library.load(checked, name: "handed").id == "handed")
     #expect(loads("handed") == 1)
-    // It stays open: the loader knows the library by it.
+    // The file stays open, because the loader identifies the library by it.
     #expect(fcntl(other, F_GETFD) == FD_CLOEXEC)
   }
 
@@ -163,7 +163,8 @@ import Testing
     #expect(try refusal { _ = try CheckedLibrary(taking: -1, path: path) }.code == .noProvider)
   }
 
-  /// Loaded, but of no use: its descriptor stays, or another library would be taken for it.
+  /// The descriptor of an unusable library stays open. Otherwise another library with the same number would be mistaken
+  /// for it.
   @Test func descriptorsOfLibrariesAreNotUsedAgain() throws {
     let refusing = try compileLibrary(
       packageFolder + "/Tests/TabellaTests/Host/Libraries/liar.c", into: folder, name: "no.so",

@@ -2,7 +2,7 @@ import Foundation
 import TabellaConfinement
 import Testing
 
-/// What a location grants: what it leads to, and no more.
+/// The grants for a location: its target, and nothing else.
 @Suite struct LocationRulesTests {
   let folder: TemporaryFolder
   /// Its path without links.
@@ -48,7 +48,7 @@ import Testing
       let rules = try rules("\(path)/\(location)")
       #expect(texts(rules.readable) == granted, "\(location)")
       #expect(rules.writable.isEmpty && rules.saving.isEmpty)
-      // Who reads cannot put a byte into any file.
+      // A reader cannot write a byte to any file.
       #expect(rules.fileSize == 0)
     }
   }
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// Behind a scheme a path may stand, or something else that happens to look like one.
+  /// After a scheme comes a path, or another text that looks like one.
   @Test func behindAScheme() throws {
     #expect(texts(try rules("\(path)/a.csv", isPath: false).readable) == ["/a.csv"])
     #expect(texts(try rules("\(path)/a.csv", isPath: false, isEditing: true).saving) == [""])
@@ -91,7 +91,7 @@ import Testing
     #expect(try !rules("", isPath: false, isEditing: true).links)
   }
 
-  /// Beside the library only libraries, not what else lies in the folder.
+  /// Next to the library, only libraries are granted, and no other files of the folder.
   @Test func libraries() throws {
     #expect(
       Set(texts(try rules("").libraries)) == ["/lib/libp.so", "/lib/libq.so.1", "/lib/x.so.txt"])

@@ -9,7 +9,7 @@ import Testing
 
 private typealias Host = TabellaHost.Host
 
-/// Libraries that are held to what they were, and what they are granted for it.
+/// Pinned libraries, and the permissions granted with a pin.
 @Suite struct PinTests {
   let folder: TemporaryFolder
   let library: String
@@ -59,7 +59,7 @@ private typealias Host = TabellaHost.Host
 
   // Hashes
 
-  /// FIPS 180-4 and its examples.
+  /// The examples of FIPS 180-4.
   @Test func sha256() {
     let vectors: [(String, Int, String)] = [
       ("", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -80,7 +80,7 @@ private typealias Host = TabellaHost.Host
     }
   }
 
-  /// However the bytes come, and as sha256sum has them.
+  /// The hash does not depend on the sizes of the pieces, and equals that of sha256sum.
   @Test func sha256InPieces() throws {
     var generator = SeededGenerator(seed: 1)
     for count in [1, 55, 56, 57, 63, 64, 65, 119, 120, 1000, 262_144, 262_145] {
@@ -118,7 +118,7 @@ private typealias Host = TabellaHost.Host
       #expect(error.message.contains(part), "\(error.message)")
     }
     #expect(try refusal { _ = try host.load(try entry(host)) }.code == .denied)
-    // By its path alone as well, whatever a manifest calls it.
+    // Also by its path alone, for every id in a manifest.
     #expect(try refusal { _ = try host.report(onLibraryAt: library) }.code == .denied)
     #expect(try refusal { _ = try loadLibrary(at: library, pins: pins) }.code == .denied)
     #expect(try checkLibrary(at: library, pins: .none).path == report.library.path)
@@ -138,7 +138,7 @@ private typealias Host = TabellaHost.Host
     #expect(host().grantedPermissions(for: try entry(host())) == .none)
     try pin()
     #expect(host().grantedPermissions(for: try entry(host())) == Self.permissions)
-    // In another order they are the same, but others are not.
+    // The same permissions in another order are equal, but others are not.
     try writeManifest(permissions: #"{"network": true, "write": ["~/planets"], "signals": false}"#)
     #expect(host().grantedPermissions(for: try entry(host())) == Self.permissions)
     try writeManifest(permissions: #"{"write": ["~/planets", "/etc"], "network": true}"#)
@@ -186,7 +186,7 @@ private typealias Host = TabellaHost.Host
     #expect(try pins.read() == [pin("c", "3"), pin("d", "5")])
   }
 
-  /// A damaged file is no file without pins.
+  /// A damaged file does not count as a file without pins.
   @Test func damagedPinsRefuseEverythingAdded() throws {
     try pin()
     let good = try String(contentsOfFile: file, encoding: .utf8)
@@ -210,11 +210,11 @@ private typealias Host = TabellaHost.Host
       #expect(error.message.contains("the pins are damaged") && error.message.contains(file))
       #expect(!error.message.contains("\n"), "\(error.message)")
       #expect(host().grantedPermissions(for: try entry(host())) == .none)
-      // Nor are they written over.
+      // A damaged file is not overwritten either.
       #expect(throws: TableError.self) { try pin() }
       #expect(try String(contentsOfFile: file, encoding: .utf8) == damage)
     }
-    // What ships is not concerned.
+    // Shipped providers are not affected.
     let shipped = Host(searchPath: SearchPath([buildFolder]), pins: pins)
     #expect(throws: Never.self) { try shipped.report(on: try shipped.catalogue.entry(id: "csv")) }
   }
@@ -231,8 +231,7 @@ private typealias Host = TabellaHost.Host
     #expect(throws: Never.self) { try host().report(on: try entry(host())) }
   }
 
-  /// Was broken: a link to nothing, as to a disk that is not there, counted as no pins, so whatever had become of
-  /// a pinned library was used.
+  /// A dangling link, for example to a disk that is not mounted, counted as no pins, so changed libraries were used.
   @Test func aLinkToNothingIsNotNoPins() throws {
     try pin()
     #expect(rename(file, folder.path + "/elsewhere") == 0)
@@ -316,7 +315,7 @@ private typealias Host = TabellaHost.Host
     #expect(try tabella("providers", "--unpin", "planets").status == 1)
   }
 
-  /// What was not there to be granted was not told.
+  /// Paths that did not exist when they were granted were not reported.
   @Test func describeTellsWhatConfinesAWorker() throws {
     try writeManifest(permissions: #"{"read": ["~/absent", "~/there"]}"#)
     let home = folder.path + "/home"

@@ -6,17 +6,17 @@ import Testing
 
 @testable import TabellaRemote
 
-/// What crosses between host and worker: every value comes out as it went in, and nothing that comes from
-/// a worker is more than an error. `make fuzz` does the same at random and for longer.
+/// The messages between host and worker: every value arrives unchanged, and bad messages of a worker are just errors.
+/// `make fuzz` does the same with random data and for longer.
 @Suite struct RemoteTests {
-  /// Values of one type, written and read.
+  /// Writing and reading values of one type.
   struct RoundTrip: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    /// Draws a value; returns its bytes.
+    /// Draws a value. Returns its bytes.
     var write: @Sendable (inout SeededGenerator) -> [UInt8]
-    /// Reads a value; returns the bytes that it is written as.
+    /// Reads a value. Returns the bytes of writing it again.
     var rewrite: @Sendable ([UInt8]) throws(TableError) -> [UInt8]
-    /// Draws a value, writes and reads it; whether it is the same.
+    /// Draws a value, writes and reads it. Returns whether it stays the same.
     var isSame: @Sendable (inout SeededGenerator) throws -> Bool
 
     init<V: WireValue & Drawn & Equatable & SendableMetatype>(_ type: V.Type) {
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// What is cut off is an error wherever that is, and so is what is longer.
+  /// A truncated message is an error at every length, and so is a longer one.
   @Test(arguments: roundTrips)
   func aPartIsNoValue(_ trip: RoundTrip) throws {
     var generator = SeededGenerator(seed: 2)
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// Whatever the numbers in a message are, it is read or refused.
+  /// A message with any numbers is read or refused.
   @Test(arguments: roundTrips)
   func anyNumbersAreReadOrRefused(_ trip: RoundTrip) throws {
     var generator = SeededGenerator(seed: 3)
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  /// A description has no equality: it is the same if it is written the same.
+  /// Descriptions have no equality, so the test compares their written form.
   @Test func descriptionsComeOutAsTheyWentIn() throws {
     for source in [Tables.everything(), Tables.plain(), Tables.empty()] {
       let written = bytes(of: SourceDescription(source, number: 7))
@@ -102,7 +102,7 @@ import Testing
 
   // Batches
 
-  /// Rows from anywhere in a batch cross, whatever bit they begin at.
+  /// Rows of any range of a batch arrive unchanged, at every bit offset.
   @Test(arguments: [0..<70, 1..<2, 3..<3, 5..<70, 8..<16, 13..<61])
   func batchesComeOutAsTheyWentIn(_ rows: Range<Int>) throws {
     let source = Tables.everything()
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  /// Every number in a batch's head: the batch is refused, or valid and read to its end.
+  /// For all numbers in its head, a batch is refused, or it is valid and readable to its end.
   @Test func batchesWithAnyNumbersAreReadOrRefused() throws {
     let source = Tables.everything()
     let request = RowRequest(
@@ -145,7 +145,7 @@ import Testing
 
   // The channel
 
-  /// A channel and its other end, on which a test writes packets by hand.
+  /// A channel and its other end, on which a test writes packets manually.
   final class Ends {
     let token = Token(1, 2)
     let channel: Channel
@@ -177,7 +177,7 @@ import Testing
     #expect(try ends.channel.receive(7, limit: 100).message.count == 30)
   }
 
-  /// While a long answer is copied the next one is made already: each in its half of the arena.
+  /// The next answer is written while a long one is still being copied. Each has its half of the arena.
   @Test func twoAnswersDoNotMeet() throws {
     let ends = try Ends(arena: 200_000)
     let peer = Channel(socket: ends.peer, arena: ends.arena, token: ends.token)
@@ -200,8 +200,8 @@ import Testing
     }
   }
 
-  /// Of the last piece something is wrong: its place, its length, the length of the whole. One above the
-  /// largest number of the language ended the host; found by `make fuzz`.
+  /// The last piece has a wrong offset, length or total length. A value one above the largest number ended the host;
+  /// `make fuzz` found that.
   @Test(
     arguments: [
       [[30, 0, 10], [1 << 63, 10, 10]], [[30, 0, 10], [.max, 1 << 63, 10]],
@@ -218,7 +218,7 @@ import Testing
     } catch { #expect(error.code == .misbehaved && error != .closed) }
   }
 
-  // What is said beside the calls
+  // Messages outside of calls
 
   @Test func sideMessagesComeOutAsTheyWentIn() {
     let messages: [SideMessage] = [
@@ -240,7 +240,7 @@ private func bytes(of value: some WireValue) -> [UInt8] {
   return writer.bytes
 }
 
-/// Reads a value that is alone in a message.
+/// Reads a value that is the only one in a message.
 private func read<V: WireValue>(_: V.Type, _ written: [UInt8]) throws(TableError) -> V {
   let message = message(of: written)
   var reader = WireReader(message.bytes)

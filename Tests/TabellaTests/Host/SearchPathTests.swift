@@ -28,7 +28,7 @@ import Testing
     #expect(self.path(["TABELLA_PROVIDER_PATH": ""]).refused.isEmpty)
   }
 
-  /// Whatever depends on the current directory is refused, and said.
+  /// Entries that depend on the current directory are refused and reported.
   @Test func relativeAndEmptyEntriesAreRefused() {
     let path = path([
       "TABELLA_PROVIDER_PATH": "/a::lib:.:", "XDG_DATA_HOME": "share", "HOME": "home",
@@ -42,7 +42,7 @@ import Testing
     #expect(refused.contains { $0.hasPrefix("share: XDG_DATA_HOME is ignored") })
   }
 
-  /// Who starts a program that has more rights than they do must not say what it runs.
+  /// A user who starts a more privileged program must not choose the code that it runs.
   @Test func aPrivilegedProcessIgnoresTheEnvironment() {
     let variables = [
       "TABELLA_PROVIDER_PATH": "/a:/b", "XDG_DATA_HOME": "/data", "HOME": "/home",
@@ -130,7 +130,7 @@ import Testing
       let listed = try tabella("tabella providers")
       #expect(listed.text.contains("planets") == isPrivileged, "\(listed.errors)")
       #expect(listed.errors.contains("the pins are damaged") == !isPrivileged, "\(listed.errors)")
-      // TMPDIR, for what of a pipe is more than is kept in memory.
+      // TMPDIR, for the part of a pipe that exceeds the buffer in memory.
       let count = try tabella("cat many.txt | tabella count - --provider text")
       #expect(count.status == (isPrivileged ? 0 : 1), "\(count.errors)")
       #expect(count.errors.contains("a temporary file in \(folder.path)/nowhere") == !isPrivileged)
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  // What is refused is said, with its status
+  // Reports and statuses of refusals
 
   func tabella(_ arguments: String..., preload: [String: String] = [:]) throws -> ProgramResult {
     try run(
@@ -176,7 +176,7 @@ import Testing
         #expect(shown.errors.contains(part), "\(shown.errors)")
       }
       #expect(shown.errors.split(separator: "\n").count == 1)
-      // No option helps.
+      // No option circumvents the refusal.
       for option in [["--provider", "planets"], ["--in-process"], ["--isolate"]] {
         let refused = try run(
           buildFolder + "/tabella", ["count", "planets:"] + option,
@@ -208,7 +208,7 @@ import Testing
     #expect(trust["sha256"] as? String == String(digest))
   }
 
-  /// A library that is described, and one that is listed, runs none of its code.
+  /// Describing or listing a library runs none of its code.
   @Test func describingRunsNoCode() throws {
     let marker = folder.path + "/ran"
     let source = try folder.write(
@@ -238,7 +238,7 @@ import Testing
     #expect(access(marker, F_OK) == 0)
   }
 
-  /// Another file has the name at the very moment at which it is opened, or none has.
+  /// At the moment of opening, another file has the name, or none.
   @Test(arguments: [("becomes-other", "changed"), ("vanishes", "removed")])
   func whatChangesAtThatMomentIsRefused(_ what: String, _ check: String) throws {
     let hooks = try compileLibrary(

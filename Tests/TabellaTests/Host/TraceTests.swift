@@ -6,9 +6,9 @@ import Testing
 
 @testable import TabellaHost
 
-/// The trace: every call a line, nothing of what is in cells, and no difference but that.
+/// The trace has one line per call, contains no cell data, and has no other effect.
 @Suite struct TraceTests {
-  /// What was traced.
+  /// The lines of a trace.
   final class Lines: Sendable {
     private let text = Mutex("")
 
@@ -22,7 +22,7 @@ import Testing
     return TracedSource(source, provider: "test", trace, number: trace.numberTable())
   }
 
-  /// A source that is traced is the same source.
+  /// A traced source behaves in the same way.
   @Test(arguments: [1, 2] as [UInt64])
   func keepsTheLaws(_ seed: UInt64) {
     let lines = Lines()
@@ -32,7 +32,7 @@ import Testing
     #expect(lines.all.count > 1000)
   }
 
-  /// It has an ability exactly when its base has it.
+  /// A traced source has exactly the abilities of its base.
   @Test func abilitiesAreTheBases() {
     let lines = Lines()
     final class Bare: TableDataSource {
@@ -85,7 +85,7 @@ import Testing
     #expect(lines.whole.contains("test#3 rows 0:0 up to 1, columns 0 -> 1 rows × 1 columns"))
   }
 
-  /// Nothing that is in rows, titles, ids, texts or receipts is written.
+  /// The trace contains no data from rows, titles, ids, texts or receipts.
   @Test func dataIsNotWritten() throws {
     let lines = Lines()
     let source = traced(Tables.everything(), lines)
@@ -93,14 +93,14 @@ import Testing
       ConformanceSuite.laws.filter { !$0.needsQuiet })
     let failures = findings.filter(\.isFailure)
     #expect(failures.isEmpty)
-    // Refusals of the law itself name what it asked.
+    // Refusals by the law itself contain its request.
     let text = lines.all.filter { !$0.contains("not-found: there is no ") }.joined(separator: "\n")
     for secret in ["row 12", "First", "Zuletzt", "3 new", "/etc/hosts", "test table", "r12"] {
       #expect(!text.contains(secret), "\(secret)")
     }
   }
 
-  /// Whatever is in a message, a line stays one.
+  /// A message with any characters stays one line.
   @Test func linesAreSafe() throws {
     let lines = Lines()
     let trace = lines.trace
@@ -117,7 +117,7 @@ import Testing
     #expect(lines.all[2].contains("  call\\n -> io: two\\nlines  ("))
   }
 
-  /// A call is seen before it comes back; what is told meanwhile has lines of its own.
+  /// A call is visible before it returns. Other messages during the call have their own lines.
   @Test func aCallIsSeenAtOnce() {
     let lines = Lines()
     let trace = lines.trace
@@ -192,7 +192,7 @@ import Testing
     let text = String(decoding: try folder.read("trace"), as: UTF8.self)
     #expect(text.contains("  csv open data.csv in this process, from "))
     #expect(text.contains("  csv#1 rows 0:0 up to ") && !text.contains("Ada"))
-    // Said once, and nothing else differs.
+    // The error appears once, and everything else stays the same.
     let refused = try tabella("show", "data.csv", trace: "/no/such/trace", in: folder)
     #expect(refused.output == plain.output && refused.status == 0)
     #expect(
@@ -201,7 +201,7 @@ import Testing
     )
   }
 
-  /// What a worker says and how it ends is in the trace.
+  /// The messages of a worker and its end appear in the trace.
   @Test func aWorkerIsTraced() throws {
     let folder = try TemporaryFolder()
     _ = try CheckTests.compile("liar.so", in: folder)

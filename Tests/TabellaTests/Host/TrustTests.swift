@@ -8,13 +8,13 @@ import Testing
 @testable import TabellaLoading
 
 private let isRoot = geteuid() == 0
-/// Somebody who is neither root nor the user.
+/// A user who is neither root nor the current user.
 private let stranger: UInt32 = 54321
 
-/// Who may have put a library where it is, and changed it.
+/// The checks of who may have created and changed a library.
 @Suite struct TrustTests {
   let folder: TemporaryFolder
-  /// A folder in it, as few may write to it as to any, with a file.
+  /// A folder with minimal permissions and a file.
   let home: String
   let file: String
   let strict = TrustCheck(program: nil)
@@ -44,7 +44,7 @@ private let stranger: UInt32 = 54321
     } catch { return error }
   }
 
-  /// Expects that a path is refused by a check, with what is wrong and what helps.
+  /// Expects that a check refuses a path, and that the message contains the fault and the remedy.
   func expectRefusal(
     _ path: String, _ check: String, _ parts: String..., trust: TrustCheck? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -63,7 +63,7 @@ private let stranger: UInt32 = 54321
 
   @Test func whatIsOnesOwnIsTrusted() throws {
     #expect(try open(file) == real)
-    // A name elsewhere gives nobody the right to write.
+    // Another name of the file gives nobody permission to write.
     let elsewhere = folder.path + "/elsewhere"
     #expect(mkdir(elsewhere, 0o755) == 0 && chmod(elsewhere, 0o777) == 0)
     #expect(link(file, elsewhere + "/lib.so") == 0)
@@ -87,7 +87,7 @@ private let stranger: UInt32 = 54321
   // owner
 
   @Test func othersOwnNothingOnTheWay() throws {
-    // To a stranger the user's files are another's; root's are not.
+    // For a stranger, the user's files belong to somebody else; root's do not.
     let trust = TrustCheck(user: stranger, program: nil)
     if !isRoot {
       expectRefusal(file, "owner", "is owned by", "(\(geteuid()))", "(\(stranger))", trust: trust)
@@ -125,7 +125,7 @@ private let stranger: UInt32 = 54321
     #expect(refusal(file) == nil)
   }
 
-  /// A group of one's own is a group: who is in it can change.
+  /// A group with one member still counts as a group, because its members can change.
   @Test func aGroupOfOnesOwnIsRefused() {
     #expect(chmod(file, 0o664) == 0)
     expectRefusal(file, "mode", "mode 0664, so its group", "chmod g-w")
@@ -140,7 +140,7 @@ private let stranger: UInt32 = 54321
 
   // sticky
 
-  /// Beside a file in /tmp everybody may put libraries, but nobody may exchange a folder of ours.
+  /// In /tmp, everybody may put libraries next to a file, but nobody may exchange a folder of the user.
   @Test func stickyFoldersHoldFoldersOnly() throws {
     #expect(chmod(folder.path, 0o1777) == 0)
     #expect(refusal(file) == nil)
@@ -162,7 +162,7 @@ private let stranger: UInt32 = 54321
 
   // Links
 
-  /// A link is gone through as the path that it stands for, and that must be trusted, too.
+  /// A link is followed like a path, whose components must be trusted, too.
   @Test func linksLeadToWhatIsTrusted() throws {
     let elsewhere = folder.path + "/elsewhere"
     #expect(mkdir(elsewhere, 0o755) == 0 && chmod(elsewhere, 0o755) == 0)
@@ -180,12 +180,12 @@ private let stranger: UInt32 = 54321
     for path in paths {
       expectRefusal(path, "mode", "\(real(elsewhere)) has mode 0777", "chmod go-w")
     }
-    // Into /tmp, which is not ours.
+    // The target is in a folder like /tmp, which does not belong to the user.
     #expect(chmod(elsewhere, 0o1777) == 0)
     for path in paths { expectRefusal(path, "sticky", "\(real(elsewhere)), which has mode 1777") }
   }
 
-  /// Was broken: `/proc/self/cwd` was taken for a folder like any other, though it is the current directory.
+  /// `/proc/self/cwd` was treated like an ordinary folder, although it is the current directory.
   @Test func nothingLeadsThroughProc() throws {
     #expect(symlink("/proc/self/cwd", home + "/here") == 0)
     for path in [
@@ -196,7 +196,7 @@ private let stranger: UInt32 = 54321
       expectRefusal(path, "path", "leads through /proc, so what it is depends on the process")
     }
     #expect(refusal(file) == nil)
-    // Nor does the loader take other libraries from there.
+    // The loader does not take other libraries from there either.
     let library = try compileLibrary(
       packageFolder + "/Examples/provider-c/planets.c", into: folder, name: "planets.so",
       flags: ["-Wl,-rpath,/proc/self/cwd"])
@@ -230,7 +230,7 @@ private let stranger: UInt32 = 54321
     expectRefusal(home + "/link.so", "owner", "/home/link.so is owned by \(stranger)")
   }
 
-  // What it is
+  // File types
 
   @Test(.timeLimit(.minutes(1))) func onlyRegularFiles() {
     #expect(mkfifo(home + "/pipe.so", 0o600) == 0)
@@ -258,7 +258,7 @@ private let stranger: UInt32 = 54321
 
   // The program itself
 
-  /// Who may change the program need not change a library; nobody else gains by that.
+  /// Users who can change the program need no library for an attack. Nobody else gains anything.
   @Test func aLibraryIsHeldToNoMoreThanTheProgram() throws {
     var status = stat()
     #expect(stat(file, &status) == 0)
@@ -281,8 +281,8 @@ private let stranger: UInt32 = 54321
     expectRefusal(file, "owner", trust: program(0o755, group: 0))
   }
 
-  /// The folders on the way to the program are what they are: nobody who could exchange a library there
-  /// could not exchange the program.
+  /// Folders on the path to the program are excused: a user who can exchange a library there could also exchange the
+  /// program.
   @Test func foldersOfTheProgramAreExcused() throws {
     var status = stat()
     #expect(stat(buildFolder, &status) == 0)
@@ -308,12 +308,12 @@ private let stranger: UInt32 = 54321
     let open = try #require(refusal(home + "/not/there"))
     #expect(open.hasPrefix("/lib.so: its search path (RUNPATH) \(home)/not/there is not trusted"))
     #expect(open.contains("(mode)"))
-    // Whoever makes it first owns it.
+    // The user who creates it first owns it.
     #expect(chmod(home, 0o1777) == 0)
     for path in [home, home + "/not/there", home + "/lib"] {
       #expect(refusal(path)?.contains("(sticky)") == true)
     }
-    // What is there in a sticky folder, and ours, nobody else can make.
+    // In a sticky folder, nobody can replace an existing folder of the user.
     #expect(mkdir(home + "/lib", 0o755) == 0 && refusal(home + "/lib") == nil)
   }
 
@@ -327,8 +327,7 @@ private let stranger: UInt32 = 54321
     #expect(error?.message.contains("(RUNPATH)") == true)
   }
 
-  /// Was broken: a library that is needed by an absolute path was not looked at, so somebody who may write to
-  /// its folder had their code loaded.
+  /// A library needed by an absolute path was not checked, so users who may write to its folder had their code loaded.
   @Test func aNeededLibraryThatOthersMayReplaceIsRefused() throws {
     let source = try folder.write("inner.c", "int inner(void);\nint inner(void) { return 1; }\n")
     let inner = try compileLibrary(source, into: folder, name: "home/inner.so")
@@ -349,7 +348,7 @@ private let stranger: UInt32 = 54321
         == true)
     #expect(chmod(home, 0o755) == 0 && chmod(inner, 0o666) == 0)
     #expect(refusal()?.message.contains("(mode)") == true)
-    // If it is not there, nobody else may be able to put it there.
+    // If it does not exist, nobody else may be able to create it there.
     #expect(unlink(inner) == 0 && refusal() == nil)
     #expect(chmod(home, 0o1777) == 0)
     #expect(refusal()?.message.contains("(sticky)") == true)

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// What a command does with a foreign provider where the system cannot confine it as it must be.
+/// Commands with foreign providers on a system that lacks a part of the confinement.
 @Suite struct WeakIsolationTests {
   let ledgers: Ledgers
-  /// Runs a program without a part of the kernel.
+  /// The program that runs another one without a kernel feature.
   let without: String
 
   init() throws {
@@ -22,13 +22,13 @@ import Testing
   }
 
   static let set = ["set", "a.ledger", "0:0", "name=Eve"]
-  /// What is missing, as messages name it.
+  /// The missing features, in the words of the messages.
   static let parts =
     ["landlock": "Landlock", "seccomp": "seccomp"].merging(
       geteuid() == 0 ? ["mounts": "mounts of its own"] : [:]
     ) { $1 }
 
-  /// Was broken: whatever was missing, a foreign provider could edit with status 0.
+  /// A foreign provider could edit with status 0, even if features were missing.
   @Test(arguments: parts.keys.sorted())
   func editingNeedsAllOfIt(_ part: String) throws {
     let before = try ledgers.content()
@@ -45,7 +45,7 @@ import Testing
     #expect(try ledgers.content() != before)
   }
 
-  /// To read is one warning, however many tables are read; a reader needs no mounts.
+  /// Reading leads to one warning, for any number of tables. A reader needs no mounts.
   @Test(arguments: parts.keys.sorted())
   func readingIsOneWarning(_ part: String) throws {
     let shown = try tabella(
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  /// Nothing is missing here: nothing is said. Shipped providers run in process and need none of it.
+  /// If nothing is missing, there is no message. Shipped providers run in the process and need no confinement.
   @Test func whatIsWholeIsNotSpokenOf() throws {
     let csv = try ledgers.folder.write("a.csv", "a,b\n1,2\n")
     let edited = try tabella(without: "landlock", ["set", csv, "0", "a=3"])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TabellaHost
 
-/// Providers in workers: how their ends are told, and what becomes of edits.
+/// Providers in workers: reports of their ends, and the outcome of edits.
 @Suite struct WorkerTests {
   let folder: TemporaryFolder
 
@@ -42,7 +42,7 @@ import Testing
     #expect(error { _ = try table.source.version() }?.message == first?.message)
     #expect(table.source.diagnostics?.nextDiagnostic() == nil)
     #expect(table.worker?.ending == first)
-    // The host goes on.
+    // The host continues to work.
     #expect(try host.open(Location(try csv())).source.exactNumberOfRows(inSection: 0) == 3)
   }
 
@@ -58,15 +58,15 @@ import Testing
     #expect(kill(worker.load(ordering: .relaxed), 0) != 0)
   }
 
-  /// Batches are memory of the host's own.
+  /// The host owns the memory of batches.
   @Test func batchesOutliveTheWorker() throws {
     let batch = try isolated().open(Location(try csv())).source.rows(
       RowRequest(first: 0, count: 3, columns: [0, 1]))
     #expect(batch.row(2) == ["Cy", "3"])
   }
 
-  /// Nothing is read but what is asked for, until it is plain that all is wanted; then the rows are the
-  /// same all the same, whatever is called in between.
+  /// The host reads only requested rows, until it is clear that all are wanted. Then it reads ahead, and other calls in
+  /// between do not change the rows.
   @Test func rowsAreReadAhead() throws {
     let lines = (0..<5000).map { "row \($0),\($0)" }.joined(separator: "\n")
     let file = try csv("name,count\n\(lines)\n")
@@ -92,15 +92,15 @@ import Testing
 
   // Edits
 
-  /// The batch that is committed, and what the file is after it.
+  /// The batch to commit, and the resulting file.
   static let edits = EditBatch([
     .set(.path(IndexPath(section: 0, row: 0)), cells: [1: "10"]),
     .delete(.path(IndexPath(section: 0, row: 1))),
     .insert(at: IndexPath(section: 0, row: 2), cells: [0: "Di", 1: "4"]),
   ])
 
-  /// The worker is killed at each message of a session with an edit and its undo: what is said of the edit
-  /// is so, and nothing hangs.
+  /// The worker is killed at each message of a session with an edit and its undo. The reported outcome of the edit is
+  /// always right, and nothing hangs.
   @Test func killedAtEachMessage() throws {
     let before = "name,count\nAda,1\nBob,2\nCy,3\n"
     let after = "name,count\nAda,10\nCy,3\nDi,4\n"
@@ -120,7 +120,7 @@ import Testing
       case .unknown: #expect(text == before || text == after, "point \(point)")
       case .takenBack: #expect(text == before, "point \(point)")
       }
-      // Nothing half is left behind.
+      // No half-written file remains.
       let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
       #expect(names.filter { !$0.hasPrefix(".") } == ["a.csv"], "point \(point)")
       for name in names where name != "a.csv" {
@@ -130,12 +130,12 @@ import Testing
       point += 1
     }
     #expect(point > 30)
-    // The murders were felt, and most edits are accounted for.
+    // The kills had an effect, and the outcome of most edits is known.
     #expect(seen["nothing", default: 0] > 5 && seen["edited", default: 0] > 1, "\(seen)")
     #expect(seen["unknown", default: 0] <= 2, "\(seen)")
   }
 
-  /// What is said of a session of an edit and its undo.
+  /// The reported outcome of a session with an edit and its undo.
   enum Said: CustomStringConvertible {
     case nothing
     case edited
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  /// Kills a worker when it has passed so often.
+  /// Kills a worker after a number of messages.
   final class Counter: Sendable {
     private let passed = Atomic(0)
     private let killsAt: Int
@@ -199,7 +199,7 @@ import Testing
 
   // Limits
 
-  /// Was broken: the limit on addresses was not passed on, and none on the size of files was set.
+  /// The limit on addresses was not passed on, and there was no limit on the size of files.
   @Test(arguments: [TabellaHost.Host.Access.reading, .editing])
   func theLimitsReachTheWorker(_ access: TabellaHost.Host.Access) throws {
     let host = isolated()

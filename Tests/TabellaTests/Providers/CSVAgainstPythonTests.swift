@@ -4,10 +4,11 @@ import Testing
 
 @testable import TabellaCSV
 
-/// Generated files, read here and by Python's `csv` module. What differs on purpose is listed in
-/// docs/providers/csv.md and not generated.
+/// Generated files, read by this provider and by Python's `csv` module. docs/providers/csv.md lists the intended
+/// differences, which are not generated.
 ///
-/// TABELLA_CASES sets how many (1,000 by default; CI 10,000; `make fuzz` 100,000), TABELLA_SEED which.
+/// `TABELLA_CASES` sets the number of files (1,000 by default; CI 10,000; `make fuzz` 100,000), and `TABELLA_SEED` the
+/// seed.
 @Suite struct CSVAgainstPythonTests {
   struct Case: Decodable {
     var file: String
@@ -40,7 +41,7 @@ import Testing
           "seed \(seed), \(expected.file) \(expected.options): \(text.debugDescription) became \(rows), Python says \(expected.rows)"
         )
       }
-      // A count must not need the rows, and agree with them.
+      // Counting must not read rows first, and must agree with them.
       let counted = try CSVSource(
         path: Array("\(folder.path)/\(expected.file)".utf8), options: Options(expected.options))
       if try counted.exactNumberOfRows(inSection: 0) != expected.rows.count {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import TabellaCSV
 
-/// Small nasty files with what they must become: Tests/TabellaTests/Providers/Corpus/csv. The expected
-/// values were written by hand from docs/providers/csv.md.
+/// Small difficult files with their expected results: Tests/TabellaTests/Providers/Corpus/csv. The expected values were
+/// written manually from docs/providers/csv.md.
 @Suite struct CSVCorpusTests {
   struct Expected: Decodable {
     var options: [String: String]?
@@ -56,7 +56,7 @@ import Testing
   }
 }
 
-/// A cell as the corpus writes it in JSON.
+/// A cell in the JSON of the corpus.
 enum ExpectedCell: Decodable, Hashable {
   case missing
   case text(String)
@@ -93,7 +93,7 @@ enum ExpectedCell: Decodable, Hashable {
   }
 }
 
-/// All rows of a section: the cells as they are, or what text reads as.
+/// All rows of a section: the cells, or the values that text reads as.
 func readAll(
   _ source: any TableDataSource, section: Int = 0, asValues: Bool = false
 ) throws -> [[Cell]] {

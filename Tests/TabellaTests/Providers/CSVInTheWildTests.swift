@@ -8,7 +8,7 @@ import Testing
 @testable import TabellaCSV
 @testable import TabellaFiles
 
-/// Features of people's files that once were read wrongly in silence, or could not be read or edited.
+/// Features of real files that once were silently read wrong, or could not be read or edited.
 @Suite struct CSVInTheWildTests {
   let folder: TemporaryFolder
 
@@ -25,7 +25,7 @@ import Testing
     _ text: String, _ options: [String: String] = [:], name: String = "t.csv"
   ) throws -> CSVSource { try open(Array(text.utf8), options, name: name) }
 
-  /// All cells as text, a missing one as nil.
+  /// All cells as text; nil for missing ones.
   func cells(_ source: CSVSource) throws -> [[String?]] {
     try readAll(source).map { $0.map { $0 == .missing ? nil : $0.description } }
   }
@@ -37,7 +37,7 @@ import Testing
     return messages
   }
 
-  /// Commits edits and returns the file; it is then taken back, which must leave the old bytes.
+  /// Commits edits and returns the file. The undo afterwards must restore the old bytes.
   func after(
     _ edits: EditBatch.Edit..., in text: String, _ options: [String: String] = [:],
     name: String = "t.csv"
@@ -70,26 +70,26 @@ import Testing
 
   // Stray quotes
 
-  /// A stray quote in tab-separated text swallowed rows up to the next one, and nothing was said.
+  /// A stray quote in tab-separated text silently swallowed rows up to the next quote.
   @Test func aStrayQuoteSwallowsNoRows() throws {
     let stray = "id\ttext\n1\t\"a\n2\tb\n3\tc\"\n4\t5\" disk\n"
     #expect(
       try cells(open(stray)) == [["1", "\"a"], ["2", "b"], ["3", "c\""], ["4", "5\" disk"]])
-    // One that is never closed.
+    // A quote that is never closed.
     #expect(try cells(open("id\ttext\n1\t\"a\n2\tb\n")) == [["1", "\"a"], ["2", "b"]])
-    // The option of a user is stronger.
+    // The user's option takes precedence.
     #expect(try cells(open(stray, ["quote": "\""])).count == 2)
     #expect(try open(stray, ["quote": "\""]).text.rules.quote != nil)
-    // Quotes that make sense are quotes: a tab in one cell, a line end in another.
+    // Plausible quotes are quotes: a tab in one cell, a line end in another.
     #expect(
       try cells(open("id\ttext\n1\t\"a\tb\"\n2\t\"c\nd\"\n")) == [["1", "a\tb"], ["2", "c\nd"]])
-    // Only tab-separated text is meant, however its delimiter is found out.
+    // This applies only to tab-separated text, whether the delimiter is given or detected.
     #expect(try cells(open("id,text\n1,\"a\tb\nc\"\n")) == [["1", "a\tb\nc"]])
     #expect(try cells(open(stray, ["delimiter": "tab"])).count == 4)
     #expect(try cells(open("sep=\t\n" + stray)).count == 4)
   }
 
-  /// The first MiB decides: what comes later is read as it promises.
+  /// The first MiB decides, and the rest of the file is read in the same way.
   @Test func theFirstMebibyteDecides() throws {
     var early = "id\ttext\n"
     for row in 0..<40_000 { early += "\(row)\tsome text\n" }
@@ -99,12 +99,12 @@ import Testing
     var late = early.replacingOccurrences(of: "some text", with: "some longer text of a row")
     #expect(late.utf8.count > Sniffer.sampleSize)
     #expect(try open(late).exactNumberOfRows(inSection: 0) == 40_001)
-    // A quoted cell that the border cuts is no sign of a stray quote.
+    // A quoted cell that is cut at the limit is no sign of a stray quote.
     late = "id\ttext\n1\t\"" + String(repeating: "words and\n", count: 200_000) + "\"\n2\tb\n"
     #expect(try open(late).exactNumberOfRows(inSection: 0) == 2)
   }
 
-  /// Edits that would change whether quotes are quotes are refused.
+  /// Edits that would change the meaning of quotes are refused.
   @Test func editsKeepHowQuotesAreRead() throws {
     let text = "id\ttext\n1\t\"a\"\n2\tb\n"
     let message = try refusal(.set(Self.row(1), cells: [1: "c\td\ne"]), in: text)
@@ -116,7 +116,7 @@ import Testing
 
   // Warnings
 
-  /// A cell that swallowed hundreds of rows was no reason to say anything.
+  /// A cell that swallowed hundreds of rows was not reported.
   @Test func longCellsAndOpenQuotesAreRemarkedOn() throws {
     func text(_ lines: Int) -> String {
       "a,b\n1,x\n2,\"" + (1...lines).map(String.init).joined(separator: "\n") + "\"\n3,z\n"
@@ -124,20 +124,20 @@ import Testing
     #expect(try warnings(open(text(20))) == [])
     let long = try warnings(open(text(21)))
     #expect(long.count == 1 && long[0].hasPrefix("line 3 (row 1)") && long[0].contains("21 lines"))
-    // Lines count as in an editor, whatever ends them and however far away they are.
+    // Line numbers agree with editors, for all line ends and distances.
     let windows = String(repeating: "q,\"two\r\nlines\"\r\n", count: 30_000) + text(30)
     #expect(try warnings(open(windows, ["header": "false"]))[0].hasPrefix("line 60003 (row 30002)"))
     let open = try warnings(open("a,b\n1,\"x\ny\"\n2,\"z\n\n\n"))
     #expect(open.count == 1 && open[0].hasPrefix("line 4 (row 1)"), "\(open)")
     #expect(open[0].contains("never closed"))
-    // In rows that are gathered, too.
+    // Also in gathered rows.
     let gathered = try self.open(text(40))
     _ = try gathered.rows(
       at: [2, 1, 0].map { Self.at($0) }, columns: [0], includesIDs: false)
     #expect(gathered.nextDiagnostic()?.message.hasPrefix("line 3 (row 1)") == true)
   }
 
-  /// Only the header told which encoding might be meant.
+  /// Only the header led to a hint about the encoding.
   @Test func otherEncodingsAreRemarkedOn() throws {
     let latin = Array("id,name\n1,Ada\n2,Ren".utf8) + [0xE9] + Array(",x\n".utf8)
     let messages = try warnings(open(latin))
@@ -145,7 +145,7 @@ import Testing
     #expect(messages[0].contains("-o encoding=latin1"))
     #expect(try warnings(open(latin, ["encoding": "latin1"])) == [])
     #expect(try warnings(open("id,name\n1,René\n2,🙂\n")) == [])
-    // It is said once, by the header or by a row.
+    // The hint appears once, for the header or for a row.
     let header = Array("id,nam".utf8) + [0xE9] + Array("\n1,".utf8) + [0xE9, 10]
     #expect(try warnings(open(header)).count == 1)
   }
@@ -163,7 +163,7 @@ import Testing
     #expect(
       try after(.insert(at: Self.at(1), cells: [0: "6"]), in: "a,b\n1,2\n3,4,5\n")
         == "a,b\n1,2\n6,\n3,4,5\n")
-    // A cell that is there already can be set, and without a header there is nothing to be longer than.
+    // An existing cell can be set. Without a header there is no limit.
     #expect(
       try after(.set(Self.row(1), cells: [2: "x"]), in: "a,b\n1,2\n3,4,5\n")
         == "a,b\n1,2\n3,4,x\n")
@@ -181,7 +181,7 @@ import Testing
         == "a,b,c\n,,x")
     #expect(
       try after(set, in: "a,b\n1,2\n", ["columns": "2024,"]) == "a,b,2024\n1,2,x\n")
-    // Only an edit of such a column adds it, and one that is there is not added again.
+    // Only an edit of such a column adds it. An existing column is not added again.
     #expect(
       try after(.set(Self.row(0), cells: [0: "7"]), in: "a,b\n1,2\n", ["columns": "c"])
         == "a,b\n7,2\n")
@@ -194,7 +194,7 @@ import Testing
     }
   }
 
-  /// A file of 0 bytes could not be begun.
+  /// A file of 0 bytes could not be started.
   @Test func anEmptyFileIsBegun() throws {
     let insert = EditBatch.Edit.insert(at: Self.at(0), cells: [0: "Ada", 1: "Rome, Italy"])
     let options = ["columns": "name,city"]
@@ -259,7 +259,7 @@ import Testing
     new[4] = "7,\"a"
     #expect(try after(.set(Self.row(0), cells: [0: "7"])) == new)
     #expect(try after(.delete(Self.row(2))) == old.filter { $0 != "3,c" })
-    // A cell at the front of a row must not become a comment.
+    // A cell at the start of a row must not become a comment.
     new = old + ["\"#4\",", ""]
     #expect(try after(.insert(at: Self.at(3), cells: [0: "#4"])) == new)
     #expect(
@@ -270,8 +270,8 @@ import Testing
     #expect(moved.filter { $0.hasPrefix("# ") } == old.filter { $0.hasPrefix("# ") })
   }
 
-  /// Random edits with comments between the rows, against the same edits without any: the rows are the same
-  /// ones, and all comments are there, in order and byte for byte.
+  /// Random edits with comments between the rows, compared with the same edits without comments. The rows are equal,
+  /// and all comments remain in order, byte for byte.
   @Test(arguments: 0..<300 as Range<UInt64>)
   func editsWithCommentsAreThoseWithout(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
@@ -331,7 +331,7 @@ import Testing
 
   // Numbers
 
-  /// Decimal commas were text: sorted and compared as such.
+  /// Numbers with a decimal comma were text, and were sorted and compared as text.
   @Test func decimalCommas() throws {
     let text = "n;d\n5,40;a\n10,5;b\n1,25;c\n"
     let source = try open(text, ["decimal": ","])
@@ -349,14 +349,14 @@ import Testing
     let batch = try inferred.rows(RowRequest(first: 0, count: 3, columns: [0]))
     let values = inferred.columns[0].values(of: batch.columns[0])
     #expect((0..<3).map { values[$0] } == [5.4, 10.5, 1.25])
-    // The comma is the delimiter only where nothing else splits.
+    // The comma is the delimiter only if no other character splits the records.
     #expect(try open("n,d\n\"1,5\",a\n", ["decimal": ","]).columns.count == 2)
-    // A point is no fraction there, and without the option a comma is none.
+    // With this option, a point is no decimal point. Without it, a comma is no decimal comma.
     #expect(try open("n;d\n1.5;a\n", ["decimal": ",", "types": "infer"]).columns[0].reads == nil)
     #expect(try open(text, ["types": "infer"]).columns[0].reads == nil)
   }
 
-  /// Inferred types rewrote the text: 5.40 was shown as 5.4, a date as a moment.
+  /// Inferred types rewrote the text: 5.40 appeared as 5.4, and a date as a time stamp.
   @Test func inferredTypesRewriteNothing() throws {
     let text = "n,d,b,i\n5.40,2024-02-29,TRUE,7\n1e2,2024-02-29T10:00:00+02:00,false,\n"
     let source = try open(text, ["types": "infer"])
@@ -365,7 +365,7 @@ import Testing
       try cells(source) == [
         ["5.40", "2024-02-29", "TRUE", "7"], ["1e2", "2024-02-29T10:00:00+02:00", "false", ""],
       ])
-    // Views take the values.
+    // Views use the values.
     let filtered = try source.filtered(
       by: [Condition(column: 2, comparison: .equal, value: Array("true".utf8))])
     #expect(try readAll(filtered).count == 1)
@@ -374,7 +374,7 @@ import Testing
     let empty = try open(text, ["types": "infer"]).filtered(
       by: [Condition(column: 3, comparison: .matches, value: Array(".".utf8))])
     #expect(try readAll(empty).count == 1)
-    // A cell that is set stays as it was typed.
+    // An edited cell keeps the typed text.
     #expect(
       try after(.set(Self.row(0), cells: [0: "7.10"]), in: "n\n5.40\n", ["types": "infer"])
         == "n\n7.10\n")
@@ -382,7 +382,7 @@ import Testing
 
   // Escapes
 
-  /// Nothing read what `export --format tsv` writes.
+  /// No option could read the output of `export --format tsv`.
   @Test func escapesAreRead() throws {
     let text = "a\tb\n\\t\\n\\r\\\\\t\\N\nx\\x00\\x1Fy\t\\q\\\n\"q\t\\N \n"
     let source = try open(text, ["escapes": "true"])
@@ -407,7 +407,7 @@ import Testing
   }
 }
 
-/// The description of a column's text crosses the contract and reaches a worker.
+/// The type of a column's text crosses the contract and reaches a worker.
 @Suite struct TextColumnTests {
   @Test func readingsCross() throws {
     let columns = [
@@ -419,7 +419,7 @@ import Testing
     #expect(imported.columns == columns)
   }
 
-  /// Joined columns read as a type where all of them do.
+  /// Joined columns have a text type if all of them have it.
   @Test func joinedColumnsReadAsAllDo() throws {
     func table(_ column: Column) -> any TableDataSource { InMemorySource([column], rows: [["1"]]) }
     func joined(_ left: Column, _ right: Column) -> Column {

@@ -15,7 +15,7 @@ import Testing
     return try CSVSource(path: Array(path.utf8), options: Options(options))
   }
 
-  /// Beyond the first MiB a longer row keeps its surplus, raw, in the last cell, with one warning.
+  /// After the first MiB, a longer row keeps its undecoded surplus in the last cell, with one warning.
   @Test func surplusBeyondTheSample() throws {
     var text = "a,b\n"
     while text.utf8.count < 1_100_000 { text += "some text,more of it\n" }
@@ -31,7 +31,7 @@ import Testing
     #expect(warning.message.contains("row \(rows) "))
     #expect(warning.message.contains("columns=4"))
     #expect(source.nextDiagnostic() == nil)
-    // Met in a gathered row, which does not lie where it does in the file: the same remark.
+    // A gathered row has another offset in its page than in the file, but the same diagnostic.
     let gathered = try open(text)
     let rowPaths = [rows + 2, rows, 0].map { IndexPath(section: 0, row: $0) }
     _ = try gathered.rows(at: rowPaths, columns: [0, 1], includesIDs: false)
@@ -42,7 +42,7 @@ import Testing
       try wider.rows(RowRequest(first: rows, count: 1, columns: [2, 3])).row(0) == ["3,3", "4"])
   }
 
-  /// Lines to skip were once looked for in the first MiB only, and the table began in mid-line.
+  /// Lines to skip were counted only within the first MiB, and the table began in the middle of a line.
   @Test(arguments: ["\n", "\r\n", "\r"])
   func skipBeyondTheSample(_ end: String) throws {
     let lines = 60_000
@@ -56,8 +56,8 @@ import Testing
     #expect(try readAll(open(text, ["skip": "\(lines + 2)"])) == [])
   }
 
-  /// Some encodings hold a character back; it was lost at the end of the text. UTF-32 with its mark the
-  /// other way round, and UCS2 without a hyphen, came out as rubbish.
+  /// Some encodings buffer a character, which was lost at the end of the text. UTF-32 with a byte order mark of the
+  /// other byte order, and UCS2 without a hyphen, were decoded wrong.
   @Test func encodingsToTheLastCharacter() throws {
     func cells(_ bytes: [UInt8], _ encoding: String?) throws -> [[Cell]] {
       let path = try folder.write("\(UUID().uuidString).csv", bytes)
@@ -76,7 +76,7 @@ import Testing
     #expect(try cells(lone, "UCS2") == [["a", "\u{FFFD}b"]])
   }
 
-  /// Many bytes that cannot be converted: each is replaced, one warning, and in good time.
+  /// Many invalid bytes are each replaced, with one warning, and in reasonable time.
   @Test func manyBadBytes() throws {
     let path = try folder.write("bad.csv", [UInt8](repeating: 0xFF, count: 300_000))
     let source = try CSVSource(
@@ -87,7 +87,7 @@ import Testing
     #expect(source.nextDiagnostic() == nil)
   }
 
-  /// What is found out must not be the quote or the escape: the text would come apart.
+  /// A detected delimiter must not be the quote or the escape, because the text would be split wrong.
   @Test func theDelimiterIsNotTheQuote() throws {
     #expect(
       try readAll(open("a;b;c\n1;2;3\n4,5,6\n", ["quote": ";", "header": "false"])).first?.count
@@ -95,7 +95,7 @@ import Testing
     #expect(try open("sep=\"\n\"a,b\"\n", ["header": "true"]).columns.map(\.name) == ["a,b"])
   }
 
-  /// Many columns times many short rows: a batch ends by what it makes, not only by what it reads.
+  /// With many columns and many short rows, the size of the result ends a batch, not only the bytes that were read.
   @Test func batchesOfManyColumnsAreShort() throws {
     let source = try open(
       String(repeating: ",", count: 49_999) + "\n" + String(repeating: "\n", count: 1000))
@@ -166,7 +166,7 @@ import Testing
     do { return try body() } catch { throw TableError(.internal, "\(error)") }
   }
 
-  /// What cannot be opened says why, and nothing hangs.
+  /// A file that cannot be opened leads to an error with the reason, and nothing hangs.
   @Test func whatIsNoFile() throws {
     func code(_ path: String) -> TableError.Code? {
       do throws(TableError) {
@@ -178,7 +178,7 @@ import Testing
     #expect(code(folder.path) == .invalidArgument)
   }
 
-  /// Fifty million columns were a crash, and each row of a hundred thousand had room for all in each.
+  /// Fifty million columns led to a crash, and a hundred thousand columns reserved memory for a whole row in each.
   @Test func columnsAreLimited() throws {
     let path = try folder.write("wide.csv", String(repeating: "x,", count: 1_000_000) + "\n1\n")
     #expect(throws: TableError.self) {
@@ -200,7 +200,7 @@ import Testing
     #expect(try source.version() == nil)
   }
 
-  /// A stream larger than what is kept in memory can be read again from the start.
+  /// A stream larger than the buffer in memory can be read again from the start.
   @Test func aLongStreamCanBeReadAgain() throws {
     let path = folder.path + "/pipe.csv"
     mkfifo(path, 0o600)
@@ -219,7 +219,7 @@ import Testing
       }
       close(descriptor)
     }
-    // Opening for reading and writing keeps the pipe alive until the writer is there.
+    // Opening the pipe for reading and writing keeps it alive until the writer opens it.
     let keeper = Foundation.open(path, O_RDWR)
     writer.start()
     let source = try CSVSource(path: Array(path.utf8), options: Options(["header": "false"]))
@@ -232,7 +232,7 @@ import Testing
     #expect(try source.rows(RowRequest(first: 0, count: 1, columns: [1])).row(0) == ["abcdefghij"])
   }
 
-  /// The provider's options are those of its manifest.
+  /// The provider's options equal those of its manifest.
   @Test func manifestAgrees() throws {
     let manifest = try Manifest(parsing: shippedManifest("CSV/tabella-csv.json"))
     #expect(manifest.id == CSVProvider.id)

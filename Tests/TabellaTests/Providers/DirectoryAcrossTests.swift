@@ -63,7 +63,7 @@ struct DirectoryAcrossTests {
     #expect(after.entries.count == before.entries.count)
     #expect(try source.indexPath(forID: #require(result.outcomes[0].id)).section == 1)
 
-    // Taken back, it is copied back.
+    // The undo copies the file back.
     #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
     let back = tree.snapshot()
     #expect(Set(back.entries.keys) == Set(before.entries.keys))
@@ -71,7 +71,7 @@ struct DirectoryAcrossTests {
     #expect(
       try String(contentsOfFile: tree.path("here/file"), encoding: .utf8).utf8.count == 3_000_000)
 
-    // Where it does not fit, nothing is left of it.
+    // If the file does not fit, nothing of it remains.
     let large = tree.path("here/large")
     #expect(FileManager.default.createFile(atPath: large, contents: Data(count: 20 << 20)))
     let full = try open(across: true)
@@ -96,7 +96,7 @@ struct DirectoryAcrossTests {
     return count < 0 ? nil : Array(value.prefix(Int(count)))
   }
 
-  /// An access list as the kernel has it: a version, then tag, rights and id of each entry; 0x02 is a named
+  /// An access list in the form of the kernel: a version, then tag, permissions and id of each entry. 0x02 is a named
   /// user, 0x10 the mask.
   private static let list: [UInt8] =
     [2, 0, 0, 0]
@@ -111,8 +111,7 @@ struct DirectoryAcrossTests {
     return tabella_system_set_attribute(file, name, value, value.count) == 0
   }
 
-  /// What the new folder would give a file is not what the file had: a copy had the access list that the
-  /// folder gives what is made in it.
+  /// A copy had the access list that its new folder gives to new files, instead of the original's.
   @Test func attributesComeAlong() throws {
     let (acl, standard) = ("system.posix_acl_access", "system.posix_acl_default")
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
@@ -121,7 +120,7 @@ struct DirectoryAcrossTests {
     defer { mount.unmount() }
     #expect(set(tree.path("here/listed"), acl, Self.list))
     #expect(set(tree.path("disk"), standard, Self.list))
-    // Not every kernel has such attributes in memory.
+    // Some kernels do not support such attributes in memory.
     let hasNotes = set(tree.path("disk"), "user.note", [1])
     if hasNotes { #expect(set(tree.path("here/plain"), "user.note", [1, 2, 3])) }
     let before = tree.snapshot()
@@ -144,7 +143,7 @@ struct DirectoryAcrossTests {
     #expect(Set(tree.snapshot().entries.keys) == Set(before.entries.keys))
   }
 
-  /// Of a file with two names one was moved, and they were two files without a word.
+  /// If a file with two names was moved under one, it silently became two files.
   @Test func hardLinksStayTogether() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
     let mount = try #require(Mount(tree.path("disk")))
@@ -157,7 +156,7 @@ struct DirectoryAcrossTests {
       [.set(try tree.row(source, "here/a"), cells: [0: "disk/a"])])
     #expect(unlink(tree.path("here/b")) == 0)
     let result = try tree.set(source, ["here/a": [0: "disk/a"]])
-    // Nor is it taken back once the copy has two.
+    // The undo is refused as well if the copy has two names.
     #expect(link(tree.path("disk/a"), tree.path("disk/b")) == 0)
     let receipt = try #require(result.receipt)
     let error = #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
@@ -167,7 +166,7 @@ struct DirectoryAcrossTests {
     #expect(tree.exists("here/a") && !tree.exists("disk/a"))
   }
 
-  /// A time that the new file system does not know is another there, which is said.
+  /// A time that the new file system cannot represent is changed and reported.
   @Test func timesThatTheOtherDoesNotKnow() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
     let mount = try #require(Mount(tree.path("disk")))
@@ -196,10 +195,10 @@ struct DirectoryAcrossTests {
     #expect(tree.exists("disk/file") && tree.exists("disk/link") && !tree.exists("here/file"))
   }
 
-  // The words of a dry run
+  // Messages of a dry run
 
-  /// Commits moves out of `here` into `disk`, first as a dry run; both must say the same, and the dry run must
-  /// leave all as it was.
+  /// Commits moves from `here` to `disk`, first as a dry run. Both must report the same, and the dry run must change
+  /// nothing.
   private func move(
     _ names: [String], deleting: [String] = []
   ) throws -> [TableError.Code?] {
@@ -219,7 +218,7 @@ struct DirectoryAcrossTests {
     return done.outcomes.map(\.code)
   }
 
-  /// A dry run said that all would be done, whatever room there was.
+  /// A dry run promised success regardless of the free space.
   @Test func aDryRunTriesTheRoomOfTheWholeBatch() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
     for name in ["a", "b", "c", "d"] {
@@ -227,17 +226,17 @@ struct DirectoryAcrossTests {
     }
     let mount = try #require(Mount(tree.path("disk"), "size=128k"))
     defer { mount.unmount() }
-    // Of 32 pages each takes 10.
+    // Each file takes 10 of 32 pages.
     tree.make(Array("disk/old".utf8), String(repeating: "o", count: 40_000))
     #expect(try move(["a", "b", "c"]) == [nil, nil, .io])
     #expect(try move(["c"]) == [.io])
-    // A deletion for good makes room, and comes first.
+    // A permanent deletion frees space, and comes first.
     #expect(try move(["c"], deleting: ["disk/old"]) == [nil, nil])
     #expect(try move(["d"]) == [.io])
     #expect(tree.exists("here/d") && tree.exists("disk/c"))
   }
 
-  /// A file system can be full of files, too; a link is one.
+  /// The number of files on a file system can be exhausted, too; a link counts as a file.
   @Test func aDryRunCountsFiles() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
     tree.make("here/a", "here/b", "here/c")
@@ -254,7 +253,7 @@ struct DirectoryAcrossTests {
     #expect(codes == [.io, .io])
   }
 
-  /// A dry run took no block for the text of a link of 128 bytes, which is one more than tmpfs keeps in the inode.
+  /// A dry run counted no block for a link target of 128 bytes, which is one byte more than tmpfs stores in the inode.
   @Test func aDryRunTriesTheTextOfALink() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
     for length in [127, 128] {
@@ -267,7 +266,7 @@ struct DirectoryAcrossTests {
     #expect(try move(["127", "128"]) == [nil, .io])
   }
 
-  /// The room of many files is tried with few descriptors.
+  /// Trying the space for many files needs few descriptors.
   @Test func aDryRunOfManyFiles() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
     for number in 100..<300 { tree.make("here/\(number)") }
@@ -290,7 +289,7 @@ struct DirectoryAcrossTests {
     let foreseen = try apply("--dry-run")
     #expect(foreseen.status == 0 && foreseen.lines.count == 200, "\(foreseen)")
     #expect(namesByReaddir(Array(mount.path.utf8)).isEmpty)
-    // For one file less there is room.
+    // One file less fits.
     tree.make(Array("disk/full".utf8), "x")
     let full = try (apply("--dry-run"), apply(""))
     #expect(full.0.status == 1 && full.0.errors.contains("1 of 200 edits would fail"), "\(full.0)")
@@ -315,7 +314,7 @@ struct DirectoryAcrossTests {
     #expect(try move(["file"]) == [nil])
   }
 
-  /// The run refused what the dry run had not looked at.
+  /// The run refused an edit for a reason that the dry run had not checked.
   @Test func aDryRunSeesAnotherWriter() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
     tree.make("here/file")
@@ -327,7 +326,7 @@ struct DirectoryAcrossTests {
     #expect(try move(["file"]) == [nil])
   }
 
-  /// So do the dry runs of undo.
+  /// Dry runs of undo try the space, too.
   @Test func aDryRunOfUndoTriesTheRoom() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
     let mount = try #require(Mount(tree.path("here"), "size=128k"))

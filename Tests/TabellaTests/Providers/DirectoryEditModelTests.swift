@@ -4,14 +4,14 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// Random batches of everything against a model of a tree: each is refused and nothing is done, or does
-/// exactly what the model says; and what was done can be taken back.
+/// Random batches of all kinds, compared with a model of a tree. Each batch is refused without effect, or leads exactly
+/// to the model's result, and can be undone.
 @Suite struct DirectoryEditModelTests {
-  /// An entry of the model; the same object however it is called.
+  /// An entry of the model. The object stays the same when the entry is renamed.
   final class Node {
     var entry: FileTree.Entry
     var children: [[UInt8]: Node] = [:]
-    /// Made by the batch, so that its inode and time are not known.
+    /// Whether the batch created it, so that its inode and time are unknown.
     var isNew = false
     unowned var parent: Node?
 
@@ -20,7 +20,7 @@ import Testing
     var isFolder: Bool { entry.kind == S_IFDIR }
     var name: [UInt8] { parent?.children.first { $0.value === self }?.key ?? [] }
 
-    /// Itself and the folders that it is in.
+    /// The entry itself and the folders that contain it.
     var line: [Node] { [self] + (parent?.line ?? []) }
 
     var path: [UInt8] {
@@ -44,7 +44,7 @@ import Testing
     return root
   }
 
-  /// A batch, and what the model makes of it: nil if it breaks a rule.
+  /// A batch, and the model's result: nil if the batch breaks a rule.
   private struct Round {
     var edits: [EditBatch.Edit] = []
     var deleted: [Node] = []
@@ -80,7 +80,7 @@ import Testing
       return true
     }
 
-    /// Changes the model; false if two entries get one name.
+    /// Changes the model. Returns false if two entries get one name.
     func apply() -> Bool {
       var arrivals: [(Node, [UInt8], Node)] = []
       let newNames = Dictionary(
@@ -205,7 +205,7 @@ import Testing
         round.edits.append(.delete(reference(row)))
         round.deleted.append(row.node)
       case 1, 2:
-        // Names change places in a folder, all of them or some.
+        // Names within a folder are permuted, all of them or some.
         let siblings = rows.filter {
           $0.node.parent === row.node.parent && !used.contains(ObjectIdentifier($0.node))
         }.shuffled(using: &generator).prefix(Int.random(in: 1...4, using: &generator))
@@ -222,7 +222,7 @@ import Testing
         round.edits.append(.set(reference(row), cells: [0: value(row.node, name)]))
         round.renamed.append((row.node, name))
       case 4 where isFresh && !sections:
-        // In a tree the path says the folder, which may be empty.
+        // In a tree, the path names the folder, which may be empty.
         let all = [root] + rows.map(\.node).filter(\.isFolder)
         let folder = all.randomElement(using: &generator)!
         guard folder !== row.node.parent else { continue }
@@ -281,14 +281,14 @@ import Testing
     return round
   }
 
-  /// The bits of a mode that a new folder does not get; to ask umask would change it for a moment.
+  /// The mode bits that a new folder does not get. Calling umask would change it for a moment.
   private static let mask: UInt32 = {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("Umask:") }
     return line.flatMap { UInt32($0.split(separator: "\t")[1], radix: 8) } ?? 0o022
   }()
 
-  /// Draws folders that are made, renamed and deleted as sections, where their paths are text.
+  /// Draws creations, renames and deletions of folders as sections, if their paths are text.
   private static func drawSectionEdits(
     _ folders: [Node], _ round: inout Round, _ generator: inout SeededGenerator
   ) {
@@ -328,7 +328,7 @@ import Testing
   func batchesDoWhatTheModelSays(_ run: Int) throws {
     var (done, refused) = (0, 0)
     for seed in (10 * run)..<(10 * run + 10) { try runSeed(seed, &done, &refused) }
-    // Neither half of the law is empty.
+    // Both kinds of outcomes occur.
     #expect(done >= 15 && refused >= 5, "\(done) done, \(refused) refused")
   }
 
@@ -381,7 +381,7 @@ import Testing
         continue
       }
       if Bool.random(using: &generator) { continue }
-      // In a later process, whatever was renamed.
+      // In a later process, after any renames.
       let later = try tree.open(nil) { $0.trash = source.settings.trash }
       let dryUndo = try later.undo(receipt, isDryRun: true)
       #expect(dryUndo.outcomes.map(\.code) == [nil])
@@ -390,7 +390,7 @@ import Testing
       #expect(undone.outcomes.map(\.code) == [nil], "\(undone.outcomes) \(comment)")
       #expect(tree.snapshot() == before, comment)
       #expect(try later.version() == undone.changes.to)
-      // What is taken back cannot be taken back again.
+      // An undone batch cannot be undone again.
       #expect(throws: TableError.self, comment) { try later.undo(receipt, isDryRun: false) }
       #expect(tree.snapshot() == before, comment)
       source.reload()

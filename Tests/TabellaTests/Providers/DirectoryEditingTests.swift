@@ -7,7 +7,7 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// What editing a directory does, refuses and takes back, rule by rule.
+/// The edits, refusals and undos of a directory, rule by rule.
 @Suite struct DirectoryEditingTests {
   let tree = EditedTree()
 
@@ -67,15 +67,15 @@ import Testing
     #expect(source.moving == nil)
   }
 
-  /// Another hard link of the same file is in the way as any other name: rename(2) would do nothing and say
-  /// that it did.
+  /// Another hard link of the same file blocks a name like any other file: rename(2) would do nothing and report
+  /// success.
   @Test func hardLinksAreInTheWay() throws {
     tree.make("a")
     #expect(link(tree.path("a"), tree.path("b")) == 0)
     let source = try tree.open()
     tree.expectRefusal(
       .constraint, "named b already", source, [.set(try tree.row(source, "a"), cells: [0: "b"])])
-    // They change places all the same.
+    // Hard links can still exchange their names.
     let before = tree.snapshot()
     let result = try tree.set(source, ["a": [0: "b"], "b": [0: "a"]])
     #expect(result.outcomes.map(\.code) == [nil, nil])
@@ -95,7 +95,7 @@ import Testing
     #expect(tree.snapshot() == before)
   }
 
-  /// In a tree a name is a path: to set it renames, moves, or both.
+  /// In a tree a name is a path, so setting it renames, moves, or both.
   @Test func pathsAreNames() throws {
     for name in ["one/", "two/"] { tree.make(Array(name.utf8)) }
     tree.make("one/a", "b")
@@ -159,7 +159,7 @@ import Testing
       let wanted = text == "rwsr-Sr-T" ? 0o7744 : mode
       #expect(try tree.set(source, ["a": [4: .text(text)]]).outcomes[0].code == nil, "\(text)")
       #expect(tree.snapshot()["a"]?.mode == S_IFREG | wanted, "\(text)")
-      // What is shown can be set.
+      // The shown text of a mode can be set.
       let shown = try readAll(source)[0][4]
       #expect(try tree.set(source, ["a": [4: shown]]).receipt == nil)
     }
@@ -250,8 +250,7 @@ import Testing
     #expect(isSaid == [true, false])
   }
 
-  /// The time of a folder was not set if it was the one that the folder had before the batch, though the
-  /// batch changed it.
+  /// The time of a folder was not set if it equalled the folder's time before the batch, although the batch changed it.
   @Test func timesOfFoldersStayAsAskedFor() throws {
     tree.make([UInt8]("d/".utf8))
     tree.make("d/a")
@@ -307,7 +306,7 @@ import Testing
     #expect(try readAll(source).map { $0[0] } == ["d", "f", "l", "taken"])
     let receipt = try #require(result.receipt)
 
-    // What has something in it by now stays, and so does all else.
+    // An entry with content stays, and so does everything else.
     try tree.folder.write("tree/d/new", "")
     #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
     #expect(unlink(tree.path("d/new")) == 0)
@@ -317,7 +316,7 @@ import Testing
     try tree.folder.write("tree/f", "")
     #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
     let times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1234, tv_nsec: 5)]
-    // Foundation may have put a new file in its place.
+    // Foundation may have replaced it by a new file.
     if tree.snapshot()["f"]?.inode == after["f"]?.inode {
       #expect(utimensat(AT_FDCWD, tree.path("f"), times, 0) == 0)
       #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
@@ -325,7 +324,7 @@ import Testing
     }
   }
 
-  /// An empty folder is a section, and can be filled.
+  /// An empty folder is a section and can be filled.
   @Test func firstEntry() throws {
     let source = try tree.open { $0.hasSections = true }
     #expect(try source.numberOfSections(knowing: .max) == .exact(1))
@@ -379,7 +378,7 @@ import Testing
     let before = tree.snapshot()
     let result = try source.commit(
       EditBatch([
-        // The two named x change places; a folder moves with what is in it.
+        // The two entries named x exchange their folders. A folder moves with its content.
         move((1, 1), 3), move((3, 1), 1), move((1, 0), 3), move((0, 2), 1),
       ]))
     #expect(result.outcomes.map(\.code) == [nil, nil, nil, nil])
@@ -391,10 +390,10 @@ import Testing
     #expect(tree.snapshot() == before)
   }
 
-  // Many
+  // Many edits
 
-  /// Finding a row by its id went through all rows each time, and what was said of a new row through all new
-  /// ones: twice as many edits took four times as long.
+  /// Finding a row by its id searched all rows each time, and reporting a new row searched all new ones, so twice as
+  /// many edits took four times as long.
   @Test func manyEditsTakeNoTimeEach() throws {
     let (folders, files) = (300, 100)
     for folder in 0..<folders {
@@ -423,7 +422,7 @@ import Testing
     }
     let result = try source.commit(EditBatch(edits, isDryRun: true))
     #expect(result.outcomes.count == count && clock.now - inserted < .seconds(15))
-    // With sections too a row is found by its folder's number.
+    // With sections, too, a row is found by the number of its folder.
     let sections = try tree.open {
       $0.isRecursive = true
       $0.hasSections = true
@@ -439,7 +438,7 @@ import Testing
 
   // Conflicts
 
-  /// What is not what was listed is not touched, nor is anything else in the batch.
+  /// An entry that is no longer the listed one stays untouched, and nothing else of the batch is done.
   @Test func replacedEntriesAreConflicts() throws {
     for name in ["sub/", "other/"] { tree.make(Array(name.utf8)) }
     tree.make("a", "b", "c", "sub/x", "other/x")
@@ -449,7 +448,7 @@ import Testing
     let deep = try tree.open { $0.isRecursive = true }
     let (a, b, c) = (try tree.row(flat, "a"), try tree.row(flat, "b"), try tree.row(flat, "c"))
     let x = try tree.row(deep, "sub/x")
-    // Another file has the name of b, c is gone, sub is a link to other.
+    // b is another file now, c is gone, and sub is a link to other.
     #expect(rename(tree.path("kept"), tree.path("b")) == 0)
     #expect(unlink(tree.path("c")) == 0)
     #expect(rename(tree.path("sub"), tree.path("away")) == 0)
@@ -475,11 +474,11 @@ import Testing
       try flat.commit(EditBatch([.delete(a)], version: Version("stale")))
     }
     #expect(error?.code == .conflict)
-    // What is what it was can still be edited.
+    // Unchanged entries can still be edited.
     #expect(try flat.commit(EditBatch([.delete(a)])).outcomes[0].code == nil)
   }
 
-  /// Undo finds all as the batch left it, or does nothing.
+  /// Undo finds everything as the batch left it, or does nothing.
   @Test func undoChecksAll() throws {
     tree.make("a", "b", "c", "m")
     let source = try tree.open()
@@ -515,7 +514,7 @@ import Testing
     #expect(tree.exists("a") && tree.exists("b") && !tree.exists("z"))
   }
 
-  /// An undo had no receipt, so that nothing could be done again.
+  /// An undo had no receipt, so the edit could not be repeated.
   @Test func undoCanBeUndone() throws {
     for name in ["d/", "e/"] { tree.make(Array(name.utf8)) }
     tree.make("d/in", "e/in", "a", "b")
@@ -550,7 +549,7 @@ import Testing
       #expect(tree.snapshot()["c"] == after["c"])
       receipt = try #require(again.receipt)
     }
-    // What there is no way to do again has no receipt.
+    // An undo that cannot be reverted has no receipt.
     let fresh = try tree.open()
     let inserted = try fresh.commit(
       EditBatch([.insert(at: IndexPath(section: 0, row: 0), cells: [0: "new"])]))
@@ -559,7 +558,7 @@ import Testing
     #expect(try fresh.undo(#require(deleted.receipt), isDryRun: false).receipt == nil)
   }
 
-  /// The host took it for a lie that a mode that was set as 644 reads rw-r--r--.
+  /// The host treated it as a lie that a mode set as 644 reads as rw-r--r--.
   @Test func whatReadsOtherwiseIsSaid() throws {
     tree.make([UInt8]("d/".utf8))
     tree.make("d/x", "a")
@@ -578,7 +577,7 @@ import Testing
       try messages(["e/y": [0: "e/x", 3: .date(Timestamp(nanoseconds: 1_000_000_000))]]) == [nil])
   }
 
-  /// A name that two records leave made a circle that never ended.
+  /// Two records that leave the same name made an endless loop.
   @Test func hostileReceiptsEnd() throws {
     tree.make("a")
     let source = try tree.open()
@@ -596,7 +595,7 @@ import Testing
     #expect(error?.code == .invalidArgument)
   }
 
-  /// Bytes that are no receipt are refused, whatever they are.
+  /// Bytes that are not a receipt are refused, whatever they are.
   @Test func damagedReceiptsAreRefused() throws {
     tree.make("a", "b")
     let source = try tree.open()
@@ -613,13 +612,13 @@ import Testing
     }
     expectRefused(receipt + receipt)
     expectRefused(receipt + [10])
-    // Lines that are missing, there twice, or in another order.
+    // Lines that are missing, duplicated or in another order.
     let lines = receipt.split(separator: 10).map { Array($0) + [10] }
     for index in lines.indices.dropFirst() {
       expectRefused(Array((lines[..<index] + lines[(index + 1)...]).joined()))
       expectRefused(Array((lines[...index] + lines[index...]).joined()))
     }
-    // Whatever it asks for, it is refused or could be done.
+    // Every such receipt is refused or could be executed.
     for _ in 0..<3000 {
       var hostile = receipt
       for _ in 0..<Int.random(in: 1...3, using: &generator) {

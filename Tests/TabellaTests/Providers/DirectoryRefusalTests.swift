@@ -7,11 +7,11 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// Folders and files that may not be changed: what says so, wet and dry, and what is done all the same.
+/// Folders and files that must not be changed: the refusals, in a run and a dry run, and the edits that still work.
 @Suite struct DirectoryRefusalTests {
   let tree = EditedTree()
 
-  /// Where nothing can be made that was a conflict, and a dry run did not know it.
+  /// In a folder without any creation, the error was a conflict, and a dry run did not detect it.
   @Test(arguments: ["/proc", "/sys"])
   func whereOnlyTheKernelMakesNames(_ path: String) throws {
     let source = try tree.open(path)
@@ -35,7 +35,7 @@ import Testing
       environment: ["XDG_STATE_HOME": tree.folder.path, "SWIFT_BACKTRACE": "enable=no"])
     #expect(result.status == 4 && result.errors.split(separator: "\n").count == 1)
 
-    // As said of another file system that does the same.
+    // The same message as for another such file system.
     let folders = OpenFolders()
     try folders.add(0, open(path, O_RDONLY | O_DIRECTORY), path: [])
     let executor = Executor(folders, TrashCans(source.settings.trash, makes: false), CancelFlag())
@@ -53,7 +53,7 @@ import Testing
         path == "/proc" ? [.readOnly] : [.readOnly, .denied, .notSupported]
       #expect(error.map { codes.contains($0.code) } == true, "\(error!)")
     }
-    // A folder that is gone is a conflict all the same.
+    // A removed folder is still a conflict.
     tree.make([UInt8]("gone/".utf8))
     try folders.add(
       1, open(tree.path("gone"), O_RDONLY | O_DIRECTORY), path: Array("gone/".utf8))
@@ -103,11 +103,11 @@ import Testing
     }
   }
 
-  /// Root may do nearly all, so somebody else tries.
+  /// Root may do almost everything, so another user tries.
   @Test func permissionsAreSaid() async throws {
     for name in ["closed/", "closed/sub/", "open/", "shut/"] { tree.make(Array(name.utf8)) }
     tree.make("closed/a", "mine", "shut/own")
-    // What the other owns: a folder that may not be written, and a file in it.
+    // Files of the other user: a folder without write permission, and a file in it.
     if geteuid() == 0 {
       for name in ["shut", "shut/own"] { #expect(chown(tree.path(name), 65534, 65534) == 0) }
     }
@@ -144,13 +144,13 @@ import Testing
         expectDenied(.set(mine, cells: [4: "600"]), "another user's")
         expectDenied(.set(mine, cells: [3: .date(Timestamp(nanoseconds: 1))]), "another user's")
       }
-      // A folder's own rights count where it would leave the one that it is in.
+      // The permissions of a folder matter if it would leave its parent.
       let shut = RowReference.path(IndexPath(section: 0, row: 5))
       expectDenied(.set(shut, cells: [0: "open/shut"]), "since it may not be written")
       expectDenied(.delete(shut), "since it may not be written")
       #expect(FileTree(Array(root.utf8)) == before)
 
-      // Modes and times are set in a folder that may not be written, and taken back there.
+      // Modes and times can be set and restored in a folder without write permission.
       let own = RowReference.path(IndexPath(section: 0, row: 6))
       let set = try source.commit(
         EditBatch([.set(own, cells: [3: .date(Timestamp(nanoseconds: 9)), 4: "rw-------"])]))
@@ -185,7 +185,7 @@ import Testing
           .denied, "1/a.new cannot be changed: \(part)", source,
           [.set(f, cells: [0: "2/y"]), edit])
       }
-      // Undo took back one of the two and was done with both.
+      // Undo reverted one of the two and reported success for both.
       let after = tree.snapshot()
       for isDryRun in [true, false] {
         let error = #expect(throws: TableError.self) {
@@ -201,7 +201,7 @@ import Testing
       let error = #expect(throws: TableError.self) { try source.undo(trashed, isDryRun: true) }
       #expect(error?.code == .denied, "\(error?.message ?? "")")
     }
-    // Names in a folder that are only added.
+    // An append-only folder.
     #expect(try run(chattr, ["+a", tree.path("1")]).status == 0)
     defer { _ = try? run(chattr, ["-a", tree.path("1")]) }
     tree.expectRefusal(
@@ -245,13 +245,13 @@ import Testing
   @Test(.needs(.mounts))
   func failuresInTheMiddle() throws {
     tree.make([UInt8]("disk/".utf8))
-    // Room for the root and three files.
+    // Space for the root and three files.
     let mount = try #require(Mount(tree.path("disk"), "nr_inodes=4"))
     defer { mount.unmount() }
     tree.make("disk/a", "disk/b", "disk/c")
     let source = try tree.open(mount.path)
     let before = tree.snapshot()
-    // The rename is done before the insertion, whatever the order.
+    // The rename comes in front of the insertion, in every order of the edits.
     let result = try source.commit(
       EditBatch([
         .insert(at: IndexPath(section: 0, row: 0), cells: [0: "new"]),

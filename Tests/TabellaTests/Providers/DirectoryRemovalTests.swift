@@ -6,8 +6,8 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// What loses its name is what was meant, at the moment of the act: undo of `insert` and moves to another file
-/// system removed files that another program had written to or replaced since all was checked.
+/// Undo of `insert` and moves to another file system removed files that another program had written to or replaced
+/// after the check. A removed entry must be the expected one at the moment of its removal.
 @Suite struct DirectoryRemovalTests {
   let tree = EditedTree()
 
@@ -29,25 +29,26 @@ import Testing
     FolderEntry(folder: folder, name: Array(name.utf8))
   }
 
-  // What another program does
+  // Other programs
 
   private enum Event: CaseIterable {
     case nothing, append, rewrite, setMode, replace, makeAnew, makeLink, makeFolder, delete, hold
 
-    /// What it wrote or made.
+    /// The content that the other program writes.
     static let mark = "by another program"
-    /// As long as that.
+    /// A content of the same length.
     static let other = "what was in there."
 
-    /// Whether what had the name has it no more.
+    /// Whether the original entry loses its name.
     var isOfName: Bool { [.replace, .makeAnew, .makeLink, .makeFolder, .delete].contains(self) }
   }
 
-  /// Does it to what has the name; what is not there is left alone. Returns a descriptor that stays open.
+  /// Performs the event on the entry with the name; a missing entry is left alone. Returns a descriptor that stays
+  /// open.
   private func act(_ event: Event, _ name: String) -> Int32? {
     let (path, other) = (tree.path(name), "\(tree.folder.path)/home/other")
     guard event == .nothing || tree.exists(name) else { return nil }
-    // A moment that every file system tells from the one before.
+    // Long enough that every file system has a new time stamp.
     usleep(10_000)
     func write(_ path: String, _ flags: Int32) {
       let file = Glibc.open(path, O_WRONLY | O_NONBLOCK | flags, 0o644)
@@ -74,7 +75,7 @@ import Testing
     return nil
   }
 
-  /// Each thing that another program may do, before each step of a removal: what it did is there afterwards.
+  /// Each possible act of another program, in front of each step of a removal. Its effect survives.
   @Test func nothingOfOthersGoes() throws {
     for care in [Removal.Expected.Care.content, .entry] {
       for event in Event.allCases {
@@ -94,7 +95,7 @@ import Testing
             if gap == 1 { held = act(event, name) }
             try removal.setAside()
             #expect(!tree.exists(name), "\(label)")
-            // By its name nothing finds the file any more: what is made there is another one.
+            // The name finds the file no longer, and creating it makes another one.
             if gap == 2 { tree.make(Array(name.utf8), Event.mark) }
             try removal.finish()
           } catch {
@@ -104,11 +105,11 @@ import Testing
           switch event {
           case .nothing: isKept = false
           case .append, .rewrite, .hold: isKept = care == .content
-          // After the last look at the time of change, which the rename sets too, a mode is not noticed.
+          // After the last check of the change time, which the rename sets, too, a new mode is not noticed.
           case .setMode: isKept = care == .content && gap == 0
           default: isKept = true
           }
-          // Whoever only tried to write while the file could not be written to has seen that.
+          // A program that could not open the file for writing has noticed that.
           let wrote = [.append, .rewrite].contains(event) && (gap == 0 || care == .entry)
           #expect((failure != nil) == isKept, "\(label)")
           #expect(failure?.stranded == nil, "\(label)")
@@ -133,7 +134,7 @@ import Testing
     }
   }
 
-  /// What another program took the name of while it was aside stays beside that, and is named.
+  /// If another program took the name in the meantime, its file stays, and the message contains the temporary name.
   @Test func whatCannotGoBackIsNamed() throws {
     tree.make("file")
     let folders = try folder()
@@ -142,7 +143,7 @@ import Testing
       Array("file".utf8), in: folders[0].descriptor, Removal.Expected(before, .content))
     try removal.setAside()
     let aside = try #require(names.first { $0.hasPrefix(".tabella-") })
-    // Somebody finds it there.
+    // A waiting writer finds the file there.
     #expect(open(tree.path(aside), O_WRONLY | O_NONBLOCK) == -1 && errno == EWOULDBLOCK)
     tree.make(Array("file".utf8), Event.mark)
     let failure = #expect(throws: RemovalFailure.self) { try removal.finish() }
@@ -155,7 +156,7 @@ import Testing
     #expect(content("file") == Event.mark && content(aside) == "file")
   }
 
-  /// A writer that waits in open(2) gets the file by its name, and what it writes is there.
+  /// A writer that waits in open(2) gets the file with its name, and its bytes are kept.
   @Test func waitingWritersGetTheFile() throws {
     tree.make("file")
     let folders = try folder()
@@ -169,7 +170,7 @@ import Testing
       close(file)
     }
     writer.start()
-    // It has begun to wait when the lease is asked back.
+    // It is waiting as soon as the kernel asks for the lease.
     let entry = open(path, O_RDONLY | O_CLOEXEC)
     defer { close(entry) }
     var watch: WriterWatch? = try WriterWatch(entry)
@@ -184,7 +185,7 @@ import Testing
     #expect(content("file") == "file" + Event.mark)
   }
 
-  /// The system counts who has a file open for writing, also by mapped memory alone; not who reads it.
+  /// The system counts writers of a file, including those with only mapped memory, but not readers.
   @Test func writersAreSeen() throws {
     tree.make(Array("file".utf8), String(repeating: "x", count: 4096))
     let path = tree.path("file")
@@ -204,7 +205,7 @@ import Testing
     #expect(try hasWriter())
     #expect(munmap(memory, 4096) == 0)
     #expect(try !hasWriter())
-    // One that comes later. The signal that tells of it would end the process if it were SIGIO.
+    // A later writer. Its notification would end the process if it were SIGIO.
     let watch = try WriterWatch(entry)
     #expect(!watch.hasWriter)
     #expect(open(path, O_WRONLY | O_NONBLOCK) == -1)
@@ -213,7 +214,7 @@ import Testing
 
   // Undo
 
-  /// The state of all files was looked at once, before the first was removed.
+  /// All files were checked at once, before the first was removed.
   @Test func undoKeepsWhatIsWrittenToMeanwhile() throws {
     let count = 400
     let source = try tree.open()
@@ -226,7 +227,7 @@ import Testing
       nonisolated(unsafe) var wrote = false
       let writer = Thread {
         var status = stat()
-        // The last of them goes first.
+        // The last file is removed first.
         while lstat(last, &status) == 0 {}
         let file = open(first, O_WRONLY | O_APPEND)
         wrote = file >= 0 && write(file, Event.mark, Event.mark.utf8.count) > 0
@@ -235,7 +236,7 @@ import Testing
       writer.start()
       let result = try source.undo(receipt, isDryRun: false)
       while !writer.isFinished { usleep(1000) }
-      // Whoever could write finds it.
+      // A program that could write finds its file.
       #expect(wrote == tree.exists("1000"))
       guard wrote else { continue }
       #expect(content("1000") == Event.mark)
@@ -249,7 +250,7 @@ import Testing
     }
   }
 
-  /// The other changes are taken back, those that are not are named, and can be taken back later.
+  /// The other changes are undone. Those left out are named, and can be undone later.
   @Test func undoGoesOnWithoutWhatIsKept() throws {
     let source = try tree.open()
     let at = IndexPath(section: 0, row: 0)
@@ -267,7 +268,7 @@ import Testing
     )
     #expect(names == ["b", "c"])
     let rest = try #require(part.receipt)
-    // Nothing more, so no other undo was done.
+    // Nothing was done, so there is no other undo.
     let none = try source.undo(rest, isDryRun: false)
     #expect(none.outcomes[0].code == .conflict && none.receipt == nil && names == ["b", "c"])
     for file in held { close(file) }
@@ -275,7 +276,7 @@ import Testing
     #expect(names.isEmpty)
   }
 
-  /// A mode or a time that another program set after the check was set back all the same.
+  /// A mode or a time that another program set after the check was overwritten.
   @Test func undoKeepsOthersModesAndTimes() throws {
     tree.make("file")
     let folders = try folder()
@@ -298,7 +299,7 @@ import Testing
       .setModified(place, identity, old, was: old, ifStill: status.moment))
     let entry = try #require(tree.snapshot()["file"])
     #expect(entry.mode & 0o777 == 0o604 && entry.modified == [2000, 3])
-    // What is as it was left is set back.
+    // Unchanged values are restored.
     _ = try executor.perform(.setMode(place, identity, 0o600, ifStill: 0o604))
     let now = Moment(seconds: 2000, nanoseconds: 3)
     _ = try executor.perform(.setModified(place, identity, old, was: old, ifStill: now))
@@ -307,7 +308,7 @@ import Testing
 
   // Deleting
 
-  /// For good a row is deleted whatever was written to it, but never what took its place.
+  /// A permanent deletion removes a row even after its content changed, but never an entry that replaced it.
   @Test func onlyTheRowIsDeleted() throws {
     for event in Event.allCases where event != .nothing && event != .hold {
       tree.make("file")
@@ -327,7 +328,7 @@ import Testing
       _ = rmdir(tree.path("file"))
       _ = unlink(tree.path("file"))
     }
-    // A folder to which something came stays with it.
+    // A folder with a new entry stays, and so does the entry.
     tree.make([UInt8]("folder/".utf8))
     let folders = try folder()
     let status = try #require(try folders.status(place("folder")))
@@ -342,7 +343,8 @@ import Testing
 
   // The trash
 
-  /// What took the place of something in the trash was restored in its stead, and a note went that was another's.
+  /// An entry that replaced another one in the trash was restored instead, and the other's `.trashinfo` file was
+  /// removed.
   @Test func othersTrashStaysAtTheMoment() throws {
     tree.make("a")
     let source = try tree.open()
@@ -358,7 +360,7 @@ import Testing
     let note = try #require(try can.note(of: trashed))
     let beside = try #require(cans.note(of: name, in: can.files))
 
-    // Another program empties the trash, and puts another file of that name there.
+    // Another program empties the trash and puts another file with that name there.
     tree.make(Array("b".utf8), Event.mark)
     #expect(rename(tree.path("b"), tree.trashPath + "/files/a") == 0)
     let failure = #expect(throws: Failure.self) {
@@ -379,8 +381,8 @@ import Testing
 
   // Moves to another file system
 
-  /// Each thing that another program may do to the original or to its copy, once that has its name: both stay, or
-  /// the move was done before.
+  /// Each possible act of another program on the original or on its named copy. Both stay, or the move was already
+  /// complete.
   @Test func nothingIsLostAcross() throws {
     for isCopy in [false, true] {
       for event in Event.allCases {
@@ -398,7 +400,7 @@ import Testing
         #expect(content("to/file") == "from/file")
         let held = act(event, isCopy ? "to/file" : "from/file")
         let label = "\(event) \(isCopy)"
-        // Of the copy only what is in it matters: it has its name.
+        // For the copy only the content matters, since it has its name.
         let isDone = event == .nothing || isCopy && [.setMode, .hold].contains(event)
         do throws(TableError) {
           try across.finish(copy, at: to)
@@ -411,7 +413,7 @@ import Testing
           if [.append, .rewrite, .replace, .makeAnew].contains(event) {
             #expect(content(touched)?.contains(Event.mark) == true, "\(label)")
           }
-          // An original that another program removed is not made again.
+          // An original that another program removed is not created again.
           #expect(tree.exists(isCopy ? "from/file" : "to/file") == isCopy, "\(label)")
           let isLeft = isCopy && [.append, .rewrite].contains(event)
           #expect(across.hasLeftTraces == isLeft, "\(label)")
@@ -429,7 +431,7 @@ import Testing
     }
   }
 
-  /// What is being written to by mapped memory shows by no time, so such a file is not copied.
+  /// Writing through mapped memory changes no time stamp, so such a file is not copied.
   @Test func filesThatAreWrittenToAreNotCopied() throws {
     tree.make("file")
     let folders = try folder()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// Folders as sections: made, renamed and deleted, and what must be refused.
+/// Folders as sections: creating, renaming and deleting them, and the refusals.
 @Suite struct DirectorySectionTests {
   private let tree = EditedTree()
 
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  /// An empty folder was no section, so that nothing could be put into it.
+  /// An empty folder was no section, so nothing could be put into it.
   @Test func anEmptyFolderIsASection() throws {
     make("empty", "full", "full/in")
     tree.make("full/x")
@@ -68,7 +68,7 @@ import Testing
     #expect(tree.snapshot() == before)
   }
 
-  /// For good, a folder goes only if nothing is in it.
+  /// A folder can be deleted permanently only if it is empty.
   @Test func whatIsDeletedForGoodIsEmpty() throws {
     make("empty", "full")
     tree.make("full/x")
@@ -111,7 +111,7 @@ import Testing
         ],
         .invalidArgument, "named twice"
       ),
-      // The place in b is another one, if the new folder comes to stand before it.
+      // The index path in b changes if the new folder appears in front of b.
       (
         [.insertSection(at: 0, title: "aa"), .move(row, to: IndexPath(section: 3, row: 0))],
         .notSupported, "another batch"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// The directory provider against readdir and lstat, on trees that have what file systems allow.
+/// The directory provider compared with readdir and lstat, on trees with everything that file systems allow.
 @Suite struct DirectoryTests {
   let folder = try! TemporaryFolder()
 
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// Entries by readdir, sorted as bytes, a folder before what is in it.
+  /// The entries from readdir, sorted as bytes, each folder in front of its content.
   private static func naive(_ path: [UInt8], hidden: Bool, below prefix: [UInt8] = []) -> [[UInt8]]
   {
     guard let stream = withPath(path, { opendir($0) }) else { return [] }
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  /// Every single byte, the longest names, bytes that are no UTF-8, both forms of an accent.
+  /// Every single byte, the longest names, names that are not UTF-8, both forms of an accent.
   @Test func anyName() throws {
     var wanted: [[UInt8]] = (1...255).filter { $0 != 46 && $0 != 47 }.map { [UInt8($0)] }
     wanted += [
@@ -86,7 +86,7 @@ import Testing
       Condition(column: 0, comparison: .equal, value: Array("a\nb".utf8))
     ])
     #expect(try found.numberOfRows(inSection: 0, knowing: .max) == .exact(1))
-    // Each leads to its own file, and its id back to it.
+    // Each location leads to its own file, and each id back to it.
     for row in wanted.indices {
       let location = try #require(
         try source.accessories?.location(forRowAt: IndexPath(section: 0, row: row)))
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  /// Generated trees are listed as the naive way lists them, flat, whole and by folder.
+  /// Generated trees are listed like naive listings: flat, recursive and by folder.
   @Test(arguments: 0..<25)
   func treesAreTheNaiveTrees(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -124,19 +124,19 @@ import Testing
       let tree = try open(nil, options.merging(["recursive": "true"]) { $1 })
       #expect(try names(tree) == whole)
 
-      // By folder: the rows of a section are those whose path is the title and the name.
+      // By folder: the path of a row consists of the title and the name.
       let bySection = try open(
         nil, options.merging(["recursive": "true", "sections": "folder"]) { $1 })
       var found: [[UInt8]] = []
       for section in 0..<(try bySection.numberOfSections(knowing: .max).value) {
         let title = try bySection.sections?.title(.header, ofSection: section) ?? ""
         let rows = try names(bySection, section: section)
-        // Titles are repaired text, so only those that are UTF-8 can be compared.
+        // Titles are repaired text, so only valid UTF-8 can be compared.
         let prefix = section == 0 ? [] : Array(title.utf8) + [47]
         found += rows.map { prefix + $0 }
       }
       #expect(found.count == whole.count)
-      // Empty folders are sections too, and the root.
+      // Empty folders and the root are sections, too.
       let shown = folders.filter { path in
         hidden || !path.split(separator: 47).contains { $0.first == 46 }
       }
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  /// Every column is what lstat says.
+  /// Every column equals the result of lstat.
   @Test func columnsAreTheStatus() throws {
     make(Array("file".utf8))
     make(Array("sub".utf8), isFolder: true)
@@ -203,7 +203,7 @@ import Testing
     #expect(try badge(source, "broken") == "leads nowhere")
   }
 
-  /// What vanishes after it was listed stays a row, with what was known and a reason.
+  /// An entry that vanished after the listing stays a row, with its known cells and a reason.
   @Test func vanishedEntriesAreRows() throws {
     make(Array("a".utf8))
     make(Array("b".utf8))
@@ -218,7 +218,7 @@ import Testing
     #expect(
       source.diagnostics?.nextDiagnostic()?.message
         == "1 entry could not be examined: a: has vanished")
-    // Read again, it is no news.
+    // Reading it again leads to no further diagnostic.
     _ = try readAll(source)
     #expect(source.diagnostics?.nextDiagnostic() == nil)
 
@@ -229,7 +229,7 @@ import Testing
     #expect(message == "1 folder could not be read: sub: has vanished")
   }
 
-  /// A folder that may not be read is a row like any other. Root may read all, so somebody else looks.
+  /// An unreadable folder is an ordinary row. Root may read everything, so another user looks.
   @Test func unreadableFoldersAreRows() async throws {
     make(Array("closed".utf8), isFolder: true)
     make(Array("closed/secret".utf8))
@@ -265,7 +265,7 @@ import Testing
     chmod(path + "/closed", 0o755)
   }
 
-  /// More names than are sorted one by one, alike for long, and high bytes above low ones.
+  /// More names than are sorted by comparison, with long common prefixes, and high bytes after low ones.
   @Test(arguments: 0..<8)
   func manyNamesAreInOrder(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -281,7 +281,7 @@ import Testing
     #expect(try names(open()) == wanted.sorted { $0.lexicographicallyPrecedes($1) })
   }
 
-  /// Under a name that is another file's now, nothing of that file is shown.
+  /// If a name belongs to another file now, nothing of that file is shown.
   @Test func replacedEntriesHaveVanished() throws {
     for name in ["a", "b", "same"] { make(Array(name.utf8)) }
     for name in ["sub", "other"] { make(Array(name.utf8), isFolder: true) }
@@ -309,13 +309,13 @@ import Testing
       source.diagnostics?.nextDiagnostic()?.message
         == "6 entries could not be examined; the first: a: has vanished")
 
-    // The file of this name is in a folder that was not listed.
+    // The file with this name is in a folder that was not listed.
     let row = try #require(try names(tree).firstIndex(of: Array("sub/x".utf8)))
     let batch = try tree.rows(RowRequest(first: row, count: 1, columns: [0, 1, 2]))
     #expect(batch.row(0) == ["sub/x", "file", nil])
   }
 
-  /// A remark is one line, whatever the name is.
+  /// A diagnostic is one line, for all names.
   @Test func remarksAreOneLine() throws {
     let name = Array("new\nline\u{1B}".utf8)
     make(name)
@@ -327,7 +327,7 @@ import Testing
         == "1 entry could not be examined: new?line?: has vanished")
   }
 
-  /// Makes folders in each other and calls `fill` with the descriptor of each.
+  /// Creates nested folders and calls `fill` with the descriptor of each.
   private func makeDeep(_ depth: Int, name: String, _ fill: (Int, Int32) -> Void = { _, _ in }) {
     var descriptor = Glibc.open(folder.path, O_RDONLY | O_DIRECTORY)
     for level in 0..<depth {
@@ -341,12 +341,11 @@ import Testing
   }
 
   private func removeDeep(_ name: String) throws {
-    // Foundation cannot remove what is so deep.
+    // Foundation cannot remove such deep folders.
     #expect(try run("/bin/rm", ["-rf", "\(folder.path)/\(name)"]).status == 0)
   }
 
-  /// Deeper than a path may be long, with folders to go on with on the way back: they are opened
-  /// step by step.
+  /// A tree deeper than the longest path, with further folders at each level. The folders are opened step by step.
   @Test func deepTrees() throws {
     let depth = 2000
     makeDeep(depth, name: "deep") { _, descriptor in
@@ -355,7 +354,7 @@ import Testing
     }
     let source = try open(nil, ["recursive": "true"])
     #expect(try source.numberOfRows(inSection: 0, knowing: .max) == .exact(3 * depth))
-    // Down all the way, then back up.
+    // Down all the way, then up again.
     func path(_ level: Int, _ end: String) -> Cell {
       .text(String(repeating: "deep/", count: level) + end)
     }
@@ -371,7 +370,7 @@ import Testing
     try removeDeep("deep")
   }
 
-  /// Long paths make short batches, which no row count may promise otherwise.
+  /// Long paths lead to short batches, regardless of the requested number of rows.
   @Test func longPathsMakeShortBatches() throws {
     let name = String(repeating: "n", count: 255)
     makeDeep(200, name: name) { level, descriptor in
@@ -389,8 +388,8 @@ import Testing
     try removeDeep(name)
   }
 
-  /// Without descriptors nothing is known of a folder, so that it must not look empty; the listing
-  /// goes on when there are some again.
+  /// Without descriptors, a folder's content is unknown, so it must not look empty. The listing continues when
+  /// descriptors are available again.
   @Test func shortageOfDescriptorsIsAnError() async throws {
     for name in ["a", "a/b", "a/b/c", "d"] { make(Array(name.utf8), isFolder: true) }
     make(Array("a/b/c/leaf".utf8))
@@ -416,14 +415,14 @@ import Testing
     }
   }
 
-  /// A long listing stops when it is cancelled, and can go on.
+  /// A long listing stops when it is cancelled, and can continue.
   @Test func listingsAreCancelled() throws {
     for outer in 0..<20 {
       make(Array("\(outer)".utf8), isFolder: true)
       for inner in 0..<50 { make(Array("\(outer)/\(inner)".utf8), isFolder: true) }
     }
     var isCancelled = false
-    // A listing may be complete before the other thread gets its turn.
+    // A listing may be complete before the other thread runs.
     for _ in 0..<100 where !isCancelled {
       let source = try open(nil, ["recursive": "true"])
       let cancel = try #require(source.cancellation)
@@ -479,7 +478,7 @@ import Testing
     #expect(try location(folder.path) == nil)
   }
 
-  /// Nothing that a location begins with is taken for a scheme or an option.
+  /// No beginning of a location is mistaken for a scheme or an option.
   @Test func locationsAreUnambiguous() async throws {
     setenv("TABELLA_TEST_LOCATIONS", folder.path, 1)
     await #expect(processExitsWith: .success) {
@@ -508,7 +507,7 @@ import Testing
     #expect(throws: TableError.self) { try open(nil, ["depth": "1"]) }
   }
 
-  /// The version names the listing: the same while nothing comes or goes.
+  /// The version identifies the listing: it stays the same while no entry appears or vanishes.
   @Test func versionsNameTheListing() throws {
     make(Array("a".utf8))
     let before = try open().version()
@@ -518,8 +517,7 @@ import Testing
     #expect(try open().hasVolatileOrder)
   }
 
-  /// Where a name ends is known by the size of the record that the system gave of it: for every length, with
-  /// any bytes, and in memory that had something else before.
+  /// The end of a name follows from the size of its record: for every length, with any bytes, and in reused memory.
   @Test func namesOfEveryLength() throws {
     var names: [[UInt8]] = []
     var generator = SeededGenerator(seed: 3)
@@ -537,8 +535,8 @@ import Testing
     }
   }
 
-  /// A view that sorts examines each entry once: what it then shows cannot contradict the order. Rows read
-  /// by themselves are always as they are now.
+  /// A view that sorts examines each entry once, so its rows cannot contradict the order. Rows read without a view are
+  /// always current.
   @Test func whatAViewLookedForIsShown() throws {
     for (name, size) in [("a", 3), ("b", 1), ("c", 2)] {
       try folder.write(name, String(repeating: "x", count: size))
@@ -556,7 +554,7 @@ import Testing
     #expect(try sizes(open().sorted(by: [SortDescriptor(column: 2)])).last == row("b", 9))
   }
 
-  /// What was kept is of one listing: an edit has all examined anew.
+  /// The cache belongs to one listing: after an edit everything is examined again.
   @Test func anEditForgetsWhatWasKept() throws {
     try folder.write("a", "x")
     try folder.write("b", "xx")
@@ -571,7 +569,7 @@ import Testing
     #expect(try readAll(again).map { $0[0] } == [.text([99]), .text([97])])
   }
 
-  /// A version held for the same folder with other options too, where a position was another row.
+  /// A version was valid for the same folder with other options, too, with which an index path was another row.
   @Test func versionsNameWhereRowsAre() throws {
     make(Array("d".utf8), isFolder: true)
     for name in [".h", "d/a", "d/.h", "e"] { make(Array(name.utf8)) }

@@ -5,12 +5,11 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// The trash as other programs see it, and what may not be put in it.
+/// The trash as other programs see it, and the entries that must not be put into it.
 @Suite struct DirectoryTrashTests {
   let tree = EditedTree()
 
-  /// Every name of one byte, the longest, those that are not UTF-8 and those that terminals and shells
-  /// trip over.
+  /// Every name of one byte, the longest names, names that are not UTF-8, and names that confuse terminals and shells.
   static let names: [[UInt8]] = {
     let texts = [
       String(repeating: "a", count: 255), String(repeating: "é", count: 127) + "a", "e\u{301}", "é",
@@ -37,7 +36,7 @@ import Testing
     let sorted = Self.names.sorted { $0.lexicographicallyPrecedes($1) }
     #expect(try names(source) == sorted)
 
-    // Each gets the next one's name, all in one batch: one circle.
+    // Each entry gets the next one's name, all in one batch: one cycle.
     let circle = sorted.indices.map { row in
       EditBatch.Edit.set(
         .path(IndexPath(section: 0, row: row)),
@@ -52,7 +51,7 @@ import Testing
     #expect(try source.undo(#require(renamed.receipt), isDryRun: false).outcomes[0].code == nil)
     #expect(tree.snapshot() == before)
 
-    // Each gets a new name, and each new file one of the names.
+    // Each entry gets a new name, and each new file one of the old names.
     let plain = try source.commit(
       EditBatch(
         sorted.indices.map {
@@ -76,7 +75,7 @@ import Testing
     }
   }
 
-  /// What Python makes of the info files: the paths that were, and dates of just now.
+  /// Checks that Python reads the `.trashinfo` files: the former paths, and recent dates.
   private func expectPythonReads(_ names: [[UInt8]]) throws {
     let script = """
       import os, sys, urllib.parse, datetime
@@ -112,7 +111,7 @@ import Testing
         rows.map { .delete(.path(IndexPath(section: 0, row: $0))) }, isDryRun: isDryRun))
   }
 
-  /// What has a name that is in the trash already gets another there, and comes back by its own.
+  /// An entry whose name exists in the trash gets another name there, and is restored under its own.
   @Test func namesThatCollide() throws {
     let source = try tree.open()
     var receipts: [[UInt8]] = []
@@ -132,7 +131,7 @@ import Testing
       #expect(tree.snapshot()["same"]?.size == size)
       #expect(unlink(tree.path("same")) == 0)
     }
-    // A file without an info is not overwritten.
+    // A file without a `.trashinfo` file is not overwritten.
     try tree.folder.write("data/Trash/files/same", "orphan")
     tree.make(Array("same".utf8), "mine")
     source.reload()
@@ -141,7 +140,7 @@ import Testing
     #expect(namesByReaddir(Array("\(tree.trashPath)/info".utf8)).count == 1)
   }
 
-  /// A folder goes whole, and rows in it with it.
+  /// A folder is trashed as a whole, together with deleted rows in it.
   @Test func foldersGoWhole() throws {
     for name in ["sub/", "sub/in/"] { tree.make(Array(name.utf8)) }
     tree.make("sub/a", "sub/in/b")
@@ -167,7 +166,7 @@ import Testing
     #expect(result.outcomes[0].message == "deleted for good; it cannot be undone")
     #expect(!tree.exists("empty") && !tree.exists("file"))
     #expect(access(tree.trashPath, F_OK) != 0)
-    // All of its rows with it, but for one that is not shown.
+    // All of its rows are deleted with it, except for a hidden one.
     let deep = try tree.open {
       $0.deletesForGood = true
       $0.isRecursive = true
@@ -194,7 +193,7 @@ import Testing
     }
   }
 
-  /// What is needed stays: the trash, the home, the current directory, and what they are in.
+  /// Necessary folders stay: the trash, the home, the current directory, and the folders that contain them.
   @Test func whatMustStay() throws {
     tree.make("a")
     let source = try tree.open()
@@ -227,7 +226,7 @@ import Testing
     #expect(error?.message.contains("is the current directory") == true)
   }
 
-  /// The receipt of the deletion went to the trash with the folder of receipts.
+  /// The receipt of a deletion was trashed together with the folder of receipts.
   @Test func receiptsStay() throws {
     for name in ["data", "state", "state/deep"] {
       #expect(mkdir("\(tree.folder.path)/\(name)", 0o755) == 0)
@@ -241,7 +240,7 @@ import Testing
       let inner = try tree.open(tree.folder.path + "/state") { $0.trash = settings.trash }
       expectRefused("the folder of tabella's receipts", inner, 0)
     }
-    // As it is used.
+    // In the way that tabella uses it.
     tree.make(Array("state/".utf8))
     for name in ["x", "y"] { tree.make(Array("state/\(name)".utf8)) }
     let environment = [
@@ -261,7 +260,7 @@ import Testing
     #expect(tree.exists("state/x"))
   }
 
-  /// Of what was deleted from the trash for good, the file stayed that tells where it was.
+  /// After a permanent deletion from the trash, the `.trashinfo` file stayed.
   @Test func deletedFromTheTrash() throws {
     tree.make("a", "b")
     let source = try tree.open()
@@ -269,7 +268,7 @@ import Testing
     let files = try tree.open(tree.trashPath + "/files") { $0.deletesForGood = true }
     #expect(try delete(files, 0).outcomes[0].code == nil)
     #expect(namesByReaddir(Array("\(tree.trashPath)/info".utf8)) == [Array("b.trashinfo".utf8)])
-    // Folders of such names elsewhere are none.
+    // Folders with such names elsewhere are no trash.
     for name in ["files/", "info/"] { tree.make(Array(name.utf8)) }
     tree.make("files/x", "info/x.trashinfo")
     let others = try tree.open(tree.path("files")) { $0.deletesForGood = true }
@@ -296,7 +295,7 @@ import Testing
     let bound = try tree.open(tree.path("f"))
     expectRefused("in cannot be deleted: something is mounted at ", bound, 0)
     #expect(tree.exists("d/in/sub \\/x"))
-    // What only has a name that begins in the same way, and what is empty, goes.
+    // Folders whose names have only the same beginning, and empty ones, can be trashed.
     flat.reload()
     #expect(try delete(flat, 1, 2).outcomes.map(\.code) == [nil, nil])
   }
@@ -312,7 +311,7 @@ import Testing
     let before = tree.snapshot()
     let folder = try tree.open(mount.path + "/sub/x y")
 
-    // No .Trash: one of the user's own is made.
+    // Without .Trash, the user's own trash is created.
     let first = try delete(folder, 0)
     #expect(first.outcomes[0].code == nil)
     let own = "\(mount.path)/.Trash-\(user)"
@@ -322,7 +321,7 @@ import Testing
     #expect(info.hasPrefix("[Trash Info]\nPath=sub/x%20y/%C3%A9\nDeletionDate=2"))
     #expect(try folder.undo(#require(first.receipt), isDryRun: false).outcomes[0].code == nil)
 
-    // A .Trash that is not sticky, or a link, is not used; one that is sticky is.
+    // A .Trash that is not sticky, or a link, is not used; a sticky one is.
     let shared = "\(mount.path)/.Trash"
     #expect(mkdir(shared, 0o777) == 0 && chmod(shared, 0o777) == 0)
     _ = try delete(folder, 0)
@@ -342,7 +341,7 @@ import Testing
     #expect(try folder.undo(#require(third.receipt), isDryRun: false).outcomes[0].code == nil)
     #expect(tree.snapshot()["disk/sub/x y/é"] == before["disk/sub/x y/é"])
 
-    // The mount point itself stays, as do its trash and what is in that.
+    // The mount point itself stays, as do its trash and the content of that trash.
     let outer = try tree.open()
     expectRefused("something is mounted there", outer, 0)
     let top = try tree.open(mount.path) { $0.showsHidden = true }
@@ -363,7 +362,7 @@ import Testing
     expectRefused("/disk/.Trash-\(geteuid()): Not a directory", folder, 0)
     #expect(unlink(own) == 0 && mkdir(own, 0o700) == 0 && chown(own, 65534, 65534) == 0)
     expectRefused("-o permanent=true", folder, 0)
-    // Neither the folder nor the reason was told.
+    // The message contained neither the folder nor the reason.
     expectRefused("/disk/.Trash-\(geteuid()): it is another user's", folder, 0)
     #expect(tree.exists("disk/x"))
   }

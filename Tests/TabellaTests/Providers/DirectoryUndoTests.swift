@@ -4,7 +4,7 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// Undo takes back what the batch did, all of it or told as less, and never what a stranger did.
+/// Undo reverts the whole batch, or reports the remaining part. It never reverts changes by others.
 @Suite struct DirectoryUndoTests {
   let tree = EditedTree()
 
@@ -14,11 +14,11 @@ import Testing
     return status
   }
 
-  /// Removes a file or link and makes others, until one has the inode that is free now; false if none gets it.
+  /// Removes a file or link and creates others until one has the freed inode. Returns false if none gets it.
   private func replace(_ name: String, _ make: (String) -> Void) -> Bool {
     let inode = status(tree.path(name)).st_ino
     #expect(unlink(tree.path(name)) == 0)
-    // Times are told apart by the tick of the clock.
+    // The ticks of the clock distinguish the times.
     usleep(20_000)
     for number in 0..<300 {
       make(tree.path(name))
@@ -49,7 +49,7 @@ import Testing
 
   // Strangers
 
-  /// A new file with the inode of one that was renamed, and is gone, was renamed in its place.
+  /// A new file that reused the inode of a renamed file was renamed in its place.
   @Test func inodesAreUsedAgain() throws {
     tree.make("a", "m", "t")
     let source = try tree.open()
@@ -68,7 +68,7 @@ import Testing
       }
       if isReplaced { expectConflict(source, receipt, "\(now) was replaced") }
     }
-    // The same where inodes are not used again at once.
+    // The same if inodes are not reused at once.
     tree.make("last")
     source.reload()
     let receipt = try #require(tree.set(source, ["last": [0: "c"]]).receipt)
@@ -82,7 +82,7 @@ import Testing
     #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
   }
 
-  /// Another link with the inode of one that was made was removed for good.
+  /// Another link with the inode of a created one was permanently removed.
   @Test func otherLinksStay() throws {
     let source = try tree.open()
     let place = IndexPath(section: 0, row: 0)
@@ -104,7 +104,7 @@ import Testing
     #expect(!tree.exists("l"))
   }
 
-  /// What another program put in the trash under the name, from elsewhere, was restored.
+  /// A file that another program had trashed under the same name, from another folder, was restored.
   @Test func othersTrashStays() throws {
     tree.make("a")
     let source = try tree.open()
@@ -130,7 +130,7 @@ import Testing
 
   // Times
 
-  /// Undo gave a folder the time at which the batch had changed it, not the one that it had before.
+  /// Undo set the time of a folder to the one during the batch, not to the one before it.
   @Test func foldersGetTheirTimesBack() throws {
     for name in ["A/", "in/"] { tree.make(Array(name.utf8)) }
     tree.make("x", "in/y")
@@ -192,7 +192,7 @@ import Testing
       let part = try later.undo(receipt, isDryRun: false)
       #expect(part.outcomes[0].code == .io)
       if attempt == 0 {
-        // All but the file that does not fit, and the times.
+        // Everything except the file that does not fit, and the times.
         #expect(tree.exists("c") && tree.exists("D/in") && !tree.exists("E"))
         let message = try #require(part.outcomes[0].message)
         #expect(
@@ -201,7 +201,7 @@ import Testing
         #expect(part.changes.changes == nil)
         receipt = try #require(part.receipt)
       } else {
-        // Nothing more could be done, though the folder changed in the meantime: no other undo was done.
+        // Nothing more could be done, although the folder changed in the meantime: there was no other undo.
         #expect(part.outcomes[0].message?.hasPrefix("here/a cannot be copied") == true)
         #expect(part.changes == ChangeBatch(from: version, to: version, changes: []))
         #expect(part.receipt == nil)

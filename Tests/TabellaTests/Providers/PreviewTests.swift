@@ -7,9 +7,9 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// How files begin, whatever is in them.
+/// The previews of files with any content.
 @Suite struct PreviewTests {
-  /// The preview of a file with these bytes, as the source makes it: from what was read of it.
+  /// The preview of a file with these bytes, from the part that the source reads.
   private static func preview(_ bytes: [UInt8]) throws -> StyledText {
     try Preview.ofFile(
       Array(bytes.prefix(Preview.longestText.bytes + 1)), size: bytes.count)
@@ -19,7 +19,7 @@ import Testing
     String(decoding: text.bytes, as: UTF8.self)
   }
 
-  /// The text without the line that says how much more there is, and what that says.
+  /// The text without its last line, and the amount in that line.
   private static func split(_ text: StyledText) -> (text: [UInt8], mark: String) {
     guard let mark = text.spans.last, mark.style == .dim, mark.bytes.upperBound == text.bytes.count
     else { return (text.bytes, "") }
@@ -55,13 +55,12 @@ import Testing
         == whole + "\n… 12,345 more bytes")
   }
 
-  /// Wherever the bound falls, no character is cut, and what is shown and what is said to follow are
-  /// the whole file.
+  /// At every position of the limit, no character is cut, and the shown and the omitted bytes add up to the whole file.
   @Test(arguments: ["a", "é", "€", "😀", "é\n", "\r\n", "😀\r\n"])
   func nothingIsCutInTwo(unit: String) throws {
     let limit = Preview.longestText.bytes
     for shift in 0..<8 {
-      // Few lines, so that the bytes are the bound.
+      // Few lines, so that the bytes are the limit.
       let isLine = unit.hasSuffix("\n") || unit.hasSuffix("\r\n")
       let filler = String(repeating: "x", count: isLine ? limit - 20 : 0)
       let start = String(repeating: "-", count: shift) + filler
@@ -85,7 +84,7 @@ import Testing
       try Self.string(Self.preview(Array("\(line)\n😀".utf8))) == "\(line)\n… 4 more bytes")
   }
 
-  /// Broken bytes are shown as they are, also at the bound.
+  /// Invalid bytes appear unchanged, also at the limit.
   @Test func whatIsNoUTF8Stays() throws {
     #expect(try Self.preview([0xFF, 0xFE - 1, 10, 0xC3]).bytes == [0xFF, 0xFD, 10, 0xC3])
     let file = [UInt8](repeating: 0xBF, count: 20_000)
@@ -108,7 +107,7 @@ import Testing
     }
   }
 
-  /// What is no text looks as the text provider shows it.
+  /// A binary file looks like in the text provider.
   @Test(arguments: [1, 15, 16, 17, 255, 256, 257, 5000])
   func binariesAreAsTheTextProviderShowsThem(size: Int) throws {
     var generator = SeededGenerator(seed: UInt64(size))
@@ -146,7 +145,7 @@ import Testing
   func numbersAreGrouped(number: Int, text: String) { #expect(number.grouped == text) }
 }
 
-/// Previews of what is in a folder, and of what is there no more.
+/// Previews of entries in a folder, and of vanished ones.
 @Suite struct DirectoryPreviewTests {
   let folder = try! TemporaryFolder()
 
@@ -189,7 +188,7 @@ import Testing
     #expect(try source.supplementaryElement(ofKind: "Preview", at: path) == nil)
   }
 
-  /// A file so large that reading it would never end, and one of 100 MB of text.
+  /// A file that is too large to read completely, and one with 100 MB of text.
   @Test func largeFilesAreReadABit() throws {
     let text = String(repeating: "line\n", count: 5000)
     for (name, size) in [("huge", 1 << 40), ("large", 100_000_000)] {
@@ -201,21 +200,21 @@ import Testing
     #expect(try string(source, "large") == lines + "… 99,999,680 more bytes")
   }
 
-  /// The size that a file of /proc tells is not how much is in it.
+  /// The reported size of a file in /proc says nothing about its content.
   @Test func filesWithoutASizeAreRead() throws {
     let source = try open("/proc")
     #expect(try string(source, "version").hasPrefix("Linux version "))
     #expect(try !string(source, "version").contains("more"))
   }
 
-  /// What may wait, or do something when it is opened, is named only.
+  /// Files whose opening may block or have side effects are only named.
   @Test func pipesSocketsAndDevicesAreNotOpened() throws {
     #expect(mkfifo(folder.path + "/fifo", 0o644) == 0)
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(socket) }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
-    // The name from the current folder may be too long; one from an open folder is short.
+    // The path from the current folder may be too long; the path from an open folder is short.
     let descriptor = Glibc.open(folder.path, O_RDONLY | O_DIRECTORY)
     defer { close(descriptor) }
     withUnsafeMutableBytes(of: &address.sun_path) {
@@ -231,7 +230,7 @@ import Testing
     #expect(try string(source, "fifo") == "a FIFO")
     #expect(try string(source, "socket") == "a socket")
     #expect(try string(open("/dev"), "null") == "a character device")
-    // A writer that does not wait finds no reader, and none was there.
+    // A writer that does not block finds no reader, so there was none.
     #expect(Glibc.open(folder.path + "/fifo", O_WRONLY | O_NONBLOCK) == -1 && errno == ENXIO)
   }
 
@@ -284,7 +283,7 @@ import Testing
         .hasSuffix("\n… at least 8 more entries"))
   }
 
-  /// What takes the name of a file that was listed is not shown as that file.
+  /// An entry that replaces a listed file is not shown as that file.
   @Test(arguments: ["file", "folder", "link", "fifo", "nothing"])
   func replacedFilesHaveVanished(by kind: String) throws {
     try folder.write("other", "secret")
@@ -310,7 +309,7 @@ import Testing
     }
   }
 
-  /// Shortened, grown or rewritten it is the same file, and shown as it is.
+  /// A file that was shortened, extended or rewritten is the same file, and its preview is current.
   @Test func previewsAreOfTheMoment() throws {
     let path = try folder.write("file", "one")
     let source = try open()
@@ -322,7 +321,7 @@ import Testing
     #expect(try string(source, "file") == "ch")
   }
 
-  /// What may not be read is a warning, not an error. Root may read all, so somebody else looks.
+  /// An unreadable entry leads to a warning, not an error. Root may read everything, so another user looks.
   @Test func unreadableEntriesSayWhy() async throws {
     chmod(try folder.write("file", "secret"), 0)
     #expect(mkdir(folder.path + "/folder", 0) == 0)
@@ -347,7 +346,7 @@ import Testing
     chmod(folder.path + "/folder", 0o755)
   }
 
-  /// The preview of a file deep in a tree is of that file.
+  /// The preview of a file deep in a tree belongs to that file.
   @Test func treesHavePreviews() throws {
     for name in ["a", "a/b"] { #expect(mkdir("\(folder.path)/\(name)", 0o755) == 0) }
     try folder.write("a/b/file", "deep")

@@ -5,9 +5,9 @@ import Testing
 
 @testable import TabellaProcesses
 
-/// Signals and nice values reach the process that was listed, or none.
+/// Signals and nice values reach the listed process, or none.
 @Suite struct ProcessEditingTests {
-  /// A child that sleeps, killed and reaped with the object.
+  /// A sleeping child, which is killed and reaped with the object.
   private final class Child {
     let pid: pid_t
     private var isReaped = false
@@ -25,7 +25,7 @@ import Testing
       reap(pid)
     }
 
-    /// What ended it, once it has; nil as long as it runs.
+    /// The signal that ended it; nil while it runs.
     var endedBy: Int32? {
       var information = siginfo_t()
       guard waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT | WNOHANG) == 0,
@@ -45,7 +45,7 @@ import Testing
     EditBatch(references.map { .delete($0) }, isDryRun: isDryRun)
   }
 
-  /// An error that a commit throws, nothing having been done.
+  /// The error of a commit that did nothing.
   private static func refusal(
     _ source: any TableDataSource, _ batch: EditBatch,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -61,7 +61,7 @@ import Testing
   @Test(arguments: [
     ("TERM", 15), ("term", 15), ("SIGTERM", 15), ("sigKill", 9), ("9", 9), ("1", 1), ("64", 64),
     ("rtmin+2", 36), ("SIGRTMIN", 34), ("usr1", 10),
-    // What kill -l lists, and was refused.
+    // Names that `kill -l` lists, but that were refused.
     ("RTMAX", 64), ("SIGRTMAX-1", 63), ("rtmax-14", 50), ("IO", 29), ("POLL", 29), ("CLD", 17),
     ("SIGIOT", 6), ("UNUSED", 31),
   ])
@@ -122,7 +122,7 @@ import Testing
 
   @Test func withoutWaitingItIsOnlySent() throws {
     let child = try Child()
-    // A position alone does not name what began as the table was made.
+    // An index path alone does not identify a process that began during the listing.
     usleep(20_000)
     let source = try ProcessesSource(sending: Self.sending(["signal": "CONT"]))
     let row = try source.rowNumber(of: child.pid)
@@ -151,7 +151,7 @@ import Testing
     let id = try source.id(of: child.pid)
     let isDone = CancelFlag()
     let thread = Thread {
-      // Until the wait has begun, there is nothing to cancel.
+      // Before the wait has begun, there is nothing to cancel.
       while !isDone.isSet {
         usleep(100_000)
         cancel()
@@ -217,9 +217,9 @@ import Testing
     #expect(stale?.code == .conflict && later.endedBy == nil)
   }
 
-  // Who is meant
+  // Identity
 
-  /// While a process is being read, its first tick goes by, so that no later one can have its id.
+  /// Reading a process waits until its first tick is over, so that no later process can have its id.
   @Test func idsAreOfOlderProcesses() throws {
     for _ in 0..<50 {
       let child = try Child("/bin/true")
@@ -241,13 +241,13 @@ import Testing
       let error = try Self.refusal(source, Self.delete(reference))
       #expect(error?.code == .notFound && error?.message == gone)
     }
-    // A zombie has ended too.
+    // A zombie counts as ended, too.
     kill(children[1].pid, SIGKILL)
     try waitUntil { children[1].endedBy != nil }
     let waiting =
       "the process \(children[1].pid) has ended and waits for its parent \(getpid()) to notice"
     #expect(try Self.refusal(source, Self.delete(.id(ids[1])))?.message == waiting)
-    // The others of a batch are signalled.
+    // The other processes of a batch are signalled.
     let result = try source.commit(Self.delete(.id(ids[0]), .id(ids[1]), .id(ids[2])))
     #expect(
       result.outcomes == [
@@ -256,7 +256,7 @@ import Testing
       ])
   }
 
-  /// A batch failed whole in a view if one of its processes had ended since it was shown.
+  /// In a view, a batch failed completely if one of its processes had ended.
   @Test func inAViewTheOthersAreSignalledToo() throws {
     for isSorted in [true, false] {
       let children = try [Child(), Child()]
@@ -277,7 +277,7 @@ import Testing
     }
   }
 
-  /// A procfs in which a child's pid was another's when it was listed.
+  /// A procfs in which a child's pid belonged to another process during the listing.
   @Test func laterProcessWithThePIDIsNotSignalled() throws {
     let child = try Child()
     let procfs = try FakeProcfs(actingOn: child.pid)
@@ -295,12 +295,12 @@ import Testing
     }
     usleep(50_000)
     #expect(child.endedBy == nil && child.nice == 0)
-    // Named as it is now, it is signalled.
+    // With its present id, it is signalled.
     _ = try procfs.open().commit(Self.delete(path))
     try waitUntil { child.endedBy == SIGTERM }
   }
 
-  /// A row that nobody had read may be of a later process: its position alone does not name it.
+  /// A row that was not read yet may belong to a later process, so its index path alone does not identify it.
   @Test func rowsReadTooLateAreNamedByID() throws {
     let child = try Child()
     let procfs = try FakeProcfs(actingOn: child.pid)
@@ -314,7 +314,7 @@ import Testing
     try waitUntil { child.endedBy == SIGTERM }
   }
 
-  /// The pids of a procfs of another namespace are not those of the system calls.
+  /// The pids of a procfs of another namespace differ from those of system calls.
   @Test func otherNamespacesAreNotTouched() throws {
     let child = try Child()
     let procfs = try FakeProcfs(actingOn: child.pid)
@@ -381,7 +381,7 @@ import Testing
   @Test(.needs(.root)) func strangersAreDenied() async {
     await #expect(processExitsWith: .success) {
       let victim = try Child()
-      // The saved user stays root, to clear up after it.
+      // The saved user stays root, for the cleanup.
       #expect(setreuid(65534, 0) == 0 && seteuid(65534) == 0)
       defer { seteuid(0) }
       let source = try ProcessesSource()
@@ -411,7 +411,7 @@ import Testing
   @Test(.needs(.root)) func deniedReniceIsForeseen() async {
     await #expect(processExitsWith: .success) {
       let victim = try Child()
-      // The saved user stays root, to clear up after it.
+      // The saved user stays root, for the cleanup.
       #expect(setreuid(65534, 0) == 0 && seteuid(65534) == 0)
       defer { seteuid(0) }
       let (own, other) = (try Child(), try Child())
@@ -440,8 +440,7 @@ import Testing
     }
   }
 
-  /// What is foreseen for one who is not root: users must be the same, and nice falls as far as the limit of
-  /// the process allows.
+  /// Prediction for users other than root: the users must be equal, and nice values may fall to the process's limit.
   @Test func whatMayBeReniced() throws {
     let child = try Child()
     let procfs = try FakeProcfs(actingOn: child.pid)
@@ -473,7 +472,7 @@ import Testing
     #expect(try isAllowed(12, limit: "0", users: "\(user + 1)\t\(user)\t0\t0"))
     #expect(try isAllowed(12, limit: "0", users: "\(user)\t\(user + 1)\t0\t0"))
     #expect(try !isAllowed(12, limit: "40", users: other))
-    // Who may renice any process is refused none.
+    // A user who may renice any process is never refused.
     try procfs.write("thread-self/status", Array("CapEff:\t0000000000800000\n".utf8))
     #expect(try isAllowed(-20, limit: "0", users: other))
     #expect(child.nice == 0)
@@ -491,7 +490,7 @@ import Testing
       seteuid(0)
       for child in [own, other] { try procfs.add(Int(child.pid)) }
       seteuid(65534)
-      // It does not tell what this process may do, nor whose the others are.
+      // This procfs contains neither the rights of this process nor the owners of the others.
       let source = try procfs.open()
       let ids = try [own, victim, other].map { try source.id(of: $0.pid) }
       let result = try source.commit(
@@ -515,7 +514,7 @@ import Testing
       #expect(own.nice == 7 && other.nice == 0)
       let rest = try NiceReceipt(bytes: #require(undone.receipt)).entries
       #expect(rest.map(\.id) == Array(ids.dropFirst()) && rest.map(\.old) == [7, 7])
-      // Of which nothing can be done.
+      // None of it can be done.
       let error = #expect(throws: TableError.self) {
         try source.undo(#require(undone.receipt), isDryRun: false)
       }
@@ -523,7 +522,7 @@ import Testing
     }
   }
 
-  /// What changed nothing was taken for an edit, since processes come and go all the time.
+  /// An edit without effect counted as an edit, because processes come and go all the time.
   @Test func settingWhatIsThereIsNoChange() throws {
     let child = try Child()
     let source = try ProcessesSource()
@@ -536,7 +535,7 @@ import Testing
       #expect(result.changes == ChangeBatch(from: version, to: version, changes: []))
     }
     #expect(later.endedBy == nil)
-    // Somebody else has set it: the table still shows what it was.
+    // Another program has set the value, and the table still shows the old one.
     setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(child.pid), 3)
     let same = try source.commit(EditBatch([.set(.id(id), cells: [4: 3])]))
     #expect(same.outcomes == [.init(message: "it has nice 3 by now", id: id)])
@@ -566,7 +565,7 @@ import Testing
     ]
     for (edits, code) in cases {
       #expect(try Self.refusal(source, EditBatch(edits))?.code == code, "\(edits)")
-      // One bad edit, and nothing of the batch is done, unless a row has merely gone.
+      // With one bad edit, nothing of the batch is done, unless a row has merely gone.
       if code != .notFound {
         #expect(try Self.refusal(source, EditBatch([.delete(row)] + edits)) != nil)
       }
@@ -644,7 +643,7 @@ import Testing
     #expect(children[1].nice == 7)
   }
 
-  /// Damaged receipts are errors, never traps, and set nothing that was not set before.
+  /// Damaged receipts lead to errors, never to traps, and never set values that were not set before.
   @Test func damagedReceiptsAreErrors() throws {
     let child = try Child()
     let source = try ProcessesSource()
@@ -700,7 +699,7 @@ import Testing
 }
 
 extension FakeProcfs {
-  /// A procfs in which one process has the pid of a real one; what is done to it is done to that.
+  /// A procfs in which one process has the pid of a real one. Acts on it affect the real process.
   fileprivate init(actingOn pid: pid_t) throws {
     try self.init()
     try add(Int(pid))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TabellaProcesses
 
-/// A procfs that is made up.
+/// The provider with an artificial procfs.
 @Suite struct ProcessesTests {
   private let procfs: FakeProcfs
 
@@ -123,7 +123,7 @@ import Testing
 
   @Test func endlessArgumentsAreCut() throws {
     try procfs.add(1)
-    // A hole, so that the file takes no room.
+    // A hole, so that the file needs no space.
     #expect(truncate("\(procfs.root)/1/cmdline", 1 << 40) == 0)
     #expect(try procfs.open().cells("arguments") == [""])
   }
@@ -142,7 +142,7 @@ import Testing
     #expect(try source.id(0) == "1.gone.3f2a9c10deadbeef")
   }
 
-  /// However a line is cut, the row has all cells or none.
+  /// A truncated line leads to a row with all cells or none.
   @Test func cutStatIsNoTrap() throws {
     let whole = StatText(pid: 1).bytes
     for end in whole.indices {
@@ -214,7 +214,7 @@ import Testing
     #expect(row.filter { $0.value != .missing } == ["pid": 2])
     let id = try source.id(1)
     #expect(id == "2.gone.3f2a9c10deadbeef")
-    // It stays so, even if there is another one now.
+    // The cells stay the same, even if there is another process now.
     try procfs.add(2)
     #expect(try source.row(1) == row)
     #expect(try source.indexPath(forID: id) == IndexPath(section: 0, row: 1))
@@ -318,7 +318,7 @@ import Testing
 
     """
 
-  /// A process of which everything is told.
+  /// Adds a process with all facts.
   private func addWhole(_ pid: Int, terminal: Int = 34_819) throws {
     try procfs.add(1, "parent)\n", parent: 0)
     try procfs.add(pid, start: 77)
@@ -374,7 +374,7 @@ import Testing
     #expect(details.first { $0.name == "terminal" }?.value == name.map { .text($0) })
   }
 
-  /// What there is not is left out: a kernel thread has no executable, some kernels tell no `io`.
+  /// Missing facts are left out: a kernel thread has no executable, and some kernels have no `io`.
   @Test func detailsThatAreNotThereAreLeftOut() throws {
     try procfs.add(2, "kthreadd", parent: 0)
     #expect(try procfs.open().details(0).isEmpty)
@@ -413,7 +413,7 @@ import Testing
   @Test func processThatEndedHasNoDetails() throws {
     for pid in 1...3 { try procfs.add(pid, start: 100) }
     let source = try procfs.open()
-    // The second is never read.
+    // The second one is never read.
     for row in [0, 2] { _ = try source.row(row) }
     try procfs.remove(1)
     try procfs.remove(2)
@@ -451,7 +451,7 @@ import Testing
   }
 }
 
-/// The procfs of the machine.
+/// The provider with the machine's procfs.
 @Suite struct LiveProcessesTests {
   @Test func showsThisProcess() throws {
     let row = try ProcessesSource().row(forPID: getpid())
@@ -485,7 +485,7 @@ import Testing
     }
   }
 
-  /// What may not be read is missing, not left out: a stranger asks about the parent.
+  /// Unreadable facts are missing, but not left out: another user asks about the parent.
   @Test func whatMayNotBeReadIsMissing() async throws {
     await #expect(processExitsWith: .success) {
       let isRoot = geteuid() == 0
@@ -579,7 +579,7 @@ func spawn(_ words: String...) throws -> pid_t { try spawn(words) }
 
 func spawn(_ words: [String]) throws -> pid_t {
   var child: pid_t = 0
-  // Threads that run tests block signals, and children would inherit that.
+  // Test threads block signals, and children would inherit that.
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
   defer { posix_spawnattr_destroy(&attributes) }
@@ -640,7 +640,7 @@ extension ProcessesSource {
   }
 }
 
-/// A line as in `/proc/PID/stat`.
+/// A line in the form of `/proc/PID/stat`.
 struct StatText {
   var pid: Int
   var name = Array("name".utf8)
@@ -665,7 +665,7 @@ struct StatText {
   }
 }
 
-/// A folder that looks like procfs.
+/// A folder with the structure of procfs.
 struct FakeProcfs {
   private let folder: TemporaryFolder
 
@@ -680,7 +680,7 @@ struct FakeProcfs {
 
   func open() throws(TableError) -> ProcessesSource { try ProcessesSource(root: root) }
 
-  /// Adds a process, or changes it.
+  /// Adds or changes a process.
   func add(
     _ pid: Int, _ name: String = "name", state: String = "S", parent: Int = 1, nice: Int = 0,
     start: Int = 100, pages: Int = 1, arguments: [UInt8] = []

@@ -10,9 +10,9 @@ import TabellaSDK
 import TabellaText
 import Testing
 
-/// One suite on every road: each provider in process, through the C contract, and as a library.
+/// One suite on every road: each provider in the process, through the C contract, and as a library.
 @Suite struct ProviderConformanceTests {
-  /// A provider and what to open with it.
+  /// A provider and its location.
   struct Subject: Sendable, CustomStringConvertible {
     var provider: any Provider.Type
     var location: String
@@ -26,7 +26,7 @@ import Testing
         OpenRequest(location: Array(location.utf8), scheme: scheme, options: options))
     }
 
-    /// Copies of the location, to be edited by `open`; nil for what must not be or is too large.
+    /// Copies of the location, for edits with `open`; nil if it must not be edited or is too large.
     func scratch(
       _ open: @escaping (Subject) throws(TableError) -> any TableDataSource = {
         subject throws(TableError) in try subject.open()
@@ -38,7 +38,7 @@ import Testing
         var copy = self
         copy.location = "\(folder.path)/\((location as NSString).lastPathComponent)"
         try FileManager.default.copyItem(atPath: location, toPath: copy.location)
-        // The folder lives as long as what opens it.
+        // The folder lives as long as the closure that opens it.
         return { [copy] () throws(TableError) in
           defer { withExtendedLifetime(folder) {} }
           return try open(copy)
@@ -46,8 +46,8 @@ import Testing
       }
     }
 
-    /// Not what is outside; and not trees, where each edit changes the folders' own rows too
-    /// (DirectoryEditingTests has them).
+    /// Locations outside are not edited. Trees are not, either, because each edit changes the rows of folders;
+    /// DirectoryEditingTests covers them.
     private var isEdited: Bool {
       location.hasPrefix(packageFolder) && options["recursive"] == nil
     }
@@ -108,8 +108,7 @@ import Testing
     expectLaws(of: subject, by: Host(), seed: seed)
   }
 
-  /// The remote source is a source like any other. One subject of each provider, or with
-  /// TABELLA_ALL_ROADS all.
+  /// The remote source is an ordinary source. Tests one subject of each provider, or with `TABELLA_ALL_ROADS` all.
   @Test(arguments: takesAllRoads ? subjects : oneOfEach)
   func inAWorker(_ subject: Subject) {
     let host = Host()
@@ -130,7 +129,7 @@ import Testing
     }
   }
 
-  /// What a library gives is what the same code gives in process.
+  /// A library returns the same data as the same code in the process.
   @Test func roadsAgree() throws {
     for subject in Self.subjects where !subject.location.isEmpty {
       let direct = try subject.open()
@@ -143,7 +142,7 @@ import Testing
     }
   }
 
-  /// Judged alone, because it watches the heap.
+  /// Runs alone, because it measures the heap.
   @Test func memoryReturns() async {
     await #expect(processExitsWith: .success) {
       let host = Host()

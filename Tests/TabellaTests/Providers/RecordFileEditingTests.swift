@@ -6,7 +6,7 @@ import Testing
 @testable import TabellaFiles
 @testable import TabellaText
 
-/// What edits of csv and text files were known to get wrong, one file each.
+/// Edits of csv and text files that once went wrong, one file each.
 @Suite struct RecordFileEditingTests {
   let folder: TemporaryFolder
 
@@ -39,7 +39,7 @@ import Testing
     return String(decoding: try folder.read("t.csv"), as: UTF8.self)
   }
 
-  /// Expects that the batch is refused, for run and dry run alike, and that the file stays.
+  /// Expects that a batch is refused, in a run and a dry run, and that the file stays the same.
   func expectRefusal(
     _ code: TableError.Code, _ part: String, _ edits: EditBatch.Edit..., in text: [UInt8],
     _ options: [String: String] = [:], _ provider: any Provider = CSVProvider(),
@@ -64,7 +64,8 @@ import Testing
 
   // The end of the file
 
-  /// The line end behind a lone escape was made plain by it: two rows became one, and it was "done".
+  /// A lone escape absorbed the line end that an edit put after it: two rows became one, and the edit was reported as
+  /// done.
   @Test func aLoneEscapeAtTheEnd() throws {
     let text = Array("id,name\n1,a\n2,b\\".utf8)
     let options = ["escape": "\\"]
@@ -73,7 +74,7 @@ import Testing
     try expectRefusal(.readOnly, "escape", .move(Self.row(0), to: Self.at(1)), in: text, options)
     try expectRefusal(.readOnly, "escape", .move(Self.row(1), to: Self.at(0)), in: text, options)
     try expectRefusal(.readOnly, "header", insert, in: Array("id,name\\".utf8), options)
-    // One that makes something plain is none.
+    // An escape that itself is escaped does not matter.
     #expect(
       try after(insert, in: "id,name\n1,a\n2,b\\\\", options) == "id,name\n1,a\n2,b\\\\\n3,c")
     #expect(
@@ -81,7 +82,7 @@ import Testing
         == "id,name\\\n\n,")
   }
 
-  /// "A missing final line end stays" was not so for what was moved away from the end or deleted there.
+  /// A missing final line end did not stay missing after moving or deleting the last row.
   @Test func aMissingFinalLineEndStays() throws {
     #expect(try after(.move(Self.row(1), to: Self.at(0)), in: "h\na\nb") == "h\nb\na")
     #expect(try after(.delete(Self.row(1)), in: "h\na\nb") == "h\na")
@@ -92,14 +93,14 @@ import Testing
     #expect(
       try after(.move(Self.row(1), to: Self.at(0)), in: Array("a\r\nb".utf8), [:], TextProvider())
         == Array("b\r\na".utf8))
-    // An empty row without a line end would be none, and the header keeps its own.
+    // An empty row without a line end would not exist, and the header keeps its own.
     #expect(try after(.delete(Self.row(2)), in: "h\na\n\nb") == "h\na\n\n")
     #expect(try after(.delete(Self.row(0)), in: "h\na") == "h\n")
   }
 
   // The start of the file
 
-  /// A first row of up to two bytes became the header, or was skipped, and it was "done".
+  /// A first row of up to two bytes became the header or was skipped, and the edit was reported as done.
   @Test func aFirstRowIsNoHeader() throws {
     let empty = EditBatch.Edit.insert(at: Self.at(0), cells: [:])
     try expectRefusal(.constraint, "header", empty, in: [], ["columns": "2"])
@@ -113,9 +114,9 @@ import Testing
     #expect(try after(.insert(at: Self.at(0), cells: [0: "x"]), in: "h\r\n") == "h\r\nx\r\n")
   }
 
-  // What is no text, or not UTF-8
+  // Binary files and other encodings
 
-  /// UTF-16 without its mark, and compressed files, got rows of UTF-8.
+  /// UTF-16 without a byte order mark, and compressed files, received rows in UTF-8.
   @Test func whatIsNoText() throws {
     let utf16 = "id,name\n1,a\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
     let insert = EditBatch.Edit.insert(at: Self.at(0), cells: [0: "x"])
@@ -126,13 +127,13 @@ import Testing
     #expect(rows == [[]])
   }
 
-  /// An edit could bring a NUL into the first 8 KiB, out of a cell or from further behind. The file was no text
-  /// then, so that neither that edit could be taken back nor another be made.
+  /// An edit could bring a NUL into the first 8 KiB, from a cell or from a later offset. Then the file was no text, and
+  /// neither undo nor further edits were possible.
   @Test(arguments: 0..<60 as Range<UInt64>)
   func whatIsEditedStaysEditable(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let provider: any Provider = seed.isMultiple(of: 2) ? CSVProvider() : TextProvider()
-    // Of 9 bytes each, behind a header of 4.
+    // Rows of 9 bytes each, after a header of 4.
     let count = 1200
     let nul = Int.random(in: 912..<count, using: &generator)
     var text = Array("a,b\n".utf8)
@@ -177,7 +178,7 @@ import Testing
     #expect(try folder.read("t.csv") == text)
   }
 
-  /// A cell in UTF-8 in a file in Latin-1 made one that is in neither.
+  /// A UTF-8 cell in a Latin-1 file led to a file in neither encoding.
   @Test func encodingsAreNotMixed() throws {
     let latin1 = Array("id,name\n1,caf".utf8) + [0xE9, 10] + Array("2,b\n".utf8)
     let set = EditBatch.Edit.set(Self.row(1), cells: [1: "né"])
@@ -188,17 +189,17 @@ import Testing
     #expect(
       try after(.set(Self.row(1), cells: [1: "ne"]), in: latin1) == latin1.dropLast(2)
         + Array("ne\n".utf8))
-    // Bytes that are as the file's own, a file in UTF-8, and one that is damaged already.
+    // Bytes in the file's own encoding, a file in UTF-8, and one that is already damaged.
     let own = EditBatch.Edit.set(Self.row(1), cells: [1: .text([0x6E, 0xE9])])
     #expect(try after(own, in: latin1) == latin1.dropLast(2) + [0x6E, 0xE9, 10])
     #expect(try after(set, in: "id,name\n1,ö\n2,b\n") == "id,name\n1,ö\n2,né\n")
     #expect(
       try after(set, in: Array("ö,name\n1,".utf8) + [0xE9] + Array("\n2,b\n".utf8)).count == 18)
-    // Beyond what is looked at: only the row itself tells.
+    // Beyond the sample, only the row itself shows the encoding.
     let long =
       Array("id,name\n".utf8) + [UInt8](repeating: 120, count: 2 << 20) + Array("\n1,".utf8)
     try expectRefusal(.constraint, "iconv", set, in: long + [0xE9, 10])
-    // A character across the end of the sample is whole.
+    // A character across the end of the sample is valid.
     let cut = Array("id,name\nx\n2,".utf8)
     let padding = [UInt8](repeating: 120, count: EncodingTally.sampleSize - cut.count - 1)
     let text = cut + padding + Array("é\n".utf8)
@@ -217,7 +218,7 @@ import Testing
 
   // Types
 
-  /// Equal values were written in another form. Text that reads as a type stays the text that it was set to.
+  /// Equal values were written in another form. Text that reads as a type keeps the form in which it was set.
   @Test func textThatReadsAsATypeKeepsItsForm() throws {
     let text = "n,r,d,s\n1,1.50,2024-02-29,a\n2,2.5,2024-03-01,b\n"
     let options = ["types": "infer"]
@@ -242,7 +243,7 @@ import Testing
 
   // Messages
 
-  /// The error of a batch of many edits did not say which it was about.
+  /// The error of a batch with many edits did not name the row.
   @Test func errorsNameRowAndColumn() throws {
     let text = Array("id,city\n1,a\n2,b\n3,c\n".utf8)
     let good = EditBatch.Edit.set(Self.row(0), cells: [0: "5"])
@@ -259,8 +260,8 @@ import Testing
 
   // Versions
 
-  /// A version that was read with other options, or by the other provider, was taken for the same, though
-  /// its places were other rows.
+  /// A version from other options, or from the other provider, counted as equal, although its index paths were other
+  /// rows.
   @Test func versionsAreOfOneReading() throws {
     let path = Array(try folder.write("t.csv", "a,b\n1,2\n").utf8)
     func version(_ provider: any Provider, _ options: [String: String] = [:]) throws -> String {
@@ -281,7 +282,7 @@ import Testing
     let source = try TextProvider().open(OpenRequest(location: path, options: [:]))
     let delete = EditBatch([.delete(Self.row(0))], version: Version(tokens[0]))
     #expect(throws: TableError.self) { try source.editing?.commit(delete) }
-    // What an edit leads to is what the file is opened at.
+    // The version after an edit equals that of a new opening.
     let result = try #require(source.editing).commit(EditBatch([.delete(Self.row(0))]))
     #expect(try result.changes.to?.token == version(TextProvider()))
   }

@@ -7,14 +7,14 @@ import Testing
 @testable import TabellaCSV
 @testable import TabellaText
 
-/// Random batches on files of records, against arrays: what the table shows, what a fresh opening
-/// shows, and that no byte changed which no edit names.
+/// Random batches on files of records, compared with arrays: the shown table, a new opening, and the bytes that no edit
+/// names.
 @Suite struct RecordModelTests {
-  /// A record as bytes, with its line end.
+  /// The bytes of a record, with its line end.
   struct Line: Equatable {
     var content: [UInt8]
     var end: [UInt8]
-    /// Whether it is the old file's and was not set.
+    /// Whether it comes from the old file and was not set.
     var isOld = true
   }
 
@@ -46,7 +46,7 @@ import Testing
     let dialect = RandomDialect(&generator)
     var options: [String: String] = [:]
     if Bool.random(using: &generator) { options["delimiter"] = dialect.delimiter }
-    // What the dialect writes as itself is read as an escape, also where the text ends.
+    // A backslash is read as an escape, even at the end of the text, although the dialect writes it unescaped.
     if Int.random(in: 0..<4, using: &generator) == 0 { options["escape"] = "\\" }
     let hasHeader = Int.random(in: 0..<4, using: &generator) > 0
     if !hasHeader { options["header"] = "false" }
@@ -62,7 +62,7 @@ import Testing
       }
     }
     let text = dialect.text(of: records, &generator)
-    // That would be the mark of UTF-16.
+    // These bytes would be the byte order mark of UTF-16.
     return (text.starts(with: [0xFF, 0xFE]) ? [0x78] + text : text, options)
   }
 
@@ -113,7 +113,7 @@ import Testing
         do throws(TableError) {
           result = try source.commit(EditBatch(trial.edits, version: version))
         } catch {
-          // What no file of this kind can hold, or changes how it is read.
+          // A file of this kind cannot contain the value, or would be read differently.
           #expect(error.code == .constraint, "\(error) \(comment)")
           #expect(try folder.read("t") == before)
           refused += 1
@@ -125,7 +125,7 @@ import Testing
         let fresh = try open(path)
         model = try readAll(fresh)
         try #require(try readAll(source) == model, comment)
-        // Without a header a narrower table may be all that is left.
+        // Without a header, the table may become narrower.
         if source.columns.count == width { try #require(model == trial.expected, comment) }
         #expect(try fresh.version() == source.version())
         let after = try folder.read("t")
@@ -143,7 +143,7 @@ import Testing
         if let receipt = result.receipt, Int.random(in: 0..<4, using: &generator) == 0 {
           let undone = try source.undo(receipt, isDryRun: false)
           try #require(try folder.read("t") == before, comment)
-          // And taken back once more.
+          // Undoes the undo.
           if Bool.random(using: &generator) {
             _ = try source.undo(try #require(undone.receipt), isDryRun: false)
             try #require(try folder.read("t") == after, comment)
@@ -158,7 +158,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["t"])
   }
 
-  /// A batch for a table, and the rows that it must lead to.
+  /// A batch for a table, and its expected rows.
   private struct Trial {
     let batch: RandomBatch<[Cell]>
     let edits: [EditBatch.Edit]
@@ -166,7 +166,7 @@ import Testing
 
     init(_ source: Source, of rows: [[Cell]], _ generator: inout SeededGenerator) throws {
       let columns = source.columns.indices
-      // A new row is no longer than the header.
+      // A new row is at most as long as the header.
       let width = (source as? CSVSource)?.text.header?.width ?? columns.count
       var inserted: [[Int: Cell]] = []
       batch = RandomBatch(of: rows.count, &generator) { generator in
@@ -174,7 +174,7 @@ import Testing
         for column in columns where Bool.random(using: &generator) {
           cells[column] = .text(pick(values, &generator))
         }
-        // Now and then the row is short.
+        // Some rows are short.
         let end = Int.random(in: 1...4 * columns.count, using: &generator)
         for column in columns.dropFirst(end) { cells[column] = .missing }
         inserted.append(cells)
@@ -207,7 +207,7 @@ import Testing
       }
       expected = batch.applied(to: rows) { row, cells in
         for (column, cell) in sets[row] ?? [:] {
-          // A row that was short is filled up.
+          // A short row is padded.
           for between in 0..<column where cells[between] == .missing { cells[between] = "" }
           cells[column] = cell
         }
@@ -215,12 +215,12 @@ import Testing
     }
   }
 
-  /// What was neither set nor new has its bytes, and its line end unless it must have another.
+  /// Unedited rows keep their bytes, and their line ends if possible.
   private func check(
     _ old: [Line], _ new: [Line], _ batch: RandomBatch<[Cell]>, _ comment: Comment
   ) throws {
     let wasOpen = old.last?.end.isEmpty ?? false
-    // A row without bytes needs a line end to be one.
+    // A row without bytes needs a line end to exist.
     if !old.isEmpty, let last = new.last, !last.content.isEmpty {
       #expect(last.end.isEmpty == wasOpen, comment)
     }
@@ -231,7 +231,7 @@ import Testing
       #expect(new.content == line.content, comment)
       let isLast = number == expected.count - 1
       if line.end.isEmpty || (wasOpen && isLast) { continue }
-      // A CR must not become one line end with the LF that follows.
+      // A CR must not form one line end with the following LF.
       if line.end == [13], !isLast { continue }
       #expect(new.end == line.end, comment)
     }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import TabellaCSV
 
-/// A save that changes nothing writes nothing, and one cell is one span of the file: over all files of
-/// the corpora and TABELLA_CASES generated ones.
+/// A save without changes writes nothing, and a changed cell is one span of the file. Tested over all files of the
+/// corpora and `TABELLA_CASES` generated ones.
 @Suite struct RecordSpanTests {
   static let cases = Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 1000
 
@@ -36,7 +36,7 @@ import Testing
     #expect(tried > Self.cases / 2)
   }
 
-  /// Both laws for one file; returns how many cells were tried.
+  /// Checks both laws for one file. Returns the number of tried cells.
   private func check(
     _ text: [UInt8], _ options: [String: String], _ name: String,
     _ generator: inout SeededGenerator
@@ -56,7 +56,7 @@ import Testing
       let old = try #require(try source.reader.page(with: row))
       if old.span(of: row).content.upperBound == text.count, old.openEnd != nil { return tried }
       let field = try #require(source.text.bounds(column, old, row).map { old.place($0) })
-      // No change: not even another inode. Only a surplus is text that has to be quoted.
+      // Without a change, even the inode stays the same. Only a surplus needs new quotes.
       let isSurplus = old.fields(of: row).count > source.columns.count
       if !isSurplus {
         let version = try source.version()
@@ -81,7 +81,7 @@ import Testing
       let rest = text[field.upperBound...]
       #expect(
         after.suffix(rest.count) == rest
-          // An empty last row needs a line end to be one.
+          // An empty last row needs a line end to exist.
           || after.dropLast().suffix(rest.count) == rest, "\(name), \(options)")
       var expected = rows
       expected[row][column] = .text(value)

@@ -5,10 +5,11 @@ import Testing
 @testable import TabellaCLI
 @testable import TabellaCSV
 
-/// Generated tables through each format that tabella can read back: cells with quotes, tabs, line ends,
-/// backslashes and bytes that are not UTF-8, empty and missing ones, blanks around, numbers and dates.
+/// Generated tables through each format that tabella can read back: cells with quotes, tabs, line ends, backslashes and
+/// bytes that are not UTF-8, empty and missing cells, surrounding blanks, numbers and dates.
 ///
-/// TABELLA_CASES sets how many (500 by default; 10,000 are the promise), TABELLA_SEED which.
+/// `TABELLA_CASES` sets the number of tables (500 by default; 10,000 for the documented promise), and `TABELLA_SEED`
+/// the seed.
 @Suite struct RoundTripTests {
   let folder: TemporaryFolder
 
@@ -40,7 +41,7 @@ import Testing
     return (Array(chosen), rows)
   }
 
-  /// A table as a format writes it.
+  /// The output of a format for a table.
   private func written(
     _ format: String, _ names: [String], _ rows: [[Cell]]
   ) throws -> [UInt8] {
@@ -61,7 +62,7 @@ import Testing
     return try folder.read("out")
   }
 
-  /// The cells that a format cannot tell apart: csv and tsv write a missing cell as an empty one.
+  /// The cells that a format preserves: csv and tsv write a missing cell as an empty one.
   private func kept(_ rows: [[Cell]], _ format: String) -> [[Cell]] {
     format == "plain" ? rows : rows.map { $0.map { $0 == .missing ? "" : $0 } }
   }
@@ -93,7 +94,7 @@ import Testing
     }
   }
 
-  /// A cell that is set reads back as it was set, and the others as they were.
+  /// An edited cell reads back as it was set, and the others stay the same.
   private func edit(
     _ source: CSVSource, _ rows: [[Cell]], _ generator: inout SeededGenerator, _ comment: String
   ) throws {
@@ -106,7 +107,7 @@ import Testing
       _ = try editing.commit(
         EditBatch([.set(.path(IndexPath(section: 0, row: row)), cells: [column: cell])]))
     } catch {
-      // A NUL would make the file no text, a file that is not UTF-8 gets no UTF-8, and a byte order mark would
+      // A NUL would make the file binary, a file that is not UTF-8 accepts no UTF-8, and a byte order mark must not
       // begin the file.
       let isKnown = ["NUL", "no text", "UTF-8", "other rules"].contains {
         error.message.contains($0)

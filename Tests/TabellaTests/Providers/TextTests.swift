@@ -5,7 +5,7 @@ import Testing
 
 @testable import TabellaText
 
-/// The text provider against the naive way: the whole text in an array, cut at line feeds.
+/// The text provider compared with naive reading: the whole text in an array, split at line feeds.
 @Suite struct TextTests {
   let folder = try! TemporaryFolder()
 
@@ -22,7 +22,7 @@ import Testing
     try open(Array(text.utf8), options, name: name)
   }
 
-  /// Titles and lines of all sections.
+  /// The titles and lines of all sections.
   private func sections(_ source: any TableDataSource) throws -> [(String?, [String])] {
     try (0..<source.numberOfSections(knowing: .max).value).map { section in
       (
@@ -61,7 +61,7 @@ import Testing
     let source = try open(text)
     #expect(try readAll(source).map { $0[0] } == Self.naiveLines(text).map { .text($0) })
 
-    // Paragraphs: runs of lines that are not blank.
+    // Paragraphs: sequences of lines that are not blank.
     var paragraphs: [[[UInt8]]] = []
     var isOpen = false
     for line in Self.naiveLines(text) {
@@ -111,7 +111,7 @@ import Testing
     try expect(
       try open(text, ["sections": "headings"], name: "a.ini"),
       [(nil, ["# a comment"]), ("first", ["x=1"]), ("second", ["[no", "# [third]"])])
-    // Without a name that tells, the first line that looks like a heading decides.
+    // Without a known extension, the first line that looks like a heading decides.
     try expect(
       try open("x\n[a]\n# b\n[c]\n", ["sections": "headings"], name: "noname"),
       [(nil, ["x"]), ("a", ["# b"]), ("c", [])])
@@ -125,7 +125,7 @@ import Testing
     try expect(try open(""), [(nil, [])])
   }
 
-  /// Sections are found as far as they are asked for.
+  /// Sections are found only as far as requested.
   @Test func sectionsAreFoundAsNeeded() throws {
     let text = (0..<200_000).map { "# \($0)\nline\n" }.joined()
     let source = try open(text, ["sections": "headings"], name: "a.md")
@@ -141,7 +141,7 @@ import Testing
       try fresh.identity?.indexPath(forID: id) == IndexPath(section: 150_000, row: 0))
   }
 
-  /// A heading has a place in the file but is no row, so it has no id either.
+  /// A heading has an offset in the file but is no row, so it has no id.
   @Test func headingsHaveNoIDs() throws {
     let plain = try open("# a\nb\n", name: "a.md")
     let batch = try plain.rows(RowRequest(first: 0, count: 2, columns: [], includesIDs: true))
@@ -184,7 +184,7 @@ import Testing
     #expect(throws: TableError.self) { try open("a", ["sections": "chapters"]) }
   }
 
-  /// What is not text is shown as its bytes, all of them.
+  /// A binary file is shown as its bytes, completely.
   @Test(arguments: [1, 15, 16, 17, 1000, 300_000])
   func bytesOfWhatIsNoText(_ count: Int) throws {
     var generator = SeededGenerator(seed: UInt64(count))
@@ -205,7 +205,7 @@ import Testing
     #expect(found == bytes)
   }
 
-  /// A set of no cells was refused beside another edit: its line was expected to read back empty.
+  /// Setting no cells was refused together with another edit, because the line was expected to read back empty.
   @Test func setOfNoCellsLeavesTheLine() throws {
     let source = try open("one\ntwo\nthree\n")
     let edits: [EditBatch.Edit] = [

@@ -1,8 +1,8 @@
 import Foundation
 import Tabella
 
-/// An Arrow IPC stream read back, strictly and independently of what wrote it: whatever the format
-/// asks for is checked, and nothing is trusted.
+/// A strict reader of Arrow IPC streams, independent of the writer. It checks all requirements of the format and trusts
+/// nothing.
 struct ArrowStream {
   struct Field: Equatable {
     var name: String
@@ -11,7 +11,7 @@ struct ArrowStream {
   }
 
   private(set) var fields: [Field] = []
-  /// The rows of each batch, as JSON has their cells.
+  /// The rows of each batch, with cells in their JSON form.
   private(set) var batches: [[[NSObject]]] = []
 
   var rows: [[NSObject]] { batches.flatMap { $0 } }
@@ -160,7 +160,7 @@ private func number(_ bytes: [UInt8], _ at: Int, _ size: Int) throws -> Int {
   return number
 }
 
-/// A table of a FlatBuffer; fields are asked for by their ids.
+/// A table of a FlatBuffer. Fields are read by their ids.
 private struct FlatTable {
   private let bytes: [UInt8]
   private let place: Int
@@ -173,7 +173,7 @@ private struct FlatTable {
     (self.bytes, self.place) = (bytes, place)
   }
 
-  /// Where the offset at a place leads.
+  /// The target of the offset at a position.
   private static func follow(_ bytes: [UInt8], _ place: Int) throws -> Int {
     try expect(place % 4 == 0, "an offset is aligned")
     let offset = try TabellaTests.number(bytes, place, 4)
@@ -181,7 +181,7 @@ private struct FlatTable {
     return place + offset
   }
 
-  /// Where a field stands; nil for one that is absent.
+  /// The position of a field; nil for an absent one.
   private func field(_ id: Int, _ size: Int) throws -> Int? {
     let back = Int(
       Int32(truncatingIfNeeded: try TabellaTests.number(bytes, place, 4)))
@@ -228,7 +228,7 @@ private struct FlatTable {
     }
   }
 
-  /// The first element of a vector, and how many there are; none if it is absent.
+  /// The position of a vector's first element, and the number of elements; 0 if the vector is absent.
   private func vector(_ id: Int, elementSize: Int) throws -> (start: Int, count: Int) {
     guard let at = try field(id, 4) else { return (0, 0) }
     let start = try Self.follow(bytes, at)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `tabella-confined` printed: a provider in a confined process, without a host.
+/// The output of `tabella-confined`: a provider in a confined process, without a host.
 struct Confined {
   struct Denial {
     var call: String
@@ -17,14 +17,14 @@ struct Confined {
   var absent: [String] = []
   var outcomes: [[String]] = []
   var denials: [Denial] = []
-  /// The error's code and message, if it ended with one.
+  /// The code and message of the final error, if there was one.
   var error: [String] = []
 
-  /// Whose process it is.
+  /// The user of the process.
   enum User: String, CaseIterable, Sendable {
     case ourselves, nobody
 
-    /// Those that there can be: only root can be another.
+    /// The possible users: only root can become another user.
     static let all: [User] = canBeNobody ? allCases : [.ourselves]
 
     private static let canBeNobody: Bool = {
@@ -33,7 +33,7 @@ struct Confined {
       return (try? TabellaTests.run(words[0], Array(words.dropFirst())).status) == 0
     }()
 
-    /// What runs a program as that user.
+    /// The command that runs a program as that user.
     var command: [String] {
       guard self == .nobody, let setpriv = try? findProgram("setpriv") else { return [] }
       return [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
@@ -42,8 +42,10 @@ struct Confined {
 
   static let program = buildFolder + "/tabella-confined"
 
-  /// Runs it with these words, to its end. With `isPiped` what it prints goes through a pipe, for one that may
-  /// write to no file; its status is then not known.
+  /// Runs the program with these words to its end.
+  ///
+  /// With `isPiped`, its output goes through a pipe, for a process that may write to no file; its status is then
+  /// unknown.
   init(
     _ words: [String], as user: User = .ourselves, environment: [String: String] = [:],
     isPiped: Bool = false
@@ -72,7 +74,7 @@ struct Confined {
     }
   }
 
-  /// What came of something, of a table of two columns.
+  /// The result of an act, in a table of two columns.
   subscript(what: String) -> String? { rows.first { $0[0] == what }?.last }
 }
 

@@ -4,16 +4,16 @@ import Testing
 
 import class Foundation.ProcessInfo
 
-/// Whether the suites that try many roads try all of them, as CI does, and not some in turn.
+/// Whether suites with many roads try all of them, as in CI, instead of taking turns.
 let takesAllRoads = ProcessInfo.processInfo.environment["TABELLA_ALL_ROADS"] != nil
 
-/// The one whose turn it is, or with TABELLA_ALL_ROADS all.
+/// The element whose turn it is; with `TABELLA_ALL_ROADS`, all elements.
 func turn<Element>(_ number: Int, of all: [Element]) -> [Element] {
   takesAllRoads ? all : [all[number % all.count]]
 }
 
-/// Records an issue for every law that is broken. Without `laws`, all that need no quiet process. Where
-/// each opening makes data of its own, that is edited too.
+/// Records an issue for every broken law. Without `laws`, it checks all laws that need no quiet process. If each
+/// opening creates its own data, it also edits that data.
 func expectConformance(
   seed: UInt64 = 1, laws: [Law] = ConformanceSuite.laws.filter { !$0.needsQuiet },
   isOwn: Bool = false, scratch: ConformanceSuite.Scratch? = nil,
@@ -31,7 +31,7 @@ func expectConformance(
   }
 }
 
-/// The laws that a source breaks, by name.
+/// The names of the laws that a source breaks.
 func brokenLaws(
   seed: UInt64 = 1, laws: [Law] = ConformanceSuite.laws.filter { !$0.needsQuiet },
   _ open: @escaping () throws(TableError) -> any TableDataSource
@@ -40,7 +40,7 @@ func brokenLaws(
     .map(\.law.name)
 }
 
-/// What is opened once is the data itself.
+/// A scratch closure that opens one source and always returns that object, because the object itself is the data.
 private func scratching(
   _ open: @escaping () throws(TableError) -> any TableDataSource
 ) -> ConformanceSuite.Scratch {

@@ -3,7 +3,7 @@ import TabellaConfinement
 
 @testable import TabellaRemote
 
-/// A value that tests draw at random, with what is rare more often than it is.
+/// A value that tests draw at random. Rare values are more frequent than in practice.
 protocol Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> Self
 }
@@ -68,7 +68,7 @@ extension Array: Drawn where Element: Drawn {
 extension Dictionary: Drawn where Key: Drawn, Value: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> [Key: Value] {
     var map: [Key: Value] = [:]
-    // A missing cell is written as a literal nil, which would remove the key.
+    // Assigning a missing cell with a plain nil would remove the key.
     for _ in 0..<generator.chance(4) {
       map.updateValue(.drawn(&generator), forKey: .drawn(&generator))
     }
@@ -91,7 +91,7 @@ extension StyledText.Style: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> StyledText.Style { any(&generator)! }
 }
 
-/// Closed ones.
+/// Closed enumerations.
 extension CaseIterable where Self: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> Self {
     allCases.randomElement(using: &generator)!
@@ -110,7 +110,7 @@ extension Diagnostic.Severity: Drawn {
   }
 }
 
-// Structures of these
+// Structures
 
 extension IndexPath: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> IndexPath {

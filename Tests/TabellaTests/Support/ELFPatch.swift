@@ -1,6 +1,6 @@
 import Foundation
 
-/// A library's bytes with places in them known by what they mean, to be damaged one at a time.
+/// The bytes of a library, with accessors for meaningful offsets, to damage them one at a time.
 struct ELFPatch {
   private(set) var bytes: [UInt8]
 
@@ -14,12 +14,12 @@ struct ELFPatch {
     for index in 0..<size { bytes[at + index] = UInt8(truncatingIfNeeded: value >> (8 * index)) }
   }
 
-  /// Where the program headers of a type are.
+  /// The offsets of the program headers of a type.
   func headers(_ type: Int) -> [Int] {
     (0..<number(56, 2)).map { number(32, 8) + 56 * $0 }.filter { number($0, 4) == type }
   }
 
-  /// Where the entry of the dynamic section with a tag is.
+  /// The offset of the entry with a tag in the dynamic section.
   func dynamic(_ tag: Int) -> Int? {
     guard let header = headers(2).first else { return nil }
     let start = number(header + 8, 8)
@@ -27,7 +27,7 @@ struct ELFPatch {
     return entries.first { number($0, 8) == tag }
   }
 
-  /// Where in the file an address is.
+  /// The file offset of an address.
   func offset(_ address: Int) -> Int? {
     for header in headers(1) {
       let place = address - number(header + 16, 8)
@@ -36,6 +36,6 @@ struct ELFPatch {
     return nil
   }
 
-  /// Where what an entry of the dynamic section leads to is in the file.
+  /// The file offset of the table that an entry of the dynamic section names.
   func table(_ tag: Int) -> Int? { dynamic(tag).flatMap { offset(number($0 + 8, 8)) } }
 }

@@ -1,12 +1,12 @@
 import Tabella
 
-/// A table as arrays of rows that know themselves, edited the slow way: what edits are compared with.
+/// A table as arrays of rows with keys, edited naively: the reference for edits.
 struct EditModel: Equatable {
-  /// A row; its key stays with it and is never another's. Its cells are its key, a note and a kind.
+  /// A row with a unique, permanent key. Its cells are its key, a note and a kind.
   struct Row: Equatable {
     var key: Int
     var cells: [Cell]
-    /// Whether it is inserted without a kind: that is a group's to give.
+    /// Whether it is inserted without a kind, which its group determines.
     var leavesKindOut = false
 
     var kind: Cell {
@@ -15,7 +15,7 @@ struct EditModel: Equatable {
     }
   }
 
-  /// The columns of a row that are set.
+  /// The columns of a row that edits set.
   static let (note, kind) = (1, 2)
 
   struct Section: Equatable {
@@ -24,7 +24,7 @@ struct EditModel: Equatable {
     var rows: [Row] = []
   }
 
-  /// An edit that names rows and sections by key, so that it means the same in every order of rows.
+  /// An edit that names rows and sections by key, so that its meaning does not depend on the order of rows.
   enum Edit {
     case set(Int, [Int: Cell])
     case delete(Int)
@@ -49,8 +49,8 @@ struct EditModel: Equatable {
     return nil
   }
 
-  /// The model after the edits, as docs/editing.md says it step by step: taken out from above, put in
-  /// from below. The edits break no rule.
+  /// The model after the edits, computed step by step as in docs/editing.md: removing from the last, inserting from the
+  /// first. The edits must be valid.
   func applying(_ edits: [Edit]) -> EditModel {
     var result = self
     var arrivals: [(IndexPath, Row)] = []
@@ -93,7 +93,7 @@ struct EditModel: Equatable {
     return result
   }
 
-  /// Everything in a table of a subject, or in a view of one.
+  /// The content of a table of a subject, or of a view of one.
   init(reading source: any TableDataSource, of subject: EditSubject) throws {
     sections = []
     let columns = Array(source.columns.indices)
@@ -117,7 +117,7 @@ struct EditModel: Equatable {
 
   init(_ sections: [Section]) { self.sections = sections }
 
-  /// The cells of everything, with the titles of sections.
+  /// The cells of all rows, with the titles of sections.
   var content: [Content] { sections.map { Content(title: $0.title, rows: $0.rows.map(\.cells)) } }
 
   struct Content: Equatable, CustomStringConvertible {

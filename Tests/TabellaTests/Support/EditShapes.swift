@@ -1,24 +1,24 @@
 import Tabella
 
-/// How a table is looked at while it is edited: a view, what it shows, and what an edit made in it is in
-/// the table behind it. The slow and obvious way, to compare the views with.
+/// A view during edits: its construction, its content, and the translation of its edits into edits of the base table.
+/// Everything is computed naively, as the reference for views.
 struct EditShape: Sendable {
   enum Moves { case none, anywhere, elsewhere }
 
   var name: String
   var wrap: @Sendable (any TableDataSource) throws -> any TableDataSource
   var shown: @Sendable (EditModel) -> EditModel
-  /// Edits of what is shown as edits of the table behind it; nil if they must be refused.
+  /// Translates edits of the shown table into edits of the base table. Returns nil if they must be refused.
   var translated: @Sendable ([EditModel.Edit], EditModel) -> [EditModel.Edit]?
   var moves = Moves.anywhere
-  /// How many sections of other tables are shown before.
+  /// The number of sections of other tables that are shown in front.
   var offset = 0
   var hasSectionEdits = true
 
   static let plain: EditShape = EditShape(
     name: "plain", wrap: { $0 }, shown: { $0 }, translated: { edits, _ in edits })
 
-  /// This view over another.
+  /// This view over another one.
   func over(_ inner: EditShape) -> EditShape {
     EditShape(
       name: "\(name) of \(inner.name)", wrap: { try wrap(inner.wrap($0)) },
@@ -44,7 +44,7 @@ struct EditShape: Sendable {
     return EditShape(
       name: "filtered", wrap: { try $0.filtered(by: [isA]) }, shown: onlyA,
       translated: { edits, model in
-        // A row that is not seen is not deleted.
+        // A hidden row is not deleted.
         for case .deleteSection(let key) in edits
         where model.sections.first(where: { $0.key == key })!.rows.contains(where: {
           $0.kind != "a"
@@ -56,7 +56,7 @@ struct EditShape: Sendable {
         let stays = onlyA(model).staying(edits)
         return model.landing(edits) { key, target in
           if stays.contains(key) { return model.path(of: key)! }
-          // The next that is shown and stays.
+          // The next row that is shown and stays.
           let section = after.sections[target.section]
           let next = section.rows[target.row...].first { !arriving.contains($0.key) }
           let old = model.sections.firstIndex { $0.key == section.key }!
@@ -74,7 +74,7 @@ struct EditShape: Sendable {
     return shown
   }
 
-  /// By number, or by lines, which begin with kinds.
+  /// Sorted by number, or by lines, which begin with kinds.
   static func sorted(isLine: Bool) -> EditShape {
     @Sendable func shown(_ model: EditModel) -> EditModel {
       var shown = model
@@ -98,13 +98,13 @@ struct EditShape: Sendable {
       }, moves: .none)
   }
 
-  /// By kind, or by the letter that lines begin with.
+  /// Grouped by kind, or by the letter that lines begin with.
   static func grouped(isLine: Bool) -> EditShape {
     let grouping =
       isLine ? Grouping(column: 0, by: .letter) : Grouping(column: EditModel.kind, by: .value)
     @Sendable func shown(_ model: EditModel) -> EditModel {
       let kinds = Set(model.rows.map(\.kind))
-      // The missing one last.
+      // The missing kind comes last.
       let order =
         kinds.subtracting([.missing]).sorted { $0.description < $1.description }
         + (kinds.contains(.missing) ? [.missing] : [])
@@ -152,7 +152,7 @@ struct EditShape: Sendable {
       default: own.append(edit)
       }
     }
-    // Within a group, rows of sections behind stay behind rows of sections before.
+    // Within a group, rows keep the order of their sections.
     for section in after.sections {
       let settled = section.rows.filter { !arriving.contains($0.key) || moved.contains($0.key) }
       let sections = settled.map { model.path(of: $0.key)!.section }
@@ -174,14 +174,14 @@ struct EditShape: Sendable {
       if let last = place(rows[..<target.row].last { !arriving.contains($0.key) }) {
         return IndexPath(section: section, row: last.row + 1)
       }
-      // Nobody of the group stays in the section: where its first one was.
+      // If no row of the group stays in the section, the position of its first row counts.
       let kind = model.sections[section].rows.first { $0.key == key }!.kind
       let first = model.sections[section].rows.firstIndex { $0.kind == kind }!
       return IndexPath(section: section, row: first)
     }
   }
 
-  /// Behind one table, or between two.
+  /// Joined after one table, or between two.
   static func joined(behind: Bool = false, isLine: Bool) -> EditShape {
     let row = EditModel.Row(key: 0, cells: [0, "other", "a"])
     @Sendable func other(_ title: String, _ key: Int) -> EditModel.Section {
@@ -190,10 +190,10 @@ struct EditShape: Sendable {
     return EditShape(
       name: behind ? "joined between" : "joined",
       wrap: { base in
-        // Not always of the type that the table itself has there.
+        // The column may have another type than in the table itself.
         var columns = base.columns
         columns[0].type = isLine ? .text : .integer
-        // An edit may change how the base's text reads, and this table stays.
+        // An edit may change the text type of the base's columns, while this table stays the same.
         for column in columns.indices { columns[column].reads = nil }
         func table() -> InMemorySource {
           InMemorySource(
@@ -217,7 +217,7 @@ struct EditShape: Sendable {
       offset: 1, hasSectionEdits: !behind)
   }
 
-  /// All kinds of views, and some of views of views, of tables with a column for each cell or with one.
+  /// All kinds of views, and some views of views, of tables with one column per cell or with one column.
   static func all(isLine: Bool) -> [EditShape] {
     let filtered = filtered(isLine: isLine)
     let (sorted, grouped) = (sorted(isLine: isLine), grouped(isLine: isLine))
@@ -231,7 +231,7 @@ struct EditShape: Sendable {
 }
 
 extension EditModel.Edit {
-  /// The row that it is about.
+  /// The row that the edit names.
   var row: Int? {
     switch self {
     case .insert(let row, _): row.key
@@ -249,7 +249,7 @@ extension EditModel.Edit {
     }
   }
 
-  /// The edit with its targets in sections so much further down.
+  /// The edit with its targets moved down by a number of sections.
   func shifted(by sections: Int) -> EditModel.Edit {
     func shifted(_ path: IndexPath) -> IndexPath {
       IndexPath(section: path.section + sections, row: path.row)
@@ -265,8 +265,7 @@ extension EditModel.Edit {
 }
 
 extension EditModel {
-  /// The rows that are moved to where they are: between the same rows that stay, nothing else arriving
-  /// there.
+  /// The rows whose moves have no effect: they stay between the same rows, and nothing else arrives there.
   func staying(_ edits: [Edit]) -> Set<Int> {
     let after = applying(edits)
     var leaving: Set<Int> = []
@@ -292,8 +291,8 @@ extension EditModel {
     return stays
   }
 
-  /// The edits with targets of their own: each row that arrives comes to stand before what `before`
-  /// says, as numbered now, and those before the same row in the order of the targets they had.
+  /// Gives the edits distinct targets. Each arriving row comes in front of the row in `before`, in the present
+  /// numbering. Several rows for the same target keep the order of their former targets.
   func landing(
     _ edits: [Edit], before: (_ key: Int, _ target: IndexPath) -> IndexPath
   ) -> [Edit] {

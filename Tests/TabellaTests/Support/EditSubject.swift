@@ -6,16 +6,16 @@ import TabellaText
 
 import class Foundation.ProcessInfo
 
-/// A kind of table to edit: how one is made of rows, and opened again to see what became of it.
+/// A kind of editable table: how to create one from rows, and how to open it again.
 ///
-/// A row has a number that no other has, a note and a kind: in three columns, or in one.
+/// A row has a unique number, a note and a kind, in three columns or in one.
 struct EditSubject: Sendable {
   enum Sections {
-    /// One, untitled.
+    /// One section without a title.
     case one
-    /// Some, each with a title, which are inserted, renamed, deleted and moved.
+    /// Several sections with titles. They can be inserted, renamed, deleted and moved.
     case titled
-    /// The same, also without titles.
+    /// The same, possibly without titles.
     case edited
   }
 
@@ -23,15 +23,15 @@ struct EditSubject: Sendable {
 
   var name: String
   var sections = Sections.edited
-  /// Whether a table that is opened again is another one, which nobody tells of edits of the first.
+  /// Whether opening the table again yields a separate source, which is not notified of edits of the first.
   var isFile = false
-  /// Whether there is one column, in which a row is "a 12 note": its kind, its number, its note.
+  /// Whether there is one column, in which a row is "a 12 note": kind, number, note.
   var isLine = false
   var kinds: [Cell] = ["a", "b", "c", .missing]
-  /// The kind of a row that is inserted without one; nil if that cannot be.
+  /// The kind of a row that is inserted without one; nil if that is impossible.
   var kindLeftOut: Cell? = .missing
   var notes = ["note"]
-  /// Makes a table of these sections, and says how it is opened: anew after each batch.
+  /// Creates a table of these sections. Returns how to open it, again after each batch.
   var make: @Sendable ([EditModel.Section], inout SeededGenerator) throws -> Open
 
   static let memory = EditSubject(name: "memory") { sections, _ in
@@ -43,7 +43,7 @@ struct EditSubject: Sendable {
   }
 
   static let csv = csv("csv", types: "text")
-  /// The type of the first column comes and goes with the rows.
+  /// The type of the first column changes with the rows.
   static let inferred = csv("csv, types inferred", types: "infer")
 
   private static func csv(_ name: String, types: String) -> EditSubject {
@@ -55,7 +55,7 @@ struct EditSubject: Sendable {
       let hasHeader = Bool.random(using: &generator)
       var records: [[Cell]] = hasHeader ? [["number", "note", "kind"]] : []
       records += sections.flatMap(\.rows).map(\.cells)
-      // What is missing at the end is left out.
+      // Missing cells at the end are left out.
       let fields = records.map { $0.filter { $0 != .missing }.map { Array($0.description.utf8) } }
       return try file("t.csv", dialect.text(of: fields, &generator)) { path in
         try CSVProvider().open(
@@ -97,7 +97,7 @@ struct EditSubject: Sendable {
     }
   }
 
-  /// A file in a folder of its own, which is there as long as it can be opened.
+  /// A file in a separate folder, which exists as long as the file can be opened.
   private static func file(
     _ name: String, _ bytes: [UInt8],
     open: @escaping ([UInt8]) throws -> any TableDataSource
@@ -107,7 +107,7 @@ struct EditSubject: Sendable {
     return { try open(Array("\(folder.path)/\(name)".utf8)) }
   }
 
-  /// The same, through the contract.
+  /// The same subject through the contract.
   var exported: EditSubject {
     var subject = self
     subject.name += ", through the contract"
@@ -120,10 +120,10 @@ struct EditSubject: Sendable {
 
   // Cells
 
-  /// A row's cells as one.
+  /// The cells of a row as one cell.
   static func line(_ cells: [Cell]) -> Cell { .text("\(cells[2]) \(cells[0]) \(cells[1])") }
 
-  /// Cells of a row of the table as those of a row of the model, in which numbers are numbers.
+  /// Converts the cells of a table's row into those of a model's row, in which numbers are numbers.
   func modelCells(_ cells: [Cell]) -> [Cell] {
     var cells = cells
     if isLine, let line = cells[0].string {
@@ -135,7 +135,7 @@ struct EditSubject: Sendable {
     return cells
   }
 
-  /// How many sequences a test takes: TABELLA_SEQUENCES, or so many.
+  /// The number of sequences of a test: `TABELLA_SEQUENCES`, or the usual number.
   static func sequences(_ usual: Int) -> Int {
     ProcessInfo.processInfo.environment["TABELLA_SEQUENCES"].flatMap { Int($0) } ?? usual
   }

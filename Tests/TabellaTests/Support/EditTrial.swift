@@ -1,7 +1,7 @@
 import Tabella
 import Testing
 
-/// A sequence of random batches, made in a table and in an array model, and compared after each.
+/// A sequence of random batches, performed on a table and on an array model. Both are compared after each batch.
 struct EditTrial {
   struct Wrong: Error, CustomStringConvertible {
     var description: String
@@ -17,7 +17,7 @@ struct EditTrial {
   private var source: any TableDataSource
   private var history: [String] = []
 
-  /// Runs a sequence; records an issue that names the seed if it goes wrong.
+  /// Runs a sequence. Records an issue with the seed if it fails.
   static func run(
     _ subject: EditSubject, _ shape: EditShape, seed: UInt64, operations: Int = 20
   ) -> Bool {
@@ -65,7 +65,7 @@ struct EditTrial {
     return EditModel.Section(key: nextSection, title: nil)
   }
 
-  /// A title of a section; only some subjects have sections without.
+  /// A title for a section. Only some subjects have sections without titles.
   private mutating func newTitle() -> String? {
     defer { nextSection += 1 }
     if subject.sections == .edited, chance(2) { return nil }
@@ -136,7 +136,7 @@ struct EditTrial {
     if !condition { throw Wrong(description: what()) }
   }
 
-  /// The source, and the table opened anew, hold what the model holds.
+  /// Compares the source and a new opening with the model.
   private func compare(_ model: EditModel, _ when: String) throws {
     let shown = shape.shown(model).content
     let read = try EditModel(reading: source, of: subject).content
@@ -163,7 +163,7 @@ struct EditTrial {
     throw Wrong(description: "was not refused: \(batch)")
   }
 
-  /// Commits a batch after somebody else who has opened the table: nothing of it may be done.
+  /// Commits a batch after a change by another opening. Nothing of the batch may be done.
   private mutating func commitTooLate(_ batch: EditBatch, _ editing: any TableEditing) throws {
     guard let row = model.rows.randomElement(using: &generator), let path = model.path(of: row.key)
     else { return }
@@ -179,7 +179,7 @@ struct EditTrial {
     throw Wrong(description: "came too late and was not refused: \(batch)")
   }
 
-  /// What the changes say of the rows as they were shown is how they are shown.
+  /// Checks that the changes lead from the old shown rows to the new ones.
   private func replay(_ changes: ChangeBatch, from old: EditModel, to new: EditModel) throws {
     guard let changes = changes.changes else { return }
     var edits: [EditModel.Edit] = []
@@ -216,7 +216,7 @@ struct EditTrial {
       "the changes \(changes) lead to\n\(replayed.content), not\n\(new.content)")
   }
 
-  /// A dry run says what then comes; of ids perhaps less.
+  /// A dry run predicts the real outcomes, but may lack ids.
   private func checkDry(_ dry: [EditResult.Outcome], _ real: [EditResult.Outcome]) throws {
     let isSame =
       dry.count == real.count
@@ -226,8 +226,7 @@ struct EditTrial {
     try require(isSame, "a dry run said \(dry), then came \(real)")
   }
 
-  /// The outcomes name the rows, where the view shows them; and an id from before the batch names no
-  /// other row.
+  /// Checks that outcomes name the rows that the view shows, and that no id passes from one row to another.
   private func checkIDs(
     of edits: [EditModel.Edit], _ batch: EditBatch, _ result: EditResult, _ shown: EditModel
   ) throws {
@@ -290,7 +289,7 @@ struct EditTrial {
     return .id(batch.id(0) ?? "")
   }
 
-  /// One to four edits that are right by the rules, in the part of what is shown that is the subject's.
+  /// One to four valid edits within the subject's part of the shown table.
   private mutating func edits(of shown: EditModel) -> [EditModel.Edit] {
     let others = shown.sections.count { $0.key >= 1_000_000 && $0.title == "y" }
     let part = EditModel(Array(shown.sections.dropFirst(shape.offset).dropLast(others)))
@@ -298,7 +297,7 @@ struct EditTrial {
       subject.sections != .one && shape.hasSectionEdits && chance(3)
       ? sectionEdits(of: part) : []
     let changed = part.applying(edits)
-    // Sections that rows can be named in and arrive in.
+    // Sections whose rows can be named, and that accept arrivals.
     let sections = part.sections.filter { section in
       changed.sections.contains { $0.key == section.key }
     }
@@ -314,7 +313,7 @@ struct EditTrial {
           continue
         }
         var row = newRow()
-        // One of another group is refused.
+        // A row of another group is refused.
         if shape.hasGroups, !chance(4) {
           row.kind = sections.first { $0.key == section }?.rows.first?.kind ?? row.kind
         }
@@ -392,7 +391,7 @@ struct EditTrial {
     return edits
   }
 
-  /// The batch with something in it that must not be.
+  /// The batch with an additional invalid edit.
   private mutating func spoiled(_ batch: EditBatch, _ shown: EditModel) -> EditBatch {
     var batch = batch
     if chance(5) {
@@ -437,7 +436,7 @@ struct EditTrial {
 }
 
 extension EditBatch.Edit {
-  /// The id by which it names a row.
+  /// The id with which the edit names a row.
   fileprivate var id: String? {
     switch self {
     case .delete(.id(let id)), .set(.id(let id), _), .move(.id(let id), _): id

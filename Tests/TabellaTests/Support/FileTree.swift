@@ -4,7 +4,7 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// A folder with a tree that is edited, and beside it a home and a trash of its own.
+/// A folder with a tree to edit, and a separate home and trash next to it.
 final class EditedTree: Sendable {
   let folder = try! TemporaryFolder()
   var root: String { folder.path + "/tree" }
@@ -28,7 +28,7 @@ final class EditedTree: Sendable {
     return try DirectorySource(path: Array((path ?? root).utf8), settings)
   }
 
-  /// Makes a file in the tree; a name that ends in a slash is a folder's.
+  /// Creates a file in the tree, or a folder if the name ends with a slash.
   func make(_ name: [UInt8], _ content: String = "") {
     let path = Array(root.utf8) + [47] + name
     if name.last == 47 {
@@ -43,7 +43,7 @@ final class EditedTree: Sendable {
 
   func make(_ names: String...) { for name in names { make(Array(name.utf8), name) } }
 
-  /// Where a source has a name, in any section.
+  /// The row of a name in any section of a source.
   func row(_ source: DirectorySource, _ name: [UInt8]) throws -> RowReference {
     for section in 0..<(try source.numberOfSections(knowing: .max).value) {
       for (row, cells) in try readAll(source, section: section).enumerated()
@@ -67,7 +67,7 @@ final class EditedTree: Sendable {
         names.sorted { $0.key < $1.key }.map { .set(try row(source, $0.key), cells: $0.value) }))
   }
 
-  /// Expects that a batch is refused, wet and dry, and that nothing is done.
+  /// Expects that a batch is refused in a run and a dry run, and that nothing is done.
   func expectRefusal(
     _ code: TableError.Code, _ part: String, _ source: DirectorySource,
     _ edits: [EditBatch.Edit], sourceLocation: SourceLocation = #_sourceLocation
@@ -100,7 +100,7 @@ func withPath<R>(_ path: [UInt8], _ body: (UnsafePointer<CChar>) -> R) -> R {
   }
 }
 
-/// The names in a folder, by readdir.
+/// The names in a folder, from readdir.
 func namesByReaddir(_ path: [UInt8]) -> [[UInt8]] {
   guard let stream = withPath(path, { opendir($0) }) else { return [] }
   defer { closedir(stream) }
@@ -114,13 +114,13 @@ func namesByReaddir(_ path: [UInt8]) -> [[UInt8]] {
   return names
 }
 
-/// All that is in a tree, as lstat says.
+/// The content of a tree, from lstat.
 struct FileTree: Equatable, CustomStringConvertible {
   struct Entry: Equatable {
     var inode: UInt64
     var mode: UInt32
     var size: Int
-    /// Not compared for folders: what comes and goes in them changes it.
+    /// Not compared for folders, since every change of their entries sets it.
     var modified: [Int]
 
     var kind: UInt32 { mode & S_IFMT }

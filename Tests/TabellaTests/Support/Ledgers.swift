@@ -3,17 +3,17 @@ import Tabella
 import TabellaHost
 import Testing
 
-/// A folder with tables of the provider in Tests/Ledger, which edits, and with receipts of its own.
+/// A folder with tables of the editable provider in Tests/Ledger, and with its own receipts.
 struct Ledgers {
   let folder: TemporaryFolder
-  /// Three rows: Ada 1, Bob 2, Cy without a number.
+  /// A table with three rows: Ada 1, Bob 2, Cy without a number.
   let file: String
 
   static let three = "name:text count:integer\nAda\t1\nBob\t2\nCy\t\\N\n"
 
   init() throws {
     folder = try TemporaryFolder()
-    // As the working directory says it.
+    // In the form of the working directory.
     file = try folder.write("a.ledger", Ledgers.three).replacingOccurrences(of: "//", with: "/")
     let options = [
       "volatile:boolean", "read-only:boolean", "moves:boolean", "undoes:boolean", "ids:boolean",
@@ -36,12 +36,12 @@ struct Ledgers {
 
   var receipts: String { folder.path + "/state/tabella/receipts" }
 
-  /// The ids of the receipts, the oldest first.
+  /// The ids of the receipts, oldest first.
   var receiptIDs: [String] {
     receiptNames.filter { $0.hasSuffix(".receipt") }.map { String($0.dropLast(8)) }
   }
 
-  /// The names of the receipts' files, the oldest first.
+  /// The names of the receipts' files, oldest first.
   var receiptNames: [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: receipts)) ?? []).sorted()
   }
@@ -66,7 +66,7 @@ struct Ledgers {
       directory: directory ?? folder.path)
   }
 
-  /// What a shell makes of a line, in the folder of the tables.
+  /// Runs a shell line in the folder of the tables.
   func shell(_ line: String) throws -> ProgramResult {
     try run(
       "/bin/sh", ["-c", line],
@@ -82,7 +82,7 @@ struct Ledgers {
       directory: folder.path, answers: answers, before: before)
   }
 
-  /// The file without the line of its columns.
+  /// The content of the file without the line of its columns.
   func content(_ path: String? = nil) throws -> String {
     let text = try String(contentsOfFile: path ?? file, encoding: .utf8)
     return text.components(separatedBy: "\n").dropFirst().joined(separator: "\n")
@@ -91,7 +91,7 @@ struct Ledgers {
   func reset() throws { try folder.write("a.ledger", Ledgers.three) }
 }
 
-/// The object that a program printed.
+/// Parses the JSON object that a program printed.
 func jsonObject(_ text: String) throws -> [String: Any] {
   try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A file system of its own in a folder, if that can be had.
+/// A separate file system in a folder, if mounting is possible.
 final class Mount {
   let path: String
 
@@ -12,7 +12,7 @@ final class Mount {
     else { return nil }
   }
 
-  /// Lets it only be read from now on, or written again.
+  /// Makes it read-only, or writable again.
   func remount(readOnly: Bool) throws {
     #expect(
       try run(findProgram("mount"), ["-o", readOnly ? "remount,ro" : "remount,rw", path]).status

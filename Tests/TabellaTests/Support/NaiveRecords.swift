@@ -1,13 +1,13 @@
 import TabellaFiles
 
-/// A record as the naive reader finds it, by places in the text.
+/// A record found naively, as offsets in the text.
 struct NaiveRecord: Equatable {
   var start: Int
   var end: Int
   var fields: [Range<Int>]
 }
 
-/// Divides a text into records a byte at a time: the twin of the kernel and of all that is built on it.
+/// Divides a text into records byte by byte: the reference for the kernel and everything built on it.
 func naiveRecords(_ text: [UInt8], _ rules: RecordRules) -> [NaiveRecord] {
   var records: [NaiveRecord] = []
   var at = 0
@@ -31,7 +31,7 @@ func naiveRecords(_ text: [UInt8], _ rules: RecordRules) -> [NaiveRecord] {
   return records
 }
 
-/// Where the field that begins at `start` ends.
+/// The end of the field that begins at `start`.
 private func naiveField(_ text: [UInt8], _ start: Int, _ rules: RecordRules) -> Int {
   var at = start
   if at < text.count, text[at] == rules.quote {
@@ -61,7 +61,7 @@ private func naiveEnds(_ text: [UInt8], _ at: Int, _ rules: RecordRules) -> Bool
   }
 }
 
-/// The cell that a field holds.
+/// The cell that a field encodes.
 func naiveCell(_ field: [UInt8], _ rules: RecordRules) -> [UInt8] {
   var cell: [UInt8] = []
   var at = 0

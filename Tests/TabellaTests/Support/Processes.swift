@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a program did.
+/// The result of a program.
 struct ProgramResult: Sendable {
   var status: Int32
   var output: Data
@@ -10,15 +10,15 @@ struct ProgramResult: Sendable {
   var lines: [String] { text.split(separator: "\n").map(String.init) }
 }
 
-/// This process's environment without what changes the looks of what programs print: what is expected
-/// of them does not depend on who runs the tests.
+/// The environment of this process without variables that change the output of programs, so that expectations do not
+/// depend on the user.
 let inheritedEnvironment = ProcessInfo.processInfo.environment.filter {
   ![
     "NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS", "LINES", "PAGER", "LESS",
   ].contains($0.key)
 }
 
-/// Runs a program to its end, with no input.
+/// Runs a program to its end, without input.
 func run(
   _ program: String, _ arguments: [String] = [], environment: [String: String] = [:],
   directory: String? = nil
@@ -28,12 +28,12 @@ func run(
   process.arguments = arguments
   if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
   let folder = try TemporaryFolder()
-  // What a test leaves behind goes with it.
+  // The files that the program leaves are removed with the folder.
   process.environment =
     inheritedEnvironment
     .merging(["XDG_STATE_HOME": folder.path + "/state"]) { $1 }.merging(environment) { $1 }
   process.standardInput = FileHandle.nullDevice
-  // Files, not pipes: no program can block on them, whatever it writes.
+  // Files instead of pipes, so that no program can block on its output.
   let output = folder.path + "/output"
   let errors = folder.path + "/errors"
   for path in [output, errors] { try Data().write(to: URL(fileURLWithPath: path)) }
@@ -46,12 +46,12 @@ func run(
     errors: try String(contentsOfFile: errors, encoding: .utf8))
 }
 
-/// Where the build put this program, `tabella` and the shipped libraries.
+/// The build folder with this program, `tabella` and the shipped libraries.
 let buildFolder: String = {
   URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
 }()
 
-/// The package's folder.
+/// The folder of the package.
 let packageFolder: String = {
   URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()

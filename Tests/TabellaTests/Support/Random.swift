@@ -1,4 +1,4 @@
-/// Numbers that are the same at every run with the same seed.
+/// A generator that repeats its numbers for the same seed.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

@@ -1,6 +1,6 @@
 import Tabella
 
-/// A batch for one section of rows, and what it makes of an array: UIKit's rules, the naive way.
+/// A batch for one section of rows, and its naive result for an array, by UIKit's rules.
 struct RandomBatch<Row> {
   enum Edit {
     case insert(Row, at: Int)
@@ -11,7 +11,7 @@ struct RandomBatch<Row> {
 
   private(set) var edits: [Edit] = []
 
-  /// A few edits that make sense together.
+  /// Draws a few compatible edits.
   init(
     of count: Int, _ generator: inout SeededGenerator, new: (inout SeededGenerator) -> Row
   ) {
@@ -69,7 +69,7 @@ struct RandomBatch<Row> {
       })
   }
 
-  /// What an array becomes; `set` changes the rows that are set.
+  /// The resulting array. `set` changes the rows that are set.
   func applied(to rows: [Row], set: (Int, inout Row) -> Void) -> [Row] {
     var old: [Row?] = rows
     var arrivals: [(target: Int, row: Row)] = []

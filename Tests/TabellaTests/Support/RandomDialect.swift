@@ -1,4 +1,4 @@
-/// A way to write delimited text: what separates, encloses and ends, and whether a mark comes first.
+/// A way to write delimited text: delimiter, quote, line ends, and an optional byte order mark.
 struct RandomDialect {
   private enum Quoting: CaseIterable { case needed, everySecondColumn, all }
 
@@ -14,7 +14,7 @@ struct RandomDialect {
     hasMark = Int.random(in: 0..<5, using: &generator) == 0
   }
 
-  /// The records of these fields; the last one may have no line end.
+  /// The text of records with these fields. The last record may have no line end.
   func text(of records: [[[UInt8]]], _ generator: inout SeededGenerator) -> [UInt8] {
     var text: [UInt8] = hasMark ? [0xEF, 0xBB, 0xBF] : []
     for (number, fields) in records.enumerated() {

@@ -1,11 +1,10 @@
 import Tabella
 
-/// A table in memory that notes what it is asked, gives only so much at once, and does as it is told
-/// in between.
+/// A table in memory that records its calls, limits its batches, and runs hooks of the test.
 final class Recording: TableDataSource, TableSections, TableGathering, TableDisplay,
   TablePrefetching, TableChanges, TableMoving, TableSupplementary
 {
-  /// What a viewer asks or tells, in order.
+  /// The calls of a viewer.
   enum Asked: Hashable {
     case sections
     case count(Int)
@@ -23,11 +22,11 @@ final class Recording: TableDataSource, TableSections, TableGathering, TableDisp
   var gathers = false
   var batchLimit = Int.max
   var countsAtLeast = false
-  /// Called before rows are given.
+  /// Called before rows are returned.
   var onRows: ((RowRequest) throws(TableError) -> Void)?
-  /// What a pull answers; the edits behind it are made on ``base``.
+  /// The result of a pull. Its edits are already made in ``base``.
   var pulled: ChangeBatch?
-  /// Where moves really end; nil if as proposed.
+  /// The real target of moves; nil if it is the proposed one.
   var redirection: IndexPath?
   private var known: [Int: Int] = [:]
   private(set) var requests: [RowRequest] = []

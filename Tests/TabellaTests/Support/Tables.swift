@@ -1,8 +1,8 @@
 import Tabella
 
-/// Tables in memory that have everything a source can have.
+/// In-memory tables with everything that a source can have.
 enum Tables {
-  /// Three sections, every type, missing cells, an index, elements, leads, remarks.
+  /// A table with three sections, every type, missing cells, an index, elements, locations and diagnostics.
   static func everything() -> InMemorySource {
     let columns = [
       Column("name"), Column("count", .integer), Column("share", .real, unit: .percent),
@@ -37,7 +37,7 @@ enum Tables {
       diagnostics: [Diagnostic(.warning, "this is a test table")], persistence: .byAuthor)
   }
 
-  /// One section of text, one of nothing.
+  /// A table with one section of text and an empty one.
   static func plain() -> InMemorySource {
     InMemorySource(
       [Column("a"), Column("b")], rows: [["1", "2"], ["3", nil], ["", "6"]], persistence: .byAuthor)

@@ -1,10 +1,11 @@
 import Foundation
 
-/// A folder of its own for a test, gone with the object.
+/// A separate folder for a test, which is removed with the object.
 final class TemporaryFolder: Sendable {
   let path: String
 
-  /// `inMemory`: where fsync costs nothing, for tests that save thousands of times.
+  /// Creates the folder; with `inMemory` on a file system without costs for fsync, for tests that save thousands of
+  /// times.
   init(inMemory: Bool = false) throws {
     let parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NSTemporaryDirectory()
     _ = TemporaryFolder.usualMask
@@ -12,12 +13,13 @@ final class TemporaryFolder: Sendable {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
 
-  /// What a group may write to is not trusted, so who has the umask 002 would test other things.
+  /// The umask from before. Initialising it sets the umask to 022, because group-writable files are not trusted, and a
+  /// umask of 002 would change the tests.
   private static let usualMask: mode_t = umask(0o022)
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Writes a file and returns its path.
+  /// Writes a file. Returns its path.
   @discardableResult
   func write(_ name: String, _ bytes: [UInt8]) throws -> String {
     let file = "\(path)/\(name)"

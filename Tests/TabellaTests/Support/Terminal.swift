@@ -1,20 +1,20 @@
 import Foundation
 import Tabella
 
-/// What a program showed on a terminal, and how it ended.
+/// The output of a program on a terminal, and its end.
 struct Shown: Sendable {
   var status: Int32
-  /// Standard output and standard error, as the terminal got them, but with plain line ends.
+  /// Standard output and standard error as the terminal received them, but with plain line ends.
   var bytes: [UInt8]
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// Runs a program with a terminal of this size as its standard output and error, to its end.
+/// Runs a program to its end, with a terminal of this size as its standard output and error.
 ///
-/// Unless the environment says otherwise, the terminal is dumb: no colours, links or pager. With answers it
-/// is the program's standard input too: each is typed once what it answers is on the screen, after `before`
-/// was called.
+/// Without other settings in the environment, the terminal is dumb: no colours, links or pager. With answers, the
+/// terminal is the program's standard input, too. Each answer is typed as soon as its question is on the screen, after
+/// a call of `before`.
 func runOnTerminal(
   _ program: String, _ arguments: [String], width: Int, height: Int = 100,
   environment: [String: String] = [:], directory: String? = nil,
@@ -23,7 +23,7 @@ func runOnTerminal(
   let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
   guard master >= 0 else { throw MissingTool("a pseudo-terminal") }
   defer { close(master) }
-  // Not imported: TIOCGPTN, TIOCSPTLCK.
+  // TIOCGPTN and TIOCSPTLCK, which Swift does not import.
   var number: UInt32 = 0
   var lock: Int32 = 0
   guard ioctl(master, 0x8004_5430, &number) == 0, ioctl(master, 0x4004_5431, &lock) == 0 else {
@@ -55,7 +55,7 @@ func runOnTerminal(
   var answered = 0
   while true {
     let count = read(master, &buffer, buffer.count)
-    // The last one to leave the other end makes this an error.
+    // When the last process closes the other end, reading fails.
     if count <= 0 { break }
     bytes += buffer[..<count]
     if let (question, answer) = unanswered.first,

@@ -1,6 +1,6 @@
 import Tabella
 
-/// Views over any source, whatever columns it has: what the conformance suite runs over.
+/// Views over any source with any columns, for the conformance suite.
 enum Views {
   typealias Wrap =
     @Sendable (any TableDataSource) throws(TableError) -> any TableDataSource
@@ -58,7 +58,7 @@ enum Views {
     ),
   ]
 
-  /// A condition that some rows meet: on a number, else on text, else none.
+  /// A condition that some rows meet: on a number, otherwise on text, otherwise none.
   private static func middle(_ base: any TableDataSource) -> [Condition] {
     if let column = base.columns.firstIndex(where: { $0.type == .integer }) {
       return [Condition(column: column, comparison: .greaterOrEqual, value: Array("20000".utf8))]

@@ -11,7 +11,7 @@ import Testing
     return keys.finish()
   }
 
-  /// Groups by value are those of a dictionary, in the order of the values, missing ones last.
+  /// Groups by value equal those of a dictionary, in the order of the values, with missing values last.
   @Test(arguments: 0..<60)
   func valuesAreTheNaiveValues(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -40,8 +40,8 @@ import Testing
     }
   }
 
-  /// Keys of every length of 0 to 20 bytes which differ in one byte, wherever it is, or in their length: up to
-  /// 16 bytes they are told apart by two words that overlap.
+  /// Keys of 0 to 20 bytes that differ in one byte at any position, or in their length. Up to 16 bytes, two overlapping
+  /// words distinguish them.
   @Test func keysThatDifferInOneByte() throws {
     var texts: [[UInt8]] = []
     for length in 0...20 {
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  /// More groups than the table of keys has room for at first.
+  /// More groups than the initial size of the key table.
   @Test func manyGroups() throws {
     let groups = try groups((0..<20_000).map { .text("key \($0 % 10_000)") }, .text, .value)
     #expect(groups.counts == Array(repeating: 2, count: 10_000))

@@ -12,13 +12,13 @@ import Testing
 
 /// The suite over every view, and every view of every view, of every provider, on every road.
 @Suite struct ProviderViewsTests {
-  /// How a provider's table comes to be seen.
+  /// The ways to reach a provider's table.
   enum Road: CaseIterable {
-    /// The provider's own source, wrapped.
+    /// The provider's own source in a view.
     case inProcess
-    /// The view of it, through the C contract and back.
+    /// A view of it, through the C contract and back.
     case throughTheContract
-    /// The source out of a library, wrapped.
+    /// The source of a library in a view.
     case throughALibrary
   }
 
@@ -68,7 +68,7 @@ import Testing
       ? try importSource(exportSource(source), provider: "view") : source
   }
 
-  /// The roads in turn; with TABELLA_ALL_ROADS all of them.
+  /// The roads in turn; with `TABELLA_ALL_ROADS`, all of them.
   @Test(arguments: subjects.indices, names.indices)
   func ofEveryProvider(_ subject: Int, _ view: Int) {
     let host = TabellaHost.Host()
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Every sixth pair of each provider, the roads in turn; with TABELLA_ALL_ROADS all pairs on all.
+  /// Every sixth pair of each provider, with the roads in turn; with `TABELLA_ALL_ROADS`, all pairs on all roads.
   @Test(arguments: subjects.indices, names.indices)
   func ofViewsOfEveryProvider(_ subject: Int, _ inner: Int) {
     let host = TabellaHost.Host()
@@ -93,8 +93,8 @@ import Testing
     }
   }
 
-  /// A provider in C that nobody here knows: each view of it in a worker, pairs of them in process, every
-  /// third or with TABELLA_ALL_ROADS all.
+  /// An unknown provider in C: each view of it in a worker, and pairs of views in the process. Every third pair, or
+  /// with `TABELLA_ALL_ROADS` all.
   @Test func ofTheProviderInC() throws {
     let folder = try TemporaryFolder()
     let example = packageFolder + "/Examples/provider-c/planets"

@@ -14,7 +14,7 @@ import Testing
     return rows.map { cells[$0] }
   }
 
-  /// Comparing with a value agrees with the order of sorting, among values of the same kind.
+  /// Comparing with a value agrees with the sort order, among values of the same kind.
   @Test(arguments: 0..<80)
   func comparisonsAgreeWithTheOrder(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -35,7 +35,7 @@ import Testing
       guard case .text(let text) = cell else { return true }
       return NaiveOrder.number(text) != nil
     }
-    // Text that is a date compares with a value that is one, or a year.
+    // Text that is a date compares with a date or a year.
     let dates = type == .text ? Timestamp.range(prefix: bytes) : nil
     func dateOrder(_ cell: Cell) -> Int? {
       guard let dates, case .text(let text) = cell,
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  /// Integers and numbers between or beyond them, exactly.
+  /// Integers are compared exactly with numbers between or beyond them.
   @Test func integersAreExact() throws {
     let column = Column("n", .integer)
     let cells: [Cell] = [.integer(.min), 2, 3, .integer(.max - 1), .integer(.max)]
@@ -98,7 +98,7 @@ import Testing
     #expect(try passing(cells, column, .equal, "3.0") == [3])
   }
 
-  /// A whole number and one with a fraction were compared as doubles.
+  /// A whole number and a fraction were compared as doubles.
   @Test func integersAndFractionsAreExact() throws {
     let column = Column("n", .integer)
     let cells: [Cell] = [1, .integer(.max)]
@@ -111,7 +111,7 @@ import Testing
     #expect(try passing([-1, 0], column, .equal, "-1e0") == [-1])
   }
 
-  /// Ids of 17 digits and more were equal to their neighbours.
+  /// Ids of 17 or more digits were equal to their neighbours.
   @Test func longNumbersInTextAreExact() throws {
     let column = Column("id")
     let cells: [Cell] = ["9007199254740993", "9007199254740992", "9007199254740992.000000000001"]
@@ -122,7 +122,7 @@ import Testing
     #expect(try passing(["0.1"], column, .less, "0.10000000000000000001") == ["0.1"])
   }
 
-  /// Dates that no timestamp holds are bounds all the same.
+  /// Dates beyond the range of timestamps still work as bounds.
   @Test func farDatesAreBounds() throws {
     let column = Column("d", .date)
     let cells: [Cell] = [.date(Timestamp(nanoseconds: .min)), .date(Timestamp(nanoseconds: 0))]
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  /// `day < 2025` found nothing, and `day <= 2024-04` lost all of April, where dates are text.
+  /// In text dates, `day < 2025` found nothing, and `day <= 2024-04` lost all of April.
   @Test func textDatesAreDates() throws {
     let column = Column("day")
     let cells: [Cell] = [
@@ -195,7 +195,7 @@ import Testing
     #expect(throws: TableError.self) { try passing(["a"], Column("t"), .matches, "(") }
   }
 
-  /// A search looks into all columns; upper-case letters make it exact.
+  /// A search covers all columns. Upper-case letters make it case-sensitive.
   @Test(arguments: 0..<40)
   func searchesAreNaiveSearches(_ seed: Int) throws {
     var generator = SeededGenerator(seed: UInt64(seed))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Tabella
 
-/// Cells of any kind that make trouble: missing, mixed, not UTF-8.
+/// Difficult cells of all kinds: missing, mixed, not UTF-8.
 enum AwkwardCells {
   static let texts: [[UInt8]] =
     [
@@ -43,7 +43,7 @@ enum AwkwardCells {
   }
 }
 
-/// The order of cells, written down the long way.
+/// The order of cells, implemented naively.
 enum NaiveOrder {
   static func number(_ text: [UInt8]) -> Double? {
     let string = String(decoding: text, as: UTF8.self).drop { $0 == " " }
@@ -55,7 +55,7 @@ enum NaiveOrder {
     return Double(trimmed.first == "+" ? trimmed.dropFirst() : trimmed)
   }
 
-  /// Pieces that compare one after the other: runs of digits, and single bytes.
+  /// Pieces that are compared in order: sequences of digits, and single bytes.
   private static func pieces(_ text: [UInt8]) -> [[UInt8]] {
     var pieces: [[UInt8]] = []
     for byte in text {
@@ -121,7 +121,7 @@ enum NaiveOrder {
 }
 
 @Suite struct SortKeysTests {
-  /// Sorted rows are those of a stable sort of the cells themselves.
+  /// Sorted rows equal those of a stable sort of the cells themselves.
   @Test(arguments: 0..<150)
   func rowsAreSortedAsCellsAre(_ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
@@ -155,14 +155,14 @@ enum NaiveOrder {
     #expect(keys.sortedRows { true } == nil)
   }
 
-  /// Keys that are few or many, near or far, in any number: sorted with their rows, which ascend among equals.
+  /// Any number of keys, few or many, near or far, are sorted with their rows. The rows of equal keys ascend.
   @Test(arguments: 0..<60)
   func radixSortIsSorting(_ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
     let count = [0, 1, 31, 32, 33, 100, 3000, 70_000][seed % 8]
     let kinds = UInt64(1) << UInt64.random(in: 0..<20, using: &generator)
     let step = UInt64.random(in: 1...(.max / kinds), using: &generator)
-    // In some, bits that are all the same lie between those that differ, as in digits of a text.
+    // In some cases, constant bits lie between those that differ, as in the digits of a text.
     let differing: UInt64 =
       switch seed % 3 {
       case 0: .max
@@ -200,11 +200,11 @@ enum NaiveOrder {
     }
   }
 
-  /// Numbers of any length are in the order of all their digits, and equal ones keep theirs.
+  /// Numbers of any length are sorted by all their digits, and equal ones keep their order.
   @Test(arguments: 0..<40)
   func longNumbersAreExact(_ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))
-    // Whole numbers around one that a double has, written in several ways.
+    // Whole numbers around a value that a double represents, written in several ways.
     let numbers = (0..<60).map { _ in Int.random(in: -9...9, using: &generator) }
     let cells = numbers.map { number -> Cell in
       let value = number < 0 ? -9_007_199_254_740_993 - number : 9_007_199_254_740_993 + number
@@ -229,7 +229,7 @@ enum NaiveOrder {
     }
   }
 
-  /// Numbers are read as the standard library reads them.
+  /// Numbers are parsed like in the standard library.
   @Test(arguments: 0..<20)
   func numbersAreTheLibrarys(_ seed: Int) {
     var generator = SeededGenerator(seed: UInt64(seed))

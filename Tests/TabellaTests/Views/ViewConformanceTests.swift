@@ -33,8 +33,8 @@ import Testing
     }
   }
 
-  /// The tables in turn; with TABELLA_ALL_ROADS all of them. The laws of editing, which take longest, over
-  /// every third pair, or over all.
+  /// The tables in turn; with `TABELLA_ALL_ROADS`, all of them. The slow laws of editing run over every third pair, or
+  /// over all.
   @Test(arguments: names.indices, names.indices)
   func ofEveryView(_ outer: Int, _ inner: Int) {
     let names = (outer: Self.names[outer], inner: Self.names[inner])
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// Over a source that cannot gather, counts at least, and gives few rows at once.
+  /// Over a source that cannot gather, counts inexactly, and returns small batches.
   @Test(arguments: names)
   func ofAMeagreSource(_ name: String) {
     for limit in turn(Self.names.firstIndex(of: name) ?? 0, of: [1, 3, 50]) {
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  /// Judged alone in a process of its own, because it watches the heap.
+  /// Runs alone in a separate process, because it measures the heap.
   @Test func memoryReturns() async {
     await #expect(processExitsWith: .success) {
       for view in Views.all {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ViewEditingTests {
   static let columns = [Column("n", .integer), Column("kind"), Column("note")]
 
-  /// Rows numbered through the sections, of kinds a, b and c, or none.
+  /// A table with rows numbered through the sections, of the kinds a, b and c, or without a kind.
   static func table(_ generator: inout SeededGenerator) -> InMemorySource {
     var number: Int64 = 0
     return InMemorySource(
@@ -25,7 +25,7 @@ import Testing
       }, persistence: .byAuthor)
   }
 
-  /// The first column of everything, by section.
+  /// The first column of all rows, by section.
   static func numbers(_ source: any TableDataSource) throws -> [[Cell]] {
     try Naive(reading: source).sections.map { $0.rows.map { $0[0] } }
   }
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// Rows are set and deleted by path and by id: exactly those of the base that the view showed.
+  /// Edits by index path and by id change exactly the rows of the base that the view showed.
   @Test(arguments: Kind.allCases)
   func setAndDeleteReachTheRow(_ kind: Kind) throws {
     for seed in 0..<60 as Range<UInt64> {
@@ -96,7 +96,7 @@ import Testing
           #expect(result.changes.from == version)
           #expect(try result.changes.to == view.version())
           #expect((result.changes.changes == nil) == (kind != .joined))
-          // A cell may have been set to what it was.
+          // A cell may have been set to its old value.
           let isSame = try "\(Naive(reading: base).sections)" == "\(before.sections)"
           #expect(try (view.version() == version) == isSame)
         }
@@ -112,7 +112,7 @@ import Testing
         }
         let after = try Naive(reading: base)
         #expect(after.sections.map(\.rows) == expected.sections.map(\.rows))
-        // The view maps anew.
+        // The view maps the rows again.
         let fresh = try Naive(reading: kind.view(of: base))
         #expect(try Naive(reading: view).sections.map(\.rows) == fresh.sections.map(\.rows))
         if let receipt = result.receipt, seed % 2 == 0 {
@@ -124,8 +124,7 @@ import Testing
     }
   }
 
-  /// What is done to a filtered view is what would be done to a table of its rows, and the rows that
-  /// are not shown keep their order.
+  /// An edit of a filtered view equals the edit of a table of its rows, and hidden rows keep their order.
   @Test func aFilteredViewIsEditedLikeATable() throws {
     for seed in 0..<300 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
@@ -146,7 +145,7 @@ import Testing
         try Self.numbers(view), try Self.numbers(base)
       ).enumerated() {
         for (row, number) in shown.enumerated() where arrived.contains(number) {
-          // One that is moved to where it is stays among the rows that are not shown.
+          // A row that is moved to its own index path stays among the hidden rows.
           let others = Set(hidden[section] + [number])
           if all.filter(others.contains) == old[section].filter(others.contains) { continue }
           let place = try #require(all.firstIndex(of: number))
@@ -158,7 +157,7 @@ import Testing
     }
   }
 
-  /// The numbers of the rows that are inserted or moved.
+  /// The numbers of the inserted or moved rows.
   private static func arrivals(
     _ edits: [EditBatch.Edit], _ shown: [[Cell]]
   ) throws -> [Cell] {
@@ -175,7 +174,7 @@ import Testing
     try Naive(reading: base).sections.map { $0.rows.filter { $0[1] != "a" }.map { $0[0] } }
   }
 
-  /// A batch that is right by UIKit's rule: every target is a place of its own in what comes out.
+  /// A valid batch by UIKit's rule: every target is a distinct index path in the result.
   private static func edits(
     of twin: InMemorySource, _ generator: inout SeededGenerator
   ) -> [EditBatch.Edit] {
@@ -212,7 +211,7 @@ import Testing
     return edits.shuffled(using: &generator)
   }
 
-  /// Where the base says that a move ends, mapped to the view, is where the row then stands.
+  /// A move ends at the target that the base predicts, mapped to the view.
   @Test func targetsOfMovesAreMapped() throws {
     for seed in 0..<300 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
@@ -297,8 +296,7 @@ import Testing
     #expect(try Self.numbers(letters) == [[1], [2, 3]])
   }
 
-  /// Where a grouped view says that a move ends is where the row then stands, and what it says cannot
-  /// be moved cannot.
+  /// A move ends at the target that a grouped view predicts, and a move that it rules out fails.
   @Test(arguments: [false, true])
   func movesInGroupsEndWhereTheViewSays(_ isFiltered: Bool) throws {
     for seed in 0..<400 as Range<UInt64> {
@@ -346,7 +344,7 @@ import Testing
     }
   }
 
-  /// Into groups of many values nothing is moved; into the one of missing values it is.
+  /// Rows cannot be moved into groups of several values, but into the group of missing values.
   @Test func movesIntoClasses() throws {
     let base = InMemorySource(
       Self.columns, rows: [[1, "apple", nil], [2, "bee", nil], [3, nil, nil], [4, "axe", nil]])
@@ -370,7 +368,7 @@ import Testing
     _ = try letters.commit(EditBatch([.move(.id("r2"), to: path(2, 1))]))
     #expect(try Self.numbers(letters) == [[1, 4], [2, 3]])
     #expect(try Self.numbers(base) == [[1, 2, 3, 4]])
-    // Within a group the row moves in the table, and takes what is set along.
+    // Within a group, the row moves in the table and keeps its edited cells.
     let result = try letters.commit(
       EditBatch([
         .set(.id("r4"), cells: [2: "new"]), .move(.id("r4"), to: path(0, 0)),
@@ -378,7 +376,7 @@ import Testing
       ]))
     #expect(result.outcomes.map(\.id) == ["r4", "r4", "r2"])
     #expect(try Self.numbers(base) == [[4, 1, 3, 2]])
-    // A row that is moved to another group and set is set once.
+    // A row that is moved to another group and set is set only once.
     let kinds = try base.grouped(by: Grouping(column: 1, by: .value))
     let both = try kinds.commit(
       EditBatch([.move(.id("r1"), to: path(2, 0)), .set(.id("r1"), cells: [2: "both"])]))
@@ -478,8 +476,8 @@ import Testing
     }
   }
 
-  /// The version of a folder says which files there are, not how large they are: a script that named
-  /// the first row of a view by size with the version it had read deleted another file.
+  /// The version of a folder identifies the files, not their sizes. So a script that named the first row of a view by
+  /// size with a known version deleted another file.
   @Test func viewsOfVolatileTablesHaveVersionsOfTheirPlaces() throws {
     let base = InMemorySource(Self.columns, rows: [[1, "a", "x"], [2, "b", "x"], [3, "a", "x"]])
     let volatile = Unsteady(base)
@@ -511,7 +509,7 @@ import Testing
     #expect(try base.numberOfRows(inSection: 0, knowing: .max) == .exact(3))
   }
 
-  /// Dropped where it stands, a row was moved behind the rows between it and the next one shown.
+  /// A row dropped at its own index path was moved after the rows up to the next shown one.
   @Test func aMoveToItsOwnPlaceChangesNothing() throws {
     for kind in Kind.allCases {
       for seed in 0..<20 as Range<UInt64> {
@@ -537,7 +535,7 @@ import Testing
     }
   }
 
-  /// A row went to the end of a group that it was not put into.
+  /// An inserted row went to the end of a wrong group.
   @Test func anInsertIntoAGroupHasItsValue() throws {
     let base = InMemorySource(
       Self.columns, rows: [[1, "a", "x"], [2, "b", "x"], [3, .missing, "x"]])
@@ -554,7 +552,7 @@ import Testing
     #expect(try Naive(reading: view).sections[1].rows.count == 2)
   }
 
-  /// Errors named the row of the base, which nobody sees.
+  /// Errors named the row of the base, which the user does not see.
   @Test func errorsNameTheRowOfTheView() throws {
     let base = InMemorySource(Self.columns, rows: [[1, "a", "x"], [2, "b", "x"]])
     let view = try base.sorted(by: Self.down)
@@ -565,7 +563,7 @@ import Testing
     #expect(error?.message.contains("row 0:0 ") == true, "\(error?.message ?? "")")
   }
 
-  /// After an edit that was done and misreported the view showed the rows of before.
+  /// After a completed edit with a false report, the view showed the old rows.
   @Test(arguments: [Kind.filtered, .sorted, .grouped, .joined])
   func aMisreportedEditIsFollowed(_ kind: Kind) throws {
     let base = InMemorySource(Self.columns, rows: [[1, "a", "x"], [2, "a", "x"]])
@@ -585,7 +583,7 @@ import Testing
     #expect(try Naive(reading: view).sections[section].rows.count == 1)
   }
 
-  /// A user who edits in a view must know what no receipt takes back.
+  /// A user of a view must learn which edits no receipt can undo.
   @Test(arguments: Kind.allCases.filter { $0 != .imported })
   func aFinalEditIsSaid(_ kind: Kind) throws {
     let base = InMemorySource(Self.columns, rows: [[1, "a", "x"], [2, "a", "x"]])
@@ -603,10 +601,10 @@ import Testing
   }
 }
 
-/// A table whose version says nothing of its cells, as that of a folder.
+/// A table whose version does not cover its cells, like that of a folder.
 private final class Unsteady: TableDataSource, TableEditing {
   let base: InMemorySource
-  /// Does what it is told, and then breaks the contract.
+  /// Whether it performs an edit and then breaks the contract.
   var lies = false
   var deletesForGood = false
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Tabella
 
-/// Versions, cancelling, progress, notices, elements: what a view passes to its base.
+/// Versions, cancelling, progress, notices and elements that a view passes to its base.
 @Suite struct ViewNoticesTests {
   static let isA = [Condition(column: 1, comparison: .equal, value: Array("a".utf8))]
 
@@ -31,7 +31,7 @@ import Testing
     let view = try make(name, base)
     let cancel = try #require(view.cancellation)
     let request = RowRequest(first: name == "filtered" ? 9_900 : 0, count: 5, columns: [0, 1])
-    // To cancel when nothing runs does nothing.
+    // Cancelling without a running call does nothing.
     cancel()
     for stop in 0..<2 {
       var calls = 0
@@ -66,7 +66,7 @@ import Testing
     #expect(told == told.sorted() && told.count >= 5 && told.count <= 7)
   }
 
-  /// The base must not move while it is read, nor afterwards except through the view.
+  /// The base must not change while the view reads it, nor afterwards except through the view.
   @Test(arguments: ["sorted", "grouped"])
   func aVersionIsPinned(_ name: String) throws {
     let base = Self.table(20_000)
@@ -97,7 +97,7 @@ import Testing
     _ = try view.rows(request)
     try move()
     let before = try Naive(reading: base.base).sections.map(\.rows)
-    // Positions of an old mapping are refused by the base, also without a version.
+    // The base refuses index paths of an old mapping, even without a version.
     expectConflict { () throws(TableError) in _ = try view.commit(EditBatch([.delete(path)])) }
     #expect(try Naive(reading: base.base).sections.map(\.rows) == before)
   }
@@ -136,7 +136,7 @@ import Testing
     func rows(_ request: RowRequest) -> Batch { .empty([]) }
   }
 
-  /// Every version fits, however long the base's token is.
+  /// Every version is short enough, for any length of the base's token.
   @Test func longVersionsAreShortened() throws {
     final class Long: TableDataSource {
       let columns: [Column] = []
@@ -148,7 +148,7 @@ import Testing
     #expect(version.token.utf8.count <= Version.maximumLength)
   }
 
-  /// What was told to be shown is told to be gone, the same runs, though the view maps anew between.
+  /// Every shown range ends later with the same range, although the view maps its rows again in between.
   @Test func displayIsPaired() throws {
     let rows: [[Cell]] = (0..<20).map { [.integer(Int64(20 - $0)), $0 % 3 == 0 ? "b" : "a"] }
     for wrap in Views.all where wrap.name != "filtered to nothing" {
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  /// What is still on show when the view ends is told to be gone then.
+  /// Ranges that are still shown when the view ends are ended then.
   @Test func displayEndsWithTheView() throws {
     for wrap in Views.all {
       let base = Recording(Tables.everything())
@@ -197,7 +197,7 @@ import Testing
     }
   }
 
-  /// No end comes without a beginning; as a whole, no beginning without an end.
+  /// Every end has a beginning; with `isWhole`, every beginning has an end.
   private func expectPaired(
     _ log: [String], isWhole: Bool, sourceLocation: SourceLocation = #_sourceLocation
   ) {
@@ -233,7 +233,7 @@ import Testing
       ])
   }
 
-  /// A view that was moved on by its base's changes answers that everything is to be read again.
+  /// A view whose base has changes reports that everything must be read again.
   @Test func pullsAreReloads() throws {
     for wrap in Views.all {
       let base = Recording(Tables.everything())
@@ -257,7 +257,7 @@ import Testing
     }
   }
 
-  /// Elements and leads stand at the rows that they belong to.
+  /// Elements and locations belong to the right rows.
   @Test func elementsFollowTheirRows() throws {
     for wrap in Views.all {
       let base = Tables.everything()
@@ -289,7 +289,7 @@ import Testing
     #expect(view.nextDiagnostic() == nil)
   }
 
-  /// Tables that are joined are asked for sections only when they must be.
+  /// Joined tables are asked for sections only if necessary.
   @Test func joinedAsksNoMoreThanItMust() throws {
     final class Endless: TableDataSource, TableSections {
       let columns = [Column("a")]

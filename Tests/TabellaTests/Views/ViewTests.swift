@@ -3,7 +3,7 @@ import Testing
 
 @testable import Tabella
 
-/// A table as arrays of values: what views are compared with.
+/// A table as arrays of values: the reference for views.
 struct Naive {
   struct Section {
     var header: String?
@@ -14,8 +14,8 @@ struct Naive {
   var columns: [Column]
   var sections: [Section]
 
-  /// A few sections, some empty, of rows with cells of all types: equal and missing ones, numbers in
-  /// text, text that is not UTF-8. The first column numbers the rows.
+  /// A few sections, some empty, of rows with cells of all types: equal and missing ones, numbers in text, text that is
+  /// not UTF-8. The first column numbers the rows.
   static func random(_ generator: inout SeededGenerator) -> Naive {
     var number = 0
     func cell(_ type: ColumnType, _ generator: inout SeededGenerator) -> Cell {
@@ -55,7 +55,7 @@ struct Naive {
     self.sections = sections
   }
 
-  /// Everything in a source.
+  /// The whole content of a source.
   init(reading source: any TableDataSource) throws {
     columns = source.columns
     sections = []
@@ -79,8 +79,8 @@ struct Naive {
     InMemorySource(columns, sections: sections.map { ($0.header, $0.footer, nil, $0.rows) })
   }
 
-  // The views, naively: the rules for values are those of the types that the views use too; they have
-  // tests of their own.
+  // The naive views. Their rules for values are those of the types that the views use, too; these types have their own
+  // tests.
 
   func filtered(by conditions: [Condition], search: [UInt8]? = nil) throws -> Naive {
     var filter = try RowFilter(conditions, search: search, in: columns)
@@ -128,7 +128,7 @@ struct Naive {
     return builder.finish(rowCount: rows.count)
   }
 
-  /// Tables one after the other, by what Joined promises.
+  /// Tables one after the other, according to the contract of Joined.
   static func joined(_ parts: [(name: String, table: Naive)]) -> Naive {
     var columns: [Column] = []
     for part in parts {
@@ -161,15 +161,14 @@ struct Naive {
   }
 }
 
-/// Cells as text that tells all of them apart, NaN from NaN excepted.
+/// Cells as text that distinguishes all of them, except NaN from NaN.
 private func spelled(_ table: Naive) -> [String] {
   table.sections.flatMap { section in
     ["# \(section.header ?? "-") \(section.footer ?? "-")"] + section.rows.map { "\($0)" }
   }
 }
 
-/// Checks that a source shows what a naive table holds: as a whole, in cuts, in choices of columns, and
-/// gathered.
+/// Checks that a source shows the content of a naive table: complete, in batches, with selected columns, and gathered.
 private func expectSame(
   _ source: any TableDataSource, _ twin: Naive, _ generator: inout SeededGenerator,
   sourceLocation: SourceLocation = #_sourceLocation
@@ -208,7 +207,7 @@ private func expectSame(
 }
 
 @Suite struct ViewTests {
-  /// How a view is made of a source, and naively.
+  /// The construction of a view from a source, and naively.
   enum Kind: CaseIterable {
     case filtered, searched, sorted, grouped
 
@@ -281,7 +280,7 @@ private func expectSame(
       var generator = SeededGenerator(seed: seed)
       let parts = (0..<Int.random(in: 0..<4, using: &generator)).map { number in
         var table = Naive.random(&generator)
-        // Some columns have other names, other types under the same name, or are not there.
+        // Some columns have other names, have other types under the same name, or are missing.
         for column in table.columns.indices.reversed() {
           switch Int.random(in: 0..<5, using: &generator) {
           case 0: table.columns[column].name = "only \(number)"
@@ -337,7 +336,7 @@ private func expectSame(
     }
   }
 
-  /// Every row has the id of its number and is found by it; rows that are not shown are not found.
+  /// Checks that every row has the id of its number and is found by it, and that hidden rows are not found.
   private func expectIDs(
     _ view: any TableDataSource, column: Int, _ id: (Int64) -> String
   ) throws {
@@ -393,7 +392,7 @@ private func expectSame(
     }
   }
 
-  /// A filter reads no further than it must, and rows that were just read are not read again.
+  /// A filter reads only as far as necessary, and does not read the same rows twice in a row.
   @Test func aFilterIsLazy() throws {
     let base = Recording(
       InMemorySource(
@@ -412,7 +411,7 @@ private func expectSame(
     #expect(base.requests.count == 8)
   }
 
-  /// Where a base's rows already stand in the order that is wanted, its batches pass untouched.
+  /// If the rows of a base are already in the requested order, its batches pass unchanged.
   @Test func runsPassUntouched() throws {
     let base = Recording(Tables.everything())
     let view = try base.sorted(by: [])

@@ -5,11 +5,10 @@ import TabellaConformance
 import TabellaHost
 import Testing
 
-/// Some animals of Tests/Zoo, met by a program that embeds the host: it gets an error, goes on, and serves
-/// the next provider. `Tests/Zoo/run` meets all of them, each with a command; `make zoo` has this suite meet
-/// all of them too.
+/// Some animals of Tests/Zoo in a program that embeds the host. The program gets an error, continues, and serves the
+/// next provider. `Tests/Zoo/run` runs all of them, each with a command; `make zoo` runs them with this suite, too.
 @Suite(.serialized) struct ZooTests {
-  /// A deed of a source in Tests/Zoo/Animals at a moment, and what is said of it.
+  /// A deed of a source in Tests/Zoo/Animals at a moment, and the expected message.
   struct Deed: CustomStringConvertible, Sendable {
     var source: String
     var name: String
@@ -38,7 +37,7 @@ import Testing
     host = Host(searchPath: SearchPath([folder.path]))
   }
 
-  // The good one
+  // The good animal
 
   @Test func theGoodOneKeepsTheLaws() {
     let (folder, host) = (folder, host)
@@ -49,7 +48,7 @@ import Testing
     expectConformance(scratch: scratch) { () throws(TableError) in try host.open("good:").source }
   }
 
-  /// What is not shipped is never loaded here, unless that is asked for.
+  /// Added providers are never loaded into this process, except on request.
   @Test func theGoodOneIsNotLoadedHere() throws {
     try expectGoodRows()
     #expect(!(try isMapped("good.so")))
@@ -58,7 +57,7 @@ import Testing
     #expect(try Host().open(Location(file)).worker == nil)
   }
 
-  // The others
+  // The bad animals
 
   @Test(arguments: [
     Deed("crash", "writes_to_null", "rows", "SIGSEGV"), Deed("crash", "leaves_0", "open", "0"),
@@ -80,7 +79,7 @@ import Testing
     #expect(!(try isMapped("animal.so")))
   }
 
-  /// The animal that docs/zoo.md shows is one.
+  /// The harness catches the animal in docs/zoo.md.
   @Test func theAnimalShownIsCaught() throws {
     let shown = DocumentationTests.blocks("c", in: try DocumentationTests.text("docs/zoo.md"))
     #expect(shown.count == 1)
@@ -92,12 +91,12 @@ import Testing
     try expectGoodRows(host)
   }
 
-  /// The limits that a command has; the tests below have shorter ones.
+  /// The limits of a command; the tests below use shorter ones.
   @Test func theLimitsAreThose() {
     #expect(host.limits.silence == 10 && host.limits.total == 15 * 60)
   }
 
-  /// What is never silent is ended by the clock, and what is silent by its silence.
+  /// The limit of duration ends an animal that is never silent, and the limit of silence a silent one.
   @Test(arguments: [
     Deed("hang", "sleeps_deaf", "rows", "silent"),
     Deed("hang", "loops_with_children", "open", "silent"),
@@ -120,7 +119,7 @@ import Testing
     try expectGoodRows(host)
   }
 
-  /// The budget is the worker's: it ends there.
+  /// The limit is the worker's: only the worker ends.
   @Test func memoryHasALimit() throws {
     _ = try Deed("eater", "eats_memory", "rows", "").compile(into: folder)
     let host = Host(searchPath: SearchPath([folder.path]))
@@ -149,7 +148,7 @@ import Testing
     let (files, memory) = (openFiles(), peakMemory())
     for (number, animal) in animals.enumerated() {
       let location = "\(animal[0]):\(animal.count > 1 ? animal[1] : "")"
-      // Whether it fails is told by the command's tests; here the host must outlive it.
+      // The tests with commands check the errors; here the host must survive.
       _ = failure { try readRows(host.open(Location(location)).source) }
       try expectGoodRows(host, after: location)
       #expect(openFiles() <= files, "descriptors stay open after \(location)")
@@ -159,7 +158,7 @@ import Testing
     print("\(animals.count) animals; memory grew from \(memory) to \(peakMemory()) MB")
   }
 
-  // What is looked at
+  // Helpers
 
   private func expectGoodRows(_ other: TabellaHost.Host? = nil, after animal: String = "") throws {
     let source = try (other ?? host).open("good:").source
@@ -172,7 +171,7 @@ import Testing
     return nil
   }
 
-  /// Some hundred rows of the first sections, of any provider.
+  /// Reads several hundred rows of the first sections of any provider.
   @discardableResult
   private func readRows(_ source: any TableDataSource) throws -> [[Cell]] {
     _ = try source.version()
@@ -194,7 +193,7 @@ import Testing
   }
 }
 
-/// Compiles an animal, by the name of its source or by a path, with a manifest beside it; its id is its scheme.
+/// Compiles an animal, by the name of its source or by a path, with a manifest next to it. Its id is its scheme.
 func compileAnimal(
   _ source: String, into folder: TemporaryFolder, id: String, flags: [String] = []
 ) throws -> String {
@@ -213,19 +212,19 @@ func compileAnimal(
     ] + flags)
 }
 
-/// The descriptors of this process.
+/// The number of descriptors of this process.
 private func openFiles() -> Int {
   (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
 }
 
-/// The most memory that this process has had, in MB.
+/// The peak of memory of this process in MB.
 private func peakMemory() -> Int {
   let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
   let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
   return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 1024
 }
 
-/// Whether a file with this in its path is mapped into this process.
+/// Whether a file with this text in its path is mapped into this process.
 private func isMapped(_ part: String) throws -> Bool {
   try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).contains(part)
 }

@@ -1,4 +1,4 @@
-/* P11, P12, P13: dies, or ends the process that it is in. */
+/* P11, P12, P13: crashes, or ends its process. */
 #include <assert.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -117,7 +117,7 @@ static void start(void *(*body)(void *)) {
 A_DEED(exits_from_a_thread) { start(do_exit); }
 A_DEED(crashes_from_a_thread) { start(do_crash); }
 
-/* At the end, when all was said */
+/* At the end, after all output */
 
 static void *crash_later(void *unused) {
   (void)unused;

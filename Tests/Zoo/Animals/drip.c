@@ -1,4 +1,4 @@
-/* P15: gives a row at a time, each after a while. -DPAUSE is in microseconds. */
+/* P15: returns one row at a time, each after a pause. -DPAUSE is in microseconds. */
 #include "zoo.h"
 
 static int32_t rows(void *self, const tabella_row_request *request, tabella_batch *out,

@@ -99,7 +99,7 @@ A_DEED(burns) {
   pthread_create(&thread, NULL, burn, NULL);
 }
 
-/* Writes until it is told not to. */
+/* Writes until an error. */
 static void fill(int file) {
   static char piece[MEGABYTE];
   int i;

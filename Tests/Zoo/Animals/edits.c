@@ -24,7 +24,7 @@ static zoo_data *resized(const zoo_data *data, int64_t rows) {
   return other;
 }
 
-/* Other rows than were asked for, as a lie has it. Takes `after`, gives what is to be kept. */
+/* Changes the rows as the lie requires. Takes over `after`, and returns the rows to keep. */
 static zoo_data *distorted(zoo_source *source, zoo_data *after, const tabella_edit_batch *batch,
                            const tabella_index_path *from) {
   zoo_data *other = after;
@@ -161,7 +161,7 @@ static int32_t commit(void *self, const tabella_edit_batch *batch, tabella_edit_
   memcpy(old_version, source->version, sizeof old_version);
   if (!is_dry) end(source, "before");
   if (!is_dry && zoo_tells(source, "dies-halfway")) {
-    /* Half of the file is the new one. */
+    /* Half of the file is new. */
     after->count[1] = 0;
     (void)zoo_save(source, after, error);
     end(source, "halfway");

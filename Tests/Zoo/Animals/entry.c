@@ -1,4 +1,4 @@
-/* P9: entries of other versions of the contract, and entries that do not do what an entry does. */
+/* P9: entry points of other contract versions, and ones that do not do their work. */
 #define ZOO_OWN_ENTRY
 #include "zoo.h"
 
@@ -16,7 +16,7 @@ int32_t tabella_provider_entry(tabella_entry *entry) {
   (void)tabella_fail(&entry->error, TABELLA_DENIED, "%s", MESSAGE);
 #endif
 #ifdef WITHOUT_LIMITS
-  /* A larger struct, as of a later contract: writes behind the one that it got. */
+  /* A later contract with a larger struct: it writes after the end of the struct that it received. */
   memset(entry + 1, 0x5A, 1 << 16);
 #endif
   return CODE;

@@ -1,4 +1,4 @@
-/* P14, P15: does not come back, or not soon. */
+/* P14, P15: never returns, or too late. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ A_DEED(sleeps_deaf) {
   sleeps();
 }
 
-/* Leaves the session and the process group that it would be ended with. */
+/* Leaves the session and the process group, which are killed together. */
 A_DEED(runs_away_and_loops) {
   be_deaf();
   setpgid(0, 0);
@@ -45,7 +45,7 @@ A_DEED(runs_away_and_loops) {
   loops();
 }
 
-/* A whole family. */
+/* Starts several generations of processes. */
 A_DEED(loops_with_children) {
   int i;
   for (i = 0; i < 4; i++)
@@ -74,5 +74,5 @@ A_DEED(hangs_in_print) {
 
 A_DEED(takes_a_second) { usleep(1000000); }
 
-/* Waits as long as is allowed without a sign, and then a little. */
+/* Waits longer than the allowed time without a sign of life. */
 A_DEED(takes_three_seconds) { usleep(3000000); }

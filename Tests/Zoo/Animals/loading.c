@@ -1,4 +1,4 @@
-/* P11, P42: what happens when a library is loaded, before anybody asks it anything. -DWITH_…. */
+/* P11, P42: misbehaves while the library is loaded, before any call. -DWITH_… selects the act. */
 #include "zoo_editing.h"
 
 #ifdef WITH_RESOLVER
@@ -14,17 +14,17 @@ __attribute__((visibility("default"))) int use_it(void) { return zoo_resolved();
 #endif
 
 #ifdef WITH_THREAD_MEMORY
-/* More memory a thread than the loader keeps in reserve. */
+/* More memory per thread than the loader keeps in reserve. */
 __attribute__((tls_model("initial-exec"))) static _Thread_local volatile char large[1 << 20];
 #endif
 
 #ifdef WITH_ZEROS
-/* More zeros than there is memory. */
+/* More zeros than the machine has memory. */
 static volatile char zeros[(size_t)WITH_ZEROS << 30];
 #endif
 
 #ifdef WITH_NAMES
-/* Names that others have too: nobody else must get them. */
+/* Names that other libraries have, too. Only this library may use these definitions. */
 #define NAME(name) __attribute__((visibility("default"))) long name(void); long name(void) { abort(); }
 NAME(tabella_system_load)
 NAME(tabella_system_library_of)
@@ -41,7 +41,7 @@ NAME(pthread_create)
 #endif
 
 #ifdef WITH_SHARED_NAME
-/* Two libraries have this function, and each must call its own. */
+/* Two libraries define this function, and each must call its own. */
 __attribute__((visibility("default"))) const char *zoo_shared_name(void);
 __attribute__((visibility("default"))) const char *zoo_shared_name(void) { return ZOO_ID; }
 static int32_t title(void *self, int64_t section, int32_t which, tabella_string *out,

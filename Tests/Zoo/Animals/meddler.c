@@ -1,4 +1,4 @@
-/* P36: changes what all of a process shares, and goes on as if nothing were. */
+/* P36: changes shared state of the process, and continues normally. */
 #include <fcntl.h>
 #include <fenv.h>
 #include <linux/filter.h>
@@ -52,7 +52,7 @@ A_DEED(has_a_strange_signal_stack) {
   sigaltstack(&stack, NULL);
 }
 
-/* Descriptors: what is open here is the worker's. */
+/* Descriptors: the open ones belong to the worker. */
 
 static void close_from(int first, int last) {
   for (; first <= last; first++) close(first);
@@ -131,7 +131,7 @@ A_DEED(is_traced) { ptrace(PTRACE_TRACEME, 0, NULL, NULL); }
 A_DEED(lives_in_a_cell) { (void)!chroot("/"), (void)!unshare(CLONE_FS | CLONE_FILES); }
 A_DEED(is_nobody) { (void)!setgid(65534), (void)!setuid(65534); }
 
-/* A filter of its own: from here on every write, send or close kills. */
+/* Installs a filter: from here on, every write, send or close kills. */
 A_DEED(forbids_itself_to_speak) {
   struct sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),

@@ -1,5 +1,4 @@
-/* P35: does to memory what is not its right: of the caller's, and of what it gave away. The location says
- * what. */
+/* P35: misuses memory, of the caller or of its own results. The location selects the deed. */
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -27,7 +26,7 @@ static void *no_memory(int protection) {
   return mmap(NULL, 1 << 20, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/* The memory of the host that is shared, by its name. */
+/* Finds the memory shared with the host by its name. */
 static void *arena(size_t *size) {
   FILE *maps = fopen("/proc/self/maps", "r");
   char line[512], permissions[8];
@@ -49,7 +48,7 @@ static void release_again(struct ArrowArray *array) {
 }
 static void release_nothing(struct ArrowArray *array) { array->release = NULL; }
 
-/* The first column that was asked for has its memory elsewhere. */
+/* Moves the buffers of the first requested column elsewhere. */
 static void move_buffers(const void *self, tabella_batch *out) {
   struct ArrowArray *child = out->array.children[0];
   size_t size = 0;
@@ -64,7 +63,7 @@ static void move_buffers(const void *self, tabella_batch *out) {
     out->array.release = release_nothing;
   }
   if (zoo_tells(self, "short-buffers")) {
-    /* At the end of what is mapped, half of what there should be. */
+    /* A mapped page, at whose end only half of the bytes fit. */
     char *page = no_memory(PROT_READ | PROT_WRITE);
     munmap(page + 4096, (1 << 20) - 4096);
     child->buffers[1] = page + 4096 - 16;

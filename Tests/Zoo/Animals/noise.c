@@ -1,4 +1,4 @@
-/* P17: says things where it has no say. */
+/* P17: writes output where it must not. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>

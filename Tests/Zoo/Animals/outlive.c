@@ -1,5 +1,5 @@
-/* Wants to outlive its host, for Tests/Zoo/orphans. Each deed goes on for ever; one that may write beside its location, because it
- * was opened to be edited, writes there as long as it lives. */
+/* Tries to outlive its host, for Tests/Zoo/orphans. Each deed continues forever. If the location is opened for
+ * editing, the deed also writes next to it as long as it lives. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@ static void be_deaf(void) {
   sigprocmask(SIG_BLOCK, &all, NULL);
 }
 
-/* The folder is the current one: whoever starts this sees to that. */
+/* Writes to the current folder, which the caller has set. */
 static void *write_for_ever(void *unused) {
   int file = open("alive", O_CREAT | O_WRONLY | O_APPEND, 0600);
   for (;;) {
@@ -49,7 +49,7 @@ static void park(int number) {
   (void)number;
   for (;;) sleep(3600);
 }
-/* Every other thread of the process, the one that hears the end of the host too. */
+/* Stops all other threads of the process, including the one that notices the end of the host. */
 A_DEED(parks_all_others) {
   struct sigaction action = {.sa_handler = park};
   sigaction(SIGUSR1, &action, NULL);
@@ -77,7 +77,7 @@ A_DEED(asks_to_stay) {
   be_deaf();
   write_for_ever(NULL);
 }
-/* The thread that the host started is no more, the process is. */
+/* Ends the thread that the host started, while the process lives on. */
 A_DEED(ends_its_first_thread) {
   start_writing();
   be_deaf();

@@ -1,7 +1,6 @@
-/* P43: wants more than a worker may have: memory, threads, files of the system, a life after its host.
- * -DDEED=name names the deed, -DEARLY does it in a constructor instead of while rows are read or a batch is
- * committed. Each deed returns whether it succeeded. A deed that succeeded makes the file PLACE/proof/done or
- * shows GOT IT in the first row. */
+/* P43: tries to exceed a worker's rights: memory, threads, system files, a life after its host. -DDEED=name selects
+ * the deed. -DEARLY performs it in a constructor instead of a read or a commit. Each deed returns whether it
+ * succeeded. A deed that succeeded creates the file PLACE/proof/done or shows GOT IT in the first row. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +17,11 @@
 #define A_DEED(name) __attribute__((unused)) static int name(void)
 enum { MEGABYTE = 1 << 20 };
 
-/* The location as the provider was given it. */
+/* The location as the provider received it. */
 static char place[1200];
 
-/* Root that edits may change modes. The system's files keep theirs, by a mount of the worker's own. The mode is
- * set to what it is, so that a failure of this test does no harm. */
+/* Root may change modes when it edits, but a mount of the worker protects system files. The new mode equals the old
+ * one, so that a failure of this test does no harm. */
 A_DEED(changes_system_modes) {
   static const char *const files[] = {"/etc/passwd", "/etc/group", "/usr/lib", "/proc/cpuinfo", "/proc/stat",
                                       "/proc/meminfo", "/proc/filesystems"};
@@ -39,13 +38,13 @@ A_DEED(changes_system_modes) {
 
 A_DEED(makes_a_memory_file) { return memfd_create("memory", 0) >= 0; }
 
-/* Memory that is mapped twice: one mapping is written, the other one runs. */
+/* Maps memory twice: it writes through one mapping and runs the other. */
 A_DEED(runs_what_it_writes) {
   int file = memfd_create("code", 0);
   if (file >= 0 && ftruncate(file, 4096) == 0 &&
       mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0) != MAP_FAILED)
     return 1;
-  /* The host's memory, and whatever else was left open for writing. */
+  /* The host's memory, and everything else that was left open for writing. */
   for (file = 0; file < 1024; file++) {
     int way = fcntl(file, F_GETFL);
     if (way < 0 || (way & O_ACCMODE) == O_RDONLY) continue;
@@ -61,7 +60,7 @@ A_DEED(runs_what_it_writes) {
   return 0;
 }
 
-/* 64 GiB, of which nothing is used: only what is refused counts. */
+/* 64 GiB that are never used: only the refusal matters. */
 A_DEED(maps_shared_memory) {
   int got = 0;
   for (int i = 0; i < 64; i++)
@@ -73,7 +72,7 @@ A_DEED(reserves_addresses) {
   return mmap(NULL, (size_t)1 << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
               0) != MAP_FAILED;
 }
-/* A limit of the process's own keeps a reader from growing files, also where nothing else would. */
+/* A limit of the process itself prevents a reader from extending files, even where nothing else does. */
 A_DEED(may_grow_files) {
   struct rlimit limit;
   struct rlimit more = {RLIM_INFINITY, RLIM_INFINITY};
@@ -85,7 +84,7 @@ static void *wait_for_ever(void *unused) {
   for (;;) pause();
   return unused;
 }
-/* Succeeds if it still runs a second after it has more threads than are allowed. */
+/* Succeeds if it still runs a second after it exceeded the allowed number of threads. */
 A_DEED(starts_threads) {
   pthread_attr_t attributes;
   pthread_t thread;
@@ -96,7 +95,7 @@ A_DEED(starts_threads) {
   sleep(1);
   return count > 100;
 }
-/* As many as are allowed, with those that there are. */
+/* Starts as many threads as allowed, including the existing ones. */
 A_DEED(starts_some_threads) {
   pthread_t thread;
   int count = 0;
@@ -105,13 +104,13 @@ A_DEED(starts_some_threads) {
   return count < 56;
 }
 
-/* Standard input is a terminal or a file that the command has open for writing as well. */
+/* Standard input is a terminal or a file that the command has open for writing, too. */
 A_DEED(writes_to_its_input) {
   return write(0, "GOT IT\n", 7) >= 0 || ftruncate(0, 0) == 0 ||
          mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, 0, 0) != MAP_FAILED;
 }
 
-/* Others read by the same opening of the input: what is set here must not be so for them. */
+/* Other programs share the open file of standard input. Changes here must not affect them. */
 A_DEED(changes_its_input) {
   int flags = fcntl(0, F_GETFL);
   if (flags < 0 || fcntl(0, F_SETFL, flags | O_NONBLOCK | O_APPEND) != 0) return 1;
@@ -119,7 +118,7 @@ A_DEED(changes_its_input) {
   return 0;
 }
 
-/* A rename that leaves a device behind, beside the location. */
+/* A rename that leaves a device behind, next to the location. */
 A_DEED(leaves_a_device) {
   char from[1300], to[1300];
   struct stat status;
@@ -136,8 +135,8 @@ static int is_folder(void) {
   struct stat status;
   return stat(place, &status) == 0 && S_ISDIR(status.st_mode);
 }
-/* A link in the place of a folder that it may change: a later command, or a wish, would be granted what the link
- * leads to. WHERE is that folder's, seen from the location, or from the folder that it is in. */
+/* Replaces a folder that it may change by a link. Then a later command, or a permission, would be granted the target
+ * of the link. WHERE is the path of that folder, relative to the location or to its folder. */
 #ifndef WHERE
 #define WHERE ""
 #endif
@@ -185,7 +184,7 @@ static int32_t open_and_try(void *provider, const tabella_open_request *request,
   return code;
 }
 
-/* One who edits cannot show rows: what it got it writes beside its location, or into it. */
+/* An editing provider cannot show rows, so it writes its results next to the location, or into it. */
 static int32_t commit(void *self, const tabella_edit_batch *batch, tabella_edit_result *out,
                       tabella_error *error) {
   char path[1300];

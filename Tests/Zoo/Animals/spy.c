@@ -28,7 +28,7 @@ static const char *in_closed(const char *name) {
   return path;
 }
 
-/* Each says whether it succeeded. */
+/* Each deed returns whether it succeeded. */
 
 static int take(int file) {
   ssize_t count = file < 0 ? -1 : read(file, loot, sizeof loot - 1);
@@ -59,7 +59,7 @@ A_DEED(writes_elsewhere) {
   return file >= 0 || open(in_closed("new"), O_CREAT | O_WRONLY, 0600) >= 0;
 }
 A_DEED(writes_its_location) {
-  /* It is opened for reading. */
+  /* The location is opened for reading. */
   char path[1300];
   snprintf(path, sizeof path, "%s/../open/rows", closed);
   return open(path, O_WRONLY | O_TRUNC) >= 0 || truncate(path, 1) == 0;
@@ -82,7 +82,7 @@ A_DEED(changes_times) {
 A_DEED(calls_out) {
   struct sockaddr_in address = {AF_INET, htons(9), {htonl(INADDR_LOOPBACK)}, {0}};
   int file = socket(AF_INET, SOCK_STREAM, 0);
-  /* That nobody listens is an answer from the network. */
+  /* A refused connection proves access to the network, too. */
   return file >= 0 && (connect(file, (struct sockaddr *)&address, sizeof address) == 0 ||
                        errno == ECONNREFUSED);
 }
@@ -113,7 +113,7 @@ A_DEED(runs_a_program) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 7;
 }
 A_DEED(mounts) {
-  /* There is no such file system, which who may not mount is not told. */
+  /* ENODEV means that mounting is permitted, because the kind does not exist. */
   return mount("none", closed, "no-such-kind", 0, NULL) != 0 && errno == ENODEV;
 }
 A_DEED(makes_a_device) { return mknod(in_closed("device"), S_IFCHR | 0600, 0x103) == 0; }

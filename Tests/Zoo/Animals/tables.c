@@ -1,9 +1,10 @@
-/* P10: tables of functions that are none, or not whole. -DLIE=name, told in the entry or by open. */
+/* P10: tables of functions that are invalid or incomplete. -DLIE=name selects the lie, in the entry point or in
+   open. */
 #include <sys/mman.h>
 
 #include "zoo_editing.h"
 
-/* -DCODE=… for the lie `code`, -DABILITY=TABELLA_…_ID for those of abilities. */
+/* -DCODE=… for the lie `code`, -DABILITY=TABELLA_…_ID for lies about abilities. */
 #ifndef CODE
 #define CODE 0
 #endif
@@ -11,7 +12,7 @@
 #define ABILITY ""
 #endif
 
-/* A page that was there once. */
+/* A page that is no longer mapped. */
 static void *gone(const void *content, size_t size) {
   void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   memcpy(page, content, size);
@@ -19,7 +20,7 @@ static void *gone(const void *content, size_t size) {
   return page;
 }
 
-/* Bytes that are no code. */
+/* Bytes that are not code. */
 static const char noise[4096] = "these are no functions, and no pointers to functions either";
 
 static const tabella_source_table *other_table;

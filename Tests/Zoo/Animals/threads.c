@@ -1,5 +1,4 @@
-/* P23, P34: tells of changes when it should not, from where it should not, and what is not so. The location
- * says what. */
+/* P23, P34: reports changes at the wrong time, from the wrong thread, or wrongly. The location selects the lie. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -24,7 +23,7 @@ static void *tell_log_for_ever(void *unused) {
   }
   return unused;
 }
-/* Calls its own source from another thread while the host does. */
+/* Calls its own source from another thread during calls of the host. */
 static void *use_the_source(void *unused) {
   for (;;) {
     tabella_error error = {0};
@@ -75,7 +74,7 @@ static int32_t pull(void *self, tabella_changes *out, tabella_error *error) {
     zoo_data *more = zoo_data_new(source->data->count[0] + 1, source->data->count[1]);
     memcpy(more->rows, source->data->rows, zoo_size(source->data) - sizeof *more);
     more->next_id = source->data->next_id;
-    /* Without a word: the version is the old one. */
+    /* Changes silently: the version stays the same. */
     free(source->data);
     source->data = more;
   }
@@ -110,7 +109,7 @@ static int32_t open_and_start(void *provider, const tabella_open_request *reques
 }
 
 static void release(void *self) {
-  /* Goes on to tell, and to use, what is no more. */
+  /* Continues to notify and to use its memory after the release. */
   zoo_release(self);
 }
 

@@ -1,5 +1,5 @@
-/* P13, P14: what a provider in Swift does when its author was not careful; traps.swift does it. The location
- * says what. */
+/* P13, P14: the mistakes of a careless author of a Swift provider; traps.swift makes them. The location selects the
+ * mistake. */
 #include "zoo_editing.h"
 
 int32_t zoo_trap(const char *name);

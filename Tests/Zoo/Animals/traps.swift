@@ -1,4 +1,4 @@
-// The careless author. The rest of the provider is C: traps.c.
+// The mistakes of a careless author. The rest of the provider is in C: traps.c.
 
 import Dispatch
 import Glibc
@@ -14,7 +14,7 @@ struct Mistake: Error {}
 actor Ledger {
   let held = DispatchSemaphore(value: 0)
 
-  /// Waits, on the actor, for what only the actor could do.
+  /// Waits on the actor for a result that only the actor can produce.
   func waitForItself() {
     Task { self.release() }
     held.wait()
@@ -25,7 +25,7 @@ actor Ledger {
 
 func recurse(_ depth: Int) -> Int { depth < 0 ? 0 : recurse(depth + 1) + numbers[depth % 3] }
 
-/// Waits for a task, which no thread should.
+/// Waits for a task, which a thread must not do.
 func wait(for body: @escaping @Sendable () async -> Void) {
   let done = DispatchSemaphore(value: 0)
   Task {
@@ -71,7 +71,7 @@ public func trap(_ name: UnsafePointer<CChar>) -> Int32 {
     for _ in 0..<64 { Task.detached { sleep(3600) } }
     wait {}
   case "busy-pool":
-    // More than there are processors, for seconds: the pool looks whether it should have more threads.
+    // More tasks than processors, for seconds. The pool then checks whether it needs more threads.
     let all = DispatchGroup()
     for _ in 0..<8 { DispatchQueue.global().async(group: all) { sleep(1) } }
     all.wait()

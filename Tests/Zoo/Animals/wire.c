@@ -94,7 +94,7 @@ A_DEED(floods) { run(flood_main); }
 A_DEED(floods_aside) { run(flood_side); }
 A_DEED(floods_aside_and_never_comes_back) { flood_side(NULL); }
 
-/* Ends of the line */
+/* Ends of the connection */
 
 A_DEED(shuts_down) { shutdown(MAIN, SHUT_RDWR); }
 A_DEED(shuts_down_writing) { shutdown(MAIN, SHUT_WR); }
@@ -114,9 +114,9 @@ A_DEED(talks_to_itself) {
   dup2(pair[0], MAIN);
 }
 
-/* Forgeries: what the host says is heard, changed and sent back as if it were an answer. The first 56
- * bytes of a packet are its head: two words of token, the message's number, the packet's kind, the message's
- * length, where this piece begins, how long it is. */
+/* Forgeries: a message of the host is received, changed and sent back as an answer. The first 56 bytes of a packet
+ * are its head: two words of token, the number of the message, the kind of the packet, the length of the message,
+ * the offset of this piece and its length. */
 
 enum { HEAD_WORDS = 7 };
 
@@ -141,7 +141,7 @@ static void *echo_changed(void *unused) {
     send_bytes(MAIN, heard, (size_t)size);
   }
 }
-/* Answers with a head that is right and a body of chance: "done", mostly, and then small numbers. */
+/* Answers with a valid head and a random body: usually "done", followed by small numbers. */
 static void *answer_by_chance(void *unused) {
   for (;;) {
     ssize_t size = hear(0);
@@ -169,7 +169,7 @@ A_DEED(answers_by_chance) { run(answer_by_chance); }
 A_DEED(steals) { run(steal); }
 A_DEED(answers_first_and_twice) { run(answer_twice); }
 
-/* -DFIELD=…: the word of the head that is not as it should be; -DVALUE=…: what it is. */
+/* -DFIELD=…: the invalid word of the head; -DVALUE=…: its value. */
 #ifdef FIELD
 static void *answer_with(void *unused) {
   ssize_t size = hear(0);
@@ -180,13 +180,13 @@ static void *answer_with(void *unused) {
 }
 A_DEED(answers_with_a_strange_head) { run(answer_with); }
 
-/* The same for a message that is announced to come in pieces. */
+/* Does the same for a message that is announced in pieces. */
 static void *announce(void *unused) {
   ssize_t size = hear(0);
   if (size <= 0) return unused;
   heard[3] = 2, heard[4] = 1 << 20, heard[5] = 0, heard[6] = 1 << 16;
   heard[FIELD] = VALUE;
-  /* The pieces never come; each call for the next gets the same again. */
+  /* The pieces never come. Each request for the next piece gets the same answer again. */
   do send_bytes(MAIN, heard, HEAD_WORDS * 8);
   while (recv(MAIN, heard + HEAD_WORDS, sizeof heard - HEAD_WORDS * 8, 0) > 0);
   return unused;

@@ -1,4 +1,4 @@
-/* P24 to P27: texts, names, numbers and ids as no host likes them. The location says which. */
+/* P24 to P27: malformed or extreme texts, names, numbers and ids. The location selects the case. */
 #include <limits.h>
 #include <math.h>
 
@@ -9,7 +9,7 @@ static const char escapes[] =
     "\b\b\b\x7f \r\n\t\v\f \xe2\x80\xae" "bidi\xe2\x80\xac \xe2\x80\xa8 \xef\xbb\xbf \x0e\x0f";
 static const char broken[] = "\xff\xfe \xc0\x80 \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82 \x80";
 
-/* A piece of memory that is never freed. */
+/* Memory that is never freed. */
 static char *much(char fill, size_t size) {
   char *bytes = malloc(size + 1);
   memset(bytes, fill, size);
@@ -27,7 +27,7 @@ static void name_column(struct ArrowSchema *out, int64_t column, const char *nam
   out->children[column]->name = strdup(name);
 }
 
-/* Metadata of one pair whose lengths are as given. */
+/* Metadata with one pair, whose lengths are as given. */
 static void give_metadata(struct ArrowSchema *out, int32_t pairs, int32_t key, int32_t value) {
   char *bytes = calloc(1, 64);
   memcpy(bytes, &pairs, 4);
@@ -74,7 +74,7 @@ static int32_t schema(void *self, struct ArrowSchema *out, tabella_error *error)
     return TABELLA_OK;
   }
   if (zoo_tells(self, "many-columns")) {
-    /* 100,000 of them, which is allowed. */
+    /* 100,000 columns, which are allowed. */
     static tabella_column columns[100000];
     for (i = 0; i < 100000; i++) columns[i] = zoo_columns[0];
     out->release(out);
@@ -181,7 +181,7 @@ static int32_t rows(void *self, const tabella_row_request *request, tabella_batc
   return code;
 }
 
-/* Beside the cells */
+/* Supplementary elements */
 
 static int32_t element(void *self, tabella_string kind, tabella_index_path path,
                        tabella_element *out, tabella_error *error) {
@@ -238,7 +238,7 @@ static int32_t find(void *self, tabella_string id, tabella_index_path *out,
   return code;
 }
 
-/* Titles to jump by. */
+/* The titles of the section index. */
 static int32_t index_titles(void *self, const tabella_string **out, int64_t *count,
                             tabella_error *error) {
   static tabella_string titles[2] = {{escapes, sizeof escapes - 1}, {NULL, 5}};

@@ -2,7 +2,7 @@
 
 from animal import WHOLE, Animal, Library
 
-# How to get at a moment. The others come when rows are shown.
+# The commands that reach a moment. All other moments occur when rows are shown.
 COMMANDS = {
     "find": ("describe", "{at}", "id:r3"),
     "editable": ("show", "{at}", "--json"),
@@ -15,7 +15,7 @@ COMMANDS = {
     "undo": ("undo", "{file}"),
 }
 BEFORE = {"undo": ("set", "{file}", "0:1", "word=changed")}
-# When all was said and done already: it may be an error, and it need not be one.
+# Moments after the output is complete. An error is permitted but not required.
 LATE = ("batch_release", "release", "destructor")
 MOMENTS = ("constructor", "entry", "open", "ability", "flags", "version", "schema", "sections", "title",
            "count", "rows", "find", "kinds", "element", "display", "diagnostics", "editable", "commit",
@@ -65,7 +65,7 @@ EVERYWHERE = ("writes_to_null", "leaves_0", "exits_0", "aborts", "recurses")
 
 
 def ended(name, moment="rows"):
-    """What is said: how it ended, and in which function of the contract, if that is sure."""
+    """The error: the kind of the end, and the function of the contract if it is certain."""
     return f"({CRASHES[name]}).* in {OPERATIONS[moment]}" if moment in OPERATIONS else CRASHES[name]
 
 
@@ -81,10 +81,10 @@ def crashing():
         for moment in MOMENTS:
             if moment != "rows":
                 kind = "P11" if moment in ("constructor", "destructor") else "P13" if "SIG" in CRASHES[name] else "P12"
-                # Then the rows are there already, and whole.
+                # At that moment the rows are already complete.
                 last = {"status": (0,), "shows": "Den - 200 rows"} if moment == "diagnostics" else {}
                 yield deed(kind, "crash", name, moment, ended(name, moment), **last)
-    # A program that is not allowed to be started leaves all as it was.
+    # Refusing to start the program leaves everything as it was.
     yield deed("P12", "crash", "becomes_another_program", "rows", status=(0, 3), shows=WHOLE)
     yield deed("P13", "crash", "crashes_a_little_later", "rows", "SIGSEGV", status=(0, 3))
 
@@ -160,7 +160,7 @@ BREAKERS = ["closes_everything", "closes_a_range", "closes_3", "closes_4", "clos
 def meddling():
     for name in MEDDLERS:
         yield deed("P36", "meddler", name, "entry", status=(0,), says=None, shows=WHOLE)
-    # Rights cannot be given up then, and so nothing is done with it.
+    # The worker cannot give up its rights in that state, so it is not used.
     yield deed("P36", "meddler", "allows_no_descriptors", "entry", says="cannot be confined", status=(0, 1), shows=WHOLE)
     for name in BREAKERS:
         yield deed("P36", "meddler", name, "open", says="ended|SIG|closed|silent|worker|memory|exit", status=(0, 3), shows=WHOLE, slow=True, seconds=20)

@@ -16,27 +16,27 @@ def edit(kind, name, status, says=None, command=SET, **more):
 
 
 def edits():
-    # P28: said, and not done.
+    # P28: reported but not done.
     for word, command in [("set", SET), ("delete", DELETE), ("insert", INSERT), ("move", MOVE)]:
-        # Of a move nobody can tell whether it was done, if rows are alike: the check of all rows does.
+        # If rows are equal, nobody can tell whether a move was done. Only the check compares all rows.
         yield edit("P28", "does-nothing", (3,) if word != "move" else (0, 3), BROKE, command, called=f"does-nothing-{word}",
                    check=("edits-replay|dry-runs-change-nothing", "failed"))  # fmt: skip
     yield edit("P28", "does-half", (0, 1, 3), BROKE, ("apply", "{file}", "{place}/batch"), prepare=batch_of_two)
     yield edit("P28", "sets-something-else", (3,), BROKE)
     yield edit("P28", "sets-another", (3,), BROKE)
-    # P29: done, and not said.
+    # P29: done but not reported.
     for name in ["says-failed", "says-conflict"]:
         yield edit("P29", name, (1, 3), "version went|" + BROKE, after=was_changed)
     yield edit("P29", "says-not-done", (1, 3, 4), "", after=was_changed)
     yield edit("P29", "says-partly", (1, 3), "", after=was_changed)
-    # P30, P31: more was done. Only who looks at all rows sees it: `tabella check` does.
+    # P30, P31: more was done. Only `tabella check` compares all rows.
     for name in ["sets-the-next-too", "drops-a-row", "doubles-a-row", "shuffles"]:
         kind = "P30" if name.startswith("sets") else "P31"
         yield edit(kind, name, (0, 3), BROKE, MOVE if kind == "P31" else SET, check=("edits-replay|dry-runs-change-nothing", "failed"))
     yield edit("P31", "drops-everything", (3,), BROKE, MOVE)
     yield edit("P24", "gives-new-ids", (0, 3), BROKE, check=("set-reads-back", "failed"))
     yield edit("P24", "gives-ids-again", (0, 3), BROKE, INSERT)
-    # P32: what may be edited.
+    # P32: editability.
     yield edit("P32", "says-read-only", (0, 4), "", check=("refused-edits-change-nothing", "failed"))
     yield edit("P32", "says-columns-read-only", (0, 4), "", check=("refused-edits-change-nothing", "failed"))
     yield edit("P32", "refuses-all", (4,), "not this one either")
@@ -86,7 +86,7 @@ def was_changed(place, outcome):
 
 
 def said_truly(done):
-    """No confirmed edit is lost, and none is reported undone that happened."""
+    """No confirmed edit may be lost, and no completed edit may be reported as undone."""
 
     def look(place, outcome):
         changed = b"changed" in kept(place)
@@ -118,7 +118,7 @@ def threads():
     yield Animal("P34", "tells-a-wild-listener", THREADS, location="tells-a-wild-listener", says="SIGSEGV")
     for name in ["tells-in-pull", "changes-without-a-version", "came-past-the-end", "came-nowhere", "three-came-of-two", "billion-came",
                  "wild-changes", "wild-pull-version", "grows-in-secret"]:  # fmt: skip
-        # `show` does not ask for changes; `tabella check` does.
+        # `show` does not request changes; `tabella check` does.
         yield Animal("P23", name, THREADS, location=name, status=(0, 3), says="", shows=WHOLE, check=None if name == "tells-in-pull" else ("pulls-replay", "failed"))
 
 

@@ -1,4 +1,4 @@
-"""P1 to P9, P38, P39, P42: files that are no libraries, or not the ones that they were."""
+"""P1 to P9, P38, P39, P42: files that are no libraries, or not the original ones."""
 
 import os
 import struct
@@ -28,7 +28,7 @@ def put(offset, form, value):
     return change
 
 
-# Headers of segments, each 56 bytes, from byte 64 on in what compilers make.
+# Segment headers, each 56 bytes, from byte 64 on in the files of all compilers.
 def in_segments(kind, offset, form, value):
     def change(data):
         data = bytearray(data)
@@ -56,7 +56,7 @@ def no_files():
     yield spoilt("zeros", lambda data: bytes(100_000), "ELF", "P2")
     for share in [0.002, 0.01, 0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.7]:
         yield spoilt(f"cut-at-{share * 100:g}-percent", cut(share), "truncated|damaged|ELF|segment|function", "P3")
-    # Behind what is loaded are names for debuggers.
+    # The bytes after the loaded part are names for debuggers.
     yield spoilt("cut-by-sections", cut(0.97), "", "P3", status=(0, 3), shows=WHOLE)
     yield spoilt("arm64", put(18, "<H", 183), "machine", "P4")
     yield spoilt("machine-of-no-name", put(18, "<H", 0xFFFF), "machine", "P4")
@@ -77,12 +77,12 @@ def no_files():
         ("segment-less-in-memory", 1, 40, "<Q", 1), ("dynamic-section-elsewhere", 2, 8, "<Q", 0),
         ("dynamic-section-of-negative-size", 2, 32, "<Q", (1 << 64) - 16), ("interpreter-of-nothing", 0x6474E551, 0, "<I", 3),
     ]:  # fmt: skip
-        # The loader may be content with what is not, and then it is as it was.
+        # The loader may ignore the damage. Then the provider must work.
         yield spoilt(name, in_segments(kind, offset, form, value), "", "P3", status=(0, 3), shows=WHOLE)
 
 
 def other_file(name, make, says, kind, **more):
-    """The library is something else than a regular file."""
+    """The library is not a regular file."""
 
     def prepare(place):
         folder = place / "library" / f"file.{name}"
@@ -122,7 +122,7 @@ def loaded():
     yield loading("P16", "thread-memory", ("-DWITH_THREAD_MEMORY",), (0, 3), "TLS|memory", shows=WHOLE)
     yield loading("P16", "zeros-of-1-TB", ("-DWITH_ZEROS=1024", "-mcmodel=large", "-Wl,-z,norelro"), (3,), "memory|map|segment")
     yield loading("P36", "wants-to-run-its-stack", ("-Wl,-z,execstack",), (0, 3), "stack", shows=WHOLE)
-    # Two libraries with the same names, and names that the host has: each is with itself.
+    # Two libraries with the same names, and with names of the host: each uses its own.
     yield loading("P42", "names-of-others", ("-DWITH_NAMES",), (0,), None, shows=WHOLE)
     other = Library("loading.second", "loading.c", ("-DWITH_SHARED_NAME",))
     yield Animal("P42", "one-name-in-two", Library("loading.first", "loading.c", ("-DWITH_SHARED_NAME",)),
@@ -141,7 +141,7 @@ def compile_to(place, target, text, *flags):
 
 
 def compile_into(place, identity, text, *flags):
-    """Instead of the library that is there."""
+    """Replaces the existing library."""
     compile_to(place, place / "library" / identity / f"{identity}.so", text, *flags)
 
 
@@ -156,7 +156,7 @@ def put_outer(place):
 
 
 def put_needy(place):
-    """Its library was there when it was made."""
+    """The library that it needs exists when it is created."""
     other = place / "libzoo-missing.so"
     compile_to(place, other, "int zoo_other(void) { return 1; }\n", "-Wl,-soname,libzoo-missing.so")
     compile_into(place, "file.needy", ENTRY, "-Wl,--no-as-needed", other)
@@ -164,7 +164,7 @@ def put_needy(place):
 
 
 def put_needy_here(place):
-    """Its library is in the current directory, where nothing is to be loaded from."""
+    """The library that it needs is in the current directory, from which nothing may be loaded."""
     other = place / "libzoo-here.so"
     compile_to(place, other, '__attribute__((constructor)) void f(void) { __builtin_printf("RUBBISH"); __builtin_trap(); }\n')
     compile_into(place, "file.needy-here", ENTRY, "-Wl,--no-as-needed", "./libzoo-here.so")
@@ -177,7 +177,7 @@ def put_system_library(place):
     compile_into(place, "file.other-library", '__attribute__((constructor)) void f(void) { __builtin_printf("RUBBISH"); }\n')
 
 
-# P38: ids and schemes that are another's
+# P38: ids and schemes of other providers
 
 
 def shadow(name, manifest, command, shows, status=(0,), says=None, **more):
@@ -196,14 +196,14 @@ def shadows():
     yield shadow("scheme-of-processes", (("schemes", ["processes"]),), ("show", "processes:", "--columns", "pid", "--format", "csv"), "^pid\n")
     yield shadow("pattern-of-csv", (("patterns", ["*.csv"]), ("schemes", [])), csv, "^a,b\n1,2\n$", prepare=csv_file)
     yield shadow("library-of-csv", (("library", str(build.ROOT / ".build/release/libtabella-csv.so")),), ("show", "{at}"), None, (3, 4), "csv|trust|own", prepare=csv_file)
-    # Of two with the same id the first on the path is used, every time, and the other is listed as refused.
+    # Of two providers with the same id, the first on the path is always used, and the other is listed as refused.
     second = Library("shadow.second", "loading.c", ("-DWITH_SHARED_NAME",), manifest=(("id", "good"), ("schemes", ["good"])))
     yield Animal("P38", "same-id", Library("good"), ("providers",), status=(0,), also=(second,), remarks="refused: ",
                  after=lambda place, outcome: None if b"the id good is taken" in outcome.err else "it is not said that the id is taken")  # fmt: skip
     yield Animal("P38", "same-id-first-one-serves", Library("good"), ("show", "good:"), status=(0,), also=(second,), shows=WHOLE)
 
 
-# P39: changed while it is in use
+# P39: changed during use
 
 
 def while_it_sleeps(change):

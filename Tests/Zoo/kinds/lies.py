@@ -1,4 +1,4 @@
-"""P9, P10, P20 to P27, P35: what is said is not so, or not to be said."""
+"""P9, P10, P20 to P27, P35: false or forbidden answers."""
 
 import build
 from animal import WHOLE, Animal, Library
@@ -55,7 +55,7 @@ def tables():
     for name, says in TABLES.items():
         yield table(name, says)
     for name in ["version_of_escapes", "version_that_is_nowhere", "wild_version", "wild_provider_ability"]:
-        # Whether it is looked at is the host's affair.
+        # The host may or may not read this table.
         yield table(name, DEAD, status=(0, 3), shows=WHOLE)
     yield table("error_of_1_MB", "EEE", status=(1,))
     yield table("error_of_escapes", "gone", status=(1,), kind="P27")
@@ -63,7 +63,7 @@ def tables():
     yield table("error_in_a_strange_place", "", status=(1, 3))
     for ability in ABILITIES:
         for lie, says in [("ability_of_null_functions", BROKE), ("wild_ability", DEAD), ("ability_of_noise", DEAD)]:
-            # Abilities that nobody asks for harm nobody.
+            # Unrequested abilities do no harm.
             yield table(f"{lie}_{ability}", says, f"-DABILITY=TABELLA_{ability}_ID", lie=lie,
                         status=(0, 3), command=("show", "{at}", "--json"))  # fmt: skip
     for code, status, says in [(-1, (1, 3), ""), (4711, (1, 3), ""), (100, (1, 3), ""), (101, (1, 3), ""), ("INT32_MIN", (1, 3), ""),
@@ -81,7 +81,7 @@ def words():
         more.setdefault("command", ("show", "{at}"))
         return Animal(kind, name, WORDS, location=name, status=status, says=says, **more)
 
-    # Allowed, and not pretty.
+    # Permitted, although unusual.
     for name in ["same-names", "empty-name", "name-of-spaces", "name-of-lines", "no-columns"]:
         yield word("P25", name, (0, 3), BROKE)
     for name in ["name-of-escapes", "broken-name", "name-of-1-MB", "no-name"]:
@@ -125,7 +125,7 @@ def words():
     yield word("P26", "leads-nowhere", (3,), DEAD, command=("describe", "{at}", "0"))
 
 
-# P20 to P22 and others: the liar that the tests of the host have, here in a worker.
+# P20 to P22 and others: the liar of the host's tests, here in a worker.
 
 LIAR = Library("liar", str(build.ROOT / "Tests/TabellaTests/Host/Libraries/liar.c"))
 # By the law that is broken. A lie that a command never meets breaks nothing for it.

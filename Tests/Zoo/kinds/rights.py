@@ -1,5 +1,5 @@
-"""P43: a worker's limits, memory and mounts, and the paths that it is granted. Each is tried by a provider that reads
-and by one that edits, while its library is loaded and later."""
+"""P43: a worker's limits, memory and mounts, and its granted paths. A reading and an editing provider try each deed,
+while the library is loaded and later."""
 
 import fcntl
 import os
@@ -49,7 +49,7 @@ def refused():
 
 
 def with_a_folder():
-    """An editor may rename in its folder, but leaves no device behind."""
+    """An editor may rename within its folder, but must not leave a device behind."""
     library = Library("leaves-a-device", "rights.c", ("-DDEED=leaves_a_device",))
 
     def judge(place, outcome):
@@ -61,7 +61,8 @@ def with_a_folder():
 
 
 def links():
-    """An editor may rename a folder in its folder, but puts no link in its place: the next command would follow it."""
+    """An editor may rename a folder within its folder, but must not replace it by a link, which the next command would
+    follow."""
 
     def prepared(*way):
         def prepare_all(place):
@@ -102,7 +103,7 @@ def links():
 
 
 def with_a_shared_input():
-    """The command's input is open in other programs too: its flags and its position stay theirs."""
+    """The command's input is open in other programs, too. Its flags and its offset must stay the same for them."""
     library = Library("changes-its-input", "rights.c", ("-DDEED=changes_its_input",))
     command = ("show", "-", "--provider", library.id, "-n", "2", "--format", "csv")
 
@@ -134,7 +135,7 @@ def with_a_shared_input():
 
 
 def with_an_input():
-    """Standard input may be open for writing; the provider is given it for reading."""
+    """Standard input may be open for writing. The provider receives it for reading only."""
     library = Library("writes-to-its-input", "rights.c", ("-DDEED=writes_to_its_input",))
     command = ("show", "-", "--provider", library.id, "-n", "2", "--format", "csv")
 
@@ -172,7 +173,7 @@ inputs = {}
 
 
 def soon(place, outcome):
-    """A second is in which it sleeps; the rest is the start, and the end of the command."""
+    """Checks the duration. The deed sleeps for a second; the rest is the start and the end of the command."""
     return None if outcome.seconds < 1 else f"it lived for {outcome.seconds:.1f} s"
 
 
@@ -183,11 +184,11 @@ def with_too_many_threads():
             yield Animal("P43", f"starts-threads-{when}-{way}", library, command, says="threads.*64 are allowed", prepare=prepare, after=soon)
 
 
-# A folder that becomes a link once the host has looked at it
+# A folder that becomes a link after the host has examined it
 
 
 class Swapper:
-    """Puts a link to another folder in the place of the location's folder when there is a worker."""
+    """Replaces the location's folder by a link to another folder as soon as there is a worker."""
 
     running = {}
 

@@ -1,4 +1,4 @@
-"""P37: acts outside of what was granted. What was done is looked for in the files, not believed."""
+"""P37: acts outside of the granted rights. The harness inspects the files and does not trust the output."""
 
 import os
 import stat

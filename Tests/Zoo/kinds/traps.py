@@ -1,4 +1,4 @@
-"""P13, P14 in Swift: what its runtime does to a careless author."""
+"""P13, P14 in Swift: the reactions of the runtime to a careless author."""
 
 from animal import WHOLE, Animal, Library
 
@@ -12,7 +12,7 @@ ANIMALS = [
     Animal("P14", f"swift-{name}", TRAPS, location=name, says="10 seconds|10 s|silent", slow=True, seconds=25)
     for name in ["actor", "never"]
 ] + [
-    # The main thread serves calls; the runtime says so or waits.
+    # The main thread serves calls. The runtime reports the mistake or waits.
     Animal("P14", "swift-main-queue", TRAPS, location="main-queue", says="10 seconds|10 s|silent|SIGILL|SIGTRAP", slow=True, seconds=25),
     Animal("P12", "swift-exit", TRAPS, location="exit", says="ended|exit"),
     Animal("P17", "swift-prints", TRAPS, location="prints", status=(0,), shows=WHOLE),

@@ -1,4 +1,4 @@
-"""P40, P41: libraries that may not be loaded, because others could have put them there."""
+"""P40, P41: libraries that must not be loaded, because others could have written them."""
 
 import os
 
@@ -6,11 +6,11 @@ import build
 from animal import EMPTY, WHOLE, Animal, Library
 
 REFUSED = dict(status=(4,), shows=EMPTY, seconds=5)
-SOMEBODY = 12345  # neither root nor nobody, as whom animals are met
+SOMEBODY = 12345  # neither root nor the user nobody, who runs the animals
 
 
 def untrusted(kind, name, change, says, **more):
-    """`change` gets the folder that the library is in, and the library."""
+    """`change` receives the folder of the library, and the library."""
     library = Library(f"trust.{name}")
 
     def prepare(place):
@@ -21,13 +21,13 @@ def untrusted(kind, name, change, says, **more):
 
 
 def moved(folder, library, target):
-    """The library lies elsewhere, and a link leads there."""
+    """Moves the library elsewhere and leaves a link to it."""
     os.rename(library, target)
     os.symlink(target, library)
 
 
 def elsewhere(folder, library):
-    """The folder of all is open to everybody, without a sticky bit."""
+    """Puts the library under a folder that everybody may write to, without a sticky bit."""
     open_folder = folder.parent / "open"
     open_folder.mkdir()
     os.rename(folder, open_folder / folder.name)
@@ -64,7 +64,7 @@ def needing(mode, owner=-1):
 
 
 def searching(folder):
-    """A library whose own needs are looked for in this folder."""
+    """A library whose dependencies are searched in this folder."""
 
     def change(own, library):
         build.run([build.compiler(), *build.FLAGS, "-shared", f'-DZOO_ID="{own.name}"', "-o", library, build.ZOO / "Animals/good.c",
@@ -103,7 +103,7 @@ def append_to_library(place):
         stream.write(b"\0")
 
 
-# P41: what the environment says of where providers are
+# P41: the environment variables with the locations of providers
 
 
 def searched(name, path, status, says, shows, **more):
@@ -113,7 +113,7 @@ def searched(name, path, status, says, shows, **more):
 
 
 def here(place):
-    """The place is the current directory: what lies there is not looked for."""
+    """The place is the current directory. Libraries there must not be found."""
     folder = next((place / "library").iterdir())
     for path in folder.iterdir():
         os.rename(path, place / path.name)

@@ -1,4 +1,4 @@
-"""P18, P19: on the worker's own sockets and in its arena."""
+"""P18, P19: misuse of the worker's own sockets and arena."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ UNSURE = ["floods", "sends_nothing_aside", "sends_chance_aside", "floods_aside",
           "echoes_changed", "answers_by_chance", "steals", "answers_first_and_twice", "ruins_the_arena", "shortens_the_arena",
           "seals_the_arena", "talks_to_itself"]  # fmt: skip
 
-# The fields of a packet's head, and what they are not.
+# The fields of a packet's head, and invalid values for them.
 FIELDS = {"number": 2, "kind": 3, "length": 4, "start": 5, "count": 6}
 VALUES = {"0": "0", "4-GiB": "1ull<<32", "endless": "INT64_MAX", "negative": "-1ull", "2": "2"}
 
@@ -35,7 +35,7 @@ def heads():
 
 
 def chances():
-    """The same forger with other luck, from other moments on."""
+    """The same forger with other random numbers, beginning at other moments."""
     for seed in range(1, 17):
         moment = ["rows", "constructor", "version", "count"][seed % 4]
         command = ("show", "{at}", "--json") if moment == "version" else ("show", "{at}")

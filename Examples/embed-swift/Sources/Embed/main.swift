@@ -8,7 +8,7 @@ import TabellaHost
 
 func show(_ location: String) throws(TableError) {
   let host = TabellaHost.Host()
-  // Providers that do not ship run in this program; nil if it lies beside the embedding one.
+  // The worker program for providers that do not ship with Tabella. Nil if it is next to this program.
   host.workerProgram = getenv("WORKER").map { String(cString: $0) }
   let table = try host.open(Location(location), access: .reading)
   let source = table.source

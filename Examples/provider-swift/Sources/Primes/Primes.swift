@@ -63,7 +63,7 @@ final class Primes: ProviderSource, TableIdentity {
   }
 }
 
-// The contract names it.
+// The contract fixes this name.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @c @implementation
 public func tabella_provider_entry(_ entry: UnsafeMutablePointer<tabella_entry>) -> Int32 {

@@ -1,5 +1,5 @@
-/* A provider in C whose one table has every type, with missing values, made with tabella_batch.h.
- * "batches:mistyped", "batches:ragged" make the mistakes that the helpers must report. */
+/* A provider in C with one table of every type, with missing values, made with tabella_batch.h. "batches:mistyped"
+ * and "batches:ragged" make the mistakes that the helpers must report. */
 #include "tabella_batch.h"
 
 enum { ROWS = 20 };
@@ -79,7 +79,7 @@ static int32_t rows(void *source, const tabella_row_request *request, tabella_ba
   if (strcmp(mistake, "no-such-column") == 0) tabella_batch_missing(batch, COLUMNS);
   if (strcmp(mistake, "id-unasked") == 0) tabella_batch_id(batch, "id");
   code = tabella_batch_finish_rows(batch, row - request->first, out, error);
-  /* Arrow lets -1 stand for "not counted". */
+  /* Arrow allows -1 for "not counted". */
   for (i = 0; code == TABELLA_OK && i < out->array.n_children; i++)
     if (strcmp(mistake, "uncounted") == 0) out->array.children[i]->null_count = -1;
   return code;

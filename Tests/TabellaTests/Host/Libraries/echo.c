@@ -1,6 +1,6 @@
 /*
- * A provider in C that says its location wherever a provider can say anything: in the names of its
- * columns, cells, titles, index, elements, remarks, and in the error that ends its rows.
+ * A provider in C that repeats its location in all its texts: names of columns, cells, titles, index, elements,
+ * diagnostics, and in the error that ends its rows.
  */
 #include "tabella_batch.h"
 

@@ -1,5 +1,5 @@
-/* For LD_PRELOAD: has the calls of the C library fail as on other file systems, and has other programs
- * come between two of them. TABELLA_TEST_FILES says what, in words. */
+/* For LD_PRELOAD: makes calls of the C library fail as on other file systems, and simulates other programs between
+ * two calls. The words in TABELLA_TEST_FILES select the behaviour. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ static int ends(const char *path, const char *end) {
   return size >= count && strcmp(path + size - count, end) == 0;
 }
 
-/* Another program adds to t.csv ("a"), or writes it anew ("w"). */
+/* Another program appends to t.csv ("a") or rewrites it ("w"). */
 static void other_writes(const char *mode) {
   FILE *other = fopen("t.csv", mode);
   if (other == NULL || fputs("other,row\n", other) < 0 || fclose(other) != 0) abort();
@@ -93,15 +93,15 @@ PUBLIC int open64(const char *path, int flags, ...) {
   return open_as("openat64", AT_FDCWD, path, flags, mode);
 }
 
-/* Whether the path of an open file ends so. */
+/* Whether the path of an open file has this end. */
 static int is_at(int file, const char *end) {
   char link[64], path[4096] = "";
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
   return readlink(link, path, sizeof path - 1) >= 0 && ends(path, end);
 }
 
-/* The disk under t.csv is broken: for good, or for a moment; or it is slow. Or another program writes into the
- * file as soon as it has its name: its folder is made durable then. Or before a save in place is durable. */
+/* The disk of t.csv is broken, permanently or once, or slow. Or another program writes into the file as soon as it
+ * has its name, when its folder is synced. Or it writes before a save in place is durable. */
 PUBLIC int fsync(int file) {
   int (*real)(int) = dlsym(RTLD_NEXT, "fsync");
   static int failed = 0;
@@ -116,7 +116,7 @@ PUBLIC int fsync(int file) {
   return real(file);
 }
 
-/* Another program adds to t.csv while new bytes are written into it. */
+/* Another program appends to t.csv while new bytes are written into it. */
 PUBLIC ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *there, size_t size,
                                unsigned flags) {
   ssize_t (*real)(int, off64_t *, int, off64_t *, size_t, unsigned) =
@@ -125,7 +125,7 @@ PUBLIC ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *there, si
   return real(from, at, to, there, size, flags);
 }
 
-/* Another program writes when the old bytes of a save in place are needed no more. */
+/* Another program writes when a save in place no longer needs the old bytes. */
 PUBLIC int unlink(const char *path) {
   int (*real)(const char *) = dlsym(RTLD_NEXT, "unlink");
   if (strstr(path, "/in-place/") != NULL) {
@@ -140,8 +140,8 @@ PUBLIC int fsetxattr(int file, const char *name, const void *value, size_t size,
   return wants("no-attributes") ? fails(EPERM) : real(file, name, value, size, flags);
 }
 
-/* No times of birth, as on NFS; or the call fails: the one of that number for a time of birth, or all for a note
- * in the trash. */
+/* No birth times, as on NFS. Or the call fails: one certain request for a birth time, or all for a note in the
+ * trash. */
 PUBLIC int statx(int directory, const char *path, int flags, unsigned mask, struct statx *status) {
   int (*real)(int, const char *, int, unsigned, struct statx *) = dlsym(RTLD_NEXT, "statx");
   static int births = 0;
@@ -163,7 +163,7 @@ PUBLIC int fchown(int file, uid_t owner, gid_t group) {
 
 PUBLIC int faccessat(int directory, const char *path, int mode, int flags) {
   int (*real)(int, const char *, int, int) = dlsym(RTLD_NEXT, "faccessat");
-  /* The table's folder, and no other. */
+  /* Only for the folder of the table. */
   if (wants("locked") && strcmp(path, ".") == 0 && (mode & W_OK) != 0 &&
       real(directory, "t.csv", F_OK, 0) == 0)
     return fails(EACCES);

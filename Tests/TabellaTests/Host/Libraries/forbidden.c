@@ -1,10 +1,10 @@
-/* A provider in C that tries what a provider must not do: each act from a constructor, from `open` and from
- * a batch of rows. Its one table says what came of each: the moment, the act, the system call and the path
- * that a refusal should be told of, and the error, or "allowed".
+/* A provider in C that tries forbidden acts: each from a constructor, from `open` and from a batch of rows. Its one
+ * table contains the results: the moment, the act, the system call and the path that a denial should report, and the
+ * error or "allowed".
  *
- * The acts are tried on what lies beside the library in `victims/MOMENT/` (key, file, folder/, empty/), on
- * the parent process and on the machine. Those on the machine are made so that they fail for another reason
- * where they are allowed: nothing is to break when a test of this fails. */
+ * The acts affect victims next to the library in `victims/MOMENT/` (key, file, folder/, empty/), the parent process
+ * and the machine. Acts on the machine fail for another reason if they are permitted, so that a failure of this test
+ * breaks nothing. */
 #define _GNU_SOURCE
 #include "tabella_batch.h"
 
@@ -33,7 +33,7 @@
 
 enum { NEW_FCHMODAT2 = 452, PATH_SIZE = 4200 };
 
-static char folder[4096]; /* the library's */
+static char folder[4096]; /* of the library */
 static char library[4096];
 static const char *moment;
 
@@ -49,7 +49,7 @@ static const char *other(const char *name) {
   return path;
 }
 
-/* What a system call came to: 0 or -errno; a descriptor is closed. */
+/* The result of a system call: 0 or -errno. A descriptor is closed. */
 static int result(long value) { return value < 0 ? -errno : 0; }
 
 static int closed(long file) {
@@ -107,7 +107,7 @@ static int change_mode(void) {
 static int change_mode_by_new_call(void) {
   return result(syscall(NEW_FCHMODAT2, AT_FDCWD, victim("file"), 0644, 0));
 }
-/* A place may be had of anything; it must not do for more. */
+/* Opening any file as a place (O_PATH) is permitted, but must not permit more. */
 static int change_mode_through_place(void) {
   char path[64];
   int place = open(victim("file"), O_PATH | O_CLOEXEC);
@@ -116,7 +116,7 @@ static int change_mode_through_place(void) {
   close(place);
   return done;
 }
-/* What is open to be read only must not do for more either. */
+/* A descriptor for reading must not permit more either. */
 static int change_open(const char *path) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   struct stat status;
@@ -290,7 +290,7 @@ static int run_what_was_written(void) {
   munmap(memory, 4096);
   return done;
 }
-/* One memory file mapped twice: what is written through one mapping runs through the other. */
+/* One memory file is mapped twice. The code is written through one mapping and runs through the other. */
 static int run_what_is_written(void) {
   int file = memfd_create("code", 0);
   if (file < 0 || ftruncate(file, 4096) != 0) return file < 0 ? -errno : 0;
@@ -338,7 +338,7 @@ static int hide_from_host(void) { return result(prctl(PR_SET_DUMPABLE, 0, 0, 0, 
 static int change_personality(void) { return result(syscall(SYS_personality, 0x0400000)); }
 static int leave_session(void) { return result(setsid()); }
 
-/* With SIGSYS blocked, or no longer handled, the kernel would end the process instead. */
+/* With SIGSYS blocked or without a handler, the kernel would end the process instead. */
 static int read_with_signals_blocked(void) {
   uint64_t all = ~UINT64_C(0);
   uint64_t before = 0;
@@ -354,8 +354,8 @@ static int read_with_signal_unhandled(void) {
 
 typedef struct {
   const char *name;
-  const char *call; /* the system call that a refusal is told of */
-  const char *path; /* beginning with / or in victims/MOMENT/; null if none is told */
+  const char *call; /* the system call that a denial reports */
+  const char *path; /* begins with / or is relative to victims/MOMENT/; null if none is reported */
   int (*try)(void);
 } act;
 
@@ -472,7 +472,7 @@ static void try_all(int at) {
 __attribute__((constructor)) static void begin(void) {
   Dl_info info;
   if (dladdr((void *)begin, &info) == 0) return;
-  /* The library is loaded by its open file: the loader's name for it is a link to it. */
+  /* The library is loaded through its open file, so the loader's name for it is a link to the file. */
   ssize_t length = readlink(info.dli_fname, library, sizeof library - 1);
   if (length > 0)
     library[length] = 0;

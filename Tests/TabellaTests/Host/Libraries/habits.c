@@ -1,5 +1,5 @@
-/* A provider in C with habits that a confinement must bear, chosen by the scheme; the location is a folder.
- * Its one table says what was done and what came of it: "done", or the error. */
+/* A provider in C with habits that a confinement must support. The scheme selects the habit, and the location is a
+ * folder. Its one table contains each act and its result: "done", or the error. */
 #define _GNU_SOURCE
 #include "tabella_batch.h"
 
@@ -45,7 +45,7 @@ static long close_all(long file) {
   return file;
 }
 
-/* work: what a provider does in a folder that it edits. */
+/* work: the usual acts of a provider in a folder that it edits. */
 
 static void work(void) {
   int file = open(in("file"), O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -66,7 +66,7 @@ static void work(void) {
   note("make a folder", mkdir(in("sub"), 0700));
   note("chmod of a folder", chmod(in("sub"), 0755));
   note("make a link", symlink("file", in("link")));
-  /* These are there before. */
+  /* These files exist before. */
   note("name a link again", linkat(AT_FDCWD, in("a"), AT_FDCWD, in("a-2"), 0));
   note("rename a link", rename(in("b"), in("b-2")));
   note("exchange a link", syscall(SYS_renameat2, AT_FDCWD, in("c"), AT_FDCWD, in("aside"), 2));
@@ -80,10 +80,10 @@ static void work(void) {
   note("fork", syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0));
 }
 
-/* threads: some that are there before the second layer, and some that come. */
+/* threads: some exist before the second layer, and some start later. */
 
-static _Atomic int stage;    /* 1: the second layer is there; 2: nobody asks */
-static _Atomic int are_live; /* so many have tried before it */
+static _Atomic int stage;    /* 1: the second layer is installed; 2: the test is over */
+static _Atomic int are_live; /* the number of threads that have tried before the second layer */
 static struct {
   int before, after;
   int error;
@@ -102,7 +102,7 @@ static void *live(void *context) {
     uint64_t all = ~UINT64_C(0);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
   }
-  /* Little more than what the kernel itself puts there. */
+  /* Little more than the kernel itself needs there. */
   stack_t alternate = {.ss_size = index == 2 ? (size_t)sysconf(_SC_MINSIGSTKSZ) + 2048 : 0};
   if (index == 2) {
     alternate.ss_sp = malloc(alternate.ss_size);
@@ -128,7 +128,7 @@ static void *try(void *context) {
   errno = read_library();
   note("a later thread", errno != 0 ? -1 : 0);
 
-  /* As libdispatch looks at the threads of its pool. */
+  /* libdispatch inspects the threads of its pool in the same way. */
   char path[64];
   snprintf(path, sizeof path, "/proc/%ld/stat", syscall(SYS_gettid));
   note("look at a thread", close_all(open(path, O_RDONLY | O_NONBLOCK)));
@@ -153,7 +153,7 @@ static void threads(void) {
   pthread_t late;
   note("start a thread", pthread_create(&late, NULL, try, NULL));
   pthread_join(late, NULL);
-  /* A handler that blocks everything, as those of many programs do. */
+  /* A handler that blocks all signals, as in many programs. */
   struct sigaction action = {.sa_handler = SIG_IGN};
   sigfillset(&action.sa_mask);
   note("handle a signal", sigaction(SIGUSR1, &action, NULL));
@@ -164,7 +164,7 @@ static void threads(void) {
   note("signal its thread", raise(SIGUSR1));
 }
 
-/* limits: more of everything, until there is no more. */
+/* limits: uses more and more of every resource until none is left. */
 
 static long map_until_refused(int kind) {
   enum { MOST = 4096 };
@@ -199,7 +199,7 @@ static void limits(void) {
   note(core.rlim_max <= 1 ? "no core" : "a core", 0);
 }
 
-/* granted: what wishes allow, and what no wish does. */
+/* granted: acts that permissions allow, and acts that no permission allows. */
 
 static void granted(void) {
   note("signal the parent", kill(getppid(), 0));
@@ -219,7 +219,7 @@ static void granted(void) {
   note("run", execve("/bin/true", none, none));
 }
 
-/* rights: what is left of root's, and whether more can be had. */
+/* rights: the remaining rights of root, and attempts to regain more. */
 
 static void rights(void) {
   FILE *status = fopen("/proc/self/status", "r");
@@ -235,7 +235,7 @@ static void rights(void) {
   if (status != NULL) fclose(status);
 }
 
-/* many: more refusals than are told. */
+/* many: more denials than are reported. */
 
 static void many(void) {
   for (int round = 0; round < 2; round++) {
@@ -248,7 +248,7 @@ static void many(void) {
   note("tried", 0);
 }
 
-/* odd: what a filter may overlook, and a path that is none. */
+/* odd: calls that a filter may overlook, and an invalid path. */
 
 static void odd(void) {
   note("a path that is not there", close_all(syscall(SYS_openat, AT_FDCWD, 8, O_RDONLY)));
@@ -267,7 +267,7 @@ static void odd(void) {
   note("a handler that is not there", syscall(SYS_rt_sigaction, SIGUSR2, 8, NULL, 8));
 }
 
-/* abi: the calls of another machine. */
+/* abi: the system calls of another machine. */
 
 static void abi(void) {
 #ifdef __x86_64__

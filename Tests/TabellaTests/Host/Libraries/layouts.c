@@ -1,6 +1,5 @@
-/* A provider in C whose batches are parts of one array: they begin at any cell, and there are bytes
- * that are no UTF-8 under the missing cells of text. "layouts:broken" has such text in row 60, and
- * reading row 60 of "layouts:failing" fails. */
+/* A provider in C whose batches are slices of one array. They begin at any cell, and missing text cells hide bytes
+ * that are not UTF-8. "layouts:broken" has such text in row 60, and reading row 60 of "layouts:failing" fails. */
 #include "tabella_batch.h"
 
 enum { ROWS = 100, AHEAD = 5, CELLS = ROWS + AHEAD, MOST = 37 };

@@ -1,6 +1,6 @@
 /*
- * A provider in C that tells one lie, named by its location: "liar:bad-offsets". Without a lie it is
- * honest: eight rows of a text and a number, with ids and an index over one section.
+ * A provider in C with one lie, which the location names: "liar:bad-offsets". Without a lie it is honest: eight rows
+ * of a text and a number, with ids and an index over one section.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -20,7 +20,7 @@ typedef struct source {
   pid_t opener;
 } source;
 
-/* What sources share, for the lies about that. */
+/* Shared state of sources, for the lies about that. */
 static source *last_reader;
 static const tabella_host *host;
 
@@ -47,7 +47,7 @@ static int32_t version(void *self, tabella_string *out, tabella_error *error) {
   return TABELLA_OK;
 }
 
-/* Leave `release` set, and the memory to nobody: the host must notice by the mark. */
+/* Leaves `release` set and never frees the memory. The host must notice by the mark. */
 static void forgetful_schema_release(struct ArrowSchema *schema) { (void)schema; }
 static void forgetful_element_release(struct tabella_element *element) { (void)element; }
 
@@ -101,7 +101,7 @@ static void spoil(source *source, const tabella_row_request *request, tabella_ba
     if (tells(source, "huge-null-count")) child->null_count = INT64_MAX;
     if (tells(source, "bad-length")) child->length -= 1;
     if (tells(source, "uncounted-length")) {
-      /* "Not counted", so that who counts walks as far as the length says. */
+      /* "Not counted", so that counting reads as far as the length says. */
       static const uint8_t all[8] = {255, 255, 255, 255, 255, 255, 255, 255};
       free((void *)(uintptr_t)child->buffers[0]);
       child->buffers[0] = memcpy(malloc(8), all, 8);
@@ -109,7 +109,7 @@ static void spoil(source *source, const tabella_row_request *request, tabella_ba
       child->length = INT32_MAX;
     }
     if (tells(source, "misaligned-offsets") && request->columns[i] == 0) {
-      /* The same offsets, a byte further on; the memory is leaked on purpose. */
+      /* The same offsets, one byte further. The memory is leaked on purpose. */
       char *moved = malloc((size_t)(child->length + 2) * 4);
       memcpy(moved + 1, offsets, (size_t)(child->length + 1) * 4);
       child->buffers[1] = moved + 1;
@@ -133,10 +133,10 @@ static void spoil(source *source, const tabella_row_request *request, tabella_ba
   }
 }
 
-/* Memory that nobody frees; volatile, or the compiler sees through it. */
+/* Memory that is never freed; volatile, so that the compiler keeps it. */
 static void *volatile leak;
 
-/* Leaves `release` set, and the memory to nobody: the host must notice by the mark. */
+/* Leaves `release` set and never frees the memory. The host must notice by the mark. */
 static void forgetful_release(struct ArrowArray *array) { (void)array; }
 
 static int32_t rows(void *self, const tabella_row_request *request, tabella_batch *out,
@@ -256,7 +256,7 @@ static const tabella_identity identity = {find};
 
 static const tabella_source_table table;
 
-/* Of each row a note, a table, and text that is no UTF-8. */
+/* For each row a note, a table, and text that is not UTF-8. */
 static int32_t kinds(void *self, const tabella_string **out, int64_t *count, tabella_error *error) {
   static tabella_string list[3];
   if (tells((source *)self, "failing-kinds"))
@@ -301,7 +301,7 @@ static const tabella_supplementary supplementary = {kinds, element};
 
 static const void *ability(void *self, tabella_string id) {
   source *source = self;
-  /* Ids that only begin like one that it has. */
+  /* Ids that only begin like a supported one. */
   if (tells(source, "prefix-abilities") && id.length > (int64_t)strlen(TABELLA_IDENTITY_ID) &&
       memcmp(id.bytes, TABELLA_IDENTITY_ID, strlen(TABELLA_IDENTITY_ID)) == 0)
     return &identity;

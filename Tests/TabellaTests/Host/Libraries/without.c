@@ -1,5 +1,5 @@
-/* without WHAT PROGRAM ARGUMENT…: runs a program as if the kernel lacked something: "landlock", "seccomp", or
- * "mounts" of a process's own. */
+/* without WHAT PROGRAM ARGUMENT…: runs a program as if the kernel lacked a feature: "landlock", "seccomp", or
+ * private "mounts". */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
