@@ -52,7 +52,7 @@ struct Outline {
   private static func bytes(of value: JSONValue) -> [UInt8]? {
     switch value {
     case .string(let text): Array(text.utf8)
-    case .object(let members): members["base64"]?.string.map { fromBase64($0) }
+    case .object(let members): members["base64"]?.string.flatMap { TabellaCLI.bytes(base64: $0) }
     default: nil
     }
   }
@@ -74,30 +74,6 @@ struct Outline {
     return lines.map { line in
       zip(line, widths).map { $0.padded(to: $1).string }.joined(separator: "  ")
     } + (isCut ? ["…"] : [])
-  }
-
-  /// The bytes that our own base64 stands for.
-  private static func fromBase64(_ text: String) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var (bits, count) = (UInt32(0), 0)
-    for character in text.utf8 {
-      let digit: UInt8
-      switch character {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit = character - UInt8(ascii: "A")
-      case UInt8(ascii: "a")...UInt8(ascii: "z"): digit = character - UInt8(ascii: "a") + 26
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0") + 52
-      case UInt8(ascii: "+"): digit = 62
-      case UInt8(ascii: "/"): digit = 63
-      default: continue
-      }
-      bits = bits << 6 | UInt32(digit)
-      count += 6
-      if count >= 8 {
-        count -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-      }
-    }
-    return bytes
   }
 
   /// What is best read first, in this order; the rest follows by name.
