@@ -2,7 +2,7 @@ import Tabella
 
 // Random edits, valid and invalid.
 
-/// A row that comes to a table beside other edits.
+/// The origin of a row that arrives in a table together with other edits.
 private enum ArrivalKind: CaseIterable { case move, insert, none }
 
 private enum SectionEditKind: CaseIterable { case insert, rename, move, delete }

@@ -53,14 +53,14 @@ final class Trial {
   /// A random number in the range.
   func draw(_ range: Range<Int>) -> Int { numbers.draw(range) }
 
-  /// A case drawn from all of an enumeration.
+  /// A random case of an enumeration.
   func draw<Choice: CaseIterable>(_ choices: Choice.Type) -> Choice
   where Choice.AllCases == [Choice] {
     let all = choices.allCases
     return all[draw(0..<all.count)]
   }
 
-  /// The sections looked at.
+  /// The sections to examine.
   func sections(_ source: any TableDataSource) throws -> Range<Int> {
     0..<min(try source.numberOfSections(knowing: Trial.sectionLimit).value, Trial.sectionLimit)
   }

@@ -1,5 +1,5 @@
-// A program for tests: confines itself as a worker does, loads a library, opens a location, prints its rows,
-// perhaps edits it, then what was refused. It prints lines of words, separated by tabs.
+// A program for tests. It confines itself like a worker, loads a library, opens a location, prints and perhaps edits
+// its rows, and prints the denials. The output consists of lines with words separated by tabs.
 
 import CTabellaSystem
 import Tabella

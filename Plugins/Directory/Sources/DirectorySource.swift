@@ -449,7 +449,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   /// The index path of an entry in a table with sections.
   func path(of entry: Int) throws(TableError) -> IndexPath {
     let folder = listing.folder(of: entry)
-    // Folders are listed in the order of their numbers.
+    // The numbers in `folders` are in ascending order.
     let section = traversal.folders.partitioningIndex { $0 >= folder }
     guard section < traversal.folders.count, traversal.folders[section] == folder else {
       throw TableError(.internal, "a folder with entries is no section")

@@ -89,7 +89,7 @@ final class Listing {
   ///
   /// - Complexity: O(log folders)
   func folder(of entry: Int) -> Int {
-    // Of folders that begin there the last one has the entry; the others have none.
+    // Several folders can begin at the same entry. All but the last of them are empty.
     folders.indices.partitioningIndex { folders[$0].entries.lowerBound > entry } - 1
   }
 

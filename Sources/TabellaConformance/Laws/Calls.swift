@@ -95,7 +95,7 @@ extension Law {
   }
 }
 
-/// A call that every source must answer. One that a source cannot answer reads rows instead.
+/// A call that every source must answer. If a source lacks the ability for a call, the law reads rows instead.
 private enum AnyCall: CaseIterable {
   case sectionCount, rowCount, title, version, id, indexTitle, lead, element, editability,
     movability

@@ -23,11 +23,11 @@ public struct TrustReport {
 }
 
 extension Host {
-  /// Checks a provider's library and holds it open: `Library.load` loads what was checked. Runs none of its
-  /// code.
+  /// Checks the library of a provider and holds it open, so that `Library.load` loads exactly the checked file. Runs
+  /// none of its code.
   ///
-  /// Throws ``TableError``: `.denied` if the library is not trusted or not as it was pinned, `.noProvider` if
-  /// it is no library that exports the entry of a provider.
+  /// Throws ``TableError``: `.denied` if the library is not trusted or does not match its pin, `.noProvider` if it does
+  /// not export the entry point of a provider.
   public func report(on entry: Catalogue.Entry) throws(TableError) -> TrustReport {
     try Host.report(
       at: entry.library, id: entry.manifest.id, pins: entry.isShipped ? [] : pinned.get())
@@ -38,7 +38,8 @@ extension Host {
     try Host.report(at: path, id: nil, pins: pinned.get())
   }
 
-  /// The library of a provider, checked; the error for one that is not trusted says how to go without it.
+  /// Checks the library of a provider like ``report(on:)``. The error for an untrusted library also names other
+  /// providers to choose from.
   func checkChosen(_ entry: Catalogue.Entry) throws(TableError) -> CheckedLibrary {
     do throws(TableError) { return try report(on: entry).library } catch {
       throw error.code == .denied ? catalogue.refused(error, entry.manifest.id) : error
@@ -61,8 +62,8 @@ extension Host {
     return pins.first { $0.id == entry.manifest.id }
   }
 
-  /// A pin for an added provider as it is now, checked. Throws what ``report(on:)`` throws of its library, but for
-  /// an earlier pin.
+  /// A new pin for the current library of an added provider. It ignores an earlier pin. Throws the other errors of
+  /// ``report(on:)``.
   public func newPin(for entry: Catalogue.Entry) throws(TableError) -> Pins.Pin {
     let report = try Host.report(at: entry.library, id: entry.manifest.id, pins: [])
     return Pins.Pin(

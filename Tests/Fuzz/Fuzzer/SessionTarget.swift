@@ -5,10 +5,9 @@ import TabellaBridge
 
 /// Fuzzes whole sessions with a worker: the decoder of its answers, and all checks of the bridge from call to call.
 ///
-/// An input is a session: records of which each is an answer, a step of the host, or both, and whose bytes
-/// are the answer's message. The steps run in order. Each request to the worker receives the next answer to
-/// the same operation. If there is none, it receives the last one again. So a change to one answer leaves the
-/// others in place.
+/// An input is a sequence of records. Each record is an answer, a step of the host, or both; its bytes are the message
+/// of the answer. The steps run in order. The worker's reply to a request is the next answer to the same operation. If
+/// there is none left, the last one is repeated, so that a change to one answer leaves the others valid.
 struct SessionTarget: FuzzTarget {
   static let name = "sessions"
   static let inputLimit = 4096

@@ -261,7 +261,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
   }
 
-  /// A location that does not open is a finding, and nothing else is made of it.
+  /// A location that does not open is one finding, and all other checks skip it.
   @Test(.needs("make", "cc")) func aLocationThatDoesNotOpen() throws {
     let folder = try TemporaryFolder()
     let run = try Self.check([MakeExample.planets(in: folder), "planets:x"])

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// docs/claims.md names a test for every claim, and the tests are there.
+/// docs/claims.md names a test for every claim, and these tests exist.
 @Suite(.needs("python3")) struct ClaimsTests {
   /// The documents whose claims need tests.
   static let documents = ["saving.md", "faults.md", "zoo.md", "trust.md", "security.md"]
@@ -257,7 +257,7 @@ private struct TestNames: Sendable {
     ] { #expect(result.text.contains(part), "\(result.text)") }
   }
 
-  /// What the disk may have kept: all combinations up to 1,024, a sample of more.
+  /// The possible contents of a disk: all combinations up to 1,024, and a sample of more.
   @Test(.needs("python3")) func allCombinationsAreTried() throws {
     let result = try python(
       "Faults",
@@ -278,7 +278,7 @@ private struct TestNames: Sendable {
     #expect(result.text == "1 8 1024 True\n", "\(result.text) \(result.errors)")
   }
 
-  /// Without Tests/Faults/run around it there is no mount namespace.
+  /// Without Tests/Faults/run, there is no mount namespace.
   @Test(.needs("python3")) func whatCannotBeMountedIsAFailure() throws {
     let folder = try TemporaryFolder()
     let result = try python(

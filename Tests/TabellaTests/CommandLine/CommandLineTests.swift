@@ -625,7 +625,7 @@ import Testing
     #expect(broken.status == 3)
   }
 
-  /// Only the entry is visible in a shipped library.
+  /// Only the entry point is visible in a shipped library.
   @Test(.needs(anyOf: "nm", "llvm-nm"), arguments: ["csv", "directory", "processes", "text"])
   func exportsTheEntryAlone(_ name: String) throws {
     let nm = try findProgram("nm", "llvm-nm")

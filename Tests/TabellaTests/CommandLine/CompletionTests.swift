@@ -221,8 +221,8 @@ import Testing
     return ["PATH": "\(bin):\(path)", "LC_ALL": "C.UTF-8", "HOME": folder.path]
   }
 
-  /// Types lines into a shell on a terminal, each with a tab and Enter at its end, and returns the
-  /// arguments that the program got.
+  /// Types lines into a shell on a terminal, each followed by a tab and Enter. Returns the arguments that the program
+  /// received.
   private func type(_ lines: [String], into command: [String], setup: String) throws -> [[String]] {
     let environment = try recorder()
     let script = """
@@ -366,7 +366,7 @@ import Testing
     }
   }
 
-  // The scripts are sound for their shells.
+  // The shells accept the scripts.
   @Test func bashParses() throws { try expectParses("bash") }
   @Test(.needs("zsh")) func zshParses() throws { try expectParses("zsh") }
   @Test(.needs("fish")) func fishParses() throws { try expectParses("fish") }

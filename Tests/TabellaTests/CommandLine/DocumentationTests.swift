@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  /// The documents whose commands are run.
+  /// The documents with commands that the tests run.
   static let documents = [
     "README.md", "docs/tour.md", "docs/cookbook-tables.md", "docs/cookbook-formats.md",
     "docs/cookbook-edits.md", "docs/cookbook-text.md", "docs/cookbook-system.md",
@@ -34,8 +34,8 @@ import Testing
     (try? text(document))?.contains("| jq ") == true
   }
 
-  /// Runs every `$ tabella …` of a document, in a folder of its own behind `$ cd "$(mktemp -d)"`, and compares
-  /// all that it prints; `…` in what is shown stands for anything in a line or a string.
+  /// Runs every `$ tabella …` of a document, in a new folder after `$ cd "$(mktemp -d)"`, and compares the complete
+  /// output. `…` in a document matches any text within a line or a string.
   private func expectRealOutput(_ document: String) throws {
     let sessions = Self.blocks("console", in: try Self.text(document))
     #expect(!sessions.isEmpty)
@@ -67,7 +67,7 @@ import Testing
     #expect(commands >= 1)
   }
 
-  /// Every command that docs/debugging.md shows works on the example in C.
+  /// All commands in docs/debugging.md work for the example in C.
   @Test(.needs("make", "cc", "gcc", "gdb")) func debuggingWorks() throws {
     let folder = try TemporaryFolder()
     _ = try MakeExample.planets(in: folder)
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  /// The JSON of `check` has the members that docs/json.md says.
+  /// The JSON of `check` has the members that docs/json.md lists.
   @Test(.needs("make", "cc")) func theJSONOfCheckIsAsShown() throws {
     let folder = try TemporaryFolder()
     let library = try MakeExample.planets(in: folder)

@@ -462,7 +462,7 @@ import Testing
         == "n;d;b\n5,50;2024-02-29;TRUE\n8,5;;\n")
   }
 
-  /// `apply` rewrote each cell of an inferred type that it set to the value that the cell had already.
+  /// `apply` rewrote the text of a cell of an inferred type even if the new value was equal to the old one.
   @Test func equalValuesKeepTheirText() throws {
     let content = "n,d,b,r\n1.50,2024-02-29,TRUE,-0.0\n7,2024-03-01T00:00:00+01:00,false,1e3\n"
     let file = try ledgers.folder.write("v.csv", content)
@@ -484,7 +484,7 @@ import Testing
         == content.replacingOccurrences(of: "1.50", with: "1.25"))
   }
 
-  /// Refusals proposed command lines that were refused in their turn, or none.
+  /// Refusals proposed command lines that were refused too, or proposed none.
   @Test func proposedLinesWork() throws {
     try ledgers.folder.write("n.md", "# A\na\n# B\nb\n")
     try ledgers.folder.write("c.csv", "n\n1\n")
@@ -494,15 +494,15 @@ import Testing
       #expect(result.status != 0, "\(words)")
       return result.errors
     }
-    // The sections of this option are those that the provider edits.
+    // The proposed option selects sections that the provider can edit.
     for extra in [[], ["-o", "sections=paragraphs"]] {
       let errors = try refused(["set", "n.md", "1:", "title=Q"] + extra)
       #expect(errors.contains("tabella set n.md 1: title=Q -o sections=headings"), "\(errors)")
     }
-    // A second new column was proposed without the first.
+    // The proposal had the second new column without the first.
     let columns = try refused(["set", "c.csv", "0", "b=1", "-o", "columns=a"])
     #expect(columns.contains("-o columns=a,b"), "\(columns)")
-    // The line had --yes, and a position that is refused there.
+    // The proposed line had --yes with a position, although the order of this source may change by itself.
     let volatile = try refused(["delete", "a.ledger", "1", "-o", "volatile=true"])
     #expect(
       volatile.contains("tabella delete a.ledger id:Bob -o volatile=true --yes"), "\(volatile)")
@@ -517,7 +517,7 @@ import Testing
     #expect(end.contains("the last position of a section is 1:"), "\(end)")
   }
 
-  /// A version that was read with other options, where the row of that place was another, was good enough.
+  /// A version from other options, with which the index path was another row, was accepted.
   @Test func versionsAreOfOneReading() throws {
     let content = "n\n10\n9\n8\n"
     let file = try ledgers.folder.write("n.csv", content)

@@ -13,7 +13,7 @@ import Testing
     #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
   }
 
-  /// Each edit of the page is one that the comparison must detect.
+  /// The comparison detects each of these edits of the page.
   @Test(arguments: [
     ("| `conflict` | 5 |", "| `conflicts` | 5 |", "conflict (5) is not on the page"),
     ("| `conflict` | 5 |", "| `conflict` | 6 |", "conflict (5) is not on the page"),
@@ -85,7 +85,7 @@ import Testing
       if row[4] != "\(status)" { problems.append("\(code.name) ends with status \(status)") }
     }
     if codes.count < 10 { problems.append("the codes are not found in the sources") }
-    // Codes of the command line alone: literals of `Failure`.
+    // The command line's own codes are literals of `Failure`.
     for (path, text) in try sources() where path.contains("TabellaCLI") {
       for match in text.matches(of: /code: "([a-z-]+)"/) { names.insert(String(match.1)) }
     }
@@ -96,7 +96,7 @@ import Testing
     return problems
   }
 
-  /// The messages that the page quotes: fragments in the first cells of tables after the codes.
+  /// The quoted fragments of messages: code in the first cells of the tables that follow the heading Command line.
   private static func fragments(in page: String) -> [String] {
     let tables = page.components(separatedBy: "\n## Command line\n").last ?? ""
     return tables.components(separatedBy: "\n").filter { $0.hasPrefix("| `") }.flatMap { line in
@@ -138,7 +138,7 @@ import Testing
 
   // The sources
 
-  /// Folders whose literals are help, protocol, or findings of `check`: docs/check.md is about these.
+  /// Parts of paths whose literals are help, protocol, or findings of `check`, which docs/check.md describes.
   private static let otherFolders = [
     "/Manual/", "/Options/", "/Completion/", "/Tracing/", "/Probing/", "TabellaConformance/",
     "TabellaChecking/", "Commands/Check.swift",
@@ -158,13 +158,13 @@ import Testing
 
   /// The texts of messages, with `…` for each interpolation.
   private struct Messages {
-    /// All of them, a line each.
+    /// All messages, one per line.
     let text: String
-    /// Those that tell their reader what to do.
+    /// The messages that tell their reader what to do.
     let advising: [String]
   }
 
-  /// Read once: the sources stay the same.
+  /// The messages of the sources, read once for all tests.
   private static let messages = Result { () throws -> Messages in
     let messages = try sources()
       .filter { path, _ in !otherFolders.contains { path.contains($0) } }
@@ -178,17 +178,17 @@ import Testing
 /// The string literals in a text of Swift.
 private struct SourceLiterals {
   struct Literal {
-    /// The text, with `…` for each interpolation; literals that `+` joins are one.
+    /// The text, with `…` for each interpolation. Literals joined by `+` are one literal.
     var text: String
     let isMultiline: Bool
-    /// The argument label in front of it, with its colon; empty if there is none.
+    /// The argument label in front of the literal, with its colon. Empty if there is none.
     let label: String
   }
 
   private(set) var found: [Literal] = []
   private let source: [UInt8]
   private var position = 0
-  /// Where the last literal ended, and its number.
+  /// The end of the last literal in `source`, and its index in `found`.
   private var last: (end: Int, number: Int)?
 
   init(_ text: String) {
@@ -261,7 +261,7 @@ private struct SourceLiterals {
     last = (position, number)
   }
 
-  /// The number of the literal that one beginning here continues after a `+`.
+  /// The index of the previous literal, if only a `+` separates it from the literal at `start`.
   private func continues(at start: Int) -> Int? {
     guard let last, last.end <= start else { return nil }
     let between = source[last.end..<start].filter { $0 != 32 && $0 != 10 }

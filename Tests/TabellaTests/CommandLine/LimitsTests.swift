@@ -100,8 +100,8 @@ import Testing
     #expect(result.errors.split(separator: "\n").count == 1, "\(result)")
   }
 
-  /// Without /proc every command said that no command was given, and without /dev a file that was opened
-  /// could become standard output.
+  /// Without /proc, every command reported a missing command. Without /dev, an opened file could become standard
+  /// output.
   @Test(.needs(.mounts)) func withoutTheKernelsFolders() throws {
     func without(_ folder: String, _ line: String) throws -> ProgramResult {
       try run(

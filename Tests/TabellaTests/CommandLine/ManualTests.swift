@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// Nothing in an example is lost on the way through roff.
+  /// roff loses nothing of the examples.
   @Test(.needs("groff")) func manShowsTheExamplesAsTheyAre() throws {
     let page = try shownByMan()
     for example in try examples() { #expect(page.contains(words(example)), "\(example)") }

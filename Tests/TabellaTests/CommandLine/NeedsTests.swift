@@ -3,7 +3,7 @@ import Testing
 
 /// The programs that tests use.
 @Suite struct NeedsTests {
-  /// CI installs each program that a trait names; of alternatives, one.
+  /// CI installs each program that a trait names, and at least one of alternative programs.
   @Test func ciInstallsWhatTestsNeed() throws {
     let script = try DocumentationTests.text(".ci/run")
     let list = try #require(script.firstMatch(of: /for pair in ([^;]+); do/)).1
@@ -37,7 +37,7 @@ import Testing
     #expect(Need("a right", program: absent) { true }.missing?.isProgram == true)
   }
 
-  /// A test that forgot the trait would fail only where the program is missing.
+  /// A test without the trait must fail on every machine, not only on one without the program.
   @Test(.needs("python3")) func programsMustBeDeclared() throws {
     #expect(try findProgram("python3").hasSuffix("/python3"))
     #expect(try findProgram("sh").hasSuffix("/sh"))

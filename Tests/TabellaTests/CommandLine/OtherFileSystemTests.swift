@@ -235,7 +235,7 @@ import Testing
     #expect(notes == [])
   }
 
-  /// In the layers of a container the first write to a file makes a copy of it, which is another file.
+  /// In an overlay file system, the first write to a file replaces it by a copy, which is another file.
   @Test(.needs(.overlays)) func aFileOfAnImage() throws {
     for name in ["upper", "work", "merged"] {
       #expect(mkdir("\(folder.path)/\(name)", 0o755) == 0)
@@ -268,7 +268,7 @@ import Testing
     #expect(try names().isEmpty)
   }
 
-  /// A dry run said yes where the owner cannot be kept.
+  /// A dry run accepted an edit although the owner cannot be kept.
   @Test(.needs(.root)) func anOwnerThatCannotBeKept() throws {
     chown("\(data)/t.csv", 1234, 1234)
     for more in [[], ["--dry-run"]] as [[String]] {
@@ -306,7 +306,7 @@ import Testing
 }
 
 extension Need {
-  /// Not every kernel has overlays, nor does every file system allow one on top.
+  /// An overlay mount. Some kernels have none, and some file systems do not support one.
   fileprivate static let overlays = Need("root that may mount an overlay", program: "mount") {
     guard let folder = try? TemporaryFolder() else { return false }
     for name in ["lower", "upper", "work", "merged"] { mkdir("\(folder.path)/\(name)", 0o755) }

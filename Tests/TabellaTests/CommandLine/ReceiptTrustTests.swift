@@ -63,7 +63,7 @@ import Testing
     #expect(edit.status == 0, "\(edit.errors)")
   }
 
-  /// Root took back what another user's receipt said.
+  /// Root executed the receipt of another user.
   @Test(.needs(.root))
   func aReceiptOfAnotherUser() throws {
     let id = try #require(ledgers.receiptIDs.first)

@@ -68,8 +68,8 @@ import Testing
     #expect(calls.last { $0.contains("fsync(") }?.contains(".csv") == false, "\(calls)")
   }
 
-  /// In place the old bytes are durable, and there is room, before the first byte is written; nothing is
-  /// written before the first byte that changes.
+  /// A save in place first makes the old bytes durable and reserves space. It writes nothing in front of the first
+  /// changed byte.
   @Test(.needs("strace")) func aFileIsRewrittenInPlace() throws {
     let calls = try calls("set", "t.csv", "1", "a=12345", "--in-place")
     try expect(
@@ -136,7 +136,7 @@ import Testing
 
   // Refusals
 
-  /// What somebody may replace, since the folder is theirs, but not write to is not saved.
+  /// A file that users may replace, because they own its folder, but not write to, is not saved.
   @Test(.needs(.nobody))
   func aFileOfAnotherIsRefused() throws {
     let own = "\(folder.path)/own"

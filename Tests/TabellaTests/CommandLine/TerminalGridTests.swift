@@ -2,7 +2,7 @@ import Foundation
 import TabellaTerminal
 import Testing
 
-/// What a real terminal draws, measured in tmux: it keeps a grid of cells and tells where the cursor is.
+/// The drawing of a real terminal, measured in tmux, which has a grid of cells and reports the position of the cursor.
 @Suite(.needs("tmux", "python3")) struct TerminalGridTests {
   struct Sample: Sendable {
     var text: String

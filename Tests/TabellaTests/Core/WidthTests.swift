@@ -132,7 +132,7 @@ import Testing
 
   /// Python has a table of directions.
   @Test(.needs("python3")) func agreesWithPythonOnDirections() throws {
-    // For each code point: unassigned, or whether it is laid out from right to left.
+    // For each code point: unassigned, or whether it is right-to-left.
     let script = """
       import unicodedata as u
       def of(c): return u.bidirectional(c) in ('R', 'AL', 'AN')

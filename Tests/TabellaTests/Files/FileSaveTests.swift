@@ -290,7 +290,7 @@ import Testing
     }
   }
 
-  /// chattr's flags were lost without a word.
+  /// The flags of chattr were lost silently.
   @Test(.needs("chattr", "lsattr")) func flagsStay() throws {
     let (chattr, lsattr) = (try findProgram("chattr"), try findProgram("lsattr"))
     let path = "\(folder.path)/a"
@@ -304,7 +304,7 @@ import Testing
     }
   }
 
-  /// A dry run said yes where the name is a mount, which no file can take.
+  /// A dry run accepted a file that is a mount point, which cannot be replaced.
   @Test(.needs(.mounts)) func aFileThatIsMounted() throws {
     try folder.write("a", "hello")
     try folder.write("b", "other")

@@ -53,7 +53,7 @@ import Testing
       }
       try folder.write("edited.csv", "a,b\n")
       guard user == .nobody else { return }
-      // What it may do by its files' modes must not be what stops it.
+      // File modes must not be the reason for the refusals.
       #expect(
         try TabellaTests.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status == 0)
     }

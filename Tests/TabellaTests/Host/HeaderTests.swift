@@ -2,7 +2,7 @@ import Testing
 
 /// The contract's headers compile alone, with pedantic warnings, in every supported language.
 @Suite struct HeaderTests {
-  // The helpers once drew warnings from gcc when it optimises, inside the shipped header.
+  // An optimising gcc warned about the helpers in the shipped header.
   @Test(arguments: levels) func clangDrawsNoWarnings(_ level: String) throws {
     try expectNoWarnings("clang", level)
   }

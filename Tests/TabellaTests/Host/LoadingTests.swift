@@ -60,7 +60,7 @@ import Testing
     let id = "once\(flags.count)"
     let path = try provider(id, name: "once.so", flags: flags)
     for _ in 0..<3 { #expect(try loadLibrary(at: path, pins: .none).id == id) }
-    // Another name of the same file.
+    // Another name for the same file.
     #expect(symlink("once.so", folder.path + "/link.so") == 0)
     #expect(try loadLibrary(at: folder.path + "/link.so", pins: .none).id == id)
     #expect(loads(id) == 1)
@@ -90,7 +90,7 @@ import Testing
     #expect(error.code == .denied && error.message.contains("is not trusted (changed)"))
     #expect(error.message.contains(checked.path))
     #expect(loads(old) == 0 && loads(new) == 0)
-    // Checked anew it is loaded, although a file of that name was open before.
+    // After a new check it is loaded, although an earlier file of that name is open.
     #expect(try loadLibrary(at: path, pins: .none).id == new)
   }
 
@@ -128,7 +128,7 @@ import Testing
         "-Wl,--no-as-needed", "-L\(folder.path)/lib", "-lbeside", "-Wl,-rpath,$ORIGIN/lib",
       ])
     #expect(try loadLibrary(at: path, pins: .none).id == "beside")
-    // One that is missing is named, and the path is the library's own.
+    // The error names a missing library, and uses the library's real path.
     _ = try compileLibrary(inner, into: folder, name: "lib/libmissing.so")
     let lost = try provider(
       "lost", name: "lost.so",

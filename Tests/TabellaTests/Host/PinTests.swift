@@ -244,7 +244,7 @@ private typealias Host = TabellaHost.Host
     #expect(throws: Never.self) { try host().report(on: try entry(host())) }
   }
 
-  /// Was broken: pins that were written, but whose folder could not be made durable, were said not to be written.
+  /// Pins that were written, but whose folder could not be synced, were reported as not written.
   @Test(.needs("strace")) func pinsThatMayNotSurviveAreSaidToBeThere() throws {
     #expect(mkdir(folder.path + "/config", 0o700) == 0)
     #expect(mkdir(folder.path + "/config/tabella", 0o700) == 0)

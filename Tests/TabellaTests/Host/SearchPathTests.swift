@@ -4,7 +4,7 @@ import Testing
 
 @testable import TabellaHost
 
-/// Where providers are looked for, and who decides that.
+/// The folders in which the host looks for providers, and the users who can choose them.
 @Suite struct SearchPathTests {
   let folder: TemporaryFolder
 
@@ -53,7 +53,7 @@ import Testing
     #expect(path.refused.first?.reason.contains("rights that its user has not") == true)
   }
 
-  /// What a setuid program does that an ordinary user starts.
+  /// The behaviour of a setuid program that an ordinary user starts.
   @Test(.needs(.root)) func aSetuidCopyIgnoresTheEnvironment() throws {
     let copy = folder.path + "/tabella"
     try FileManager.default.copyItem(atPath: buildFolder + "/tabella", toPath: copy)
@@ -84,7 +84,7 @@ import Testing
     #expect(privileged.errors.contains("TABELLA_PROVIDER_PATH is ignored"), "\(privileged.errors)")
   }
 
-  /// Nor does such a program read or write where the environment says, nor start what it names.
+  /// Such a program ignores the environment also for its files and for the programs that it starts.
   @Test(.needs(.root)) func aSetuidCopyTakesNothingFromTheEnvironment() throws {
     for name in ["bin", "lib", "lib/tabella", "lib/tabella/providers", "config", "config/tabella"] {
       #expect(mkdir("\(folder.path)/\(name)", 0o755) == 0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TabellaDirectory
 
-/// Moves to another file system, which are copies: of all that a file has.
+/// Moves to another file system, which copy a file with all its attributes.
 @Suite(.needs(.mounts))
 struct DirectoryAcrossTests {
   let tree = EditedTree()
@@ -296,7 +296,7 @@ struct DirectoryAcrossTests {
     #expect(full.1.status == 1 && full.1.errors.contains("1 of 200 edits failed"), "\(full.1)")
   }
 
-  /// A link was left in such a folder under a temporary name, which could be neither changed nor removed.
+  /// A link stayed in such a folder under a temporary name, and could be neither changed nor removed.
   @Test(.needs(.appendOnlyMounts)) func aLinkDoesNotGoWhereNamesAreOnlyAdded() throws {
     for name in ["disk/", "here/"] { tree.make(Array(name.utf8)) }
     tree.make("here/file")
@@ -349,7 +349,7 @@ struct DirectoryAcrossTests {
 }
 
 extension Need {
-  /// Linux has it since 6.6.
+  /// A tmpfs on which chattr +a works, as since Linux 6.6.
   fileprivate static let appendOnlyMounts = Need("a tmpfs with chattr +a", program: "chattr") {
     guard let folder = try? TemporaryFolder(), let mount = Mount(folder.path) else { return false }
     defer { mount.unmount() }

@@ -200,8 +200,8 @@ import Testing
     }
   }
 
-  /// The host took it for a lie that a time does not read as it was set, where a file system knows no such
-  /// times; and what the receipt held was not what is there.
+  /// On a file system that cannot represent a time, the host mistook the different value for a lie, and the receipt had
+  /// the wrong time.
   @Test(.needs(.clampedTimes))
   func timesThatTheFileSystemKeepsOtherwise() throws {
     tree.make([UInt8]("d/".utf8))

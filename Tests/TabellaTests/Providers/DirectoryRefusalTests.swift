@@ -64,7 +64,7 @@ import Testing
     #expect(error?.code == .conflict)
   }
 
-  /// What can only be read is said by a dry run too; also of what was done before it was so.
+  /// A dry run, too, reports a read-only file system, even for one that became read-only later.
   @Test(.needs(.mounts))
   func readOnlyFileSystems() throws {
     tree.make([UInt8]("disk/".utf8))
@@ -161,7 +161,7 @@ import Testing
     for name in ["closed", "shut"] { #expect(chmod(tree.path(name), 0o755) == 0) }
   }
 
-  /// A mark that keeps a file as it is was found only in the middle: some edits were done, some not.
+  /// An immutable file was detected only in the middle, so some edits were done and some were not.
   @Test(.needs(.immutableFiles))
   func marksAreSeenBefore() throws {
     for name in ["1/", "2/"] { tree.make(Array(name.utf8)) }
@@ -213,7 +213,7 @@ import Testing
     #expect(tree.snapshot() == before)
   }
 
-  /// Another's file in a sticky folder was found only in the middle: what came before it was done.
+  /// A file of another user in a sticky folder was detected only in the middle, after earlier edits were done.
   @Test(.needs(.root))
   func stickyFolders() async throws {
     tree.make("a", "b")
@@ -240,8 +240,7 @@ import Testing
     }
   }
 
-  /// Where the system refuses in the middle, what was done is said and can be taken back, the rest is not
-  /// done.
+  /// If the system refuses in the middle, the completed edits are reported and can be undone, and the rest is not done.
   @Test(.needs(.mounts))
   func failuresInTheMiddle() throws {
     tree.make([UInt8]("disk/".utf8))
@@ -268,8 +267,8 @@ import Testing
     #expect(tree.snapshot() == before)
   }
 
-  /// What did nothing was taken for an edit, and its receipt was in the way of undo, if anybody changed the
-  /// folder in the meantime: the version was another.
+  /// A batch without effect counted as an edit. If the folder had changed in the meantime, and so had another version,
+  /// the receipt of that batch blocked undo.
   @Test(.needs(.mounts))
   func whatDidNothingChangesNothing() throws {
     tree.make([UInt8]("disk/".utf8))
@@ -286,7 +285,7 @@ import Testing
     #expect(try source.version() == version)
   }
 
-  /// Of a circle that cannot be closed nothing is done.
+  /// A cycle that cannot be completed has no effect.
   @Test(.needs(.immutableFiles))
   func circlesAreDoneOrNot() throws {
     tree.make("a", "b", "c", "d")

@@ -456,7 +456,7 @@ import Testing
     let result = try run(
       findProgram("unshare"),
       ["-rm", "/bin/sh", "-c", script, folder.path, buildFolder + "/tabella"])
-    // Mounted over, an entry is not what was listed, and yet no other file.
+    // An entry under a mount is not the listed one, but it is no other file either.
     #expect(result.text == "name,links\nin,3\nin/again,3\n")
     #expect(result.errors.contains("in/again: leads back to a folder that it is in"))
   }

@@ -27,7 +27,7 @@ import Testing
     try readAll(source).compactMap { if case .text(let name) = $0[0] { name } else { nil } }
   }
 
-  /// List, rename there and back, trash, restore: each name comes through as it is.
+  /// Listing, renaming there and back, trashing, restoring: each name stays the same.
   @Test(.needs("python3")) func anyNameComesThrough() throws {
     #expect(Self.names.count == 253 + 22)
     for name in Self.names { tree.make(name, "\(name)") }
@@ -278,7 +278,7 @@ import Testing
 
   // Other file systems
 
-  /// A folder with a mount in it went to the trash, mount and all.
+  /// A folder that contains a mount was trashed together with the mount.
   @Test(.needs(.mounts))
   func foldersWithMountsStay() throws {
     for name in ["d/", "d/in/", "d/in/sub \\/", "e/", "f/", "d2/"] { tree.make(Array(name.utf8)) }
@@ -289,7 +289,7 @@ import Testing
     expectRefused("d cannot be deleted: something is mounted at ", flat, 0)
     let deep = try tree.open { $0.isRecursive = true }
     expectRefused("d/in/sub \\", deep, 1)
-    // By another way to the same folder.
+    // By another path to the same folder.
     #expect(try run(findProgram("mount"), ["--bind", tree.path("d"), tree.path("f")]).status == 0)
     defer { umount2(tree.path("f"), 2) }
     let bound = try tree.open(tree.path("f"))
@@ -348,7 +348,7 @@ import Testing
     expectRefused("the trash", top, 0)
   }
 
-  /// A trash that is another's, or a link to elsewhere, is refused.
+  /// A trash of another user, or a link to another folder, is refused.
   @Test(.needs(.mounts))
   func trashThatIsNotOurs() throws {
     tree.make(Array("disk/".utf8))

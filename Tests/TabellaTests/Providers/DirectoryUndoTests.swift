@@ -157,8 +157,7 @@ import Testing
     #expect(FileManager.default.createFile(atPath: path, contents: Data(count: megabytes << 20)))
   }
 
-  /// What could be taken back in part only counted as taken back, and the rest was refused: nobody was told
-  /// how to get it back.
+  /// An undo that was possible only in part counted as complete, and the rest was refused without a way to recover it.
   @Test(.needs(.mounts))
   func theRestCanBeTakenBack() throws {
     for name in ["disk/", "here/", "D/"] { tree.make(Array(name.utf8)) }

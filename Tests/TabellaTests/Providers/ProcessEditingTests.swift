@@ -377,7 +377,7 @@ import Testing
     #expect(child.endedBy == nil)
   }
 
-  /// Nobody but root may touch what is root's, or lower nice: what a stranger tries is refused.
+  /// Only root may signal root's processes or lower nice values. Attempts by another user are refused.
   @Test(.needs(.root)) func strangersAreDenied() async {
     await #expect(processExitsWith: .success) {
       let victim = try Child()
@@ -406,8 +406,8 @@ import Testing
     }
   }
 
-  /// What was clear beforehand was said after the act: a dry run said yes, and of a batch some was done, the
-  /// signals too.
+  /// A predictable refusal was reported only after the act: a dry run promised success, and of a batch some edits and
+  /// all signals were done.
   @Test(.needs(.root)) func deniedReniceIsForeseen() async {
     await #expect(processExitsWith: .success) {
       let victim = try Child()
@@ -478,8 +478,8 @@ import Testing
     #expect(child.nice == 0)
   }
 
-  /// What could not be foreseen: the signals went out after a renice had failed, and of an undo in part
-  /// nobody could tell the rest.
+  /// After an unpredictable failure of a renice, the signals were still sent, and the rest of a partial undo was
+  /// unknown.
   @Test(.needs(.root)) func afterAFailureNothingMoreIsDone() async {
     await #expect(processExitsWith: .success) {
       let victim = try Child()

@@ -287,7 +287,7 @@ import Testing
     #expect(try result.changes.to?.token == version(TextProvider()))
   }
 
-  /// A file of /sys, which is said to have a page and has less, "was shortened while it was read".
+  /// A file of /sys, which reports a page and contains less, was reported as "shortened while it was read".
   @Test(.needs(.hugePages)) func filesOfSys() throws {
     let path = Need.hugePagesPath
     let source = try TextProvider().open(

@@ -3,14 +3,14 @@ import TabellaBridge
 import TabellaHost
 import TabellaLoading
 
-/// Loads a library by its path.
+/// Loads the library at a path.
 func loadLibrary(
   at path: String, pins: Pins = .standard
 ) throws(TableError) -> ImportedProvider {
   try Library.load(checkLibrary(at: path, pins: pins), name: path)
 }
 
-/// Checks a library by its path, as a host does before it loads it.
+/// Checks the library at a path like a host before loading.
 @discardableResult
 func checkLibrary(
   at path: String, pins: Pins = .standard

@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A program or a right that a test needs and that a machine with nothing but Swift may lack.
+/// A program or a right that a test needs, and that a machine with only Swift installed may lack.
 struct Need: Sendable {
-  /// Any one of these programs is enough. Empty if the test needs no program.
+  /// Alternative programs: one of them is enough. Empty if the test needs no program.
   let programs: [String]
-  /// A right or an ability of the system, and the attempt that shows whether it is there.
+  /// A right or an ability of the system. `isThere` tries to use it.
   let right: (name: String, isThere: @Sendable () -> Bool)?
 
   init(anyOf programs: [String]) {
@@ -14,7 +14,7 @@ struct Need: Sendable {
     right = nil
   }
 
-  /// With a program, the right cannot be tried, or used, without it.
+  /// A need for a right. `program`, if any, is necessary to try and to use the right.
   init(_ name: String, program: String? = nil, isThere: @escaping @Sendable () -> Bool) {
     programs = program.map { [$0] } ?? []
     right = (name, isThere)
@@ -32,11 +32,11 @@ struct Need: Sendable {
   }
 }
 
-/// The trait of a test, or of a suite, that uses programs or rights which a machine may lack.
+/// The trait of a test or suite that uses programs or rights that a machine may lack.
 ///
-/// Where one is missing, the test is skipped, and the end of the run lists what was missing. With
-/// TABELLA_NO_SKIPS=1, as CI runs the tests, a missing program is a failure; a missing right still skips,
-/// because no package brings it.
+/// If one is missing, the test is skipped, and a list at the end of the run names the missing programs and rights. In
+/// CI, TABELLA_NO_SKIPS=1 makes a missing program a failure. A missing right still skips the test, because no package
+/// provides it.
 struct Needs: TestTrait, SuiteTrait {
   let needs: [Need]
 
@@ -57,12 +57,12 @@ struct Needs: TestTrait, SuiteTrait {
 }
 
 extension Trait where Self == Needs {
-  /// All of these programs.
+  /// The need for all of these programs.
   static func needs(_ programs: String...) -> Needs {
     Needs(needs: programs.map { Need(anyOf: [$0]) })
   }
 
-  /// One of these programs, whichever.
+  /// The need for any one of these programs.
   static func needs(anyOf programs: String...) -> Needs {
     Needs(needs: [Need(anyOf: programs)])
   }
@@ -70,7 +70,7 @@ extension Trait where Self == Needs {
   static func needs(_ need: Need) -> Needs { Needs(needs: [need]) }
 }
 
-/// The tests that lacked something. The end of the run lists them on standard error.
+/// The tests with missing programs or rights. At the end of the run, their numbers go to standard error.
 private enum SkippedTests {
   private static let tests = Mutex<[String: Set<Test.ID>]>([:])
 
@@ -94,15 +94,17 @@ private enum SkippedTests {
   }
 }
 
-/// Programs that every machine with Swift has: those of Debian's essential packages, which the images of
-/// Swift have too, and those of the Swift toolchain.
+/// The programs that every machine with Swift has. They come from Debian's essential packages, which Swift's images
+/// contain too, and from the Swift toolchain.
 private let basePrograms: Set = [
   "bash", "cat", "chown", "clang", "clang++", "find", "id", "setpriv", "sha256sum", "sh", "test",
   "unshare",
 ]
 
-/// The path of the first of some programs that the machine has. A program that a machine may lack must be
-/// among the needs of the test that runs: a test that forgot the trait fails on every machine.
+/// The path of the first of these programs that is on the PATH.
+///
+/// Throws ``MissingTool`` if there is none. It also throws if the running test does not declare a program outside
+/// ``basePrograms`` with the trait `.needs`, so that a forgotten trait fails on every machine.
 func findProgram(_ names: String...) throws -> String {
   if let test = Test.current, !basePrograms.isSuperset(of: names) {
     let declared = test.traits.compactMap { $0 as? Needs }.flatMap(\.needs).flatMap(\.programs)

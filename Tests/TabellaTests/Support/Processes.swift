@@ -58,7 +58,7 @@ let packageFolder: String = {
     .deletingLastPathComponent().path
 }()
 
-/// Compiles a C file into a shared library and returns its path.
+/// Compiles a C file into a shared library. Returns its path.
 func compileLibrary(
   _ source: String, into folder: TemporaryFolder, name: String, flags: [String] = []
 ) throws -> String {

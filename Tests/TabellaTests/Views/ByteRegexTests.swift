@@ -75,8 +75,8 @@ import Testing
     return pattern
   }
 
-  /// Generated patterns on generated texts find what Python's `re` finds; with few states too, which
-  /// are forgotten again and again.
+  /// Generated patterns on generated texts match as with Python's `re`, also with few states, which are discarded
+  /// often.
   @Test(.needs("python3")) func agreesWithPython() throws {
     var generator = SeededGenerator(seed: 11)
     let letters = ["a", "b", "c", "1", "-", "é", " ", "_"]

@@ -35,7 +35,7 @@ import Testing
     #expect(error?.code == .invalidArgument && error?.message.contains(message) == true)
   }
 
-  /// A text without an operator is no condition on any table: it is refused without one.
+  /// A text without an operator is refused even without a table, because no table makes it a condition.
   @Test func conditionsAreCheckedWithoutATable() {
     #expect(throws: TableError.self) { try Condition.check(Array("amount".utf8)) }
   }

@@ -1,5 +1,5 @@
-/* P28 to P33: says of edits what is not so. The location's last part says which: /path/rows.does-nothing.
- * It edits that file, so that the harness can see the effect afterwards. */
+/* P28 to P33: reports edits wrongly. The last component of the location selects the lie: /path/rows.does-nothing. The
+ * edited table is that file, so that the harness can inspect the edits afterwards. */
 #include <limits.h>
 #include <signal.h>
 

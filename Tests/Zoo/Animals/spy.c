@@ -1,5 +1,5 @@
-/* P37: wants what is not its own. Its location is PLACE/open/rows; what it must not touch is in
- * PLACE/closed. It shows everything that it obtains. */
+/* P37: accesses foreign data. Its location is PLACE/open/rows; the forbidden data is in PLACE/closed. It shows
+ * everything that it could read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

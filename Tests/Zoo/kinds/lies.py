@@ -171,8 +171,9 @@ HARMLESS_IN_A_WORKER = [
 
 def memories():
     for name in HARMLESS_IN_A_WORKER:
-        # It may die of it, or be found out, or nobody notices: the host lives and shows no nonsense as an answer that is sure.
-        # The kept memory belonged to another request when it wrote there: perhaps one for a missing section.
+        # The worker may crash, the host may find the fault, or nobody notices. The host must survive and never show
+        # nonsense as a certain answer. The kept memory may belong to another request by then, for example to one for a
+        # missing section.
         status = (0, 1, 3) if name.startswith("keeps") else (0, 3)
         yield Animal("P35", name, MEMORY, ("show", "{at}", "--json"), name, status, says="", slow=True, seconds=20)
     for name in ["wild-buffers", "forbidden-buffers", "wild-batch-release", "null-children", "endless-length", "endless-offset"]:
