@@ -21,9 +21,10 @@ check: lint build test examples fuzz-check  ## lint, tests, examples, a minute o
 format:           ## formats the Swift code in place
 	swift format format --in-place --recursive $(SOURCES)
 
-lint:             ## checks the format of the code and the prose of the documents
+lint:             ## checks the format of the code, and the prose of documents and comments
 	swift format lint --strict --recursive $(SOURCES)
 	Tests/Prose/run
+	Tests/Prose/run --comments Sources Plugins Tests Examples
 
 widths:           ## writes the table of widths again, from Debian's unicode-data
 	Sources/TabellaTerminal/Unicode/make-widths

@@ -1,11 +1,11 @@
 import CTabellaSystem
 import Glibc
 
-// Descriptors 0 to 2 must be taken, lest a data file become standard output. What stands in for a closed
-// output cannot be written, so that the loss is reported.
+// Descriptors 0 to 2 must be open, or a data file could become standard output. The replacement of a closed output is
+// open for reading only, so a write fails and the loss is reported.
 StandardInput.isClosed = fcntl(0, F_GETFD) < 0
 for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
-  // Where there is no /dev: a folder can be neither read nor written.
+  // Without /dev: a folder can be neither read nor written.
   if open("/dev/null", O_RDONLY) < 0 { _ = open("/", O_RDONLY | O_DIRECTORY) }
 }
 
