@@ -82,64 +82,18 @@ struct SourceDescription: WireValue {
   var columns: [Column]
   var hasVolatileOrder: Bool
   var canCancel: Bool
-  var abilities: Abilities
-
-  /// The abilities that a source has.
-  struct Abilities: OptionSet, WireValue {
-    var rawValue: Int
-
-    static let sections = Abilities(rawValue: 1 << 0)
-    static let sectionIndex = Abilities(rawValue: 1 << 1)
-    static let identity = Abilities(rawValue: 1 << 2)
-    static let gathering = Abilities(rawValue: 1 << 3)
-    static let changes = Abilities(rawValue: 1 << 4)
-    static let editing = Abilities(rawValue: 1 << 5)
-    static let moving = Abilities(rawValue: 1 << 6)
-    static let undoing = Abilities(rawValue: 1 << 7)
-    static let supplementary = Abilities(rawValue: 1 << 8)
-    static let accessories = Abilities(rawValue: 1 << 9)
-    static let display = Abilities(rawValue: 1 << 10)
-    static let prefetching = Abilities(rawValue: 1 << 11)
-    static let diagnostics = Abilities(rawValue: 1 << 12)
-    static let sectionEditing = Abilities(rawValue: 1 << 13)
-
-    init(rawValue: Int) { self.rawValue = rawValue }
-
-    init(of source: any TableDataSource) {
-      self = []
-      if source.sections != nil { insert(.sections) }
-      if source.sectionIndex != nil { insert(.sectionIndex) }
-      if source.identity != nil { insert(.identity) }
-      if source.gathering != nil { insert(.gathering) }
-      if source.changes != nil { insert(.changes) }
-      if source.editing != nil { insert(.editing) }
-      if source.moving != nil { insert(.moving) }
-      if source.undoing != nil { insert(.undoing) }
-      if source.supplementary != nil { insert(.supplementary) }
-      if source.accessories != nil { insert(.accessories) }
-      if source.display != nil { insert(.display) }
-      if source.prefetching != nil { insert(.prefetching) }
-      if source.diagnostics != nil { insert(.diagnostics) }
-      if source.sectionEditing != nil { insert(.sectionEditing) }
-    }
-
-    func write(to writer: inout WireWriter) { writer.put(rawValue) }
-
-    static func read(_ reader: inout WireReader) throws(TableError) -> Abilities {
-      Abilities(rawValue: try reader.get(Int.self))
-    }
-  }
+  var abilities: AbilitySet
 
   init(_ source: any TableDataSource, number: Int) {
     self.number = number
     columns = source.columns
     hasVolatileOrder = source.hasVolatileOrder
     canCancel = source.cancellation != nil
-    abilities = Abilities(of: source)
+    abilities = AbilitySet(of: source)
   }
 
   private init(
-    number: Int, columns: [Column], hasVolatileOrder: Bool, canCancel: Bool, abilities: Abilities
+    number: Int, columns: [Column], hasVolatileOrder: Bool, canCancel: Bool, abilities: AbilitySet
   ) {
     self.number = number
     self.columns = columns
@@ -160,7 +114,7 @@ struct SourceDescription: WireValue {
     SourceDescription(
       number: try reader.get(Int.self), columns: try reader.get([Column].self),
       hasVolatileOrder: try reader.get(Bool.self),
-      canCancel: try reader.get(Bool.self), abilities: try reader.get(Abilities.self))
+      canCancel: try reader.get(Bool.self), abilities: try reader.get(AbilitySet.self))
   }
 }
 

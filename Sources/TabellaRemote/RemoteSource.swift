@@ -7,7 +7,7 @@ import Tabella
 final class RemoteSource: TableDataSource {
   private let session: RemoteSession
   private let number: Int
-  private let abilities: SourceDescription.Abilities
+  private let abilities: AbilitySet
   private let canCancel: Bool
   private(set) var columns: [Column]
   let hasVolatileOrder: Bool

@@ -163,6 +163,14 @@ extension StyledText.Span: WireValue {
   }
 }
 
+extension AbilitySet: WireValue {
+  func write(to writer: inout WireWriter) { writer.put(rawValue) }
+
+  static func read(_ reader: inout WireReader) throws(TableError) -> AbilitySet {
+    AbilitySet(rawValue: try reader.get(Int.self))
+  }
+}
+
 // Edits and changes.
 
 extension Cell: WireValue {

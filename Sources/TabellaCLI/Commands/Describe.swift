@@ -77,7 +77,8 @@ extension Command {
         "location": .string(table.location.description), "provider": .string(table.manifest.id),
         "version": try source.version().map { .string($0.token) } ?? .null,
         "order": .string(source.hasVolatileOrder ? "volatile" : "stable"),
-        "capabilities": .array(capabilities(of: source, counted: sections).map { .string($0) }),
+        "capabilities": .array(
+          AbilitySet(usableOf: source, sections: sections).names.map { .string($0) }),
         "columns": .array(source.columns.map { columnJSON($0) }),
         "options": .array(table.manifest.options.map { optionJSON($0) }),
         "sections": countJSON(sections), "titles": .array(titles),

@@ -28,7 +28,7 @@ struct JSONFormat: Format {
     text += Array(",\"version\":".utf8)
     (version.map { JSONValue.string($0.token) } ?? .null).append(to: &text)
     text += Array(",\"capabilities\":".utf8)
-    JSONValue.array(capabilities(of: source).map { .string($0) }).append(to: &text)
+    JSONValue.array(AbilitySet(usableOf: source).names.map { .string($0) }).append(to: &text)
     text += Array(",\n \"columns\":[".utf8)
     for (index, column) in table.columns.enumerated() {
       if index > 0 { text.append(UInt8(ascii: ",")) }
@@ -114,25 +114,4 @@ struct JSONFormat: Format {
   private func append(_ string: String?, to text: inout [UInt8]) {
     (string.map { JSONValue.string($0) } ?? .null).append(to: &text)
   }
-}
-
-/// The capabilities of a source, with their names for scripts.
-///
-/// An index counts only if it has a title. If `counted` is not exact, there are many sections, and the index is assumed
-/// to have titles instead of asking for them.
-func capabilities(of source: any TableDataSource, counted: Count = .exact(0)) -> [String] {
-  func hasIndex() -> Bool {
-    guard let index = source.sectionIndex else { return false }
-    return !counted.isExact || (try? index.sectionIndexTitles())?.isEmpty == false
-  }
-  let abilities: [(String, Bool)] = [
-    ("sections", source.sections != nil), ("index", hasIndex()),
-    ("ids", source.identity != nil), ("gather", source.gathering != nil),
-    ("edit", source.editing != nil), ("move", source.moving != nil),
-    ("undo", source.undoing != nil),
-    ("changes", source.changes != nil), ("supplementary", source.supplementary != nil),
-    ("accessories", source.accessories != nil), ("display", source.display != nil),
-    ("prefetch", source.prefetching != nil), ("diagnostics", source.diagnostics != nil),
-  ]
-  return abilities.filter(\.1).map(\.0)
 }

@@ -57,19 +57,18 @@ extension Check {
         throw Problem.skipped("the manifest declares no capabilities")
       }
       // Abilities may depend on the location, so one location with the ability suffices.
-      var has: Set<String> = []
-      for place in places {
-        let source = try run.open(place.request)
-        has.formUnion(Capability.all.filter { $0.isOf(source) }.map(\.name))
+      var has: AbilitySet = []
+      for place in places { has.formUnion(AbilitySet(usableOf: try run.open(place.request))) }
+      func list(_ abilities: [Ability]) -> String {
+        abilities.map(\.name).joined(separator: ", ")
       }
-      let known = Capability.all.map(\.name)
-      let surplus = known.filter { has.contains($0) && !declared.contains($0) }
+      let surplus = has.abilities.filter { !declared.contains($0.name) }
       guard surplus.isEmpty else {
-        throw Problem.failed("it has \(surplus.joined(separator: ", ")), which is not declared")
+        throw Problem.failed("it has \(list(surplus)), which is not declared")
       }
-      let absent = declared.filter { known.contains($0) && !has.contains($0) }
-      guard absent.isEmpty || absent.allSatisfy(Capability.mayDepend) else {
-        throw Problem.failed("it has no \(absent.joined(separator: ", ")), which is declared")
+      let absent = Ability.allCases.filter { declared.contains($0.name) && !has.contains($0) }
+      guard absent.allSatisfy(\.mayDepend) else {
+        throw Problem.failed("it has no \(list(absent)), which is declared")
       }
     })
 
@@ -182,31 +181,12 @@ private func oddValues(of option: OptionDeclaration) -> [String] {
   }
 }
 
-/// An ability and its name in manifests, JSON and `describe`.
-struct Capability {
-  let name: String
-  let isOf: @Sendable (any TableDataSource) -> Bool
-
-  static let all: [Capability] = [
-    Capability(name: "sections") { $0.sections != nil },
-    Capability(name: "index") { source in
-      (try? source.sectionIndex?.sectionIndexTitles())?.isEmpty == false
-    },
-    Capability(name: "ids") { $0.identity != nil },
-    Capability(name: "gather") { $0.gathering != nil },
-    Capability(name: "edit") { $0.editing != nil },
-    Capability(name: "move") { $0.moving != nil },
-    Capability(name: "undo") { $0.undoing != nil },
-    Capability(name: "changes") { $0.changes != nil },
-    Capability(name: "supplementary") { $0.supplementary != nil },
-    Capability(name: "accessories") { $0.accessories != nil },
-    Capability(name: "display") { $0.display != nil },
-    Capability(name: "prefetch") { $0.prefetching != nil },
-    Capability(name: "diagnostics") { $0.diagnostics != nil },
-  ]
-
+extension Ability {
   /// Whether sources of one provider may differ in an ability, because of options, data or permissions.
-  static func mayDepend(_ name: String) -> Bool {
-    ["sections", "index", "edit", "move", "undo", "accessories"].contains(name)
+  fileprivate var mayDepend: Bool {
+    switch self {
+    case .sections, .sectionIndex, .editing, .sectionEditing, .moving, .undoing, .accessories: true
+    default: false
+    }
   }
 }

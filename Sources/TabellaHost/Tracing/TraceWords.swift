@@ -135,16 +135,7 @@ extension OpenRequest {
 extension TableDataSource {
   /// The columns and abilities of a source that was just opened.
   var traced: String {
-    let abilities: [(String, Bool)] = [
-      ("sections", sections != nil), ("index", sectionIndex != nil), ("ids", identity != nil),
-      ("gather", gathering != nil), ("changes", changes != nil), ("edit", editing != nil),
-      ("edit sections", sectionEditing != nil), ("move", moving != nil), ("undo", undoing != nil),
-      ("supplementary", supplementary != nil),
-      ("accessories", accessories != nil), ("display", display != nil),
-      ("prefetch", prefetching != nil), ("diagnostics", diagnostics != nil),
-      ("cancel", cancellation != nil),
-    ]
-    let has = abilities.filter(\.1).map(\.0)
+    let has = AbilitySet(of: self).names + (cancellation == nil ? [] : ["cancel"])
     return "\(columns.count) columns (\(columns.shortened(12) { "\($0.traced)," }.droppingComma)); "
       + (has.isEmpty ? "no abilities" : has.joined(separator: " "))
   }

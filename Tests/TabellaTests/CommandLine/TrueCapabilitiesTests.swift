@@ -48,6 +48,24 @@ import Testing
     }
   }
 
+  /// No JSON said that the titles of sections can be edited.
+  @Test func sectionsAreEditableWhereTheyAre() throws {
+    try ledgers.folder.write("heads.txt", "# A\na\n# B\nb\n")
+    try ledgers.folder.write("a.csv", "name,n\nAda,1\n")
+    let cases: [(arguments: [String], areEditable: Bool)] = [
+      (["heads.txt", "-o", "sections=headings"], true), (["heads.txt"], false),
+      ([".", "-o", "sections=folder"], true), (["."], false),
+      (["a.csv"], false), (["a.csv", "--section-by", "name"], false),
+    ]
+    for (arguments, areEditable) in cases {
+      for command in ["show", "describe"] {
+        #expect(
+          try capabilities([command] + arguments).contains("edit-sections") == areEditable,
+          "\(command) \(arguments)")
+      }
+    }
+  }
+
   /// Joined tables without index titles use their names as the index.
   @Test func namesAreTheIndexWhereThereIsNoOther() throws {
     func table(_ title: String?) -> InMemorySource {

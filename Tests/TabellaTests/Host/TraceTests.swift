@@ -44,7 +44,7 @@ import Testing
     let base = Tables.everything()
     #expect(traced(base, lines).traced == base.traced)
     #expect(
-      base.traced.contains("sections index ids gather edit edit sections move undo supplementary"))
+      base.traced.contains("sections index ids gather edit edit-sections move undo supplementary"))
   }
 
   @Test func aLineACall() throws {
