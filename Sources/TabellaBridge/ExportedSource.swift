@@ -12,46 +12,23 @@ public func exportSource(_ source: any TableDataSource) -> tabella_source {
     source: Unmanaged.passRetained(box).toOpaque())
 }
 
-/// Owns a Swift source while C uses it. It looks up the abilities once.
+/// Owns a Swift source while C uses it.
 final class SourceBox {
   let base: any TableDataSource
   let cancellation: (@Sendable () -> Void)?
-  let sections: (any TableSections)?
-  let sectionIndex: (any TableSectionIndex)?
-  let identity: (any TableIdentity)?
-  let gathering: (any TableGathering)?
-  let changes: (any TableChanges)?
-  let editing: (any TableEditing)?
-  let sectionEditing: (any TableSectionEditing)?
-  let moving: (any TableMoving)?
-  let undoing: (any TableUndoing)?
-  let supplementary: (any TableSupplementary)?
-  let accessories: (any TableAccessories)?
-  let display: (any TableDisplay)?
-  let prefetching: (any TablePrefetching)?
-  let diagnostics: (any TableDiagnostics)?
-
+  /// The abilities that C may use. The box looks them up once.
+  private let abilities: AbilitySet
   /// The memory that the last answer borrows from.
   private var borrowed: ExportedMemory?
 
   init(_ base: any TableDataSource) {
     self.base = base
     cancellation = base.cancellation
-    sections = base.sections
-    sectionIndex = base.sectionIndex
-    identity = base.identity
-    gathering = base.gathering
-    changes = base.changes
-    let isEdited = base.storesEdits
-    editing = isEdited ? base.editing : nil
-    sectionEditing = isEdited ? base.sectionEditing : nil
-    moving = isEdited ? base.moving : nil
-    undoing = isEdited ? base.undoing : nil
-    supplementary = base.supplementary
-    accessories = base.accessories
-    display = base.display
-    prefetching = base.prefetching
-    diagnostics = base.diagnostics
+    let abilities = AbilitySet(of: base)
+    self.abilities =
+      base.storesEdits
+      ? abilities
+      : abilities.subtracting(AbilitySet(.editing, .sectionEditing, .moving, .undoing))
   }
 
   /// Returns new memory for an answer that the caller borrows until the next call.
@@ -62,39 +39,8 @@ final class SourceBox {
   }
 
   fileprivate func table(for id: tabella_string) -> UnsafeRawPointer? {
-    if id.holds(TABELLA_SECTIONS_ID) {
-      return sections.map { _ in UnsafeRawPointer(sectionsTable) }
-    }
-    if id.holds(TABELLA_SECTION_INDEX_ID) {
-      return sectionIndex.map { _ in UnsafeRawPointer(sectionIndexTable) }
-    }
-    if id.holds(TABELLA_IDENTITY_ID) {
-      return identity.map { _ in UnsafeRawPointer(identityTable) }
-    }
-    if id.holds(TABELLA_GATHERING_ID) {
-      return gathering.map { _ in UnsafeRawPointer(gatheringTable) }
-    }
-    if id.holds(TABELLA_CHANGES_ID) { return changes.map { _ in UnsafeRawPointer(changesTable) } }
-    if id.holds(TABELLA_EDITING_ID) { return editing.map { _ in UnsafeRawPointer(editingTable) } }
-    if id.holds(TABELLA_SECTION_EDITING_ID) {
-      return sectionEditing.map { _ in UnsafeRawPointer(sectionEditingTable) }
-    }
-    if id.holds(TABELLA_MOVING_ID) { return moving.map { _ in UnsafeRawPointer(movingTable) } }
-    if id.holds(TABELLA_UNDO_ID) { return undoing.map { _ in UnsafeRawPointer(undoTable) } }
-    if id.holds(TABELLA_SUPPLEMENTARY_ID) {
-      return supplementary.map { _ in UnsafeRawPointer(supplementaryTable) }
-    }
-    if id.holds(TABELLA_ACCESSORIES_ID) {
-      return accessories.map { _ in UnsafeRawPointer(accessoriesTable) }
-    }
-    if id.holds(TABELLA_DISPLAY_ID) { return display.map { _ in UnsafeRawPointer(displayTable) } }
-    if id.holds(TABELLA_PREFETCHING_ID) {
-      return prefetching.map { _ in UnsafeRawPointer(prefetchingTable) }
-    }
-    if id.holds(TABELLA_DIAGNOSTICS_ID) {
-      return diagnostics.map { _ in UnsafeRawPointer(diagnosticsTable) }
-    }
-    return nil
+    let crossing = CrossingAbility.all.first { id.holds($0.id) }
+    return crossing.flatMap { abilities.contains($0.ability) ? $0.table : nil }
   }
 }
 

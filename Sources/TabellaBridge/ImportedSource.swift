@@ -25,26 +25,27 @@ public enum EditJudgement {
 final class ImportedSource: TableDataSource {
   let foreign: ForeignSource
   let judgement: EditJudgement
-  private(set) var gatherer: tabella_gathering?
   private(set) var columns: [Column]
   let hasVolatileOrder: Bool
   let cancellation: (@Sendable () -> Void)?
-  private(set) var sections: (any TableSections)?
-  private(set) var sectionIndex: (any TableSectionIndex)?
-  private(set) var identity: (any TableIdentity)?
+  // The abilities, which `CrossingAbility` sets. The source has some of them itself: then this is its table.
+  fileprivate(set) var sections: (any TableSections)?
+  fileprivate(set) var sectionIndex: (any TableSectionIndex)?
+  fileprivate(set) var identity: (any TableIdentity)?
+  fileprivate(set) var gatherer: tabella_gathering?
   var gathering: (any TableGathering)? { gatherer == nil ? nil : self }
-  private(set) var changes: (any TableChanges)?
-  private(set) var editor: tabella_editing?
+  fileprivate(set) var editor: tabella_editing?
   var editing: (any TableEditing)? { editor == nil ? nil : self }
-  private(set) var sectionEditing: (any TableSectionEditing)?
-  private(set) var moving: (any TableMoving)?
-  private(set) var undoer: tabella_undo?
+  fileprivate(set) var sectionEditing: (any TableSectionEditing)?
+  fileprivate(set) var moving: (any TableMoving)?
+  fileprivate(set) var undoer: tabella_undo?
   var undoing: (any TableUndoing)? { undoer == nil ? nil : self }
-  private(set) var supplementary: (any TableSupplementary)?
-  private(set) var accessories: (any TableAccessories)?
-  private(set) var display: (any TableDisplay)?
-  private(set) var prefetching: (any TablePrefetching)?
-  private(set) var diagnostics: (any TableDiagnostics)?
+  fileprivate(set) var changes: (any TableChanges)?
+  fileprivate(set) var supplementary: (any TableSupplementary)?
+  fileprivate(set) var accessories: (any TableAccessories)?
+  fileprivate(set) var display: (any TableDisplay)?
+  fileprivate(set) var prefetching: (any TablePrefetching)?
+  fileprivate(set) var diagnostics: (any TableDiagnostics)?
 
   init(_ foreign: ForeignSource, _ judgement: EditJudgement = .judged) throws(TableError) {
     self.foreign = foreign
@@ -56,23 +57,7 @@ final class ImportedSource: TableDataSource {
     } else {
       cancellation = nil
     }
-    sections = try importSections(foreign)
-    sectionIndex = try importSectionIndex(foreign)
-    identity = try importIdentity(foreign)
-    gatherer = try importGathering(foreign)
-    supplementary = try importSupplementary(foreign)
-    accessories = try importAccessories(foreign)
-    display = try importDisplay(foreign)
-    prefetching = try importPrefetching(foreign)
-    diagnostics = try importDiagnostics(foreign)
-    let moved: (ChangeBatch) throws(TableError) -> Void = { [weak self] change throws(TableError) in
-      try self?.follow(change)
-    }
-    changes = try importChanges(foreign, moved)
-    editor = try importEditing(foreign)
-    sectionEditing = try importSectionEditing(foreign)
-    moving = try importMoving(foreign)
-    undoer = try importUndo(foreign)
+    for crossing in CrossingAbility.all { try crossing.take(self) }
   }
 
   /// Reads everything that can differ in a new version.
@@ -132,4 +117,92 @@ func importVersion(_ raw: tabella_string) throws(TableError) -> Version? {
       .misbehaved, "the version is not 0 to \(Version.maximumLength) printable ASCII bytes")
   }
   return Version(String(decoding: bytes, as: UTF8.self))
+}
+
+/// How one ability crosses the contract, in both directions.
+struct CrossingAbility {
+  let ability: Ability
+  /// The id of the C table.
+  let id: String
+  /// The C table of exported sources.
+  let table: UnsafeRawPointer
+  /// Gives an imported source the ability, if the C source has it.
+  let take: (ImportedSource) throws(TableError) -> Void
+
+  private init(
+    _ ability: Ability, _ id: String, _ table: UnsafeRawPointer,
+    _ take: @escaping (ImportedSource) throws(TableError) -> Void
+  ) {
+    self.ability = ability
+    self.id = id
+    self.table = table
+    self.take = take
+  }
+
+  nonisolated(unsafe) static let all = Ability.allCases.map { CrossingAbility($0) }
+
+  private init(_ ability: Ability) {
+    switch ability {
+    case .sections:
+      self.init(ability, TABELLA_SECTIONS_ID, sectionsTable) { source throws(TableError) in
+        source.sections = try importSections(source.foreign)
+      }
+    case .sectionIndex:
+      self.init(ability, TABELLA_SECTION_INDEX_ID, sectionIndexTable) { source throws(TableError) in
+        source.sectionIndex = try importSectionIndex(source.foreign)
+      }
+    case .identity:
+      self.init(ability, TABELLA_IDENTITY_ID, identityTable) { source throws(TableError) in
+        source.identity = try importIdentity(source.foreign)
+      }
+    case .gathering:
+      self.init(ability, TABELLA_GATHERING_ID, gatheringTable) { source throws(TableError) in
+        source.gatherer = try importGathering(source.foreign)
+      }
+    case .editing:
+      self.init(ability, TABELLA_EDITING_ID, editingTable) { source throws(TableError) in
+        source.editor = try importEditing(source.foreign)
+      }
+    case .sectionEditing:
+      self.init(ability, TABELLA_SECTION_EDITING_ID, sectionEditingTable) {
+        source throws(TableError) in
+        source.sectionEditing = try importSectionEditing(source.foreign)
+      }
+    case .moving:
+      self.init(ability, TABELLA_MOVING_ID, movingTable) { source throws(TableError) in
+        source.moving = try importMoving(source.foreign)
+      }
+    case .undoing:
+      self.init(ability, TABELLA_UNDO_ID, undoTable) { source throws(TableError) in
+        source.undoer = try importUndo(source.foreign)
+      }
+    case .changes:
+      self.init(ability, TABELLA_CHANGES_ID, changesTable) { source throws(TableError) in
+        source.changes = try importChanges(source.foreign) {
+          [weak source] change throws(TableError) in try source?.follow(change)
+        }
+      }
+    case .supplementary:
+      self.init(ability, TABELLA_SUPPLEMENTARY_ID, supplementaryTable) {
+        source throws(TableError) in
+        source.supplementary = try importSupplementary(source.foreign)
+      }
+    case .accessories:
+      self.init(ability, TABELLA_ACCESSORIES_ID, accessoriesTable) { source throws(TableError) in
+        source.accessories = try importAccessories(source.foreign)
+      }
+    case .display:
+      self.init(ability, TABELLA_DISPLAY_ID, displayTable) { source throws(TableError) in
+        source.display = try importDisplay(source.foreign)
+      }
+    case .prefetching:
+      self.init(ability, TABELLA_PREFETCHING_ID, prefetchingTable) { source throws(TableError) in
+        source.prefetching = try importPrefetching(source.foreign)
+      }
+    case .diagnostics:
+      self.init(ability, TABELLA_DIAGNOSTICS_ID, diagnosticsTable) { source throws(TableError) in
+        source.diagnostics = try importDiagnostics(source.foreign)
+      }
+    }
+  }
 }

@@ -70,6 +70,39 @@ public enum Operation: Int32, Hashable, Sendable, CaseIterable {
     }
   }
 
+  /// The description of the call; nil for operations that each end implements itself.
+  var call: (any ServedCall)? {
+    switch self {
+    case .load, .open, .statistics, .probe, .release, .listen: return nil
+    case .version: return Calls.version
+    case .numberOfRows: return Calls.numberOfRows
+    case .rows: return Calls.rows
+    case .numberOfSections: return Calls.numberOfSections
+    case .title: return Calls.title
+    case .sectionIndexTitles: return Calls.sectionIndexTitles
+    case .indexPathForTitle: return Calls.indexPathForTitle
+    case .indexPathForID: return Calls.indexPathForID
+    case .gather: return Calls.gather
+    case .pull: return Calls.pull
+    case .editability: return Calls.editability
+    case .editableColumns: return Calls.editableColumns
+    case .commit: return Calls.commit
+    case .movability: return Calls.movability
+    case .target: return Calls.target
+    case .undo: return Calls.undo
+    case .supplementaryKinds: return Calls.supplementaryKinds
+    case .supplementaryElement: return Calls.supplementaryElement
+    case .location: return Calls.location
+    case .willDisplay: return Calls.willDisplay
+    case .didEndDisplaying: return Calls.didEndDisplaying
+    case .prefetch: return Calls.prefetch
+    case .cancelPrefetching: return Calls.cancelPrefetching
+    case .nextDiagnostic: return Calls.nextDiagnostic
+    case .sectionEditability: return Calls.sectionEditability
+    case .canInsertSections: return Calls.canInsertSections
+    }
+  }
+
   /// Whether the call can change the user's data. The result of such a call must always be determined.
   public var edits: Bool { self == .commit || self == .undo }
 }

@@ -110,114 +110,15 @@ public final class SourceServer {
     guard let source = sources[number] else {
       throw TableError(.invalidArgument, "there is no source \(number) in the worker")
     }
-    switch operation {
-    case .rows:
-      return outgoing(try source.rows(try reader.get(RowRequest.self)), behind: success().head)
-    case .gather:
-      let (paths, columns) = (try reader.get([IndexPath].self), try reader.get([Int].self))
-      let batch = try ability(source.gathering).rows(
-        at: paths, columns: columns, includesIDs: try reader.get(Bool.self))
-      return outgoing(batch, behind: success().head)
-    case .listen, .pull, .editability, .editableColumns, .commit, .sectionEditability,
-      .canInsertSections, .movability, .target, .undo:
-      return try edit(operation, source, number, &reader)
-    default: return try look(operation, source, &reader)
-    }
-  }
-
-  /// Answers operations that only read.
-  private func look(
-    _ operation: Operation, _ source: any TableDataSource, _ reader: inout WireReader
-  ) throws(TableError) -> OutgoingMessage {
-    switch operation {
-    case .version: return success(try source.version())
-    case .numberOfRows:
-      let section = try reader.get(Int.self)
-      return success(try source.numberOfRows(inSection: section, knowing: try reader.get(Int.self)))
-    case .numberOfSections:
-      return success(
-        try ability(source.sections).numberOfSections(knowing: try reader.get(Int.self)))
-    case .title:
-      let place = try reader.get(TitlePlace.self)
-      return success(try ability(source.sections).title(place, ofSection: try reader.get(Int.self)))
-    case .sectionIndexTitles:
-      return success(try ability(source.sectionIndex).sectionIndexTitles())
-    case .indexPathForTitle:
-      let title = try reader.get(String.self)
-      return success(
-        try ability(source.sectionIndex).indexPath(
-          forIndexTitle: title, at: try reader.get(Int.self)))
-    case .indexPathForID:
-      return success(try ability(source.identity).indexPath(forID: try reader.get(String.self)))
-    case .supplementaryKinds:
-      return success(try ability(source.supplementary).supplementaryKinds())
-    case .supplementaryElement:
-      let kind = try reader.get(String.self)
-      let element = try ability(source.supplementary).supplementaryElement(
-        ofKind: kind, at: try reader.get(IndexPath.self))
-      return success(element.map(form))
-    case .location:
-      let location = try ability(source.accessories).location(
-        forRowAt: try reader.get(IndexPath.self))
-      return success(location.map { WireBytes($0) })
-    case .nextDiagnostic: return success(try ability(source.diagnostics).nextDiagnostic())
-    case .willDisplay, .didEndDisplaying, .prefetch, .cancelPrefetching:
-      let section = try reader.get(Int.self)
-      let rows = try rowRange(&reader)
-      switch operation {
-      case .willDisplay: source.display?.willDisplay(rows: rows, inSection: section)
-      case .didEndDisplaying: source.display?.didEndDisplaying(rows: rows, inSection: section)
-      case .prefetch: source.prefetching?.prefetch(rows: rows, inSection: section)
-      default: source.prefetching?.cancelPrefetching(rows: rows, inSection: section)
-      }
-      return success()
-    default: throw .malformed("it asks for \(operation.name)")
-    }
-  }
-
-  /// Answers operations that edit, that return editability, and that return changes.
-  private func edit(
-    _ operation: Operation, _ source: any TableDataSource, _ number: Int,
-    _ reader: inout WireReader
-  ) throws(TableError) -> OutgoingMessage {
-    switch operation {
-    case .listen:
-      let isOn = try reader.get(Bool.self)
+    if operation == .listen {
       let side = side
       let notify: @Sendable () -> Void = { SideMessage.notify(number).send(to: side) }
-      try ability(source.changes).listen(isOn ? notify : nil)
+      let isOn = try reader.get(Bool.self)
+      try Calls.ability(source.changes).listen(isOn ? notify : nil)
       return success(true)
-    case .pull: return success(try ability(source.changes).pull(), source.columns)
-    case .editability:
-      let section = try reader.get(Int.self)
-      let rows = try rowRange(&reader)
-      let answers = try ability(source.editing).editability(ofRows: rows, inSection: section)
-      return success(WireBytes(answers.map { $0.rawValue }))
-    case .editableColumns: return success(try ability(source.editing).editableColumns())
-    case .commit:
-      let result = try ability(source.editing).commit(try reader.get(EditBatch.self))
-      return success(result, source.columns)
-    case .sectionEditability:
-      let sections = try rowRange(&reader)
-      let answers = try ability(source.sectionEditing).editability(ofSections: sections)
-      return success(WireBytes(answers.map { $0.rawValue }))
-    case .canInsertSections:
-      return success(try ability(source.sectionEditing).canInsertSections())
-    case .movability:
-      let section = try reader.get(Int.self)
-      let rows = try rowRange(&reader)
-      let answers = try ability(source.moving).movability(ofRows: rows, inSection: section)
-      return success(WireBytes(answers.map { $0 ? 1 : 0 }))
-    case .target:
-      let from = try reader.get(IndexPath.self)
-      return success(
-        try ability(source.moving).target(ofMoveFrom: from, to: try reader.get(IndexPath.self)))
-    case .undo:
-      let receipt = try reader.get(WireBytes.self).bytes
-      let result = try ability(source.undoing).undo(receipt, isDryRun: try reader.get(Bool.self))
-      return success(result, source.columns)
-    default: throw .malformed("it asks for \(operation.name)")
     }
+    guard let call = operation.call else { throw .malformed("it asks for \(operation.name)") }
+    return try call.serve(source, &reader, head: success().head, in: self)
   }
 
   // Answers.
@@ -235,37 +136,10 @@ public final class SourceServer {
     return OutgoingMessage(writer.bytes)
   }
 
-  private func success(_ value: some WireValue, _ columns: [Column]) -> OutgoingMessage {
-    var writer = WireWriter()
-    writer.put(true)
-    writer.put(value)
-    writer.put(columns)
-    return OutgoingMessage(writer.bytes)
-  }
-
-  private func describe(_ source: any TableDataSource) -> SourceDescription {
+  /// Enters a source, and describes it.
+  func describe(_ source: any TableDataSource) -> SourceDescription {
     lastSource += 1
     sources[lastSource] = source
     return SourceDescription(source, number: lastSource)
-  }
-
-  private func form(_ element: SupplementaryElement) -> WireElement {
-    switch element {
-    case .text(let text): .text(text)
-    case .table(let table): .table(describe(table))
-    }
-  }
-
-  private func ability<A>(_ ability: A?) throws(TableError) -> A {
-    guard let ability else { throw TableError(.notSupported, "the source has no such ability") }
-    return ability
-  }
-
-  private func rowRange(_ reader: inout WireReader) throws(TableError) -> Range<Int> {
-    let (first, count) = (try reader.get(Int.self), try reader.get(Int.self))
-    guard first >= 0, count >= 0, first <= Int.max - count else {
-      throw TableError(.invalidArgument, "asked for \(count) rows from \(first)")
-    }
-    return first..<first + count
   }
 }

@@ -11,7 +11,10 @@ protocol WireValue {
 
 /// The bytes of a message under construction.
 struct WireWriter {
-  private(set) var bytes: [UInt8] = []
+  private(set) var bytes: [UInt8]
+
+  /// Writes after `head`.
+  init(_ head: [UInt8] = []) { bytes = head }
 
   mutating func put<V: WireValue>(_ value: V) { value.write(to: &self) }
 
@@ -175,6 +178,21 @@ extension Dictionary: WireValue where Key: WireValue & Comparable, Value: WireVa
       map[key] = .some(try reader.get(Value.self))
     }
     return map
+  }
+}
+
+extension Range: WireValue where Bound == Int {
+  func write(to writer: inout WireWriter) {
+    writer.put(lowerBound)
+    writer.put(count)
+  }
+
+  static func read(_ reader: inout WireReader) throws(TableError) -> Range<Int> {
+    let (first, count) = (try reader.get(Int.self), try reader.get(Int.self))
+    guard first >= 0, count >= 0, first <= Int.max - count else {
+      throw .malformed("a range has \(count) elements from \(first)")
+    }
+    return first..<first + count
   }
 }
 

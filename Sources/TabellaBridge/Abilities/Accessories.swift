@@ -4,7 +4,7 @@ import Tabella
 nonisolated(unsafe) let accessoriesTable = immortal(
   tabella_accessories(location: { source, path, out, error in
     answer(source, error) { box throws(TableError) in
-      let location = try box.accessories?.location(forRowAt: try IndexPath(asked: path))
+      let location = try box.base.accessories?.location(forRowAt: try IndexPath(asked: path))
       let arena = box.lend()
       out.pointee = location.map { arena.string($0) } ?? tabella_string()
     }

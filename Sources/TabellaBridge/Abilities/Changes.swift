@@ -6,7 +6,7 @@ nonisolated(unsafe) let changesTable = immortal(
   tabella_changes_table(
     listen: { source, notify, context, error in
       answer(source, error) { box throws(TableError) in
-        guard let changes = box.changes else { throw TableError(.notSupported, "no changes") }
+        guard let changes = box.base.changes else { throw TableError(.notSupported, "no changes") }
         guard let notify else { return try changes.listen(nil) }
         let address = UInt(bitPattern: context)
         try changes.listen { notify(UnsafeMutableRawPointer(bitPattern: address)) }
@@ -14,7 +14,7 @@ nonisolated(unsafe) let changesTable = immortal(
     },
     pull: { source, out, error in
       answer(source, error) { box throws(TableError) in
-        guard let changes = box.changes else { throw TableError(.notSupported, "no changes") }
+        guard let changes = box.base.changes else { throw TableError(.notSupported, "no changes") }
         let change = try changes.pull()
         let arena = ExportedMemory()
         out.pointee = exportChanges(change, arena)

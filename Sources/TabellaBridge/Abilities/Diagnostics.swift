@@ -4,7 +4,7 @@ import Tabella
 nonisolated(unsafe) let diagnosticsTable = immortal(
   tabella_diagnostics(next: { source, out in
     withBox(source) { box in
-      guard let diagnostic = box.diagnostics?.nextDiagnostic() else { return 0 }
+      guard let diagnostic = box.base.diagnostics?.nextDiagnostic() else { return 0 }
       out.pointee = tabella_diagnostic(
         severity: diagnostic.severity.rawValue, reserved: 0,
         message: box.lend().string(diagnostic.message.utf8))

@@ -4,22 +4,26 @@ import Tabella
 nonisolated(unsafe) let displayTable = immortal(
   tabella_display(
     will_display: { source, section, first, count in
-      notice(source, first, count) { $0.display?.willDisplay(rows: $1, inSection: Int(section)) }
+      notice(source, first, count) {
+        $0.base.display?.willDisplay(rows: $1, inSection: Int(section))
+      }
     },
     did_end_displaying: { source, section, first, count in
       notice(source, first, count) {
-        $0.display?.didEndDisplaying(rows: $1, inSection: Int(section))
+        $0.base.display?.didEndDisplaying(rows: $1, inSection: Int(section))
       }
     }))
 
 nonisolated(unsafe) let prefetchingTable = immortal(
   tabella_prefetching(
     prefetch: { source, section, first, count in
-      notice(source, first, count) { $0.prefetching?.prefetch(rows: $1, inSection: Int(section)) }
+      notice(source, first, count) {
+        $0.base.prefetching?.prefetch(rows: $1, inSection: Int(section))
+      }
     },
     cancel_prefetch: { source, section, first, count in
       notice(source, first, count) {
-        $0.prefetching?.cancelPrefetching(rows: $1, inSection: Int(section))
+        $0.base.prefetching?.cancelPrefetching(rows: $1, inSection: Int(section))
       }
     }))
 

@@ -6,7 +6,7 @@ nonisolated(unsafe) let editingTable = immortal(
     editable: { source, section, first, count, out, error in
       answer(source, error) { box throws(TableError) in
         let rows = try range(first, count)
-        let answers = try box.editing?.editability(ofRows: rows, inSection: Int(section)) ?? []
+        let answers = try box.base.editing?.editability(ofRows: rows, inSection: Int(section)) ?? []
         for (index, answer) in answers.prefix(rows.count).enumerated() {
           out[index] = answer.rawValue
         }
@@ -14,7 +14,7 @@ nonisolated(unsafe) let editingTable = immortal(
     },
     editable_columns: { source, out, error in
       answer(source, error) { box throws(TableError) in
-        let answers = try box.editing?.editableColumns()
+        let answers = try box.base.editing?.editableColumns()
         for index in box.base.columns.indices {
           out[index] = answers.map { $0.indices.contains(index) && $0[index] } ?? true ? 1 : 0
         }
@@ -22,7 +22,7 @@ nonisolated(unsafe) let editingTable = immortal(
     },
     commit: { source, batch, out, error in
       answer(source, error) { box throws(TableError) in
-        guard let editing = box.editing else { throw TableError(.readOnly, "read-only") }
+        guard let editing = box.base.editing else { throw TableError(.readOnly, "read-only") }
         exportResult(try editing.commit(try importEdits(batch.pointee)), to: out)
       }
     }))
@@ -30,7 +30,7 @@ nonisolated(unsafe) let editingTable = immortal(
 nonisolated(unsafe) let undoTable = immortal(
   tabella_undo(undo: { source, receipt, flags, out, error in
     answer(source, error) { box throws(TableError) in
-      guard let undoing = box.undoing else { throw TableError(.notSupported, "no undo") }
+      guard let undoing = box.base.undoing else { throw TableError(.notSupported, "no undo") }
       let receipt = try receipt.copied("the receipt") ?? []
       exportResult(
         try undoing.undo(receipt, isDryRun: flags & TABELLA_EDITS_DRY_RUN != 0), to: out)

@@ -4,7 +4,9 @@ import Tabella
 nonisolated(unsafe) let gatheringTable = immortal(
   tabella_gathering(rows: { source, request, out, error in
     answer(source, error) { box throws(TableError) in
-      guard let gathering = box.gathering else { throw TableError(.notSupported, "no gathering") }
+      guard let gathering = box.base.gathering else {
+        throw TableError(.notSupported, "no gathering")
+      }
       let asked = request.pointee
       guard (0...Int64(Int32.max)).contains(asked.path_count),
         asked.path_count == 0 || asked.paths != nil

@@ -4,7 +4,7 @@ import Tabella
 nonisolated(unsafe) let identityTable = immortal(
   tabella_identity(find: { source, id, out, error in
     answer(source, error) { box throws(TableError) in
-      guard let identity = box.identity, let id = try id.text("the id") else {
+      guard let identity = box.base.identity, let id = try id.text("the id") else {
         throw TableError(.notFound, "there is no such id")
       }
       out.pointee = try identity.indexPath(forID: id).raw

@@ -6,7 +6,7 @@ nonisolated(unsafe) let movingTable = immortal(
     movable: { source, section, first, count, out, error in
       answer(source, error) { box throws(TableError) in
         let rows = try range(first, count)
-        let answers = try box.moving?.movability(ofRows: rows, inSection: Int(section)) ?? []
+        let answers = try box.base.moving?.movability(ofRows: rows, inSection: Int(section)) ?? []
         for (index, answer) in answers.prefix(rows.count).enumerated() {
           out[index] = answer ? 1 : 0
         }
@@ -14,7 +14,7 @@ nonisolated(unsafe) let movingTable = immortal(
     },
     target: { source, from, proposed, out, error in
       answer(source, error) { box throws(TableError) in
-        guard let moving = box.moving else { throw TableError(.notSupported, "no moving") }
+        guard let moving = box.base.moving else { throw TableError(.notSupported, "no moving") }
         out.pointee =
           try moving.target(ofMoveFrom: IndexPath(from), to: IndexPath(proposed)).raw
       }

@@ -6,7 +6,7 @@ nonisolated(unsafe) let sectionEditingTable = immortal(
     editable: { source, first, count, out, error in
       answer(source, error) { box throws(TableError) in
         let sections = try range(first, count)
-        let answers = try box.sectionEditing?.editability(ofSections: sections) ?? []
+        let answers = try box.base.sectionEditing?.editability(ofSections: sections) ?? []
         for (index, answer) in answers.prefix(sections.count).enumerated() {
           out[index] = answer.rawValue
         }
@@ -14,7 +14,7 @@ nonisolated(unsafe) let sectionEditingTable = immortal(
     },
     insertable: { source, out, error in
       answer(source, error) { box throws(TableError) in
-        out.pointee = try box.sectionEditing?.canInsertSections() == true ? 1 : 0
+        out.pointee = try box.base.sectionEditing?.canInsertSections() == true ? 1 : 0
       }
     }))
 

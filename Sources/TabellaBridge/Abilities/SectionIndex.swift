@@ -5,7 +5,7 @@ nonisolated(unsafe) let sectionIndexTable = immortal(
   tabella_section_index(
     titles: { source, out, count, error in
       answer(source, error) { box throws(TableError) in
-        let titles = try box.sectionIndex?.sectionIndexTitles() ?? []
+        let titles = try box.base.sectionIndex?.sectionIndexTitles() ?? []
         let arena = box.lend()
         out.pointee = arena.array(titles.map { arena.string($0.utf8) })
         count.pointee = Int64(titles.count)
@@ -13,7 +13,7 @@ nonisolated(unsafe) let sectionIndexTable = immortal(
     },
     path: { source, title, out, error in
       answer(source, error) { box throws(TableError) in
-        guard let index = box.sectionIndex else { throw TableError(.notSupported, "no index") }
+        guard let index = box.base.sectionIndex else { throw TableError(.notSupported, "no index") }
         let titles = try index.sectionIndexTitles()
         guard titles.indices.contains(Int(title)) else {
           throw TableError(.notFound, "there is no index title \(title)")

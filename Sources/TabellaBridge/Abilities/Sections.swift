@@ -14,7 +14,7 @@ nonisolated(unsafe) let sectionsTable = immortal(
         guard let place = TitlePlace(rawValue: which) else {
           throw TableError(.invalidArgument, "there is no title place \(which)")
         }
-        let title = try box.sections?.title(place, ofSection: Int(section))
+        let title = try box.base.sections?.title(place, ofSection: Int(section))
         out.pointee = box.lend().string(title)
       }
     }))

@@ -5,7 +5,7 @@ nonisolated(unsafe) let supplementaryTable = immortal(
   tabella_supplementary(
     kinds: { source, out, count, error in
       answer(source, error) { box throws(TableError) in
-        let kinds = try box.supplementary?.supplementaryKinds() ?? []
+        let kinds = try box.base.supplementary?.supplementaryKinds() ?? []
         let arena = box.lend()
         out.pointee = arena.array(kinds.map { arena.string($0.utf8) })
         count.pointee = Int64(kinds.count)
@@ -14,7 +14,7 @@ nonisolated(unsafe) let supplementaryTable = immortal(
     element: { source, kind, path, out, error in
       answer(source, error) { box throws(TableError) in
         let kind = try kind.text("the kind") ?? ""
-        let element = try box.supplementary?.supplementaryElement(
+        let element = try box.base.supplementary?.supplementaryElement(
           ofKind: kind, at: try IndexPath(asked: path))
         switch element {
         case nil: out.pointee.form = TABELLA_ELEMENT_NONE

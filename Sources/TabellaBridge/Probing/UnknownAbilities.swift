@@ -2,15 +2,6 @@ import CTabella
 import Tabella
 
 extension ImportedProvider {
-  /// The ids of all abilities of sources.
-  private static let sourceAbilities = [
-    TABELLA_SECTIONS_ID, TABELLA_SECTION_INDEX_ID, TABELLA_IDENTITY_ID, TABELLA_GATHERING_ID,
-    TABELLA_CHANGES_ID, TABELLA_EDITING_ID, TABELLA_SECTION_EDITING_ID, TABELLA_MOVING_ID,
-    TABELLA_UNDO_ID,
-    TABELLA_SUPPLEMENTARY_ID, TABELLA_ACCESSORIES_ID, TABELLA_DISPLAY_ID, TABELLA_PREFETCHING_ID,
-    TABELLA_DIAGNOSTICS_ID,
-  ]
-
   /// Asks a provider, and a source that a request opens, for abilities that do not exist. Returns a description of
   /// a wrong answer, or nil.
   ///
@@ -29,7 +20,7 @@ extension ImportedProvider {
     guard let request else { return nil }
     let foreign = try ForeignSource(try openRaw(request), provider: id)
     return complaint(
-      about: "the source", ImportedProvider.sourceAbilities,
+      about: "the source", CrossingAbility.all.map(\.id),
       ask: foreign.table.ability.map { ability in { ability(foreign.source, $0) } })
   }
 

@@ -95,15 +95,6 @@ public final class Trace: Sendable {
     }
   }
 
-  /// Performs a call that cannot fail and writes its line.
-  func call<R>(_ what: String, _ body: () -> R, words: (R) -> String) -> R {
-    let call = start(what)
-    let time = now()
-    let result = body()
-    end(call, what, words(result), time)
-    return result
-  }
-
   /// The next table number, which distinguishes tables in the trace.
   func numberTable() -> Int {
     state.withLock { state in

@@ -118,10 +118,10 @@ import Testing
   }
 
   /// A call is visible before it returns. Other messages during the call have their own lines.
-  @Test func aCallIsSeenAtOnce() {
+  @Test func aCallIsSeenAtOnce() throws {
     let lines = Lines()
     let trace = lines.trace
-    trace.call("outer") {
+    try trace.call("outer") { () throws(TableError) in
       #expect(lines.whole.hasSuffix("  outer"))
       trace.note("meanwhile")
     } words: {
