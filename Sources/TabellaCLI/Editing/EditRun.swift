@@ -171,7 +171,7 @@ struct EditRun {
   /// provider edits the sections that this option gives.
   private var noSectionEditing: TableError {
     let manifest = table.tables[0].manifest
-    let edits = manifest.capabilities.contains("edit-sections")
+    let edits = manifest.capabilities.contains(Ability.sectionEditing.name)
     let option = manifest.options.first { $0.name == "sections" }
     guard edits, let choice = option?.choices.last,
       invocation.options["sections"] != choice
