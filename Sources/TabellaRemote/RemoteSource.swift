@@ -184,7 +184,7 @@ extension RemoteSource: TableChanges, TableEditing, TableSectionEditing, TableMo
     ) { reader, _ throws(TableError) in
       let bytes = try reader.get(WireBytes.self).bytes
       guard bytes.count == range.count else {
-        throw .malformed("\(bytes.count) answers came where \(range.count) were asked for")
+        throw .malformed("\(bytes.count) answers arrived; \(range.count) were requested")
       }
       return bytes
     }

@@ -264,7 +264,7 @@ public final class SourceServer {
   private func rowRange(_ reader: inout WireReader) throws(TableError) -> Range<Int> {
     let (first, count) = (try reader.get(Int.self), try reader.get(Int.self))
     guard first >= 0, count >= 0, first <= Int.max - count else {
-      throw TableError(.invalidArgument, "asked for \(count) rows from \(first)")
+      throw TableError(.invalidArgument, "\(count) rows from row \(first) cannot be requested")
     }
     return first..<first + count
   }

@@ -76,25 +76,25 @@ enum EditLie: CaseIterable {
     case .insertsWithoutCells:
       "said that row 0:0 was inserted, but its note reads nothing, not \"in\""
     case .insertsElsewhere: "said that row 0:0 was inserted, but its note reads \"old\", not \"in\""
-    case .deletesNothing: "said that row id:r3 was deleted, but it is still there"
+    case .deletesNothing: "reported that row id:r3 was deleted, but it still exists"
     case .staysAtTheVersion: "said that the edit led to version \(old), but it is \(new)"
     case .cameFromElsewhere: "said that the edit led from version x, but it was \(old)"
     case .ledElsewhere: "said that the edit led to version x, but it is \(new)"
     case .refusesAndActs:
       "said that nothing was done (no), but the version went from \(old) to \(new)"
     case .listsTooMuch:
-      "the changes make no sense: they lead to 4 rows in section 0, but there are 5"
+      "the changes are not consistent: they lead to 4 rows in section 0, but there are 5"
     case .listsTooLittle:
-      "the changes make no sense: they lead to 6 rows in section 0, but there are 5"
+      "the changes are not consistent: they lead to 6 rows in section 0, but there are 5"
     case .listsTwice:
-      "the changes make no sense: row 0:2 is named twice; a batch deletes, sets or moves it once, "
+      "the changes are not consistent: row 0:2 occurs twice; a batch can only combine a set and a move 
         + "or sets and moves it"
-    case .listsOutOfBounds: "the changes make no sense: there is no row 0:9; there are 5"
+    case .listsOutOfBounds: "the changes are not consistent: there is no row 0:9; there are 5"
     case .listsNewSection:
-      "the changes make no sense: something comes to place 1, but there are 1 sections"
+      "the changes are not consistent: something is inserted at position 1, but there are 1 sections"
     case .undoLedElsewhere: "said that the edit led to version x, but it is \(old)"
     case .undoListsTooMuch:
-      "the changes make no sense: something comes to place 5, but there are 5 rows in section 0"
+      "the changes are not consistent: something is inserted at position 5, but there are 5 rows in section 0"
     }
   }
 }
