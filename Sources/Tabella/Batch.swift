@@ -168,7 +168,8 @@ extension Batch {
   public func validate(answering request: RowRequest, of columns: [Column]) throws(TableError) {
     guard self.columns.count == request.columns.count else {
       throw TableError(
-        .misbehaved, "returned \(self.columns.count) columns; \(request.columns.count) were requested")
+        .misbehaved,
+        "returned \(self.columns.count) columns; \(request.columns.count) were requested")
     }
     guard rowCount <= request.count else {
       throw TableError(
@@ -179,7 +180,8 @@ extension Batch {
       do throws(TableError) {
         guard batch.type == columns[column].type else {
           throw TableError(
-            .misbehaved, "returned \(batch.type.name); the declared type is \(columns[column].type.name)")
+            .misbehaved,
+            "returned \(batch.type.name); the declared type is \(columns[column].type.name)")
         }
         try batch.validate(rowCount: rowCount)
         if isUTF8, batch.type == .text { try batch.validateUTF8() }
@@ -191,7 +193,9 @@ extension Batch {
     }
     guard (ids != nil) == request.includesIDs else {
       throw TableError(
-        .misbehaved, ids == nil ? "returned no ids, which were requested" : "returned ids, which were not requested")
+        .misbehaved,
+        ids == nil
+          ? "returned no ids, which were requested" : "returned ids, which were not requested")
     }
     try ids?.validateIDs(rowCount: rowCount)
   }

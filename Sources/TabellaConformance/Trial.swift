@@ -27,7 +27,9 @@ final class Trial {
 
   /// A closure that opens editable data.
   func scratch() throws -> () throws(TableError) -> any TableDataSource {
-    guard let makeScratch else { throw Skipped(reason: "there is no data that the checks may edit") }
+    guard let makeScratch else {
+      throw Skipped(reason: "there is no data that the checks may edit")
+    }
     return try makeScratch()
   }
 

@@ -75,7 +75,8 @@ public struct Catalogue: Sendable {
     }
     let known = entries.map(\.manifest.id).joined(separator: ", ")
     throw TableError(
-      .noProvider, "there is no provider \(id); the providers are \(known.isEmpty ? "none" : known)")
+      .noProvider, "there is no provider \(id); the providers are \(known.isEmpty ? "none" : known)"
+    )
   }
 
   /// The error for a refused provider, with a list of other providers to choose from.
@@ -162,7 +163,8 @@ public struct Catalogue: Sendable {
     guard manifest.contract == contractVersionName else {
       throw TableError(
         .noProvider,
-        "it is built for contract \(manifest.contract), but this host has contract \(contractVersionName)")
+        "it is built for contract \(manifest.contract), but this host has contract \(contractVersionName)"
+      )
     }
     for other in entries {
       if other.manifest.id == manifest.id {

@@ -57,7 +57,8 @@ extension Catalogue {
     let named = try provider.map { id throws(TableError) in try entry(id: id) }
     if location.bytes == [UInt8(ascii: "-")] {
       guard let named else {
-        throw TableError(.invalidArgument, "standard input has no file name; choose a provider with --provider")
+        throw TableError(
+          .invalidArgument, "standard input has no file name; choose a provider with --provider")
       }
       return Choice(entry: named, scheme: nil, rest: Array("/dev/stdin".utf8))
     }
@@ -79,7 +80,8 @@ extension Catalogue {
       return Choice(entry: try entry(of: found), scheme: nil, rest: location.bytes)
     }
     if entries.isEmpty, let refusal = refusals.first {
-      throw TableError(refusal.code, "no provider can open this: \(refusal.path): \(refusal.reason)")
+      throw TableError(
+        refusal.code, "no provider can open this: \(refusal.path): \(refusal.reason)")
     }
     let known = entries.map(\.manifest.id).joined(separator: ", ")
     throw TableError(

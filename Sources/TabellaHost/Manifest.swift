@@ -57,7 +57,8 @@ public struct Manifest: Hashable, Sendable {
     let fields = Fields(json: json)
     id = try fields.text("id")
     guard Manifest.isName(id) else {
-      throw TableError(.noProvider, "the manifest's id \"\(id)\" must consist of a-z, 0-9, '.', '-' and '+'")
+      throw TableError(
+        .noProvider, "the manifest's id \"\(id)\" must consist of a-z, 0-9, '.', '-' and '+'")
     }
     version = try fields.text("version")
     contract = try fields.text("contract")
@@ -154,7 +155,8 @@ private struct Fields {
   func texts(_ key: String) throws(TableError) -> [String] {
     try list(key).map { value throws(TableError) in
       guard let text = value.string else {
-        throw TableError(.noProvider, "the manifest's \"\(key)\" contains something that is not a string")
+        throw TableError(
+          .noProvider, "the manifest's \"\(key)\" contains something that is not a string")
       }
       return text
     }

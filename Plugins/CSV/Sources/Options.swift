@@ -30,16 +30,19 @@ struct Options {
   static let declarations: [OptionDeclaration] =
     [
       OptionDeclaration(
-        "header", .boolean, default: "true", summary: "whether the first record contains the names of the columns"),
+        "header", .boolean, default: "true",
+        summary: "whether the first record contains the names of the columns"),
       OptionDeclaration(
         "delimiter", default: "auto",
         summary: "the separator of cells: a character, tab, comma, semicolon, pipe, space or auto"),
       OptionDeclaration(
-        "quote", default: "\"", summary: "the quote around cells that contain separators: a character, or none"),
+        "quote", default: "\"",
+        summary: "the quote around cells that contain separators: a character, or none"),
       OptionDeclaration(
         "escape", default: "none", summary: "the character that escapes the next one, or none"),
       OptionDeclaration(
-        "encoding", default: "auto", summary: "the encoding of the file: auto, or a name that iconv knows"),
+        "encoding", default: "auto",
+        summary: "the encoding of the file: auto, or a name that iconv knows"),
       OptionDeclaration(
         "skip", .integer, default: "0", summary: "the number of lines to skip at the start"),
       OptionDeclaration(
@@ -58,7 +61,8 @@ struct Options {
       OptionDeclaration(
         "escapes", .boolean, default: "false",
         summary:
-          "read the escapes \\t \\n \\r \\\\ \\xFF and \\N, as the formats tsv and plain write them; without quotes"),
+          "read the escapes \\t \\n \\r \\\\ \\xFF and \\N, as the formats tsv and plain write them; without quotes"
+      ),
     ] + SaveOptions.declarations
 
   init(_ values: [String: String]) throws(TableError) {
@@ -124,7 +128,8 @@ struct Options {
     else {
       throw TableError(
         .invalidArgument,
-        "option escapes cannot be combined with quotes or another escape: leave -o quote and -o escape out")
+        "option escapes cannot be combined with quotes or another escape: leave -o quote and -o escape out"
+      )
     }
     (quote, hasQuote) = (nil, true)
     delimiter = delimiter ?? 9

@@ -114,7 +114,9 @@ final class CopyAcross {
         throw failed(failure.number, "cannot be flushed to the disk")
       }
       try check(copy.status, isAt: to)
-      try remove(from, copy.original) { $0.error(of: text, "cannot be removed from its old folder") }
+      try remove(from, copy.original) {
+        $0.error(of: text, "cannot be removed from its old folder")
+      }
     } catch {
       try remove(to, copy.status) { failure in
         var error = error

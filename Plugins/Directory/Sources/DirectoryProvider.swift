@@ -9,7 +9,8 @@ public struct DirectoryProvider: Provider {
     OptionDeclaration(
       "hidden", .boolean, default: "false", summary: "also show names that begin with a dot"),
     OptionDeclaration(
-      "recursive", .boolean, default: "false", summary: "include all subfolders; symbolic links are not followed"),
+      "recursive", .boolean, default: "false",
+      summary: "include all subfolders; symbolic links are not followed"),
     OptionDeclaration(
       "sections", default: "none", choices: ["none", "folder"],
       summary: "folder makes a section per folder"),

@@ -117,7 +117,8 @@ struct EditRequests {
     guard source.hasSections else {
       throw TableError(
         .notSupported,
-        "the rows of a folder are not sections; use -o sections=folder to show each folder as a section")
+        "the rows of a folder are not sections; use -o sections=folder to show each folder as a section"
+      )
     }
     try source.check(titlesIn: EditBatch(edits))
     for edit in edits {

@@ -194,7 +194,9 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     switch plan.requests.subjects[edit] {
     case .entry(let entry):
       if plan.requests.changes[entry]?.deletion != nil {
-        if settings.deletesForGood { outcome.message = "deleted permanently; this cannot be undone" }
+        if settings.deletesForGood {
+          outcome.message = "deleted permanently; this cannot be undone"
+        }
         return
       }
       place = plan.finalPlace(entry)

@@ -76,7 +76,8 @@ extension ProcessesSource: TableEditing {
       case .success(let found): identity = found
       }
       guard done.insert(identity).inserted else {
-        throw TableError(.invalidArgument, "process \(identity.pid) occurs twice with the same edit")
+        throw TableError(
+          .invalidArgument, "process \(identity.pid) occurs twice with the same edit")
       }
       if let process = opened[identity] { return .success(process) }
       do throws(TableError) {
@@ -97,7 +98,8 @@ extension ProcessesSource: TableEditing {
       case .insert:
         throw TableError(.notSupported, "a new row cannot start a process")
       case .move:
-        throw TableError(.notSupported, "processes are in the order of their pids and cannot be moved")
+        throw TableError(
+          .notSupported, "processes are in the order of their pids and cannot be moved")
       case .delete(let reference):
         switch try open(reference, unlessIn: &signalled) {
         case .failure(let error): return .ended(error)
@@ -156,7 +158,8 @@ extension ProcessesSource: TableEditing {
     let pid = snapshot.pids[row]
     guard let process = try snapshot.process(row, .process) else {
       return .failure(
-        TableError(.notFound, "the process \(pid) has ended or cannot be read, so nothing was done to it")
+        TableError(
+          .notFound, "the process \(pid) has ended or cannot be read, so nothing was done to it")
       )
     }
     if case .path = reference, process.start >= snapshot.tick {

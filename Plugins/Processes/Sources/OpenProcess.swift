@@ -46,7 +46,8 @@ final class OpenProcess {
     guard !hasEnded else {
       throw TableError(
         .notFound,
-        "the process \(identity.pid) has ended; its parent \(stat.parent) has not collected its status yet")
+        "the process \(identity.pid) has ended; its parent \(stat.parent) has not collected its status yet"
+      )
     }
   }
 
@@ -61,7 +62,8 @@ final class OpenProcess {
       return TableError(.io, "process \(identity.pid) cannot be opened: \(reason)")
     default:
       return TableError(
-        .notSupported, "process \(identity.pid) cannot be opened, so nothing was done to it: \(reason)")
+        .notSupported,
+        "process \(identity.pid) cannot be opened, so nothing was done to it: \(reason)")
     }
   }
 

@@ -9,7 +9,8 @@ public struct ProcessesProvider: Provider {
     OptionDeclaration(
       "signal", default: "TERM", summary: "the signal that delete sends: a name or a number"),
     OptionDeclaration(
-      "wait", .integer, default: "0", summary: "the number of seconds that delete waits for the process to end"),
+      "wait", .integer, default: "0",
+      summary: "the number of seconds that delete waits for the process to end"),
   ]
 
   public init() {}

@@ -59,7 +59,8 @@ extension TextSource: RecordEditing {
   func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError) {
     guard try line(of: cells).map({ page.bytes(of: 0).elementsEqual($0) }) ?? true else {
       throw TableError(
-        .constraint, "the line would be read back with another value; nothing was changed", column: 0)
+        .constraint, "the line would be read back with another value; nothing was changed",
+        column: 0)
     }
   }
 }

@@ -32,7 +32,8 @@ public struct BatchPlan: Hashable, Sendable {
       for path in [change.source, change.target] {
         guard let path else { continue }
         guard path.section >= 0, path.row >= -1 else {
-          throw TableError(.invalidArgument, "\(path.section):\(path.row) is not a position in a table")
+          throw TableError(
+            .invalidArgument, "\(path.section):\(path.row) is not a position in a table")
         }
       }
       if case .move(let from, let to) = change {

@@ -25,7 +25,8 @@ public struct ColumnNames: Sendable {
   public func unknown(_ name: String, remedy: String = "") -> TableError {
     let known =
       names.isEmpty
-      ? "the table has no columns yet" : "the columns are \(list)\(Suggestion.hint(name, among: names))"
+      ? "the table has no columns yet"
+      : "the columns are \(list)\(Suggestion.hint(name, among: names))"
     return TableError(.invalidArgument, "there is no column \(name); \(known)\(remedy)")
   }
 

@@ -156,7 +156,8 @@ struct RegexParser {
     at += 1
     if take("?") {
       guard take(":") else {
-        throw wrong("only (?:…), and (?i) at the start, are supported; lookaround and named groups are not")
+        throw wrong(
+          "only (?:…), and (?i) at the start, are supported; lookaround and named groups are not")
       }
     }
     let tree = try choice()

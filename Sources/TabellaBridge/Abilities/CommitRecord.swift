@@ -168,7 +168,8 @@ extension TableError {
       switch aftermath {
       case .nothingDone: "; nothing was done: the table is unchanged"
       case .done: "; the edit was made, but it cannot be undone because there is no receipt"
-      case .unknown: "; it is not known whether the edit was made; read the table before you repeat it"
+      case .unknown:
+        "; it is not known whether the edit was made; read the table before you repeat it"
       }
     error.message += outcome
     return error

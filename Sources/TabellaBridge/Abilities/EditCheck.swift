@@ -146,7 +146,8 @@ struct EditCheck {
       title.map { self.text(.text(Array($0.utf8))) } ?? "nothing"
     }
     throw lie(
-      "section \(section) has a new title, but its title is \(text(title)), not \(text(edit.title))")
+      "section \(section) has a new title, but its title is \(text(title)), not \(text(edit.title))"
+    )
   }
 
   /// The path of a row after the edits; nil if it cannot be determined.
@@ -203,7 +204,9 @@ struct EditCheck {
 
   // Texts.
 
-  private func lie(_ what: String) -> TableError { TableError(.misbehaved, "reported that \(what)") }
+  private func lie(_ what: String) -> TableError {
+    TableError(.misbehaved, "reported that \(what)")
+  }
 
   private func name(_ version: Version?) -> String { version.map { "\($0)" } ?? "none" }
 

@@ -177,6 +177,7 @@ extension OptionSpec {
   }
 
   fileprivate static let quiet = OptionSpec(
-    names: ["--quiet"], argument: nil, summary: "print no line for checks that passed or were skipped"
+    names: ["--quiet"], argument: nil,
+    summary: "print no line for checks that passed or were skipped"
   ) { invocation, _ throws(Failure) in invocation.checks.isQuiet = true }
 }

@@ -12,8 +12,14 @@ extension Command {
     options: OptionSpec.opening + OptionSpec.shaping + [.columns, .json],
     examples: [
       ("tabella count data.csv", "count the rows of a file, without its header"),
-      ("tabella count data.csv --section-by city", "count the rows of each city; a line is TITLE, a tab, ROWS"),
-      ("tabella count src/ -o recursive=true --filter 'kind = file'", "count the files in a folder and its subfolders"),
+      (
+        "tabella count data.csv --section-by city",
+        "count the rows of each city; a line is TITLE, a tab, ROWS"
+      ),
+      (
+        "tabella count src/ -o recursive=true --filter 'kind = file'",
+        "count the files in a folder and its subfolders"
+      ),
     ], seeAlso: ["show"]
   ) { invocation, output throws(Failure) in
     let table = try ShapedTable(invocation, command: "count")

@@ -21,8 +21,13 @@ extension Command {
     examples: [
       ("tabella set data.csv 5 born=1816", "change one cell"),
       ("tabella set data.csv 0:5 name=Ada city='San José'", "change two cells of one row"),
-      ("tabella set data.csv --filter 'city = Bonn' city=Berlin --yes", "change all rows that match"),
-      ("tabella set data.csv 0 born=1900 --sort born --dry-run", "print the edit without making it"),
+      (
+        "tabella set data.csv --filter 'city = Bonn' city=Berlin --yes",
+        "change all rows that match"
+      ),
+      (
+        "tabella set data.csv 0 born=1900 --sort born --dry-run", "print the edit without making it"
+      ),
     ], seeAlso: ["insert", "apply", "undo"]
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 2, command: "set", missing: "a COLUMN=VALUE")
@@ -94,7 +99,10 @@ extension Command {
     options: OptionSpec.editing,
     examples: [
       ("tabella delete data.csv 5 --yes", "delete one row"),
-      ("tabella delete data.csv 0:5 0:7 --yes", "delete two rows; both positions are from before the command"),
+      (
+        "tabella delete data.csv 0:5 0:7 --yes",
+        "delete two rows; both positions are from before the command"
+      ),
       ("tabella delete data.csv --filter 'born > 1900' --yes", "delete all rows that match"),
       ("tabella delete data.csv 0:3..9 --yes", "delete seven rows"),
     ], seeAlso: ["undo", "log"]
@@ -138,7 +146,8 @@ extension Command {
     let place = try RowArgument(operands[2], command: "move", as: .place)
     guard row.isSection == place.isSection else {
       throw .usage(
-        "move a row to the position of a row, or a section (SECTION:) to the position of a section", command: "move")
+        "move a row to the position of a row, or a section (SECTION:) to the position of a section",
+        command: "move")
     }
     return try edit(invocation, operands[0], "move", output) { _ throws(Failure) in
       [.init(kind: .move, row: row, place: place)]

@@ -110,7 +110,9 @@ extension Command {
 
   private static func unpin(_ ids: [String], _ host: Host) throws(Failure) -> ExitStatus {
     guard !ids.isEmpty else {
-      throw .usage("--unpin requires the IDs of the providers; list them with: tabella providers", command: "providers")
+      throw .usage(
+        "--unpin requires the IDs of the providers; list them with: tabella providers",
+        command: "providers")
     }
     try Failure.about("pins") { () throws(TableError) in
       let known = Set(try Pins.standard.read().map(\.id))

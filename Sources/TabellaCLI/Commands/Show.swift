@@ -27,11 +27,18 @@ extension Command {
     ] + OptionSpec.display,
     examples: [
       ("tabella show data.csv", "show a file; its name decides which provider opens it"),
-      ("tabella show processes: --columns pid,user,command -n 20", "show three columns of 20 processes"),
       (
-        "tabella show processes: --section-by user --sort memory:desc", "group by user, largest first"
+        "tabella show processes: --columns pid,user,command -n 20",
+        "show three columns of 20 processes"
       ),
-      ("tabella show src/ --filter 'size > 1M' --filter 'name ~ \\.swift$'", "show large Swift files"),
+      (
+        "tabella show processes: --section-by user --sort memory:desc",
+        "group by user, largest first"
+      ),
+      (
+        "tabella show src/ --filter 'size > 1M' --filter 'name ~ \\.swift$'",
+        "show large Swift files"
+      ),
       ("tabella show src/ --section-by kind --style grouped", "show a framed table per kind"),
       ("tabella show src/ --style collection", "show only names, in a grid as ls does"),
       ("tabella show README.md -o sections=headings --at-index Install", "start at a heading"),
@@ -42,7 +49,10 @@ extension Command {
         "tabella show data.csv --filter 'born > 1900' --with-row",
         "show the names of rows, for other commands"
       ),
-      ("tabella show data.csv --rows 1..1 --vertical always", "show one row, with one cell per line"),
+      (
+        "tabella show data.csv --rows 1..1 --vertical always",
+        "show one row, with one cell per line"
+      ),
     ], seeAlso: ["count", "export", "describe"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "show", defaultFormat: "table")
@@ -83,7 +93,8 @@ extension Command {
     guard !invocation.hasSectionColumn || Formats.sectionColumnNames.contains(name) else {
       let names = Formats.sectionColumnNames.joined(separator: ", ")
       throw .usage(
-        "--with-section works with \(names); \(name) shows sections anyway, so leave the option out", command: command)
+        "--with-section works with \(names); \(name) shows sections anyway, so leave the option out",
+        command: command)
     }
     let isGrid = name == "table" && invocation.display.style == .collection
     guard !invocation.hasRowColumn || (name != "json" && !isGrid) else {
@@ -94,7 +105,8 @@ extension Command {
     let table = try ShapedTable(invocation, command: command)
     guard !invocation.hasRowColumn || table.tables.count == 1 else {
       throw .usage(
-        "--with-row works with one location only, because an edit changes one location", command: command)
+        "--with-row works with one location only, because an edit changes one location",
+        command: command)
     }
     if invocation.hasRowColumn, table.source.identity == nil, invocation.givesOtherPositions {
       let line = invocation.line(command, without: Invocation.shapingNames)

@@ -46,7 +46,8 @@ extension Command {
     guard let undoing = source.undoing else {
       throw Failure(
         status: .refused, subject: subject, code: "not-supported",
-        message: "provider \(receipt.provider) cannot undo edits of this location; nothing was done")
+        message: "provider \(receipt.provider) cannot undo edits of this location; nothing was done"
+      )
     }
     let commit = CommitWithReceipt(
       subject: subject, source: source, provider: receipt.provider, place: receipt.place,
@@ -92,7 +93,8 @@ extension Command {
   ) throws(Failure) -> any TableDataSource {
     if let folder = receipt.place.folder, folder.withCString({ chdir($0) }) != 0 {
       throw .of(
-        .system(errno, "\(String(decoding: folder, as: UTF8.self)) cannot be made the current folder"),
+        .system(
+          errno, "\(String(decoding: folder, as: UTF8.self)) cannot be made the current folder"),
         subject: subject)
     }
     try EditRun.refuseStream(receipt.place.location)

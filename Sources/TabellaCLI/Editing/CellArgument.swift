@@ -78,7 +78,8 @@ struct CellArguments {
     guard let column = fitting.first else { throw try unknown(text, among: arguments) }
     guard fitting.count == 1 else {
       let columns = fitting.map { names.names[$0] }.joined(separator: " and ")
-      throw .usage("\"\(text)\" can mean the columns \(columns); name the column with tabella apply")
+      throw .usage(
+        "\"\(text)\" can mean the columns \(columns); name the column with tabella apply")
     }
     return (column, Array(text.utf8.dropFirst(names.names[column].utf8.count + 1)))
   }

@@ -49,7 +49,8 @@ struct CommitWithReceipt {
   private func judge(_ store: ReceiptStore, isMade: Bool = false) throws(Failure) {
     do throws(Failure) {
       guard try store.open() == nil, isMade else { return }
-      throw .of(TableError(.io, "\(store.path) was removed at this moment; try again"), subject: nil)
+      throw .of(
+        TableError(.io, "\(store.path) was removed at this moment; try again"), subject: nil)
     } catch {
       throw Failure(
         status: error.status, subject: subject, code: error.code,

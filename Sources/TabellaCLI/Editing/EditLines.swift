@@ -63,7 +63,8 @@ struct EditLines {
     if let name = members.keys.sorted().first(where: { !known.contains($0) }) {
       let hint = Suggestion.hint(name, among: known)
       throw .usage(
-        "\(kind.rawValue) has no member \"\(name)\"; its members are \(known.joined(separator: ", "))\(hint)")
+        "\(kind.rawValue) has no member \"\(name)\"; its members are \(known.joined(separator: ", "))\(hint)"
+      )
     }
     if let name = needed.first(where: { members[$0] == nil }) {
       throw .usage("\(kind.rawValue) requires \"\(name)\"")
@@ -86,7 +87,10 @@ struct EditLines {
     guard
       request.row == nil || request.place == nil
         || request.row?.isSection == request.place?.isSection
-    else { throw .usage("move a row to the position of a row, or a section (\"2:\") to the position of a section") }
+    else {
+      throw .usage(
+        "move a row to the position of a row, or a section (\"2:\") to the position of a section")
+    }
     if let value = members["cells"] {
       guard case .object(let values) = value else {
         throw .usage("\"cells\" must be an object with columns as names")

@@ -43,7 +43,8 @@ struct EditRun {
       let version = try table.source.version()
       if let wanted = invocation.ifVersion {
         guard let version else {
-          throw TableError(.notSupported, "has no versions, so --if-version cannot be checked; leave it out")
+          throw TableError(
+            .notSupported, "has no versions, so --if-version cannot be checked; leave it out")
         }
         guard version.token == wanted else {
           throw TableError(
@@ -85,7 +86,9 @@ struct EditRun {
     }
     for (name, flag) in invocation.savingOptions.sorted(by: { $0.key < $1.key })
     where !manifest.options.contains(where: { $0.name == name }) {
-      throw .usage("\(flag): provider \(manifest.id) does not support this option; leave it out", command: command)
+      throw .usage(
+        "\(flag): provider \(manifest.id) does not support this option; leave it out",
+        command: command)
     }
   }
 
@@ -177,7 +180,8 @@ struct EditRun {
       invocation.options["sections"] != choice
     else {
       return TableError(
-        .notSupported, "its sections cannot be edited: provider \(table.provider) does not support this")
+        .notSupported,
+        "its sections cannot be edited: provider \(table.provider) does not support this")
     }
     let line = invocation.line(
       command, withoutProviderOption: "sections", adding: ["-o", "sections=\(choice)"])

@@ -29,7 +29,9 @@ final class ReceiptStore {
     guard let state = stateFolder() else {
       throw Failure(
         status: .failed, subject: "receipts", code: "io",
-        message: "there is no folder for receipts, because neither XDG_STATE_HOME nor HOME is an absolute path; set one of them")
+        message:
+          "there is no folder for receipts, because neither XDG_STATE_HOME nor HOME is an absolute path; set one of them"
+      )
     }
     folder = state + Array("/receipts".utf8)
   }

@@ -77,7 +77,8 @@ enum RowArgument: Hashable {
     guard let row = RowArgument(text) else {
       if text.hasPrefix(":") {
         throw .usage(
-          "\"\(text)\" has no section in front of the colon. For the section with an empty title use title:\(text)")
+          "\"\(text)\" has no section in front of the colon. For the section with an empty title use title:\(text)"
+        )
       }
       throw .usage("\"\(text)\" is not a row name. Use \(use.notation)")
     }

@@ -51,7 +51,8 @@ enum Manual {
       meaning: spec.detail.isEmpty ? spec.summary : "\(spec.summary). \(spec.detail)")
   }
 
-  private static let purpose = "tabella shows and edits tables from any source that a provider can open."
+  private static let purpose =
+    "tabella shows and edits tables from any source that a provider can open."
   private static let usage = "tabella COMMAND [OPTION…] [OPERAND…]"
 
   /// The chapters about all commands.
@@ -98,7 +99,8 @@ enum Manual {
   private static let statuses: [Term] = [
     Term(name: "0", meaning: "done"),
     Term(name: "1", meaning: "failed, or done in part; the message says which part"),
-    Term(name: "2", meaning: "the command line is wrong, such as an unknown command, option or column"),
+    Term(
+      name: "2", meaning: "the command line is wrong, such as an unknown command, option or column"),
     Term(name: "3", meaning: "a provider could not be found or loaded, or it broke the contract"),
     Term(name: "4", meaning: "refused by the provider, by permissions or by trust"),
     Term(name: "5", meaning: "the source changed in the meantime; nothing was done"),
@@ -132,14 +134,17 @@ enum Manual {
         """),
     Term(
       name: "NO_COLOR",
-      meaning: "if not empty, there are no colours; `--color` overrides this and the next variables"),
+      meaning: "if not empty, there are no colours; `--color` overrides this and the next variables"
+    ),
     Term(
       name: "CLICOLOR_FORCE, FORCE_COLOR",
       meaning: """
         if the first of them that is not empty is not 0, pipes and files get colours, too, unless NO_COLOR \
         is set
         """),
-    Term(name: "CLICOLOR", meaning: "if 0, there are no colours unless CLICOLOR_FORCE or FORCE_COLOR is set"),
+    Term(
+      name: "CLICOLOR",
+      meaning: "if 0, there are no colours unless CLICOLOR_FORCE or FORCE_COLOR is set"),
     Term(
       name: "TABELLA_PAGER, PAGER",
       meaning: """
@@ -148,10 +153,13 @@ enum Manual {
         """),
     Term(name: "LESS", meaning: "the options of `less`; the default is `FRX`"),
     Term(
-      name: "COLUMNS, LINES", meaning: "the size of the terminal, if the terminal does not report it"),
+      name: "COLUMNS, LINES",
+      meaning: "the size of the terminal, if the terminal does not report it"),
     Term(
       name: "TERM", meaning: "if not set or `dumb`, there are no colours, links, pager or progress"),
-    Term(name: "LC_ALL, LC_CTYPE, LANG", meaning: "decide whether output can contain characters beyond ASCII"),
+    Term(
+      name: "LC_ALL, LC_CTYPE, LANG",
+      meaning: "decide whether output can contain characters beyond ASCII"),
   ]
 
   /// The whole manual as Markdown, for docs/cli.md.

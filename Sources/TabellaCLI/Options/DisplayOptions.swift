@@ -62,7 +62,8 @@ extension OptionSpec {
   ) { $0.display.links = $1 }
 
   static let width = OptionSpec(
-    names: ["--width"], argument: "N", summary: "fit the output to N columns instead of the width of the terminal"
+    names: ["--width"], argument: "N",
+    summary: "fit the output to N columns instead of the width of the terminal"
   ) { invocation, value throws(Failure) in
     guard let width = Int(value.text), 1...100_000 ~= width else {
       throw .usage("must be a number from 1 to 100000")

@@ -12,7 +12,8 @@ extension OptionSpec {
   ) { invocation, _ throws(Failure) in invocation.isConfirmed = true }
 
   static let needlessYes = OptionSpec(
-    names: ["--yes"], argument: nil, summary: "no effect, because this command does not ask for confirmation"
+    names: ["--yes"], argument: nil,
+    summary: "no effect, because this command does not ask for confirmation"
   ) { _, _ throws(Failure) in }
 
   static let dryRun = OptionSpec(

@@ -57,7 +57,8 @@ extension OptionSpec {
   ) { invocation, value throws(Failure) in invocation.section = value.text }
 
   static let atIndex = OptionSpec(
-    names: ["--at-index"], argument: "TITLE", summary: "start at the position of this title in the index",
+    names: ["--at-index"], argument: "TITLE",
+    summary: "start at the position of this title in the index",
     values: .indexTitle
   ) { invocation, value throws(Failure) in invocation.atIndex = value.text }
 
@@ -163,7 +164,8 @@ extension OptionSpec {
 
   static let inProcess = OptionSpec(
     names: ["--in-process"], argument: nil,
-    summary: "load all providers into this process, for debugging; a provider that crashes ends tabella"
+    summary:
+      "load all providers into this process, for debugging; a provider that crashes ends tabella"
   ) { invocation, _ throws(Failure) in invocation.isolation = .never }
 
   /// The options that choose the process of a provider.

@@ -60,7 +60,8 @@ struct RowFinder {
     switch argument {
     case .place(let section, let row): return try path(ofRow: row, in: section)
     case .id(let id): return try path(forID: id)
-    case .rows, .end, .section: throw TableError(.invalidArgument, "the name of one row is expected")
+    case .rows, .end, .section:
+      throw TableError(.invalidArgument, "the name of one row is expected")
     }
   }
 

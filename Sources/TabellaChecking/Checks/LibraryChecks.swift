@@ -23,7 +23,8 @@ extension Check {
       }
       guard manifest.contract == contractVersionName else {
         throw Problem.failed(
-          "the manifest says contract \(manifest.contract), but this host has contract \(contractVersionName)")
+          "the manifest says contract \(manifest.contract), but this host has contract \(contractVersionName)"
+        )
       }
       for (what, declared, said) in [
         ("id", manifest.id, run.loaded.id), ("version", manifest.version, run.loaded.version),
@@ -39,7 +40,8 @@ extension Check {
       }
       for option in declared {
         guard let own = said.first(where: { $0.name == option.name }) else {
-          throw Problem.failed("the manifest has an option \(option.name), but the library does not")
+          throw Problem.failed(
+            "the manifest has an option \(option.name), but the library does not")
         }
         guard own.kind == option.kind, own.choices == option.choices,
           own.defaultValue ?? "" == option.defaultValue ?? ""

@@ -105,7 +105,9 @@ extension Check {
     "Nothing is printed: standard output and standard error belong to the host.",
     hint: "use the host's log, or diagnostics for messages about the data",
     .place { run, place in
-      guard run.hears else { throw Problem.skipped("output of this process goes to the terminal and cannot be checked") }
+      guard run.hears else {
+        throw Problem.skipped("output of this process goes to the terminal and cannot be checked")
+      }
       // Other checks report errors.
       _ = try? look(at: try run.open(place.request))
       let printed = run.takeHeard().filter { $0.kind == .printed }

@@ -263,7 +263,9 @@ extension Law {
         for _ in 0..<5 where count > 0 {
           let row = trial.draw(0..<count)
           let one = try editing.editability(ofRows: row..<row + 1, inSection: section)
-          try require(one == [all[row]], "the answer for row \(row) alone differs from the answer for a range")
+          try require(
+            one == [all[row]], "the answer for row \(row) alone differs from the answer for a range"
+          )
         }
       }
       if let moving = source.moving {
@@ -280,7 +282,8 @@ extension Law {
       for section in sections {
         let one = try editing.editability(ofSections: section..<section + 1)
         try require(
-          one == [all[section]], "the answer for section \(section) alone differs from the answer for a range")
+          one == [all[section]],
+          "the answer for section \(section) alone differs from the answer for a range")
       }
       _ = try editing.canInsertSections()
       if case .exact(let end) = try source.numberOfSections(knowing: 0) {
@@ -298,7 +301,8 @@ extension Law {
   static let supplementsAnswer = Law(
     "supplements-answer",
     "Supplementary elements are complete, and exist only for listed kinds at existing paths.",
-    hint: "an unknown kind has no element and is not an error; a path that does not exist is not-found"
+    hint:
+      "an unknown kind has no element and is not an error; a path that does not exist is not-found"
   ) { trial in
     let source = try trial.open()
     guard let supplementary = source.supplementary else {
@@ -340,7 +344,8 @@ extension Law {
         let path = IndexPath(section: section, row: row)
         let location = try accessories.location(forRowAt: path)
         try require(
-          try accessories.location(forRowAt: path) == location, "row \(path) leads to another location than before")
+          try accessories.location(forRowAt: path) == location,
+          "row \(path) leads to another location than before")
         try require(location?.contains(0) != true, "row \(path) leads to a location with a NUL")
       }
     }

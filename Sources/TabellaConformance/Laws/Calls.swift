@@ -20,7 +20,8 @@ extension Law {
           let batch = try trial.fetch(source, request)
           try require(
             batch.rowCount > 0 || first == count,
-            "\(size) rows from row \(first) of section \(section) were requested, and none were returned")
+            "\(size) rows from row \(first) of section \(section) were requested, and none were returned"
+          )
           // The source may have more rows than the model.
           let known = min(batch.rowCount, count - first)
           let (rows, expected) = (

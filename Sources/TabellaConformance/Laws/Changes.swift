@@ -6,7 +6,8 @@ extension Law {
   static let pullsReplay = Law(
     "pulls-replay",
     "The changes of a pull lead from the old rows to the new rows, even if another program made them.",
-    hint: "pull compares the shown rows with the current rows; if that is too expensive, return reload"
+    hint:
+      "pull compares the shown rows with the current rows; if that is too expensive, return reload"
   ) { trial in
     let source = try trial.open()
     guard source.changes != nil else { throw Skipped(reason: "the source has no changes") }
@@ -47,7 +48,9 @@ private final class WatchedTable {
 
   /// Pulls, and compares the changes with the rows before and after.
   func pull() throws {
-    guard let changes = source.changes else { throw LawBroken("the ability changes is missing in a second opening") }
+    guard let changes = source.changes else {
+      throw LawBroken("the ability changes is missing in a second opening")
+    }
     let (old, version) = (rows, try source.version())
     let batch = try changes.pull()
     rows = try EditedTable.read(source, trial)

@@ -42,7 +42,8 @@ extension Law {
   }
 
   static let sectionsCounted = Law(
-    "sections-counted", "Section counts obey the rules of row counts, and every counted section exists.",
+    "sections-counted",
+    "Section counts obey the rules of row counts, and every counted section exists.",
     hint: "sections.count must agree with what row_count accepts"
   ) { trial in
     let source = try trial.open()

@@ -4,7 +4,8 @@ import Tabella
 
 extension Law {
   static let dryRunsChangeNothing = Law(
-    "dry-runs-change-nothing", "A dry run changes nothing and reports the outcomes that the edits would have.",
+    "dry-runs-change-nothing",
+    "A dry run changes nothing and reports the outcomes that the edits would have.",
     hint: "with the dry-run flag, commit makes every check and stops before the first change",
     edits: true
   ) { trial in
@@ -19,7 +20,8 @@ extension Law {
       case (.success(let dry), .success(let real)):
         try require(
           dry.outcomes.map(\.code) == real.outcomes.map(\.code),
-          "a dry run of \(batch.edits) reported \(dry.outcomes), but the commit reported \(real.outcomes)")
+          "a dry run of \(batch.edits) reported \(dry.outcomes), but the commit reported \(real.outcomes)"
+        )
       case (.failure, .failure): break
       case (.success, .failure(let error)):
         throw LawBroken("a dry run accepted \(batch.edits), which the commit refused: \(error)")
@@ -32,7 +34,8 @@ extension Law {
 
   static let editsReplay = Law(
     "edits-replay", "The changes that a commit reports lead from the old rows to the new rows.",
-    hint: "changes name the old positions of deleted rows and the new positions of inserted rows; else return reload",
+    hint:
+      "changes name the old positions of deleted rows and the new positions of inserted rows; else return reload",
     edits: true
   ) { trial in
     try trial.forEachCommit { table, batch in
@@ -70,8 +73,10 @@ extension Law {
   }
 
   static let editsAreStored = Law(
-    "edits-are-stored", "An edit that is reported as done is present when the table is opened again.",
-    hint: "return after the edit is stored where the next opening reads it; an edit that cannot be stored is "
+    "edits-are-stored",
+    "An edit that is reported as done is present when the table is opened again.",
+    hint:
+      "return after the edit is stored where the next opening reads it; an edit that cannot be stored is "
       + "read-only",
     edits: true
   ) { trial in
@@ -216,7 +221,8 @@ extension Law {
   static let sectionsHaveTheirTitles = Law(
     "sections-have-their-titles",
     "A section that is inserted or renamed has its new title, and the other sections keep theirs.",
-    hint: "a title is the cell of column -1 in the edit of a section; refuse edits that are not possible",
+    hint:
+      "a title is the cell of column -1 in the edit of a section; refuse edits that are not possible",
     edits: true
   ) { trial in
     let table = try trial.editedTable()

@@ -98,6 +98,7 @@ struct KeptBytes {
         "was saved, but the old bytes in \(path.shown) cannot be removed; remove that file before you edit this one again: \(errorText(errno))"
     }
     return copy.synchronizeFolder() == 0
-      ? nil : "was saved, but the old bytes in \(path.shown) may return after a power failure; remove that file then"
+      ? nil
+      : "was saved, but the old bytes in \(path.shown) may return after a power failure; remove that file then"
   }
 }

@@ -81,7 +81,8 @@ final class SaveTarget {
       throw .system(errno, "cannot be written")
     }
     if !options.isInPlace {
-      try checkFolder("its folder cannot be written to; --in-place (-o in-place=true) does not need that")
+      try checkFolder(
+        "its folder cannot be written to; --in-place (-o in-place=true) does not need that")
       guard mayTakeName(of: status) else {
         throw .system(EPERM, "belongs to another user, in a sticky folder, and cannot be replaced")
       }

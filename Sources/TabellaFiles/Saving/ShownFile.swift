@@ -82,7 +82,8 @@ public final class ShownFile {
     // This can be UTF-16 without a mark, or a compressed file. Inserted records would damage it.
     guard try text.bytes.looksLikeText() else {
       throw TableError(
-        .readOnly, "is not text, because it has a NUL in its first 8 KiB; such a file cannot be edited")
+        .readOnly,
+        "is not text, because it has a NUL in its first 8 KiB; such a file cannot be edited")
     }
   }
 

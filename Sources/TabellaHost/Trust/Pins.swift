@@ -111,7 +111,9 @@ public struct Pins: Hashable, Sendable {
   public func change(adding added: [Pin], removing removed: Set<String> = []) throws(TableError) {
     guard let file, let slash = file.lastIndex(of: "/") else {
       throw TableError(
-        .io, "there is no folder for pins, because neither XDG_CONFIG_HOME nor HOME is an absolute path; set one of them")
+        .io,
+        "there is no folder for pins, because neither XDG_CONFIG_HOME nor HOME is an absolute path; set one of them"
+      )
     }
     let folder = Array(file[..<slash].utf8)
     try makeFolders(folder)

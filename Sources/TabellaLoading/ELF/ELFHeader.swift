@@ -53,7 +53,8 @@ struct ELFHeader {
     // 0 is any system. 3 is files that use GNU extensions.
     guard [0, 3].contains(header.byte(7)) else {
       throw TableError(
-        .noProvider, "is an ELF file for another system (OSABI \(header.byte(7))), but this is Linux")
+        .noProvider,
+        "is an ELF file for another system (OSABI \(header.byte(7))), but this is Linux")
     }
     guard header.half(18) == machine else {
       throw TableError(

@@ -62,7 +62,10 @@ import Testing
     (#"{"op":1}"#, "unknown op 1"),
     (#"{"op":"set","row":"0"}"#, "set requires \"cells\""),
     (#"{"op":"set","cells":{}}"#, "set requires \"row\""),
-    (#"{"op":"set","row":"0","cells":{},"at":"0"}"#, "set has no member \"at\"; its members are op, row, cells"),
+    (
+      #"{"op":"set","row":"0","cells":{},"at":"0"}"#,
+      "set has no member \"at\"; its members are op, row, cells"
+    ),
     (#"{"op":"insert","att":"0"}"#, "did you mean at?"),
     (#"{"op":"insert"}"#, "insert requires \"at\""),
     (#"{"op":"delete","row":0}"#, "\"row\" must be"),

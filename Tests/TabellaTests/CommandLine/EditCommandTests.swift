@@ -317,7 +317,8 @@ import Testing
     #expect(empty.filter { $0.value is NSNull }.count == 4 && empty["text"] as? String == "")
     // The longest matching name was taken, although the word is ambiguous.
     let unsure = try ledgers.tabella("insert", file, "0", "a=b=c")
-    #expect(unsure.status == 2 && unsure.errors.contains("\"a=b=c\" can mean the columns a and a=b"))
+    #expect(
+      unsure.status == 2 && unsure.errors.contains("\"a=b=c\" can mean the columns a and a=b"))
     // The message did not contain the reason.
     let late = try ledgers.tabella("insert", file, "0", "day=2263-01-01")
     #expect(late.status == 2 && late.errors.contains("from 1677-09-21 to 2262-04-11"))
@@ -548,7 +549,8 @@ import Testing
       let result = try ledgers.tabella(words + ["-o", "volatile=true"])
       #expect(result.status == 4, "\(result.errors)")
       #expect(result.errors.contains("name the section by its title, or say --if-version"))
-      #expect(!result.errors.contains("name the row") && !result.errors.contains("use the position end"))
+      #expect(
+        !result.errors.contains("name the row") && !result.errors.contains("use the position end"))
       let line = words[0] == "move" ? "s.ledger id:A Two:end" : "s.ledger One:end name=D"
       #expect(result.errors.contains("tabella \(words[0]) \(line) -o volatile=true"))
     }

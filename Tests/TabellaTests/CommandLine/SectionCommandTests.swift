@@ -79,7 +79,9 @@ import Testing
     (["set", "notes.md", "9:", "title=a"], 1, "no section number 9"),
     (["insert", "notes.md", "9:", "title=a"], 1, "the table has 4 sections"),
     (["move", "notes.md", "Two:", "0"], 2, "or a section (SECTION:) to the position of a section"),
-    (["move", "notes.md", "Two:0", "1:"], 2, "or a section (SECTION:) to the position of a section"),
+    (
+      ["move", "notes.md", "Two:0", "1:"], 2, "or a section (SECTION:) to the position of a section"
+    ),
     (["delete", "notes.md", "Two:"], 2, "tabella delete notes.md Two: -o sections=headings --yes"),
     (
       ["delete", "notes.md", "0:", "--section", "One", "-n", "1", "--yes"], 4,

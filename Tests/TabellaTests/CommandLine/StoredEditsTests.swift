@@ -89,7 +89,9 @@ import Testing
     // A location that cannot be copied is not edited, and the check reports that.
     let scheme = try check(["-o", "loses=true"], location: "ledger:\(ledgers.file)")
     #expect(scheme.status == 0 && scheme.status(of: "edits-are-stored") == "skipped")
-    #expect(scheme.checks.first?.came?.contains("cannot be copied, so the check would edit them; use --edit") == true)
+    #expect(
+      scheme.checks.first?.came?.contains(
+        "cannot be copied, so the check would edit them; use --edit") == true)
     #expect(try String(contentsOfFile: ledgers.file, encoding: .utf8) == Ledgers.three)
   }
 }

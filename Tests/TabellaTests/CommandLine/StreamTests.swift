@@ -141,7 +141,8 @@ import Testing
     #expect(result.status == 1)
     #expect(
       result.text.contains(
-        "tabella: pager: PAGER=there-is-no-such-pager could not be run; use --no-pager to print without a pager\n"))
+        "tabella: pager: PAGER=there-is-no-such-pager could not be run; use --no-pager to print without a pager\n"
+      ))
   }
 
   /// A failed pager counted like one that the user had left, so nothing was shown with status 0.

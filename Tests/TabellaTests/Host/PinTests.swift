@@ -332,7 +332,8 @@ private typealias Host = TabellaHost.Host
   @Test func whatCannotBePinned() throws {
     let cases: [([String], Int32, String)] = [
       (["--pin", "csv"], 2, "ships with tabella"), (["--pin", "nobody"], 3, "no provider nobody"),
-      (["--unpin"], 2, "requires the IDs"), (["--pin", "--unpin", "planets"], 2, "cannot be combined"),
+      (["--unpin"], 2, "requires the IDs"),
+      (["--pin", "--unpin", "planets"], 2, "cannot be combined"),
       (["planets"], 2, "not expected"),
     ]
     for (arguments, status, reason) in cases {

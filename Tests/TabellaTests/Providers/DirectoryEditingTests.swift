@@ -109,7 +109,8 @@ import Testing
         [.insert(at: IndexPath(section: 0, row: 0), cells: [0: .text(value)])])
     }
     for value in ["one/", "two/", ""] {
-      let part = value == "" ? "cannot be empty" : "\(value) has no name at its end: write \(value)NAME"
+      let part =
+        value == "" ? "cannot be empty" : "\(value) has no name at its end: write \(value)NAME"
       tree.expectRefusal(
         .constraint, part, source,
         [.set(try tree.row(source, "one/a"), cells: [0: .text(value)])])

@@ -347,7 +347,8 @@ import Testing
     let child = try Child()
     let source = try ProcessesSource(sending: Self.sending(["signal": "CONT"]))
     for (pid, reason) in [
-      (1, "is the init process"), (getpid(), "is tabella itself"), (getppid(), "is an ancestor of tabella"),
+      (1, "is the init process"), (getpid(), "is tabella itself"),
+      (getppid(), "is an ancestor of tabella"),
     ] where pid != 1 || getppid() != 1 {
       let id = try source.id(of: pid)
       let error = try Self.refusal(source, Self.delete(.id(source.id(of: child.pid)), .id(id)))
@@ -388,7 +389,8 @@ import Testing
       let victimID = try source.id(of: victim.pid)
       let signal = try Self.refusal(source, Self.delete(.id(victimID)))
       #expect(signal?.code == .denied)
-      #expect(signal?.message == "process \(victim.pid) belongs to root: you may not send signals to it")
+      #expect(
+        signal?.message == "process \(victim.pid) belongs to root: you may not send signals to it")
       let nice = try Self.refusal(source, EditBatch([.set(.id(victimID), cells: [4: 5])]))
       #expect(nice?.code == .denied)
       #expect(nice?.message == "process \(victim.pid) belongs to root: you may not set its nice")

@@ -27,7 +27,8 @@ import Testing
     #expect(error?.code == .invalidArgument)
     #expect(
       error?.message
-        == "the provider processes cannot open a path; the location is processes: without more text")
+        == "the provider processes cannot open a path; the location is processes: without more text"
+    )
   }
 
   @Test func rootMustBeProcfs() {

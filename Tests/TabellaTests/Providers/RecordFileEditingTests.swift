@@ -213,7 +213,8 @@ import Testing
     let utf16: [UInt8] =
       [0xFF, 0xFE] + "id\n1\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
     try expectRefusal(.readOnly, "is shown in a converted encoding", set, in: utf16)
-    try expectRefusal(.readOnly, "is shown in a converted encoding", set, in: utf16, [:], TextProvider())
+    try expectRefusal(
+      .readOnly, "is shown in a converted encoding", set, in: utf16, [:], TextProvider())
   }
 
   // Types
