@@ -168,18 +168,20 @@ extension Batch {
   public func validate(answering request: RowRequest, of columns: [Column]) throws(TableError) {
     guard self.columns.count == request.columns.count else {
       throw TableError(
-        .misbehaved, "gave \(self.columns.count) columns where \(request.columns.count) were asked")
+        .misbehaved,
+        "returned \(self.columns.count) columns; \(request.columns.count) were requested")
     }
     guard rowCount <= request.count else {
       throw TableError(
-        .misbehaved, "gave \(rowCount) rows where at most \(request.count) were asked",
+        .misbehaved, "returned \(rowCount) rows; at most \(request.count) were requested",
         section: request.section, row: request.first)
     }
     for (batch, column) in zip(self.columns, request.columns) {
       do throws(TableError) {
         guard batch.type == columns[column].type else {
           throw TableError(
-            .misbehaved, "gave \(batch.type.name) where \(columns[column].type.name) was declared")
+            .misbehaved,
+            "returned \(batch.type.name); the declared type is \(columns[column].type.name)")
         }
         try batch.validate(rowCount: rowCount)
         if isUTF8, batch.type == .text { try batch.validateUTF8() }
@@ -191,7 +193,9 @@ extension Batch {
     }
     guard (ids != nil) == request.includesIDs else {
       throw TableError(
-        .misbehaved, ids == nil ? "gave no ids though they were asked for" : "gave ids unasked")
+        .misbehaved,
+        ids == nil
+          ? "returned no ids, which were requested" : "returned ids, which were not requested")
     }
     try ids?.validateIDs(rowCount: rowCount)
   }
@@ -287,13 +291,13 @@ extension ColumnBatch {
       // The promise does not cover the bytes of missing cells.
       for row in 0..<count where !isMissing(row) {
         guard withBytes(at: row, { $0.isUTF8 }) else {
-          throw TableError(.misbehaved, "claims to be UTF-8 and is not")
+          throw TableError(.misbehaved, "is declared as UTF-8, but is not")
         }
       }
       return
     }
     guard isUTF8 else {
-      throw TableError(.misbehaved, "claims to be UTF-8 and is not")
+      throw TableError(.misbehaved, "is declared as UTF-8, but is not")
     }
   }
 

@@ -347,7 +347,7 @@ extension InMemorySource: TableSectionEditing {
 extension InMemorySource: TableUndoing {
   public func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
     guard receipt == Array("\(revision)".utf8), let previous else {
-      throw TableError(.conflict, "the table is no longer at the receipt's version")
+      throw TableError(.conflict, "the table no longer has the version of the receipt")
     }
     return finish(previous, nextID, [.init()], nil, isDryRun: isDryRun)
   }

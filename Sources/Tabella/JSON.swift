@@ -52,7 +52,7 @@ private struct JSONParser {
   mutating func document() throws(TableError) -> JSONValue {
     let value = try value()
     skipSpace()
-    guard at == text.count else { throw error("something follows the document") }
+    guard at == text.count else { throw error("there is text after the document") }
     return value
   }
 
@@ -170,11 +170,11 @@ private struct JSONParser {
       default: bytes.append(byte)
       }
     }
-    throw error("a string is not closed")
+    throw error("a string has no closing quote")
   }
 
   private mutating func escape() throws(TableError) -> [UInt8] {
-    guard at < text.count else { throw error("a string is not closed") }
+    guard at < text.count else { throw error("a string has no closing quote") }
     let byte = text[at]
     at += 1
     switch byte {
@@ -187,12 +187,12 @@ private struct JSONParser {
     case UInt8(ascii: "u"):
       var unit = try hexadecimal()
       if 0xD800...0xDBFF ~= unit {
-        guard take("\\u") else { throw error("half a surrogate pair") }
+        guard take("\\u") else { throw error("a surrogate pair is incomplete") }
         let low = try hexadecimal()
-        guard 0xDC00...0xDFFF ~= low else { throw error("half a surrogate pair") }
+        guard 0xDC00...0xDFFF ~= low else { throw error("a surrogate pair is incomplete") }
         unit = 0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00)
       }
-      guard let scalar = Unicode.Scalar(unit) else { throw error("half a surrogate pair") }
+      guard let scalar = Unicode.Scalar(unit) else { throw error("a surrogate pair is incomplete") }
       return Array(String(scalar).utf8)
     default:
       throw error("an unknown escape")

@@ -126,10 +126,10 @@ extension TableDataSource {
   public func check(_ request: RowRequest) throws(TableError) {
     guard request.section >= 0, request.first >= 0 else {
       throw TableError(
-        .invalidArgument, "asked for section \(request.section), row \(request.first)")
+        .invalidArgument, "section \(request.section), row \(request.first) cannot be requested")
     }
     guard request.count >= 1 else {
-      throw TableError(.invalidArgument, "asked for \(request.count) rows")
+      throw TableError(.invalidArgument, "\(request.count) rows cannot be requested")
     }
     for column in request.columns where !columns.indices.contains(column) {
       throw TableError(
@@ -137,7 +137,7 @@ extension TableDataSource {
         column: column)
     }
     if request.includesIDs, identity == nil {
-      throw TableError(.notSupported, "rows have no ids here")
+      throw TableError(.notSupported, "the rows have no ids")
     }
   }
 

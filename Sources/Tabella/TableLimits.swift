@@ -22,7 +22,7 @@ extension IndexPath {
   /// `mayBeSection` allows the path of a section.
   public func checked(mayBeSection: Bool = false) throws(TableError) -> IndexPath {
     guard 0...TableLimits.sections ~= section, (mayBeSection ? -1 : 0)...TableLimits.rows ~= row
-    else { throw TableError(.misbehaved, "\(section):\(row) is no place of a table") }
+    else { throw TableError(.misbehaved, "\(section):\(row) is not a position in a table") }
     return self
   }
 }

@@ -109,7 +109,7 @@ func importBatch(
   _ raw: tabella_batch, answering request: RowRequest, of columns: [Column],
   _ witness: ReleaseWitness
 ) throws(TableError) -> Batch {
-  guard raw.array.release != nil else { throw TableError(.misbehaved, "gave no release") }
+  guard raw.array.release != nil else { throw TableError(.misbehaved, "returned no release") }
   let owner = ImportedArray(raw.array, witness)
   let array = raw.array
   let wanted = request.columns.count + (request.includesIDs ? 1 : 0)
@@ -117,11 +117,11 @@ func importBatch(
   else { throw TableError(.misbehaved, "is not a plain struct array") }
   guard array.n_children == wanted else {
     throw TableError(
-      .misbehaved, "gave \(array.n_children) columns where \(wanted) were asked")
+      .misbehaved, "returned \(array.n_children) columns; \(wanted) were requested")
   }
   guard (0...Int64(request.count)).contains(array.length) else {
     throw TableError(
-      .misbehaved, "gave \(array.length) rows where at most \(request.count) were asked",
+      .misbehaved, "returned \(array.length) rows; at most \(request.count) were requested",
       section: request.section, row: request.first)
   }
   var imported: [ColumnBatch] = []

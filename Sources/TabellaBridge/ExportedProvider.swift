@@ -69,7 +69,7 @@ nonisolated(unsafe) private let optionsTable = immortal(
 
 private func importRequest(_ raw: tabella_open_request) throws(TableError) -> OpenRequest {
   guard let location = try raw.location.copied("the location"), !location.contains(0) else {
-    throw TableError(.invalidArgument, "a location is missing or has a NUL in it")
+    throw TableError(.invalidArgument, "a location is missing or contains a NUL")
   }
   guard (0...10_000).contains(raw.option_count), raw.option_count == 0 || raw.options != nil else {
     throw TableError(.invalidArgument, "\(raw.option_count) options were given")

@@ -82,7 +82,7 @@ func natural(_ value: Int64, _ what: String) throws(TableError) -> Int {
 /// A range from the other side of the contract. Throws if it is invalid.
 func range(_ first: Int64, _ count: Int64) throws(TableError) -> Range<Int> {
   guard first >= 0, count >= 0, count <= Int64(Int32.max), first <= Int64.max - count else {
-    throw TableError(.invalidArgument, "asked for \(count) rows from \(first)")
+    throw TableError(.invalidArgument, "\(count) rows from row \(first) cannot be requested")
   }
   return Int(first)..<Int(first + count)
 }
@@ -92,7 +92,7 @@ func columnNumbers(
   _ columns: UnsafePointer<Int64>?, _ count: Int64
 ) throws(TableError) -> [Int] {
   guard (0...Int64(Int32.max)).contains(count), count == 0 || columns != nil else {
-    throw TableError(.invalidArgument, "asked for \(count) columns")
+    throw TableError(.invalidArgument, "\(count) columns cannot be requested")
   }
   return UnsafeBufferPointer(start: columns, count: Int(count)).map { Int($0) }
 }

@@ -18,7 +18,7 @@ final class ForeignSource {
       return error
     }
     guard let table = raw.table?.pointee, let source = raw.source else {
-      throw broken("open gave no source")
+      throw broken("open returned no source")
     }
     let required: [(String, Bool)] = [
       ("release", table.release != nil), ("flags", table.flags != nil),
@@ -27,7 +27,7 @@ final class ForeignSource {
     ]
     if let missing = required.first(where: { !$0.1 })?.0 {
       table.release?(source)
-      throw broken("the source's table has no \(missing)")
+      throw broken("the source's function table has no \(missing)")
     }
     self.table = table
     self.source = source
@@ -84,7 +84,7 @@ final class ForeignSource {
     let table = pointer.load(as: T.self)
     if let missing = required(table).first(where: { !$0.1 })?.0 {
       try checking(id) { () throws(TableError) in
-        throw TableError(.misbehaved, "the table has no \(missing)")
+        throw TableError(.misbehaved, "the function table has no \(missing)")
       }
     }
     return table
@@ -129,14 +129,14 @@ extension Count {
     _ raw: tabella_count, knowing minimum: Int, limit: Int
   ) throws(TableError) {
     guard 0...Int64(limit) ~= raw.value, raw.exact == 0 || raw.exact == 1 else {
-      throw TableError(.misbehaved, "counted \(raw.value), exact \(raw.exact)")
+      throw TableError(.misbehaved, "returned the count \(raw.value), exact \(raw.exact)")
     }
     guard raw.exact == 1 || (minimum < .max && raw.value >= minimum) else {
       throw TableError(
         .misbehaved,
         minimum == .max
-          ? "counted at least \(raw.value) where the exact number was asked"
-          : "counted at least \(raw.value) where \(minimum) were asked")
+          ? "returned at least \(raw.value); the exact number was requested"
+          : "returned at least \(raw.value); \(minimum) were requested")
     }
     self = raw.exact == 1 ? .exact(Int(raw.value)) : .atLeast(Int(raw.value))
   }

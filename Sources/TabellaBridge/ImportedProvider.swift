@@ -37,7 +37,7 @@ public final class ImportedProvider {
         meeting.error.release?(&meeting.error)
         throw TableError(
           .noProvider,
-          "the provider was built for contract \(contractName(meeting.provider_contract)), this host has \(contractName(TABELLA_CONTRACT_VERSION)); rebuild it"
+          "the provider was built for contract \(contractName(meeting.provider_contract)), but this host has contract \(contractName(TABELLA_CONTRACT_VERSION)); rebuild the provider"
         )
       }
       try withUnsafeMutablePointer(to: &meeting.error) { error throws(TableError) in

@@ -88,7 +88,7 @@ func importSchema(
   _ schema: inout ArrowSchema, _ witness: ReleaseWitness
 ) throws(TableError) -> [Column] {
   guard schema.release != nil else {
-    throw TableError(.misbehaved, "schema: gave no release")
+    throw TableError(.misbehaved, "schema: returned no release")
   }
   defer {
     schema.release?(&schema)
@@ -126,7 +126,7 @@ private func importColumn(_ field: ArrowSchema, _ index: Int) throws(TableError)
   default:
     throw TableError(
       .misbehaved,
-      "schema: column \(index) has the Arrow format \(formatText), which is none of ours"
+      "schema: column \(index) has the Arrow format \(formatText), which is not supported"
     )
   }
   // Only text columns can be read as another type.

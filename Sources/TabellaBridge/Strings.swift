@@ -46,7 +46,7 @@ func call(
   if code == TABELLA_OK {
     guard raw.release == nil, raw.message.bytes == nil else {
       raw.release?(&raw)
-      throw TableError(.misbehaved, "\(what) succeeded and reported an error")
+      throw TableError(.misbehaved, "\(what) succeeded, but reported an error")
     }
     return
   }
@@ -168,7 +168,7 @@ extension IndexPath {
   /// `.invalidArgument` for other values.
   init(asked raw: tabella_index_path) throws(TableError) {
     guard raw.section >= 0, raw.row >= -1 else {
-      throw TableError(.invalidArgument, "\(raw.section):\(raw.row) is no place of a table")
+      throw TableError(.invalidArgument, "\(raw.section):\(raw.row) is not a position in a table")
     }
     self.init(raw)
   }

@@ -138,7 +138,9 @@ final class CheckRun {
     } else if !options.mayEdit {
       guard try open(place.request).editing != nil else { throw Skipped(reason: "read-only") }
       throw Skipped(
-        reason: "what \(place.name) shows would be edited, and cannot be copied; --edit allows it")
+        reason:
+          "the rows of \(place.name) cannot be copied, so the check would edit them; use --edit to allow it"
+      )
     }
     return { () throws(TableError) in try self.open(request, access: .editing) }
   }

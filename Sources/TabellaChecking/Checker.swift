@@ -96,7 +96,7 @@ public final class Checker {
   /// The number of timeouts after which the remaining checks are skipped, because they would most likely time out, too.
   private static let patience = 3
   private static let impatience =
-    "\(patience) checks were timed out; mend that first, or name this one with --only"
+    "\(patience) checks timed out; fix that first, or choose this check with --only"
 
   /// A location, and the error if it cannot be opened.
   typealias Tried = (place: CheckedLocation, error: TableError?)
@@ -188,10 +188,10 @@ extension CheckRun {
   private func whyNothing(_ unusable: [Checker.Tried]) -> String {
     guard let (place, error) = unusable.first, let error else {
       return manifest == nil
-        ? "there is no manifest beside the library: name a location"
-        : "the manifest suggests nothing to open: name a location"
+        ? "there is no manifest beside the library: add a location to the command"
+        : "the manifest names nothing to open: add a location to the command"
     }
-    return "\(place.name) cannot be opened (\(error.message)): name a location"
+    return "\(place.name) cannot be opened (\(error.message)): add a location to the command"
   }
 
   /// Performs a check once.

@@ -32,6 +32,6 @@ enum Capabilities {
     let left = tabella_capabilities()
     if left == 0 { return "no capabilities" }
     let words = names.filter { left & $0.0 != 0 }.map(\.1)
-    return "no capabilities but " + words.joined(separator: ", ")
+    return "no capabilities except " + words.joined(separator: ", ")
   }
 }

@@ -40,7 +40,7 @@ public enum Confinement {
     if rules.isStrict, !report.lacking.isEmpty {
       throw TableError(
         .denied,
-        "the provider's process cannot be confined as it must be to edit: this system lacks \(report.lacking.joined(separator: "; ")); --weak-isolation accepts that"
+        "the provider's process cannot be confined enough to edit: this system lacks \(report.lacking.joined(separator: "; ")); use --weak-isolation to edit anyway"
       )
     }
     report.absent = try restrict(

@@ -54,8 +54,8 @@ extension Denial: CustomStringConvertible {
     case "rename", "renameat", "renameat2", "link", "linkat":
       let what = name.hasPrefix("rename") ? "renaming" : "linking"
       return names.count > 1 ? "\(what) \(first) to \(names[1])" : "\(what) \(first)"
-    case "mkdir", "mkdirat", "symlink", "symlinkat", "mknod", "mknodat": return "making \(first)"
-    case "truncate": return "cutting \(first)"
+    case "mkdir", "mkdirat", "symlink", "symlinkat", "mknod", "mknodat": return "creating \(first)"
+    case "truncate": return "truncating \(first)"
     case "execve", "execveat": return "running \(first)"
     case "fork", "vfork", "clone": return "starting a process"
     case "kill", "tkill", "tgkill", "rt_sigqueueinfo", "pidfd_open":

@@ -26,24 +26,24 @@ public struct Report: Hashable, Sendable {
   private mutating func describeFiles(_ kernel: Kernel) {
     guard kernel.landlock > 0 else {
       lacking.append(
-        "Landlock (Linux 5.13, and not switched off): all files of the user can be read and changed"
+        "Landlock (Linux 5.13, and not disabled): all files of the user can be read and changed"
       )
       return
     }
     if kernel.landlock < 3, !kernel.seccomp {
-      lacking.append("Landlock 3 (Linux 6.2): all files of the user can be cut short")
+      lacking.append("Landlock 3 (Linux 6.2): all files of the user can be truncated")
     }
   }
 
   private mutating func describeCalls(_ kernel: Kernel, _ rules: Rules) {
     guard !kernel.seccomp else { return }
     lacking.append(
-      "seccomp: programs can be run, modes and times of the user's files be changed, and what is refused is not told"
+      "seccomp: programs can be run, modes and times of the user's files can be changed, and refused calls are not reported"
     )
     if !rules.network {
       lacking.append(
         kernel.landlock >= 4
-          ? "seccomp: the network can be used, but for TCP" : "seccomp: the network can be used")
+          ? "seccomp: the network can be used, except for TCP" : "seccomp: the network can be used")
     }
     if kernel.landlock < 6, !rules.signals {
       lacking.append("Landlock 6 (Linux 6.12) or seccomp: signals can be sent to other processes")

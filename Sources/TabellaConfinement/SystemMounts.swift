@@ -27,7 +27,7 @@ enum SystemMounts {
   }
 
   private static func lacking(_ why: String) -> String {
-    "mounts of its own (\(why)): modes, owners and times of system files can be changed by root"
+    "private mounts (\(why)): root can change modes, owners and times of system files"
   }
 
   /// The outermost real paths that neither contain a writable path nor lie in one.

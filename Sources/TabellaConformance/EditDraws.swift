@@ -103,7 +103,7 @@ extension Trial {
     let editability = try editing.editability(ofSections: titles.indices)
     try require(
       editability.count == titles.count,
-      "\(titles.count) sections have \(editability.count) answers to what may be done with them")
+      "\(titles.count) sections have \(editability.count) answers about their edits")
     // A new title extends an existing one, because titles may have to be paths, for example.
     func newTitle(_ section: Int?) -> String {
       section.flatMap { titles[$0] }.map { "\($0)~\(round)" } ?? "title~\(round)"

@@ -51,7 +51,7 @@ final class EditedTable {
   func reopened() throws -> [[EditedRow]] { try read(try open()) }
 
   func expectUnchanged(_ what: String) throws {
-    for (read, how) in [(try read(source), ""), (try reopened(), " when opened anew")] {
+    for (read, how) in [(try read(source), ""), (try reopened(), " when opened again")] {
       try require(same(rows, read), "\(what) changed the table\(how)")
     }
   }

@@ -37,7 +37,7 @@ struct Recorded {
       let moves = try source.moving?.movability(ofRows: 0..<count, inSection: section)
       for (what, answers) in [("editable", styles?.count), ("movable", moves?.count)] {
         try require(
-          answers ?? count == count, "\(what) gave \(answers ?? 0) answers for \(count) rows")
+          answers ?? count == count, "\(what) returned \(answers ?? 0) answers for \(count) rows")
       }
       var recorded = Section(
         rows: cells.enumerated().map { row, cells in

@@ -63,12 +63,12 @@ func replay(
       guard let replayed = pair.0 else { continue }
       try require(
         same(replayed.cells, pair.1.cells),
-        "row \(section):\(row) is \(pair.1), which the changes \(changes) do not say")
+        "row \(section):\(row) is \(pair.1), which the changes \(changes) do not contain")
       // An id may depend on the position of its row and end with the version. It must never pass to another row.
       guard let id = replayed.id, let heir = heirs[id] else { continue }
       try require(
         same(heir.cells, replayed.cells),
-        "the id \(id) named \(replayed) and now names \(heir); an id must not pass to another row")
+        "the id \(id) named \(replayed) and now names \(heir); an id must never name another row")
     }
   }
 }

@@ -27,7 +27,9 @@ final class Trial {
 
   /// A closure that opens editable data.
   func scratch() throws -> () throws(TableError) -> any TableDataSource {
-    guard let makeScratch else { throw Skipped(reason: "there is nothing that may be edited") }
+    guard let makeScratch else {
+      throw Skipped(reason: "there is no data that the checks may edit")
+    }
     return try makeScratch()
   }
 
@@ -77,7 +79,7 @@ final class Trial {
     do {
       try batch.validate(answering: request, of: source.columns)
     } catch {
-      throw LawBroken("\(describe(request)) gave a bad batch: \(error)")
+      throw LawBroken("\(describe(request)) returned an invalid batch: \(error)")
     }
     return batch
   }
@@ -93,7 +95,7 @@ final class Trial {
         answering: RowRequest(gathering: paths, columns: columns, includesIDs: ids),
         of: source.columns)
     } catch {
-      throw LawBroken("the rows \(paths), columns \(columns), gave a bad batch: \(error)")
+      throw LawBroken("the rows \(paths), columns \(columns), returned an invalid batch: \(error)")
     }
     return batch
   }
@@ -133,7 +135,7 @@ final class Trial {
       let batch = try fetch(source, request)
       try require(
         batch.rowCount > 0,
-        "\(describe(request)) gave no rows, though row \(rows.upperBound - 1) was counted")
+        "\(describe(request)) returned no rows, but the count includes row \(rows.upperBound - 1)")
       try body(batch)
       first += batch.rowCount
     }

@@ -22,7 +22,7 @@ public final class DurableFile {
       let result = posix_fallocate(file.descriptor, 0, max(room, 1))
       // If space cannot be reserved, the write reports a full disk.
       guard result == 0 || result == EOPNOTSUPP || result == EINVAL else {
-        throw .system(result, "a file in \(folder.shown) cannot be made")
+        throw .system(result, "a file in \(folder.shown) cannot be created")
       }
     } catch {
       close(directory)
@@ -57,7 +57,7 @@ public final class DurableFile {
     guard faccessat(directory, ".", W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, "\(path.shown) cannot be written into")
     }
-    let failing = "a file in \(folder.shown) cannot be made"
+    let failing = "a file in \(folder.shown) cannot be created"
     var trials: [TemporaryFile] = []
     for room in rooms {
       guard let trial = try TemporaryFile(namelessIn: directory, failing: failing) else { break }
@@ -121,7 +121,7 @@ public final class DurableFile {
   /// Makes the file's new name durable. The file exists even if this fails.
   private func synchronizeFolder(after name: String) throws(TableError) {
     guard fsync(folder) == 0 else {
-      throw .system(errno, "\(name) was written, but may not survive a power cut")
+      throw .system(errno, "\(name) was written, but may be lost in a power failure")
     }
   }
 }

@@ -87,7 +87,7 @@ private final class FileSpill: Spill {
     var template = Array("\(folder)/tabella-XXXXXX".utf8CString)
     file = mkstemp(&template)
     guard file >= 0 else {
-      throw .system(errno, "a temporary file in \(folder) cannot be made")
+      throw .system(errno, "a temporary file in \(folder) cannot be created")
     }
     unlink(template)
     _ = fcntl(file, F_SETFD, FD_CLOEXEC)
@@ -151,7 +151,7 @@ private final class MemorySpill: Spill {
     guard let block, block != MAP_FAILED else {
       throw TableError(
         .io,
-        "a stream of more than \(count >> 20) MiB cannot be kept in memory, and a provider in a worker may write no temporary file: save it in a file and open that"
+        "a stream of more than \(count >> 20) MiB cannot be kept in memory, and a provider in a worker cannot write temporary files; save the stream to a file, and open the file"
       )
     }
     blocks.append(.init(start: block, count: MemorySpill.blockSize))

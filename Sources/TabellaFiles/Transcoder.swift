@@ -22,7 +22,7 @@ public final class Transcoder {
     guard converter != iconv_t(bitPattern: -1) else {
       input.deallocate()
       throw TableError(
-        .invalidArgument, "the encoding \(encoding) is not known; see `iconv --list` for names")
+        .invalidArgument, "the encoding \(encoding) is not known; `iconv --list` prints the names")
     }
     self.source = source
     unit = Transcoder.unitSize(encoding)

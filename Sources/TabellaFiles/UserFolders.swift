@@ -73,7 +73,7 @@ public func makeFolders(_ path: [UInt8]) throws(TableError) {
     if number == EEXIST { continue }
     // For an existing folder, some systems report another error than EEXIST if the parent is not writable.
     guard folder.withCString({ access($0, F_OK) }) != 0 else { continue }
-    throw .system(number, "\(folder.shown) cannot be made")
+    throw .system(number, "\(folder.shown) cannot be created")
   }
 }
 
@@ -87,6 +87,6 @@ private func synchronizeParent(of path: [UInt8]) throws(TableError) {
   }
   defer { close(descriptor) }
   guard fsync(descriptor) == 0 else {
-    throw .system(errno, "\(path.shown) was made, but cannot be made durable")
+    throw .system(errno, "\(path.shown) was created, but may be lost in a power failure")
   }
 }

@@ -75,7 +75,8 @@ public struct Catalogue: Sendable {
     }
     let known = entries.map(\.manifest.id).joined(separator: ", ")
     throw TableError(
-      .noProvider, "there is no provider \(id); there are \(known.isEmpty ? "none" : known)")
+      .noProvider, "there is no provider \(id); the providers are \(known.isEmpty ? "none" : known)"
+    )
   }
 
   /// The error for a refused provider, with a list of other providers to choose from.
@@ -107,8 +108,8 @@ public struct Catalogue: Sendable {
       guard let library = candidates.first(where: { access($0, F_OK) == 0 }) else {
         let place =
           SearchPath.executableDirectory == nil
-          ? "looked for beside the program, and where that is only /proc tells, which is not mounted"
-          : "in none of " + searchPath.directories.joined(separator: ", ")
+          ? "not found, because the folder of the program is unknown: /proc is not mounted"
+          : "not in " + searchPath.directories.joined(separator: ", ")
         refuse(
           Refusal(
             path: manifest.library,
@@ -162,7 +163,8 @@ public struct Catalogue: Sendable {
     guard manifest.contract == contractVersionName else {
       throw TableError(
         .noProvider,
-        "it is built for contract \(manifest.contract), this host has \(contractVersionName)")
+        "it is built for contract \(manifest.contract), but this host has contract \(contractVersionName)"
+      )
     }
     for other in entries {
       if other.manifest.id == manifest.id {
@@ -177,7 +179,7 @@ public struct Catalogue: Sendable {
     let library =
       manifest.library.hasPrefix("/") ? manifest.library : "\(directory)/\(manifest.library)"
     guard access(library, F_OK) == 0 else {
-      throw TableError(.noProvider, "its library \(library) is not there")
+      throw TableError(.noProvider, "its library \(library) does not exist")
     }
     close(try trust.open(library, for: .library).descriptor)
     return Entry(manifest: manifest, library: library, isShipped: false)

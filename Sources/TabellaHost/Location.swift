@@ -52,12 +52,13 @@ extension Catalogue {
       throw TableError(.invalidArgument, "the location is empty")
     }
     guard !location.bytes.contains(0) else {
-      throw TableError(.invalidArgument, "the location has a NUL in it")
+      throw TableError(.invalidArgument, "the location contains a NUL")
     }
     let named = try provider.map { id throws(TableError) in try entry(id: id) }
     if location.bytes == [UInt8(ascii: "-")] {
       guard let named else {
-        throw TableError(.invalidArgument, "standard input has no name: say --provider")
+        throw TableError(
+          .invalidArgument, "standard input has no file name; choose a provider with --provider")
       }
       return Choice(entry: named, scheme: nil, rest: Array("/dev/stdin".utf8))
     }
@@ -79,12 +80,13 @@ extension Catalogue {
       return Choice(entry: try entry(of: found), scheme: nil, rest: location.bytes)
     }
     if entries.isEmpty, let refusal = refusals.first {
-      throw TableError(refusal.code, "no provider is left: \(refusal.path): \(refusal.reason)")
+      throw TableError(
+        refusal.code, "no provider can open this: \(refusal.path): \(refusal.reason)")
     }
     let known = entries.map(\.manifest.id).joined(separator: ", ")
     throw TableError(
       .noProvider,
-      "no provider opens a \(kind.rawValue) of this name; choose one with --provider (\(known))")
+      "no provider opens a \(kind.rawValue) with this name; choose one with --provider (\(known))")
   }
 
   /// The entry of a candidate. If the candidate is refused, throws the reason and the remedy.
@@ -122,7 +124,7 @@ extension Catalogue {
     let known = entries.flatMap(\.manifest.schemes).map { "\($0):" }.joined(separator: ", ")
     throw TableError(
       .noProvider,
-      "there is no such file, and no provider has the scheme \(scheme): (there are \(known))")
+      "there is no such file, and no provider has the scheme \(scheme): (the schemes are \(known))")
   }
 
   private func byPattern(_ location: Location, _ candidates: [Candidate]) -> Candidate? {

@@ -52,12 +52,13 @@ public struct Manifest: Hashable, Sendable {
     do throws(TableError) {
       json = try JSONValue(parsing: text)
     } catch {
-      throw TableError(.noProvider, "the manifest is no JSON: \(error.message)")
+      throw TableError(.noProvider, "the manifest is not JSON: \(error.message)")
     }
     let fields = Fields(json: json)
     id = try fields.text("id")
     guard Manifest.isName(id) else {
-      throw TableError(.noProvider, "the manifest's id \"\(id)\" is not a-z, 0-9, '.', '-' and '+'")
+      throw TableError(
+        .noProvider, "the manifest's id \"\(id)\" must consist of a-z, 0-9, '.', '-' and '+'")
     }
     version = try fields.text("version")
     contract = try fields.text("contract")
@@ -120,7 +121,7 @@ public struct Manifest: Hashable, Sendable {
         let known = self.options.map(\.name)
         throw TableError(
           .invalidArgument,
-          "provider \(id) has no option \(name); it has "
+          "provider \(id) has no option \(name); its options are "
             + (known.isEmpty ? "none" : known.joined(separator: ", ")))
       }
       try declaration.check(value)
@@ -138,7 +139,7 @@ private struct Fields {
       throw TableError(.noProvider, "the manifest has no \"\(key)\"")
     }
     guard let text = value.string else {
-      throw TableError(.noProvider, "the manifest's \"\(key)\" is no string")
+      throw TableError(.noProvider, "the manifest's \"\(key)\" is not a string")
     }
     return text
   }
@@ -146,7 +147,7 @@ private struct Fields {
   func list(_ key: String) throws(TableError) -> [JSONValue] {
     guard let value = json[key] else { return [] }
     guard let list = value.array else {
-      throw TableError(.noProvider, "the manifest's \"\(key)\" is no array")
+      throw TableError(.noProvider, "the manifest's \"\(key)\" is not an array")
     }
     return list
   }
@@ -154,7 +155,8 @@ private struct Fields {
   func texts(_ key: String) throws(TableError) -> [String] {
     try list(key).map { value throws(TableError) in
       guard let text = value.string else {
-        throw TableError(.noProvider, "the manifest's \"\(key)\" holds something that is no string")
+        throw TableError(
+          .noProvider, "the manifest's \"\(key)\" contains something that is not a string")
       }
       return text
     }
@@ -171,7 +173,7 @@ extension Manifest.Magic {
     guard hex.count % 2 == 0, !bytes.isEmpty, bytes.count * 2 == hex.count, 0...4096 ~= offset
     else {
       throw TableError(
-        .noProvider, "the manifest's \"magic\" wants {\"offset\": 0 to 4096, \"bytes\": \"hex\"}")
+        .noProvider, "the manifest's \"magic\" must be {\"offset\": 0 to 4096, \"bytes\": \"hex\"}")
     }
     self.init(offset: offset, bytes: bytes)
   }
@@ -182,7 +184,7 @@ extension Column {
     let fields = Fields(json: json)
     let type = try fields.text("type", default: "text")
     guard let type = ColumnType.allCases.first(where: { $0.name == type }) else {
-      throw TableError(.noProvider, "the manifest has a column of the unknown type \(type)")
+      throw TableError(.noProvider, "the manifest has a column with the unknown type \(type)")
     }
     self.init(
       try fields.text("name"), type, unit: Unit(rawValue: try fields.text("unit", default: "")))
@@ -194,7 +196,7 @@ extension OptionDeclaration {
     let fields = Fields(json: json)
     let kind = try fields.text("type", default: "text")
     guard let kind = Kind.allCases.first(where: { $0.name == kind }) else {
-      throw TableError(.noProvider, "the manifest has an option of the unknown type \(kind)")
+      throw TableError(.noProvider, "the manifest has an option with the unknown type \(kind)")
     }
     self.init(
       try fields.text("name"), kind,

@@ -60,7 +60,7 @@ extension Manifest.Permissions {
   /// Parses the member `confinement`. Throws ``TableError`` with `.noProvider` and the fault.
   init(_ json: JSONValue) throws(TableError) {
     guard case .object = json else {
-      throw TableError(.noProvider, "the manifest's \"confinement\" is no object")
+      throw TableError(.noProvider, "the manifest's \"confinement\" is not an object")
     }
     self.init(
       read: try Self.paths(json, "read"), write: try Self.paths(json, "write"),
@@ -88,13 +88,13 @@ extension Manifest.Permissions {
   private static func paths(_ json: JSONValue, _ key: String) throws(TableError) -> [String] {
     guard let value = json[key] else { return [] }
     guard let paths = value.array else {
-      throw TableError(.noProvider, "the confinement's \"\(key)\" is no array")
+      throw TableError(.noProvider, "the confinement's \"\(key)\" is not an array")
     }
     return try paths.map { path throws(TableError) in
       guard let path = path.string, isPath(path) else {
         throw TableError(
           .noProvider,
-          "the confinement's \"\(key)\" holds something that is no path from /, ~/ or $XDG_DATA_HOME/ on"
+          "the confinement's \"\(key)\" contains a path that does not begin with /, ~/ or $XDG_DATA_HOME/"
         )
       }
       return path

@@ -37,7 +37,7 @@ public struct SearchPath: Hashable, Sendable {
     let named = variable("TABELLA_PROVIDER_PATH").flatMap { $0.isEmpty ? nil : $0 }
     if let named, isPrivileged {
       refuse(
-        named, "TABELLA_PROVIDER_PATH is ignored: this process has rights that its user has not")
+        named, "TABELLA_PROVIDER_PATH is ignored: this process has more rights than its user")
     } else if let named {
       for directory in named.split(separator: ":", omittingEmptySubsequences: false) {
         add(String(directory), named: "TABELLA_PROVIDER_PATH")

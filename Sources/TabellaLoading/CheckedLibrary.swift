@@ -35,7 +35,7 @@ public final class CheckedLibrary: Sendable {
       }
       fingerprint = try Fingerprint(of: descriptor)
       guard fingerprint.kind == S_IFREG else {
-        throw TableError(.noProvider, "is no regular file")
+        throw TableError(.noProvider, "is not a regular file")
       }
       let image = try ELFImage(
         descriptor, size: fingerprint.size, exporting: providerEntrySymbol)

@@ -60,7 +60,7 @@ public enum Library {
     guard tabella_system_belongs(handle, symbol) else {
       let owner = tabella_system_library_of(symbol).map { String(cString: $0) }
       throw TableError(
-        .noProvider, "its \(providerEntrySymbol) belongs to \(owner ?? "no file")")
+        .noProvider, "its \(providerEntrySymbol) is defined in \(owner ?? "no file")")
     }
     return UInt(bitPattern: symbol)
   }
@@ -75,7 +75,7 @@ public enum Library {
       guard known.library.fingerprint == library.fingerprint else {
         throw TableError(
           .denied,
-          "\(library.path) is not trusted (changed): this process has loaded it as it was before it was changed; start it again"
+          "\(library.path) is not trusted (changed): this process loaded the version before the change; start the program again"
         )
       }
       return handle
@@ -106,7 +106,7 @@ public enum Library {
     guard tabella_system_loaded(file) == handle else {
       throw TableError(
         .denied,
-        "\(library.path) is not trusted (changed): another file got its name while it was loaded; start again"
+        "\(library.path) is not trusted (changed): another file got its name while it was loaded; start the program again"
       )
     }
     try library.checkUnchanged()
@@ -122,7 +122,7 @@ public enum Library {
   }
 
   private static func lastError() -> String {
-    dlerror().map { String(cString: $0) } ?? "the loader gives no reason"
+    dlerror().map { String(cString: $0) } ?? "the loader reports no reason"
   }
 
   /// The path of this process's descriptors, by process id, so that a debugger can open libraries by these paths.

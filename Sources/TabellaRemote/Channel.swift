@@ -146,12 +146,12 @@ final class Channel: Transport {
     let first = try receivePacket()
     let number = first.number
     guard expected == nil || number == expected else {
-      throw .malformed("it is the answer \(number) where \(expected ?? 0) was asked")
+      throw .malformed("it answers request \(number), not \(expected ?? 0)")
     }
     guard first.total <= UInt64(limit) else {
       throw TableError(
         .misbehaved,
-        "sent a message of \(first.total) bytes; at most \(limit) are taken")
+        "sent a message of \(first.total) bytes; the limit is \(limit)")
     }
     if first.kind == .whole {
       let message = IncomingMessage(count: Int(first.total))
@@ -168,7 +168,7 @@ final class Channel: Transport {
       guard piece.kind == .piece, piece.number == number, piece.total == first.total,
         piece.start == UInt64(message.count), piece.count > 0,
         piece.count <= UInt64(arena.capacity), piece.count <= UInt64(total - message.count)
-      else { throw .malformed("a piece of it is out of place") }
+      else { throw .malformed("a piece of it is at a wrong offset") }
       let place = arena.start(ofMessage: number) - message.count
       func copy(_ bytes: Range<Int>) throws(TableError) {
         try arena.read(

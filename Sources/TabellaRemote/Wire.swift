@@ -56,7 +56,7 @@ struct WireReader {
   /// Reads a number of elements. Each element takes at least one byte.
   mutating func count() throws(TableError) -> Int {
     let count = try word()
-    guard count <= remaining else { throw .malformed("it counts \(count) things") }
+    guard count <= remaining else { throw .malformed("it has a count of \(count)") }
     return Int(count)
   }
 
@@ -110,7 +110,7 @@ extension Bool: WireValue {
 
   static func read(_ reader: inout WireReader) throws(TableError) -> Bool {
     let word = try reader.word()
-    guard word <= 1 else { throw .malformed("\(word) is no truth value") }
+    guard word <= 1 else { throw .malformed("\(word) is not a boolean") }
     return word == 1
   }
 }
@@ -204,7 +204,7 @@ extension WireValue where Self: RawRepresentable<Int32> {
   static func read(_ reader: inout WireReader) throws(TableError) -> Self {
     let number = try reader.get(Int.self)
     guard let raw = Int32(exactly: number), let value = Self(rawValue: raw) else {
-      throw .malformed("\(number) is no \(Self.self)")
+      throw .malformed("\(number) is not a \(Self.self)")
     }
     return value
   }

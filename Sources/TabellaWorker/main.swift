@@ -41,7 +41,7 @@ let received = withUnsafeMutableBytes(of: &words) {
   recv(Descriptor.calls, $0.baseAddress, $0.count, 0)
 }
 guard followed == 0, received == 16 else {
-  let text = "tabella-worker is started by programs that show tables, not by hand\n"
+  let text = "tabella-worker is started by other programs, such as tabella\n"
   _ = text.withCString { write(2, $0, strlen($0)) }
   _exit(2)
 }

@@ -24,7 +24,7 @@ NEVER = {
 }  # fmt: skip
 
 # The words of a message if the change was made nonetheless.
-DONE_NONETHELESS = re.compile("was saved, but|was done|done, but|half written; the bytes from before are in|may be done in part")
+DONE_NONETHELESS = re.compile("was saved, but|was done|done, but|half written; the old bytes are in|may be done in part")
 
 SAYS_NOTHING = re.compile("nothing was (done|changed)")
 

@@ -18,7 +18,7 @@ extension CSVSource: RecordEditing {
       throw TableError(.readOnly, "the header has a quote that is never closed; close it first")
     case .escape:
       throw TableError(
-        .readOnly, "the header ends in an escape with nothing behind it; take it out first")
+        .readOnly, "the header ends in an escape with nothing after it; remove it first")
     }
   }
 
@@ -68,7 +68,7 @@ extension CSVSource: RecordEditing {
     guard let column, let namedWidth, column >= namedWidth else { return }
     throw TableError(
       .constraint,
-      "\(columns[column].name) is not in the header, which has \(namedWidth) columns, and a row must not be longer; to add a column to the header, say -o columns=NAME and set NAME",
+      "\(columns[column].name) is not in the header, which has \(namedWidth) columns, and a row must not be longer; to add a column to the header, use -o columns=NAME and set NAME",
       column: column)
   }
 
@@ -78,7 +78,7 @@ extension CSVSource: RecordEditing {
     try check(setting: cells)
     guard let delimiter = text.rules.delimiter, !columns.isEmpty else {
       throw TableError(
-        .constraint, "there are no columns; to begin the file, say which: -o columns=NAME,NAME")
+        .constraint, "the table has no columns yet; add columns with -o columns=NAME,NAME")
     }
     let beyond = cells.keys.filter { cells[$0] != .some(.missing) }.max()
     try check(beyond)
@@ -186,7 +186,7 @@ extension CSVSource: RecordEditing {
     guard new.decoded.start == text.decoded.start, new.rules == text.rules else {
       throw TableError(
         .constraint,
-        "the file would be read by other rules then; say which with -o delimiter, -o quote, -o header, -o encoding"
+        "after this edit the file would be read with other rules; set the rules with -o delimiter, -o quote, -o header, -o encoding"
       )
     }
     let added = prefix.reduce(0) { $0 + $1.bytes.count - $1.range.count }
@@ -194,12 +194,12 @@ extension CSVSource: RecordEditing {
     guard new.start == start else {
       throw TableError(
         .constraint,
-        "a row would be taken for the header, or for a line before it; write the header first, or say -o header=false, or a smaller -o skip"
+        "a row would become the header, or a skipped line; insert the header first, or use -o header=false, or a smaller -o skip"
       )
     }
     let names = zip(new.columns, text.columns).allSatisfy { $0.name == $1.name }
     guard names else {
-      throw TableError(.constraint, "the columns would have other names then")
+      throw TableError(.constraint, "the columns would then have other names")
     }
   }
 
@@ -216,7 +216,7 @@ extension CSVSource: RecordEditing {
       guard text.cell(column, page, 0) == cell else {
         throw TableError(
           .constraint,
-          "\(columns[column].name) would not read back as it was set; nothing was changed",
+          "\(columns[column].name) would be read back with another value; nothing was changed",
           column: column)
       }
     }

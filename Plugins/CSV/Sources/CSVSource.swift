@@ -209,7 +209,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     let count = page.fields(of: record).count
     remarks.add(
       "surplus",
-      "row \(place(of: page.textNumber(of: record))) has more cells than the table has columns: \(count), not \(columns.count); the surplus stays in the last cell (-o columns=\(count) widens the table)"
+      "row \(place(of: page.textNumber(of: record))) has more cells than the table has columns: \(count), not \(columns.count); the last cell contains the rest (use -o columns=\(count) for more columns)"
     )
   }
 
@@ -250,7 +250,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
         guard ends >= CSVSource.longCell, let base = cell.baseAddress else { continue }
         let (row, place) = (page.textNumber(of: record), base - page.bytes)
         let message =
-          "line \(line(page, record, at: place)) (row \(row)): a quoted cell begins that has \(ends + 1) lines (if the quote is a plain character, say -o quote=none)"
+          "line \(line(page, record, at: place)) (row \(row)): a quoted cell has \(ends + 1) lines (if the quote is a plain character, use -o quote=none)"
         remarks.add("long", message)
         return
       }
@@ -270,7 +270,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       let line = line(page, record, at: bounds.lowerBound)
       remarks.add(
         "UTF-8",
-        "line \(line) (row \(row), \(columns[column].name)) is not UTF-8, its bytes are kept; \(DelimitedText.encodingHint)"
+        "line \(line) (row \(row), \(columns[column].name)) is not UTF-8, and its bytes are unchanged; \(DelimitedText.encodingHint)"
       )
       return
     }

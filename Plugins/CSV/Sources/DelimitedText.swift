@@ -71,7 +71,7 @@ struct DelimitedText {
       guard fields.count <= DelimitedText.mostColumns else {
         throw TableError(
           .constraint,
-          "the header has \(fields.count) cells; a table has at most \(DelimitedText.mostColumns) columns (is the delimiter right? see -o delimiter, -o header=false)"
+          "the header has \(fields.count) cells; a table has at most \(DelimitedText.mostColumns) columns (if the delimiter is wrong, see -o delimiter, -o header=false)"
         )
       }
       names = fields.map { cells.name(header, $0, isLast: $0 == fields.last) }
@@ -81,7 +81,7 @@ struct DelimitedText {
         remarks.append(
           (
             "UTF-8",
-            "the header is not UTF-8, its names are repaired; \(DelimitedText.encodingHint)"
+            "the header is not UTF-8, so invalid bytes in its names are replaced; \(DelimitedText.encodingHint)"
           ))
       }
       if header.numbers.count == 1 { headerEnd = header.openEnd }
@@ -116,11 +116,11 @@ struct DelimitedText {
   }
 
   /// The advice for text that is not UTF-8.
-  static let encodingHint = "if it is Latin-1, say -o encoding=latin1"
+  static let encodingHint = "if it is Latin-1, use -o encoding=latin1"
 
   /// The diagnostic for a quote that is never closed.
   static func unclosed(inLine line: Int, _ row: String) -> String {
-    "line \(line) (\(row)): a quote is never closed; the cell goes to the end of the file (if the quote is a plain character, say -o quote=none)"
+    "line \(line) (\(row)): a quote is never closed, so the cell ends at the end of the file (if the quote is a plain character, use -o quote=none)"
   }
 
   /// The line number of a byte of the text, counted from 1.

@@ -30,7 +30,7 @@ struct Fields {
       guard let escape = rules.escape else {
         throw TableError(
           .constraint,
-          "the first cell of a row would begin a comment, which only quotes prevent (see -o quote, -o comment)"
+          "the first cell of a row would begin a comment; allow quotes with -o quote, or leave -o comment out"
         )
       }
       return [escape] + (try escaped(cell))

@@ -30,35 +30,39 @@ struct Options {
   static let declarations: [OptionDeclaration] =
     [
       OptionDeclaration(
-        "header", .boolean, default: "true", summary: "whether the first record names the columns"),
+        "header", .boolean, default: "true",
+        summary: "whether the first record contains the names of the columns"),
       OptionDeclaration(
         "delimiter", default: "auto",
-        summary: "what separates cells: a character, tab, comma, semicolon, pipe, space or auto"),
+        summary: "the separator of cells: a character, tab, comma, semicolon, pipe, space or auto"),
       OptionDeclaration(
-        "quote", default: "\"", summary: "what encloses cells that hold separators, or none"),
+        "quote", default: "\"",
+        summary: "the quote around cells that contain separators: a character, or none"),
       OptionDeclaration(
-        "escape", default: "none", summary: "a character that makes the next one plain, or none"),
+        "escape", default: "none", summary: "the character that escapes the next one, or none"),
       OptionDeclaration(
-        "encoding", default: "auto", summary: "how the bytes are text: auto or an iconv name"),
+        "encoding", default: "auto",
+        summary: "the encoding of the file: auto, or a name that iconv knows"),
       OptionDeclaration(
-        "skip", .integer, default: "0", summary: "lines to leave out at the start"),
+        "skip", .integer, default: "0", summary: "the number of lines to skip at the start"),
       OptionDeclaration(
         "columns", default: "0",
-        summary: "at least these columns: a number, or names; names that the header lacks are added"
+        summary: "the minimum columns: a number, or names; an edit adds missing names to the header"
       ),
       OptionDeclaration(
         "types", default: "text", choices: ["text", "infer"],
-        summary: "infer types whole columns and reads the whole file first"),
+        summary: "infer chooses a type per column, and reads the whole file first"),
       OptionDeclaration(
         "comment", default: "none",
-        summary: "what lines begin with that are no rows: a character, or none"),
+        summary: "the first character of comment lines, or none"),
       OptionDeclaration(
-        "decimal", default: ".", choices: [".", ","], summary: "what numbers have before a fraction"
+        "decimal", default: ".", choices: [".", ","], summary: "the decimal separator of numbers"
       ),
       OptionDeclaration(
         "escapes", .boolean, default: "false",
         summary:
-          "reads \\t \\n \\r \\\\ \\xFF and \\N in cells, as tsv and plain are written; no quotes"),
+          "read the escapes \\t \\n \\r \\\\ \\xFF and \\N, as the formats tsv and plain write them; without quotes"
+      ),
     ] + SaveOptions.declarations
 
   init(_ values: [String: String]) throws(TableError) {
@@ -111,7 +115,7 @@ struct Options {
     else {
       throw TableError(
         .invalidArgument,
-        "option columns cannot be \"\(value)\": it must be a number, or different names with commas between them"
+        "option columns cannot be \"\(value)\": it must be a number, or different names separated by commas"
       )
     }
     self.names = names
@@ -124,7 +128,8 @@ struct Options {
     else {
       throw TableError(
         .invalidArgument,
-        "option escapes has no quotes and no other escape: leave -o quote and -o escape out")
+        "option escapes cannot be combined with quotes or another escape: leave -o quote and -o escape out"
+      )
     }
     (quote, hasQuote) = (nil, true)
     delimiter = delimiter ?? 9
@@ -157,7 +162,7 @@ struct Options {
     else {
       throw TableError(
         .invalidArgument,
-        "option \(name) cannot be \"\(value)\": it must be one ASCII character, no line end")
+        "option \(name) cannot be \"\(value)\": it must be one ASCII character, not a line end")
     }
     return byte
   }

@@ -11,7 +11,7 @@ extension OpenFolders {
     let what = "\(folder.path.isEmpty ? "the folder" : readable(folder.path)) cannot be changed"
     // The mode allows root to write there.
     if tabella_system_is_of_kernel(folder.descriptor) {
-      throw TableError(.readOnly, "\(what): only the kernel makes and removes what is in it")
+      throw TableError(.readOnly, "\(what): only the kernel creates and removes its entries")
     }
     guard faccessat(folder.descriptor, ".", W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, what)
@@ -39,12 +39,12 @@ extension OpenFolders {
     let folder = self[place.folder].status
     try checkFlags(place, status)
     if folder.is_append_only {
-      throw refusal(place, "to its folder names are only added (chattr +a)")
+      throw refusal(place, "its folder only accepts new names (chattr +a)")
     }
     guard folder.mode & S_ISVTX != 0, ![0, folder.owner, status.owner].contains(geteuid()) else {
       return
     }
-    throw refusal(place, "it is another user's, in a folder where all rename only what is theirs")
+    throw refusal(place, "it belongs to another user, in a sticky folder")
   }
 
   /// Throws if the mode or the modification time of an entry cannot be set.
@@ -54,7 +54,7 @@ extension OpenFolders {
     try checkFlags(place, status)
     if ![0, status.owner].contains(geteuid()) {
       throw TableError(
-        .denied, "the \(what) of \(text(place)) cannot be set: it is another user's")
+        .denied, "the \(what) of \(text(place)) cannot be set: it belongs to another user")
     }
     let entry = place.name.withCString {
       tabella_system_open_entry(self[place.folder].descriptor, $0)
@@ -70,7 +70,7 @@ extension OpenFolders {
   /// Throws if an entry is immutable or append-only. Then nobody can change its name, mode or time.
   func checkFlags(_ place: FolderEntry, _ status: tabella_status) throws(TableError) {
     if status.is_immutable { throw refusal(place, "it is immutable (chattr +i)") }
-    if status.is_append_only { throw refusal(place, "it is only appended to (chattr +a)") }
+    if status.is_append_only { throw refusal(place, "it is append-only (chattr +a)") }
   }
 
   private func refusal(_ place: FolderEntry, _ reason: String) -> TableError {

@@ -72,11 +72,11 @@ struct ActDiagnostic: Hashable {
   /// The file system stores another time than requested: it rounds, or cannot represent a time so far away.
   static func keeps(_ moment: Moment) -> ActDiagnostic {
     let time = Timestamp(seconds: moment.seconds, nanoseconds: Int64(moment.nanoseconds))
-    return ActDiagnostic("the file system keeps \(time.map { "\($0)" } ?? "another time")")
+    return ActDiagnostic("the file system stored \(time.map { "\($0)" } ?? "another time")")
   }
 
   static func notDurable(_ failure: Failure) -> ActDiagnostic {
-    ActDiagnostic("it may not outlast a power cut: \(failure.reason)", .io)
+    ActDiagnostic("it may be lost in a power failure: \(failure.reason)", .io)
   }
 }
 
@@ -165,7 +165,7 @@ final class Executor {
       status.links > 0
     else { return error(place, number, what) }
     return TableError(
-      .readOnly, "\(folders.text(place)) \(what): the file system takes no new names there")
+      .readOnly, "\(folders.text(place)) \(what): the file system accepts no new names there")
   }
 
   @discardableResult private func verify(
@@ -203,7 +203,7 @@ final class Executor {
             }
           } catch {
             return ActDiagnostic(
-              "it was something else that took its name, which is in the trash as \(readable(name))",
+              "another entry took its name; that entry is in the trash as \(readable(name))",
               .conflict)
           }
           throw Failure.vanished
@@ -211,7 +211,7 @@ final class Executor {
       } catch {
         if error == .vanished { throw error }
         // The entry was there a moment ago, and undo checks it again.
-        remark = ActDiagnostic(error.error("what is in the trash cannot be examined"))
+        remark = ActDiagnostic(error.error("the entry in the trash cannot be examined"))
       }
       records.append(
         .trashed(
@@ -337,7 +337,7 @@ final class Executor {
     hasLeftTraces = true
     return TableError(
       .io,
-      "\(folders.text(relocation.from)) could not be renamed, nor all put back: see \(folders.text(place))"
+      "\(folders.text(relocation.from)) could not be renamed, and not all of it could be restored: see \(folders.text(place))"
     )
   }
 
@@ -429,7 +429,7 @@ final class Executor {
   /// The descriptor stays with the entry even if the entry is renamed. Throws an error for the `errno` value that
   /// `body` returns, unless it is 0.
   private func withEntry(
-    _ place: FolderEntry, _ identity: Identity, _ what: String = "cannot be made durable",
+    _ place: FolderEntry, _ identity: Identity, _ what: String = "cannot be flushed to the disk",
     if isExpected: (tabella_status) -> Bool = { _ in true },
     _ body: (Int32, tabella_status) -> Int32
   ) throws(TableError) {
@@ -460,7 +460,7 @@ final class Executor {
     func isExpected(_ status: tabella_status) -> Bool {
       now == nil || status.mode & permissionBits == now
     }
-    try withEntry(place, identity, "cannot get another mode", if: isExpected) { entry, status in
+    try withEntry(place, identity, "cannot get a new mode", if: isExpected) { entry, status in
       old = status.mode & permissionBits
       lasting = LastingIdentity(status)
       let result = tabella_system_set_mode(entry, mode)
@@ -473,7 +473,7 @@ final class Executor {
       return new == mode || tabella_system_set_mode(entry, old) < 0 ? 0 : EPERM
     }
     if let lasting { records.append(.mode(place, lasting, old: old, new: new)) }
-    return new == mode ? nil : ActDiagnostic("the system left out part of it", .denied)
+    return new == mode ? nil : ActDiagnostic("the system set only a part of it", .denied)
   }
 
   private func setModified(
@@ -486,7 +486,7 @@ final class Executor {
     func isExpected(_ status: tabella_status) -> Bool {
       now == nil || status.moment == now || copies[place] != nil
     }
-    try withEntry(place, identity, "cannot get another time", if: isExpected) { entry, status in
+    try withEntry(place, identity, "cannot get a new time", if: isExpected) { entry, status in
       lasting = LastingIdentity(status)
       let result = tabella_system_set_modified(entry, moment.seconds, moment.nanoseconds)
       if result < 0 { return -result }
@@ -498,7 +498,7 @@ final class Executor {
       return 0
     }
     if let lasting { records.append(.modified(place, lasting, old: old, new: new ?? moment)) }
-    guard let new else { return ActDiagnostic("the time that it has now cannot be read", .io) }
+    guard let new else { return ActDiagnostic("the new time cannot be read", .io) }
     return new == moment ? nil : .keeps(new)
   }
 
@@ -512,7 +512,7 @@ final class Executor {
       }
       return number.map { .notDurable(Failure($0)) }
     } catch {
-      return ActDiagnostic("it may not outlast a power cut: \(error.message)", error.code)
+      return ActDiagnostic("it may be lost in a power failure: \(error.message)", error.code)
     }
   }
 

@@ -31,13 +31,13 @@ final class CopyAcross {
     if status.links > 1 {
       throw TableError(
         .constraint,
-        "\(text) cannot be moved to another file system: it has \(status.links) names (hard links), and a copy under one of them would be another file"
+        "\(text) cannot be moved to another file system: it has \(status.links) names (hard links), and a copy would be a separate file"
       )
     }
     if EntryKind(mode: status.mode) == .link, folder.status.is_append_only {
       throw TableError(
         .denied,
-        "\(text) cannot be moved to another file system: it is a link, and to the folder there names are only added (chattr +a)"
+        "\(text) cannot be moved to another file system: it is a link, and the target folder only accepts new names (chattr +a)"
       )
     }
   }
@@ -111,10 +111,12 @@ final class CopyAcross {
   func finish(_ copy: Copy, at to: FolderEntry) throws(TableError) {
     do throws(TableError) {
       if let failure = folders.sync(to.folder) {
-        throw failed(failure.number, "cannot be made durable")
+        throw failed(failure.number, "cannot be flushed to the disk")
       }
       try check(copy.status, isAt: to)
-      try remove(from, copy.original) { $0.error(of: text, "cannot be removed where it is") }
+      try remove(from, copy.original) {
+        $0.error(of: text, "cannot be removed from its old folder")
+      }
     } catch {
       try remove(to, copy.status) { failure in
         var error = error
@@ -122,7 +124,7 @@ final class CopyAcross {
         if case .replaced = failure.reason, failure.stranded == nil { return error }
         hasLeftTraces = true
         let reason = failure.error(of: "it", "cannot be removed").message
-        error.message += "; its copy \(folders.text(to)) is left, since \(reason)"
+        error.message += "; its copy \(folders.text(to)) remains, because \(reason)"
         return error
       }
       throw error
@@ -199,7 +201,7 @@ final class CopyAcross {
       let result = newName.withCString {
         tabella_system_rename(target, between, target, $0, TABELLA_RENAME_NO_REPLACE)
       }
-      if result < 0 { throw failed(-result, "cannot be given its name") }
+      if result < 0 { throw failed(-result, "cannot get its name") }
       let remarks = [keepsOwner ? nil : CopyAcross.newOwner, remark].compactMap { $0 }
       return (named(entry, complete), remarks)
     } catch {
@@ -218,11 +220,11 @@ final class CopyAcross {
     try writer.copyAll(of: original)
     let remarks = try complete(copy.descriptor, as: original, status)
     if let failure = makeDurable(copy.descriptor) {
-      throw failed(failure.number, "cannot be made durable")
+      throw failed(failure.number, "cannot be flushed to the disk")
     }
     let complete = try self.status(copy.descriptor, [])
     let result = copy.become(newName.map { CChar(bitPattern: $0) } + [0])
-    if result < 0 { throw failed(-result, "cannot be given its name") }
+    if result < 0 { throw failed(-result, "cannot get its name") }
     return (named(copy.descriptor, complete), remarks)
   }
 

@@ -7,18 +7,19 @@ public struct DirectoryProvider: Provider {
   public static let version = "0.1.0"
   public static let options: [OptionDeclaration] = [
     OptionDeclaration(
-      "hidden", .boolean, default: "false", summary: "show names that begin with a dot too"),
+      "hidden", .boolean, default: "false", summary: "also show names that begin with a dot"),
     OptionDeclaration(
-      "recursive", .boolean, default: "false", summary: "the whole tree; links are not followed"),
+      "recursive", .boolean, default: "false",
+      summary: "include all subfolders; symbolic links are not followed"),
     OptionDeclaration(
       "sections", default: "none", choices: ["none", "folder"],
-      summary: "a section for each folder"),
+      summary: "folder makes a section per folder"),
     OptionDeclaration(
       "permanent", .boolean, default: "false",
-      summary: "delete for good instead of putting in the trash"),
+      summary: "delete permanently instead of moving to the trash"),
     OptionDeclaration(
       "across", .boolean, default: "false",
-      summary: "copy where a move leads to another file system"),
+      summary: "copy and delete if a move crosses file systems"),
   ]
 
   public init() {}

@@ -80,7 +80,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       _ = try fresh.add(root, parent: nil, entry: nil)
     } catch {
       staleness = Diagnostic(
-        .warning, "the folder as it was is shown; it could not be listed again: \(error.reason)")
+        .warning, "the folder could not be listed again, so the old list is shown: \(error.reason)")
       return error
     }
     listing = fresh
@@ -409,7 +409,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     guard let inode = id.split(separator: ".").first.flatMap({ UInt64($0, radix: 16) }),
       let row = try row(withInode: inode, id)
     else {
-      throw TableError(.notFound, "there is no entry with the id \(id); it was renamed or is gone")
+      throw TableError(.notFound, "there is no entry with the id \(id); it was renamed or removed")
     }
     return hasSections
       ? try path(of: Int(traversal.order[row])) : IndexPath(section: 0, row: row)
@@ -452,7 +452,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     // The numbers in `folders` are in ascending order.
     let section = traversal.folders.partitioningIndex { $0 >= folder }
     guard section < traversal.folders.count, traversal.folders[section] == folder else {
-      throw TableError(.internal, "a folder with entries is no section")
+      throw TableError(.internal, "a folder with entries is not a section")
     }
     return IndexPath(
       section: section, row: entry - listing.folders[folder].entries.lowerBound)

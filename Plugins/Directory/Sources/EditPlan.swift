@@ -124,7 +124,7 @@ struct EditPlan {
       let identity = Identity(status(entry))
       if !isForGood {
         try folders.checkMovable(
-          place, identity, "cannot be put in the trash, since it may not be written")
+          place, identity, "cannot be put in the trash, because it is not writable")
       }
       // The edit names the row, not its content, so a changed content does not matter.
       let act =
@@ -167,7 +167,7 @@ struct EditPlan {
     guard identity.kind == .directory else { return }
     if source.settings.deletesForGood {
       guard try willBeEmpty(entry, deleted) else {
-        throw refuse("it is not empty: delete what is in it first")
+        throw refuse("it is not empty: delete its entries first")
       }
     } else if let point = try mountPoint(below: entry) {
       throw refuse("something is mounted at \(readable(point))")
@@ -193,7 +193,7 @@ struct EditPlan {
     do throws(Failure) {
       return try cans.mountPoint(below: place.name, in: folders[place.folder])
     } catch {
-      throw error.error("what is mounted in \(source.text(entry)) cannot be found out")
+      throw error.error("the mount points in \(source.text(entry)) cannot be listed")
     }
   }
 
@@ -203,7 +203,7 @@ struct EditPlan {
       func refuse(_ reason: String) -> TableError {
         TableError(
           .constraint,
-          "\(folders.text(place)) cannot be put in the trash: \(reason); -o permanent=true deletes for good"
+          "\(folders.text(place)) cannot be put in the trash: \(reason); use -o permanent=true to delete it permanently"
         )
       }
       guard checked.insert(place.folder).inserted else {
@@ -216,7 +216,7 @@ struct EditPlan {
         _ = try absolutePath(of: folders[place.folder].descriptor)
       } catch {
         let reason = error.detail ?? String(cString: strerror(error.number))
-        throw refuse("there is none that could be used: \(reason)")
+        throw refuse("no trash folder can be used: \(reason)")
       }
       if cans.isInTrash(folders[place.folder].descriptor) { throw refuse("it is in the trash") }
       if let reason = cans.reasonToKeep(identity) { throw refuse("it \(reason)") }
@@ -249,7 +249,7 @@ struct EditPlan {
       if to.folder != from.folder {
         try folders.checkMovable(
           from, relocation.identity,
-          "cannot be moved to another folder, since it may not be written")
+          "cannot be moved to another folder, because it is not writable")
       }
       if to.folder != from.folder, relocation.identity.kind == .directory {
         movedFolders.insert(entry)
@@ -273,17 +273,17 @@ struct EditPlan {
     guard source.settings.movesAcross else {
       throw TableError(
         .constraint,
-        "\(text) cannot be moved to another file system; -o across=true copies it there and deletes it here"
+        "\(text) cannot be moved to another file system; use -o across=true to copy it there and delete it here"
       )
     }
     guard [.file, .link].contains(relocation.identity.kind) else {
       throw TableError(
         .constraint,
-        "\(text) cannot be moved to another file system: only files and links are copied")
+        "\(text) cannot be moved to another file system: only files and links can be copied")
     }
     try CopyAcross.check(status, text, into: to)
     if relocation.identity.kind == .file {
-      try folders.checkAccess(relocation.from, R_OK, "cannot be read, so not be copied")
+      try folders.checkAccess(relocation.from, R_OK, "cannot be read, so it cannot be copied")
     }
     return true
   }
@@ -310,14 +310,14 @@ struct EditPlan {
     let text = folders.text(place)
     switch try names.take(place, in: folders) {
     case nil: return
-    case .planned: throw TableError(.constraint, "two entries would be \(text)")
+    case .planned: throw TableError(.constraint, "two entries would have the name \(text)")
     case .entry(let status):
       // The same entry under a name in another case does not matter. Another hard link of the entry does.
       if origin?.folder == place.folder, Identity(status) == identity, status.links == 1 { return }
       let subject = origin.map { "\(folders.text($0)): " } ?? ""
       throw TableError(
         .constraint,
-        "\(subject)there is a \(EntryKind(mode: status.mode).name) named \(text) already")
+        "\(subject)a \(EntryKind(mode: status.mode).name) named \(text) exists already")
     }
   }
 
@@ -327,7 +327,7 @@ struct EditPlan {
       guard let across = group.first(where: \.isAcross) else { continue }
       throw TableError(
         .constraint,
-        "\(folders.text(across.from)) cannot change places with an entry of another file system")
+        "\(folders.text(across.from)) cannot be exchanged with an entry of another file system")
     }
   }
 
@@ -355,7 +355,7 @@ struct EditPlan {
       if let mode = change.mode, mode.value != status.mode & permissionBits {
         if identity.kind == .link {
           throw TableError(
-            .constraint, "\(source.text(entry)) is a link, which has no mode of its own",
+            .constraint, "\(source.text(entry)) is a link, which has no mode",
             column: DirectoryColumn.mode.rawValue)
         }
         try folders.checkSettable(self.place(entry), status, "mode")

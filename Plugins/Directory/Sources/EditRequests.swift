@@ -117,7 +117,8 @@ struct EditRequests {
     guard source.hasSections else {
       throw TableError(
         .notSupported,
-        "a folder's rows are no sections; with -o sections=folder the folders in it are")
+        "the rows of a folder are not sections; use -o sections=folder to show each folder as a section"
+      )
     }
     try source.check(titlesIn: EditBatch(edits))
     for edit in edits {
@@ -125,7 +126,7 @@ struct EditRequests {
       case .move(let row, _) where row.isSection:
         throw TableError(
           .constraint,
-          "the sections stand in the order of their folders' names; to move a folder to another one, move its row"
+          "the sections are in the order of their folders' names; to move a folder to another one, move its row"
         )
       case .insert(let target, _) where !target.isSection:
         throw EditRequests.placesAreOpen
@@ -138,7 +139,7 @@ struct EditRequests {
   /// Renaming, creating or deleting a folder changes the numbers of the sections after it.
   private static let placesAreOpen = TableError(
     .notSupported,
-    "sections stand in the order of their names, so that a place in one is not known in a batch that edits them: "
+    "sections are in the order of their names, so a batch that edits sections cannot know positions in them: "
       + "insert and move rows in another batch")
 
   private static func namedTwice(_ source: DirectorySource, _ entry: Int) -> TableError {
@@ -156,7 +157,7 @@ struct EditRequests {
     guard let entry = source.listing.folders[folder].entry else {
       throw TableError(
         .constraint,
-        "section \(path.section) is the folder that was opened, which is not edited in itself",
+        "section \(path.section) is the opened folder, which cannot be edited",
         section: path.section)
     }
     guard changes[entry] == nil else { throw EditRequests.namedTwice(source, entry) }
@@ -171,7 +172,7 @@ struct EditRequests {
     titled title: String?, at section: Int, _ edit: Int
   ) throws(TableError) {
     guard let title else {
-      throw TableError(.constraint, "a new folder needs a name: say title=PATH")
+      throw TableError(.constraint, "a new folder needs a name: add title=PATH")
     }
     let count = try source.numberOfSections(knowing: .max).value
     guard 0...count ~= section else { throw .noSection(section) }
@@ -266,7 +267,7 @@ struct EditRequests {
     guard let name else {
       throw TableError(
         .constraint,
-        "a new entry needs a name: say name=NAME (and kind=directory for a folder)")
+        "a new entry needs a name: add name=NAME (and kind=directory for a folder)")
     }
     try EditRequests.check(creation, hasTarget: hasTarget)
     let place = try source.place(ofNew: name, inSection: target.section)
@@ -275,10 +276,10 @@ struct EditRequests {
 
   private static func check(_ creation: Creation, hasTarget: Bool) throws(TableError) {
     guard creation.kind == .link else {
-      if hasTarget { throw wrong(.target, "missing, but for the kind link") }
+      if hasTarget { throw wrong(.target, "missing, except for the kind link") }
       return
     }
-    if creation.mode != nil { throw wrong(.mode, "missing: a link has none of its own") }
+    if creation.mode != nil { throw wrong(.mode, "missing, because a link has no mode") }
     let longest = 4095
     guard (1...longest).contains(creation.target.count), !creation.target.contains(0) else {
       throw wrong(.target, "1 to \(longest) bytes without NUL")
@@ -293,7 +294,7 @@ struct EditRequests {
     guard source.hasSections else {
       throw TableError(
         .notSupported,
-        "rows stand in the order of their names; set the name to another path (-o recursive=true), or move rows between sections (-o sections=folder), to move files between folders"
+        "rows are in the order of their names; to move files between folders, set the name to another path (-o recursive=true), or move rows between sections (-o sections=folder)"
       )
     }
     let source = source
@@ -314,7 +315,7 @@ struct EditRequests {
 
 extension DirectorySource {
   static let orderIsByName = TableError(
-    .constraint, "rows of a folder stand in the order of their names")
+    .constraint, "rows of a folder are in the order of their names")
 
   /// The entry of a row.
   func entry(_ row: RowReference) throws(TableError) -> Int {
@@ -370,7 +371,7 @@ extension DirectorySource {
     guard place.folder == listing.folder(of: entry) else {
       throw TableError(
         .constraint,
-        "the title of a section is its folder's path, of which only the last name can be another: "
+        "the title of a section is the path of its folder; only the last name of it can change: "
           + "\(readable(path))NAME; to move a folder to another one, move its row",
         section: section)
     }
@@ -388,7 +389,7 @@ extension DirectorySource {
     let name = Array(path[(slash + 1)...])
     guard !name.isEmpty else {
       throw TableError(
-        .constraint, "\(readable(path)) lacks a name: say \(readable(path))NAME",
+        .constraint, "\(readable(path)) has no name at its end: write \(readable(path))NAME",
         column: DirectoryColumn.name.rawValue)
     }
     return try place(name, in: number)

@@ -28,7 +28,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     let before = try version()
     if let version = batch.version, version != before {
       throw TableError(
-        .conflict, "the folder is at version \(before?.token ?? "none"), not \(version)")
+        .conflict, "the folder has version \(before?.token ?? "none"), not \(version)")
     }
     let plan = try EditPlan(
       EditRequests(batch.edits, self), self, isDryRun: batch.isDryRun)
@@ -152,7 +152,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     }
     for (edit, by) in plan.included {
       outcomes[edit] = outcomes[by]
-      outcomes[edit].message = outcomes[by].message ?? "deleted with the folder that it is in"
+      outcomes[edit].message = outcomes[by].message ?? "deleted with its folder"
     }
     return outcomes
   }
@@ -168,7 +168,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
       let own = indices.lazy.compactMap { progress.failures[$0] }.first
       let reasons =
         remarks.map(\.text) + [
-          own?.message ?? "not done, since an edit before it failed"
+          own?.message ?? "not done, because an earlier edit failed"
         ]
       let reason = reasons.joined(separator: "; ")
       return .init(
@@ -194,7 +194,9 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     switch plan.requests.subjects[edit] {
     case .entry(let entry):
       if plan.requests.changes[entry]?.deletion != nil {
-        if settings.deletesForGood { outcome.message = "deleted for good; it cannot be undone" }
+        if settings.deletesForGood {
+          outcome.message = "deleted permanently; this cannot be undone"
+        }
         return
       }
       place = plan.finalPlace(entry)
@@ -204,7 +206,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
       inode = executor?.created[place]?.inode
     }
     if place.name.first == UInt8(ascii: "."), !showsHidden {
-      outcome.remark("\(readable(place.name)) is hidden; -o hidden=true shows it")
+      outcome.remark("\(readable(place.name)) is hidden; use -o hidden=true to show it")
     } else if let inode {
       outcome.id = id(inode: inode, path: isRecursive ? path(of: place, plan) : place.name)
     }
@@ -230,7 +232,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     shown.append((.name, showsPaths ? path(of: place, plan) : place.name))
     return shown.compactMap { column, text in
       guard let cell = cells[column.rawValue], cell != .text(text) else { return nil }
-      return "the \(column) reads \(readable(text))"
+      return "the \(column) is \(readable(text))"
     }
   }
 
@@ -243,7 +245,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
       case .text(let path)? = cells[DirectoryColumn.name.rawValue],
       !path.contains(UInt8(ascii: "/")), plan.place(entry).folder != 0
     else { return nil }
-    return "moved out of its folder: in a tree the name is a path"
+    return "moved out of its folder, because in a tree the name is a path"
   }
 
   /// The names on the way to a folder after the renames in `targets`.

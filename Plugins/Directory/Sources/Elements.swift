@@ -44,8 +44,8 @@ extension DirectorySource: TableSupplementary {
   private func trouble(_ error: Int32) -> String? {
     switch error {
     case 0: nil
-    case ELOOP: "a loop of links"
-    case ENOENT: "leads nowhere"
+    case ELOOP: "the links form a loop"
+    case ENOENT: "the target does not exist"
     default: Failure(error).reason
     }
   }

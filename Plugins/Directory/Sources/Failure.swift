@@ -28,7 +28,7 @@ struct Failure: Error, Hashable {
     if let detail { return detail }
     return switch number {
     case ENOENT, ENOTDIR: "has vanished"
-    case ELOOP: "leads back to a folder that it is in"
+    case ELOOP: "leads back to a parent folder"
     default: String(cString: strerror(number))
     }
   }

@@ -58,7 +58,7 @@ extension Receipt {
   /// Decodes a receipt. Throws ``TableError`` with `.invalidArgument` if this provider did not write the bytes.
   init(bytes: [UInt8]) throws(TableError) {
     guard bytes.starts(with: Receipt.mark.utf8) else {
-      throw TableError(.invalidArgument, "this is no receipt for a directory")
+      throw TableError(.invalidArgument, "this is not a receipt of a directory")
     }
     var lines = bytes.split(separator: 10, omittingEmptySubsequences: false).map {
       ReceiptLine($0)

@@ -177,7 +177,7 @@ struct RemovalFailure: Error {
       }
     if let stranded {
       error.message +=
-        ", and is named \(readable(stranded)) now, since it could not get its name back"
+        ", and now has the name \(readable(stranded)), because it could not be renamed back"
     }
     return error
   }

@@ -46,7 +46,7 @@ final class TrashCans {
     defer { close(descriptor) }
     for (level, identity) in ancestors(of: descriptor).enumerated()
     where holders[identity] == nil {
-      holders[identity] = level == 0 ? "is \(what)" : "has \(what) in it"
+      holders[identity] = level == 0 ? "is \(what)" : "contains \(what)"
     }
     return true
   }
@@ -62,7 +62,7 @@ final class TrashCans {
     for (level, identity) in ancestors(of: descriptor).enumerated() {
       if level == 0 { known.insert(identity) }
       if holders[identity] == nil {
-        holders[identity] = level == 0 ? "is the trash" : "has the trash in it"
+        holders[identity] = level == 0 ? "is the trash" : "contains the trash"
       }
     }
   }

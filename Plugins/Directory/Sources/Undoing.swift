@@ -98,7 +98,7 @@ extension DirectorySource: TableUndoing {
       var code = failure.value.code
       if !progress.done.isEmpty {
         let were = isDryRun ? "would be" : "were"
-        let count = "\(progress.done.count) of \(plan.steps.count) changes \(were) taken back"
+        let count = "\(progress.done.count) of \(plan.steps.count) changes \(were) undone"
         message = "\(count): \(message)"
         // A partial undo is not refused, whatever its reason.
         if isDryRun { code = .io }
@@ -107,7 +107,7 @@ extension DirectorySource: TableUndoing {
     }
     var remarks = progress.remarks.sorted { $0.key < $1.key }.flatMap(\.value)
     if let failure = progress.unsynced.values.first { remarks.append(.notDurable(failure)) }
-    return .init(remarks, "taken back")
+    return .init(remarks, "undone")
   }
 
   private static func list(_ texts: [String], _ separator: String) -> String {
@@ -214,7 +214,7 @@ private struct UndoPlan {
         }
         if to.folder != from.folder {
           try folders.checkMovable(
-            to, Identity(status), "cannot be moved back, since it may not be written")
+            to, Identity(status), "cannot be moved back, because it is not writable")
         }
         relocations.append(
           Relocation(
@@ -296,11 +296,11 @@ private struct UndoPlan {
   // Expected state
 
   private func conflict(_ what: String) -> TableError {
-    TableError(.conflict, "cannot be taken back: \(what)")
+    TableError(.conflict, "cannot be undone: \(what)")
   }
 
   private func changed(_ place: FolderEntry) -> TableError {
-    conflict("\(folders.text(place)) was changed since")
+    conflict("\(folders.text(place)) was changed after the edit")
   }
 
   private static let damaged = TableError(.invalidArgument, "the receipt is damaged")
@@ -359,7 +359,7 @@ private struct UndoPlan {
     switch try names.take(place, in: folders) {
     case nil: return
     case .planned: throw UndoPlan.damaged
-    case .entry: throw conflict("there is something named \(folders.text(place)) now")
+    case .entry: throw conflict("\(folders.text(place)) exists now")
     }
   }
 }

@@ -27,7 +27,7 @@ extension ProcessesSource: TableEditing {
     cancel.begin()
     let old = try version()
     if let wanted = batch.version, wanted != old {
-      throw TableError(.conflict, "other processes are running than at the version \(wanted)")
+      throw TableError(.conflict, "the running processes have changed since version \(wanted)")
     }
     let steps = try plan(batch.edits)
     let boot = try snapshot.boot()
@@ -76,7 +76,8 @@ extension ProcessesSource: TableEditing {
       case .success(let found): identity = found
       }
       guard done.insert(identity).inserted else {
-        throw TableError(.invalidArgument, "process \(identity.pid) is named twice for the same")
+        throw TableError(
+          .invalidArgument, "process \(identity.pid) occurs twice with the same edit")
       }
       if let process = opened[identity] { return .success(process) }
       do throws(TableError) {
@@ -88,16 +89,17 @@ extension ProcessesSource: TableEditing {
         guard error.code == .io else { throw error }
         throw TableError(
           .io,
-          "too many processes at once, none was touched (\(error.message)); take fewer, or raise the "
+          "too many processes at once, so nothing was done (\(error.message)); choose fewer, or raise the "
             + "limit of open files (ulimit -n)")
       }
     }
     return try edits.map { edit throws(TableError) in
       switch edit {
       case .insert:
-        throw TableError(.notSupported, "a process is begun by a program, not by inserting a row")
+        throw TableError(.notSupported, "a new row cannot start a process")
       case .move:
-        throw TableError(.notSupported, "processes stand by pid and cannot be moved")
+        throw TableError(
+          .notSupported, "processes are in the order of their pids and cannot be moved")
       case .delete(let reference):
         switch try open(reference, unlessIn: &signalled) {
         case .failure(let error): return .ended(error)
@@ -127,7 +129,7 @@ extension ProcessesSource: TableEditing {
     guard let value, let row = snapshot.row(ofPID: process.identity.pid),
       let shown = try snapshot.process(row, .process)?.nice, shown != value
     else { return nil }
-    return "it has nice \(value) by now"
+    return "its nice is now \(value)"
   }
 
   /// The process of a row; a failure if it has ended.
@@ -138,7 +140,7 @@ extension ProcessesSource: TableEditing {
     switch reference {
     case .path(let path):
       guard !path.isSection else {
-        throw TableError(.notSupported, "there is one section, of all processes; it stays")
+        throw TableError(.notSupported, "the only section, of all processes, cannot be edited")
       }
       guard path.section == 0 else { throw .noSection(path.section) }
       guard snapshot.pids.indices.contains(path.row) else {
@@ -156,14 +158,15 @@ extension ProcessesSource: TableEditing {
     let pid = snapshot.pids[row]
     guard let process = try snapshot.process(row, .process) else {
       return .failure(
-        TableError(.notFound, "the process \(pid) has ended, or may not be read: it is not touched")
+        TableError(
+          .notFound, "the process \(pid) has ended or cannot be read, so nothing was done to it")
       )
     }
     if case .path = reference, process.start >= snapshot.tick {
       return .failure(
         TableError(
           .notFound,
-          "the process \(pid) may have begun after the table was made; name it by its id"))
+          "the process \(pid) may have started after the table was read; name it by its id"))
     }
     return .success(ProcessIdentity(pid: pid, start: process.start))
   }
@@ -171,7 +174,7 @@ extension ProcessesSource: TableEditing {
   /// Throws if the system was booted after the listing. A program restored from a checkpoint can survive a boot.
   private func checkBoot() throws(TableError) {
     guard try procfs.bootDigits() == snapshot.boot() else {
-      throw TableError(.conflict, "the system was booted after the table was made; open it again")
+      throw TableError(.conflict, "the system was booted after the table was read; open it again")
     }
   }
 
@@ -181,7 +184,7 @@ extension ProcessesSource: TableEditing {
     if process.stat.isKernelThread {
       throw TableError(
         .constraint,
-        "process \(pid) is a thread of the kernel, without memory of its own: signals do not end it"
+        "process \(pid) is a kernel thread, and signals do not end it"
       )
     }
     try process.send(0) { snapshot.name(of: process.owner) }
@@ -194,13 +197,13 @@ extension ProcessesSource: TableEditing {
         throw TableError(.invalidArgument, "there is no column \(number)", column: number)
       }
       throw TableError(
-        .readOnly, "\(columns[number].name) of a process cannot be set, only nice can",
+        .readOnly, "\(columns[number].name) of a process cannot be set; only nice can",
         column: number)
     }
     guard let cell = cells[ProcessColumn.nice.rawValue] else { return nil }
     guard case .integer(let value) = cell, niceValues.contains(value) else {
       throw TableError(
-        .constraint, "nice is an integer from -20, most favoured, to 19, not \(cell)",
+        .constraint, "nice must be an integer from -20 (highest priority) to 19, not \(cell)",
         column: ProcessColumn.nice.rawValue)
     }
     return Int32(value)
@@ -243,7 +246,7 @@ extension ProcessesSource: TableEditing {
   }
 
   private static let notDone = EditResult.Outcome(
-    code: .cancelled, message: "not done, since another edit failed")
+    code: .cancelled, message: "not done, because another edit failed")
 
   private func id(of process: OpenProcess, _ boot: [UInt8]) -> String {
     let (pid, start) = (process.identity.pid, process.identity.start)
@@ -330,7 +333,7 @@ extension ProcessesSource: TableUndoing {
       } catch {
         if number == 0 { throw error }
         outcome = .init(error)
-        outcome.message = "\(number) of \(processes.count) were set back, then: \(error.message)"
+        outcome.message = "\(number) of \(processes.count) were restored, then: \(error.message)"
         next = NiceReceipt(Array(entries[number...]))
         break
       }
@@ -349,7 +352,7 @@ extension ProcessesSource: TableUndoing {
       guard open.stat.nice == entry.new else {
         throw TableError(
           .conflict,
-          "process \(open.identity.pid) has nice \(open.stat.nice) by now, not \(entry.new)")
+          "process \(open.identity.pid) now has nice \(open.stat.nice), not \(entry.new)")
       }
       return open
     } catch {

@@ -33,7 +33,7 @@ struct NiceReceipt {
   }
 
   private static let damaged = TableError(
-    .invalidArgument, "that is no receipt of the provider processes, or it is damaged")
+    .invalidArgument, "this is not a receipt of the provider processes, or it is damaged")
 
   private static func nice(_ digits: ArraySlice<UInt8>) -> Int32? {
     decimal(digits).flatMap { niceValues.contains($0) ? Int32($0) : nil }

@@ -46,7 +46,8 @@ final class OpenProcess {
     guard !hasEnded else {
       throw TableError(
         .notFound,
-        "the process \(identity.pid) has ended and waits for its parent \(stat.parent) to notice")
+        "the process \(identity.pid) has ended; its parent \(stat.parent) has not collected its status yet"
+      )
     }
   }
 
@@ -61,7 +62,8 @@ final class OpenProcess {
       return TableError(.io, "process \(identity.pid) cannot be opened: \(reason)")
     default:
       return TableError(
-        .notSupported, "process \(identity.pid) cannot be opened, so it is not touched: \(reason)")
+        .notSupported,
+        "process \(identity.pid) cannot be opened, so nothing was done to it: \(reason)")
     }
   }
 
@@ -80,7 +82,7 @@ final class OpenProcess {
     case EPERM, EACCES:
       throw TableError(
         .denied,
-        "process \(identity.pid) is \(String(decoding: name(), as: UTF8.self))'s: you may not signal it"
+        "process \(identity.pid) belongs to \(String(decoding: name(), as: UTF8.self)): you may not send signals to it"
       )
     default: throw .system(-result, "process \(identity.pid) cannot be signalled")
     }
@@ -138,7 +140,7 @@ final class OpenProcess {
   private func isOfOther(_ name: [UInt8]) -> TableError {
     TableError(
       .denied,
-      "process \(identity.pid) is \(String(decoding: name, as: UTF8.self))'s: you may not set its nice"
+      "process \(identity.pid) belongs to \(String(decoding: name, as: UTF8.self)): you may not set its nice"
     )
   }
 

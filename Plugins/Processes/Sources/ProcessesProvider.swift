@@ -7,9 +7,10 @@ public struct ProcessesProvider: Provider {
   public static let version = "0.1.0"
   public static let options: [OptionDeclaration] = [
     OptionDeclaration(
-      "signal", default: "TERM", summary: "what delete sends: a name or a number"),
+      "signal", default: "TERM", summary: "the signal that delete sends: a name or a number"),
     OptionDeclaration(
-      "wait", .integer, default: "0", summary: "how many seconds delete waits for the end"),
+      "wait", .integer, default: "0",
+      summary: "the number of seconds that delete waits for the process to end"),
   ]
 
   public init() {}
@@ -18,7 +19,7 @@ public struct ProcessesProvider: Provider {
     guard request.location.isEmpty else {
       throw TableError(
         .invalidArgument,
-        "the provider processes opens no path, only processes: with nothing behind it")
+        "the provider processes cannot open a path; the location is processes: without more text")
     }
     return try ProcessesSource(sending: Sending(request.options))
   }

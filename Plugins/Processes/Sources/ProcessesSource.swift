@@ -103,7 +103,8 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
     let parts = id.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let number = decimal(parts[0]), let pid = Int32(exactly: number) else {
       throw TableError(
-        .notFound, "that is no id of a process; one is like 1234.567890.3f2a9c10deadbeef")
+        .notFound,
+        "\"\(id)\" is not a process id of this table. To choose by pid, use --filter 'pid = 1'")
     }
     guard let row = snapshot.row(ofPID: pid) else { throw ended(id) }
     try makeID(of: snapshot.process(row, .process), row)
@@ -112,7 +113,7 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
   }
 
   private func ended(_ id: String) -> TableError {
-    TableError(.notFound, "the process \(id) has ended, or never was")
+    TableError(.notFound, "the process \(id) has ended or never existed")
   }
 
   func version() throws(TableError) -> Version? {

@@ -107,7 +107,7 @@ final class Procfs {
     guard let pid else {
       throw TableError(
         .notSupported,
-        "\(root)/self/fdinfo does not say which process a descriptor stands for; nothing was done")
+        "\(root)/self/fdinfo does not show the process of a descriptor; nothing was done")
     }
     // The kernel writes -1 for an ended process, and 0 for a process outside this procfs.
     return pid > 0 ? Int32(exactly: pid) : nil

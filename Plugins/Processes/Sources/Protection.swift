@@ -20,9 +20,9 @@ struct Protection {
 
   /// The reason why a process is protected; nil if it is not.
   func reason(_ pid: Int32) -> String? {
-    if pid == 1 { return "process 1 is the first of all and is not signalled" }
-    if pid == own { return "process \(pid) is this one and is not signalled" }
+    if pid == 1 { return "process 1 is the init process, which gets no signals from tabella" }
+    if pid == own { return "process \(pid) is tabella itself, which gets no signals from tabella" }
     return ancestors.contains(pid)
-      ? "process \(pid) began this one, directly or not, and is not signalled" : nil
+      ? "process \(pid) is an ancestor of tabella, which gets no signals from tabella" : nil
   }
 }

@@ -25,7 +25,8 @@ struct Sending {
         }
         wait = seconds
       default:
-        throw TableError(.invalidArgument, "there is no option \(name), only signal and wait")
+        throw TableError(
+          .invalidArgument, "there is no option \(name); the options are signal and wait")
       }
     }
   }

@@ -64,7 +64,7 @@ struct HeadingReader {
     }
     let text = Array(title.utf8)
     guard !text.contains(10), !text.contains(13) else {
-      throw TableError(.constraint, "a title cannot hold a line end")
+      throw TableError(.constraint, "a title cannot contain a line end")
     }
     var line = model ?? Array((style == .ini ? "[]" : "# ").utf8)
     let range = line.withUnsafeBytes { titleRange($0) } ?? line.count..<line.count
@@ -79,11 +79,11 @@ struct HeadingReader {
     }
     guard let read, read.utf8.elementsEqual(text) else {
       guard let read else {
-        throw TableError(.constraint, "a line with this title would be no heading")
+        throw TableError(.constraint, "a line with this title would not be a heading")
       }
       throw TableError(
         .constraint,
-        "the title would read back as \"\(read)\": blanks and marks at the ends are not the title's"
+        "the title would be read back as \"\(read)\", because a title has no blanks and marks at its ends"
       )
     }
     return line

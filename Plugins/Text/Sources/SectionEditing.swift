@@ -47,7 +47,7 @@ extension TextSource: SectionedRecords {
       guard try heading(ofSection: 0) == nil else { break }
       throw TableError(
         .constraint,
-        "section 0 is the lines before the first heading, which stay first: no section can come before them",
+        "section 0 contains the lines before the first heading: no section can be in front of it",
         section: 0)
     }
   }
@@ -72,8 +72,8 @@ extension TextSource: SectionedRecords {
       guard isSame else {
         throw TableError(
           .constraint,
-          "section \(number) would not read back as it should (fenced code that is not closed, or lines "
-            + "that look like headings, in what moves or is set); nothing was changed",
+          "section \(number) would be read back differently (because of fenced code without an end, or lines "
+            + "that look like headings); nothing was changed",
           section: number)
       }
     }

@@ -43,7 +43,7 @@ extension TextSource: RecordEditing {
     case nil: return nil
     case .text(let line):
       guard !line.contains(10), line.last != 13 else {
-        throw TableError(.constraint, "a line cannot hold a line end", column: 0)
+        throw TableError(.constraint, "a line cannot contain a line end", column: 0)
       }
       return line
     default: throw TableError(.constraint, "line must be text", column: 0)
@@ -59,7 +59,8 @@ extension TextSource: RecordEditing {
   func check(_ page: RecordPage, has cells: [Int: Cell]) throws(TableError) {
     guard try line(of: cells).map({ page.bytes(of: 0).elementsEqual($0) }) ?? true else {
       throw TableError(
-        .constraint, "the line would not read back as it was set; nothing was changed", column: 0)
+        .constraint, "the line would be read back with another value; nothing was changed",
+        column: 0)
     }
   }
 }

@@ -10,10 +10,12 @@ public struct TextProvider: Provider {
     [
       OptionDeclaration(
         "sections", default: "none", choices: Sectioning.allCases.map(\.rawValue),
-        summary: "what starts a section: a blank line, or a heading (Markdown's #, INI's [section])"
+        summary:
+          "the start of a section: a blank line, or a heading (# in Markdown, [section] in INI)"
       ),
       OptionDeclaration(
-        "encoding", default: "auto", summary: "how the bytes are text: auto or an iconv name"),
+        "encoding", default: "auto",
+        summary: "the encoding of the file: auto, or a name that iconv knows"),
     ] + SaveOptions.declarations
 
   public init() {}

@@ -254,7 +254,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     guard sectioning != .none else { return IndexPath(section: 0, row: line) }
     try find { $0.sections.last.map { $0.lines.upperBound > line } ?? false }
     guard let section = finder.section(ofLine: line) else {
-      throw TableError(.notFound, "the line with the id \(id) is no row")
+      throw TableError(.notFound, "the line with the id \(id) is not a row")
     }
     return IndexPath(section: section, row: line - finder.sections[section].lines.lowerBound)
   }

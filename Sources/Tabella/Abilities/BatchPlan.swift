@@ -32,12 +32,13 @@ public struct BatchPlan: Hashable, Sendable {
       for path in [change.source, change.target] {
         guard let path else { continue }
         guard path.section >= 0, path.row >= -1 else {
-          throw TableError(.invalidArgument, "\(path.section):\(path.row) is no place of a table")
+          throw TableError(
+            .invalidArgument, "\(path.section):\(path.row) is not a position in a table")
         }
       }
       if case .move(let from, let to) = change {
         guard from.isSection == to.isSection else {
-          throw TableError(.invalidArgument, "\(from.noun) cannot become \(to.noun)")
+          throw TableError(.invalidArgument, "\(from.noun) cannot be moved to \(to.noun)")
         }
         moved[from] = to
       }
@@ -62,7 +63,7 @@ public struct BatchPlan: Hashable, Sendable {
       guard place(ofSection: section) != nil, !reloadedSections.contains(section) else {
         throw TableError(
           .invalidArgument,
-          "the batch names rows of section \(section), which it deletes or reloads as a whole")
+          "the batch edits rows of section \(section), which it also deletes or reloads")
       }
     }
     for (number, change) in changes.enumerated() where !change.isOfSection {
@@ -175,7 +176,7 @@ private struct NamedElements {
       if let twice = zip(named, named.dropFirst()).first(where: { $0 == $1 })?.0 {
         throw TableError(
           .invalidArgument,
-          "\(noun(twice)) is named twice; a batch deletes, sets or moves it once, or sets and moves it"
+          "\(noun(twice)) occurs twice; a batch can only combine a set and a move of one row or section"
         )
       }
       if let last = named.last, last >= count.value {

@@ -72,7 +72,7 @@ extension ListPlan {
     guard after.isExact else { return }
     let expected = plan?.countAfter ?? before
     if let last = plan?.arrivals.last?.place, !after.mayHave(last) {
-      throw lie("something comes to place \(last), but there are \(after.value) \(what)")
+      throw lie("something is inserted at position \(last), but there are \(after.value) \(what)")
     }
     guard !expected.isExact || expected.value == after.value else {
       throw lie("they lead to \(expected.value) \(what), but there are \(after.value)")
@@ -90,5 +90,5 @@ extension Count {
 }
 
 private func lie(_ what: String) -> TableError {
-  TableError(.misbehaved, "the changes make no sense: \(what)")
+  TableError(.misbehaved, "the changes are not consistent: \(what)")
 }

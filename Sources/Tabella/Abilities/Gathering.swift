@@ -33,7 +33,8 @@ extension TableDataSource {
     gathering paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) {
     if let path = paths.first(where: { $0.section < 0 || $0.row < 0 }) {
-      throw TableError(.invalidArgument, "asked for section \(path.section), row \(path.row)")
+      throw TableError(
+        .invalidArgument, "section \(path.section), row \(path.row) cannot be requested")
     }
     // The paths are checked above. An empty list of paths is not an error.
     try check(RowRequest(first: 0, count: 1, columns: columns, includesIDs: includesIDs))

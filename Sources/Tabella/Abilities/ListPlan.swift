@@ -45,7 +45,7 @@ public struct ListPlan: Hashable, Sendable {
       guard before <= count.value else {
         throw TableError(
           .notFound,
-          "\(path(next.place).noun) is no place after the batch, which leaves "
+          "\(path(next.place).noun) is not a position after the batch, which leaves "
             + "\(count.value - gone.count + places.count)")
       }
       arrivals.append(Arrival(place: next.place, before: before, change: next.change))

@@ -86,12 +86,12 @@ extension EditBatch.Edit {
     for column in cells.keys where column != EditBatch.sectionTitle {
       throw TableError(
         .invalidArgument,
-        "a section has a title and no other cells; its rows are edited in another batch")
+        "a section has only a title; edit its rows in another batch")
     }
     switch cells[EditBatch.sectionTitle] {
     case nil:
       if case .set(.path(let path), _) = self {
-        throw TableError(.invalidArgument, "\(path.noun) is set to no title")
+        throw TableError(.invalidArgument, "\(path.noun) is edited without a title")
       }
     case .missing: break
     case .text(let text) where text.withUnsafeBytes({ $0.isUTF8 }): break

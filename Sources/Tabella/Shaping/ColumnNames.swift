@@ -25,7 +25,8 @@ public struct ColumnNames: Sendable {
   public func unknown(_ name: String, remedy: String = "") -> TableError {
     let known =
       names.isEmpty
-      ? "the table has none" : "there are \(list)\(Suggestion.hint(name, among: names))"
+      ? "the table has no columns yet"
+      : "the columns are \(list)\(Suggestion.hint(name, among: names))"
     return TableError(.invalidArgument, "there is no column \(name); \(known)\(remedy)")
   }
 
@@ -43,7 +44,7 @@ public struct ColumnNames: Sendable {
     if !suffixes.isEmpty, take(from: &rest, where: { $0.hasPrefix(":") }) != nil {
       return TableError(
         .invalidArgument,
-        "\(item): there is no \(rest); there are \(suffixes.joined(separator: ", "))")
+        "\(item): unknown suffix \(rest); use one of \(suffixes.joined(separator: ", "))")
     }
     let suffix = suffixes.first { item.hasSuffix($0) }
     return unknown(String(item.dropLast(suffix?.count ?? 0)))

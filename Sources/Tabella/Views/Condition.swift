@@ -79,7 +79,7 @@ enum ConditionValue {
     func wrong(_ what: String) -> TableError {
       TableError(
         .invalidArgument,
-        "\(column.name) \(condition.comparison.rawValue) \(text): \(text.isEmpty ? "nothing" : text) is no \(what)\(text.isEmpty ? "; !~ . finds what is missing" : "")"
+        "\(column.name) \(condition.comparison.rawValue) \(text): \(text.isEmpty ? "an empty value" : text) is not a \(what)\(text.isEmpty ? "; use !~ . to find missing cells" : "")"
       )
     }
     if condition.comparison == .matches || condition.comparison == .doesNotMatch {

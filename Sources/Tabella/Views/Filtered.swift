@@ -46,7 +46,7 @@ public final class FilteredSource: MappedSource {
     guard known.passing.count == known.read else {
       throw TableError(
         .constraint,
-        "section \(section) has rows that the filter hides; a section is deleted with all its rows, so "
+        "section \(section) contains rows that the filter hides, and deleting a section deletes all its rows; "
           + "delete it without the filter", section: section)
     }
     try super.checkShowsAll(ofSection: section)

@@ -133,7 +133,7 @@ public final class GroupedSource: MappedSource {
         let name = base.columns[grouping.column].name
         throw TableError(
           .constraint,
-          "a row with \(own) as \(name) is no row of \(title.map { "\"\($0)\"" } ?? "those without"): "
+          "a row with \(own) as \(name) does not belong to \(title.map { "\"\($0)\"" } ?? "the group without a value"): "
             + "leave \(name) out, or insert it into its own group", column: grouping.column)
       }
       return cells

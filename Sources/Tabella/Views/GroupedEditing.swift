@@ -63,7 +63,7 @@ extension GroupedSource {
     guard let value = try value(ofGroup: group) else {
       throw TableError(
         .constraint,
-        "\"\(try grouped().groups.titles[group] ?? "")\" has rows of many values: set \(name) to one of "
+        "\"\(try grouped().groups.titles[group] ?? "")\" contains rows with several values: set \(name) to one of "
           + "them instead of moving \(source.noun)", column: grouping.column)
     }
     let path = try basePath(of: source)
@@ -85,7 +85,7 @@ extension GroupedSource {
     ofArrival number: Int, inGroup group: Int, _ rows: ListPlan, _ changes: [ChangeBatch.Change]
   ) throws(TableError) -> IndexPath {
     guard base.moving != nil else {
-      throw TableError(.constraint, "the table's rows cannot be put in another order")
+      throw TableError(.constraint, "the order of the table's rows cannot be changed")
     }
     func basePath(_ row: Int?) throws(TableError) -> IndexPath? {
       guard let row else { return nil }
@@ -109,7 +109,7 @@ extension GroupedSource {
     else {
       throw TableError(
         .constraint,
-        "rows of different sections of the table cannot change places in a group")
+        "rows of different sections of the table cannot be reordered in a group")
     }
     if let next, next.section == own.section { return next }
     if let last, last.section == own.section {

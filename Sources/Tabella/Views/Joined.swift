@@ -203,7 +203,7 @@ public final class JoinedSource: TableDataSource {
       ids.withBytes(at: row) { bytes += $0 }
       guard bytes.count <= RowID.maximumLength else {
         throw TableError(
-          .notSupported, "an id of \(parts[part].name) is too long to be told from those of others")
+          .notSupported, "an id of \(parts[part].name) is too long for a joined table")
       }
       bytes.withUnsafeBytes { builder.columns[0].append(bytes: $0) }
     }

@@ -110,7 +110,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
       // The title is shown in another form than the user set.
       if result.outcomes[number].message == nil {
         result.outcomes[number].message =
-          "the title is shown with the table's name before it, \(name)"
+          "the title begins with the table's name, \(name), which cannot be changed"
       }
     }
     return result
@@ -296,7 +296,7 @@ extension JoinedSource: TableUndoing, TableChanges {
       separator: UInt8(ascii: "~"), maxSplits: 1, omittingEmptySubsequences: false)
     guard split.count == 2, let part = Int(String(decoding: split[0], as: UTF8.self)),
       parts.indices.contains(part), let undoing = parts[part].source.undoing
-    else { throw TableError(.conflict, "the receipt is not one of these tables'") }
+    else { throw TableError(.conflict, "the receipt belongs to other tables") }
     let versions = try versions()
     return try followed(part, versions, isDryRun: isDryRun) { () throws(TableError) in
       try undoing.undo(Array(split[1]), isDryRun: isDryRun)
@@ -343,7 +343,7 @@ extension ChangeBatch.Change {
 extension TableError {
   fileprivate static func oneTableOnly(_ one: String, _ other: String) -> TableError {
     TableError(
-      .notSupported, "one batch cannot edit both \(one) and \(other); commit one each")
+      .notSupported, "one batch cannot edit both \(one) and \(other); use one batch for each")
   }
 
   fileprivate static func otherTable(_ one: String, _ other: String) -> TableError {

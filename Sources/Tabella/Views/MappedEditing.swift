@@ -51,7 +51,7 @@ extension MappedSource: TableEditing, TableMoving {
   /// Throws ``TableError`` with `.notFound` unless all rows of a range exist.
   func checkRows(_ rows: Range<Int>, _ section: Int) throws(TableError) {
     guard rows.lowerBound >= 0, section >= 0 else {
-      throw TableError(.invalidArgument, "asked for section \(section), rows \(rows)")
+      throw TableError(.invalidArgument, "section \(section), rows \(rows) cannot be requested")
     }
     let count = try count(inSection: section, knowing: rows.upperBound).value
     guard rows.upperBound <= count else {
@@ -282,7 +282,7 @@ extension MappedSource: TableUndoing, TableChanges {
   public func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
     flag.begin()
     guard let undoing = base.undoing else {
-      throw TableError(.notSupported, "nothing can be taken back here")
+      throw TableError(.notSupported, "edits of this table cannot be undone")
     }
     return try moving(on: isDryRun) { () throws(TableError) in
       try undoing.undo(receipt, isDryRun: isDryRun)
@@ -329,7 +329,7 @@ extension [Int: Cell] {
       guard all.updateValue(cell, forKey: column) ?? cell == cell else {
         throw TableError(
           .invalidArgument,
-          "\(path.noun) is moved to a group and set to the value of another", column: column)
+          "\(path.noun) is moved to one group and set to the value of another", column: column)
       }
     }
     return all
@@ -339,5 +339,5 @@ extension [Int: Cell] {
 extension TableError {
   fileprivate static let viewIsReadOnly = TableError(.readOnly, "the table is read-only")
   static let viewHasOtherOrder = TableError(
-    .notSupported, "rows cannot be moved where the order is not the table's own")
+    .notSupported, "rows cannot be moved in a sorted or grouped table")
 }

@@ -342,7 +342,7 @@ extension MappedSource {
       if batch.rowCount == 0 { return count }
       count += batch.rowCount
       guard done + count < Int(UInt32.max) else {
-        throw TableError(.notSupported, "more than \(UInt32.max) rows cannot be put in order")
+        throw TableError(.notSupported, "more than \(UInt32.max) rows cannot be sorted")
       }
       try body(batch)
       onProgress?(done + count)

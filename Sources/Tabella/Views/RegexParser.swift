@@ -49,7 +49,7 @@ struct RegexParser {
       at = 4
     }
     let tree = try choice()
-    guard at == pattern.count else { throw wrong("there is no group that ) ends") }
+    guard at == pattern.count else { throw wrong("there is no group for )") }
     return tree
   }
 
@@ -97,7 +97,7 @@ struct RegexParser {
       if byte != UInt8(ascii: "{") { at += 1 }
       // Lazy repetition does not change whether a match exists.
       if next == UInt8(ascii: "+") {
-        throw wrong("possessive repetition cannot be done in linear time")
+        throw wrong("possessive repetition cannot be matched in linear time")
       }
       _ = take("?")
       tree = .repetition(tree, least: bounds.0, most: bounds.1)
@@ -109,14 +109,14 @@ struct RegexParser {
   private mutating func counts() throws(TableError) -> (Int, Int?) {
     at += 1
     guard let least = number() else {
-      throw wrong("{ must be followed by a number; \\{ is a brace")
+      throw wrong("{ must be followed by a number; for a brace use \\{")
     }
     var most: Int? = least
     if take(",") { most = number() }
     guard take("}") else { throw wrong("} is missing") }
     guard least <= 1000, (most ?? 0) <= 1000 else { throw wrong("a count is above 1000") }
     guard most.map({ $0 >= least }) ?? true else {
-      throw wrong("the counts are the wrong way round")
+      throw wrong("the first count is larger than the second")
     }
     return (least, most)
   }
@@ -146,7 +146,7 @@ struct RegexParser {
       at += 1
       return .end
     case "*", "+", "?": throw wrong("there is nothing to repeat")
-    case "{": throw wrong("there is nothing to repeat; \\{ is a brace")
+    case "{": throw wrong("there is nothing to repeat; for a brace use \\{")
     case "\\": return try escape(inBracket: false)
     default: return try character()
     }
@@ -156,11 +156,12 @@ struct RegexParser {
     at += 1
     if take("?") {
       guard take(":") else {
-        throw wrong("only (?:…), and (?i) in front, are known: looking around and names are not")
+        throw wrong(
+          "only (?:…), and (?i) at the start, are supported; lookaround and named groups are not")
       }
     }
     let tree = try choice()
-    guard take(")") else { throw wrong("a group is not ended with )") }
+    guard take(")") else { throw wrong("a group has no closing )") }
     return tree
   }
 
@@ -254,14 +255,14 @@ struct RegexParser {
       guard take("{"), let end = pattern[at...].firstIndex(of: UInt8(ascii: "}")),
         let value = UInt32(String(decoding: pattern[at..<end], as: UTF8.self), radix: 16),
         Unicode.Scalar(value) != nil
-      else { throw wrong("\\u must be followed by a character's number, as in \\u{e9}") }
+      else { throw wrong("\\u must be followed by the code of a character, as in \\u{e9}") }
       at = end + 1
       return .characters(folded([value...value]))
-    case "1"..."9": throw wrong("references back cannot be done in linear time")
+    case "1"..."9": throw wrong("backreferences cannot be matched in linear time")
     default:
       guard byte >= 0x80 || !RegexParser.words.contains(where: { $0.contains(UInt32(byte)) }) else {
         at -= 1
-        throw wrong("\\\(Character(Unicode.Scalar(byte))) means nothing here")
+        throw wrong("\\\(Character(Unicode.Scalar(byte))) is not supported here")
       }
       at -= 1
       return try character()
@@ -277,7 +278,7 @@ struct RegexParser {
     while true {
       guard let byte = next else {
         at = start
-        throw wrong("[ is not ended with ]")
+        throw wrong("[ has no closing ]")
       }
       if byte == UInt8(ascii: "]"), !isFirst { break }
       isFirst = false
@@ -292,10 +293,10 @@ struct RegexParser {
       at += 1
       let last = try bracketItem()
       guard item.count == 1, last.count == 1, item[0].count == 1, last[0].count == 1 else {
-        throw wrong("a range goes from one character to another")
+        throw wrong("a range must begin and end with one character")
       }
       guard item[0].lowerBound <= last[0].lowerBound else {
-        throw wrong("the range is the wrong way round")
+        throw wrong("the start of the range is after its end")
       }
       ranges.append(item[0].lowerBound...last[0].lowerBound)
     }
@@ -307,7 +308,7 @@ struct RegexParser {
   private mutating func bracketItem() throws(TableError) -> [ClosedRange<UInt32>] {
     if next == UInt8(ascii: "\\") {
       guard case .characters(let ranges) = try escape(inBracket: true) else {
-        throw wrong("a byte that is no character cannot stand in brackets")
+        throw wrong("a byte that is not a character is not allowed in brackets")
       }
       return ranges
     }

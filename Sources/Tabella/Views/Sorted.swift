@@ -76,7 +76,7 @@ public final class SortedSource: MappedSource {
   ) throws(TableError) -> BaseTarget {
     guard changes[rows.arrivals[index].change].source?.section != section else {
       throw TableError(
-        .constraint, "rows cannot be moved within a section where the order is not the table's own")
+        .constraint, "rows cannot be moved within a section of a sorted table")
     }
     return try super.baseTarget(ofArrival: index, inSection: section, rows, changes)
   }

@@ -34,7 +34,7 @@ private final class ImportedAccessories: TableAccessories {
     return try foreign.checking("accessories.location") { () throws(TableError) in
       let location = try raw.copied("the location")
       guard location?.contains(0) != true else {
-        throw TableError(.misbehaved, "a location has a NUL in it")
+        throw TableError(.misbehaved, "a location contains a NUL")
       }
       return location
     }

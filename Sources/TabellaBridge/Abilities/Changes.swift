@@ -54,7 +54,7 @@ func exportChanges(_ batch: ChangeBatch, _ arena: ExportedMemory) -> tabella_cha
 func importChangeBatch(_ raw: tabella_changes) throws(TableError) -> ChangeBatch {
   guard (0...Int64(Int32.max)).contains(raw.change_count),
     raw.change_count == 0 || raw.changes != nil
-  else { throw TableError(.misbehaved, "gave \(raw.change_count) changes") }
+  else { throw TableError(.misbehaved, "returned \(raw.change_count) changes") }
   var changes: [ChangeBatch.Change] = []
   for index in 0..<Int(raw.change_count) {
     guard let change = raw.changes?[index] else { break }

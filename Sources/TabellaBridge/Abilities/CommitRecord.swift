@@ -166,9 +166,10 @@ extension TableError {
     error.aftermath = aftermath
     let outcome =
       switch aftermath {
-      case .nothingDone: "; nothing was done: the table is as it was"
-      case .done: "; the edit was done all the same, but there is no receipt to take it back"
-      case .unknown: "; whether the edit was done is not known: look before you repeat it"
+      case .nothingDone: "; nothing was done: the table is unchanged"
+      case .done: "; the edit was made, but it cannot be undone because there is no receipt"
+      case .unknown:
+        "; it is not known whether the edit was made; read the table before you repeat it"
       }
     error.message += outcome
     return error

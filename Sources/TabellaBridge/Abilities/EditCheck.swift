@@ -113,7 +113,7 @@ struct EditCheck {
       case .delete(.id(let id)) where isJudged: try checkGone(id, inserts: inserted.count)
       case .delete(.path(let path)) where isJudged:
         if let place = plan?.path(of: path) {
-          throw lie("row \(path) was deleted, but by the changes it is at \(place)")
+          throw lie("row \(path) was deleted, but according to the changes it is at \(place)")
         }
       case .insert, .delete, .move: break
       }
@@ -146,7 +146,8 @@ struct EditCheck {
       title.map { self.text(.text(Array($0.utf8))) } ?? "nothing"
     }
     throw lie(
-      "section \(section) has a new title, but it reads \(text(title)), not \(text(edit.title))")
+      "section \(section) has a new title, but its title is \(text(title)), not \(text(edit.title))"
+    )
   }
 
   /// The path of a row after the edits; nil if it cannot be determined.
@@ -181,7 +182,7 @@ struct EditCheck {
     for (cell, column) in zip(batch.row(0), columns) {
       guard let wanted = row.cells[column], !isSame(cell, wanted) else { continue }
       throw lie(
-        "\(row.what), but its \(source.columns[column].name) reads \(text(cell)), not "
+        "\(row.what), but its \(source.columns[column].name) is \(text(cell)), not "
           + text(wanted))
     }
   }
@@ -198,12 +199,14 @@ struct EditCheck {
     } else if let version, let later = knownVersion(of: source), later != version {
       return
     }
-    throw lie("row id:\(id) was deleted, but it is still there")
+    throw lie("row id:\(id) was deleted, but it still exists")
   }
 
   // Texts.
 
-  private func lie(_ what: String) -> TableError { TableError(.misbehaved, "said that \(what)") }
+  private func lie(_ what: String) -> TableError {
+    TableError(.misbehaved, "reported that \(what)")
+  }
 
   private func name(_ version: Version?) -> String { version.map { "\($0)" } ?? "none" }
 

@@ -167,7 +167,7 @@ private func importResult(
   _ raw: tabella_edit_result, of count: Int
 ) throws(TableError) -> EditResult {
   guard raw.outcome_count == count, count == 0 || raw.outcomes != nil else {
-    throw TableError(.misbehaved, "gave \(raw.outcome_count) outcomes for \(count) edits")
+    throw TableError(.misbehaved, "returned \(raw.outcome_count) outcomes for \(count) edits")
   }
   guard raw.changes.release == nil else {
     throw TableError(.misbehaved, "the changes in a result have a release of their own")

@@ -10,7 +10,7 @@ nonisolated(unsafe) let gatheringTable = immortal(
       let asked = request.pointee
       guard (0...Int64(Int32.max)).contains(asked.path_count),
         asked.path_count == 0 || asked.paths != nil
-      else { throw TableError(.invalidArgument, "asked for \(asked.path_count) rows") }
+      else { throw TableError(.invalidArgument, "\(asked.path_count) rows cannot be requested") }
       let paths = UnsafeBufferPointer(start: asked.paths, count: Int(asked.path_count))
       let batch = try gathering.rows(
         at: paths.map { IndexPath($0) },
@@ -46,7 +46,7 @@ extension ImportedSource: TableGathering {
       let request = RowRequest(gathering: paths, columns: columns, includesIDs: includesIDs)
       let batch = try importBatch(raw, answering: request, of: self.columns, foreign.witness)
       guard batch.rowCount > 0 || paths.isEmpty else {
-        throw TableError(.misbehaved, "gave none of \(paths.count) rows")
+        throw TableError(.misbehaved, "returned none of \(paths.count) rows")
       }
       return batch
     }

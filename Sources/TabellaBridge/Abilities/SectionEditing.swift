@@ -49,7 +49,7 @@ private final class ImportedSectionEditing: TableSectionEditing {
     try foreign.call("section_editing.insertable") { function(foreign.source, &answer, $0) }
     return try foreign.checking("section_editing.insertable") { () throws(TableError) in
       guard 0...1 ~= answer else {
-        throw TableError(.misbehaved, "answered \(answer), which is neither 0 nor 1")
+        throw TableError(.misbehaved, "returned \(answer), which is neither 0 nor 1")
       }
       return answer == 1
     }

@@ -63,12 +63,12 @@ func importStrings(
   _ list: UnsafePointer<tabella_string>?, _ count: Int64
 ) throws(TableError) -> [String] {
   guard (0...Int64(Int32.max)).contains(count), count == 0 || list != nil else {
-    throw TableError(.misbehaved, "gave a list of \(count) strings")
+    throw TableError(.misbehaved, "returned a list of \(count) strings")
   }
   var strings: [String] = []
   for index in 0..<Int(count) {
     guard let text = try list?[index].text("a string of the list") else {
-      throw TableError(.misbehaved, "gave a list with an absent string")
+      throw TableError(.misbehaved, "returned a list with an absent string")
     }
     strings.append(text)
   }

@@ -15,11 +15,11 @@ public func complaintAboutOtherVersions(_ entry: ProviderEntry) -> String? {
     let contract = memory.start.load(fromByteOffset: 4, as: UInt32.self)
     let host = "asked by a host of contract \(contractName(version))"
     guard contract == own else {
-      return "\(host), it says that it was built for contract \(contractName(contract)), not "
+      return "\(host), it reports that it was built for contract \(contractName(contract)), not "
         + "\(contractVersionName)"
     }
     guard code == TABELLA_NOT_SUPPORTED else {
-      return "\(host), it answers \(name(of: code)), not not-supported"
+      return "\(host), it returns \(name(of: code)), not not-supported"
     }
   }
   return nil

@@ -76,7 +76,7 @@ private final class SenselessCaller {
     guard codes.contains(code) else {
       raw.release?(&raw)
       let expected = codes.map(name(of:)).joined(separator: " or ")
-      return "\(what) is answered with \(name(of: code)), not \(expected)"
+      return "\(what) returns \(name(of: code)), not \(expected)"
     }
     guard code != TABELLA_OK else { return nil }
     guard raw.message.bytes != nil else {
@@ -161,7 +161,7 @@ private final class SenselessCaller {
       }
     }
     if complaint == nil, batch.array.release != nil {
-      return "\(what) is refused, and a batch is left that needs releasing"
+      return "\(what) is refused, but leaves a batch that must be released"
     }
     return complaint
   }
@@ -238,7 +238,7 @@ private final class SenselessCaller {
     guard complaint == nil, element.form != TABELLA_ELEMENT_NONE, path.row != -1 else {
       return complaint
     }
-    return "there is an element at \(path.section):\(path.row), where nothing is"
+    return "there is an element at \(path.section):\(path.row), where no row is"
   }
 
   private func location(_ table: tabella_accessories, _ draw: (Range<Int>) -> Int) -> String? {
@@ -314,7 +314,7 @@ private final class SenselessCaller {
       SenselessCaller.absent + [
         TABELLA_NOT_SUPPORTED, TABELLA_READ_ONLY, TABELLA_CONSTRAINT,
       ]
-    let what = "a title without sense for \(edit.from.section):\(edit.from.row)"
+    let what = "an invalid title for \(edit.from.section):\(edit.from.row)"
     return refuse(what, refusals) { error in
       withUnsafePointer(to: &cell) { cell in
         edit.cells = cell
@@ -369,7 +369,7 @@ private final class SenselessCaller {
         TABELLA_CONFLICT, TABELLA_NOT_SUPPORTED, TABELLA_IO,
       ]
     guard let memory = GuardedMemory(receipt) else { return nil }
-    return refuse("undo with a receipt of rubbish", refusals) { error in
+    return refuse("undo with a damaged receipt", refusals) { error in
       let string = tabella_string(
         bytes: memory.start.assumingMemoryBound(to: CChar.self), length: Int64(receipt.count))
       return withExtendedLifetime(memory) {

@@ -38,7 +38,7 @@ extension ImportedProvider {
     for id in known {
       let bytes = Array(id.utf8)
       guard answer(bytes) == answer(bytes) else {
-        return "\(who) gives another table for \(id) at each call"
+        return "\(who) returns another function table for \(id) at each call"
       }
       let others: [[UInt8]] = [
         bytes + Array("x".utf8), bytes + Array(" ".utf8), bytes + [0], bytes.dropLast(),

@@ -5,35 +5,36 @@ import TabellaFiles
 extension Command {
   static let apply = Command(
     name: "apply", operands: "LOCATION FILE|-", operandValues: [.location, .path],
-    summary: "does a batch of edits",
+    summary: "make a batch of edits from a file",
     discussion: """
-      FILE, or standard input, has a JSON object on each line:
+      FILE, or standard input, contains one JSON object per line:
 
         {"op":"set","row":"0:5","cells":{"born":"1816"}}
         {"op":"insert","at":"0:2","cells":{"name":"Ada"}}
         {"op":"delete","row":"id:ID"}
         {"op":"move","row":"0:1","to":"0:end"}
 
-      Rows that are set, deleted or moved are counted before the batch; `at` and `to` are where rows end up \
-      after it. Rows and sections are named as in the other commands; `"row":"0:3..9"` are seven rows to set or \
-      delete, and `"2:"` is a section, whose only cell is its title:
+      Rows and sections have the same names as in the other commands. `row` names a row as it is before the batch; \
+      `at` and `to` are positions after the batch. `"row":"0:3..9"` names seven rows to set or delete. `"2:"` names a \
+      section. A section has one cell, its title:
 
         {"op":"insert","at":"2:","cells":{"title":"Plan"}}
         {"op":"set","row":"Berlin:","cells":{"title":"Bonn"}}
 
-      Cells are as `show --json` prints them: `null` is missing, `{"base64":"…"}` what is no UTF-8 or \
-      is binary. A line that makes no sense is an error with its number, and nothing is done.
+      Cells have the form that `show --json` prints. `null` is a missing cell. `{"base64":"…"}` holds bytes that are \
+      not UTF-8, or the bytes of a binary column. If a line is not valid, the command prints its number and changes \
+      nothing.
 
-      All is done or nothing, where the provider can; where it can not (folders, processes), the message \
-      lists what was done. Rows named by an id that is gone (a process has ended) are then left to the provider, \
-      which may do the others.
+      If the provider can do so, it makes all edits or none. Some providers cannot (folders, processes); then the \
+      message lists the edits that were made. Such a provider also receives rows whose id no longer exists, for \
+      example of a process that has ended, and can still make the other edits.
 
       \(saving)
       """,
     options: OptionSpec.editing,
     examples: [
-      ("tabella apply data.csv edits.jsonl", "the edits of a file"),
-      ("tabella apply data.csv - < edits.jsonl", "of standard input"),
+      ("tabella apply data.csv edits.jsonl", "make the edits that a file lists"),
+      ("tabella apply data.csv - < edits.jsonl", "read the edits from standard input"),
     ], seeAlso: ["set", "insert", "delete", "move", "undo"]
   ) { invocation, output throws(Failure) in
     guard let location = invocation.operands.first else {
@@ -60,7 +61,7 @@ extension Command {
         return try readAll(0)
       }
       guard !file.bytes.contains(0), !file.bytes.isEmpty else {
-        throw TableError(.invalidArgument, "is no name of a file")
+        throw TableError(.invalidArgument, "is not a valid file name")
       }
       let descriptor = file.bytes.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
       guard descriptor >= 0 else { throw .system(errno, "cannot be opened") }

@@ -9,22 +9,23 @@ import TabellaTerminal
 extension Command {
   static let check = Command(
     name: "check", operands: "LIBRARY|PROVIDER [LOCATION]", operandValues: [.provider, .location],
-    summary: "checks a provider against the contract, each check in a process of its own",
+    summary: "check a provider against the contract, each check in its own process",
     discussion: """
-      Loads any provider's library and runs the conformance suite on it: its entry, its sources, locations \
-      that are empty, huge or hostile, calls in any order and without sense, edits and what they say of \
-      themselves, leaks. It needs no build of yours, only the library. docs/check.md tells of each check.
+      Loads the library of any provider and runs the conformance suite on it. The suite checks the entry function, \
+      the sources, and locations that are empty, huge or hostile. It makes calls in any order and with wrong \
+      arguments. It makes edits and compares the results with the reported outcomes. It also looks for memory leaks. \
+      The command needs only the library, no special build. docs/check.md describes each check.
 
-      LOCATION is what is opened. Without one, the manifest beside the library decides: samples are made for \
-      its patterns, or its schemes are opened with nothing behind them. LOCATION itself is never edited: what \
-      edits works on copies of a file or folder, which are opened anew to see whether an edit is stored. The rows of \
-      a scheme cannot be copied, so their edits are not checked. `--edit` lets the checks edit it all the same, \
-      at random: for data that may be lost.
+      LOCATION is the location to open. Without LOCATION, the manifest beside the library decides: the command \
+      creates samples that match its patterns, or opens its schemes with an empty rest. The checks edit copies of a \
+      file or folder, never LOCATION itself, and open each copy again to see whether the edit is stored. The rows of a \
+      scheme cannot be copied, so by default their edits are not checked. With `--edit` the checks edit those rows at \
+      random; use it only if the data may be lost.
 
-      A check passes, fails, crashes, is timed out or skipped; one that is only recommended warns. Findings \
-      are exit status 1, a library that cannot be loaded 3, one that trust refuses 4; warnings are no findings. \
-      What is drawn at random is decided by the seed, another one each time unless it is given. `--reproduce` \
-      repeats a run and tells the last calls before each finding.
+      A check passes, fails, crashes, times out or is skipped. A check that is only recommended warns instead of \
+      failing. The exit status is 1 if there are findings, 3 if the library cannot be loaded, and 4 if trust refuses \
+      it. Warnings are not findings. A seed determines all random choices; without `--seed` each run has a new seed. \
+      `--reproduce` repeats a run and prints the last calls before each finding.
       """,
     options: [
       .seed, .reproduce, .only, .listChecks, .editLocation, .silence, .option, .inProcess, .quiet,
@@ -32,12 +33,12 @@ extension Command {
       .json,
     ],
     examples: [
-      ("tabella check ./libmine.so data.csv", "a library with a file that it opens"),
-      ("tabella check csv", "a provider that is found, with samples"),
-      ("tabella check --list", "all checks"),
+      ("tabella check ./libmine.so data.csv", "check a library with a file that it opens"),
+      ("tabella check csv", "check an installed provider with samples"),
+      ("tabella check --list", "list all checks"),
       (
         "tabella check ./libmine.so data.csv --only cuts-agree --reproduce 1",
-        "one check again, with the seed of another run"
+        "repeat one check with the seed of an earlier run"
       ),
     ], seeAlso: ["providers", "describe"]
   ) { invocation, output throws(Failure) in
@@ -66,7 +67,7 @@ extension Command {
     options.keepsCalls = arguments.reproduces
     options.values = invocation.options
     let entry = host.catalogue.entries.first { $0.manifest.id == operand.text }
-    // Who types a path means the folder that they are in.
+    // A relative path is relative to the current folder.
     let path = try Failure.about(operand.text) { () throws(TableError) in
       if let entry { return entry.library }
       if access(operand.text, F_OK) != 0 { try host.catalogue.checkNotRefused(operand.text) }
@@ -118,10 +119,10 @@ extension Command {
   }
 }
 
-/// What `check` is told beside its operands.
+/// The options of `check`.
 struct CheckArguments: Sendable {
   var seed: UInt64?
-  /// Whether the run repeats another, so that what led to a finding is wanted.
+  /// Whether the run repeats another one, so that the report includes the calls before each finding.
   var reproduces = false
   var only: [String] = []
   var lists = false
@@ -133,7 +134,7 @@ struct CheckArguments: Sendable {
 
 extension OptionSpec {
   fileprivate static let seed = OptionSpec(
-    names: ["--seed"], argument: "N", summary: "decides what is drawn at random"
+    names: ["--seed"], argument: "N", summary: "set the seed for all random choices"
   ) { invocation, value throws(Failure) in
     guard let seed = UInt64(value.text) else { throw .usage("must be a whole number, 0 or more") }
     invocation.checks.seed = seed
@@ -141,7 +142,7 @@ extension OptionSpec {
 
   fileprivate static let reproduce = OptionSpec(
     names: ["--reproduce"], argument: "SEED",
-    summary: "repeats the run of this seed, and tells the last calls before each finding"
+    summary: "repeat the run with this seed, and print the last calls before each finding"
   ) { invocation, value throws(Failure) in
     guard let seed = UInt64(value.text) else { throw .usage("must be the seed of a run") }
     invocation.checks.seed = seed
@@ -149,25 +150,25 @@ extension OptionSpec {
   }
 
   fileprivate static let only = OptionSpec(
-    names: ["--only"], argument: "NAME,…", summary: "these checks only; may be repeated",
+    names: ["--only"], argument: "NAME,…", summary: "run only these checks; can be repeated",
     values: .choices(Check.all.map(\.name)), repeats: true
   ) { invocation, value throws(Failure) in
     invocation.checks.only += value.text.split(separator: ",").map(String.init)
   }
 
   fileprivate static let listChecks = OptionSpec(
-    names: ["--list"], argument: nil, summary: "tell which checks there are, and make none"
+    names: ["--list"], argument: nil, summary: "list the checks, and run none"
   ) { invocation, _ throws(Failure) in invocation.checks.lists = true }
 
   fileprivate static let editLocation = OptionSpec(
     names: ["--edit"], argument: nil,
-    summary: "edit what a scheme shows, at random: only for data that may be lost"
+    summary: "edit the rows of a scheme at random; use it only if the data may be lost"
   ) { invocation, _ throws(Failure) in invocation.checks.mayEdit = true }
 
   fileprivate static let silence = OptionSpec(
     names: ["--timeout"], argument: "SECONDS",
-    summary: "how long a call may give no sign of life; the default is 10",
-    detail: "With signs of life it may take twelve times as long"
+    summary: "the time that a call may run without a sign of life; the default is 10",
+    detail: "A call with signs of life may run twelve times as long"
   ) { invocation, value throws(Failure) in
     guard let seconds = Double(value.text), seconds >= 0.1, seconds <= 86_400 else {
       throw .usage("must be a number of seconds from 0.1 to 86400")
@@ -176,6 +177,7 @@ extension OptionSpec {
   }
 
   fileprivate static let quiet = OptionSpec(
-    names: ["--quiet"], argument: nil, summary: "no line for what passed or was skipped"
+    names: ["--quiet"], argument: nil,
+    summary: "print no line for checks that passed or were skipped"
   ) { invocation, _ throws(Failure) in invocation.checks.isQuiet = true }
 }

@@ -2,29 +2,29 @@ import CTabellaSystem
 import Tabella
 import TabellaHost
 
-/// A command of `tabella`: everything that help, the manual and the completions say of it.
+/// A command of `tabella`, with its texts for help, the manual and the completions.
 struct Command: Sendable {
   let name: String
-  /// The operands, as the help writes them; the last one may be repeated if they end with `…` or `…]`.
+  /// The operands, as the help writes them. The last one can be repeated if they end with `…` or `…]`.
   let operands: String
-  /// What each operand is, for the shells' completions.
+  /// The kind of each operand, for the completions.
   var operandValues: [Completion] = []
   let summary: String
-  /// What one must know to use it: paragraphs with an empty line between them. Lines that are
-  /// indented are kept as they are; what stands in backticks is to be typed.
+  /// The description: paragraphs with an empty line between them. Indented lines are kept
+  /// unchanged. Text in backticks is text to type.
   var discussion = ""
   let options: [OptionSpec]
-  /// Command lines that work, each with what it does.
+  /// Command lines that work, each with its meaning.
   let examples: [(line: String, meaning: String)]
-  /// Other commands that one might look for.
+  /// Related commands.
   var seeAlso: [String] = []
-  /// Whether it is for programs only, so that help does not mention it.
+  /// Whether only programs use the command, so that help does not list it.
   var isHidden = false
-  /// Does the work. Throws what ends it early.
+  /// Runs the command. Throws the failure that ends it early.
   let run: @Sendable (Invocation, Output) throws(Failure) -> ExitStatus
 }
 
-/// The commands there are. A new one is an entry here and a file beside this one.
+/// All commands. A new command needs an entry here and a file beside this one.
 enum CommandTable {
   static let commands: [Command] = [
     .show, .count, .export, .describe, .set, .insert, .delete, .move, .apply, .undo, .log,
@@ -33,20 +33,20 @@ enum CommandTable {
 
   static let version = "0.1.0"
 
-  /// Those for people.
+  /// The commands that help lists.
   static var shown: [Command] { commands.filter { !$0.isHidden } }
 
-  /// The command with a name; throws what was probably meant if there is none.
+  /// The command with a name. If there is none, throws a usage error that suggests a similar name.
   static func command(_ name: String) throws(Failure) -> Command {
     if let command = commands.first(where: { $0.name == name }) { return command }
     throw .usage("there is no command \(name)\(Suggestion.hint(name, among: shown.map(\.name)))")
   }
 
-  /// Runs what the arguments ask for and reports what goes wrong.
+  /// Runs the command that the arguments name, and reports errors.
   static func run(_ arguments: [Argument]) -> ExitStatus {
-    // By then all is told.
+    // All messages are written by then.
     defer { tabella_system_release_signals() }
-    // Known before the arguments are read, so that errors in them come out right.
+    // Found before the arguments are parsed, so that parse errors have the right format.
     let options = arguments.prefix { $0.text != "--" }.map(\.text)
     let asJSON =
       options.contains("--json") || options.contains("--format=json")

@@ -3,10 +3,10 @@ import Tabella
 import TabellaTerminal
 
 extension Command {
-  /// What the shells' scripts ask: the words of a command line up to the cursor, the last one being
-  /// typed; or for bash the line itself.
+  /// The command that the shells' scripts call. The operands are the words of a command line up to the
+  /// cursor, the last one incomplete. For bash the operand is the line itself.
   static let complete = Command(
-    name: "complete", operands: "WORD…", summary: "prints what fits for the last word",
+    name: "complete", operands: "WORD…", summary: "print the completions of the last word",
     options: [.bash], examples: [], isHidden: true
   ) { invocation, output throws(Failure) in
     leaveTheTerminalAlone()

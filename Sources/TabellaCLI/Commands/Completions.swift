@@ -5,21 +5,22 @@ extension Command {
   static let completions = Command(
     name: "completions", operands: "bash|zsh|fish",
     operandValues: [.choices(CompletionScript.shells)],
-    summary: "prints a script that teaches a shell to complete tabella's command lines",
+    summary: "print a script that lets a shell complete command lines of tabella",
     discussion: """
-      The script asks tabella itself what fits, so it knows the commands, options, providers and their \
-      options, and the columns and titles of the table that the command line names. To learn those the \
-      location is opened as `show` opens it; never standard input, a pipe, a device or a socket.
+      The script asks tabella for the completions. It completes commands, options, providers and their options, and \
+      the columns and titles of the table that the command line names. To find those, it opens the location as \
+      `show` does. It never opens standard input, a pipe, a device or a socket.
 
-      `make install` puts the scripts where the shells look for them. Without it, this teaches the \
-      shell that is running, and every new one from its start-up file:
+      `make install` installs the scripts in the folders that the shells search. Without it, one of these commands \
+      enables completion in the running shell. Add it to the shell's start-up file to enable completion in every new \
+      shell:
 
         bash  source <(tabella completions bash)
         zsh   source <(tabella completions zsh)     after compinit
         fish  tabella completions fish | source
       """,
     options: [],
-    examples: [("tabella completions bash", "the script for bash")], seeAlso: ["help"]
+    examples: [("tabella completions bash", "print the script for bash")], seeAlso: ["help"]
   ) { invocation, output throws(Failure) in
     guard let shell = invocation.operands.first?.text else {
       throw .usage("the name of a shell is missing", command: "completions")

@@ -4,16 +4,22 @@ import TabellaTerminal
 extension Command {
   static let count = Command(
     name: "count", operands: "LOCATION…", operandValues: [.location],
-    summary: "prints the number of rows",
+    summary: "print the number of rows",
     discussion: """
-      Rows are counted after the options have chosen them, as `show` would print them. With `--section-by` \
-      there is a line for each section: its title, a tab, its rows.
+      Counts the rows that the options choose, which are the rows that `show` would print. With `--section-by` the \
+      output has one line per section: its title, a tab, and its number of rows.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [.columns, .json],
     examples: [
-      ("tabella count data.csv", "the rows of a file, its header apart"),
-      ("tabella count data.csv --section-by city", "the rows of each city: TITLE, a tab, ROWS"),
-      ("tabella count src/ -o recursive=true --filter 'kind = file'", "the files in a tree"),
+      ("tabella count data.csv", "count the rows of a file, without its header"),
+      (
+        "tabella count data.csv --section-by city",
+        "count the rows of each city; a line is TITLE, a tab, ROWS"
+      ),
+      (
+        "tabella count src/ -o recursive=true --filter 'kind = file'",
+        "count the files in a folder and its subfolders"
+      ),
     ], seeAlso: ["show"]
   ) { invocation, output throws(Failure) in
     let table = try ShapedTable(invocation, command: "count")
@@ -35,7 +41,7 @@ extension Command {
       try output.write(json: .object(document))
     } else if invocation.sectionBy != nil {
       for count in counts {
-        // A title is data; a line end or a tab in it would make two of a line.
+        // Titles are data. A line end or tab in a title would break the output format.
         let title = count.title.map { SafeText($0) } ?? output.screen.missing
         try output.write("\(title)\t\(count.rows)\n")
       }
@@ -47,7 +53,7 @@ extension Command {
     return .done
   }
 
-  /// The sections that a range of rows reaches, and how many of its rows are in each.
+  /// The sections that a range of rows reaches, each with the number of its rows in the range.
   private static func countSections(
     _ table: ShapedTable, _ range: Range<Int>
   ) throws(TableError) -> [(title: String?, rows: Int)] {

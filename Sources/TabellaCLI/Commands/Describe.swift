@@ -11,23 +11,23 @@ extension Command {
   static let describe = Command(
     name: "describe", operands: "LOCATION|PROVIDER|LIBRARY [ROW]",
     operandValues: [.subject, .none],
-    summary: "tells what a table, a row or section of it, a provider or a library is",
+    summary: "describe a table, one of its rows or sections, a provider or a library",
     discussion: """
-      Of a table: its provider, version, columns, the options of its provider, and what can be done with it. \
-      Its sections' titles are listed, up to 100. With ROW: all cells of that row, its id, and what the provider shows beside it, such as a preview. \
-      With `SECTION:`: its titles, the number of its rows, and what the provider shows beside it. Of a \
-      provider: its manifest. Of a library: whether it is trusted and could be loaded, which runs none of its code; \
-      `--load` does run it.
+      For a table, prints its provider, version and columns, the options of the provider, the abilities, and up to \
+      100 titles of sections. With ROW, prints all cells of that row, its id, and the supplementary content that the \
+      provider shows with it, such as a preview. With `SECTION:`, prints the titles of the section, its number of rows, \
+      and its supplementary content. For a provider, prints its manifest. For a library, prints whether it is trusted \
+      and can be loaded; this runs none of its code unless you add `--load`.
 
-      A name that is both a provider and a file is the provider: write `./csv` for the file.
+      If a name is both a provider and a file, it means the provider. Write `./csv` for the file.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [.load, .json],
     examples: [
-      ("tabella describe data.csv", "columns, options and abilities of a table"),
-      ("tabella describe data.csv 12", "one row in full"),
-      ("tabella describe . 0", "an entry of a folder, with a preview"),
-      ("tabella describe csv", "a provider, from its manifest"),
-      ("tabella describe ./libmine.so", "a library, without running its code"),
+      ("tabella describe data.csv", "show the columns, options and abilities of a table"),
+      ("tabella describe data.csv 12", "show all of one row"),
+      ("tabella describe . 0", "show an entry of a folder with a preview"),
+      ("tabella describe csv", "show the manifest of a provider"),
+      ("tabella describe ./libmine.so", "check a library without running its code"),
     ], seeAlso: ["providers", "show"]
   ) { invocation, output throws(Failure) in
     guard let operand = invocation.operands.first else {

@@ -4,25 +4,30 @@ extension Command {
   static let set = Command(
     name: "set", operands: "LOCATION [ROW…] COLUMN=VALUE…",
     operandValues: [.location, .assignment],
-    summary: "changes cells",
+    summary: "change cells",
     discussion: """
-      The cells change in each ROW. Without a ROW they change in all rows that the options choose; then the command \
-      asks as `delete` does, and a script says `--yes`.
+      Changes the cells of each ROW. Without ROW, changes the cells of all rows that the options choose. In that case \
+      the command asks for confirmation as `delete` does; in a script, use `--yes`.
 
       \(rows)
 
-      VALUE is the bytes as they are, for a column of text; else a number, `true` or `false`, a date \
-      (`2026-02-28`, `2026-02-28T12:00:00Z`), binary in hexadecimal. Nothing behind `=` is empty text, or for \
-      other columns a missing value. A section has one value, its title: `set notes.md 2: title=Plan`.
+      In a column of text, VALUE is stored as it is. In other columns VALUE is a number, `true` or `false`, a date \
+      (`2026-02-28`, `2026-02-28T12:00:00Z`), or binary data in hexadecimal. An empty VALUE is empty text in a column \
+      of text, and a missing cell in other columns. A section has one cell, its title: `set notes.md 2: title=Plan`.
 
       \(saving)
       """,
     options: OptionSpec.editing,
     examples: [
-      ("tabella set data.csv 5 born=1816", "one cell"),
-      ("tabella set data.csv 0:5 name=Ada city='San José'", "two cells"),
-      ("tabella set data.csv --filter 'city = Bonn' city=Berlin --yes", "all rows that match"),
-      ("tabella set data.csv 0 born=1900 --sort born --dry-run", "what would be done"),
+      ("tabella set data.csv 5 born=1816", "change one cell"),
+      ("tabella set data.csv 0:5 name=Ada city='San José'", "change two cells of one row"),
+      (
+        "tabella set data.csv --filter 'city = Bonn' city=Berlin --yes",
+        "change all rows that match"
+      ),
+      (
+        "tabella set data.csv 0 born=1900 --sort born --dry-run", "print the edit without making it"
+      ),
     ], seeAlso: ["insert", "apply", "undo"]
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 2, command: "set", missing: "a COLUMN=VALUE")
@@ -47,21 +52,21 @@ extension Command {
   static let insert = Command(
     name: "insert", operands: "LOCATION ROW [COLUMN=VALUE…]",
     operandValues: [.location, .none, .assignment],
-    summary: "inserts a row",
+    summary: "insert a row or a section",
     discussion: """
-      The new row stands before ROW; `end` is behind the last row, `SECTION:end` behind the last of a \
-      section. Cells that are not given are as the provider begins a row. `SECTION:` inserts a section before that \
-      one, with a title: `insert notes.md 2: title=Plan`.
+      Inserts the new row before ROW. `end` inserts it after the last row, and `SECTION:end` after the last row of a \
+      section. The provider chooses the values of cells that are not given. `SECTION:` inserts a section before that \
+      section; give it a title: `insert notes.md 2: title=Plan`.
 
-      With `--section-by` the row gets the value of its section. In a table that is sorted it is put behind \
-      the last row, and shown where it belongs.
+      With `--section-by` the row gets the value of its section. In a sorted table the command stores the row after \
+      the last row and shows it at its sorted position.
 
       \(saving)
       """,
     options: OptionSpec.editing,
     examples: [
-      ("tabella insert data.csv 0 name=Ada", "a new first row"),
-      ("tabella insert data.csv end name=Ada born=1815", "a new last row"),
+      ("tabella insert data.csv 0 name=Ada", "insert a row at the start"),
+      ("tabella insert data.csv end name=Ada born=1815", "insert a row at the end"),
     ], seeAlso: ["set", "delete", "move"]
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 2, command: "insert", missing: "a ROW")
@@ -75,29 +80,31 @@ extension Command {
 
   static let delete = Command(
     name: "delete", operands: "LOCATION [ROW…]", operandValues: [.location, .none],
-    summary: "deletes rows",
+    summary: "delete rows or sections",
     discussion: """
-      Each ROW is deleted; without a ROW, all rows that the options choose are. `SECTION:` deletes a section with its \
+      Deletes each ROW. Without ROW, deletes all rows that the options choose. `SECTION:` deletes a section with its \
       rows.
 
       \(rows)
 
-      On a terminal the rows are shown, with what the provider says that it will do with them, and it is asked \
-      whether they are meant; more than a hundred are confirmed by their number. Elsewhere `--yes` must say that \
-      they are.
+      On a terminal the command shows the rows and how the provider will delete them, then asks for confirmation. For \
+      more than 100 rows, type their number to confirm. Without a terminal, `--yes` is required.
 
-      Where the order changes by itself (folders, processes), a position may be another row's by the time \
-      that it is used. Such rows are deleted by `id:ID`, by a position with `--if-version`, or by a position \
-      that was confirmed on the terminal: what was shown is then known by its id.
+      Some orders change by themselves (folders, processes). There a position may belong to another row when the \
+      command uses it. Name such a row by `id:ID`, or use its position with `--if-version`, or confirm its position on \
+      the terminal; the command then deletes the row that it showed, by its id.
 
       \(saving)
       """,
     options: OptionSpec.editing,
     examples: [
-      ("tabella delete data.csv 5 --yes", "a row"),
-      ("tabella delete data.csv 0:5 0:7 --yes", "two rows, both counted before"),
-      ("tabella delete data.csv --filter 'born > 1900' --yes", "all rows that match"),
-      ("tabella delete data.csv 0:3..9 --yes", "seven rows"),
+      ("tabella delete data.csv 5 --yes", "delete one row"),
+      (
+        "tabella delete data.csv 0:5 0:7 --yes",
+        "delete two rows; both positions are from before the command"
+      ),
+      ("tabella delete data.csv --filter 'born > 1900' --yes", "delete all rows that match"),
+      ("tabella delete data.csv 0:3..9 --yes", "delete seven rows"),
     ], seeAlso: ["undo", "log"]
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 1, command: "delete", missing: "a ROW")
@@ -112,26 +119,26 @@ extension Command {
 
   static let move = Command(
     name: "move", operands: "LOCATION ROW ROW", operandValues: [.location, .none, .none],
-    summary: "moves a row or a section",
+    summary: "move a row or a section",
     discussion: """
       \(rows)
 
-      The first ROW is the row, the second where it ends up, counted as if it were gone from where it was: \
-      `move data.csv 0 2` makes the first row the third. `end` is behind the last row. `move notes.md 3: 0:` makes \
-      the fourth section the first.
+      The first ROW is the row to move. The second ROW is its new position, counted without the row itself: \
+      `move data.csv 0 2` makes the first row the third. `end` is the position after the last row. \
+      `move notes.md 3: 0:` makes the fourth section the first.
 
-      The report names the place where the row stands, and the cells that the move changed. Where the order changes by \
-      itself (folders, processes), name the row by its id and the section by its title: `Berlin:end`.
+      The report contains the new position and the cells that the move changed. If the order changes by itself \
+      (folders, processes), name the row by its id and the section by its title, as in `Berlin:end`.
 
-      Rows can be moved where the order is the table's own: not with `--sort`. With `--section-by` a row that \
-      moves to another section gets the value of that section, where each is one value.
+      With `--sort` rows cannot be moved. With `--section-by` a row that moves to another section gets the value of \
+      that section. This works only if each section stands for one value.
 
       \(saving)
       """,
     options: OptionSpec.editing,
     examples: [
-      ("tabella move data.csv 0 2", "the first row becomes the third"),
-      ("tabella move data.csv 0:5 end", "the sixth row becomes the last"),
+      ("tabella move data.csv 0 2", "make the first row the third"),
+      ("tabella move data.csv 0:5 end", "make the sixth row the last"),
     ], seeAlso: ["insert", "undo"]
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 3, to: 3, command: "move", missing: "a ROW")
@@ -139,27 +146,28 @@ extension Command {
     let place = try RowArgument(operands[2], command: "move", as: .place)
     guard row.isSection == place.isSection else {
       throw .usage(
-        "a row is moved to a row, and a section (SECTION:) to a section", command: "move")
+        "move a row to the position of a row, or a section (SECTION:) to the position of a section",
+        command: "move")
     }
     return try edit(invocation, operands[0], "move", output) { _ throws(Failure) in
       [.init(kind: .move, row: row, place: place)]
     }
   }
 
-  /// How rows are named.
+  /// How commands name rows.
   static let rows = """
-    ROW is `id:ID`, which `show --with-row` prints, or a position: `SECTION:ROW`, or `ROW` alone in the first section, \
-    both counted from 0 in the table that the same options show. `A..B` and `SECTION:A..B` are rows A to B. SECTION is \
-    a number or a title: `Berlin:0`; `title:3:0` names a title of digits. An id names the same row with any other \
-    options, or the command is refused.
+    ROW is `id:ID`, which `show --with-row` prints, or a position. A position is `SECTION:ROW`, or `ROW` alone for the \
+    first section. Both are counted from 0 in the table that the same options show. `A..B` and `SECTION:A..B` are the \
+    rows A to B. SECTION is a number or a title, as in `Berlin:0`. Write `title:3:0` if the title is a number. An id \
+    names the same row with all options that show the row; otherwise the command fails.
     """
 
-  /// What holds for all of them.
+  /// The rules that all commands that edit have in common.
   static let saving = """
-    It is done or it is not, and lasts when the command ends. What was done is said on standard error with \
-    the name of its receipt, which `tabella undo` takes; with `--json` on standard output. If the table has \
-    changed since it was opened, nothing is done (status 5). If neither XDG_STATE_HOME nor HOME is an absolute \
-    path, every edit is refused (status 1), since its receipt has no place.
+    When the command ends, the edit is stored durably or not made at all. The command reports the edit and its \
+    receipt on standard error, or with `--json` on standard output. `tabella undo` takes the receipt. If the table \
+    has changed since it was opened, the command changes nothing (status 5). If neither XDG_STATE_HOME nor HOME is \
+    an absolute path, the receipt cannot be stored, so every edit is refused (status 1).
     """
 
   private static func edit(

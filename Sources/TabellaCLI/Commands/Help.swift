@@ -4,16 +4,16 @@ import TabellaTerminal
 extension Command {
   static let help = Command(
     name: "help", operands: "[COMMAND]", operandValues: [.command],
-    summary: "tells how to use tabella, or one command",
+    summary: "show help for tabella or for one command",
     discussion: """
-      `tabella COMMAND --help` is the same as `tabella help COMMAND`. The whole manual is also a page \
-      for `man` and a document in Markdown; they are made from what help prints.
+      `tabella COMMAND --help` is the same as `tabella help COMMAND`. With `--format` the command prints the whole \
+      manual as a man page or as Markdown. Both are generated from the help texts.
       """,
     options: [.helpFormat],
     examples: [
-      ("tabella help", "the commands, and what holds for all of them"),
-      ("tabella help show", "all that show can do"),
-      ("tabella help --format man | man -l -", "the manual, if it is not installed"),
+      ("tabella help", "show the commands and their common rules"),
+      ("tabella help show", "show the help of one command"),
+      ("tabella help --format man | man -l -", "show the man page if it is not installed"),
     ], seeAlso: ["completions"]
   ) { invocation, output throws(Failure) in
     guard invocation.operands.count <= 1 else {
@@ -36,7 +36,7 @@ extension Command {
 
 extension OptionSpec {
   fileprivate static let helpFormat = OptionSpec(
-    names: ["--format"], argument: "FORMAT", summary: "the whole manual: markdown, man",
+    names: ["--format"], argument: "FORMAT", summary: "print the whole manual: markdown, man",
     values: .choices(["markdown", "man"])
   ) { invocation, value throws(Failure) in
     guard ["markdown", "man"].contains(value.text) else {

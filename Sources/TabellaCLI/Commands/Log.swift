@@ -4,17 +4,17 @@ import TabellaTerminal
 extension Command {
   static let log = Command(
     name: "log", operands: "[LOCATION]", operandValues: [.location],
-    summary: "lists the edits that were done, the newest first",
+    summary: "list the edits that were made, newest first",
     discussion: """
-      Each has a receipt: its id, when and where it was done, by which provider, what it was, whether it can \
-      be taken back and whether it was. The last 1,000 are kept, of at most 256 MiB together, in \
-      `tabella/receipts` under XDG_STATE_HOME.
+      Each edit has a receipt. A line contains the id of the receipt, the time, the location, the provider, the \
+      edits, whether `tabella undo` can undo them, and whether it has done so. The folder `tabella/receipts` in \
+      XDG_STATE_HOME keeps the last 1,000 receipts, with a total size of at most 256 MiB.
       """,
     options: [.columns, .rows, .limit, .format, .json, .noHeader] + OptionSpec.display,
     examples: [
-      ("tabella log", "all of them"),
-      ("tabella log data.csv -n 5", "the last five of a file"),
-      ("tabella log --format jsonl", "for programs"),
+      ("tabella log", "list all edits"),
+      ("tabella log data.csv -n 5", "list the last five edits of a file"),
+      ("tabella log --format jsonl", "list the edits for a program"),
     ], seeAlso: ["undo"]
   ) { invocation, output throws(Failure) in
     guard invocation.operands.count <= 1 else {

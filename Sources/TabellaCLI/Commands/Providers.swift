@@ -5,21 +5,21 @@ import TabellaHost
 extension Command {
   static let providers = Command(
     name: "providers", operands: "[ID…]", operandValues: [.provider],
-    summary: "lists the providers found, and the candidates refused with the reason; pins them",
+    summary: "list the providers, and the candidates that are refused; pin providers",
     discussion: """
-      A provider is a library with a manifest beside it, `NAME.tabella.json`. They are found without running \
-      any of their code. A candidate that cannot be used is named on standard error with the reason; that is \
-      no failure.
+      A provider is a library with a manifest beside it, `NAME.tabella.json`. The command finds providers without \
+      running their code. For each candidate that cannot be used it prints the reason on standard error; the exit \
+      status stays 0.
 
-      Those that ship with tabella are `shipped`. For the others, `--pin` records the SHA-256 of the library and \
-      grants the permissions that the manifest requests (files, signals, the network). From then on a library \
-      with another SHA-256 is refused. The command prints each pin. Without an ID it pins all of them. The pins \
-      are in `$XDG_CONFIG_HOME/tabella/pins.json`.
+      `shipped` providers are part of tabella. For the other providers, `--pin` records the SHA-256 of the library and \
+      grants the permissions that the manifest requests (files, signals, the network). From then on tabella refuses a \
+      library with another SHA-256. The command prints each pin. Without an ID it pins all of them. The pins are in \
+      `$XDG_CONFIG_HOME/tabella/pins.json`.
       """,
     options: [.pin, .unpin, .json],
     examples: [
-      ("tabella providers", "all of them"),
-      ("tabella providers --pin", "those that were added are held to what they are now"),
+      ("tabella providers", "list all providers"),
+      ("tabella providers --pin", "pin the added providers as they are now"),
     ], seeAlso: ["describe"]
   ) { invocation, output throws(Failure) in
     let host = Host()
@@ -110,7 +110,9 @@ extension Command {
 
   private static func unpin(_ ids: [String], _ host: Host) throws(Failure) -> ExitStatus {
     guard !ids.isEmpty else {
-      throw .usage("say which: --unpin wants ids", command: "providers")
+      throw .usage(
+        "--unpin requires the IDs of the providers; list them with: tabella providers",
+        command: "providers")
     }
     try Failure.about("pins") { () throws(TableError) in
       let known = Set(try Pins.standard.read().map(\.id))
@@ -123,7 +125,7 @@ extension Command {
   }
 }
 
-/// What a provider claims, in a few words.
+/// The schemes and patterns that a provider opens, as text.
 func claims(_ manifest: Manifest) -> String {
   let paths = manifest.patterns.map { pattern in
     guard pattern == "*" else { return pattern }
@@ -133,7 +135,7 @@ func claims(_ manifest: Manifest) -> String {
   return (manifest.schemes.map { "\($0):" } + paths).joined(separator: " ")
 }
 
-/// A provider as JSON, as its manifest describes it, with more members.
+/// A provider as JSON: its manifest and more members.
 func providerJSON(
   _ entry: Catalogue.Entry, _ more: [String: JSONValue] = [:]
 ) -> JSONValue {
@@ -169,7 +171,7 @@ func optionJSON(_ option: OptionDeclaration) -> JSONValue {
   ])
 }
 
-/// Writes a small table of text with the same format that `show` has.
+/// Writes a small table of text in the format of `show`.
 func writeTable(
   _ names: [String], _ rows: [[String]], _ output: Output
 ) throws(Failure) {

@@ -3,46 +3,56 @@ import TabellaHost
 
 extension Command {
   static let show = Command(
-    name: "show", operands: "LOCATION…", operandValues: [.location], summary: "prints a table",
+    name: "show", operands: "LOCATION…", operandValues: [.location], summary: "print a table",
     discussion: """
-      The provider is the one that fits the location: by its scheme, else by the name of the file, else by \
-      how the file begins. If that one is refused, the command fails and says why. `--provider` names another, \
-      and `-o` sets its options; `tabella describe LOCATION` lists the columns and the options.
+      The location decides which provider opens it: first the scheme, then the name of the file, then the first bytes \
+      of the file. If that provider is refused, the command fails and prints the reason. `--provider` names another \
+      provider, and `-o` sets its options. `tabella describe LOCATION` lists the columns and the options.
 
-      Several locations are one table: their sections one after the other, columns united by name. The \
-      options apply in this order, whatever order they are written in: locations are joined, then `--filter` \
-      and `--search`, `--section-by`, `--sort`, `--section`, `--at-index`, `--rows`, `-n`.
+      Several locations form one table. It contains their sections in order, and columns with the same name become one \
+      column. The options apply in a fixed order, whatever their order on the command line: the locations are joined, \
+      then `--filter` and `--search`, `--section-by`, `--sort`, `--section`, `--at-index`, `--rows`, `-n`.
 
-      What stands in brackets behind a name is a badge that the provider gives (`[3 entries]`), not a part of \
-      the cell; formats for programs do not have it.
+      Text in brackets after a name is a badge of the provider, such as `[3 entries]`. It does not belong to the cell. \
+      Formats for programs leave it out.
 
-      On a terminal a table fits its width: long text is cut, then columns at the right are left out and \
-      named on standard error, and where less than a third fit a row is a record of several lines. Text that \
-      holds numbers only stands at the right and is not cut. What is longer than the screen goes to a pager. \
-      In a pipe or a file nothing is cut. All formats but `json` come as they are read; `json` is one document, \
-      with the member `error` at its end if the rows ended early.
+      On a terminal a table fits its width. The command first cuts long text, but never numbers, which are aligned to the \
+      right. Then it leaves out columns at the right and names them on standard error. If less than a third of the columns \
+      fit, it prints each row as a record of several lines. Output that is longer than the screen goes to a pager. In a \
+      pipe or a file nothing is cut. All formats except `json` print rows while they are read. `json` prints one document. \
+      If the rows end early, its last member is `error`.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
       .columns, .format, .json, .noHeader, .withSection, .withRow,
     ] + OptionSpec.display,
     examples: [
-      ("tabella show data.csv", "a file, by the provider that fits its name"),
-      ("tabella show processes: --columns pid,user,command -n 20", "20 processes, three columns"),
+      ("tabella show data.csv", "show a file; its name decides which provider opens it"),
       (
-        "tabella show processes: --section-by user --sort memory:desc", "by user, the largest first"
+        "tabella show processes: --columns pid,user,command -n 20",
+        "show three columns of 20 processes"
       ),
-      ("tabella show src/ --filter 'size > 1M' --filter 'name ~ \\.swift$'", "large Swift files"),
-      ("tabella show src/ --section-by kind --style grouped", "a framed table for each kind"),
-      ("tabella show src/ --style collection", "names only, as ls has them"),
-      ("tabella show README.md -o sections=headings --at-index Install", "from a heading on"),
-      ("tabella show a.csv b.csv", "two files as one table"),
-      ("tabella show csv:/etc/passwd -o delimiter=: -o header=false --json", "as JSON"),
-      ("tabella show data.csv --rows 1000..1009 --format csv", "ten rows from the middle"),
+      (
+        "tabella show processes: --section-by user --sort memory:desc",
+        "group by user, largest first"
+      ),
+      (
+        "tabella show src/ --filter 'size > 1M' --filter 'name ~ \\.swift$'",
+        "show large Swift files"
+      ),
+      ("tabella show src/ --section-by kind --style grouped", "show a framed table per kind"),
+      ("tabella show src/ --style collection", "show only names, in a grid as ls does"),
+      ("tabella show README.md -o sections=headings --at-index Install", "start at a heading"),
+      ("tabella show a.csv b.csv", "show two files as one table"),
+      ("tabella show csv:/etc/passwd -o delimiter=: -o header=false --json", "print JSON"),
+      ("tabella show data.csv --rows 1000..1009 --format csv", "print ten rows from the middle"),
       (
         "tabella show data.csv --filter 'born > 1900' --with-row",
-        "what every command calls the rows"
+        "show the names of rows, for other commands"
       ),
-      ("tabella show data.csv --rows 1..1 --vertical always", "one row, a cell on each line"),
+      (
+        "tabella show data.csv --rows 1..1 --vertical always",
+        "show one row, with one cell per line"
+      ),
     ], seeAlso: ["count", "export", "describe"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "show", defaultFormat: "table")
@@ -50,31 +60,32 @@ extension Command {
 
   static let export = Command(
     name: "export", operands: "LOCATION…", operandValues: [.location],
-    summary: "writes all of a table for other programs",
+    summary: "write a whole table for other programs",
     discussion: """
-      The same as `show` with a format that other programs read: rows are written as they come, whatever \
-      their number, and the bytes of cells as they are. Titles of sections are left out, unless `--with-section` makes them a column.
+      The same as `show`, but in a format for other programs. The command prints rows while it reads them, whatever \
+      their number, and prints the bytes of cells unchanged. It leaves out titles of sections unless `--with-section` \
+      adds them as a column.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
       .columns, .exportFormat, .noHeader, .withSection, .withRow,
     ],
     examples: [
-      ("tabella export data.csv --columns name,born", "two columns, as csv"),
-      ("tabella export processes: --format jsonl", "an object a line"),
+      ("tabella export data.csv --columns name,born", "write two columns as csv"),
+      ("tabella export processes: --format jsonl", "write one object per line"),
       (
         "tabella export src/ -o recursive=true --section-by kind --with-section --format tsv",
-        "the sections as a column"
+        "write the sections as a column"
       ),
       (
         "tabella export data.csv --format arrow-stream > data.arrows",
-        "for Arrow, pandas and Polars"
+        "write a file for Arrow, pandas and Polars"
       ),
     ], seeAlso: ["show", "count"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "export", defaultFormat: "csv")
   }
 
-  /// Writes the table that the command line asks for.
+  /// Writes the table that the command line describes.
   private static func show(
     _ invocation: Invocation, _ output: Output, command: String, defaultFormat: String
   ) throws(Failure) -> ExitStatus {
@@ -82,23 +93,25 @@ extension Command {
     guard !invocation.hasSectionColumn || Formats.sectionColumnNames.contains(name) else {
       let names = Formats.sectionColumnNames.joined(separator: ", ")
       throw .usage(
-        "--with-section is for \(names); \(name) shows sections by itself", command: command)
+        "--with-section works with \(names); \(name) shows sections anyway, so leave the option out",
+        command: command)
     }
     let isGrid = name == "table" && invocation.display.style == .collection
     guard !invocation.hasRowColumn || (name != "json" && !isGrid) else {
       throw .usage(
-        "--with-row is not for \(isGrid ? "--style collection" : "json, which has the ids")",
+        "--with-row does not work with \(isGrid ? "--style collection" : "json, which contains the ids"); leave it out",
         command: command)
     }
     let table = try ShapedTable(invocation, command: command)
     guard !invocation.hasRowColumn || table.tables.count == 1 else {
       throw .usage(
-        "--with-row is for one location, since an edit is of one", command: command)
+        "--with-row works with one location only, because an edit changes one location",
+        command: command)
     }
     if invocation.hasRowColumn, table.source.identity == nil, invocation.givesOtherPositions {
       let line = invocation.line(command, without: Invocation.shapingNames)
       throw .usage(
-        "--with-row: the rows have no ids, so that only the whole table shows how they are named: \(line)",
+        "--with-row: the rows have no ids, so only the whole table can show their names; run: \(line)",
         command: command)
     }
     var shown = ShownTable(
@@ -106,7 +119,7 @@ extension Command {
       hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil,
       isGrouped: invocation.sectionBy != nil)
     var format = Formats.make(name, output, invocation.display)
-    // The outer format puts its column first, and the inner one puts its own before that.
+    // The outer format puts its column first. The inner format puts its own column in front of that.
     if invocation.hasRowColumn {
       shown.columns.insert(RowColumn.column, at: 0)
       shown.beginsWithRowNames = true

@@ -7,21 +7,21 @@ import TabellaTerminal
 extension Command {
   static let undo = Command(
     name: "undo", operands: "LOCATION|receipt:ID", operandValues: [.receipt],
-    summary: "takes back an edit",
+    summary: "undo an edit",
     discussion: """
-      Of a location it takes back the newest edit that was not taken back yet, so that one after the other \
-      goes; of `receipt:ID` the one with that receipt, which `tabella log` lists. That is done only while the \
-      table still is as the edit left it (status 5): edits that came later are taken back before. What \
-      cannot be taken back, as a signal, is refused (status 4). If a part of an edit cannot be taken back, the rest \
-      is, and the part is named (status 1). Receipts that others may have written are refused (status 4).
+      For a location, undoes the newest edit that is not yet undone, so that repeated calls go back step by step. For \
+      `receipt:ID`, undoes the edit with that receipt; `tabella log` lists the receipts. The table must still be as the \
+      edit left it (status 5), so undo later edits first. The command refuses edits that cannot be undone, such as \
+      signals (status 4). If a part of an edit cannot be undone, it undoes the rest and names that part (status 1). It \
+      also refuses receipts that other users may have written (status 4).
 
-      Taking back is an edit with a receipt of its own: to take that back is to do it again. If it was done in \
-      part only (status 1), the next `undo` of the location takes back the rest. A file that is named like a receipt is written `./receipt:ID`.
+      Undoing is itself an edit with a receipt. Undo that edit to restore the first one. If an edit was undone only in \
+      part (status 1), the next `undo` of the location undoes the rest. Write `./receipt:ID` for a file with such a name.
       """,
     options: [.option, .inPlace, .backup, .needlessYes, .dryRun, .json] + OptionSpec.isolation,
     examples: [
-      ("tabella undo data.csv", "the newest edit"),
-      ("tabella undo data.csv --dry-run", "whether it could be taken back"),
+      ("tabella undo data.csv", "undo the newest edit"),
+      ("tabella undo data.csv --dry-run", "check whether the newest edit can be undone"),
     ], seeAlso: ["log", "set", "delete"]
   ) { invocation, output throws(Failure) in
     guard let operand = invocation.operands.first else {
@@ -36,17 +36,18 @@ extension Command {
       throw Failure(
         status: .refused, subject: subject, code: "not-supported",
         message:
-          "receipt:\(receipt.id) (\(receipt.description)) cannot be taken back: provider \(receipt.provider) knows no way back; what was done before can, by its receipt: tabella log"
+          "receipt:\(receipt.id) (\(receipt.description)): provider \(receipt.provider) cannot undo this edit. `tabella log` lists the edits that can be undone"
       )
     }
     let bytes = try ReceiptStore().wayBack(of: receipt)
-    // Perhaps it must be saved in another way by now.
+    // The file may need other saving options now.
     let options = receipt.options.merging(invocation.options) { $1 }
     let source = try open(receipt, subject, options, invocation)
     guard let undoing = source.undoing else {
       throw Failure(
         status: .refused, subject: subject, code: "not-supported",
-        message: "provider \(receipt.provider) takes nothing back here; nothing was done")
+        message: "provider \(receipt.provider) cannot undo edits of this location; nothing was done"
+      )
     }
     let commit = CommitWithReceipt(
       subject: subject, source: source, provider: receipt.provider, place: receipt.place,
@@ -72,7 +73,7 @@ extension Command {
     if operand.text.hasPrefix("receipt:") {
       guard let id = ReceiptID(String(operand.text.dropFirst("receipt:".count))) else {
         throw .usage(
-          "\(operand.text) is no receipt; tabella log lists them (./\(operand.text) is a file)",
+          "\(operand.text) is not the name of a receipt; list them with: tabella log. Write ./\(operand.text) for a file",
           command: "undo")
       }
       return try store.receipt(id)
@@ -82,17 +83,18 @@ extension Command {
     if let found = try History(store).newestEdit(of: place, named: operand.text) { return found }
     throw Failure(
       status: .failed, subject: operand.text, code: "not-found",
-      message: "there is no receipt of an edit of it that was not taken back; tabella log lists all"
+      message: "no receipt of an edit that is not yet undone; tabella log lists all receipts"
     )
   }
 
-  /// Opens the table that a receipt is about, as it was opened for the edit but for these options.
+  /// Opens the table of a receipt as the edit opened it, with these options changed.
   private static func open(
     _ receipt: Receipt, _ subject: String, _ options: [String: String], _ invocation: Invocation
   ) throws(Failure) -> any TableDataSource {
     if let folder = receipt.place.folder, folder.withCString({ chdir($0) }) != 0 {
       throw .of(
-        .system(errno, "\(String(decoding: folder, as: UTF8.self)) cannot be gone to"),
+        .system(
+          errno, "\(String(decoding: folder, as: UTF8.self)) cannot be made the current folder"),
         subject: subject)
     }
     try EditRun.refuseStream(receipt.place.location)
@@ -105,7 +107,7 @@ extension Command {
     }
   }
 
-  /// What a provider cannot make sense of is not the command line's mistake, but the receipt's.
+  /// Reports arguments that a provider rejects as an error of the receipt, not of the command line.
   private static func aboutReceipt<R>(
     _ receipt: Receipt, _ body: () throws(Failure) -> R
   ) throws(Failure) -> R {

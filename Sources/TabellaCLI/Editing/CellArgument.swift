@@ -23,7 +23,7 @@ struct CellArguments {
       let (column, value) = try divide(argument, among: arguments)
       let cell = try cell(value, column)
       guard cells.updateValue(cell, forKey: column) == nil else {
-        throw .usage("\(names.names[column]) is given twice")
+        throw .usage("column \(names.names[column]) occurs twice")
       }
     }
     return cells
@@ -39,12 +39,12 @@ struct CellArguments {
     }
     for argument in arguments {
       guard argument.text.hasPrefix("title=") else {
-        throw .usage("\(argument.text): a section has a title only: title=TEXT")
+        throw .usage("\(argument.text): a section has only a title. Use title=TEXT")
       }
       guard argument.text.utf8.elementsEqual(argument.bytes) else {
         throw .usage("\(argument.text): a title must be UTF-8")
       }
-      guard request.title == nil else { throw .usage("title is given twice") }
+      guard request.title == nil else { throw .usage("title occurs twice") }
       request.title = String(argument.text.dropFirst("title=".count))
     }
   }
@@ -78,7 +78,8 @@ struct CellArguments {
     guard let column = fitting.first else { throw try unknown(text, among: arguments) }
     guard fitting.count == 1 else {
       let columns = fitting.map { names.names[$0] }.joined(separator: " and ")
-      throw .usage("\(text) fits the columns \(columns); say which with tabella apply")
+      throw .usage(
+        "\"\(text)\" can mean the columns \(columns); name the column with tabella apply")
     }
     return (column, Array(text.utf8.dropFirst(names.names[column].utf8.count + 1)))
   }
@@ -102,7 +103,7 @@ struct CellArguments {
   /// The error for the name of a column, and the option that adds the columns that are wanted.
   private func unknown(_ name: String, wanted: [String]) -> Failure {
     if name == "title", let section {
-      let remedy = "; the section itself is named \(section.text):"
+      let remedy = "; the section itself has the name \(section.text):"
       return .usage(names.unknown(name, remedy: remedy).message)
     }
     let added = wanted.filter { !names.names.contains($0) }
@@ -116,7 +117,7 @@ struct CellArguments {
       $0.properties.isAlphabetic || "0123456789_-.,".unicodeScalars.contains($0)
     }
     let option = isPlain || value.contains("'") ? "columns=\(value)" : "'columns=\(value)'"
-    let remedy = "; to add \(added.count == 1 ? "it" : "them") to the header, say -o \(option)"
+    let remedy = "; to add \(added.count == 1 ? "it" : "them") to the header, use -o \(option)"
     return .usage(names.unknown(name, remedy: remedy).message)
   }
 

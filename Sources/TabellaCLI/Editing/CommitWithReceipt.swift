@@ -49,11 +49,12 @@ struct CommitWithReceipt {
   private func judge(_ store: ReceiptStore, isMade: Bool = false) throws(Failure) {
     do throws(Failure) {
       guard try store.open() == nil, isMade else { return }
-      throw .of(TableError(.io, "\(store.path) vanished at this moment; try again"), subject: nil)
+      throw .of(
+        TableError(.io, "\(store.path) was removed at this moment; try again"), subject: nil)
     } catch {
       throw Failure(
         status: error.status, subject: subject, code: error.code,
-        message: "there is no place for the receipt, so nothing was done: \(error.message)")
+        message: "the receipt cannot be stored, so nothing was done: \(error.message)")
     }
   }
 
@@ -63,7 +64,7 @@ struct CommitWithReceipt {
     } catch {
       throw Failure(
         status: .failed, subject: subject, code: error.code.name,
-        message: "there is no place for the receipt, so nothing was done: \(error)")
+        message: "the receipt cannot be stored, so nothing was done: \(error)")
     }
   }
 
@@ -75,7 +76,7 @@ struct CommitWithReceipt {
     guard error.code == .misbehaved || error.code == .timeout else { return failure }
     // Of a provider that ended it is known, and said.
     guard error.aftermath == nil else { return failure }
-    var message = "\(failure.message); it may have been done all the same: look at it"
+    var message = "\(failure.message); the edit may have been made; read the table to find out"
     // Of an undo it would be taken for that of a rest; whether the edit is still there, its own one tells.
     if let receipt = error.receipt, undoing == nil {
       let changes = ChangeBatch(from: nil, to: nil, changes: nil)
@@ -83,7 +84,7 @@ struct CommitWithReceipt {
         outcomes: [.init(code: error.code, message: error.message)], changes: changes,
         receipt: receipt)
       let kept = try keep(result, store, file, summary, nil)
-      message += ", or take it back with: tabella undo receipt:\(kept.id)"
+      message += ", or undo it with: tabella undo receipt:\(kept.id)"
     }
     return Failure(status: failure.status, subject: subject, code: failure.code, message: message)
   }
@@ -107,7 +108,7 @@ struct CommitWithReceipt {
       throw Failure(
         status: .failed, subject: subject, code: error.code.name,
         message:
-          "the edit was done (\(summary)), but undo may not be able to take it back: its receipt \(error)"
+          "the edit was done (\(summary)), but perhaps it cannot be undone: its receipt \(error)"
       )
     }
     return receipt

@@ -51,7 +51,7 @@ struct Confirmation {
     let asked = isShared ? remark.map { "\(question) (\($0))" } ?? question : question
     // What was typed before the question is no answer to it.
     tcflush(0, TCIFLUSH)
-    Messages.put(isLarge ? "\(asked) Type the number of rows to do it: " : "\(asked) [y/N] ")
+    Messages.put(isLarge ? "\(asked) Type the number of rows to confirm: " : "\(asked) [y/N] ")
     let answer = Confirmation.readAnswer().lowercased()
     guard isLarge ? answer == "\(edits.count)" : answer == "y" || answer == "yes" else {
       throw Failure(

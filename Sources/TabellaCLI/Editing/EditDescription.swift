@@ -5,7 +5,7 @@ extension PlannedEdit {
   ///
   /// `before` is the row as it is, `place` where a row that is inserted or moved will stand, if that is known.
   func description(_ columns: [Column], before: RowCells?, place: IndexPath?) -> String {
-    func asked(_ word: String) -> String { target.map { " (\(word) \($0), as asked)" } ?? "" }
+    func asked(_ word: String) -> String { target.map { " (requested \(word) \($0))" } ?? "" }
     switch kind {
     case .set where isOfSection: return "rename \(name) to \(newTitle ?? "")"
     case .insert where isOfSection: return "insert \(name)"

@@ -59,7 +59,7 @@ struct EditEffects {
     // The place that was asked for counts in the whole table.
     if chosen.isEverything, let asked = edit.asked, !edit.isAsAsked(place, inSectionTitled: title) {
       let name = name(of: asked, inSectionTitled: edit.askedTitle)
-      text += ", not \(edit.kind == .insert ? "at" : "to") \(name) as asked"
+      text += ", not \(edit.kind == .insert ? "at" : "to") \(name) as requested"
     }
     guard edit.kind == .move, !edit.isOfSection, let before,
       let after = try? source.wholeRows(at: [place]).first
@@ -75,7 +75,7 @@ struct EditEffects {
 
   /// A place with the title of its section, if it has one.
   private func name(of place: IndexPath, inSectionTitled title: String?) -> String {
-    if place.isSection { return "place \(place.section) of the sections" }
+    if place.isSection { return "position \(place.section) of the sections" }
     let section = title.map { SectionArgument.text(ofTitle: $0) } ?? "\(place.section)"
     return "\(section):\(place.row)"
   }

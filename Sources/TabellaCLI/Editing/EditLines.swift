@@ -52,21 +52,22 @@ struct EditLines {
     guard case .object(let members) = json else { throw .usage("must be a JSON object") }
     let kinds = RequestedEdit.Kind.allCases.map(\.rawValue)
     guard let op = members["op"] else {
-      throw .usage("\"op\" is missing: \(kinds.joined(separator: ", "))")
+      throw .usage("\"op\" is missing; use one of \(kinds.joined(separator: ", "))")
     }
     guard let kind = op.string.flatMap({ RequestedEdit.Kind(rawValue: $0) }) else {
       let hint = Suggestion.hint(op.string ?? "", among: kinds)
-      throw .usage("there is no op \(op.text); there are \(kinds.joined(separator: ", "))\(hint)")
+      throw .usage("unknown op \(op.text); use one of \(kinds.joined(separator: ", "))\(hint)")
     }
     let (needed, optional) = EditLines.members(of: kind)
     let known = needed + optional
     if let name = members.keys.sorted().first(where: { !known.contains($0) }) {
       let hint = Suggestion.hint(name, among: known)
       throw .usage(
-        "\(kind.rawValue) has no \"\(name)\"; it has \(known.joined(separator: ", "))\(hint)")
+        "\(kind.rawValue) has no member \"\(name)\"; its members are \(known.joined(separator: ", "))\(hint)"
+      )
     }
     if let name = needed.first(where: { members[$0] == nil }) {
-      throw .usage("\(kind.rawValue) wants \"\(name)\"")
+      throw .usage("\(kind.rawValue) requires \"\(name)\"")
     }
     var request = RequestedEdit(kind: kind)
     request.row = try members["row"].map { value throws(Failure) in
@@ -86,10 +87,13 @@ struct EditLines {
     guard
       request.row == nil || request.place == nil
         || request.row?.isSection == request.place?.isSection
-    else { throw .usage("a row is moved to a row, and a section (\"2:\") to a section") }
+    else {
+      throw .usage(
+        "move a row to the position of a row, or a section (\"2:\") to the position of a section")
+    }
     if let value = members["cells"] {
       guard case .object(let values) = value else {
-        throw .usage("\"cells\" must be an object of columns and values")
+        throw .usage("\"cells\" must be an object with columns as names")
       }
       try cells.give(values, to: &request)
     }

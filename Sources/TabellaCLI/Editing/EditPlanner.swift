@@ -39,7 +39,9 @@ struct EditPlanner {
         if case .title? = section { isDecided = false } else { isDecided = true }
       case .id(let id)?: target = try finder.path(forID: id)
       case .rows?, .section?:
-        throw TableError(.invalidArgument, "a row is moved to a row, a section to a section")
+        throw TableError(
+          .invalidArgument,
+          "move a row to the position of a row, or a section to the position of a section")
       }
       // Of several rows some may vanish at any time where the order changes by itself.
       let mayBeGone = requests.count > 1 && request.place == nil
@@ -97,7 +99,7 @@ struct EditPlanner {
       for row in last.row - (rows.count - 1)...last.row {
         try body(IndexPath(section: last.section, row: row), nil, false)
       }
-    case .end?, .section?: throw TableError(.invalidArgument, "a row was expected")
+    case .end?, .section?: throw TableError(.invalidArgument, "a row name is expected")
     }
   }
 
@@ -210,7 +212,8 @@ struct EditPlanner {
       let count = try source.numberOfSections(knowing: target.section + 1).value
       guard target.section <= count - (edit.kind == .move ? 1 : 0) else {
         throw TableError(
-          .notFound, "there is no place \(target): for a section; the table has \(count) sections")
+          .notFound,
+          "there is no position \(target): for a section; the table has \(count) sections")
       }
       return
     }
@@ -230,7 +233,9 @@ struct EditPlanner {
       if case .number = section { isNumber = true }
       path = .section(try wholeSection(section, mustShowRows: request.kind == .delete))
     } else if request.row != nil {
-      throw TableError(.invalidArgument, "a section is moved to a section, a row to a row")
+      throw TableError(
+        .invalidArgument,
+        "move a section to the position of a section, or a row to the position of a row")
     }
     var target: IndexPath?
     var isDecided = false
@@ -239,7 +244,7 @@ struct EditPlanner {
       case .number(let number):
         guard chosen.isEverything else {
           throw TableError(
-            .notSupported, "sections are inserted and moved where all of them are shown")
+            .notSupported, "to insert or move sections, leave out the options that hide rows")
         }
         target = .section(number)
         // A new section changes no other one, wherever it comes to stand.
@@ -252,11 +257,14 @@ struct EditPlanner {
           let count = try source.numberOfSections(knowing: .max).value
           let last = request.kind == .move ? count - 1 : count
           throw TableError(
-            .notFound, "no section has the title end; the last position of a section is \(last):")
+            .notFound,
+            "no section has the title end; use \(last): for the last position of a section")
         }
       }
     } else if request.place != nil {
-      throw TableError(.invalidArgument, "a section is moved to a section, a row to a row")
+      throw TableError(
+        .invalidArgument,
+        "move a section to the position of a section, or a row to the position of a row")
     }
     var edit = PlannedEdit(
       request.kind, source: path, target: target, newTitle: request.title,
@@ -282,7 +290,9 @@ struct EditPlanner {
     let count = try source.exactNumberOfRows(inSection: run.section)
     guard !mustShowRows || run.rows.count == count else {
       throw TableError(
-        .notSupported, "section \(section.text) has rows that these options do not show")
+        .notSupported,
+        "section \(section.text) has rows that these options hide; leave out the options to edit it"
+      )
     }
     return run.section
   }
@@ -294,6 +304,6 @@ extension TableError {
   ) -> TableError {
     TableError(
       .notFound,
-      "there is no place \(section):\(row) for a row; section \(section) has \(count)")
+      "there is no position \(section):\(row) for a row; section \(section) has \(count) rows")
   }
 }

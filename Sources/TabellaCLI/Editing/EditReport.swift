@@ -44,7 +44,7 @@ struct EditReport {
 
   /// The part that is not taken back with the rest, as a sentence's end; nil if all is, or nothing was to be.
   private var notTakenBack: String? {
-    undoing?.remainderOfOpposite.map { "this cannot be taken back: \($0)" }
+    undoing?.remainderOfOpposite.map { "this cannot be undone: \($0)" }
   }
 
   /// Writes it and returns the exit status; throws if something was not done.
@@ -103,7 +103,7 @@ struct EditReport {
     }
     if failed.count < notDone.count {
       reasons +=
-        "; not tried after that: \(list(notDone.filter { $0.outcome.code == .cancelled }, name))"
+        "; not tried because of that: \(list(notDone.filter { $0.outcome.code == .cancelled }, name))"
     }
     let isSame = failed.allSatisfy { $0.outcome.code == code }
     func failure(_ status: ExitStatus, _ code: String, _ message: String) -> Failure {
@@ -151,7 +151,7 @@ struct EditReport {
       item.edit.map {
         $0.description(columns, before: item.before, place: place($0, item.outcome))
       } ?? undoing.map { "\($0.opposite.rawValue): \($0.summary)" } ?? subject
-    if item.outcome.code == nil, item.changesNothing { line += " (it is so already)" }
+    if item.outcome.code == nil, item.changesNothing { line += " (no change)" }
     if let message = item.outcome.message ?? item.outcome.code?.name {
       line += item.outcome.code == nil ? " (\(message))" : " (refused: \(message))"
     }
@@ -168,14 +168,14 @@ struct EditReport {
       if items.isEmpty {
         Messages.write("nothing to do", about: subject)
       } else if !done.isEmpty {
-        Messages.write("done: nothing had to be changed, it is so already", about: subject)
+        Messages.write("done: nothing to change", about: subject)
       }
       return
     }
     let isEdit = receipt.kind == .edit
     // The receipt's line, or the failure, says the rest of the description.
     let kind = isEdit ? "done" : receipt.kind.rawValue
-    let trouble = receipt.trouble == nil ? "" : " (with trouble)"
+    let trouble = receipt.trouble == nil ? "" : " (with errors)"
     Messages.write("\(kind): \(receipt.summary)\(trouble)", about: subject)
     let remarks = done.filter { $0.outcome.message != nil }
     for item in remarks.prefix(1000) {
@@ -188,17 +188,17 @@ struct EditReport {
           let asked = edit.asked
         else { continue }
         Messages.write(
-          "\(name(of: item)): stands at \(place), not at \(asked) as asked", about: subject)
+          "\(name(of: item)): is at \(place), not at \(asked) as requested", about: subject)
       }
     }
     if remarks.count > 1000 {
-      Messages.write("and \(remarks.count - 1000) remarks more", about: subject)
+      Messages.write("and \(remarks.count - 1000) more remarks", about: subject)
     }
     let way = "tabella undo receipt:\(receipt.id)"
     let extent =
       !isUndoable
-      ? "cannot be taken back"
-      : receipt.remainderOfOpposite.map { "can be taken back in part: \(way); not: \($0)" } ?? way
+      ? "cannot be undone"
+      : receipt.remainderOfOpposite.map { "can be undone in part: \(way); not: \($0)" } ?? way
     Messages.write("receipt: \(receipt.id) (\(extent))", about: subject)
   }
 

@@ -38,17 +38,18 @@ struct EditRun {
     let opened = table.tables[0]
     (version, place) = try Failure.about(table.subject) { () throws(TableError) in
       guard table.source.editing != nil else {
-        throw TableError(.readOnly, "is read-only: provider \(table.provider) does not edit it")
+        throw TableError(.readOnly, "is read-only: provider \(table.provider) cannot edit it")
       }
       let version = try table.source.version()
       if let wanted = invocation.ifVersion {
         guard let version else {
-          throw TableError(.notSupported, "has no versions, so that --if-version cannot be kept")
+          throw TableError(
+            .notSupported, "has no versions, so --if-version cannot be checked; leave it out")
         }
         guard version.token == wanted else {
           throw TableError(
             .conflict,
-            "is at version \(version), not \(wanted), in this shape (-o, --filter, --sort and the like are part of a version); nothing was done"
+            "is at version \(version), not \(wanted) with these options (-o, --filter, --sort and others are part of a version); nothing was done"
           )
         }
       }
@@ -85,7 +86,9 @@ struct EditRun {
     }
     for (name, flag) in invocation.savingOptions.sorted(by: { $0.key < $1.key })
     where !manifest.options.contains(where: { $0.name == name }) {
-      throw .usage("\(flag): provider \(manifest.id) has no such way of saving", command: command)
+      throw .usage(
+        "\(flag): provider \(manifest.id) does not support this option; leave it out",
+        command: command)
     }
   }
 
@@ -105,7 +108,7 @@ struct EditRun {
       (try? source.number(of: section)) != nil
     else { return }
     throw .usage(
-      "\(word.text) may be a cell or a row of a section; write title:\(word.text) for the row, or set the cell with tabella apply"
+      "\"\(word.text)\" can mean a cell or a row of a section; write title:\(word.text) for the row, or set the cell with tabella apply"
     )
   }
 
@@ -144,13 +147,13 @@ struct EditRun {
       throw TableError(
         .notSupported,
         hasOtherOrder
-          ? "rows cannot be moved where the order is not the table's own; leave out --sort and --section-by, and name the row by its id, which show --with-row prints"
-          : "its rows cannot be moved: provider \(table.provider) does not reorder them")
+          ? "rows cannot be moved in a sorted or grouped table; leave out --sort and --section-by, and name the row by its id, which show --with-row prints"
+          : "its rows cannot be moved: provider \(table.provider) cannot change their order")
     }
     if invocation.sectionBy != nil, requests.contains(where: \.isOfSection) {
       throw TableError(
         .notSupported,
-        "the groups of --section-by are not sections of the table; set the cells that make the groups"
+        "the groups of --section-by are not sections of the table; set the cells that the groups depend on"
       )
     }
     if source.sectionEditing == nil, requests.contains(where: \.isOfSection) {
@@ -177,13 +180,14 @@ struct EditRun {
       invocation.options["sections"] != choice
     else {
       return TableError(
-        .notSupported, "its sections cannot be edited: provider \(table.provider) does not do that")
+        .notSupported,
+        "its sections cannot be edited: provider \(table.provider) does not support this")
     }
     let line = invocation.line(
       command, withoutProviderOption: "sections", adding: ["-o", "sections=\(choice)"])
     return TableError(
       .notSupported,
-      "these sections cannot be edited; provider \(table.provider) edits others: \(line)")
+      "these sections cannot be edited; provider \(table.provider) can edit others: \(line)")
   }
 
   /// Throws for a row that is named by its position where rows have no ids and other options would show
@@ -201,7 +205,7 @@ struct EditRun {
       without: Invocation.shapingNames.union(Invocation.editNames), adding: ["--with-row"])
     throw TableError(
       .notSupported,
-      "its rows have no ids, and with these options a position may be another row's than without them: leave them out and name the row as this prints it, \(line), or leave ROW out to edit all rows that the options show"
+      "its rows have no ids, and these options change the positions of rows. To name a row, leave the options out and run: \(line). To edit all rows that the options show, leave ROW out"
     )
   }
 
@@ -252,7 +256,7 @@ struct EditRun {
     guard Confirmation.isPossible else {
       guard isUncertain else {
         let line = invocation.line(command, adding: ["--yes"])
-        throw .usage("there is no terminal to ask on; to do it without a question: \(line)")
+        throw .usage("there is no terminal for the confirmation; to edit without it: \(line)")
       }
       throw Failure(
         status: .refused, subject: subject, code: "denied",
@@ -291,17 +295,17 @@ struct EditRun {
       if title != nil {
         ways.append("name the section by its title")
       } else if place?.isOfSection == false {
-        ways.append("put it at end")
+        ways.append("use the position end")
       }
     }
-    let version = "\(ways.isEmpty ? "" : ", or ")say --if-version (show --json prints it)"
+    let version = "\(ways.isEmpty ? "" : ", or ")use --if-version (show --json prints the version)"
     let what =
-      row.map { "position \($0.source?.description ?? "") may be another row's" }
-      ?? section.map { "section \($0.source?.section ?? 0) may be another" }
-      ?? "the place \(place?.target?.description ?? "") may be another"
-    let line = try workingLine(edits, asks: asks).map { "; as it is now: \($0)" } ?? ""
+      row.map { "position \($0.source?.description ?? "") may belong to another row" }
+      ?? section.map { "section number \($0.source?.section ?? 0) may belong to another section" }
+      ?? "position \(place?.target?.description ?? "") may have changed"
+    let line = try workingLine(edits, asks: asks).map { "; for the current table: \($0)" } ?? ""
     return
-      "its order changes by itself, so that \(what) by now: \(ways.joined(separator: " and "))\(version)\(line); nothing was done"
+      "its order changes by itself, so \(what) now: \(ways.joined(separator: " and "))\(version)\(line); nothing was done"
   }
 
   private func title(ofSection section: Int) throws(Failure) -> String? {
@@ -350,7 +354,7 @@ struct EditRun {
     let kinds = Set(edits.map(\.kind))
     let rows = EditSummary.counted(edits)
     guard kinds.count == 1, let kind = kinds.first else {
-      return "Do these \(edits.count) edits of \(subject)?"
+      return "Make these \(edits.count) edits of \(subject)?"
     }
     return switch kind {
     case .set: "Change \(rows) of \(subject)?"

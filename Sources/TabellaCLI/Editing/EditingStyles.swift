@@ -20,7 +20,7 @@ extension TableDataSource {
       let name = try wholeRows(at: [path]).first?.id.map { "id:\($0)" } ?? "\(path)"
       throw TableError(
         .readOnly,
-        "row \(name) stands for a new row, which cannot be deleted; insert one there with: "
+        "row \(name) is a placeholder for a new row and cannot be deleted; to insert a row there: "
           + "tabella insert \(subject) \(name) COLUMN=VALUE; nothing was done")
     }
   }

@@ -45,7 +45,7 @@ struct History {
         obstacle = Failure(
           status: $0.status == .refused ? .refused : .failed, subject: operand, code: $0.code,
           message:
-            "\($0.subject ?? "a receipt") may be of its newest edit, but \($0.message); take back others by their receipts: tabella log"
+            "\($0.subject ?? "a receipt") may belong to the newest edit, but \($0.message); undo other edits by their receipts: tabella log"
         )
         return false
       },
@@ -75,7 +75,7 @@ extension Failure {
     Failure(
       status: .refused, subject: operand, code: "partial",
       message:
-        "receipt:\(receipt.id) took back an edit in part; the rest cannot be taken back: \(remainder); take back older edits by their receipts (tabella log)"
+        "receipt:\(receipt.id) undid an edit in part; the rest cannot be undone: \(remainder); undo older edits by their receipts (tabella log)"
     )
   }
 
@@ -86,12 +86,12 @@ extension Failure {
   ) -> Failure {
     let way =
       receipt.wayBack == nil
-      ? "it cannot be taken back itself: set right what is left, and take back older edits by their receipts (tabella log)"
-      : "do the rest first (tabella undo receipt:\(receipt.id)), then undo goes on; or take back older edits by their receipts (tabella log)"
+      ? "it cannot be undone: correct the data by hand, and undo older edits by their receipts (tabella log)"
+      : "undo the rest first (tabella undo receipt:\(receipt.id)), then repeat this command; or undo older edits by their receipts (tabella log)"
     return Failure(
       status: .refused, subject: operand, code: "partial",
       message:
-        "receipt:\(receipt.id), \(receipt.kind.rawValue): \(receipt.summary), met with trouble: \(trouble); \(way)"
+        "receipt:\(receipt.id), \(receipt.kind.rawValue): \(receipt.summary), was done in part: \(trouble); \(way)"
     )
   }
 }

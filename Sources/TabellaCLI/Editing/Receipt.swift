@@ -48,16 +48,16 @@ struct Receipt {
   /// What people read of it: `undo: change 1 row (born): Ada`.
   var description: String {
     let kind = kind == .edit ? "" : "\(kind.rawValue): "
-    return "\(kind)\(summary)\(trouble == nil ? "" : " (with trouble)")\(extent)"
+    return "\(kind)\(summary)\(trouble == nil ? "" : " (with errors)")\(extent)"
   }
 
   /// That it goes back in part only, or that it did.
   private var extent: String {
     guard let remainder else { return "" }
     switch self.kind {
-    case .undo: return " (in part; not taken back: \(remainder))"
+    case .undo: return " (in part; not undone: \(remainder))"
     case .edit, .redo:
-      return wayBack == nil ? "" : " (can be taken back in part; not: \(remainder))"
+      return wayBack == nil ? "" : " (can be undone in part; not: \(remainder))"
     }
   }
 

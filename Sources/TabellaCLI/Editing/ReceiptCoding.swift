@@ -112,6 +112,6 @@ private struct ReceiptFields {
 
 extension TableError {
   fileprivate static func damaged(_ what: String) -> TableError {
-    TableError(.invalidArgument, "\(what) is not as it was written")
+    TableError(.invalidArgument, "\(what) was changed after it was written")
   }
 }

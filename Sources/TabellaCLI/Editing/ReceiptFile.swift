@@ -17,14 +17,14 @@ final class ReceiptFile {
     guard descriptor >= 0 else {
       throw switch errno {
       case ENOENT: .noReceipt
-      case ELOOP: TableError(.invalidArgument, "it is a link")
+      case ELOOP: TableError(.invalidArgument, "it is a symbolic link")
       default: .system(errno, "the receipt cannot be read")
       }
     }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
-      throw TableError(.invalidArgument, "it is no file")
+      throw TableError(.invalidArgument, "it is not a regular file")
     }
     do throws(TableError) {
       try folder.judge(descriptor, named: name)
@@ -45,7 +45,7 @@ final class ReceiptFile {
       let bytes = try bytes(at: 0, count: min(count, size))
       if let end = bytes.firstIndex(of: 10) { return Array(bytes[..<end]) }
       guard bytes.count == count, count < limit else {
-        throw TableError(.invalidArgument, "its first line has no end")
+        throw TableError(.invalidArgument, "its first line is incomplete")
       }
       count *= 8
     }

@@ -74,7 +74,7 @@ func absolute(_ path: [UInt8]) throws(TableError) -> [UInt8] {
 
 private func workingDirectory() throws(TableError) -> [UInt8] {
   guard let path = getcwd(nil, 0) else {
-    throw TableError(.io, "the working directory is gone: name the location by its whole path")
+    throw TableError(.io, "the working directory no longer exists; use an absolute path")
   }
   defer { free(path) }
   return UnsafeRawBufferPointer(start: path, count: strlen(path)).map { $0 }
@@ -85,7 +85,7 @@ private func real(_ path: [UInt8]) throws(TableError) -> [UInt8]? {
   if let found = realPath(path) { return found }
   // Under another path the receipt would not be found again.
   guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else {
-    throw .system(errno, "its place cannot be found out")
+    throw .system(errno, "its absolute path cannot be found")
   }
   return nil
 }

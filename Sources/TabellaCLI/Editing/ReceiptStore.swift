@@ -29,7 +29,9 @@ final class ReceiptStore {
     guard let state = stateFolder() else {
       throw Failure(
         status: .failed, subject: "receipts", code: "io",
-        message: "there is no place for them: neither XDG_STATE_HOME nor HOME is an absolute path")
+        message:
+          "there is no folder for receipts, because neither XDG_STATE_HOME nor HOME is an absolute path; set one of them"
+      )
     }
     folder = state + Array("/receipts".utf8)
   }
@@ -129,7 +131,7 @@ final class ReceiptStore {
     return try reading(receipt.id) { file throws(TableError) in
       let bytes = try file.bytes(at: file.size - wayBack.count, count: wayBack.count)
       guard bytes.count == wayBack.count, Receipt.digest(of: bytes) == wayBack.digest else {
-        throw TableError(.invalidArgument, "the way back is not as it was written")
+        throw TableError(.invalidArgument, "the data for undo was changed after it was written")
       }
       return bytes
     }
@@ -148,7 +150,7 @@ final class ReceiptStore {
         guard error.code == .invalidArgument else { throw error }
         let file = "\(path)/\(id)\(ReceiptStore.suffix)"
         throw TableError(
-          .io, "the receipt is damaged: \(error.message); it can only be removed: \(file)")
+          .io, "the receipt is damaged: \(error.message); remove the file \(file)")
       }
     }
   }

@@ -64,8 +64,8 @@ enum RowArgument: Hashable {
     fileprivate var notation: String {
       switch self {
       case .existing:
-        "ROW, SECTION:ROW, title:T:ROW, A..B, id:ID, or SECTION: for the section itself"
-      case .one: "ROW, SECTION:ROW, title:T:ROW, id:ID, or SECTION: for the section itself"
+        "ROW, SECTION:ROW, title:T:ROW, A..B, id:ID, or SECTION: for a section"
+      case .one: "ROW, SECTION:ROW, title:T:ROW, id:ID, or SECTION: for a section"
       case .place: "ROW, SECTION:ROW, end, SECTION:end, id:ID, or SECTION: for a section"
       }
     }
@@ -77,13 +77,14 @@ enum RowArgument: Hashable {
     guard let row = RowArgument(text) else {
       if text.hasPrefix(":") {
         throw .usage(
-          "\(text) has no section in front of the colon; an empty title is title:\(text)")
+          "\"\(text)\" has no section in front of the colon. For the section with an empty title use title:\(text)"
+        )
       }
-      throw .usage("\(text) is no row; write \(use.notation)")
+      throw .usage("\"\(text)\" is not a row name. Use \(use.notation)")
     }
     switch (row, use) {
     case (.end, .existing), (.end, .one), (.rows, .one), (.rows, .place):
-      throw .usage("\(text) is not one row; write \(use.notation)")
+      throw .usage("\"\(text)\" does not name one row. Use \(use.notation)")
     default: self = row
     }
   }
@@ -92,7 +93,7 @@ enum RowArgument: Hashable {
   init(_ argument: Argument, command: String, as use: Use) throws(Failure) {
     // No id or title has other bytes, and a repaired one might be another's.
     guard argument.text.utf8.elementsEqual(argument.bytes) else {
-      throw .usage("\(argument.text) is not UTF-8, so that it names no row", command: command)
+      throw .usage("\(argument.text) is not UTF-8, so it cannot name a row", command: command)
     }
     do throws(Failure) {
       try self.init(reading: argument.text, as: use)

@@ -13,7 +13,7 @@ struct ArrowStreamFormat: Format {
   mutating func begin(_ table: ShownTable) throws(Failure) {
     guard !output.isTerminal else {
       throw .usage(
-        "--format arrow-stream is binary and not for a terminal; redirect it to a file or a program",
+        "--format arrow-stream is binary, and the output is a terminal; redirect it to a file or a program",
         command: "export")
     }
     self.table = table
@@ -36,7 +36,7 @@ struct ArrowStreamFormat: Format {
     throw Failure(
       status: .failed, subject: table.table.subject, code: "constraint",
       message:
-        "row \(rowCount), counted from 0, has text in column \"\(table.columns[wrong].name)\" that is not UTF-8, which Arrow does not allow: only the rows before it are written; --format csv and --format jsonl carry any bytes"
+        "row \(rowCount), counted from 0, has text in column \"\(table.columns[wrong].name)\" that is not UTF-8, which Arrow does not allow: only the rows before it are written; use --format csv or --format jsonl for any bytes"
     )
   }
 

@@ -92,7 +92,7 @@ struct TableFormat: Format {
     let names = table.columns[shown...].prefix(50).map(\.name).joined(separator: ", ")
     let rest = table.columns.count - shown - 50
     if shown == table.columns.count { return [] }
-    return ["columns that did not fit: \(names)\(rest > 0 ? " and \(rest) others" : "")"]
+    return ["columns that do not fit: \(names)\(rest > 0 ? " and \(rest) others" : "")"]
   }
 
   private mutating func put(_ piece: Piece) throws(Failure) {

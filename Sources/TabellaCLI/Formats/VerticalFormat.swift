@@ -112,6 +112,6 @@ struct VerticalFormat: Format {
   var notes: [String] {
     cutCells == 0
       ? []
-      : ["cells of which only the first \(VerticalFormat.longest) bytes are shown: \(cutCells)"]
+      : ["cells with only their first \(VerticalFormat.longest) bytes shown: \(cutCells)"]
   }
 }

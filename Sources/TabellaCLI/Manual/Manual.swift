@@ -17,7 +17,7 @@ enum Manual {
         .paragraph(purpose), .usage(usage), .heading("Commands"),
         .terms(CommandTable.shown.map { Term(name: $0.name, meaning: $0.summary) }),
         .paragraph(
-          "`tabella help COMMAND` tells all about one; `tabella --version` which one this is."),
+          "`tabella help COMMAND` describes one command. `tabella --version` prints the version."),
       ] + common)
   }
 
@@ -51,7 +51,8 @@ enum Manual {
       meaning: spec.detail.isEmpty ? spec.summary : "\(spec.summary). \(spec.detail)")
   }
 
-  private static let purpose = "tabella shows tables from any source that a provider opens."
+  private static let purpose =
+    "tabella shows and edits tables from any source that a provider can open."
   private static let usage = "tabella COMMAND [OPTION…] [OPERAND…]"
 
   /// The chapters about all commands.
@@ -59,8 +60,8 @@ enum Manual {
     .heading("Words"), .terms(words), .heading("Exit status"), .terms(statuses),
     .paragraph(
       """
-      An error is one line on standard error, `tabella: SUBJECT: what went wrong`; with `--json` it is \
-      one JSON object there.
+      An error is one line on standard error, `tabella: SUBJECT: MESSAGE`. With `--json` it is one JSON \
+      object on standard error.
       """),
     .heading("Environment"), .terms(variables),
   ]
@@ -69,89 +70,96 @@ enum Manual {
     Term(
       name: "LOCATION",
       meaning: """
-        a path (`data.csv`, `src/`), or `SCHEME:REST` where a provider claims the scheme \
-        (`processes:`, `csv:odd.name`), or `-` for standard input, with `--provider`. Several \
-        locations in one command are one table. `tabella providers` lists what can be opened
+        a path (`data.csv`, `src/`); or `SCHEME:REST`, with a scheme of a provider (`processes:`, \
+        `csv:odd.name`); or `-` for standard input, together with `--provider`. Several locations form one \
+        table. `tabella providers` lists the schemes and file names that providers open
         """),
     Term(
       name: "ROW",
       meaning: """
-        `SECTION:ROW`, both counted from 0 in the table as the options show it; a number alone is a row of \
-        section 0, or of the one that `--section` chose; `id:ID` is the row with that id. Where a row is put, \
-        `SECTION:end` and `end` are behind the last one
+        `SECTION:ROW`, both counted from 0 in the table that the options show. A number alone is a row of \
+        section 0, or of the section that `--section` chooses. `id:ID` is the row with that id. For the position \
+        of a new or moved row, `SECTION:end` and `end` mean after the last row
         """),
     Term(
       name: "COLUMN",
       meaning: """
-        a column's name, whatever is in it: the longest name that fits is meant, and an assignment that fits \
-        two columns is refused. The second column `a` is `a 2`, unless another column has that name
+        the name of a column, with any characters. If several names match, the longest one counts; an \
+        assignment that matches two columns is refused. If two columns are named `a`, the second one is `a 2`, \
+        unless another column has that name
         """),
     Term(
       name: "OPTION",
       meaning: """
-        options may stand before and behind operands. `--name VALUE` is `--name=VALUE`, `-n 5` is \
-        `-n5`; after `--` everything is an operand
+        options can be in front of operands or after them. `--name VALUE` is the same as `--name=VALUE`, and \
+        `-n 5` the same as `-n5`. After `--` every word is an operand
         """),
   ]
 
   private static let statuses: [Term] = [
     Term(name: "0", meaning: "done"),
-    Term(name: "1", meaning: "failed, or done in part: the message says how far"),
-    Term(name: "2", meaning: "the command line was wrong: an unknown command, option or column"),
-    Term(name: "3", meaning: "a provider could not be found or loaded, or misbehaved"),
-    Term(name: "4", meaning: "refused: by the provider, by permission, by trust"),
-    Term(name: "5", meaning: "the source changed meanwhile; nothing was done"),
-    Term(name: "130", meaning: "interrupted; by another signal 128 and its number"),
-    Term(name: "141", meaning: "the reader of the output went away"),
+    Term(name: "1", meaning: "failed, or done in part; the message says which part"),
+    Term(
+      name: "2", meaning: "the command line is wrong, such as an unknown command, option or column"),
+    Term(name: "3", meaning: "a provider could not be found or loaded, or it broke the contract"),
+    Term(name: "4", meaning: "refused by the provider, by permissions or by trust"),
+    Term(name: "5", meaning: "the source changed in the meantime; nothing was done"),
+    Term(name: "130", meaning: "interrupted by Ctrl-C; for another signal, 128 plus its number"),
+    Term(name: "141", meaning: "the program that read the output ended first, as `head` does"),
   ]
 
   private static let variables: [Term] = [
     Term(
       name: "TABELLA_PROVIDER_PATH",
       meaning: """
-        directories in which providers are looked for first: absolute paths with colons between them. \
-        Then come the directory of the program and `../lib/tabella/providers` from it
+        the directories to search for providers first: absolute paths, separated by colons. The directory of \
+        the program and `../lib/tabella/providers` relative to it follow
         """),
     Term(
       name: "XDG_DATA_HOME",
       meaning: """
-        the directory of which `tabella/providers` is looked through last; `~/.local/share` if it is \
-        not set
+        the last directory to search for providers is `tabella/providers` in this directory; the default is \
+        `~/.local/share`
         """),
     Term(
       name: "XDG_STATE_HOME",
       meaning: """
-        the directory of which `tabella/receipts` keeps the receipts of edits; `~/.local/state` if it is \
-        not set
+        `tabella/receipts` in this directory keeps the receipts of edits; the default is `~/.local/state`
         """),
     Term(
       name: "TABELLA_TRACE",
       meaning: """
-        a file at whose end all traffic with providers is written, a line a call, without what is in cells; \
-        `-` is standard error (docs/debugging.md)
+        a file to which tabella appends all calls of providers, one per line, without the content of cells. \
+        `-` is standard error. See docs/debugging.md
         """),
     Term(
       name: "NO_COLOR",
-      meaning: "if it is not empty, nothing is coloured; `--color` is stronger than all of these"),
+      meaning: "if not empty, there are no colours; `--color` overrides this and the next variables"
+    ),
     Term(
       name: "CLICOLOR_FORCE, FORCE_COLOR",
       meaning: """
-        if the first of them that is not empty is not 0, what is no terminal is coloured too, unless \
-        NO_COLOR says otherwise
+        if the first of them that is not empty is not 0, pipes and files get colours, too, unless NO_COLOR \
+        is set
         """),
-    Term(name: "CLICOLOR", meaning: "if it is 0, nothing is coloured, unless it is forced"),
+    Term(
+      name: "CLICOLOR",
+      meaning: "if 0, there are no colours unless CLICOLOR_FORCE or FORCE_COLOR is set"),
     Term(
       name: "TABELLA_PAGER, PAGER",
       meaning: """
-        the program that shows what is longer than the terminal's screen, `less` if neither is set; \
-        the first that is set counts, and empty or `cat` means none. If it fails, the status is 1
+        the program that shows output longer than the screen. The first variable that is set counts; the \
+        default is `less`. Empty or `cat` means no pager. If the pager fails, the exit status is 1
         """),
-    Term(name: "LESS", meaning: "options of `less`; `FRX` if it is not set"),
+    Term(name: "LESS", meaning: "the options of `less`; the default is `FRX`"),
     Term(
-      name: "COLUMNS, LINES", meaning: "the size of a terminal that does not know its own"),
+      name: "COLUMNS, LINES",
+      meaning: "the size of the terminal, if the terminal does not report it"),
     Term(
-      name: "TERM", meaning: "if it is not set or `dumb`: no colours, links, pager or progress"),
-    Term(name: "LC_ALL, LC_CTYPE, LANG", meaning: "whether characters beyond ASCII can be shown"),
+      name: "TERM", meaning: "if not set or `dumb`, there are no colours, links, pager or progress"),
+    Term(
+      name: "LC_ALL, LC_CTYPE, LANG",
+      meaning: "decide whether output can contain characters beyond ASCII"),
   ]
 
   /// The whole manual as Markdown, for docs/cli.md.
@@ -165,7 +173,7 @@ enum Manual {
       """
     let names = CommandTable.shown.map { "[`\($0.name)`](#tabella-\($0.name))" }
     text += filled(markdownText(purpose), width: 110)
-    text += "`tabella help` and the man page say the same as this page.\n\n"
+    text += "`tabella help` and the man page have the same text.\n\n"
     text += "```text\n\(usage)\n```\n\n"
     text += "Commands: \(names.joined(separator: ", ")).\n\n"
     text += Page(common).markdown(level: 2)

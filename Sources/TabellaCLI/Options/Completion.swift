@@ -1,6 +1,6 @@
-/// What stands in a place of the command line, for the shells' completions.
+/// The kind of a word on the command line, for the completions.
 enum Completion: Hashable, Sendable {
-  /// Anything: nothing is offered.
+  /// Any text; there are no completions.
   case none
   case choices([String])
   /// A path of any file.
@@ -12,13 +12,13 @@ enum Completion: Hashable, Sendable {
   case receipt
   case command
   case provider
-  /// `KEY=VALUE` of an option that a provider declared.
+  /// `KEY=VALUE`, with an option that the provider declares.
   case providerOption
   /// Columns of the table that the command line names: one, a list, a list with `:desc`, one with
-  /// a class of groups, one with an operator.
+  /// a class of groups, and one with an operator.
   case column, columns, sortColumns, sectionColumn, filter
-  /// `COLUMN=` of that table.
+  /// `COLUMN=`, with a column of that table.
   case assignment
-  /// Titles of that table's sections and of its index.
+  /// The titles of the sections of that table, and of its index.
   case sectionTitle, indexTitle
 }

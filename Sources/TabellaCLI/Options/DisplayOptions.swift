@@ -1,28 +1,28 @@
 import Tabella
 
-/// How what is for people is laid out; the data is the same.
+/// The layout of output for people. It does not change the data.
 struct DisplayOptions {
-  /// How the rows of a section stand together.
+  /// The arrangement of the rows of a section.
   enum Style: String, CaseIterable {
-    /// One table, the sections' titles in between; UIKit's plain style.
+    /// One table, with the titles of sections between rows; the plain style of UIKit.
     case plain
-    /// A framed table for each section; UIKit's grouped style.
+    /// A framed table per section; the grouped style of UIKit.
     case grouped
-    /// A grid of the rows' first cells, as `ls` has it; UIKit's collection.
+    /// A grid of the first cell of each row, as in `ls`; a collection in UIKit.
     case collection
   }
 
-  /// Whether a row is a record of several lines, a cell on each.
+  /// Whether a row is a record with one line per cell.
   enum Vertical: String, CaseIterable {
-    /// When less than a third of the columns fit.
+    /// If less than a third of the columns fit.
     case auto
     case always
-    /// Columns are left out instead.
+    /// Columns that do not fit are left out.
     case never
   }
 
   enum When: String, CaseIterable {
-    /// Where it can be.
+    /// If the output supports it.
     case auto
     case always
     case never
@@ -34,7 +34,7 @@ struct DisplayOptions {
   var width: Int?
   var colour = When.auto
   var links = When.auto
-  /// Whether what is longer than the screen goes to a pager.
+  /// Whether output that is longer than the screen goes to a pager.
   var pages = true
   /// Whether characters of ambiguous width (UAX 11) take two columns.
   var ambiguousIsWide = false
@@ -43,26 +43,27 @@ struct DisplayOptions {
 extension OptionSpec {
   static let style = choice(
     "--style", "STYLE",
-    "one table, a framed table for each section, or a grid of the rows' first cells"
+    "print one table, a framed table per section, or a grid of the first cells"
   ) { $0.display.style = $1 }
 
   static let vertical = choice(
     "--vertical", "WHEN",
-    "a record of several lines for each row; auto: when less than a third of the columns fit"
+    "print each row as a record of several lines; auto: if less than a third of the columns fit"
   ) { $0.display.vertical = $1 }
 
   static let color = choice(
-    "--color", "WHEN", "colours; auto: on a terminal, unless NO_COLOR is set"
+    "--color", "WHEN", "print colours; auto: on a terminal, unless NO_COLOR is set"
   ) {
     $0.display.colour = $1
   }
 
   static let hyperlink = choice(
-    "--hyperlink", "WHEN", "link the names of files; auto: on a terminal"
+    "--hyperlink", "WHEN", "print file names as links; auto: on a terminal"
   ) { $0.display.links = $1 }
 
   static let width = OptionSpec(
-    names: ["--width"], argument: "N", summary: "fit N columns instead of the terminal's width"
+    names: ["--width"], argument: "N",
+    summary: "fit the output to N columns instead of the width of the terminal"
   ) { invocation, value throws(Failure) in
     guard let width = Int(value.text), 1...100_000 ~= width else {
       throw .usage("must be a number from 1 to 100000")
@@ -72,7 +73,7 @@ extension OptionSpec {
 
   static let ambiguousWidth = OptionSpec(
     names: ["--ambiguous-width"], argument: "1|2",
-    summary: "the columns that a character of ambiguous width takes; the default is 1",
+    summary: "set the width of ambiguous-width characters; the default is 1",
     values: .choices(["1", "2"])
   ) { invocation, value throws(Failure) in
     guard let width = Int(value.text), 1...2 ~= width else { throw .usage("must be 1 or 2") }
@@ -80,10 +81,10 @@ extension OptionSpec {
   }
 
   static let noPager = OptionSpec(
-    names: ["--no-pager"], argument: nil, summary: "print what is longer than the screen as it is"
+    names: ["--no-pager"], argument: nil, summary: "print long output directly, without a pager"
   ) { invocation, _ throws(Failure) in invocation.display.pages = false }
 
-  /// How a table for people is laid out.
+  /// The options for the layout of a table for people.
   static let display: [OptionSpec] = [
     .style, .vertical, .width, .color, .hyperlink, .ambiguousWidth, .noPager,
   ]

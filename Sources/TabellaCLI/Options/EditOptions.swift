@@ -4,34 +4,35 @@ import Tabella
 
 extension OptionSpec {
   static let yes = OptionSpec(
-    names: ["--yes"], argument: nil, summary: "do not ask",
+    names: ["--yes"], argument: nil, summary: "do not ask for confirmation",
     detail: """
-      Positions in an order that changes by itself (folders, processes) are asked about all the same: \
-      name rows by `id:ID`, or say `--if-version`
+      For positions in an order that changes by itself (folders, processes) this is not enough: name rows \
+      by `id:ID`, or use `--if-version`
       """
   ) { invocation, _ throws(Failure) in invocation.isConfirmed = true }
 
   static let needlessYes = OptionSpec(
-    names: ["--yes"], argument: nil, summary: "nothing is asked here; it may be said all the same"
+    names: ["--yes"], argument: nil,
+    summary: "no effect, because this command does not ask for confirmation"
   ) { _, _ throws(Failure) in }
 
   static let dryRun = OptionSpec(
     names: ["--dry-run"], argument: nil,
-    summary: "say what would be done and whether it would be refused, and do nothing"
+    summary: "print the edits and any refusals, but change nothing"
   ) { invocation, _ throws(Failure) in invocation.isDryRun = true }
 
   static let ifVersion = OptionSpec(
     names: ["--if-version"], argument: "VERSION",
-    summary: "only if the table is still at this version, which show --json prints"
+    summary: "edit only if the table still has this version; show --json prints versions"
   ) { invocation, value throws(Failure) in invocation.ifVersion = value.text }
 
   static let inPlace = OptionSpec(
     names: ["--in-place"], argument: nil,
-    summary: "write into the file itself where it cannot be replaced",
+    summary: "write into the existing file if it cannot be replaced",
     detail: """
-      A file with several names (hard links) or one that is mounted on is refused without it. Should the \
-      machine fail while the file is written, it is damaged; a save that replaces the file never is. The same \
-      as `-o in-place=true`
+      Files with several names (hard links) and files that are mount points need this option. If the machine \
+      fails during an in-place save, the file is damaged; a save that replaces the file does not have this risk. \
+      The same as `-o in-place=true`
       """
   ) { invocation, _ throws(Failure) in
     invocation.options["in-place"] = "true"
@@ -40,7 +41,7 @@ extension OptionSpec {
 
   static let backup = OptionSpec(
     names: ["--backup"], argument: "SUFFIX", fallback: "~",
-    summary: "keep the file as it was, under its name with SUFFIX (~) behind it",
+    summary: "keep the old file under its name plus SUFFIX, which is ~ by default",
     detail: "The same as `-o backup=SUFFIX`"
   ) { invocation, value throws(Failure) in
     guard !value.bytes.isEmpty else { throw .usage("the suffix is empty") }
@@ -48,9 +49,9 @@ extension OptionSpec {
     invocation.savingOptions["backup"] = "--backup"
   }
 
-  /// The options of edits alone.
+  /// The options that only commands that edit have.
   static let committing: [OptionSpec] = [.yes, .dryRun, .ifVersion, .inPlace, .backup, .json]
 
-  /// The options of all commands that edit.
+  /// All options of the commands that edit.
   static let editing: [OptionSpec] = opening + shaping + committing
 }

@@ -1,26 +1,26 @@
 import Tabella
 import TabellaHost
 
-/// An option of the command line: its names, what it takes, what it does.
+/// An option of the command line, with its names, its argument and its effect.
 struct OptionSpec: Sendable {
   /// `--rows`, and a short form if there is one.
   let names: [String]
-  /// What it takes, for the help; nil if it takes nothing.
+  /// The argument, as the help writes it; nil if there is none.
   let argument: String?
-  /// What stands for an argument that is left out; nil if it must be given. One that may be left out is
-  /// attached: `--backup=.old`.
+  /// The value of an argument that is left out; nil if the argument is required. An optional argument
+  /// is attached to the name: `--backup=.old`.
   var fallback: String?
   let summary: String
-  /// More than the summary says, if one must know it.
+  /// Further sentences of the help.
   var detail = ""
-  /// What its argument may be, for the shells' completions.
+  /// The kind of its argument, for the completions.
   var values = Completion.none
-  /// Whether it may be given several times.
+  /// Whether it can be given several times.
   var repeats = false
-  /// Applies the option with its argument (empty if it takes none). Throws what is wrong with it.
+  /// Applies the option with its argument, which is empty if it takes none. Throws if the argument is wrong.
   let apply: @Sendable (inout Invocation, Argument) throws(Failure) -> Void
 
-  /// Whether the next word is its argument, if none is attached.
+  /// Whether the next word is the argument if none is attached.
   var takesNextWord: Bool { argument != nil && fallback == nil }
 
   /// The option with its argument as words of a command line.
@@ -30,7 +30,7 @@ struct OptionSpec: Sendable {
     return argument == nil ? [Argument(name)] : [Argument(name), value]
   }
 
-  /// Its names and what it takes, as the help writes them.
+  /// Its names and its argument, as the help writes them.
   var usage: String {
     let names = names.joined(separator: ", ")
     guard let argument else { return names }
@@ -38,13 +38,13 @@ struct OptionSpec: Sendable {
   }
 }
 
-/// What is done to the pins of added providers.
+/// A change of the pins of added providers.
 enum Pinning { case pin, unpin }
 
-/// What a command is to do, as its options and operands say.
+/// A parsed command line: the options and operands of one command.
 struct Invocation {
   var operands: [Argument] = []
-  /// The options as they were given, in order, each with its words.
+  /// The given options in order, each with its words.
   private(set) var given: [(name: String, words: [Argument])] = []
   var provider: String?
   var options: [String: String] = [:]
@@ -57,7 +57,7 @@ struct Invocation {
   var sort: String?
   var section: String?
   var atIndex: String?
-  /// The rows shown, counted through the sections; nil means all.
+  /// The rows to show, numbered across all sections; nil means all.
   var rows: ClosedRange<Int>?
   var limit: Int?
   var format: String?
@@ -66,36 +66,36 @@ struct Invocation {
   var hasRowColumn = false
   var display = DisplayOptions()
   var loads = false
-  /// Whether to edit though the system cannot confine the provider's process as it must be.
+  /// Whether to edit even if the system cannot confine the worker completely.
   var acceptsWeakIsolation = false
   /// Where providers run.
   var isolation = Host.Isolation.automatic
-  /// What the locations are opened for.
+  /// Whether the locations are opened to read or to edit.
   var access = Host.Access.reading
-  /// What is to become of the pins.
+  /// The requested change of pins, if any.
   var pinning: Pinning?
-  /// What `check` is told.
+  /// The options of `check`.
   var checks = CheckArguments()
   /// Edit without asking.
   var isConfirmed = false
   var isDryRun = false
-  /// The version that rows were seen at.
+  /// The version that the table must still have.
   var ifVersion: String?
-  /// The provider's options that say how an edit is saved, with the options of the command line that
-  /// stand for them.
+  /// The provider's options for saving that command line options have set, each with the name of that
+  /// command line option.
   var savingOptions: [String: String] = [:]
-  /// The characters at which bash ends a word, for its completions.
+  /// The characters that separate words in bash, for its completions.
   var bashBreaks: [UInt8]?
 
   var isJSON: Bool { format == "json" }
 
-  /// Whether an option gives rows other positions than the table has. The first rows keep theirs.
+  /// Whether an option changes the positions of rows. `-n` does not, because the first rows keep theirs.
   var givesOtherPositions: Bool {
     !filters.isEmpty || search != nil || section != nil || atIndex != nil || sectionBy != nil
       || sort != nil || rows?.lowerBound ?? 0 > 0
   }
 
-  /// Whether an option chooses rows by their positions, or by that of their section.
+  /// Whether an option chooses rows by their position or by the position of their section.
   var choosesByPosition: Bool {
     let isNumber = section.map { TableNumber.read($0) != nil } ?? false
     return rows != nil || limit != nil || atIndex != nil || isNumber
@@ -109,7 +109,7 @@ struct Invocation {
 
   /// The rows to show as a half-open range, after `--rows` and `-n`.
   var range: Range<Int> {
-    // No row is beyond the limits of a table, so that none of these sums overflows.
+    // Rows are within the limits of a table, so these sums do not overflow.
     let lower = rows?.lowerBound ?? 0
     let upper = rows.map { $0.upperBound + 1 } ?? .max
     return lower..<min(upper, limit.map { lower + $0 } ?? .max)
@@ -117,7 +117,7 @@ struct Invocation {
 
   init() {}
 
-  /// Reads arguments by the options of a command.
+  /// Parses arguments with the options of a command.
   init(_ arguments: [Argument], specs: [OptionSpec], command: String) throws(Failure) {
     var rest = arguments[...]
     while let argument = rest.popFirst() {
@@ -140,7 +140,7 @@ struct Invocation {
         value = attached ?? Argument(Array(fallback.utf8))
       } else if spec.argument != nil {
         guard let given = attached ?? rest.popFirst() else {
-          throw .usage("\(name) wants \(spec.argument ?? "a value")", command: command)
+          throw .usage("\(name) requires \(spec.argument ?? "a value")", command: command)
         }
         value = given
       } else if attached != nil {
@@ -157,7 +157,7 @@ struct Invocation {
     }
   }
 
-  /// `--rows=1..2` into its name and value, `-n5` likewise.
+  /// Splits `--rows=1..2` or `-n5` into its name and value.
   static func split(_ argument: Argument) -> (String, Argument?) {
     let bytes = argument.bytes
     if bytes.starts(with: Array("--".utf8)) {

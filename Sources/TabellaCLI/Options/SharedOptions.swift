@@ -1,16 +1,16 @@
 import Tabella
 
-// The options that several commands take. A new one is an entry here and its name in the commands
-// that take it.
+// The options that several commands have in common. A new option needs an entry here, and its name in
+// the commands that take it.
 
 extension OptionSpec {
   static let provider = OptionSpec(
-    names: ["--provider"], argument: "ID", summary: "use this provider",
+    names: ["--provider"], argument: "ID", summary: "open the location with this provider",
     values: .provider
   ) { invocation, value throws(Failure) in invocation.provider = value.text }
 
   static let option = OptionSpec(
-    names: ["-o"], argument: "KEY=VALUE", summary: "set an option of the provider; may be repeated",
+    names: ["-o"], argument: "KEY=VALUE", summary: "set an option of the provider; can be repeated",
     values: .providerOption, repeats: true
   ) { invocation, value throws(Failure) in
     let parts = value.text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -20,45 +20,45 @@ extension OptionSpec {
 
   static let filter = OptionSpec(
     names: ["--filter"], argument: "'COLUMN OP VALUE'",
-    summary: "only rows that pass (= != < <= > >= ~ !~); may be repeated",
+    summary: "keep rows that match (= != < <= > >= ~ !~); can be repeated",
     detail: """
-      A row must pass all of them. `~` finds a regular expression (`(?i)` at its start: whatever the \
-      case), `!~` what has none, so that `!~ .` finds what is missing or empty. Blanks around VALUE are \
-      left out unless quotes enclose it; numbers and dates compare as such, `2026-02` is the whole month, \
-      and `10K` counts by 1024 for bytes
+      A row must match all filters. `~` matches a regular expression; begin it with `(?i)` to ignore case. \
+      `!~` matches cells without it, so `!~ .` matches cells that are missing or empty. Blanks around VALUE \
+      are ignored unless VALUE is in quotes. Numbers and dates compare by value. `2026-02` is the whole month, \
+      and `10K` is 10 × 1024 in a column of bytes
       """, values: .filter, repeats: true
   ) { invocation, value throws(Failure) in invocation.filters.append(value) }
 
   static let search = OptionSpec(
     names: ["--search"], argument: "TEXT",
-    summary: "only rows with this text in some column; whatever the case, if it has no capital"
+    summary: "keep rows that contain TEXT in any column; case-insensitive if TEXT is all lower case"
   ) { invocation, value throws(Failure) in invocation.search = value.bytes }
 
   static let sectionBy = OptionSpec(
     names: ["--section-by"], argument: "COLUMN[:CLASS]",
-    summary: "a section for each value, or each letter, day, month, size",
-    detail:
-      "These sections stand in place of the table's own; the one of missing cells is the last",
+    summary: "make a section per value of COLUMN, or per letter, day, month or size",
+    detail: "These sections replace those of the table. The section of missing cells is the last",
     values: .sectionColumn
   ) { invocation, value throws(Failure) in invocation.sectionBy = value.text }
 
   static let sort = OptionSpec(
     names: ["--sort"], argument: "COLUMN[:desc],…",
-    summary: "sort within sections, upwards or down",
+    summary: "sort the rows of each section, ascending or descending",
     detail: """
-      Numbers and dates by value, text in natural order (`a9` before `a10`), missing cells last; equal \
-      rows keep their order
+      Numbers and dates are sorted by value, and text in natural order (`a9` before `a10`). Missing cells are \
+      last. Equal rows keep their order
       """, values: .sortColumns
   ) { invocation, value throws(Failure) in invocation.sort = value.text }
 
   static let section = OptionSpec(
     names: ["--section"], argument: "TITLE|INDEX",
-    summary: "one section only; title:3 for a title of digits",
+    summary: "show one section; write title:3 if the title is a number",
     values: .sectionTitle
   ) { invocation, value throws(Failure) in invocation.section = value.text }
 
   static let atIndex = OptionSpec(
-    names: ["--at-index"], argument: "TITLE", summary: "start where a title of the index leads",
+    names: ["--at-index"], argument: "TITLE",
+    summary: "start at the position of this title in the index",
     values: .indexTitle
   ) { invocation, value throws(Failure) in invocation.atIndex = value.text }
 
@@ -70,7 +70,7 @@ extension OptionSpec {
   static let rows = OptionSpec(
     names: ["--rows"], argument: "A..B",
     summary:
-      "rows A to B only, counted from 0 through the sections, both included; A.. to the end, ..B from the start"
+      "show rows A to B inclusive, numbered from 0 across all sections; A.. ends at the last row, ..B starts at row 0"
   ) { invocation, value throws(Failure) in
     let text = value.text
     guard let dots = text.range(of: "..") else {
@@ -84,7 +84,7 @@ extension OptionSpec {
   }
 
   static let limit = OptionSpec(
-    names: ["-n"], argument: "N", summary: "the first N rows only"
+    names: ["-n"], argument: "N", summary: "show only the first N rows"
   ) { invocation, value throws(Failure) in
     guard let count = TableNumber.read(value.text) else {
       throw .usage("must be a whole number, 0 or more")
@@ -92,19 +92,21 @@ extension OptionSpec {
     invocation.limit = count
   }
 
-  /// What the formats for other programs are.
+  /// The description of the formats for other programs.
   private static let streamed = """
-    `csv` is RFC 4180 with LF, quoted only where needed, the bytes of cells as they are; what is \
-    missing is empty. `tsv` has tabs, and `\\t` `\\n` `\\r` `\\\\` in cells. `plain` is made for scripts: \
-    tabs, no header, `\\N` for what is missing, `\\n` or `\\x1b` for all that is unsafe to print. `jsonl` \
-    has an object a line, keyed by the columns' names.
+    `csv` is RFC 4180 with LF line ends. Cells are quoted only if necessary, their bytes are unchanged, and \
+    missing cells are empty. `tsv` separates cells with tabs and writes `\\t` `\\n` `\\r` `\\\\` inside cells. \
+    `plain` is for scripts: it has tabs and no header, `\\N` is a missing cell, and escapes such as `\\n` or \
+    `\\x1b` replace characters that are unsafe to print. `jsonl` has one object per line, with the names of \
+    columns as keys.
     """
 
   static let format = OptionSpec(
     names: ["--format"], argument: "FORMAT",
     summary: "\(Formats.names.joined(separator: ", ")); the default is table",
     detail: """
-      `vertical` has a line for each cell, `markdown` is GitHub's, `json` one document (docs/json.md). \
+      `vertical` prints one cell per line. `markdown` is a table for GitHub. `json` is one document \
+      (docs/json.md). \
       \(streamed)
       """,
     values: .choices(Formats.names)
@@ -118,7 +120,7 @@ extension OptionSpec {
   static let exportFormat = OptionSpec(
     names: ["--format"], argument: "FORMAT",
     summary: "\(Formats.exportNames.joined(separator: ", ")); the default is csv",
-    detail: "\(streamed) `arrow-stream` is binary, for Arrow's readers; its text must be UTF-8",
+    detail: "\(streamed) `arrow-stream` is binary, for readers of Apache Arrow; text must be UTF-8",
     values: .choices(Formats.exportNames)
   ) { invocation, value throws(Failure) in
     guard Formats.exportNames.contains(value.text) else {
@@ -128,48 +130,50 @@ extension OptionSpec {
   }
 
   static let json = OptionSpec(
-    names: ["--json"], argument: nil, summary: "as JSON"
+    names: ["--json"], argument: nil, summary: "print JSON"
   ) { invocation, _ throws(Failure) in invocation.format = "json" }
 
   static let noHeader = OptionSpec(
-    names: ["--no-header"], argument: nil, summary: "leave the names of the columns out"
+    names: ["--no-header"], argument: nil, summary: "leave out the names of the columns"
   ) { invocation, _ throws(Failure) in invocation.hasHeader = false }
 
   static let withSection = OptionSpec(
     names: ["--with-section"], argument: nil,
     summary:
-      "the section's title as a first column (\(Formats.sectionColumnNames.joined(separator: ", ")))"
+      "add the title of the section as the first column (\(Formats.sectionColumnNames.joined(separator: ", ")))"
   ) { invocation, _ throws(Failure) in invocation.hasSectionColumn = true }
 
   static let withRow = OptionSpec(
     names: ["--with-row"], argument: nil,
-    summary: "a first column that names each row as set, delete, move and apply take it",
+    summary: "add a first column with the name of each row, for set, delete, move and apply",
     detail: """
-      By its id (`id:…`), which means this row with all other options, too. Rows without ids are named by their \
-      positions (`0:5`), so that no option may choose or arrange them. Not for `json`, which has the ids, nor for `--style collection`
+      The name is the id (`id:…`), which names the same row with other options, too. If the rows have no ids, \
+      the name is the position (`0:5`), and options that choose or sort rows are refused. Not for `json`, which \
+      contains the ids, nor for `--style collection`
       """
   ) { invocation, _ throws(Failure) in invocation.hasRowColumn = true }
 
   static let load = OptionSpec(
-    names: ["--load"], argument: nil, summary: "load the library and run its code to ask it"
+    names: ["--load"], argument: nil, summary: "load the library and run its code"
   ) { invocation, _ throws(Failure) in invocation.loads = true }
 
   static let isolate = OptionSpec(
     names: ["--isolate"], argument: nil,
-    summary: "run every provider in a process of its own; the default for those that do not ship"
+    summary: "run every provider in its own process; the default for providers that are not shipped"
   ) { invocation, _ throws(Failure) in invocation.isolation = .always }
 
   static let inProcess = OptionSpec(
     names: ["--in-process"], argument: nil,
-    summary: "run every provider in this process, for a debugger: a bad one takes it along"
+    summary:
+      "load all providers into this process, for debugging; a provider that crashes ends tabella"
   ) { invocation, _ throws(Failure) in invocation.isolation = .never }
 
-  /// What says where providers run.
+  /// The options that choose the process of a provider.
   static let isolation: [OptionSpec] = [.isolate, .inProcess, .weakIsolation]
 
   static let weakIsolation = OptionSpec(
     names: ["--weak-isolation"], argument: nil,
-    summary: "edit even if the system cannot confine the provider's process as it must be"
+    summary: "edit even if the system cannot confine the provider's process completely"
   ) { invocation, _ throws(Failure) in invocation.acceptsWeakIsolation = true }
 
   static let pin = OptionSpec(
@@ -177,28 +181,28 @@ extension OptionSpec {
     summary:
       "pin the added providers, or the named ones, and grant the permissions that they request"
   ) { invocation, _ throws(Failure) in
-    guard invocation.pinning != .unpin else { throw .usage("not together with --unpin") }
+    guard invocation.pinning != .unpin else { throw .usage("cannot be combined with --unpin") }
     invocation.pinning = .pin
   }
 
   static let unpin = OptionSpec(
-    names: ["--unpin"], argument: nil, summary: "forget the pins of the providers named"
+    names: ["--unpin"], argument: nil, summary: "remove the pins of the named providers"
   ) { invocation, _ throws(Failure) in
-    guard invocation.pinning != .pin else { throw .usage("not together with --pin") }
+    guard invocation.pinning != .pin else { throw .usage("cannot be combined with --pin") }
     invocation.pinning = .unpin
   }
 
-  /// What opens a table.
+  /// The options that open a table.
   static let opening: [OptionSpec] = [.provider, .option] + isolation
 
-  /// What chooses and arranges rows, in the order in which it is applied.
+  /// The options that choose and arrange rows, in the order of their application.
   static let shaping: [OptionSpec] = [
     .filter, .search, .sectionBy, .sort, .section, .atIndex, .rows, .limit,
   ]
 }
 
 extension String {
-  /// Where `text` stands first.
+  /// The range of the first occurrence of `text`.
   fileprivate func range(of text: String) -> Range<Index>? {
     var start = startIndex
     while start < endIndex {

@@ -27,7 +27,8 @@ struct Failure: Error {
 
   /// The reader of the output went away: nobody is told, and only the status remains.
   static func readerLeft(_ status: ExitStatus) -> Failure {
-    Failure(status: status, subject: nil, code: "reader-left", message: "the reader has left")
+    Failure(
+      status: status, subject: nil, code: "reader-left", message: "the reader of the output ended")
   }
 
   /// Whether nobody is told.

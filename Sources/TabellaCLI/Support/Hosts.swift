@@ -26,7 +26,7 @@ extension Host {
       return try Trace(path: path)
     } catch {
       Messages.write(
-        "\(String(decoding: path, as: UTF8.self)) \(error.message); nothing is traced",
+        "\(String(decoding: path, as: UTF8.self)) \(error.message); no trace is written",
         about: "TABELLA_TRACE")
       return nil
     }
@@ -40,7 +40,7 @@ extension Messages {
       switch output.kind {
       case .printed, .logged: "says"
       case .denied: "was denied"
-      case .unconfined: "is not confined as it should be; this system lacks"
+      case .unconfined: "is not confined completely; this system lacks"
       }
     write(
       "\(what): \(String(decoding: output.text, as: UTF8.self))",

@@ -48,7 +48,7 @@ enum Messages {
     while let diagnostic = source.diagnostics?.nextDiagnostic() {
       count += 1
       if count > remarkLimit {
-        return write("note: there are more remarks than \(remarkLimit)", about: location)
+        return write("note: only the first \(remarkLimit) remarks are printed", about: location)
       }
       let kind = diagnostic.severity == .note ? "note" : "warning"
       write("\(kind): \(diagnostic.message)", about: location)

@@ -81,6 +81,6 @@ struct Pager {
     let what =
       number == 126 || number == 127
       ? "could not be run" : "ended with status \(number), so rows may not have been shown"
-    return "\(name) \(what); --no-pager does without"
+    return "\(name) \(what); use --no-pager to print without a pager"
   }
 }

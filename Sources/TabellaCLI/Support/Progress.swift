@@ -122,7 +122,7 @@ enum Progress {
     } else if rows > 0, rows != rowsArranged.load(ordering: .relaxed) {
       facts = "\(rows) rows, \(rate(Double(rows) / seconds)) rows/s, \(Int(seconds)) s so far"
     } else {
-      facts = rows > 0 ? "putting \(rows) rows in order, " : ""
+      facts = rows > 0 ? "sorting \(rows) rows, " : ""
       facts.append("\(Int(seconds)) s so far")
     }
     let room = max(0, width - facts.width - 2)

@@ -33,7 +33,7 @@ struct RowFinder {
         guard let run = try nextRuns.run() else {
           throw TableError(
             .notFound,
-            "there is no section \(number) in what these options show, which has \(runs.count) sections"
+            "there is no section \(number) among the \(runs.count) sections that these options show"
           )
         }
         runs.append(run)
@@ -60,7 +60,8 @@ struct RowFinder {
     switch argument {
     case .place(let section, let row): return try path(ofRow: row, in: section)
     case .id(let id): return try path(forID: id)
-    case .rows, .end, .section: throw TableError(.invalidArgument, "one row was expected")
+    case .rows, .end, .section:
+      throw TableError(.invalidArgument, "the name of one row is expected")
     }
   }
 
@@ -71,7 +72,7 @@ struct RowFinder {
     let run = try run(section, upTo: row)
     guard row < run.rows.count else {
       var error = TableError.noRow(row, inSection: run.section, of: run.rows.count)
-      if source.identity != nil { error.message += "; a row is named by its place or as id:ID" }
+      if source.identity != nil { error.message += "; row names are positions and id:ID" }
       throw error
     }
     return IndexPath(section: run.section, row: run.rows.lowerBound + row)
@@ -80,7 +81,7 @@ struct RowFinder {
   /// Finds the row with an id; throws if the options do not show it.
   mutating func path(forID id: String) throws(TableError) -> IndexPath {
     guard let identity = source.identity else {
-      throw TableError(.notSupported, "rows have no ids here")
+      throw TableError(.notSupported, "the rows have no ids")
     }
     let path = try identity.indexPath(forID: id)
     guard !chosen.isEverything else { return path }

@@ -46,7 +46,7 @@ extension TableDataSource {
       guard count > number else {
         throw TableError(
           .notFound,
-          "there is no section number \(number), counted from 0; there are \(count) (title:\(number) is a title)"
+          "there is no section \(number), counted from 0; the table has \(count) sections. Use title:\(number) for a title"
         )
       }
       return number
@@ -75,8 +75,8 @@ extension TableDataSource {
     throw TableError(
       .notFound,
       others.isEmpty
-        ? "there is no section titled \(title); sections have no titles here"
-        : "there is no section titled \(title); there are \(others.joined(separator: ", "))\(section > others.count ? ", and others" : "")"
+        ? "there is no section with the title \(title); the sections have no titles"
+        : "there is no section with the title \(title); the titles are \(others.joined(separator: ", "))\(section > others.count ? ", and others" : "")"
     )
   }
 }

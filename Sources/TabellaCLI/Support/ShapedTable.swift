@@ -126,7 +126,7 @@ struct ShapedTable {
     let known = declared.reduce(into: Set<String>()) { $0.formUnion($1) }
     if let name = invocation.options.keys.sorted().first(where: { !known.contains($0) }) {
       throw .usage(
-        "no provider of these locations has the option \(name); they have \(known.sorted().joined(separator: ", "))"
+        "no provider of these locations has the option \(name); their options are \(known.sorted().joined(separator: ", "))"
       )
     }
     return try zip(invocation.operands, declared).map { pair throws(Failure) in
@@ -193,11 +193,11 @@ extension TableDataSource {
     let titles = try sectionIndex?.sectionIndexTitles() ?? []
     guard let sectionIndex, !titles.isEmpty else {
       throw TableError(
-        .notFound, "the table has no index; --section TITLE shows the section with a title")
+        .notFound, "the table has no index; use --section TITLE to show one section")
     }
     guard let index = titles.firstIndex(where: { $0.utf8.elementsEqual(title.utf8) }) else {
       let some = titles.prefix(50).joined(separator: ", ")
-      throw TableError(.notFound, "there is no index title \(title); there are \(some)")
+      throw TableError(.notFound, "there is no index title \(title); the titles are \(some)")
     }
     let path = try sectionIndex.indexPath(forIndexTitle: title, at: index)
     return IndexPath(section: path.section, row: max(0, path.row))

@@ -195,7 +195,7 @@ struct TableReader {
     let count = try source.numberOfRows(inSection: section, knowing: 0)
     guard count.value <= end else {
       throw TableError(
-        .misbehaved, "section \(section) was counted to \(count) rows and ends at row \(end)")
+        .misbehaved, "section \(section) has \(count) rows by its count, but ends at row \(end)")
     }
   }
 }

@@ -7,14 +7,14 @@ import TabellaHost
 
 extension Check {
   static let missingLocation = Check(
-    "missing-location", .required, .location, "What is not there is refused.",
-    hint: "answer not-found with the path; do not make what is missing",
+    "missing-location", .required, .location, "A location that does not exist is refused.",
+    hint: "return not-found with the path; do not create the missing file",
     .kind { run, place in
       try requirePath(place)
       let absent = run.folder.place("no-such-file")
       let paths: [(String, [UInt8])] = [
-        ("a file that is not there", absent),
-        ("a file in a folder that is not there", absent + Array("/file".utf8)),
+        ("a file that does not exist", absent),
+        ("a file in a folder that does not exist", absent + Array("/file".utf8)),
         ("a file below a file", try ordinaryFile(run) + Array("/file".utf8)),
         ("a name of 300 bytes", run.folder.place([UInt8](repeating: 0x61, count: 300))),
         (
@@ -25,20 +25,20 @@ extension Check {
       for (what, path) in paths {
         try expectTableOrRefusal(run, place.request(path), what, mayOpen: false)
       }
-      guard status(of: absent) == nil else { throw Problem.failed("it made what was not there") }
+      guard status(of: absent) == nil else { throw Problem.failed("it created the missing file") }
     })
 
   static let otherKind = Check(
     "other-kind", .required, .location,
-    "What is there and is no file, or no folder, is refused or shown.",
+    "A location that is neither a file nor a folder is refused or shown.",
     hint:
-      "look at the kind with fstat before reading; open with O_NONBLOCK, a pipe may have no writer",
+      "check the kind with fstat before reading; open with O_NONBLOCK, because a pipe may have no writer",
     .kind { run, place in
       try requirePath(place)
       let folder = try run.freshFolder()
       let socket = folder + Array("/socket".utf8)
       guard socket.withCString({ mknod($0, S_IFSOCK | 0o600, 0) }) == 0 else {
-        throw Problem.skipped("a socket cannot be made: \(String(cString: strerror(errno)))")
+        throw Problem.skipped("a socket cannot be created: \(String(cString: strerror(errno)))")
       }
       let link = folder + Array("/link".utf8)
       _ = link.withCString { symlink("link", $0) }
@@ -55,7 +55,7 @@ extension Check {
 
   static let oddNames = Check(
     "odd-names", .required, .location,
-    "A file or a folder opens whatever its name is: any bytes but NUL and the slash.",
+    "A file or a folder opens with any name: all bytes except NUL and the slash.",
     hint: "a location is bytes with a length, not text and not a C string",
     .kind { run, place in
       try requirePath(place)
@@ -73,7 +73,7 @@ extension Check {
           let source = try run.open(place.request(path))
           try look(at: source)
           guard source.columns.count == plain.count else {
-            throw TableError(.internal, "it has other columns than under a plain name")
+            throw TableError(.internal, "its columns differ from those of a file with a plain name")
           }
         } catch {
           throw Problem(status: .of(error) ?? .failed, text: "\(what): \(error.message)")
@@ -82,7 +82,7 @@ extension Check {
     })
 
   static let emptyFile = Check(
-    "empty-file", .required, .location, "An empty file is a table, or is refused.",
+    "empty-file", .required, .location, "An empty file is shown as a table or refused.",
     hint: "the end of a file may come before its first byte",
     .kind { run, place in
       try requireFile(place)
@@ -91,55 +91,55 @@ extension Check {
     })
 
   static let longLine = Check(
-    "long-line", .required, .location, "A line of 10 MB is a table, or is refused.",
-    hint: "no buffer is long enough for every line; batches may have fewer rows than asked for",
+    "long-line", .required, .location, "A line of 10 MB is shown as a table or refused.",
+    hint: "lines can be longer than any buffer; a batch may have fewer rows than requested",
     .kind { run, place in
       try requireFile(place)
       let line = [UInt8](repeating: 0x61, count: 10_000_000)
       for (what, bytes) in [
         ("a line of 10 MB", line),
         ("a million separators", [UInt8](repeating: 0x2C, count: 1_000_000)),
-        ("10 MB behind a quote", [0x22] + line),
+        ("10 MB after a quote", [0x22] + line),
       ] { try expectTableOrRefusal(run, try run.sample(bytes, like: place), what) }
     })
 
   static let hugeFile = Check(
     "huge-file", .recommended, .location,
-    "The first rows of a file of a terabyte come at once, or it is refused.",
-    hint: "read what is asked for, not the whole file; row_count says how far it must count",
+    "The first rows of a file of 1 TiB arrive at once, or the file is refused.",
+    hint: "read only the requested rows, not the whole file; row_count says how far to count",
     .kind { run, place in
       try requireFile(place)
       let lines = [[UInt8]](repeating: Sample.small, count: 100).joined()
       let request = try run.sample(Array(lines), like: place)
       let size = off_t(1) << 40
       guard request.location.withCString({ truncate($0, size) }) == 0 else {
-        throw Problem.skipped("a file with holes cannot be made here")
+        throw Problem.skipped("a sparse file cannot be created here")
       }
-      try expectTableOrRefusal(run, request, "a file of 1 TiB, most of it a hole")
+      try expectTableOrRefusal(run, request, "a sparse file of 1 TiB")
     })
 
   static let noPermission = Check(
-    "no-permission", .required, .location, "What may not be read is refused.",
-    hint: "answer denied with the path",
+    "no-permission", .required, .location, "A file without read permission is refused.",
+    hint: "return denied with the path",
     .kind { run, place in
       try requirePath(place)
       guard geteuid() != 0 else { throw Problem.skipped("this user may read everything") }
       let path = try run.freshFolder() + Array("/locked".utf8)
       if place.kind == .directory {
         guard path.withCString({ mkdir($0, 0o000) }) == 0 else {
-          throw Problem.skipped("no folder can be made")
+          throw Problem.skipped("no folder can be created")
         }
       } else {
         try write(Sample.small, to: path, mode: 0o000)
       }
       try expectTableOrRefusal(
-        run, place.request(path), "what has mode 0", mayOpen: false)
+        run, place.request(path), "a file with mode 0", mayOpen: false)
     })
 
   static let strangeRests = Check(
     "strange-rests", .required, .location,
-    "Behind the scheme may stand anything: it opens or is refused.",
-    hint: "a location is bytes with a length; check what it says before it is used",
+    "A location with any text after the scheme opens or is refused.",
+    hint: "a location is bytes with a length; check it before you use it",
     .kind { run, place in
       guard let scheme = place.request.scheme else {
         throw Problem.skipped("\(place.name) has no scheme")
@@ -155,19 +155,19 @@ extension Check {
         var request = place.request
         request.location = rest
         let name = shown(Array(rest.prefix(40))).debugDescription
-        try expectTableOrRefusal(run, request, "\(scheme): with \(name) behind it")
+        try expectTableOrRefusal(run, request, "\(scheme): followed by \(name)")
       }
     })
 }
 
 /// Skips the check unless the location is a path.
 private func requirePath(_ place: CheckedLocation) throws {
-  guard place.isPath else { throw Problem.skipped("\(place.name) is no path") }
+  guard place.isPath else { throw Problem.skipped("\(place.name) is not a path") }
 }
 
 private func requireFile(_ place: CheckedLocation) throws {
   try requirePath(place)
-  guard place.kind == .file else { throw Problem.skipped("\(place.name) is no file") }
+  guard place.kind == .file else { throw Problem.skipped("\(place.name) is not a file") }
 }
 
 /// Creates an ordinary text file.

@@ -15,15 +15,16 @@ extension Check {
 
   static let manifestAgrees = Check(
     "manifest-agrees", .library,
-    "The manifest beside the library says of id, version and options what the library says.",
-    hint: "hosts go by the manifest without running the library: correct the one that is wrong",
+    "The manifest beside the library has the same id, version and options as the library.",
+    hint: "hosts read the manifest without running the library: correct the one that is wrong",
     .file { run in
       guard let manifest = run.manifest else {
         throw Problem.skipped("there is no manifest beside the library")
       }
       guard manifest.contract == contractVersionName else {
         throw Problem.failed(
-          "the manifest says contract \(manifest.contract), this host has \(contractVersionName)")
+          "the manifest says contract \(manifest.contract), but this host has contract \(contractVersionName)"
+        )
       }
       for (what, declared, said) in [
         ("id", manifest.id, run.loaded.id), ("version", manifest.version, run.loaded.version),
@@ -35,11 +36,12 @@ extension Check {
       let (declared, said) = (manifest.options, run.loaded.options)
       if let option = said.first(where: { option in !declared.contains { $0.name == option.name } })
       {
-        throw Problem.failed("the library has an option \(option.name), the manifest has not")
+        throw Problem.failed("the library has an option \(option.name), but the manifest does not")
       }
       for option in declared {
         guard let own = said.first(where: { $0.name == option.name }) else {
-          throw Problem.failed("the manifest has an option \(option.name), the library has not")
+          throw Problem.failed(
+            "the manifest has an option \(option.name), but the library does not")
         }
         guard own.kind == option.kind, own.choices == option.choices,
           own.defaultValue ?? "" == option.defaultValue ?? ""
@@ -66,9 +68,9 @@ extension Check {
 
   static let runpathIsRelative = Check(
     "runpath-is-relative", .recommended, .library,
-    "The library looks for others beside itself, at no place of the machine that it was built on.",
+    "The library finds other libraries relative to itself, not under paths of the build machine.",
     hint: "link with -rpath '$ORIGIN'; swift build --disable-local-rpath with "
-      + "-Xswiftc -no-toolchain-stdlib-rpath leaves the toolchain's out",
+      + "-Xswiftc -no-toolchain-stdlib-rpath leaves out the path of the toolchain",
     .file { run in
       let absolute = try LibraryFile(run.library).searchPaths.filter { $0.hasPrefix("/") }
       guard absolute.isEmpty else {
@@ -78,9 +80,9 @@ extension Check {
 
   static let staysLoaded = Check(
     "stays-loaded", .recommended, .library,
-    "The library asks never to be unmapped.",
+    "The library is marked so that it is never unmapped.",
     hint:
-      "link with -z nodelete: code that is still known to the Swift runtime or to a thread must not "
+      "link with -z nodelete: code that the Swift runtime or a thread still refers to must not "
       + "go",
     .file { run in
       guard try LibraryFile(run.library).isNeverUnmapped else {
@@ -90,9 +92,9 @@ extension Check {
 
   static let ownConformances = Check(
     "own-conformances", .recommended, .library,
-    "No Swift type of another module is made to conform to a protocol of another module.",
+    "The library does not conform a type of another module to a protocol of another module.",
     hint:
-      "such a conformance holds for the whole process, the host included: wrap the type instead",
+      "such a conformance affects the whole process, including the host: wrap the type instead",
     .file { run in
       let count = try LibraryFile(run.library).retroactiveConformances
       guard count == 0 else {

@@ -6,8 +6,8 @@ import TabellaHost
 
 extension Check {
   static let opens = Check(
-    "opens", .required, .location, "What is named opens, and shows its first rows.",
-    hint: "look at the error; what a provider claims in its manifest it should open",
+    "opens", .required, .location, "The location opens, and its first rows can be read.",
+    hint: "read the error; a provider should open everything that its manifest claims",
     .place { run, place in
       do throws(TableError) {
         try look(at: try run.open(place.request))
@@ -22,8 +22,8 @@ extension Check {
 
   static let minimalHost = Check(
     "minimal-host", .required, .location,
-    "A host that offers nothing optional, neither log nor abilities, is shown the same.",
-    hint: "host->log and host->ability may be null: look before they are called",
+    "A host without optional functions, neither log nor abilities, gets the same table.",
+    hint: "host->log and host->ability may be null: check before you call them",
     .place { run, place in
       let usual = try run.open(place.request)
       let minimal = try run.open(place.request, isMinimal: true)
@@ -36,7 +36,7 @@ extension Check {
 
   static let columnsAsDeclared = Check(
     "columns-as-declared", .required, .location,
-    "Where the manifest declares columns, sources have them, with their types and units.",
+    "If the manifest declares columns, sources have these columns, with their types and units.",
     hint: "declare columns only if they are always the same",
     .place { run, place in
       guard let declared = run.manifest?.columns else {
@@ -50,8 +50,8 @@ extension Check {
 
   static let capabilitiesAsDeclared = Check(
     "capabilities-as-declared", .recommended, .location,
-    "The capabilities in the manifest are those that sources have.",
-    hint: "the words are those of `tabella describe LOCATION`; other words are for people",
+    "The capabilities in the manifest are those of the sources.",
+    hint: "use the words of `tabella describe LOCATION`; other words are not checked",
     .places { run, places in
       guard let declared = run.manifest?.capabilities, !declared.isEmpty else {
         throw Problem.skipped("the manifest declares no capabilities")
@@ -74,9 +74,9 @@ extension Check {
 
   static let optionsOpen = Check(
     "options-open", .required, .location,
-    "With each option at its default a table is as without it; at any other value it opens or is "
+    "An option with its default value does not change the table; with any other value the table opens or is "
       + "refused.",
-    hint: "check values yourself: hosts check the kind and the choices only",
+    hint: "check values yourself: hosts check only the type and the choices",
     .kind { run, place in
       guard let options = run.manifest?.options, !options.isEmpty else {
         throw Problem.skipped("the manifest declares no options")
@@ -101,10 +101,12 @@ extension Check {
 
   static let staysQuiet = Check(
     "stays-quiet", .recommended, .location,
-    "Nothing is printed: standard output and error are the host's.",
-    hint: "use the host's log, or diagnostics for remarks on the data",
+    "Nothing is printed: standard output and standard error belong to the host.",
+    hint: "use the host's log, or diagnostics for messages about the data",
     .place { run, place in
-      guard run.hears else { throw Problem.skipped("what is printed here goes to the terminal") }
+      guard run.hears else {
+        throw Problem.skipped("output of this process goes to the terminal and cannot be checked")
+      }
       // Other checks report errors.
       _ = try? look(at: try run.open(place.request))
       let printed = run.takeHeard().filter { $0.kind == .printed }
@@ -116,9 +118,9 @@ extension Check {
 
   static let staysInBounds = Check(
     "stays-in-bounds", .recommended, .location,
-    "It tries nothing that a worker is denied.",
+    "It makes no system call that a worker is denied.",
     hint:
-      "say in the manifest what it must have beyond its location (docs/security.md), or do without",
+      "request permissions beyond the location in the manifest (docs/security.md), or avoid the call",
     .place { run, place in
       guard run.hears else { throw Problem.skipped("nothing is denied in this process") }
       _ = try? look(at: try run.open(place.request))
@@ -155,7 +157,7 @@ func expectTableOrRefusal(
     }
     guard !error.message.isEmpty, !error.message.utf8.contains(where: { $0 == 10 || $0 == 13 })
     else {
-      throw Problem.failed("\(what): it is refused with a message that is not one line")
+      throw Problem.failed("\(what): the message of the refusal is not one line")
     }
     return
   }

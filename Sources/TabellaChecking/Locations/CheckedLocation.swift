@@ -147,7 +147,7 @@ struct Sample {
     for inner in ["inner", "inner/deeper"] {
       let inner = path + Array("/\(inner)".utf8)
       guard inner.withCString({ mkdir($0, 0o700) }) == 0 else {
-        throw .system(errno, "\(shown(inner)) cannot be made")
+        throw .system(errno, "\(shown(inner)) cannot be created")
       }
       try write(small, to: inner + Array("/b.txt".utf8), mode: 0o600)
     }

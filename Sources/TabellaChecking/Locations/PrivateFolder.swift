@@ -12,7 +12,7 @@ final class PrivateFolder {
       .map { CChar(bitPattern: $0) }
     template.append(0)
     guard mkdtemp(&template) != nil else {
-      throw .system(errno, "a folder for samples cannot be made")
+      throw .system(errno, "a folder for samples cannot be created")
     }
     path = template.dropLast().map { UInt8(bitPattern: $0) }
   }
@@ -27,7 +27,7 @@ final class PrivateFolder {
   func makeFolder(_ name: String) throws(TableError) -> [UInt8] {
     let folder = place(name)
     guard folder.withCString({ mkdir($0, 0o700) }) == 0 else {
-      throw .system(errno, "\(shown(folder)) cannot be made")
+      throw .system(errno, "\(shown(folder)) cannot be created")
     }
     return folder
   }
@@ -46,7 +46,7 @@ func shown(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 /// Creates a new file with these bytes.
 func write(_ bytes: [UInt8], to path: [UInt8], mode: mode_t) throws(TableError) {
   let file = path.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
-  guard file >= 0 else { throw .system(errno, "\(shown(path)) cannot be made") }
+  guard file >= 0 else { throw .system(errno, "\(shown(path)) cannot be created") }
   defer { close(file) }
   var sent = 0
   while sent < bytes.count {
@@ -128,7 +128,7 @@ struct TreeCopy {
         try file.bytes(at: 0, count: Int(status.st_size)), to: to, mode: status.st_mode & 0o777)
     case S_IFDIR:
       guard to.withCString({ mkdir($0, 0o700) }) == 0 else {
-        throw .system(errno, "\(shown(to)) cannot be made")
+        throw .system(errno, "\(shown(to)) cannot be created")
       }
       for name in names(in: from) ?? [] {
         let slash = [UInt8(ascii: "/")]
@@ -142,9 +142,9 @@ struct TreeCopy {
       let made = target[..<count].map { UInt8(bitPattern: $0) }.withCString { target in
         to.withCString { symlink(target, $0) }
       }
-      guard made == 0 else { throw .system(errno, "\(shown(to)) cannot be made") }
+      guard made == 0 else { throw .system(errno, "\(shown(to)) cannot be created") }
     default:
-      throw TableError(.notSupported, "\(shown(from)) is no file, folder or link")
+      throw TableError(.notSupported, "\(shown(from)) is not a file, folder or link")
     }
   }
 }

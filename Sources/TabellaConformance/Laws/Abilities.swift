@@ -68,9 +68,9 @@ extension Trial {
       } catch {
         try require(
           error.code == .notFound || error.code == .invalidArgument,
-          "the \(kind) at \(path), where nothing is, is refused as \(error.code.name)")
+          "the \(kind) at \(path), where no row is, is refused as \(error.code.name)")
       }
-      try require(element == nil, "there is a \(kind) at \(path), where nothing is")
+      try require(element == nil, "there is a \(kind) at \(path), where no row is")
     }
   }
 }
@@ -78,8 +78,8 @@ extension Trial {
 extension Law {
   static let titlesInBounds = Law(
     "titles-in-bounds",
-    "Every section has its titles, the same at every look, and no other has any.",
-    hint: "sections.title refuses a section that is not there as not-found"
+    "Every section has the same titles at every call, and only existing sections have titles.",
+    hint: "sections.title returns not-found for a section that does not exist"
   ) { trial in
     let source = try trial.open()
     guard let sections = source.sections else { throw Skipped(reason: "no sections") }
@@ -103,14 +103,14 @@ extension Law {
   }
 
   static let indexInBounds = Law(
-    "index-in-bounds", "Every title of the section index leads to a place that is there.",
+    "index-in-bounds", "Every title of the section index leads to an existing section or row.",
     hint: "section-index.path must name an existing section, and a row of it or -1"
   ) { trial in
     let source = try trial.open()
     guard let index = source.sectionIndex else { throw Skipped(reason: "no section index") }
     let titles = try index.sectionIndexTitles()
     try require(
-      try index.sectionIndexTitles() == titles, "the titles of the index change between two looks")
+      try index.sectionIndexTitles() == titles, "the titles of the index change between two calls")
     for (number, title) in titles.enumerated() {
       let path = try index.indexPath(forIndexTitle: title, at: number)
       let sections = try source.numberOfSections(knowing: path.section + 1).value
@@ -127,8 +127,8 @@ extension Law {
   }
 
   static let idsIdentify = Law(
-    "ids-identify", "Ids are unique, the same at every look, and lead back to their rows.",
-    hint: "an id must come from what makes the row itself, not from where it stands or a counter"
+    "ids-identify", "Ids are unique, the same at every call, and lead to their rows.",
+    hint: "derive an id from the identity of the row, not from its position or a counter"
   ) { trial in
     let source = try trial.open()
     guard let identity = source.identity else { throw Skipped(reason: "no ids") }
@@ -137,7 +137,7 @@ extension Law {
       let count = try trial.rowCount(source, section)
       let ids = try trial.ids(source, section: section, rows: 0..<count)
       let again = try trial.ids(source, section: section, rows: 0..<count, size: 3)
-      try require(ids == again, "the ids of section \(section) changed between two looks")
+      try require(ids == again, "the ids of section \(section) changed between two calls")
       for (row, id) in ids.enumerated() {
         let path = IndexPath(section: section, row: row)
         if let other = seen.updateValue(path, forKey: id) {
@@ -159,8 +159,8 @@ extension Law {
   }
 
   static let idsOnlyWhenAsked = Law(
-    "ids-only-when-asked", "Ids come exactly when they are asked for.",
-    hint: "a source without tabella.identity/1 refuses ids as not-supported"
+    "ids-only-when-asked", "Ids are returned if and only if they are requested.",
+    hint: "a source without tabella.identity/1 returns not-supported for requests with ids"
   ) { trial in
     let source = try trial.open()
     guard try source.numberOfSections(knowing: 1).value > 0 else {
@@ -178,8 +178,8 @@ extension Law {
 
   static let gatherAgrees = Law(
     "gather-agrees",
-    "Rows gathered from anywhere are the rows that stand there, in the order asked.",
-    hint: "gathering.rows must not sort its paths nor leave out what is named twice"
+    "Gathered rows are the rows at the requested positions, in the requested order.",
+    hint: "gathering.rows must not sort its paths or leave out paths that occur twice"
   ) { trial in
     let source = try trial.open()
     guard let gathering = source.gathering else { throw Skipped(reason: "no gathering") }
@@ -197,7 +197,7 @@ extension Law {
     let all = Array(source.columns.indices)
     try require(
       try trial.gather(gathering, source, [], all, ids: false).rowCount == 0,
-      "rows were gathered without a path")
+      "gathering without paths returned rows")
     for round in 0..<12 where !rows.isEmpty {
       let columns = round % 2 == 0 ? all : all.reversed().filter { _ in trial.draw(0..<3) > 0 }
       let wanted = (0..<trial.draw(1..<60)).map { _ in trial.draw(0..<rows.count) }
@@ -206,7 +206,7 @@ extension Law {
         let paths = wanted[next...].map { rows[$0].path }
         let ids = source.identity != nil && round % 3 == 0
         let batch = try trial.gather(gathering, source, paths, columns, ids: ids)
-        try require(batch.rowCount > 0, "nothing was gathered of the rows \(paths)")
+        try require(batch.rowCount > 0, "gathering the rows \(paths) returned no rows")
         for row in 0..<batch.rowCount {
           let expected = rows[wanted[next + row]]
           let (found, cells) = (batch.row(row), columns.map { expected.cells[$0] })
@@ -225,8 +225,8 @@ extension Law {
   }
 
   static let versionHolds = Law(
-    "version-holds", "The version is printable and the same until something changes.",
-    hint: "a version names the data, not the moment"
+    "version-holds", "The version is printable ASCII and stays the same until something changes.",
+    hint: "derive a version from the data, not from the time"
   ) { trial in
     let source = try trial.open()
     let version = try source.version()
@@ -248,8 +248,8 @@ extension Law {
 
   static let permissionsAnswer = Law(
     "permissions-answer",
-    "Whether rows and sections may be edited and moved is answered for ranges, in bounds.",
-    hint: "editable and movable fill exactly the rows asked, and refuse rows that are not there"
+    "The answers about editing and moving cover exactly the requested rows and sections.",
+    hint: "editable and movable fill exactly the requested rows, and refuse rows that do not exist"
   ) { trial in
     let source = try trial.open()
     guard source.editing != nil || source.moving != nil else { throw Skipped(reason: "read-only") }
@@ -263,7 +263,9 @@ extension Law {
         for _ in 0..<5 where count > 0 {
           let row = trial.draw(0..<count)
           let one = try editing.editability(ofRows: row..<row + 1, inSection: section)
-          try require(one == [all[row]], "row \(row) alone may be edited otherwise than in a range")
+          try require(
+            one == [all[row]], "the answer for row \(row) alone differs from the answer for a range"
+          )
         }
       }
       if let moving = source.moving {
@@ -280,7 +282,8 @@ extension Law {
       for section in sections {
         let one = try editing.editability(ofSections: section..<section + 1)
         try require(
-          one == [all[section]], "section \(section) alone may be edited otherwise than in a range")
+          one == [all[section]],
+          "the answer for section \(section) alone differs from the answer for a range")
       }
       _ = try editing.canInsertSections()
       if case .exact(let end) = try source.numberOfSections(knowing: 0) {
@@ -297,8 +300,9 @@ extension Law {
 
   static let supplementsAnswer = Law(
     "supplements-answer",
-    "Supplementary elements are whole, and given for the kinds listed at paths that are there.",
-    hint: "an unknown kind has no element and is no error; a path that is not there is not-found"
+    "Supplementary elements are complete, and exist only for listed kinds at existing paths.",
+    hint:
+      "an unknown kind has no element and is not an error; a path that does not exist is not-found"
   ) { trial in
     let source = try trial.open()
     guard let supplementary = source.supplementary else {
@@ -306,7 +310,7 @@ extension Law {
     }
     let kinds = try supplementary.supplementaryKinds()
     try require(
-      try supplementary.supplementaryKinds() == kinds, "the kinds change between two looks")
+      try supplementary.supplementaryKinds() == kinds, "the kinds change between two calls")
     try require(Set(kinds).count == kinds.count, "a kind is listed twice in \(kinds)")
     for section in try trial.sections(source) {
       let count = try trial.rowCount(source, section)
@@ -330,8 +334,8 @@ extension Law {
   }
 
   static let accessoriesAnswer = Law(
-    "accessories-answer", "Rows lead to the same location at every look, or nowhere.",
-    hint: "accessories.location must not depend on what was asked before"
+    "accessories-answer", "A row leads to the same location at every call, or to none.",
+    hint: "accessories.location must not depend on earlier calls"
   ) { trial in
     let source = try trial.open()
     guard let accessories = source.accessories else { throw Skipped(reason: "no accessories") }
@@ -340,15 +344,16 @@ extension Law {
         let path = IndexPath(section: section, row: row)
         let location = try accessories.location(forRowAt: path)
         try require(
-          try accessories.location(forRowAt: path) == location, "row \(path) leads elsewhere now")
+          try accessories.location(forRowAt: path) == location,
+          "row \(path) leads to another location than before")
         try require(location?.contains(0) != true, "row \(path) leads to a location with a NUL")
       }
     }
   }
 
   static let noticesAreHarmless = Law(
-    "notices-are-harmless", "Display and prefetch notices change nothing that can be seen.",
-    hint: "notices are advice"
+    "notices-are-harmless", "Display and prefetch notices do not change the table.",
+    hint: "notices are only advice; do not change data because of them"
   ) { trial in
     let source = try trial.open()
     guard source.display != nil || source.prefetching != nil else {
@@ -368,8 +373,8 @@ extension Law {
   }
 
   static let diagnosticsEnd = Law(
-    "diagnostics-end", "DiagnosticQueue are given once each, in one line, and come to an end.",
-    hint: "diagnostics.next must take what it gives"
+    "diagnostics-end", "Each diagnostic is returned once, in one line, and their number is finite.",
+    hint: "diagnostics.next must remove the diagnostic that it returns"
   ) { trial in
     let source = try trial.open()
     guard let diagnostics = source.diagnostics else { throw Skipped(reason: "no diagnostics") }
@@ -379,11 +384,11 @@ extension Law {
     var taken = 0
     while let diagnostic = diagnostics.nextDiagnostic() {
       taken += 1
-      try require(taken < 100_000, "remarks do not end")
+      try require(taken < 100_000, "the diagnostics do not end")
       try require(
         !diagnostic.message.isEmpty
           && !diagnostic.message.utf8.contains { $0 == 10 || $0 == 13 },
-        "a remark is empty or has several lines")
+        "a diagnostic is empty or has several lines")
     }
   }
 }

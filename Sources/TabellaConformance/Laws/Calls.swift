@@ -5,7 +5,7 @@ import Tabella
 extension Law {
   static let oddSizesAgree = Law(
     "odd-sizes-agree",
-    "However many rows are asked for at once, from one to more than can be, the cells are the same.",
+    "The cells are the same for any number of requested rows, from one to more than exist.",
     hint: "compute the end as first + min(count, rows - first): first + count can overflow"
   ) { trial in
     let source = try trial.open()
@@ -20,7 +20,8 @@ extension Law {
           let batch = try trial.fetch(source, request)
           try require(
             batch.rowCount > 0 || first == count,
-            "\(size) rows from row \(first) of section \(section) were asked for, and none came")
+            "\(size) rows from row \(first) of section \(section) were requested, and none were returned"
+          )
           // The source may have more rows than the model.
           let known = min(batch.rowCount, count - first)
           let (rows, expected) = (
@@ -37,8 +38,8 @@ extension Law {
 
   static let anyCallsAgree = Law(
     "any-calls-agree",
-    "Whatever is asked in between, each call answers as it did when all were made in order.",
-    hint: "keep no cursor that one call sets and another relies on"
+    "Each call returns the same result in any sequence of calls.",
+    hint: "keep no cursor that one call sets and another call uses"
   ) { trial in
     let source = try trial.open()
     let recorded = try Recorded(source, trial)
@@ -50,9 +51,9 @@ extension Law {
 
   static let senselessCallsRefused = Law(
     "senseless-calls-refused",
-    "Whatever is asked of what is not there, be it again and again, is refused with the right code "
+    "Calls for rows, sections or ids that do not exist are refused each time with the right code "
       + "and one line.",
-    hint: "check sections, rows and ids before they are used; not-found for what is not there"
+    hint: "check sections, rows and ids before you use them; return not-found if they do not exist"
   ) { trial in
     let source = try trial.open()
     let recorded = try Recorded(source, trial)
@@ -66,8 +67,8 @@ extension Law {
 
   static let cancelIsHarmless = Law(
     "cancel-is-harmless",
-    "Cancelling stops a running call at most, as cancelled, and nothing that comes after it.",
-    hint: "a call forgets at its start what was cancelled before (CancelFlag.begin)"
+    "Cancelling can stop only the running call, with cancelled; later calls are not affected.",
+    hint: "clear the cancel flag at the start of a call (CancelFlag.begin)"
   ) { trial in
     let source = try trial.open()
     guard let cancel = source.cancellation else { throw Skipped(reason: "cannot be cancelled") }
@@ -148,7 +149,7 @@ extension Trial {
       return "the version was asked for"
     case .id:
       guard let identity = source.identity, let path, let id = recorded[path].id else { break }
-      try agrees(try identity.indexPath(forID: id), path, "the place of the id \(id)")
+      try agrees(try identity.indexPath(forID: id), path, "the position of the id \(id)")
       return "an id was looked for"
     case .indexTitle:
       guard !recorded.index.isEmpty else { break }

@@ -5,11 +5,12 @@ import Tabella
 extension Law {
   static let pullsReplay = Law(
     "pulls-replay",
-    "What a pull says that changed leads from the old rows to the new, be it others who changed it.",
-    hint: "pull compares what was shown with what is; where that is too dear it answers reload"
+    "The changes of a pull lead from the old rows to the new rows, even if another program made them.",
+    hint:
+      "pull compares the shown rows with the current rows; if that is too expensive, return reload"
   ) { trial in
     let source = try trial.open()
-    guard source.changes != nil else { throw Skipped(reason: "no changes to pull") }
+    guard source.changes != nil else { throw Skipped(reason: "the source has no changes") }
     let watched = try WatchedTable(source, trial)
     for _ in 0..<3 { try watched.pull() }
     let open: () throws(TableError) -> any TableDataSource
@@ -47,7 +48,9 @@ private final class WatchedTable {
 
   /// Pulls, and compares the changes with the rows before and after.
   func pull() throws {
-    guard let changes = source.changes else { throw LawBroken("the changes are gone") }
+    guard let changes = source.changes else {
+      throw LawBroken("the ability changes is missing in a second opening")
+    }
     let (old, version) = (rows, try source.version())
     let batch = try changes.pull()
     rows = try EditedTable.read(source, trial)
@@ -58,7 +61,7 @@ private final class WatchedTable {
         + "\(version?.token ?? "none") to \(now?.token ?? "none")")
     try require(
       same(old, rows) || now == nil || now != version || source.hasVolatileOrder,
-      "a pull changed rows, and the version is \(version?.token ?? "none") as before")
+      "a pull changed rows, but the version is still \(version?.token ?? "none")")
     try replay(batch, from: old, to: rows)
   }
 

@@ -4,26 +4,26 @@ import Tabella
 
 extension Law {
   static let columnsHold = Law(
-    "columns-hold", "The columns are the same at every look and have names without NUL.",
-    hint: "schema must not depend on what was read before"
+    "columns-hold", "The columns are the same at every call and have names without NUL.",
+    hint: "schema must not depend on earlier reads"
   ) { trial in
     let source = try trial.open()
     let columns = source.columns
     for column in columns {
-      try require(!column.name.utf8.contains(0), "the name of column \(column.name) has a NUL")
+      try require(!column.name.utf8.contains(0), "the name of column \(column.name) contains a NUL")
     }
     for section in try trial.sections(source) { _ = try trial.rowCount(source, section) }
     try require(
       source.columns == columns, "the columns changed from \(columns) to \(source.columns)")
     let other = try trial.open().columns
-    try require(other == columns, "another opening has the columns \(other), not \(columns)")
+    try require(other == columns, "a second opening has the columns \(other), not \(columns)")
   }
 
   static let countsHold = Law(
     "counts-hold",
-    "At-least counts never fall, exact ones never change, and both agree with the rows.",
+    "At-least counts never decrease, exact counts never change, and both agree with the rows.",
     hint:
-      "row_count may say less than there is, as at-least, but never more, and never take it back"
+      "row_count may return less than the number of rows, as at-least, but never more, and never less than before"
   ) { trial in
     let source = try trial.open()
     for section in try trial.sections(source) {
@@ -33,7 +33,7 @@ extension Law {
         try require(count.value >= 0, "section \(section) has \(count) rows")
         try require(
           count.isExact || count.value >= minimum,
-          "section \(section) was said to have \(count) rows where \(minimum) were asked about")
+          "section \(section) was reported with \(count) rows; \(minimum) were requested")
         try requireFollows(last, count, "section \(section) had \(last) rows, then \(count)")
         last = count
       }
@@ -42,7 +42,8 @@ extension Law {
   }
 
   static let sectionsCounted = Law(
-    "sections-counted", "Section counts hold as row counts do, and every section counted is there.",
+    "sections-counted",
+    "Section counts obey the rules of row counts, and every counted section exists.",
     hint: "sections.count must agree with what row_count accepts"
   ) { trial in
     let source = try trial.open()
@@ -51,7 +52,7 @@ extension Law {
       let count = try source.numberOfSections(knowing: minimum)
       try require(
         count.isExact || count.value >= minimum,
-        "there were said to be \(count) sections where \(minimum) were asked about")
+        "\(count) sections were reported; \(minimum) were requested")
       try requireFollows(last, count, "there were \(last) sections, then \(count)")
       last = count
     }
@@ -61,8 +62,8 @@ extension Law {
   }
 
   static let batchesValid = Law(
-    "batches-valid", "Every batch is laid out as Arrow says and answers what was asked.",
-    hint: "look at lengths, offsets, null counts, validity bits and the UTF-8 promise"
+    "batches-valid", "Every batch has the layout of Arrow and contains the requested data.",
+    hint: "check lengths, offsets, null counts, validity bits and the UTF-8 flag"
   ) { trial in
     let source = try trial.open()
     for section in try trial.sections(source) {
@@ -74,8 +75,8 @@ extension Law {
   }
 
   static let cutsAgree = Law(
-    "cuts-agree", "However a run of rows is cut into batches, the cells are the same.",
-    hint: "a batch must begin with the row asked for, and no row may be given twice or left out"
+    "cuts-agree", "The cells are the same for every division of the rows into batches.",
+    hint: "a batch must begin with the requested row, and no row may be returned twice or left out"
   ) { trial in
     let source = try trial.open()
     for section in try trial.sections(source) {
@@ -100,8 +101,8 @@ extension Law {
   }
 
   static let projectionAgrees = Law(
-    "projection-agrees", "A choice of columns is the full batch with the others left out.",
-    hint: "columns must come in the order asked"
+    "projection-agrees", "A request for some columns returns the full batch without the others.",
+    hint: "return columns in the requested order"
   ) { trial in
     let source = try trial.open()
     let all = Array(source.columns.indices)
@@ -124,8 +125,8 @@ extension Law {
   }
 
   static let cellsHold = Law(
-    "cells-hold", "A row asked for twice, or from two openings, is the same row.",
-    hint: "within a version a source is a snapshot: remember what you gave"
+    "cells-hold", "A row that is requested twice, or from two openings, is the same row.",
+    hint: "within a version a source is a snapshot: keep the data that you returned"
   ) { trial in
     let source = try trial.open()
     for section in try trial.sections(source) {
@@ -142,7 +143,7 @@ extension Law {
 
   static let orderIsFree = Law(
     "order-is-free", "Calls may come in any order.",
-    hint: "an answer must not depend on which calls came before"
+    hint: "a result must not depend on earlier calls"
   ) { trial in
     let reference = try trial.open()
     var rows: [[[Cell]]] = []
@@ -187,8 +188,8 @@ extension Law {
   }
 
   static let endIsEmpty = Law(
-    "end-is-empty", "Asking for rows at a section's end gives an empty batch.",
-    hint: "first == count is no error"
+    "end-is-empty", "A request for rows at the end of a section returns an empty batch.",
+    hint: "first == count is not an error"
   ) { trial in
     let source = try trial.open()
     for section in try trial.sections(source) {
@@ -199,13 +200,13 @@ extension Law {
         RowRequest(
           section: section, first: count, count: 5, columns: Array(source.columns.indices)))
       try require(
-        batch.rowCount == 0, "section \(section) has \(count) rows and gave more behind them")
+        batch.rowCount == 0, "section \(section) has \(count) rows, but returned more after them")
     }
   }
 
   static let refusals = Law(
-    "refusals", "What is out of range is refused with a typed error, and nothing breaks by it.",
-    hint: "not-found beyond the end, invalid-argument for what makes no sense"
+    "refusals", "A call out of range is refused with the right error code and has no other effect.",
+    hint: "return not-found beyond the end, and invalid-argument for arguments that are never valid"
   ) { trial in
     let source = try trial.open()
     let sections = try source.numberOfSections(knowing: 1 << 16)
@@ -281,7 +282,7 @@ private func requireEnd(
   let behind = try source.rows(
     RowRequest(section: section, first: total, count: 1, columns: []))
   try require(
-    behind.rowCount == 0, "section \(section) was counted to \(total) rows and has more")
+    behind.rowCount == 0, "section \(section) has \(total) rows by its count, but returned more")
   let again = try source.numberOfRows(inSection: section, knowing: .max)
   try require(
     again == .exact(total), "section \(section) has exactly \(total) rows, then \(again)")

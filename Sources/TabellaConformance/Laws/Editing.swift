@@ -4,8 +4,9 @@ import Tabella
 
 extension Law {
   static let dryRunsChangeNothing = Law(
-    "dry-runs-change-nothing", "A dry run changes nothing and says what the edits would come to.",
-    hint: "commit with the dry-run flag makes every check and stops before the first change",
+    "dry-runs-change-nothing",
+    "A dry run changes nothing and reports the outcomes that the edits would have.",
+    hint: "with the dry-run flag, commit makes every check and stops before the first change",
     edits: true
   ) { trial in
     try trial.forEachCommit { table, batch in
@@ -19,20 +20,22 @@ extension Law {
       case (.success(let dry), .success(let real)):
         try require(
           dry.outcomes.map(\.code) == real.outcomes.map(\.code),
-          "a dry run of \(batch.edits) said \(dry.outcomes), then came \(real.outcomes)")
+          "a dry run of \(batch.edits) reported \(dry.outcomes), but the commit reported \(real.outcomes)"
+        )
       case (.failure, .failure): break
       case (.success, .failure(let error)):
-        throw LawBroken("a dry run did \(batch.edits), which is refused: \(error)")
+        throw LawBroken("a dry run accepted \(batch.edits), which the commit refused: \(error)")
       case (.failure(let error), .success):
-        throw LawBroken("a dry run refused \(batch.edits), which is done: \(error)")
+        throw LawBroken("a dry run refused \(batch.edits), which the commit accepted: \(error)")
       }
       return real
     }
   }
 
   static let editsReplay = Law(
-    "edits-replay", "What a commit says that it changed leads from the old rows to the new.",
-    hint: "changes name old places of what goes and new places of what comes; else answer reload",
+    "edits-replay", "The changes that a commit reports lead from the old rows to the new rows.",
+    hint:
+      "changes name the old positions of deleted rows and the new positions of inserted rows; else return reload",
     edits: true
   ) { trial in
     try trial.forEachCommit { table, batch in
@@ -64,14 +67,16 @@ extension Law {
       // With volatile order, a version identifies rows by id, and their cells may differ.
       try require(
         same(before, after) || now == nil || now != version || table.source.hasVolatileOrder,
-        "\(batch.edits) changed rows, and the version is \(version?.token ?? "none") as before")
+        "\(batch.edits) changed rows, but the version is still \(version?.token ?? "none")")
       return .success(result)
     }
   }
 
   static let editsAreStored = Law(
-    "edits-are-stored", "An edit that is said to be done is there when the table is opened anew.",
-    hint: "answer when the edit is written where the next opening reads; what cannot be written is "
+    "edits-are-stored",
+    "An edit that is reported as done is present when the table is opened again.",
+    hint:
+      "return after the edit is stored where the next opening reads it; an edit that cannot be stored is "
       + "read-only",
     edits: true
   ) { trial in
@@ -87,19 +92,19 @@ extension Law {
       let anew = try table.open()
       try require(
         same(after, try table.read(anew)),
-        "\(batch.edits) is said to be done, and the table opened anew has other rows")
+        "\(batch.edits) is reported as done, but the table opened again has other rows")
       let (version, now) = (try anew.version(), try table.source.version())
       try require(
         version == now,
-        "the version of the same rows opened anew is \(version?.token ?? "none"), not "
+        "the version of the same rows opened again is \(version?.token ?? "none"), not "
           + "\(now?.token ?? "none")")
     }
     if done == 0 { throw Skipped(reason: "no edit could be made") }
   }
 
   static let staleVersionsConflict = Law(
-    "stale-versions-conflict", "An edit sent with a version that is not the source's is refused.",
-    hint: "commit compares the version that the batch names before anything else",
+    "stale-versions-conflict", "An edit with another version than that of the source is refused.",
+    hint: "commit must first compare the version of the batch",
     edits: true
   ) { trial in
     try trial.forEachCommit { table, batch in
@@ -130,8 +135,8 @@ extension Law {
 
   static let refusedEditsChangeNothing = Law(
     "refused-edits-change-nothing",
-    "A batch that names what is not there, or anything twice, is refused and nothing of it is done.",
-    hint: "judge the whole batch (BatchPlan does) before the first change",
+    "A batch with a row that does not exist, or with a row twice, is refused as a whole.",
+    hint: "check the whole batch (BatchPlan does) before the first change",
     edits: true
   ) { trial in
     try trial.forEachCommit { table, batch in
@@ -159,7 +164,7 @@ extension Law {
         if case .success(let result) = result {
           try require(
             result.outcomes.first?.code != nil,
-            "\(forbidden) is done, which was said not to be possible")
+            "\(forbidden) was accepted, but was reported as not possible")
         }
       }
       try table.expectUnchanged("a refused batch")
@@ -170,8 +175,8 @@ extension Law {
   }
 
   static let setReadsBack = Law(
-    "set-reads-back", "A cell that was set has the value that it was set to, and its row its id.",
-    hint: "commit answers with an outcome that has a code for what was not done",
+    "set-reads-back", "A cell that was set has the new value, and its row keeps its id.",
+    hint: "commit must return an outcome with an error code for each edit that was not made",
     edits: true
   ) { trial in
     let table = try trial.editedTable()
@@ -189,7 +194,7 @@ extension Law {
       if let id = result.outcomes[0].id, id != old.id {
         try require(
           !before.joined().contains { $0.id == id },
-          "row \(path) was set, and its id is said to be \(id), which is another row's")
+          "row \(path) was set, and its reported id is \(id), which belongs to another row")
       }
       let rows = try table.reread()
       // The row may be at another index path by now, for example in a sorted view, or hidden.
@@ -199,7 +204,7 @@ extension Law {
       try require(
         candidates.contains { same([$0.cells[column]], [cell]) }
           || table.count < count,
-        "column \(column) of row \(path) was set to \(cell) and no row has it")
+        "column \(column) of row \(path) was set to \(cell), but no row has it")
       guard let changes = result.changes.changes,
         let place = try? BatchPlan(changes, of: before).path(of: path)
       else { continue }
@@ -215,8 +220,9 @@ extension Law {
 
   static let sectionsHaveTheirTitles = Law(
     "sections-have-their-titles",
-    "A section that is inserted or renamed has the title that it was given, and the others theirs.",
-    hint: "a title is the cell of column -1 in a section's edit; refuse what cannot be done",
+    "A section that is inserted or renamed has its new title, and the other sections keep theirs.",
+    hint:
+      "a title is the cell of column -1 in the edit of a section; refuse edits that are not possible",
     edits: true
   ) { trial in
     let table = try trial.editedTable()
@@ -232,19 +238,19 @@ extension Law {
         try table.expectUnchanged("a refused edit of a section")
         continue
       }
-      try require(isAllowed, "\(edit) is done, which was said not to be possible")
+      try require(isAllowed, "\(edit) was accepted, but was reported as not possible")
       done += 1
       let rows = try table.reread()
       let now = try table.titles()
       try replay(result.changes, from: before, to: rows)
       try require(
-        same(rows, try table.reopened()), "after \(edit) the table opened anew has other rows")
+        same(rows, try table.reopened()), "after \(edit) the table opened again has other rows")
       if result.outcomes.first?.message == nil { try require(edit, led: titles, to: now) }
       guard trial.draw(0..<2) == 0, let receipt = result.receipt,
         let undoing = table.source.undoing
       else { continue }
       _ = try undoing.undo(receipt, isDryRun: false)
-      try require(same(before, try table.reread()), "undo of \(edit) did not bring back the rows")
+      try require(same(before, try table.reread()), "undo of \(edit) did not restore the rows")
       let restored = try table.titles()
       try require(titles == restored, "undo of \(edit) led to the titles \(restored)")
     }
@@ -252,8 +258,8 @@ extension Law {
   }
 
   static let undoRestores = Law(
-    "undo-restores", "What was committed can be taken back as its receipt says, once, and wholly.",
-    hint: "undo checks that the source is as the batch left it; else it is a conflict",
+    "undo-restores", "The receipt of a commit undoes all of it, once.",
+    hint: "undo must check that the source is as the batch left it, and return conflict otherwise",
     edits: true
   ) { trial in
     guard try trial.editedTable().source.undoing != nil else { throw Skipped(reason: "no undo") }
@@ -276,9 +282,9 @@ extension Law {
       _ = try undoing.undo(receipt, isDryRun: false)
       let restored = try table.reread()
       try require(
-        same(before, restored), "undo of \(batch.edits) did not bring back the rows of before")
+        same(before, restored), "undo of \(batch.edits) did not restore the old rows")
       let anew = try table.reopened()
-      try require(same(before, anew), "after undo the table opened anew has other rows")
+      try require(same(before, anew), "after undo the table opened again has other rows")
       if !same(before, after) {
         try trial.expectRefusal("a receipt that was used", [.conflict, .notFound]) {
           _ = try undoing.undo(receipt, isDryRun: false)
@@ -295,7 +301,7 @@ extension Law {
     _ = try table.open().undoing?.undo(receipt, isDryRun: false)
     try require(
       same(table.rows, try table.reopened()),
-      "undo of \(batch.edits) by a source opened anew did not bring back the rows of before")
+      "undo of \(batch.edits) by a source opened again did not restore the old rows")
   }
 }
 
@@ -328,7 +334,7 @@ private func requireOthersStay(
   }
   try require(
     gone.isEmpty,
-    "\(batch.edits) does not name row \(gone.first.map { "\($0)" } ?? ""), which is there no longer"
+    "\(batch.edits) does not name row \(gone.first.map { "\($0)" } ?? ""), which no longer exists"
   )
 }
 

@@ -4,8 +4,8 @@ import Tabella
 
 extension Law {
   static let batchOutlivesSource = Law(
-    "batch-outlives-source", "A batch can be read after its source was released.",
-    hint: "a batch owns its memory; nothing in it may point into the source", needsOneProcess: true
+    "batch-outlives-source", "A batch can be read after its source is released.",
+    hint: "a batch owns its memory; it must not point into the source", needsOneProcess: true
   ) { trial in
     var source: (any TableDataSource)? = try trial.open()
     guard let opened = source, try opened.numberOfSections(knowing: 1).value > 0 else {
@@ -20,13 +20,13 @@ extension Law {
     let after = (0..<batch.rowCount).map { batch.row($0) }
     try require(
       same(before, after),
-      "a batch changed with its source's end: \(firstDifference(before, after))"
+      "a batch changed when its source was released: \(firstDifference(before, after))"
     )
   }
 
   static let memoryReturns = Law(
-    "memory-returns", "Reading the same rows again and again takes no more memory.",
-    hint: "a batch's release must free it, once; an answer must not be kept for ever",
+    "memory-returns", "Repeated reads of the same rows take no more memory.",
+    hint: "the release of a batch must free it once; do not keep results forever",
     needsQuiet: true
   ) { trial in
     let source = try trial.open()
@@ -42,9 +42,9 @@ extension Law {
 
   static let answersReturn = Law(
     "answers-return",
-    "No answer, be it a refusal, is kept: asking the same again and again takes no more memory, "
+    "No result or error is kept: repeating a call takes no more memory, "
       + "descriptors or threads.",
-    hint: "free what an error, an element or a lookup took; a refusal frees what it had begun",
+    hint: "free the memory of errors, elements and lookups, also when a call is refused",
     needsQuiet: true
   ) { trial in
     let source = try trial.open()
@@ -55,7 +55,7 @@ extension Law {
 
   static let dryRunsReturn = Law(
     "dry-runs-return",
-    "A dry run keeps nothing: results and changes are freed when they are released.",
+    "A dry run keeps no memory: results and changes are freed when they are released.",
     hint: "free all of a tabella_edit_result in its release, changes included", needsQuiet: true,
     edits: true
   ) { trial in
@@ -72,8 +72,8 @@ extension Law {
 
   static let openingsReturn = Law(
     "openings-return",
-    "Opening, reading and releasing again and again takes no more memory, descriptors or threads.",
-    hint: "release frees all that open made, closes its files and ends its threads",
+    "Repeated opening, reading and releasing takes no more memory, descriptors or threads.",
+    hint: "release must free everything that open allocated, close its files and end its threads",
     needsQuiet: true, needsOneProcess: true
   ) { trial in
     let keeper = try trial.open()
@@ -145,7 +145,7 @@ extension Trial {
       let id = try ids(source, section: section, rows: 0..<1)[0]
       answers.append(("lookups of an id", { _ = try identity.indexPath(forID: id) }))
       answers.append(
-        ("lookups in vain", { _ = try? identity.indexPath(forID: "no-such-id") }))
+        ("failed lookups", { _ = try? identity.indexPath(forID: "no-such-id") }))
     }
     if let gathering = source.gathering {
       answers.append(

@@ -5,14 +5,14 @@ import Tabella
 extension Law {
   static let threadsMayChange = Law(
     "threads-may-change",
-    "Calls may come from any thread, one at a time; answers do not depend on it.",
+    "Calls can come from any thread, one at a time; the results do not depend on the thread.",
     hint: "keep nothing in thread-local storage, and compare no thread with another",
     needsOneProcess: true
   ) { trial in
     // The source is opened, used and released on different threads.
     var source: (any TableDataSource)? = try OtherThread.run { try trial.open() }
     func asked<R>(_ body: (any TableDataSource) throws -> R) throws -> R {
-      guard let source else { throw LawBroken("the source is gone") }
+      guard let source else { throw LawBroken("the source was released too early") }
       return try OtherThread.run { try body(source) }
     }
     let recorded = try asked { try Recorded($0, trial) }
@@ -22,7 +22,7 @@ extension Law {
         try recorded.requireRows(
           from: path, of: source, trial, after: "calls from other threads")
         try require(
-          try source.version() == recorded.version, "another thread is told another version")
+          try source.version() == recorded.version, "another thread gets another version")
       }
       if round % 3 == 0, let source { try read(source) } else { try asked(read) }
     }
@@ -31,8 +31,8 @@ extension Law {
 
   static let openingsAreIndependent = Law(
     "openings-are-independent",
-    "Sources of one library do not disturb each other, while they live and when one ends.",
-    hint: "keep nothing of a source in global variables", needsOneProcess: true
+    "Sources of one library do not affect each other, also when one is released.",
+    hint: "keep no state of a source in global variables", needsOneProcess: true
   ) { trial in
     var sources = [try trial.open(), try trial.open(), try trial.open()]
     // Each source is compared with its own record, because live data differs between openings.

@@ -84,7 +84,7 @@ public struct ProbeSuite {
     do throws(TableError) {
       provider = try ImportedProvider(calling: entry, name: name)
     } catch {
-      return .failed("the entry fails: \(error)")
+      return .failed("the entry function fails: \(error)")
     }
     let suite = ConformanceSuite(
       seed: seed,

@@ -5,7 +5,7 @@ import TabellaBridge
 extension Probe {
   static let entryRefusesVersions = Probe(
     "entry-refuses-versions",
-    "A host of another contract version is refused, by the first two fields of the entry alone.",
+    "The entry refuses a host of another contract version, using only its first two fields.",
     hint:
       "set provider_contract, compare contract_version, and return TABELLA_NOT_SUPPORTED before "
       + "anything else is read or written"
@@ -14,14 +14,14 @@ extension Probe {
   }
 
   static let entryIsQuiet = Probe(
-    "entry-is-quiet", "The entry reads and writes nothing, and starts no threads.",
-    hint: "leave files, connections and threads to open"
+    "entry-is-quiet", "The entry function reads and writes nothing and starts no threads.",
+    hint: "use files, connections and threads in open, not in the entry"
   ) { trial in
     _ = ProcessUse.now()
     let before = ProcessUse.now()
     _ = try trial.provider()
     guard let now = ProcessUse.now(), let before else {
-      throw Skipped(reason: "what this process reads and writes cannot be seen")
+      throw Skipped(reason: "the reads and writes of this process cannot be measured")
     }
     // The measurement itself reads bytes. Two measurements differ by a few digits at most.
     let cost = 16 + (ProcessUse.now().map { $0.bytes - now.bytes } ?? 0)
@@ -37,8 +37,8 @@ extension Probe {
   }
 
   static let entryIsQuick = Probe(
-    "entry-is-quick", "The entry takes less than a twentieth of a second.",
-    hint: "hosts call it for each provider that they look at; leave work to open"
+    "entry-is-quick", "The entry function takes less than 50 ms.",
+    hint: "hosts call it for each provider that they examine; do the work in open"
   ) { trial in
     // The larger of the processor time of the first call and the best elapsed time, because the machine may be busy.
     let before = time(on: CLOCK_PROCESS_CPUTIME_ID)
@@ -52,7 +52,7 @@ extension Probe {
 
   static let entryAnswersAgain = Probe(
     "entry-answers-again",
-    "Each host in a process that calls the entry gets a provider that works.",
+    "Each host in a process that calls the entry function gets a working provider.",
     hint: "the entry is called once for each host, not once"
   ) { trial in
     let (first, second) = (try trial.provider(), try trial.provider())
@@ -69,8 +69,8 @@ extension Probe {
   }
 
   static let unknownAbilities = Probe(
-    "unknown-abilities", "An ability that is not there is null, whatever its id looks like.",
-    hint: "compare the whole id with its length (tabella_string_equals); it does not end with a NUL"
+    "unknown-abilities", "An ability that does not exist is null, for any id.",
+    hint: "compare the whole id with its length (tabella_string_equals); it has no final NUL"
   ) { trial in
     if let complaint = try trial.provider().complaintAboutAbilities(opening: trial.request) {
       throw LawBroken(complaint)
@@ -79,7 +79,7 @@ extension Probe {
 
   static let senselessRequests = Probe(
     "senseless-requests",
-    "What a host would refuse by itself is refused by the provider too, with the right code and one "
+    "The provider itself refuses calls that a host would refuse, with the right code and one "
       + "line.",
     hint: "begin rows with check(request), in C with tabella_rows_check; other hosts may not check",
     needsLocation: true

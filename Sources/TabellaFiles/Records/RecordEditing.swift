@@ -89,7 +89,7 @@ extension RecordEditing {
     guard batch.version == nil || batch.version == before else {
       throw TableError(
         .conflict,
-        "was changed: it is at version \(before?.token ?? "none"), not \(batch.version?.token ?? "none")"
+        "was changed: it has version \(before?.token ?? "none"), not \(batch.version?.token ?? "none")"
       )
     }
     try checkEditable()
@@ -175,7 +175,7 @@ extension RecordEditing {
       } catch {
         // An error of this read is irrelevant, because another program wrote these bytes.
         if error.code == .conflict || (try? saved.file.bytes().checkUnchanged()) == nil {
-          remark = "was saved, and was changed again by another program since"
+          remark = "was saved, and then changed again by another program"
         } else {
           trouble = trouble ?? "was saved, but cannot be read again: \(error.message)"
         }
@@ -206,7 +206,7 @@ extension RecordEditing {
       else {
         let place = places[touched.edit]
         throw TableError(
-          .constraint, "would not read back as one row; nothing was changed",
+          .constraint, "would not be read back as one row; nothing was changed",
           section: place.section, row: place.isSection ? nil : place.row)
       }
       if batch.edits[touched.edit].isOfSection { continue }
@@ -251,7 +251,7 @@ extension RecordEditing {
     guard tally.isOther else { return }
     throw TableError(
       .constraint,
-      "a cell is UTF-8 and the file is not, so that it would be in no encoding; convert the file with iconv"
+      "the new cell is UTF-8 and the file is not, so the file would mix encodings; convert the file with iconv"
     )
   }
 }

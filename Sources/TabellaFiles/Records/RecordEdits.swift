@@ -62,12 +62,12 @@ public struct RecordEdits {
   ) throws(TableError) {
     let named = try batch.changes(takingTitles: sectioned != nil) { id throws(TableError) in
       guard let identity = source.identity else {
-        throw TableError(.notSupported, "rows have no ids here")
+        throw TableError(.notSupported, "the rows have no ids")
       }
       return try identity.indexPath(forID: id)
     }
     guard sectioned != nil || !named.contains(where: \.isOfSection) else {
-      throw TableError(.notSupported, "sections cannot be edited here")
+      throw TableError(.notSupported, "the sections cannot be edited")
     }
     plan = try BatchPlan(named, of: source)
     places = named.map { change in
@@ -124,7 +124,7 @@ public struct RecordEdits {
   ) throws(TableError) -> Int {
     guard let heading = try sectioned?.heading(ofSection: section) else {
       throw TableError(
-        .constraint, "section \(section) has no heading, so that it cannot have another",
+        .constraint, "section \(section) has no heading, so its title cannot be changed",
         section: section)
     }
     return heading

@@ -105,7 +105,7 @@ extension RecordReader {
             bytes.assumingMemoryBound(to: UInt8.self), size, rules.scan, &state,
             places.separators, places.ends, places.room)
           guard found.records == records.count else {
-            throw TableError(.internal, "gathered records do not part as they did in the text")
+            throw TableError(.internal, "gathered records split differently than in the text")
           }
           let origin = RecordPage.Origin(
             numbers: numbers.baseAddress!,

@@ -203,10 +203,10 @@ public struct RecordPlan {
     let what =
       switch end {
       case .quote: "has a quote that is never closed"
-      case .escape: "ends in an escape with nothing behind it"
+      case .escape: "ends in an escape with nothing after it"
       }
     return TableError(
-      .readOnly, "row \(number) \(what); it and what would come behind it cannot be edited")
+      .readOnly, "row \(number) \(what); it and the text after it cannot be edited")
   }
 
   /// The offset of a record. For the record after the last one, the end of the text.
@@ -215,7 +215,7 @@ public struct RecordPlan {
     guard number == reader.index.known else {
       throw TableError(
         .notFound,
-        "there is no place for a row behind row \(number - 1); there are \(reader.index.known)")
+        "there is no position after row \(number - 1); there are \(reader.index.known) rows")
     }
     if let end = try reader.span(of: number - 1)?.openEnd {
       throw RecordPlan.refusal(of: number - 1, end)

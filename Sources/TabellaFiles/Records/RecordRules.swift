@@ -39,7 +39,7 @@ public struct RecordRules: Hashable, Sendable {
     TableError(
       .constraint,
       "the row at byte \(offset) is larger than 2 GiB"
-        + (quote == nil ? "" : " (is a quote never closed? see -o quote)"),
+        + (quote == nil ? "" : " (if a quote is not closed, see -o quote)"),
       section: 0, row: number)
   }
 

@@ -62,7 +62,7 @@ public enum FileAttributes {
       // The folder gave the new file this attribute. Labels are left to the system.
       guard !name.starts(with: "security.".utf8CString.dropLast()) else { continue }
       let result = tabella_system_remove_attribute(new, name)
-      guard result == 0 else { throw kept("that it has no \(name.shown)", -result) }
+      guard result == 0 else { throw kept("the absence of \(name.shown)", -result) }
     }
     for name in wanted {
       let value = try self.value(of: name, old)

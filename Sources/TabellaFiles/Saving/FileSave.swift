@@ -118,7 +118,7 @@ public struct FileSave {
   /// has these bytes. Throws `.invalidArgument` if the data is not a receipt.
   public func undoing(_ receipt: [UInt8]) throws(TableError) -> PieceTable {
     let receipt = try SaveReceipt(receipt, ofSize: file.fingerprint.size)
-    let changed = TableError(.conflict, "was changed since, so that cannot be taken back")
+    let changed = TableError(.conflict, "was changed since the edit, so the edit cannot be undone")
     let hasVersion = receipt.version == file.fingerprint.version
     guard let content = receipt.content else {
       guard hasVersion else { throw changed }

@@ -73,7 +73,7 @@ struct InPlaceSave {
         copy = try TemporaryFile(namelessIn: target.folder, failing: TemporaryFile.failing)
       }
       if let copy {
-        try copy.tryRoom(old, sharing: file.descriptor, failing: "the backup cannot be made")
+        try copy.tryRoom(old, sharing: file.descriptor, failing: "the backup cannot be created")
         try copyRights(to: copy)
       }
       try withExtendedLifetime(copy) { () throws(TableError) in try tryGrowth(to: size) }
@@ -100,7 +100,7 @@ struct InPlaceSave {
       try FileAttributes.copy(from: file.descriptor, to: copy.descriptor, as: .replacement)
     } catch {
       throw TableError(
-        error.code, "the backup cannot be made: \(error.message); nothing was changed")
+        error.code, "the backup cannot be created: \(error.message); nothing was changed")
     }
   }
 
@@ -111,17 +111,17 @@ struct InPlaceSave {
     try writer.copy(0..<file.fingerprint.size, of: file.descriptor)
     try copyRights(to: copy)
     guard fsync(copy.descriptor) == 0 else {
-      throw .system(errno, "the backup cannot be made durable; nothing was changed")
+      throw .system(errno, "the backup cannot be created durable; nothing was changed")
     }
     try copy.takeName()
     let result = tabella_system_rename(
       target.folder, copy.name, target.folder, target.backupName(suffix), TABELLA_RENAME_OVER)
     guard result == 0 else {
-      throw .system(-result, "the backup cannot be made; nothing was changed")
+      throw .system(-result, "the backup cannot be created; nothing was changed")
     }
     copy.nameIsAnothers()
     guard fsync(target.folder) == 0 else {
-      throw .system(errno, "the backup cannot be made durable; nothing was changed")
+      throw .system(errno, "the backup cannot be created durable; nothing was changed")
     }
   }
 
@@ -194,7 +194,7 @@ struct InPlaceSave {
         byHand: true)
     } catch {
       return
-        "\(failure.message), and it is left half written; the bytes from before are in \(kept.path.shown): copy them back, then remove that file"
+        "\(failure.message), and the file is half written; the old bytes are in \(kept.path.shown): copy them back, then remove \(kept.path.shown)"
     }
     failure.message += "; its old bytes were written back, so nothing was changed"
     throw failure
@@ -218,7 +218,7 @@ struct InPlaceSave {
     try writer.copy(start..<size, of: bytes)
     if size < longest {
       guard try Fingerprint(of: descriptor).size <= longest else {
-        throw TableError(.conflict, "was made longer by another program at the same moment")
+        throw TableError(.conflict, "was extended by another program at the same moment")
       }
       guard ftruncate(descriptor, size) == 0 else { throw .system(errno, failing) }
     }

@@ -41,7 +41,7 @@ struct KeptBytes {
       let number = path.withCString { access($0, F_OK) == 0 ? 0 : errno }
       // If this user cannot search the folder, no save of this user stored anything there.
       guard [0, ENOENT, ENOTDIR, EACCES].contains(number) else {
-        throw .system(number, "\(path.shown), where old bytes of it may be, cannot be examined")
+        throw .system(number, "\(path.shown), which may contain its old bytes, cannot be examined")
       }
       return number == 0
     }
@@ -59,7 +59,7 @@ struct KeptBytes {
     }
 
     var interruption: String {
-      "an in-place save was interrupted and may have left it half written; the bytes from before are in \(path.shown): copy them back unless it is right as it is, then remove that file"
+      "an interrupted in-place save may have left it half written; the old bytes are in \(path.shown): copy them back if the file is damaged, then remove \(path.shown)"
     }
   }
 
@@ -95,9 +95,10 @@ struct KeptBytes {
   func remove() -> String? {
     guard path.withCString({ unlink($0) }) == 0 else {
       return
-        "was saved, but the bytes from before cannot be removed from \(path.shown); remove them before you edit it again: \(errorText(errno))"
+        "was saved, but the old bytes in \(path.shown) cannot be removed; remove that file before you edit this one again: \(errorText(errno))"
     }
     return copy.synchronizeFolder() == 0
-      ? nil : "was saved, but that the bytes from before are gone from \(path.shown) is not durable"
+      ? nil
+      : "was saved, but the old bytes in \(path.shown) may return after a power failure; remove that file then"
   }
 }

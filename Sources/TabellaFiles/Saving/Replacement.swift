@@ -26,7 +26,7 @@ struct Replacement {
     try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))
     // A failed fsync must not be repeated, because the system forgets the bytes that it could not write.
     guard fsync(new.descriptor) == 0 else {
-      throw .system(errno, "cannot be made durable; nothing was changed")
+      throw .system(errno, "cannot be flushed to the disk; nothing was changed")
     }
     try cancel.check()
     // Opened before the swap, because nothing may throw after it.
@@ -37,7 +37,7 @@ struct Replacement {
     if fsync(target.folder) != 0 {
       trouble =
         trouble
-        ?? "was saved, but its folder cannot be made durable: \(errorText(errno))"
+        ?? "was saved, but its folder cannot be flushed to the disk: \(errorText(errno))"
     }
     defer { _ = tabella_system_unlock(new.descriptor) }
     do throws(TableError) {
@@ -65,7 +65,7 @@ struct Replacement {
     } catch {
       throw TableError(
         error.code,
-        "\(error.message); nothing was changed (--in-place, -o in-place=true, rewrites it where it is)"
+        "\(error.message); nothing was changed (--in-place, -o in-place=true, writes into the existing file)"
       )
     }
   }
@@ -97,7 +97,7 @@ struct Replacement {
         new,
         TableError(
           .conflict,
-          "got another name (hard link) at the same moment, which a save would part; nothing was changed"
+          "got another name (hard link) at the same moment, and a save would replace only one of them; nothing was changed"
         ))
     }
     new.nameIsAnothers()
@@ -121,7 +121,7 @@ struct Replacement {
       return nil
     } catch {
       return
-        "was saved, but its rights were changed at the same moment and could not be kept; the old file stays as \(new.shownName)"
+        "was saved, but another program changed its permissions at the same moment, and they could not be kept; the old file stays as \(new.shownName)"
     }
   }
 
@@ -132,7 +132,7 @@ struct Replacement {
     guard rename(new.name, target.name, TABELLA_RENAME_EXCHANGE) == 0 else {
       new.nameIsAnothers()
       return
-        "was saved, but over a change that another program made at the same moment; that is kept as \(new.shownName)"
+        "was saved, but another program changed it at the same moment; the version of that program is kept as \(new.shownName)"
     }
     throw error
   }
@@ -145,7 +145,7 @@ struct Replacement {
     // the same file, and a failure would lose an earlier backup.
     let spare = TemporaryFile.randomName()
     if backup != nil, linkat(target.folder, target.name, target.folder, spare, 0) != 0 {
-      throw .system(errno, "the backup cannot be made; nothing was changed")
+      throw .system(errno, "the backup cannot be created; nothing was changed")
     }
     let result = rename(new.name, target.name, TABELLA_RENAME_OVER)
     guard result == 0 else {
@@ -156,7 +156,7 @@ struct Replacement {
     guard let backup else { return nil }
     guard fsync(target.folder) == 0 else {
       return
-        "was saved, but its folder cannot be made durable, and the old file stays as \(spare.shown): \(errorText(errno))"
+        "was saved, but its folder cannot be flushed to the disk, and the old file stays as \(spare.shown): \(errorText(errno))"
     }
     return keep(spare, as: backup)
   }

@@ -17,10 +17,10 @@ public struct SaveOptions: Hashable, Sendable {
   public static let declarations: [OptionDeclaration] = [
     OptionDeclaration(
       "in-place", .boolean, default: "false",
-      summary: "rewrite a file where it is instead of replacing it"),
+      summary: "write into the existing file instead of replacing it"),
     OptionDeclaration(
       "backup", default: "",
-      summary: "keep the old file under its name with this suffix; empty: do not"),
+      summary: "keep the old file under its name plus this suffix; empty: keep no backup"),
   ]
 
   /// Takes the value of an option. Returns whether the option is one of these.

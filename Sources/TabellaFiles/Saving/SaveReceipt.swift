@@ -74,7 +74,8 @@ struct SaveReceipt {
       switch (words[0], numbers.count) {
       case ("old", 2):
         guard numbers[0] + numbers[1] <= size else {
-          throw TableError(.conflict, "is shorter than the receipt says; it was changed since")
+          throw TableError(
+            .conflict, "is shorter than the receipt says, so it was changed after the edit")
         }
         table.append(old: numbers[0]..<numbers[0] + numbers[1])
       case ("new", 1):

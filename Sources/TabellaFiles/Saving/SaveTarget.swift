@@ -69,31 +69,32 @@ final class SaveTarget {
       throw .system(errno, "cannot be examined")
     }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw TableError(.readOnly, "is no regular file and cannot be saved")
+      throw TableError(.readOnly, "is not a regular file and cannot be saved")
     }
     guard status.st_mode & 0o222 != 0 else {
       throw TableError(
         .readOnly,
-        "is marked read-only (mode \(octal(status.st_mode))); chmod u+w it first")
+        "is marked read-only (mode \(octal(status.st_mode))); run chmod u+w first")
     }
     if let flag = flag(of: name) { throw TableError(.denied, flag.advice("it")) }
     guard faccessat(folder, name, W_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, "cannot be written")
     }
     if !options.isInPlace {
-      try checkFolder("its folder cannot be written into (--in-place, -o in-place=true, needs not)")
+      try checkFolder(
+        "its folder cannot be written to; --in-place (-o in-place=true) does not need that")
       guard mayTakeName(of: status) else {
-        throw .system(EPERM, "is another user's in a sticky folder and cannot be replaced")
+        throw .system(EPERM, "belongs to another user, in a sticky folder, and cannot be replaced")
       }
     } else if options.backupSuffix != nil {
-      try checkFolder("the backup cannot be put into its folder")
+      try checkFolder("the backup cannot be created in its folder")
     }
     if let suffix = options.backupSuffix { try checkBackup(suffix) }
     guard status.st_nlink > 0 else { throw SaveTarget.isGone }
     guard status.st_nlink == 1 || options.isInPlace else {
       throw TableError(
         .readOnly,
-        "has \(status.st_nlink) names (hard links), which a save would part; --in-place (-o in-place=true) rewrites it where it is"
+        "has \(status.st_nlink) names (hard links), and a save would replace only one of them; --in-place (-o in-place=true) keeps them together"
       )
     }
     var there = tabella_status()
@@ -103,7 +104,7 @@ final class SaveTarget {
 
   static let isMounted = TableError(
     .readOnly,
-    "is mounted by itself and cannot be replaced; --in-place (-o in-place=true) rewrites it where it is"
+    "is a mount point and cannot be replaced; --in-place (-o in-place=true) writes into the existing file"
   )
 
   /// Throws unless the folder is writable and readable. To make it durable, the save must open it for reading.
@@ -147,23 +148,23 @@ final class SaveTarget {
     let backup = backupName(suffix)
     guard let there = status(of: backup) else {
       guard errno == ENOENT else {
-        throw .system(errno, "the backup \(backup.shown) cannot be made")
+        throw .system(errno, "the backup \(backup.shown) cannot be created")
       }
       return
     }
     guard [S_IFREG, S_IFLNK].contains(there.st_mode & S_IFMT) else {
       throw TableError(
         .readOnly,
-        "the backup \(backup.shown) cannot be made: something that is no file has that name")
+        "the backup \(backup.shown) cannot be created: something with that name is not a file")
     }
     if let flag = flag(of: backup) {
       throw TableError(
         .denied,
-        "the backup \(backup.shown) cannot be made: an earlier one \(flag.advice("that"))")
+        "the backup \(backup.shown) cannot be created: an earlier one \(flag.advice("that"))")
     }
     guard mayTakeName(of: there) else {
       throw .system(
-        EPERM, "the backup \(backup.shown) cannot be made: another user's has that name")
+        EPERM, "the backup \(backup.shown) cannot be created: another user's file has that name")
     }
   }
 }

@@ -44,7 +44,7 @@ public final class ShownFile {
     return switch trace {
     case .none: nil
     case .isRunning:
-      "another process is saving it in place, so that what is shown may be half written; open it again"
+      "another process is saving it in place, so the shown content may be incomplete; open it again"
     case .wasInterrupted: place.interruption
     }
   }
@@ -76,13 +76,14 @@ public final class ShownFile {
     guard text.isAsStored else {
       throw TableError(
         .readOnly,
-        "is converted to be shown, and what is converted cannot be edited; leave -o encoding out if it is UTF-8, else convert the file with iconv"
+        "is shown in a converted encoding and cannot be edited; leave -o encoding out if it is UTF-8, else convert the file with iconv"
       )
     }
     // This can be UTF-16 without a mark, or a compressed file. Inserted records would damage it.
     guard try text.bytes.looksLikeText() else {
       throw TableError(
-        .readOnly, "is no text: it has a NUL in its first 8 KiB; such a file cannot be edited")
+        .readOnly,
+        "is not text, because it has a NUL in its first 8 KiB; such a file cannot be edited")
     }
   }
 
@@ -94,7 +95,7 @@ public final class ShownFile {
       guard error.code == .readOnly else { throw error }
       throw TableError(
         .constraint,
-        "the edit could not be taken back, since what it makes cannot be edited: a NUL in the first 8 KiB, or what begins as UTF-16 or UTF-32 does; nothing was changed"
+        "the edit could not be undone, because the result cannot be edited: it would have a NUL in the first 8 KiB, or begin like UTF-16 or UTF-32; nothing was changed"
       )
     }
   }

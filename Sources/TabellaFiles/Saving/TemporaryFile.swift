@@ -10,7 +10,7 @@ public final class TemporaryFile {
   public let descriptor: Int32
   let name: [CChar]
   /// The text in front of the system's message, for errors of creating a file.
-  public static let failing = "a file cannot be made in the folder; nothing was changed"
+  public static let failing = "a file cannot be created in the folder; nothing was changed"
 
   private let folder: Int32
   private var isNamed: Bool

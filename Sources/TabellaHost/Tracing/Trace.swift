@@ -46,7 +46,7 @@ public final class Trace: Sendable {
       var status = stat()
       guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
         close(file)
-        throw TableError(.invalidArgument, "is no regular file")
+        throw TableError(.invalidArgument, "is not a regular file")
       }
       guard tabella_system_lock(file) == 0 else {
         close(file)

@@ -28,7 +28,7 @@ public final class OwnFolder {
     guard let shared = walk.shared else { return }
     throw untrusted(
       shown, "sticky",
-      "\(shared.path) has mode \(octal(shared.mode)), so everybody may put files into it; chmod go-w \(quoted(shared.path))"
+      "\(shared.path) has mode \(octal(shared.mode)), so all users can create files in it; chmod go-w \(quoted(shared.path))"
     )
   }
 

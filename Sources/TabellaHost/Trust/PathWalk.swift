@@ -36,10 +36,10 @@ final class PathWalk {
     guard path.first == UInt8(ascii: "/") else {
       throw untrusted(
         subject, "path",
-        "\"\(String(decoding: path, as: UTF8.self))\" is not absolute, so what it is depends on the current directory; write it from / on"
+        "\"\(String(decoding: path, as: UTF8.self))\" is not absolute, so its meaning depends on the current directory; write an absolute path"
       )
     }
-    guard !path.contains(0) else { throw untrusted(subject, "path", "it has a NUL in it") }
+    guard !path.contains(0) else { throw untrusted(subject, "path", "it contains a NUL") }
     self.check = check
     self.subject = subject
     rest = PathWalk.steps(path)
@@ -130,7 +130,7 @@ final class PathWalk {
   private func file(_ name: [UInt8], _ seen: stat) throws(TableError) -> End {
     names.append(name)
     guard seen.st_mode & S_IFMT == S_IFREG else {
-      throw TableError(.noProvider, "\(subject): is no regular file")
+      throw TableError(.noProvider, "\(subject): is not a regular file")
     }
     try refuseShared(shown)
     let file = name.withCString {
@@ -142,7 +142,7 @@ final class PathWalk {
       guard fstat(file, &status) == 0 else { throw failure(errno) }
       guard status.st_dev == seen.st_dev, status.st_ino == seen.st_ino else {
         throw untrusted(
-          subject, "changed", "\(shown) became another file at this moment; try again")
+          subject, "changed", "\(shown) was replaced at this moment; try again")
       }
       _ = try check.judge(status, at: shown, of: subject)
       return .file(file, status)
@@ -158,7 +158,7 @@ final class PathWalk {
     guard let shared else { return }
     throw untrusted(
       subject, "sticky",
-      "\(what) is in \(shared.path), which has mode \(octal(shared.mode)), so everybody may put files beside it; move it into a folder of your own"
+      "\(what) is in \(shared.path), which has mode \(octal(shared.mode)), so all users can create files beside it; move it into a folder of your own"
     )
   }
 
@@ -168,7 +168,7 @@ final class PathWalk {
     guard tabella_system_is_proc(entry) else { return }
     throw untrusted(
       subject, "path",
-      "it leads through \(PathWalk.text(names + [name])), so what it is depends on the process (its current directory, its open files); write the path that is meant"
+      "its path leads through \(PathWalk.text(names + [name])), so its meaning depends on the process (its current directory, its open files); write the real path"
     )
   }
 

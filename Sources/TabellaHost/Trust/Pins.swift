@@ -70,7 +70,7 @@ public struct Pins: Hashable, Sendable {
       // A dangling link may point to a disk that is not mounted now.
       if error.code == .notFound, !leadsNowhere(file) { return [] }
       throw TableError(
-        .denied, "the pins cannot be used, so no added provider is: \(error.message)")
+        .denied, "the pins cannot be used, so no added provider can be used: \(error.message)")
     }
     defer { close(opened.descriptor) }
     do throws(TableError) {
@@ -78,7 +78,7 @@ public struct Pins: Hashable, Sendable {
     } catch {
       throw TableError(
         .denied,
-        "the pins are damaged, so no added provider is used: \(file): \(error.message); repair or remove the file, and pin again"
+        "the pins are damaged, so no added provider is used: \(file): \(error.message); repair or remove the file, then pin again"
       )
     }
   }
@@ -92,11 +92,11 @@ public struct Pins: Hashable, Sendable {
   private static func parse(_ text: [UInt8]) throws(TableError) -> [Pin] {
     let json = try JSONValue(parsing: text)
     guard json["version"]?.integer == version, let list = json["pins"]?.array else {
-      throw TableError(.invalidArgument, "it has no \"version\" \(version) and \"pins\"")
+      throw TableError(.invalidArgument, "it must have \"version\" \(version) and \"pins\"")
     }
     let pins = try list.map { json throws(TableError) in try Pin(json) }
     for (pin, next) in zip(pins, pins.dropFirst()) where pin.id >= next.id {
-      throw TableError(.invalidArgument, "the ids are not in order, or \(pin.id) is there twice")
+      throw TableError(.invalidArgument, "the ids are not sorted, or \(pin.id) occurs twice")
     }
     return pins
   }
@@ -111,7 +111,9 @@ public struct Pins: Hashable, Sendable {
   public func change(adding added: [Pin], removing removed: Set<String> = []) throws(TableError) {
     guard let file, let slash = file.lastIndex(of: "/") else {
       throw TableError(
-        .io, "there is no place for pins: neither XDG_CONFIG_HOME nor HOME is an absolute path")
+        .io,
+        "there is no folder for pins, because neither XDG_CONFIG_HOME nor HOME is an absolute path; set one of them"
+      )
     }
     let folder = Array(file[..<slash].utf8)
     try makeFolders(folder)
@@ -148,7 +150,7 @@ extension Pins.Pin {
       let confinement = json["confinement"]
     else {
       throw TableError(
-        .invalidArgument, "a pin has no good \"id\", \"library\", \"sha256\" or \"confinement\"")
+        .invalidArgument, "a pin has no valid \"id\", \"library\", \"sha256\" or \"confinement\"")
     }
     self.init(
       id: id, library: library, sha256: sha256, permissions: try Manifest.Permissions(confinement))

@@ -77,13 +77,13 @@ struct TrustCheck: Sendable {
     guard special == 0 else {
       throw untrusted(
         path, "setuid",
-        "\(file.path) has mode \(octal(status.st_mode)), which no library needs; chmod ug-s \(quoted(file.path))"
+        "\(file.path) has mode \(octal(status.st_mode)), which a library does not need; chmod ug-s \(quoted(file.path))"
       )
     }
     guard !tabella_system_is_noexec(file.descriptor) else {
       throw untrusted(
         path, "noexec",
-        "\(file.path) lies on a file system that is mounted noexec; put it on another one")
+        "\(file.path) is on a file system that is mounted noexec; move it to another one")
     }
   }
 
@@ -101,7 +101,7 @@ struct TrustCheck: Sendable {
       guard let shared = walk.shared else { return }
       throw untrusted(
         subject, "sticky",
-        "\(shared.path) has mode \(octal(shared.mode)), so everybody may put files or folders into it; link the library with another path"
+        "\(shared.path) has mode \(octal(shared.mode)), so all users can create files in it; link the library with another path"
       )
     }
   }
@@ -124,11 +124,11 @@ struct TrustCheck: Sendable {
     let group = "its group \(text(names[status.st_gid]))"
     let who =
       writers & 0o002 == 0
-      ? group : writers == 0o002 ? "everybody" : "everybody, not only \(group),"
+      ? group : writers == 0o002 ? "all users" : "all users, not only \(group),"
     let letters = writers == 0o022 ? "go" : writers == 0o020 ? "g" : "o"
     throw untrusted(
       subject, "mode",
-      "\(path) has mode \(octal(status.st_mode)), so \(who) may write to it; chmod \(letters)-w \(quoted(path))"
+      "\(path) has mode \(octal(status.st_mode)), so \(who) can write to it; chmod \(letters)-w \(quoted(path))"
     )
   }
 
@@ -141,7 +141,7 @@ struct TrustCheck: Sendable {
     let others = user == 0 ? "not by root" : "neither by root nor by \(text(names[user])) (\(user))"
     throw untrusted(
       subject, "owner",
-      "\(path) is owned by \(text(names[owner])) (\(owner)), \(others); chown \(user == 0 ? "root" : text(names[user])) \(quoted(path)), or take a copy of your own"
+      "\(path) is owned by \(text(names[owner])) (\(owner)), \(others); chown \(user == 0 ? "root" : text(names[user])) \(quoted(path)), or use your own copy"
     )
   }
 

@@ -109,7 +109,7 @@ extension Host {
   ) throws(TableError) -> WorkerLaunch {
     guard let program = workerProgram ?? Host.standardWorkerProgram else {
       throw TableError(
-        .noProvider, "tabella-worker, in which \(load.name) is to run, is not beside this program")
+        .noProvider, "tabella-worker, which runs \(load.name), is not beside this program")
     }
     let permissions = entry.map { grantedPermissions(for: $0).granted } ?? GrantedPermissions()
     return WorkerLaunch(

@@ -218,12 +218,12 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     if let count = threads.exceeded {
       return TableError(
         .misbehaved,
-        "provider \(name) had \(count) threads in \(place), \(limits.threads) are allowed, and was ended"
+        "provider \(name) had \(count) threads in \(place) and was ended; \(limits.threads) are allowed"
       )
     }
     if call.step > .waiting {
       return call.reason == .cancellation
-        ? TableError(.cancelled, "cancelled; provider \(name) went on with \(place) and was ended")
+        ? TableError(.cancelled, "cancelled; provider \(name) did not stop \(place) and was ended")
         : TableError(.timeout, "provider \(name) \(waited) and was ended")
     }
     if error != .closed {

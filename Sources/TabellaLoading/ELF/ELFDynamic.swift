@@ -47,7 +47,7 @@ struct ELFDynamic {
   subscript(tag: Tag) -> Int? { values[tag] }
 
   private func text(at place: Int) throws(TableError) -> String {
-    guard place < strings.count else { throw .damaged("a name lies beyond the string table") }
+    guard place < strings.count else { throw .damaged("a name is beyond the string table") }
     let text = strings.text(place, upTo: ELFDynamic.longestText)
     guard text.utf8.count < ELFDynamic.longestText else { throw .damaged("a name has no end") }
     return text
@@ -67,7 +67,7 @@ struct ELFDynamic {
       case .needed, .auxiliary, .filter, .searchBefore, .search: named.append((tag, value))
       default:
         guard values.updateValue(value, forKey: tag) == nil else {
-          throw .damaged("its dynamic section says twice what \(tag) is")
+          throw .damaged("its dynamic section contains \(tag) twice")
         }
       }
     }
@@ -103,7 +103,7 @@ struct ELFDynamic {
     }
     throw TableError(
       .noProvider,
-      "\(what) is \"\(path)\", which is neither absolute nor begins with $ORIGIN: it would be looked for in the current directory"
+      "\(what) is \"\(path)\", which is neither absolute nor begins with $ORIGIN: the loader would search the current directory"
     )
   }
 

@@ -41,11 +41,11 @@ struct ELFHeader {
   private static func checkMachine(_ header: ELFBytes) throws(TableError) {
     switch header.byte(4) {
     case 2: break
-    case 1: throw TableError(.noProvider, "is a 32-bit ELF file, this program has 64 bits")
+    case 1: throw TableError(.noProvider, "is a 32-bit ELF file, but this program has 64 bits")
     case let other: throw .damaged("its class is \(other)")
     }
     guard header.byte(5) == 1 else {
-      throw TableError(.noProvider, "is a big-endian ELF file, this machine is little-endian")
+      throw TableError(.noProvider, "is a big-endian ELF file, but this machine is little-endian")
     }
     guard header.byte(6) == 1, header.word(20) == 1 else {
       throw .damaged("its version is \(header.byte(6)) and \(header.word(20))")
@@ -53,12 +53,13 @@ struct ELFHeader {
     // 0 is any system. 3 is files that use GNU extensions.
     guard [0, 3].contains(header.byte(7)) else {
       throw TableError(
-        .noProvider, "is an ELF file for another system (OSABI \(header.byte(7))), this is Linux")
+        .noProvider,
+        "is an ELF file for another system (OSABI \(header.byte(7))), but this is Linux")
     }
     guard header.half(18) == machine else {
       throw TableError(
         .noProvider,
-        "is an ELF file for \(name(ofMachine: header.half(18))), this machine is \(name(ofMachine: machine))"
+        "is an ELF file for \(name(ofMachine: header.half(18))), but this machine is \(name(ofMachine: machine))"
       )
     }
   }
@@ -73,7 +74,7 @@ struct ELFHeader {
       case let other: ": its type is \(other)"
       }
     guard kind.isEmpty else {
-      throw TableError(.noProvider, "is an ELF file but no shared library\(kind)")
+      throw TableError(.noProvider, "is an ELF file, but not a shared library\(kind)")
     }
   }
 

@@ -21,7 +21,7 @@ struct ELFImage {
     let segments = try ELFSegments(ELFHeader(file), of: file)
     dynamic = try ELFDynamic(segments)
     guard try ELFSymbols(segments, dynamic).exportsFunction(symbol) else {
-      throw TableError(.noProvider, "exports no function \(symbol), so it is no provider")
+      throw TableError(.noProvider, "exports no function \(symbol), so it is not a provider")
     }
   }
 }

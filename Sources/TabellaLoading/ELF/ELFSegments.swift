@@ -51,7 +51,7 @@ struct ELFSegments {
         return try file.bytes(at: segment.offset + place, count: count, what)
       }
     }
-    throw .damaged("\(what) lies in no segment of the file")
+    throw .damaged("\(what) is outside all segments of the file")
   }
 
   /// The number of bytes of the file after an address, in the same segment.
@@ -61,7 +61,7 @@ struct ELFSegments {
         return segment.fileSize - place
       }
     }
-    throw .damaged("\(what) lies in no segment of the file")
+    throw .damaged("\(what) is outside all segments of the file")
   }
 
   /// The distance of an address from the start of a segment; nil if it is not in the segment's bytes of the file.

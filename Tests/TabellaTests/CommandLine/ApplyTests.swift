@@ -57,14 +57,17 @@ import Testing
 
   private static let wrongLines: [(String, String)] = [
     ("{", "line 3: column 2: a key is missing"), ("7", "must be a JSON object"),
-    ("{} {}", "column 4: something follows"), ("{}", "\"op\" is missing"),
+    ("{} {}", "column 4: there is text after"), ("{}", "\"op\" is missing"),
     (#"{"op":"sett","row":"0","cells":{}}"#, "did you mean set?"),
-    (#"{"op":1}"#, "there is no op 1"),
-    (#"{"op":"set","row":"0"}"#, "set wants \"cells\""),
-    (#"{"op":"set","cells":{}}"#, "set wants \"row\""),
-    (#"{"op":"set","row":"0","cells":{},"at":"0"}"#, "set has no \"at\"; it has op, row, cells"),
+    (#"{"op":1}"#, "unknown op 1"),
+    (#"{"op":"set","row":"0"}"#, "set requires \"cells\""),
+    (#"{"op":"set","cells":{}}"#, "set requires \"row\""),
+    (
+      #"{"op":"set","row":"0","cells":{},"at":"0"}"#,
+      "set has no member \"at\"; its members are op, row, cells"
+    ),
     (#"{"op":"insert","att":"0"}"#, "did you mean at?"),
-    (#"{"op":"insert"}"#, "insert wants \"at\""),
+    (#"{"op":"insert"}"#, "insert requires \"at\""),
     (#"{"op":"delete","row":0}"#, "\"row\" must be"),
     (#"{"op":"delete","row":"end"}"#, "end is not one row"),
     (#"{"op":"delete","row":"0:-1"}"#, "0:-1 is no row"),

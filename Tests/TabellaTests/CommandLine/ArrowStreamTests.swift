@@ -149,7 +149,7 @@ import Testing
     #expect(result.status == 1)
     #expect(
       result.errors
-        == "tabella: \(path): row 3, counted from 0, has text in column \"b\" that is not UTF-8, which Arrow does not allow: only the rows before it are written; --format csv and --format jsonl carry any bytes\n"
+        == "tabella: \(path): row 3, counted from 0, has text in column \"b\" that is not UTF-8, which Arrow does not allow: only the rows before it are written; use --format csv or --format jsonl for any bytes\n"
     )
     let stream = try ArrowStream(result.output)
     #expect(stream.rows.map { $0[0] } == ["x", "1", ""] as [NSString])
@@ -203,7 +203,7 @@ import Testing
     let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     #expect(process.terminationStatus == 2)
-    #expect(text.contains("is binary and not for a terminal; redirect it"))
+    #expect(text.contains("is binary, and the output is a terminal; redirect it"))
   }
 
   @Test func showHasNoArrowStream() throws {

@@ -23,9 +23,11 @@ import Testing
       "the provider broke the contract | the host | 3 |",
       "the provider broke the contract | the host | 4 |", "misbehaved ends with status 3"
     ),
-    ("`; --weak-isolation accepts that`", "`--strong-isolation`", "no message says --strong-"),
-    ("`; --weak-isolation accepts that`", "a message", "accepts that"),
-    ("`; rebuild it`", "a message", "rebuild it"),
+    (
+      "`; use --weak-isolation to edit anyway`", "`--strong-isolation`", "no message says --strong-"
+    ),
+    ("`; use --weak-isolation to edit anyway`", "a message", "to edit anyway"),
+    ("`; rebuild the provider`", "a message", "rebuild the provider"),
   ])
   func aFaultInThePageIsDetected(_ old: String, _ new: String, _ complaint: String) throws {
     let text = try DocumentationTests.text(Self.page)

@@ -109,7 +109,7 @@ import Testing
   @Test func aChangeRightAfterTheSaveIsSaid() throws {
     let saved = try tabella("other-writes", "set", "t.csv", "0", "a=9")
     #expect(saved.status == 0, "\(saved.errors)")
-    #expect(saved.errors.contains("was saved, and was changed again by another program since"))
+    #expect(saved.errors.contains("was saved, and then changed again by another program"))
     #expect(try text() == "a,b\n9,2\nother,row\n")
   }
 
@@ -130,7 +130,7 @@ import Testing
         files, words.split(separator: " ").map(String.init) + ["--in-place"])
       #expect(saved.status == 0, "\(words): \(saved.errors)")
       #expect(
-        saved.errors.contains("was saved, and was changed again by another program since"),
+        saved.errors.contains("was saved, and then changed again by another program"),
         "\(words): \(saved.errors)")
       let both = try text()
       #expect(both.hasSuffix("other,row\n"), "\(words)")

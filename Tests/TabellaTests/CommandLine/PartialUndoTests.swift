@@ -50,32 +50,32 @@ import Testing
     let id = try #require(ledgers.receiptIDs.last)
     #expect(
       edit.errors.contains(
-        "(can be taken back in part: tabella undo receipt:\(id); not: \(part))"), "\(edit.errors)")
+        "(can be undone in part: tabella undo receipt:\(id); not: \(part))"), "\(edit.errors)")
     let entry = try #require(log().first)
     #expect(
-      (entry["edits"] as? String)?.hasSuffix("(can be taken back in part; not: \(part))") == true,
+      (entry["edits"] as? String)?.hasSuffix("(can be undone in part; not: \(part))") == true,
       "\(entry)")
 
     let dry = try ledgers.tabella("undo", "d", "--dry-run")
-    #expect(dry.status == 1 && dry.text.contains("this cannot be taken back: \(part)"))
+    #expect(dry.status == 1 && dry.text.contains("this cannot be undone: \(part)"))
     #expect(
-      dry.errors.contains("would be done in part: this cannot be taken back: \(part)"),
+      dry.errors.contains("would be done in part: this cannot be undone: \(part)"),
       "\(dry.errors)")
     #expect(try names == ["c", "z"])
 
     let undo = try ledgers.tabella("undo", "d")
     #expect(undo.status == 1, "\(undo.errors)")
     #expect(
-      undo.errors.contains("done in part: this cannot be taken back: \(part)"), "\(undo.errors)")
+      undo.errors.contains("done in part: this cannot be undone: \(part)"), "\(undo.errors)")
     #expect(try names == ["b", "z"])
     let logged = try log()
     #expect(
-      (logged[0]["edits"] as? String)?.hasSuffix("(in part; not taken back: \(part))") == true,
+      (logged[0]["edits"] as? String)?.hasSuffix("(in part; not undone: \(part))") == true,
       "\(logged)")
 
     // A part that cannot be undone blocks older edits, as a whole edit does.
     let next = try ledgers.tabella("undo", "d")
-    #expect(next.status == 4 && next.errors.contains("cannot be taken back: \(part)"))
+    #expect(next.status == 4 && next.errors.contains("cannot be undone: \(part)"))
     #expect(try names == ["b", "z"])
   }
 
@@ -124,7 +124,7 @@ import Testing
   @Test(arguments: ["--sort name:desc --filter 'name != z'", "--section-by mode"])
   func inAView(_ shape: String) throws {
     let edit = try renameAndDelete(shape)
-    #expect(edit.status == 0 && edit.errors.contains("can be taken back in part"), "\(edit.errors)")
+    #expect(edit.status == 0 && edit.errors.contains("can be undone in part"), "\(edit.errors)")
     #expect(try ledgers.tabella("undo", "d").status == 1)
     #expect(try names == ["b", "z"])
   }
@@ -132,7 +132,7 @@ import Testing
   /// Undo of a batch that only deletes permanently is refused and changes nothing.
   @Test func aWholeDeletionForGoodIsRefused() throws {
     let edit = try ledgers.shell("tabella delete d \(row("a")) --yes -o permanent=true")
-    #expect(edit.status == 0 && edit.errors.contains("(cannot be taken back)"), "\(edit.errors)")
+    #expect(edit.status == 0 && edit.errors.contains("(cannot be undone)"), "\(edit.errors)")
     #expect(try ledgers.tabella("undo", "d").status == 4)
     let entry = try #require(log().first)
     #expect(entry["undoable"] as? Bool == false)
@@ -148,7 +148,7 @@ import Testing
       {"op":"set","row":"id:Ada","cells":{"count":5}}
       """)
     let edit = try ledgers.shell("tabella apply a.ledger edits.jsonl -o final=true")
-    #expect(edit.status == 0 && edit.errors.contains("can be taken back in part"), "\(edit.errors)")
+    #expect(edit.status == 0 && edit.errors.contains("can be undone in part"), "\(edit.errors)")
     let undo = try ledgers.tabella("undo", "a.ledger")
     #expect(undo.status == 1 && undo.errors.contains("deleted 1 row: Bob"), "\(undo.errors)")
   }
@@ -166,7 +166,7 @@ import Testing
       tabella undo processes: --dry-run >&2; echo $?
       kill $one $two
       """#)
-    #expect(result.errors.contains("can be taken back in part"), "\(result.errors)")
+    #expect(result.errors.contains("can be undone in part"), "\(result.errors)")
     // Users who may not lower nice values are refused.
     if geteuid() == 0 {
       #expect(result.text == "1\n" && result.errors.contains("would be done in part"))

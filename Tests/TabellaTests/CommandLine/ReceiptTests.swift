@@ -85,7 +85,7 @@ import Testing
       #expect(try ledgers.content(file) == state)
     }
     let none = try ledgers.tabella("undo", name)
-    #expect(none.status == 1 && none.errors.contains("that was not taken back"))
+    #expect(none.status == 1 && none.errors.contains("that is not yet undone"))
     for (id, state) in zip(undos.reversed(), states.dropFirst()) {
       #expect(try ledgers.tabella("undo", "receipt:\(id)").status == 0)
       #expect(try ledgers.content(file) == state)
@@ -228,7 +228,7 @@ import Testing
       #expect(try ledgers.content() == content)
       #expect(try undone()[edit] == false)
       let log = try ledgers.tabella("log", "a.ledger", "--format", "jsonl").lines.map(jsonObject)
-      #expect((log[0]["edits"] as? String)?.hasSuffix("(with trouble)") == true)
+      #expect((log[0]["edits"] as? String)?.hasSuffix("(with errors)") == true)
     }
     let end = try ledgers.tabella("undo", "a.ledger")
     #expect(end.status == 0 && end.errors.contains("undo: changed 3 rows"), "\(end.errors)")
@@ -307,7 +307,7 @@ import Testing
       summary: "changed 1 row", kind: .undo, undoes: id, trouble: "half of it")
     try store.keep(undo, [], in: store.reserve())
     let next = try ledgers.tabella("undo", "a.ledger")
-    #expect(next.status == 4 && next.errors.contains("it cannot be taken back itself"))
+    #expect(next.status == 4 && next.errors.contains("it cannot be undone: correct"))
     #expect(next.errors.contains("half of it") && next.errors.contains("receipt:\(undo.id)"))
     // Later edits can still be undone.
     try edit("count=9")
@@ -353,7 +353,7 @@ import Testing
 
   @Test func whatCannotBeTakenBack() throws {
     let result = try ledgers.tabella("set", "a.ledger", "0", "count=5", "-o", "undoes=false")
-    #expect(result.status == 0 && result.errors.contains("cannot be taken back"))
+    #expect(result.status == 0 && result.errors.contains("cannot be undone"))
     let undo = try ledgers.tabella("undo", "a.ledger")
     #expect(undo.status == 4 && undo.errors.contains("ledger knows no way back"), "\(undo.errors)")
     #expect(ledgers.receiptNames.count == 1)
@@ -492,7 +492,7 @@ import Testing
     for (text, says) in [
       ([], "damaged"), (Array("{".utf8), "damaged"), (Array("[]\n".utf8), "damaged"),
       (Array(good.dropLast()), "damaged: \"receipt\""), (good + [10], "damaged: \"receipt\""),
-      (Array(good.dropLast()) + [0], "damaged: the way back"),
+      (Array(good.dropLast()) + [0], "damaged: the data for undo"),
       (replaced(id, "20010101T000000.000000Z-abcdef"), "damaged: \"id\""),
       (replaced("\"receipt\":\\{[^}]*\\}", "\"receipt\":7"), "damaged: \"receipt\""),
       (replaced("\"bytes\":", "\"bytes\":-"), "damaged: \"receipt\""),
@@ -503,7 +503,7 @@ import Testing
       (replaced("\"options\":\\{\\}", "\"options\":{\"a\":1}"), "damaged: \"options\""),
       (replaced("\"options\":\\{\\}", "\"options\":{\"a\":\"1\"}"), "has no option a"),
       (replaced("\"provider\":\"ledger\"", "\"provider\":\"../x\""), "../x"),
-      (replaced("\"folder\":null", "\"folder\":\"/absent\""), "cannot be gone to"),
+      (replaced("\"folder\":null", "\"folder\":\"/absent\""), "cannot be made the current folder"),
     ] {
       try ledgers.folder.write(name, text)
       let result = try ledgers.tabella("undo", "receipt:\(id)")
@@ -554,7 +554,7 @@ import Testing
     try ledgers.folder.write(
       "state/tabella/receipts/\(third).receipt", Array(bytes.dropLast()) + [0])
     #expect(try ledgers.tabella("log").status == 0)
-    #expect(try ledgers.tabella("undo", other).errors.contains("damaged: the way back"))
+    #expect(try ledgers.tabella("undo", other).errors.contains("damaged: the data for undo"))
     #expect(try ledgers.tabella("undo", "a.ledger", "--dry-run").status == 5)
   }
 

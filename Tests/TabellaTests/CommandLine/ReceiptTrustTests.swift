@@ -107,7 +107,7 @@ import Testing
     let id = "20010101T000000.000000Z-abcdef"
     #expect(symlink(other + "/moved", "\(ledgers.receipts)/\(id).receipt") == 0)
     let undo = try ledgers.tabella("undo", "receipt:\(id)")
-    #expect(undo.status == 1 && undo.errors.contains("it is a link"), "\(undo.errors)")
+    #expect(undo.status == 1 && undo.errors.contains("it is a symbolic link"), "\(undo.errors)")
     #expect(chmod(other, 0o777) == 0)
     #expect(try ledgers.tabella("undo", "a.ledger").status == 4)
     #expect(try ledgers.content() == edited)

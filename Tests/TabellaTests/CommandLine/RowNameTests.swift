@@ -235,7 +235,8 @@ import Testing
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     try ledgers.folder.write("s.ledger", "name:text\n# \(decomposed)\nA\n# Two\nB\n")
     let delete = try ledgers.tabella("delete", "s.ledger", "\(composed):0", "--yes")
-    #expect(delete.status == 1 && delete.errors.contains("no section titled"), "\(delete.errors)")
+    #expect(
+      delete.status == 1 && delete.errors.contains("no section with the title"), "\(delete.errors)")
     let file = try ledgers.folder.write("c.csv", "\(composed),\(decomposed)\n1,2\n")
     let set = try ledgers.tabella("set", file, "0", "\(decomposed)=9")
     #expect(set.status == 2, "\(set.errors)")
@@ -306,7 +307,8 @@ import Testing
     #expect(twice.status == 2 && twice.errors.contains("by its number: 0, 3"))
     let none = try ledgers.tabella("set", "s.ledger", "Four:0", "name=x")
     #expect(
-      none.status == 1 && none.errors.contains("no section titled Four; there are One, Two, 3"))
+      none.status == 1
+        && none.errors.contains("no section with the title Four; the titles are One, Two, 3"))
     let section = try jsonObject(ledgers.tabella("describe", "s.ledger", "Two:", "--json").text)
     #expect(section["title"] as? String == "Two" && section["section"] as? Int == 1)
   }
@@ -317,12 +319,13 @@ import Testing
     let move = try ledgers.tabella(
       "move", "s.ledger", "id:A", "Bonn:end", "--section-by", "city", "-o", "volatile=true")
     #expect(
-      move.status == 0 && move.errors.contains("moved 1 row to Bonn:0, not to Bonn:2 as asked")
+      move.status == 0 && move.errors.contains("moved 1 row to Bonn:0, not to Bonn:2 as requested")
         || move.errors.contains("moved 1 row to Bonn:0 (city: Rome → Bonn): A"), "\(move.errors)")
     #expect(move.errors.contains("(city: Rome → Bonn): A"), "\(move.errors)")
     let insert = try ledgers.tabella("insert", "s.ledger", "0", "name=Z", "--sort", "name")
     #expect(
-      insert.errors.contains("inserted 1 row at 0:3, not at 0:0 as asked: Z"), "\(insert.errors)")
+      insert.errors.contains("inserted 1 row at 0:3, not at 0:0 as requested: Z"),
+      "\(insert.errors)")
   }
 
   // Columns

@@ -73,17 +73,19 @@ import Testing
   }
 
   private static let refused: [([String], Int32, String)] = [
-    (["set", "notes.md", "Two:", "line=x"], 2, "a section has a title only"),
-    (["set", "notes.md", "Two:", "title=a", "title=b"], 2, "title is given twice"),
+    (["set", "notes.md", "Two:", "line=x"], 2, "a section has only a title"),
+    (["set", "notes.md", "Two:", "title=a", "title=b"], 2, "column title occurs twice"),
     (["set", "notes.md", "Four:", "title=a"], 1, "no section titled Four"),
     (["set", "notes.md", "9:", "title=a"], 1, "no section number 9"),
     (["insert", "notes.md", "9:", "title=a"], 1, "the table has 4 sections"),
-    (["move", "notes.md", "Two:", "0"], 2, "a section (SECTION:) to a section"),
-    (["move", "notes.md", "Two:0", "1:"], 2, "a section (SECTION:) to a section"),
+    (["move", "notes.md", "Two:", "0"], 2, "or a section (SECTION:) to the position of a section"),
+    (
+      ["move", "notes.md", "Two:0", "1:"], 2, "or a section (SECTION:) to the position of a section"
+    ),
     (["delete", "notes.md", "Two:"], 2, "tabella delete notes.md Two: -o sections=headings --yes"),
     (
       ["delete", "notes.md", "0:", "--section", "One", "-n", "1", "--yes"], 4,
-      "that these options do not show"
+      "that these options hide"
     ),
     (
       ["delete", "notes.md", "One:", "--filter", "line = a", "--yes"], 4,

@@ -143,7 +143,7 @@ import Testing
     let path = try folder.write("a.csv", "name,n\na,1\n=b,2\n")
     for (options, message) in [
       (["--filter", "name == a"], "no operator =="), (["--filter", "name=~a"], "no operator =~"),
-      (["--filter", "n <> 1"], "no operator <>"), (["--sort", "n:up"], "n:up: there is no :up"),
+      (["--filter", "n <> 1"], "no operator <>"), (["--sort", "n:up"], "n:up: unknown suffix :up"),
       (["--section-by", "n:year"], ":letter"), (["--columns", "n,,name"], "is missing"),
       (["--format", "xml"], "(see: tabella help show)"),
     ] {

@@ -82,14 +82,16 @@ import Testing
     }
     let lost = try check(["-o", "loses=true"])
     #expect(lost.status == 1 && lost.status(of: "edits-are-stored") == "failed", "\(lost.checks)")
-    #expect(lost.checks.first?.came?.contains("opened anew has other rows") == true)
+    #expect(lost.checks.first?.came?.contains("opened again has other rows") == true)
     #expect(try check([]).status(of: "edits-are-stored") == "passed")
     let memory = try check(["-o", "memory=true"])
     #expect(memory.status == 0 && memory.checks.map(\.came) == ["read-only"])
     // A location that cannot be copied is not edited, and the check reports that.
     let scheme = try check(["-o", "loses=true"], location: "ledger:\(ledgers.file)")
     #expect(scheme.status == 0 && scheme.status(of: "edits-are-stored") == "skipped")
-    #expect(scheme.checks.first?.came?.contains("cannot be copied; --edit allows it") == true)
+    #expect(
+      scheme.checks.first?.came?.contains(
+        "cannot be copied, so the check would edit them; use --edit") == true)
     #expect(try String(contentsOfFile: ledgers.file, encoding: .utf8) == Ledgers.three)
   }
 }

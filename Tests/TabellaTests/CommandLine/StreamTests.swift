@@ -103,7 +103,7 @@ import Testing
     let result = try shell(
       "ulimit -v 400000; head -c 400000000 /dev/zero | tr '\\0' '\\n' | tabella count - --provider text --isolate"
     )
-    #expect(result.status == 1 && result.errors.contains("save it in a file"), "\(result)")
+    #expect(result.status == 1 && result.errors.contains("save the stream to a file"), "\(result)")
   }
 
   /// A closed standard input counted as an empty table.
@@ -141,7 +141,8 @@ import Testing
     #expect(result.status == 1)
     #expect(
       result.text.contains(
-        "tabella: pager: PAGER=there-is-no-such-pager could not be run; --no-pager does without\n"))
+        "tabella: pager: PAGER=there-is-no-such-pager could not be run; use --no-pager to print without a pager\n"
+      ))
   }
 
   /// A failed pager counted like one that the user had left, so nothing was shown with status 0.
@@ -154,7 +155,7 @@ import Testing
       let result = try terminal("tabella show \(file)", [variable: pager])
       #expect(result.status == 1, "\(pager)")
       let line =
-        "tabella: pager: \(variable)=\(pager) ended with status \(status), so rows may not have been shown; --no-pager does without\n"
+        "tabella: pager: \(variable)=\(pager) ended with status \(status), so rows may not have been shown; use --no-pager to print without a pager\n"
       #expect(result.text == line)
     }
     let unclosed = try terminal("tabella show \(file)", ["PAGER": "\"unclosed"])

@@ -118,7 +118,8 @@ import Testing
         let result = try ledgers.tabella(["delete", "a.ledger", row, "--yes"] + adds + view)
         #expect(result.status == 4, "\(result.errors)")
         #expect(
-          result.errors.contains(" stands for a new row, which cannot be deleted; insert one"))
+          result.errors.contains(" is a placeholder for a new row and cannot be deleted; to insert")
+        )
         #expect(result.errors.contains("tabella insert a.ledger "))
       }
     }

@@ -204,7 +204,7 @@ import Testing
       ),
       (
         [.delete(.section(1)), .delete(Self.path(1, 0))], Self.counts(1, 2), Self.counts(1),
-        "the batch names rows of section 1, which it deletes"
+        "the batch edits rows of section 1, which it also deletes"
       ),
       (
         [.insert(.section(0)), .insert(Self.path(0, 0))], Self.counts(1), Self.counts(1, 1),

@@ -52,7 +52,7 @@ import Testing
     released = 0
     let error = #expect(throws: TableError.self) { _ = try broken.editing?.commit(batch) }
     #expect(error?.code == .misbehaved && error?.receipt == Array("1".utf8))
-    #expect(error?.message.contains("succeeded and reported an error") == true)
+    #expect(error?.message.contains("succeeded, but reported an error") == true)
     #expect(released == 1)
     _ = try #require(broken.undoing).undo(#require(error?.receipt), isDryRun: false)
     #expect(try table.numberOfRows(inSection: 0, knowing: .max) == .exact(3))

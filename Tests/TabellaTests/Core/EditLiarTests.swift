@@ -70,31 +70,32 @@ enum EditLie: CaseIterable {
   /// The end of the complaint about an edit between two versions.
   func complaint(from old: Version, to new: Version) -> String {
     switch self {
-    case .setsNothing: "said that row id:r2 was set, but its note reads \"old\", not \"new\""
-    case .setsAnother: "said that row id:r2 was set, but its note reads \"other\", not \"new\""
-    case .setsByPathOnly: "said that row 0:3 was set, but its n reads \"3\", not \"33\""
+    case .setsNothing: "reported that row id:r2 was set, but its note reads \"old\", not \"new\""
+    case .setsAnother: "reported that row id:r2 was set, but its note reads \"other\", not \"new\""
+    case .setsByPathOnly: "reported that row 0:3 was set, but its n reads \"3\", not \"33\""
     case .insertsWithoutCells:
-      "said that row 0:0 was inserted, but its note reads nothing, not \"in\""
-    case .insertsElsewhere: "said that row 0:0 was inserted, but its note reads \"old\", not \"in\""
-    case .deletesNothing: "said that row id:r3 was deleted, but it is still there"
-    case .staysAtTheVersion: "said that the edit led to version \(old), but it is \(new)"
-    case .cameFromElsewhere: "said that the edit led from version x, but it was \(old)"
-    case .ledElsewhere: "said that the edit led to version x, but it is \(new)"
+      "reported that row 0:0 was inserted, but its note reads nothing, not \"in\""
+    case .insertsElsewhere:
+      "reported that row 0:0 was inserted, but its note reads \"old\", not \"in\""
+    case .deletesNothing: "reported that row id:r3 was deleted, but it still exists"
+    case .staysAtTheVersion: "reported that the edit led to version \(old), but it is \(new)"
+    case .cameFromElsewhere: "reported that the edit led from version x, but it was \(old)"
+    case .ledElsewhere: "reported that the edit led to version x, but it is \(new)"
     case .refusesAndActs:
-      "said that nothing was done (no), but the version went from \(old) to \(new)"
+      "reported that nothing was done (no), but the version went from \(old) to \(new)"
     case .listsTooMuch:
-      "the changes make no sense: they lead to 4 rows in section 0, but there are 5"
+      "the changes are not consistent: they lead to 4 rows in section 0, but there are 5"
     case .listsTooLittle:
-      "the changes make no sense: they lead to 6 rows in section 0, but there are 5"
+      "the changes are not consistent: they lead to 6 rows in section 0, but there are 5"
     case .listsTwice:
-      "the changes make no sense: row 0:2 is named twice; a batch deletes, sets or moves it once, "
-        + "or sets and moves it"
-    case .listsOutOfBounds: "the changes make no sense: there is no row 0:9; there are 5"
+      "the changes are not consistent: row 0:2 occurs twice; a batch can only combine "
+        + "a set and a move of one row or section"
+    case .listsOutOfBounds: "the changes are not consistent: there is no row 0:9; there are 5"
     case .listsNewSection:
-      "the changes make no sense: something comes to place 1, but there are 1 sections"
-    case .undoLedElsewhere: "said that the edit led to version x, but it is \(old)"
+      "the changes are not consistent: something is inserted at position 1, but there are 1 sections"
+    case .undoLedElsewhere: "reported that the edit led to version x, but it is \(old)"
     case .undoListsTooMuch:
-      "the changes make no sense: something comes to place 5, but there are 5 rows in section 0"
+      "the changes are not consistent: something is inserted at position 5, but there are 5 rows in section 0"
     }
   }
 }

@@ -99,7 +99,7 @@ import Testing
     for (offset, size, value, reason) in cases {
       try expectRefusal(reason) { $0.set(offset, size, value) }
     }
-    try expectRefusal("no shared library") { patch in patch.set(16, 2, 0) }
+    try expectRefusal("not a shared library") { patch in patch.set(16, 2, 0) }
     #expect(try refusal([0x7F, 0x45, 0x4C])?.message.contains("not an ELF file") == true)
     #expect(try refusal([0x7F, 0x45, 0x4C, 0x46])?.message.contains("truncated") == true)
   }
@@ -148,7 +148,7 @@ import Testing
     try expectRefusal("hash table lies in no segment") {
       $0.set(try entry($0, gnuHash) + 8, 8, 1 << 40)
     }
-    try expectRefusal("says twice") { $0.set(try entry($0, symbolSize), 8, strings) }
+    try expectRefusal(" twice") { $0.set(try entry($0, symbolSize), 8, strings) }
     try expectRefusal("dynamic section has no end") {
       let end = try entry($0, 0)
       for at in stride(

@@ -220,7 +220,7 @@ import Testing
   @Test func withoutSeccomp() throws {
     let (confined, results) = try results(["no-seccomp"])
     #expect(confined.lacking.map { $0.prefix(8) } == ["seccomp:", "seccomp:"])
-    #expect(confined.lacking[1].hasSuffix("but for TCP"))
+    #expect(confined.lacking[1].hasSuffix("except for TCP"))
     for name in Self.ofFiles { #expect(isRefused(results[name]), "\(name)") }
     #expect(isRefused(results["signal the parent"]))
     #expect(results["connect by TCP"] == "EACCES")

@@ -148,7 +148,7 @@ import Testing
   @Test func badManifestsAreRefusedWithTheReason() throws {
     _ = try compileLibrary(liar, into: folder, name: "liar.so")
     let manifests: [(String, String, String)] = [
-      ("a", "{", "no JSON"), ("b", "{}", "no \"id\""),
+      ("a", "{", "not JSON"), ("b", "{}", "no \"id\""),
       ("c", manifest("Upper", "liar.so"), "Upper"),
       ("d", manifest("d", "absent.so"), "absent.so is not there"),
       (
@@ -158,7 +158,7 @@ import Testing
       ("f", manifest("csv", "liar.so"), "is taken"),
       ("f2", manifest("f2", "liar.so", ",\"schemes\":[\"csv\"]"), "scheme csv is taken"),
       ("g", manifest("g", "liar.so", ",\"magic\":[{\"bytes\":\"abc\"}]"), "magic"),
-      ("h", manifest("h", "liar.so", ",\"schemes\":\"x\""), "no array"),
+      ("h", manifest("h", "liar.so", ",\"schemes\":\"x\""), "not an array"),
       ("i", manifest("i", "liar.so", ",\"id\":\"i\""), "repeated"),
       (
         "j", manifest("j", "liar.so", ",\"columns\":[{\"name\":\"x\",\"type\":\"colour\"}]"),

@@ -260,7 +260,7 @@ private typealias Host = TabellaHost.Host
     #expect(result.status == 1)
     #expect(
       result.errors
-        == "tabella: pins: pins.json was written, but may not survive a power cut: Input/output error\n"
+        == "tabella: pins: pins.json was written, but may be lost in a power failure: Input/output error\n"
     )
     #expect(try pins.read().map(\.id) == ["planets"])
   }
@@ -332,7 +332,8 @@ private typealias Host = TabellaHost.Host
   @Test func whatCannotBePinned() throws {
     let cases: [([String], Int32, String)] = [
       (["--pin", "csv"], 2, "ships with tabella"), (["--pin", "nobody"], 3, "no provider nobody"),
-      (["--unpin"], 2, "say which"), (["--pin", "--unpin", "planets"], 2, "not together"),
+      (["--unpin"], 2, "requires the IDs"),
+      (["--pin", "--unpin", "planets"], 2, "cannot be combined"),
       (["planets"], 2, "not expected"),
     ]
     for (arguments, status, reason) in cases {

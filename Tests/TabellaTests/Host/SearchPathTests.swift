@@ -50,7 +50,7 @@ import Testing
     let path = path(isPrivileged: true, variables)
     #expect(path.directories == path.ownDirectories && path.directories.count == 2)
     #expect(path.refused.map(\.path) == ["/a:/b"])
-    #expect(path.refused.first?.reason.contains("rights that its user has not") == true)
+    #expect(path.refused.first?.reason.contains("more rights than its user") == true)
   }
 
   /// The behaviour of a setuid program that an ordinary user starts.

@@ -166,7 +166,7 @@ import Testing
       #expect(error?.message.contains(says) == true, "\(name): \(error?.message ?? "")")
     }
     let device = #expect(throws: TableError.self) { try Trace(path: Array("/dev/null".utf8)) }
-    #expect(device?.message == "is no regular file")
+    #expect(device?.message == "is not a regular file")
     #expect(try folder.read("target").isEmpty)
   }
 
@@ -197,7 +197,7 @@ import Testing
     #expect(refused.output == plain.output && refused.status == 0)
     #expect(
       refused.errors
-        == "tabella: TABELLA_TRACE: /no/such/trace cannot be written: No such file or directory; nothing is traced\n"
+        == "tabella: TABELLA_TRACE: /no/such/trace cannot be written: No such file or directory; no trace is written\n"
     )
   }
 

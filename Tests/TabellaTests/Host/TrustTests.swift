@@ -110,8 +110,8 @@ private let stranger: UInt32 = 54321
   // mode
 
   @Test(arguments: [
-    (0o775, "g", "its group"), (0o757, "o", "everybody"), (0o777, "go", "everybody, not only"),
-    (0o722, "go", "everybody, not only"),
+    (0o775, "g", "its group"), (0o757, "o", "all users"), (0o777, "go", "all users, not only"),
+    (0o722, "go", "all users, not only"),
   ])
   func othersMayNotWrite(_ mode: Int, _ letters: String, _ who: String) {
     for path in [home, file] {

@@ -25,7 +25,7 @@ import Testing
   /// The missing features, in the words of the messages.
   static let parts =
     ["landlock": "Landlock", "seccomp": "seccomp"].merging(
-      geteuid() == 0 ? ["mounts": "mounts of its own"] : [:]
+      geteuid() == 0 ? ["mounts": "private mounts"] : [:]
     ) { $1 }
 
   /// A foreign provider could edit with status 0, even if features were missing.
@@ -41,7 +41,7 @@ import Testing
     #expect(try ledgers.content() == before)
     let accepted = try tabella(without: part, Self.set + ["--weak-isolation"])
     #expect(accepted.status == 0, "\(accepted.errors)")
-    #expect(accepted.errors.contains("is not confined as it should be"))
+    #expect(accepted.errors.contains("is not confined completely"))
     #expect(try ledgers.content() != before)
   }
 
@@ -54,7 +54,7 @@ import Testing
     let warnings = shown.errors.split(separator: "\n")
     #expect(warnings.count == (part == "mounts" ? 0 : 1), "\(shown.errors)")
     for warning in warnings {
-      #expect(warning.hasPrefix("tabella: provider ledger: is not confined as it should be"))
+      #expect(warning.hasPrefix("tabella: provider ledger: is not confined completely"))
       #expect(warning.contains(try #require(Self.parts[part])))
     }
   }

@@ -43,7 +43,7 @@ struct DirectoryAcrossTests {
     let folder = #expect(throws: TableError.self) {
       try source.commit(EditBatch([move(0), move(1)]))
     }
-    #expect(folder?.message.contains("only files and links are copied") == true)
+    #expect(folder?.message.contains("only files and links can be copied") == true)
     #expect(tree.snapshot() == before)
 
     let result = try source.commit(
@@ -188,7 +188,7 @@ struct DirectoryAcrossTests {
     for (name, outcome) in zip(["file", "link"], result.outcomes) {
       let kept = try #require(tree.snapshot()["here/\(name)"]?.modified)
       let time = Timestamp(seconds: Int64(kept[0]), nanoseconds: Int64(kept[1]))
-      let remark = try "the file system keeps \(#require(time))"
+      let remark = try "the file system stored \(#require(time))"
       #expect(outcome.message == (kept == [-8_520_336_000, 5] ? nil : remark))
     }
     #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)

@@ -41,7 +41,7 @@ import Testing
       [.set(.path(IndexPath(section: 0, row: 7)), cells: [0: "x"])])
     tree.expectRefusal(.notFound, "no entry", source, [.delete(.id("1.2"))])
     tree.expectRefusal(
-      .constraint, "two entries would be", source,
+      .constraint, "two entries would have the name", source,
       [
         .set(try tree.row(source, "a"), cells: [0: "x"]),
         .set(try tree.row(source, "b"), cells: [0: "x"]),
@@ -109,7 +109,8 @@ import Testing
         [.insert(at: IndexPath(section: 0, row: 0), cells: [0: .text(value)])])
     }
     for value in ["one/", "two/", ""] {
-      let part = value == "" ? "cannot be empty" : "\(value) lacks a name: say \(value)NAME"
+      let part =
+        value == "" ? "cannot be empty" : "\(value) has no name at its end: write \(value)NAME"
       tree.expectRefusal(
         .constraint, part, source,
         [.set(try tree.row(source, "one/a"), cells: [0: .text(value)])])
@@ -139,7 +140,7 @@ import Testing
     #expect(moved.outcomes.map(\.code) == [nil, nil])
     #expect(
       moved.outcomes.map(\.message)
-        == [nil, "moved out of its folder: in a tree the name is a path"])
+        == [nil, "moved out of its folder, because in a tree the name is a path"])
     #expect(tree.snapshot()["two/c"] == before["b"] && tree.snapshot()["a"] == before["one/a"])
     #expect(try moved.outcomes.map { try source.indexPath(forID: $0.id!).row } == [3, 0])
     #expect(try source.undo(#require(moved.receipt), isDryRun: false).outcomes[0].code == nil)
@@ -172,7 +173,7 @@ import Testing
         [.set(try tree.row(source, "a"), cells: [4: .text(text)])])
     }
     tree.expectRefusal(
-      .constraint, "no mode of its own", source,
+      .constraint, "has no mode", source,
       [.set(try tree.row(source, "link"), cells: [4: "644"])])
     #expect(try tree.set(source, ["link": [4: "rwxrwxrwx"]]).outcomes[0].code == nil)
   }
@@ -226,7 +227,7 @@ import Testing
         let kept = try kept(name)
         isSaid.insert(kept == date)
         #expect(outcome.code == nil)
-        #expect(outcome.message == (kept == date ? nil : "the file system keeps \(kept)"))
+        #expect(outcome.message == (kept == date ? nil : "the file system stored \(kept)"))
       }
       #expect(try readAll(source).map { $0[3] } == [.date(kept("a")), .date(kept("d"))])
       let after = tree.snapshot()
@@ -242,7 +243,7 @@ import Testing
         ]))
       let time = try kept("new")
       #expect(
-        inserted.outcomes[0].message == (time == date ? nil : "the file system keeps \(time)"))
+        inserted.outcomes[0].message == (time == date ? nil : "the file system stored \(time)"))
       #expect(
         try undoing.undo(#require(inserted.receipt), isDryRun: false).outcomes[0].code == nil)
       #expect(!tree.exists("new"))
@@ -270,7 +271,7 @@ import Testing
     let source = try tree.open()
     let place = IndexPath(section: 0, row: 0)
     for (cells, code, part) in [
-      ([1: "file"], .constraint, "say name=NAME"), ([0: "taken"], .constraint, "already"),
+      ([1: "file"], .constraint, "add name=NAME"), ([0: "taken"], .constraint, "already"),
       ([0: "a/b"], .constraint, "slash"), ([0: "x", 1: "fifo"], .constraint, "file, directory"),
       ([0: "x", 1: "link"], .constraint, "target must be"),
       ([0: "x", 8: "y"], .constraint, "target must be"),
@@ -296,7 +297,7 @@ import Testing
         .insert(at: place, cells: [0: ".h", 1: nil]),
       ]))
     #expect(result.outcomes.map(\.code) == [nil, nil, nil, nil])
-    #expect(result.outcomes[3].message == ".h is hidden; -o hidden=true shows it")
+    #expect(result.outcomes[3].message == ".h is hidden; use -o hidden=true to show it")
     #expect(result.outcomes.map { $0.id != nil } == [true, true, true, false])
     let after = tree.snapshot()
     #expect(after["f"]?.mode == S_IFREG | 0o600 && after["f"]?.modified == [1234, 5])

@@ -28,7 +28,7 @@ import Testing
     ]
     for edit in edits {
       tree.expectRefusal(
-        .readOnly, "the folder cannot be changed: only the kernel makes", source, [edit])
+        .readOnly, "the folder cannot be changed: only the kernel creates", source, [edit])
     }
     let result = try run(
       buildFolder + "/tabella", ["insert", path, "end", "name=tabella"],
@@ -146,8 +146,8 @@ import Testing
       }
       // The permissions of a folder matter if it would leave its parent.
       let shut = RowReference.path(IndexPath(section: 0, row: 5))
-      expectDenied(.set(shut, cells: [0: "open/shut"]), "since it may not be written")
-      expectDenied(.delete(shut), "since it may not be written")
+      expectDenied(.set(shut, cells: [0: "open/shut"]), "because it is not writable")
+      expectDenied(.delete(shut), "because it is not writable")
       #expect(FileTree(Array(root.utf8)) == before)
 
       // Modes and times can be set and restored in a folder without write permission.
@@ -173,7 +173,7 @@ import Testing
       tree.set(source, ["1/a": [0: "1/a.new"], "2/f": [0: "2/f.new"]]).receipt)
     let trashed = try #require(
       source.commit(EditBatch([.delete(tree.row(source, "t"))])).receipt)
-    for (flag, part) in [("i", "it is immutable"), ("a", "it is only appended to")] {
+    for (flag, part) in [("i", "it is immutable"), ("a", "it is append-only")] {
       #expect(try run(chattr, ["+\(flag)", tree.path("1/a.new")]).status == 0)
       defer { _ = try? run(chattr, ["-\(flag)", tree.path("1/a.new")]) }
       let (a, f) = (try tree.row(source, "1/a.new"), try tree.row(source, "2/f.new"))
@@ -205,7 +205,7 @@ import Testing
     #expect(try run(chattr, ["+a", tree.path("1")]).status == 0)
     defer { _ = try? run(chattr, ["-a", tree.path("1")]) }
     tree.expectRefusal(
-      .denied, "names are only added", source,
+      .denied, "only accepts new names", source,
       [.set(try tree.row(source, "1/a.new"), cells: [0: "1/x"])])
     #expect(try run(chattr, ["-a", tree.path("1")]).status == 0)
     #expect(try source.undo(receipt, isDryRun: false).outcomes[0].code == nil)
@@ -259,7 +259,7 @@ import Testing
       ]))
     #expect(result.outcomes.map(\.code) == [.io, nil, .cancelled])
     #expect(result.outcomes[0].message == "new cannot be created: No space left on device")
-    #expect(result.outcomes[2].message == "not done, since an edit before it failed")
+    #expect(result.outcomes[2].message == "not done, because an earlier edit failed")
     #expect(result.changes.changes == nil)
     #expect(try readAll(source).map { $0[0] } == ["a2", "b", "c"])
     #expect(

@@ -151,7 +151,7 @@ import Testing
     let message = failure?.error(of: "file", "cannot be deleted").message
     #expect(
       message
-        == "file is open for writing in another program, and is named \(aside) now, since it could not get its name back"
+        == "file is open for writing in another program, and now has the name \(aside), because it could not be renamed back"
     )
     #expect(content("file") == Event.mark && content(aside) == "file")
   }

@@ -85,8 +85,8 @@ import Testing
     let source = try open()
     let row = RowReference.path(IndexPath(section: 1, row: 1))
     for (edits, code, part) in [
-      ([.renameSection(0, title: "x")], .constraint, "folder that was opened"),
-      ([.deleteSection(0)], .constraint, "folder that was opened"),
+      ([.renameSection(0, title: "x")], .constraint, "is the opened folder"),
+      ([.deleteSection(0)], .constraint, "is the opened folder"),
       ([.moveSection(1, to: 2)], .constraint, "order of their folders' names"),
       ([.renameSection(2, title: "b/in")], .constraint, "only the last name"),
       ([.renameSection(2, title: "in2")], .constraint, "only the last name"),
@@ -98,7 +98,7 @@ import Testing
       ([.insertSection(at: 0, title: "none/x")], .notFound, "no folder none/"),
       ([.insertSection(at: 0, title: "b")], .constraint, "already"),
       ([.insertSection(at: 9, title: "x")], .notFound, "no section 9"),
-      ([.insertSection(at: 0, title: "b/")], .constraint, "lacks a name"),
+      ([.insertSection(at: 0, title: "b/")], .constraint, "has no name at its end"),
       (
         [.renameSection(1, title: "x"), .renameSection(1, title: "y")], .invalidArgument,
         "named twice"

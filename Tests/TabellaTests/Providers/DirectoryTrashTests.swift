@@ -148,7 +148,7 @@ import Testing
     let source = try tree.open { $0.isRecursive = true }
     let result = try delete(source, 3, 1, 0)
     #expect(result.outcomes.map(\.code) == [nil, nil, nil])
-    #expect(result.outcomes[0].message == "deleted with the folder that it is in")
+    #expect(result.outcomes[0].message == "deleted with its folder")
     #expect(tree.snapshot().entries.isEmpty)
     #expect(namesByReaddir(Array("\(tree.trashPath)/files".utf8)) == [Array("sub".utf8)])
     #expect(try source.undo(#require(result.receipt), isDryRun: false).outcomes[0].code == nil)
@@ -160,10 +160,10 @@ import Testing
     tree.make("full/a", "full/.hidden", "file")
     let flat = try tree.open { $0.deletesForGood = true }
     let error = #expect(throws: TableError.self) { try delete(flat, 2) }
-    #expect(error?.message == "full cannot be deleted: it is not empty: delete what is in it first")
+    #expect(error?.message == "full cannot be deleted: it is not empty: delete its entries first")
     let result = try delete(flat, 0, 1)
     #expect(result.outcomes.map(\.code) == [nil, nil] && result.receipt == nil)
-    #expect(result.outcomes[0].message == "deleted for good; it cannot be undone")
+    #expect(result.outcomes[0].message == "deleted permanently; this cannot be undone")
     #expect(!tree.exists("empty") && !tree.exists("file"))
     #expect(access(tree.trashPath, F_OK) != 0)
     // All of its rows are deleted with it, except for a hidden one.
@@ -200,7 +200,7 @@ import Testing
     #expect(try delete(source, 0).outcomes[0].code == nil)
     // The folder of this test: data, home, tree.
     let outer = try tree.open(tree.folder.path)
-    expectRefused("has the trash in it", outer, 0)
+    expectRefused("contains the trash", outer, 0)
     expectRefused("is the home directory", outer, 1)
     let inData = try tree.open(tree.folder.path + "/data")
     expectRefused("is the trash", inData, 0)

@@ -93,7 +93,7 @@ import Testing
     guard case .created(let made, let identity, var contents) = other.records[0] else { return }
     contents.target = Array("other".utf8)
     other.records = [.created(made, identity, contents)]
-    expectConflict(source, other.bytes, "l was changed since")
+    expectConflict(source, other.bytes, "l was changed after the edit")
     if replace("l", { #expect(symlink("other", $0) == 0) }) {
       expectConflict(source, receipt, "l was replaced")
     }

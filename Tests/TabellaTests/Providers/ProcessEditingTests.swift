@@ -245,7 +245,7 @@ import Testing
     kill(children[1].pid, SIGKILL)
     try waitUntil { children[1].endedBy != nil }
     let waiting =
-      "the process \(children[1].pid) has ended and waits for its parent \(getpid()) to notice"
+      "the process \(children[1].pid) has ended; its parent \(getpid()) has not collected its status yet"
     #expect(try Self.refusal(source, Self.delete(.id(ids[1])))?.message == waiting)
     // The other processes of a batch are signalled.
     let result = try source.commit(Self.delete(.id(ids[0]), .id(ids[1]), .id(ids[2])))
@@ -347,7 +347,8 @@ import Testing
     let child = try Child()
     let source = try ProcessesSource(sending: Self.sending(["signal": "CONT"]))
     for (pid, reason) in [
-      (1, "is the first of all"), (getpid(), "is this one"), (getppid(), "began this one"),
+      (1, "is the init process"), (getpid(), "is tabella itself"),
+      (getppid(), "is an ancestor of tabella"),
     ] where pid != 1 || getppid() != 1 {
       let id = try source.id(of: pid)
       let error = try Self.refusal(source, Self.delete(.id(source.id(of: child.pid)), .id(id)))
@@ -373,7 +374,7 @@ import Testing
     let source = try procfs.open()
     let error = try Self.refusal(source, Self.delete(.id(source.id(0))))
     #expect(error?.code == .constraint)
-    #expect(error?.message.contains("thread of the kernel, without memory of its own") == true)
+    #expect(error?.message.contains("is a kernel thread") == true)
     #expect(child.endedBy == nil)
   }
 
@@ -388,10 +389,11 @@ import Testing
       let victimID = try source.id(of: victim.pid)
       let signal = try Self.refusal(source, Self.delete(.id(victimID)))
       #expect(signal?.code == .denied)
-      #expect(signal?.message == "process \(victim.pid) is root's: you may not signal it")
+      #expect(
+        signal?.message == "process \(victim.pid) belongs to root: you may not send signals to it")
       let nice = try Self.refusal(source, EditBatch([.set(.id(victimID), cells: [4: 5])]))
       #expect(nice?.code == .denied)
-      #expect(nice?.message == "process \(victim.pid) is root's: you may not set its nice")
+      #expect(nice?.message == "process \(victim.pid) belongs to root: you may not set its nice")
 
       let own = try Child()
       let later = try ProcessesSource()
@@ -510,7 +512,7 @@ import Testing
       }
       let undone = try source.undo(#require(NiceReceipt(entries).bytes), isDryRun: false)
       #expect(undone.outcomes[0].code == .denied)
-      #expect(undone.outcomes[0].message?.hasPrefix("1 of 3 were set back, then: ") == true)
+      #expect(undone.outcomes[0].message?.hasPrefix("1 of 3 were restored, then: ") == true)
       #expect(own.nice == 7 && other.nice == 0)
       let rest = try NiceReceipt(bytes: #require(undone.receipt)).entries
       #expect(rest.map(\.id) == Array(ids.dropFirst()) && rest.map(\.old) == [7, 7])
@@ -538,7 +540,7 @@ import Testing
     // Another program has set the value, and the table still shows the old one.
     setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(child.pid), 3)
     let same = try source.commit(EditBatch([.set(.id(id), cells: [4: 3])]))
-    #expect(same.outcomes == [.init(message: "it has nice 3 by now", id: id)])
+    #expect(same.outcomes == [.init(message: "its nice is now 3", id: id)])
     let result = try source.commit(EditBatch([.set(.id(id), cells: [4: 4])]))
     #expect(result.changes.changes == nil && result.receipt != nil)
   }
@@ -587,7 +589,7 @@ import Testing
       limit.rlim_cur = 64
       #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
       let error = try Self.refusal(source, EditBatch(ids.map { .delete(.id($0)) }))
-      #expect(error?.code == .io && error?.message.contains("none was touched") == true)
+      #expect(error?.code == .io && error?.message.contains("nothing was done") == true)
       usleep(50_000)
       #expect(children.allSatisfy { $0.endedBy == nil })
       let some = try source.commit(EditBatch(ids.prefix(20).map { .delete(.id($0)) }))
@@ -635,7 +637,7 @@ import Testing
     setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(children[1].pid), 7)
     let changed = #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }
     #expect(changed?.code == .conflict)
-    #expect(changed?.message == "process \(children[1].pid) has nice 7 by now, not 5")
+    #expect(changed?.message == "process \(children[1].pid) now has nice 7, not 5")
     #expect(children.map(\.nice) == [5, 7])
     children[0].end()
     let ended = #expect(throws: TableError.self) { try source.undo(receipt, isDryRun: false) }

@@ -27,7 +27,8 @@ import Testing
     #expect(error?.code == .invalidArgument)
     #expect(
       error?.message
-        == "the provider processes opens no path, only processes: with nothing behind it")
+        == "the provider processes cannot open a path; the location is processes: without more text"
+    )
   }
 
   @Test func rootMustBeProcfs() {
@@ -275,7 +276,7 @@ import Testing
     let source = try procfs.open()
     let error = #expect(throws: TableError.self) { try source.indexPath(forID: id) }
     #expect(error?.code == .notFound)
-    #expect(error?.message.hasSuffix(" has ended, or never was") == true)
+    #expect(error?.message.hasSuffix(" has ended or never existed") == true)
   }
 
   @Test(arguments: ["", ".", "..", "20", "20.140", "x.1.2", "1.2.3.4", "99999999999.1.2", "\n\n"])
@@ -558,7 +559,7 @@ import Testing
     #expect(try source.indexPath(forID: id).row == number)
     let later = try ProcessesSource()
     let error = #expect(throws: TableError.self) { try later.indexPath(forID: id) }
-    #expect(error?.message == "the process \(id) has ended, or never was")
+    #expect(error?.message == "the process \(id) has ended or never existed")
   }
 }
 

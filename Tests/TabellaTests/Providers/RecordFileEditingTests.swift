@@ -120,8 +120,8 @@ import Testing
   @Test func whatIsNoText() throws {
     let utf16 = "id,name\n1,a\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
     let insert = EditBatch.Edit.insert(at: Self.at(0), cells: [0: "x"])
-    try expectRefusal(.readOnly, "no text", insert, in: utf16)
-    try expectRefusal(.readOnly, "no text", insert, in: [0x1F, 0x8B, 8, 0, 0, 0, 10, 65])
+    try expectRefusal(.readOnly, "not text", insert, in: utf16)
+    try expectRefusal(.readOnly, "not text", insert, in: [0x1F, 0x8B, 8, 0, 0, 0, 10, 65])
     let source = try open(utf16, [:])
     let rows = try source.editing?.editability(ofRows: 0..<1, inSection: 0)
     #expect(rows == [[]])
@@ -212,8 +212,9 @@ import Testing
       .readOnly, "leave -o encoding out", set, in: Array("id\n1\n".utf8), ["encoding": "UTF-8"])
     let utf16: [UInt8] =
       [0xFF, 0xFE] + "id\n1\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
-    try expectRefusal(.readOnly, "is converted", set, in: utf16)
-    try expectRefusal(.readOnly, "is converted", set, in: utf16, [:], TextProvider())
+    try expectRefusal(.readOnly, "is shown in a converted encoding", set, in: utf16)
+    try expectRefusal(
+      .readOnly, "is shown in a converted encoding", set, in: utf16, [:], TextProvider())
   }
 
   // Types

@@ -100,11 +100,11 @@ def strange_files():
 
         return change
 
-    yield other_file("is-gone", os.unlink, "not there|No such", "P1")
-    yield other_file("is-a-folder", replaced(os.mkdir), "regular|not there|directory|folder", "P2")
-    yield other_file("is-a-pipe", replaced(os.mkfifo), "regular|not there", "P2")
+    yield other_file("is-gone", os.unlink, "does not exist|No such", "P1")
+    yield other_file("is-a-folder", replaced(os.mkdir), "regular|does not exist|directory|folder", "P2")
+    yield other_file("is-a-pipe", replaced(os.mkfifo), "regular|does not exist", "P2")
     yield other_file("is-a-device", replaced(lambda path: os.symlink("/dev/zero", path)), "", "P2")
-    yield other_file("is-a-link-to-nothing", replaced(lambda path: os.symlink("nothing", path)), "not there|No such|link", "P2")
+    yield other_file("is-a-link-to-nothing", replaced(lambda path: os.symlink("nothing", path)), "does not exist|No such|link", "P2")
     yield other_file("is-a-link-to-itself", replaced(lambda path: os.symlink(path.name, path)), "", "P2")
     yield other_file("is-endless", lambda path: os.truncate(path, 1 << 42), "2 GiB|large", "P1")
 
