@@ -20,6 +20,6 @@ public struct ProcessesProvider: Provider {
         .invalidArgument,
         "the provider processes opens no path, only processes: with nothing behind it")
     }
-    return try ProcessesSource(sending: Sending(request.options))
+    return try ProcessesSource(termination: TerminationOptions(request.options))
   }
 }

@@ -8,7 +8,7 @@ extension Check {
   static let opens = Check(
     "opens", .required, .location, "What is named opens, and shows its first rows.",
     hint: "look at the error; what a provider claims in its manifest it should open",
-    .place { run, place in
+    .location { run, place in
       do throws(TableError) {
         try look(at: try run.open(place.request))
       } catch {
@@ -24,7 +24,7 @@ extension Check {
     "minimal-host", .required, .location,
     "A host that offers nothing optional, neither log nor abilities, is shown the same.",
     hint: "host->log and host->ability may be null: look before they are called",
-    .place { run, place in
+    .location { run, place in
       let usual = try run.open(place.request)
       let minimal = try run.open(place.request, isMinimal: true)
       try look(at: minimal)
@@ -38,7 +38,7 @@ extension Check {
     "columns-as-declared", .required, .location,
     "Where the manifest declares columns, sources have them, with their types and units.",
     hint: "declare columns only if they are always the same",
-    .place { run, place in
+    .location { run, place in
       guard let declared = run.manifest?.columns else {
         throw Problem.skipped("the manifest declares no columns")
       }
@@ -52,13 +52,13 @@ extension Check {
     "capabilities-as-declared", .recommended, .location,
     "The capabilities in the manifest are those that sources have.",
     hint: "the words are those of `tabella describe LOCATION`; other words are for people",
-    .places { run, places in
+    .locations { run, locations in
       guard let declared = run.manifest?.capabilities, !declared.isEmpty else {
         throw Problem.skipped("the manifest declares no capabilities")
       }
       // Abilities may depend on the location, so one location with the ability suffices.
       var has: Set<String> = []
-      for place in places {
+      for place in locations {
         let source = try run.open(place.request)
         has.formUnion(Capability.all.filter { $0.isOf(source) }.map(\.name))
       }
@@ -104,11 +104,13 @@ extension Check {
     "stays-quiet", .recommended, .location,
     "Nothing is printed: standard output and error are the host's.",
     hint: "use the host's log, or diagnostics for remarks on the data",
-    .place { run, place in
-      guard run.hears else { throw Problem.skipped("what is printed here goes to the terminal") }
+    .location { run, place in
+      guard run.capturesOutput else {
+        throw Problem.skipped("what is printed here goes to the terminal")
+      }
       // Other checks report errors.
       _ = try? look(at: try run.open(place.request))
-      let printed = run.takeHeard().filter { $0.kind == .printed }
+      let printed = run.takeOutput().filter { $0.kind == .printed }
       guard let first = printed.first else { return }
       throw Problem.failed(
         "it printed \(printed.count) line\(printed.count == 1 ? "" : "s"): "
@@ -120,10 +122,10 @@ extension Check {
     "It tries nothing that a worker is denied.",
     hint:
       "say in the manifest what it must have beyond its location (docs/security.md), or do without",
-    .place { run, place in
-      guard run.hears else { throw Problem.skipped("nothing is denied in this process") }
+    .location { run, place in
+      guard run.capturesOutput else { throw Problem.skipped("nothing is denied in this process") }
       _ = try? look(at: try run.open(place.request))
-      let denied = run.takeHeard().filter { $0.kind == .denied }
+      let denied = run.takeOutput().filter { $0.kind == .denied }
       guard let first = denied.first else { return }
       throw Problem.failed("it was denied: \(String(decoding: first.text, as: UTF8.self))")
     })

@@ -368,7 +368,7 @@ extension Law {
   }
 
   static let diagnosticsEnd = Law(
-    "diagnostics-end", "DiagnosticQueue are given once each, in one line, and come to an end.",
+    "diagnostics-end", "Diagnostics are given once each, in one line, and come to an end.",
     hint: "diagnostics.next must take what it gives"
   ) { trial in
     let source = try trial.open()
