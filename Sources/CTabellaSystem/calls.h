@@ -100,13 +100,13 @@ typedef enum {
 typedef struct {
   int8_t folder; /* the argument's index, or -1 for the current directory */
   int8_t path;   /* the argument's index, or -1 for none */
-} tabella_path_place;
+} tabella_path_arguments;
 
 typedef struct {
   uint32_t number;
   tabella_call_rule rule;
   const char *name;
-  tabella_path_place paths[2];
+  tabella_path_arguments paths[2];
 } tabella_call;
 
 extern const tabella_call tabella_calls[];

@@ -82,7 +82,7 @@ typedef struct {
 static record records[TABELLA_DENIALS];
 static int record_count;
 static atomic_flag is_noting = ATOMIC_FLAG_INIT;
-static int told_by = -1;
+static int report_socket = -1;
 static size_t prefix_size;
 static char prefix[TABELLA_DENIAL_PREFIX];
 static long own_pid;
@@ -137,13 +137,13 @@ NO_PROBES static size_t read_folder(char *to, size_t room, int folder) {
 }
 
 /* The path of a call, absolute if the folder can be determined. */
-NO_PROBES static size_t read_path(char *to, size_t room, tabella_path_place place,
+NO_PROBES static size_t read_path(char *to, size_t room, tabella_path_arguments indices,
                                   const uint64_t *arguments) {
-  size_t count = read_string(to, room, arguments[place.path]);
+  size_t count = read_string(to, room, arguments[indices.path]);
   if (count == 0 || to[0] == '/' || count == room) return count;
-  int folder = place.folder < 0 ? AT_FDCWD : (int)arguments[place.folder];
+  int folder = indices.folder < 0 ? AT_FDCWD : (int)arguments[indices.folder];
   size_t before = read_folder(to, room - count, folder);
-  return before + read_string(to + before, room - before, arguments[place.path]);
+  return before + read_string(to + before, room - before, arguments[indices.path]);
 }
 
 NO_PROBES static void read_paths(record *r, const tabella_call *call, const uint64_t *arguments) {
@@ -171,7 +171,7 @@ NO_PROBES static bool is_new(const record *r) {
 /* Stores and sends a record of a refused call, unless it was sent before. */
 NO_PROBES static void note(const tabella_call *call, uint32_t number, const uint64_t *arguments,
                            int error, uint32_t flags) {
-  if (told_by < 0) return;
+  if (report_socket < 0) return;
   /* The flag is held for microseconds. This thread itself can hold it, if a signal handler of the
    * library interrupted this function. */
   int patience = 10000;
@@ -188,7 +188,7 @@ NO_PROBES static void note(const tabella_call *call, uint32_t number, const uint
       char *start = (char *)&r->denial - prefix_size;
       for (size_t index = 0; index < prefix_size; index++) start[index] = prefix[index];
       size_t size = prefix_size + sizeof r->denial + r->denial.path_size;
-      RAW(__NR_sendto, told_by, start, size, MSG_DONTWAIT | MSG_NOSIGNAL, 0);
+      RAW(__NR_sendto, report_socket, start, size, MSG_DONTWAIT | MSG_NOSIGNAL, 0);
     }
   }
   atomic_flag_clear(&is_noting);
@@ -211,9 +211,9 @@ NO_PROBES static bool is_refused_by_mode(const tabella_call *call, const uint64_
   else return false;
   int way = flags & O_ACCMODE;
   int wanted = way == O_RDONLY ? R_OK : way == O_WRONLY ? W_OK : R_OK | W_OK;
-  tabella_path_place place = call->paths[0];
-  long folder = place.folder < 0 ? AT_FDCWD : (long)arguments[place.folder];
-  long result = RAW(__NR_faccessat, folder, arguments[place.path], wanted, 0, 0);
+  tabella_path_arguments indices = call->paths[0];
+  long folder = indices.folder < 0 ? AT_FDCWD : (long)arguments[indices.folder];
+  long result = RAW(__NR_faccessat, folder, arguments[indices.path], wanted, 0, 0);
   return result == -EACCES || result == -EPERM;
 }
 
@@ -331,7 +331,7 @@ int tabella_denials_begin(int socket, const void *bytes, size_t size) {
   if (size > sizeof prefix) return -EINVAL;
   for (size_t index = 0; index < size; index++) prefix[index] = ((const char *)bytes)[index];
   prefix_size = size;
-  told_by = socket;
+  report_socket = socket;
   own_pid = getpid();
   /* The handler uses the alternate stack if a thread has one, because threads of some languages have
    * small stacks. It blocks no signal, so that the mask is that of the interrupted code. It is set

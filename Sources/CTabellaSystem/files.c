@@ -50,7 +50,7 @@ int tabella_system_make_nameless(int directory) {
   return result(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 }
 
-int tabella_system_take_room(int file, int64_t from, int64_t size) {
+int tabella_system_reserve_space(int file, int64_t from, int64_t size) {
   return result(fallocate(file, 0, from, size));
 }
 

@@ -19,7 +19,7 @@ struct ruleset {
 
 struct beneath {
   uint64_t rights;
-  int32_t place;
+  int32_t file;
 } __attribute__((packed));
 
 enum { ONLY_VERSION = 1, RULE_BENEATH = 1 };
@@ -35,9 +35,9 @@ int tabella_landlock_make(uint64_t files, uint64_t network, uint64_t scopes) {
   return result(syscall(__NR_landlock_create_ruleset, &set, sizeof set, 0));
 }
 
-int tabella_landlock_allow(int rules, int place, uint64_t rights) {
-  struct beneath rule = {rights, place};
+int tabella_landlock_allow(int rules, int file, uint64_t rights) {
+  struct beneath rule = {rights, file};
   return result(syscall(__NR_landlock_add_rule, rules, RULE_BENEATH, &rule, 0));
 }
 
-int tabella_open_place(const char *path) { return result(open(path, O_PATH | O_CLOEXEC)); }
+int tabella_open_path(const char *path) { return result(open(path, O_PATH | O_CLOEXEC)); }

@@ -62,9 +62,9 @@ static void load_high(filter *f, int argument) {
   load(f, offsetof(struct seccomp_data, args) + 8 * (size_t)argument + 4);
 }
 
-static void give(filter *f, uint32_t answer) { add(f, BPF_RET | BPF_K, answer, 0, 0); }
-static void allow(filter *f) { give(f, SECCOMP_RET_ALLOW); }
-static void stop(filter *f) { give(f, SECCOMP_RET_TRAP); }
+static void return_action(filter *f, uint32_t action) { add(f, BPF_RET | BPF_K, action, 0, 0); }
+static void allow(filter *f) { return_action(f, SECCOMP_RET_ALLOW); }
+static void stop(filter *f) { return_action(f, SECCOMP_RET_TRAP); }
 
 static void allow_if(filter *f, uint32_t value) {
   add(f, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
@@ -144,7 +144,7 @@ static void allow_threads(filter *f) {
   /* The flags of clone3 are in memory, which a filter cannot read. Without clone3, the C library uses
    * clone. */
   start = begin(f, __NR_clone3);
-  give(f, SECCOMP_RET_ERRNO | ENOSYS);
+  return_action(f, SECCOMP_RET_ERRNO | ENOSYS);
   end(f, start);
 }
 
@@ -159,7 +159,7 @@ static void allow_places(filter *f, uint32_t number, int flags) {
     /* Landlock before version 3 does not require the right to write here. */
     add(f, BPF_ALU | BPF_AND | BPF_K, O_TRUNC | O_ACCMODE, 0, 0);
     add(f, BPF_JMP | BPF_JEQ | BPF_K, O_TRUNC | O_RDONLY, 0, 1);
-    give(f, SECCOMP_RET_ERRNO | EACCES);
+    return_action(f, SECCOMP_RET_ERRNO | EACCES);
   }
   load_number(f);
   end(f, start);
@@ -171,7 +171,7 @@ static void refuse_whiteouts(filter *f) {
   int start = begin(f, __NR_renameat2);
   load_low(f, 4);
   add(f, BPF_JMP | BPF_JSET | BPF_K, WHITEOUT, 0, 1);
-  give(f, SECCOMP_RET_ERRNO | EPERM);
+  return_action(f, SECCOMP_RET_ERRNO | EPERM);
   load_number(f);
   end(f, start);
 }
@@ -185,7 +185,7 @@ static void allow_opening(filter *f) {
   if (f->rules->truncates) return;
   /* The flags are in memory. */
   int start = begin(f, __NR_openat2);
-  give(f, SECCOMP_RET_ERRNO | ENOSYS);
+  return_action(f, SECCOMP_RET_ERRNO | ENOSYS);
   end(f, start);
 }
 
@@ -321,12 +321,12 @@ static void allow_from_handler(filter *f) {
 static void make(filter *f, uint32_t pid) {
   load(f, offsetof(struct seccomp_data, arch));
   add(f, BPF_JMP | BPF_JEQ | BPF_K, THIS_MACHINE, 1, 0);
-  give(f, SECCOMP_RET_KILL_PROCESS);
+  return_action(f, SECCOMP_RET_KILL_PROCESS);
   load_number(f);
 #ifdef __x86_64__
   /* The calls of x32 have other numbers. */
   add(f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
-  give(f, SECCOMP_RET_KILL_PROCESS);
+  return_action(f, SECCOMP_RET_KILL_PROCESS);
 #endif
   allow_by_arguments(f, pid);
   allow_of_own(f, pid);

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int tabella_system_make_arena(size_t size) {
+int tabella_system_make_shared_memory(size_t size) {
   int file = memfd_create("tabella-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) return -errno;
   if (ftruncate(file, (off_t)size) != 0 ||

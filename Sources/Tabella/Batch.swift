@@ -228,7 +228,7 @@ extension ColumnBatch {
       let cells = layout.start..<layout.start + count
       let (first, last) = (offsets[cells.lowerBound], offsets[cells.upperBound])
       guard first >= 0 else { throw TableError(.misbehaved, "begins at offset \(first)") }
-      if ColumnBatch.fall(offsets, in: cells),
+      if ColumnBatch.hasDecreasingOffsets(offsets, in: cells),
         let cell = cells.first(where: { offsets[$0 + 1] < offsets[$0] })
       {
         throw TableError(
@@ -247,10 +247,12 @@ extension ColumnBatch {
 
   /// Whether any of these cells ends before it begins. Comparing all cells, sixteen at a time, is faster than
   /// stopping at the first fault.
-  private static func fall(_ offsets: UnsafePointer<Int32>, in cells: Range<Int>) -> Bool {
-    var falls: Int32 = 0
-    for cell in cells { falls |= offsets[cell &+ 1] < offsets[cell] ? 1 : 0 }
-    return falls != 0
+  private static func hasDecreasingOffsets(_ offsets: UnsafePointer<Int32>, in cells: Range<Int>)
+    -> Bool
+  {
+    var decreasing: Int32 = 0
+    for cell in cells { decreasing |= offsets[cell &+ 1] < offsets[cell] ? 1 : 0 }
+    return decreasing != 0
   }
 
   private func presentAndMissing() -> (present: Int, missing: Int) {

@@ -23,7 +23,7 @@ public final class InMemorySource: TableDataSource {
     var id: String
     var cells: [Cell]
     /// The location that the row leads to, for ``TableAccessories``.
-    var lead: [UInt8]?
+    var location: [UInt8]?
     /// The supplementary elements by kind.
     var elements: [String: SupplementaryElement] = [:]
   }
@@ -48,21 +48,21 @@ public final class InMemorySource: TableDataSource {
   private var previous: [Section]?
   private var pending: [Diagnostic]
   private let kinds: [String]
-  private let hasLeads: Bool
+  private let hasLocations: Bool
 
   /// Creates a table of sections. Every row has a cell for each column, of the column's type or missing.
   public init(
     _ columns: [Column],
     sections: [(header: String?, footer: String?, indexTitle: String?, rows: [[Cell]])],
     elements: [String: [IndexPath: SupplementaryElement]] = [:],
-    leads: [IndexPath: [UInt8]] = [:],
+    locations: [IndexPath: [UInt8]] = [:],
     diagnostics: [Diagnostic] = [],
     persistence: Persistence = .none
   ) {
     self.columns = columns
     self.persistence = persistence
     kinds = elements.keys.sorted()
-    hasLeads = !leads.isEmpty
+    hasLocations = !locations.isEmpty
     func own(_ path: IndexPath) -> [String: SupplementaryElement] {
       elements.compactMapValues { $0[path] }
     }
@@ -80,7 +80,7 @@ public final class InMemorySource: TableDataSource {
           next += 1
           let path = IndexPath(section: number, row: row)
           return Row(
-            id: "r\(next)", cells: cells, lead: leads[path], elements: own(path))
+            id: "r\(next)", cells: cells, location: locations[path], elements: own(path))
         })
     }
     nextID = next
@@ -106,7 +106,7 @@ public final class InMemorySource: TableDataSource {
   public var moving: (any TableMoving)? { self }
   public var undoing: (any TableUndoing)? { self }
   public var supplementary: (any TableSupplementary)? { kinds.isEmpty ? nil : self }
-  public var accessories: (any TableAccessories)? { hasLeads ? self : nil }
+  public var accessories: (any TableAccessories)? { hasLocations ? self : nil }
   public var diagnostics: (any TableDiagnostics)? { self }
 
   /// A digest of the whole content.
@@ -368,7 +368,7 @@ extension InMemorySource: TableSupplementary, TableAccessories, TableDiagnostics
     guard content.indices.contains(path.section),
       content[path.section].rows.indices.contains(path.row)
     else { return nil }
-    return content[path.section].rows[path.row].lead
+    return content[path.section].rows[path.row].location
   }
 
   public func nextDiagnostic() -> Diagnostic? { pending.isEmpty ? nil : pending.removeFirst() }

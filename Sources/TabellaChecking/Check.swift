@@ -43,11 +43,11 @@ public struct Check: Hashable, Sendable {
     /// A law. Each of its sources lives in a worker.
     case law(Law)
     /// A check that runs for each location.
-    case place(@Sendable (CheckRun, CheckedLocation) throws -> Void)
+    case location(@Sendable (CheckRun, CheckedLocation) throws -> Void)
     /// A check that runs for one location of each kind: file, folder, scheme.
     case kind(@Sendable (CheckRun, CheckedLocation) throws -> Void)
     /// A check that needs all locations together.
-    case places(@Sendable (CheckRun, [CheckedLocation]) throws -> Void)
+    case locations(@Sendable (CheckRun, [CheckedLocation]) throws -> Void)
   }
 
   init(

@@ -17,7 +17,7 @@ final class CheckRun {
   private var opened: [Opened] = []
   /// The unexpected ends of processes, in order.
   private var endings: [TableError] = []
-  private let heard = Heard()
+  private let capturedOutput = CapturedOutput()
   private var folders = 0
 
   /// A source and its process.
@@ -27,7 +27,7 @@ final class CheckRun {
   }
 
   /// The output, log lines and denials, and the trace. Any thread may use it.
-  private final class Heard: Sendable {
+  private final class CapturedOutput: Sendable {
     let lines = Mutex<[WorkerOutput]>([])
     let trace = Mutex("")
   }
@@ -42,10 +42,11 @@ final class CheckRun {
     self.options = options
     self.folder = folder
     self.host = host
-    host.onOutput = { [heard] output in heard.lines.withLock { $0.append(output) } }
+    host.onOutput = { [capturedOutput] output in capturedOutput.lines.withLock { $0.append(output) }
+    }
     if options.keepsCalls, host.trace == nil {
-      host.trace = Trace { [heard] text in
-        heard.trace.withLock { trace in
+      host.trace = Trace { [capturedOutput] text in
+        capturedOutput.trace.withLock { trace in
           trace += text
           if trace.utf8.count > CheckRun.mostTrace {
             trace = String(trace.suffix(CheckRun.mostTrace / 2))
@@ -59,8 +60,8 @@ final class CheckRun {
   func begin() {
     opened = []
     endings = []
-    heard.lines.withLock { $0 = [] }
-    heard.trace.withLock { $0 = "" }
+    capturedOutput.lines.withLock { $0 = [] }
+    capturedOutput.trace.withLock { $0 = "" }
   }
 
   /// The maximum length of the stored trace in bytes.
@@ -68,7 +69,7 @@ final class CheckRun {
 
   /// The last lines of the trace since ``begin()``.
   var lastCalls: [String] {
-    heard.trace.withLock { $0.split(separator: "\n").suffix(12).map(String.init) }
+    capturedOutput.trace.withLock { $0.split(separator: "\n").suffix(12).map(String.init) }
   }
 
   // Sources
@@ -115,9 +116,9 @@ final class CheckRun {
   }
 
   /// The output since ``begin()``. Releases all sources first, because a process's last output arrives when it ends.
-  func takeHeard() -> [WorkerOutput] {
+  func takeOutput() -> [WorkerOutput] {
     opened = []
-    return heard.lines.withLock { $0 }
+    return capturedOutput.lines.withLock { $0 }
   }
 
   // Editable data
@@ -171,7 +172,7 @@ final class CheckRun {
 
 extension CheckRun {
   /// Whether the output of the provider arrives here.
-  var hears: Bool { host.isolation != .never }
+  var capturesOutput: Bool { host.isolation != .never }
 
   /// Creates an empty folder.
   func freshFolder() throws(TableError) -> [UInt8] {

@@ -35,7 +35,7 @@ public final class Checker {
   /// The reason why the library could not be loaded.
   public private(set) var failure: TableError?
   /// The locations used for the checks.
-  public private(set) var places: [CheckedLocation] = []
+  public private(set) var locations: [CheckedLocation] = []
   private let host: Host
   private let location: Location?
   private let options: CheckOptions
@@ -76,8 +76,8 @@ public final class Checker {
     let run = CheckRun(
       library: library, manifest: manifest, loaded: loaded, options: options, folder: folder,
       host: host)
-    let (usable, unusable) = try findPlaces(run)
-    places = usable.map(\.place) + unusable.map(\.place)
+    let (usable, unusable) = try findLocations(run)
+    locations = usable.map(\.place) + unusable.map(\.place)
     try onStart(self)
     var patience = Checker.patience
     for check in Check.all where options.only?.contains(check.name) ?? true {
@@ -99,10 +99,12 @@ public final class Checker {
     "\(patience) checks timed out; fix that first, or choose this check with --only"
 
   /// A location, and the error if it cannot be opened.
-  typealias Tried = (place: CheckedLocation, error: TableError?)
+  typealias OpenAttempt = (place: CheckedLocation, error: TableError?)
 
   /// Determines the locations, divided into usable and unusable ones.
-  private func findPlaces(_ run: CheckRun) throws -> (usable: [Tried], unusable: [Tried]) {
+  private func findLocations(_ run: CheckRun) throws -> (
+    usable: [OpenAttempt], unusable: [OpenAttempt]
+  ) {
     let candidates: [CheckedLocation]
     if let location {
       candidates = [CheckedLocation(given: location, manifest, options: options.values)]
@@ -145,47 +147,51 @@ public final class Checker {
 
 extension CheckRun {
   /// Performs a check with every location that it applies to. The worst finding counts.
-  func make(_ check: Check, _ places: [CheckedLocation], _ unusable: [Checker.Tried]) -> Finding {
+  func make(_ check: Check, _ locations: [CheckedLocation], _ unusable: [Checker.OpenAttempt])
+    -> Finding
+  {
     switch check.body {
     case .file(let body): return make(check, nil) { try body(self) }
     case .probe where check.subject == .entry:
-      return make(check, nil) { try self.judge(try self.probe(check.name, places.first)) }
+      return make(check, nil) { try self.judge(try self.probe(check.name, locations.first)) }
     case .probe:
-      return makeEach(check, places, unusable) { place in
+      return makeEach(check, locations, unusable) { place in
         try self.judge(try self.probe(check.name, place))
       }
     case .law(let law):
-      return makeEach(check, places, unusable) { place in try self.make(law, place) }
-    case .place(let body):
+      return makeEach(check, locations, unusable) { place in try self.make(law, place) }
+    case .location(let body):
       // This check decides whether a location opens at all.
-      let all = check == .opens ? places + unusable.map(\.place) : places
+      let all = check == .opens ? locations + unusable.map(\.place) : locations
       return makeEach(check, all, unusable) { place in try body(self, place) }
     case .kind(let body):
       var kinds: [CheckedLocation] = []
-      for place in places where !kinds.contains(where: { $0.isLike(place) }) { kinds.append(place) }
+      for place in locations where !kinds.contains(where: { $0.isLike(place) }) {
+        kinds.append(place)
+      }
       return makeEach(check, kinds, unusable) { place in try body(self, place) }
-    case .places(let body):
-      guard !places.isEmpty else {
+    case .locations(let body):
+      guard !locations.isEmpty else {
         return Finding(check, .skipped(whyNothing(unusable)), place: nil)
       }
-      return make(check, nil) { try body(self, places) }
+      return make(check, nil) { try body(self, locations) }
     }
   }
 
   private func makeEach(
-    _ check: Check, _ places: [CheckedLocation], _ unusable: [Checker.Tried],
+    _ check: Check, _ locations: [CheckedLocation], _ unusable: [Checker.OpenAttempt],
     _ body: (CheckedLocation) throws -> Void
   ) -> Finding {
-    guard !places.isEmpty else {
+    guard !locations.isEmpty else {
       return Finding(check, .skipped(whyNothing(unusable)), place: nil)
     }
-    let findings = places.map { place in make(check, place) { try body(place) } }
+    let findings = locations.map { place in make(check, place) { try body(place) } }
     let order: [Finding.Status] = [.crashed, .timedOut, .failed, .warning, .passed, .skipped]
     return order.lazy.compactMap { status in findings.first { $0.status == status } }.first
       ?? findings[0]
   }
 
-  private func whyNothing(_ unusable: [Checker.Tried]) -> String {
+  private func whyNothing(_ unusable: [Checker.OpenAttempt]) -> String {
     guard let (place, error) = unusable.first, let error else {
       return manifest == nil
         ? "there is no manifest beside the library: add a location to the command"

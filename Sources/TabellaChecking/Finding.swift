@@ -24,7 +24,7 @@ public struct Finding: Hashable, Sendable {
   /// The name of the location; nil if the check concerns none or all.
   public var place: String?
   /// The actual behaviour in contrast to the check's summary, or the reason for skipping.
-  public var came: String?
+  public var detail: String?
   /// The duration in seconds.
   public var time = 0.0
   /// The last calls before the failure, if requested.
@@ -44,7 +44,7 @@ extension Finding {
   init(_ check: Check, _ problem: Problem, place: String?) {
     let status: Status =
       check.level == .recommended && problem.status != .skipped ? .warning : problem.status
-    self.init(check: check, status: status, place: place, came: problem.text)
+    self.init(check: check, status: status, place: place, detail: problem.text)
   }
 }
 

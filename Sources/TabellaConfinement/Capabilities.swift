@@ -20,7 +20,7 @@ enum Capabilities {
   ]
 
   /// The capabilities to keep, as bits.
-  static func kept(_ rules: Rules) -> UInt64 {
+  static func kept(_ rules: WorkerRules) -> UInt64 {
     var kept = readAnything
     if rules.allowsChanges { kept |= chown | overrideModes | actAsOwner | keepSetID }
     if rules.signals { kept |= kill | nice }

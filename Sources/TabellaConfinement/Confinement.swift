@@ -22,16 +22,17 @@ public enum Confinement {
   /// existing feature fails. After an error, less is forbidden than the rules require, and the process must not load
   /// foreign code.
   public static func begin(
-    _ rules: Rules, telling socket: Int32? = nil, prefix: [UInt8] = [], on kernel: Kernel = .running
-  ) throws(TableError) -> Report {
-    var report = Report(kernel, rules)
+    _ rules: WorkerRules, telling socket: Int32? = nil, prefix: [UInt8] = [],
+    on kernel: KernelFeatures = .running
+  ) throws(TableError) -> ConfinementReport {
+    var report = ConfinementReport(kernel, rules)
     try Limits.set(rules, &report)
     let told = prefix.withUnsafeBytes {
       tabella_denials_begin(socket ?? -1, $0.baseAddress, $0.count)
     }
     guard told == 0 else { throw failed("the handler of refused calls", told) }
     tabella_accounts_from_files()
-    let readable = readable(rules) + SystemPaths.loading
+    let readable = readable(rules) + SystemPaths.pathsForLoading
     if let lacking = SystemMounts.protect(
       SystemPaths.devices + readable + rules.libraries.map(\.path), rules)
     {
@@ -53,20 +54,23 @@ public enum Confinement {
   /// Removes the access that only loading needed. The granted files and the basic system files remain.
   ///
   /// Throws ``TableError`` with `.io` as above, also if a thread of the library does not answer.
-  public static func tighten(_ rules: Rules, on kernel: Kernel = .running) throws(TableError) {
+  public static func tighten(_ rules: WorkerRules, on kernel: KernelFeatures = .running)
+    throws(TableError)
+  {
     guard kernel.landlock > 0 else { return }
     _ = try restrict(readable(rules), [], rules, on: kernel, kept: .max)
   }
 
   /// The system files that a worker may read while it works.
-  private static func readable(_ rules: Rules) -> [[UInt8]] {
-    SystemPaths.working + (rules.network ? SystemPaths.network : [])
+  private static func readable(_ rules: WorkerRules) -> [[UInt8]] {
+    SystemPaths.pathsForWork + (rules.network ? SystemPaths.network : [])
   }
 
   /// Applies the rules to all threads. `readable` and `libraries` may be read in addition. Returns those paths of the
   /// rules that do not exist.
   private static func restrict(
-    _ readable: [[UInt8]], _ libraries: [Grant], _ rules: Rules, on kernel: Kernel, kept: UInt64
+    _ readable: [[UInt8]], _ libraries: [Grant], _ rules: WorkerRules, on kernel: KernelFeatures,
+    kept: UInt64
   ) throws(TableError) -> [[UInt8]] {
     guard kernel.landlock > 0 else {
       try confineThreads(-1, kept)
@@ -105,7 +109,7 @@ public enum Confinement {
     guard result == 0 else { throw failed("its threads", result) }
   }
 
-  private static func filter(_ rules: Rules, _ kernel: Kernel) throws(TableError) {
+  private static func filter(_ rules: WorkerRules, _ kernel: KernelFeatures) throws(TableError) {
     var calls = tabella_call_rules(
       landlock: kernel.landlock > 0, truncates: kernel.landlock >= 3,
       changes: rules.allowsChanges, signals: rules.signals, network: rules.network)

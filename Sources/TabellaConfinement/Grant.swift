@@ -53,7 +53,7 @@ struct ResolvedPath {
 
   /// Resolves a path. Returns nil if the file does not exist or cannot be examined.
   init?(_ path: [UInt8]) {
-    let place = path.withCString { tabella_open_place($0) }
+    let place = path.withCString { tabella_open_path($0) }
     guard place >= 0 else { return nil }
     defer { close(place) }
     var status = stat()

@@ -49,7 +49,7 @@ struct Landlock: ~Copyable {
   private let handled: Rights
 
   /// Creates rules that forbid everything that a version can forbid. Throws ``TableError``.
-  init(version: Int, _ rules: Rules) throws(TableError) {
+  init(version: Int, _ rules: WorkerRules) throws(TableError) {
     handled = .all(version)
     // Network: binding and connecting TCP sockets. Scopes: abstract sockets, and signals to processes outside these
     // rules.
@@ -79,7 +79,7 @@ struct Landlock: ~Copyable {
   func allow(
     _ rights: Rights, at path: [UInt8], _ identity: Grant.Identity? = nil
   ) throws(TableError) -> Bool {
-    let place = path.withCString { tabella_open_place($0) }
+    let place = path.withCString { tabella_open_path($0) }
     guard place >= 0 else { return false }
     // `/proc` creates its objects on demand. The object must stay open, or a new one without the rule would replace it.
     let stays = path.starts(with: "/proc".utf8)

@@ -5,7 +5,7 @@ import TabellaFiles
 /// The limits on the resources of the process; see getrlimit(2).
 enum Limits {
   /// Sets the limits and adds them to the report. Throws ``TableError`` with `.io`.
-  static func set(_ rules: Rules, _ report: inout Report) throws(TableError) {
+  static func set(_ rules: WorkerRules, _ report: inout ConfinementReport) throws(TableError) {
     // A core dump would write the memory of the process to the disk. The limit is 1 byte, because with 0 the kernel
     // would still pipe dumps to a program; see core(5).
     try set(RLIMIT_CORE, 1)

@@ -1,7 +1,7 @@
 import Tabella
 import TabellaFiles
 
-extension Rules {
+extension WorkerRules {
   /// The rules for a provider that opens one location. The host computes them before it starts a worker.
   ///
   /// `location` is a path, or the rest after `SCHEME:`. A rest grants something only if a file with that path exists.
@@ -17,8 +17,8 @@ extension Rules {
   public static func forLocation(
     _ location: [UInt8], isPath: Bool, isEditing: Bool, library: [UInt8],
     otherLibraries: [[UInt8]] = [], permissions: GrantedPermissions = GrantedPermissions()
-  ) throws(TableError) -> Rules {
-    var rules = Rules()
+  ) throws(TableError) -> WorkerRules {
+    var rules = WorkerRules()
     if isEditing {
       try rules.grantEditing(location, isPath: isPath)
       rules.writable += permissions.write.map(Grant.init(finding:))

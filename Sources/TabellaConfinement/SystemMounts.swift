@@ -8,10 +8,12 @@ import TabellaFiles
 /// namespace.
 enum SystemMounts {
   /// Whether the worker needs these mounts.
-  private static func isNeeded(_ rules: Rules) -> Bool { rules.allowsChanges && geteuid() == 0 }
+  private static func isNeeded(_ rules: WorkerRules) -> Bool {
+    rules.allowsChanges && geteuid() == 0
+  }
 
   /// Mounts readable but not writable paths again, read-only. Returns a sentence for the report if that fails.
-  static func protect(_ readable: [[UInt8]], _ rules: Rules) -> String? {
+  static func protect(_ readable: [[UInt8]], _ rules: WorkerRules) -> String? {
     guard isNeeded(rules) else { return nil }
     // A mount namespace belongs to one thread, and signal handlers of other threads could avoid it.
     guard tabella_system_thread_count(getpid()) == 1 else {
@@ -31,7 +33,7 @@ enum SystemMounts {
   }
 
   /// The outermost real paths that neither contain a writable path nor lie in one.
-  private static func places(_ readable: [[UInt8]], _ rules: Rules) -> [[UInt8]] {
+  private static func places(_ readable: [[UInt8]], _ rules: WorkerRules) -> [[UInt8]] {
     let written = (rules.writable + rules.saving).map(\.path)
     var places: [[UInt8]] = []
     // Sorted by length, so that a folder precedes its content.

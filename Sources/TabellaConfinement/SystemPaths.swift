@@ -11,7 +11,7 @@ enum SystemPaths {
   ])
 
   /// For work: account names, time zones, languages, encodings, and the process's own facts.
-  static var working: [[UInt8]] {
+  static var pathsForWork: [[UInt8]] {
     bytes([
       "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/localtime", "/etc/locale.alias",
       "/usr/share/zoneinfo", "/usr/share/locale", "/usr/lib/locale", "/usr/share/i18n",
@@ -29,7 +29,7 @@ enum SystemPaths {
   ])
 
   /// For loading a library.
-  static var loading: [[UInt8]] {
+  static var pathsForLoading: [[UInt8]] {
     bytes(["/etc/ld.so.cache", "/etc/ld.so.preload", "/lib", "/lib64", "/usr/lib", "/usr/lib64"])
       + bytes(["/usr/local/lib"]) + libraryFolders
   }

@@ -14,11 +14,11 @@ struct Recorded {
     /// The headers and footers, if the source has sections.
     var titles: [TitlePlace: String?] = [:]
     /// The locations of the first rows.
-    var leads: [[UInt8]?] = []
+    var locations: [[UInt8]?] = []
   }
 
   /// The maximum number of rows whose location is requested, since each may cost a system call.
-  private static let leadLimit = 20
+  private static let locationLimit = 20
 
   var sections: [Section] = []
   var version: Version?
@@ -48,7 +48,7 @@ struct Recorded {
         recorded.titles[place] = try source.sections?.title(place, ofSection: section)
       }
       if let accessories = source.accessories {
-        recorded.leads = try (0..<min(count, Recorded.leadLimit)).map { row in
+        recorded.locations = try (0..<min(count, Recorded.locationLimit)).map { row in
           try accessories.location(forRowAt: IndexPath(section: section, row: row))
         }
       }

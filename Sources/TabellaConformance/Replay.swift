@@ -34,7 +34,7 @@ func replay(
     switch change {
     case .reload(let path) where path.isSection: replayed[path.section] = nil
     case .reload(let path), .reconfigure(let path):
-      guard !path.isSection, let row = plan.rows[path.section]?.place(of: path.row) else {
+      guard !path.isSection, let row = plan.rows[path.section]?.indexAfter(of: path.row) else {
         continue
       }
       replayed[path.section]?[row] = nil

@@ -84,13 +84,13 @@ public final class OpenFile {
 
   /// Opens the same file again. The two descriptors share their file offset, but all reads use explicit offsets.
   ///
-  /// If `isPassed` is true, the file has already changed, and every read reports a conflict.
-  init(duplicating other: Int32, isPassed: Bool = false) throws(TableError) {
+  /// If `isOutdated` is true, the file has already changed, and every read reports a conflict.
+  init(duplicating other: Int32, isOutdated: Bool = false) throws(TableError) {
     let descriptor = fcntl(other, F_DUPFD_CLOEXEC, 0)
     guard descriptor >= 0 else { throw .system(errno, "cannot be opened again") }
     do throws(TableError) {
       let now = try Fingerprint(of: descriptor)
-      fingerprint = isPassed ? now.passed : now
+      fingerprint = isOutdated ? now.neverMatching : now
     } catch {
       close(descriptor)
       throw error
@@ -101,7 +101,7 @@ public final class OpenFile {
   deinit { close(descriptor) }
 
   /// The same file with its current fingerprint; nil if that fails.
-  func again() -> OpenFile? { try? OpenFile(duplicating: descriptor) }
+  func reopened() -> OpenFile? { try? OpenFile(duplicating: descriptor) }
 
   /// The bytes of the file. A regular file is read at its offsets. The bytes of a stream are stored as they are
   /// read.
@@ -175,7 +175,7 @@ public struct Fingerprint: Hashable, Sendable {
 
   /// A fingerprint that the file never has. It marks bytes that another program changed before they could be
   /// examined.
-  var passed: Fingerprint {
+  var neverMatching: Fingerprint {
     var other = self
     other.changed = []
     return other

@@ -40,7 +40,7 @@ public struct DecodedText {
   public var isAsStored: Bool { transcoder == nil && bytes.version != nil }
 
   /// A diagnostic about the first bytes so far that could not be converted; nil if there are none.
-  public var remark: String? {
+  public var diagnostic: String? {
     transcoder?.firstFailure.map {
       "byte \($0) could not be converted to UTF-8 and is shown as U+FFFD"
     }

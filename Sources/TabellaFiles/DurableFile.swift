@@ -57,12 +57,14 @@ public final class DurableFile {
     guard faccessat(directory, ".", W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, "\(path.shown) cannot be written into")
     }
-    let failing = "a file in \(folder.shown) cannot be created"
+    let errorPrefix = "a file in \(folder.shown) cannot be created"
     var trials: [TemporaryFile] = []
     for room in rooms {
-      guard let trial = try TemporaryFile(namelessIn: directory, failing: failing) else { break }
+      guard let trial = try TemporaryFile(namelessIn: directory, errorPrefix: errorPrefix) else {
+        break
+      }
       trials.append(trial)
-      try trial.tryRoom(room, failing: failing)
+      try trial.tryRoom(room, errorPrefix: errorPrefix)
     }
     try withExtendedLifetime(trials) { () throws(TableError) in try meanwhile() }
   }
@@ -79,7 +81,7 @@ public final class DurableFile {
   /// the file is either complete or does not exist.
   public func write(_ bytes: [UInt8], name: String) throws(TableError) {
     var writer = FileWriter(
-      file.descriptor, cancel: CancelFlag(), failing: "\(name) cannot be written")
+      file.descriptor, cancel: CancelFlag(), errorPrefix: "\(name) cannot be written")
     try writer.write(bytes)
     try finish(bytes.count, name)
   }
@@ -88,7 +90,8 @@ public final class DurableFile {
   func write(
     _ range: Range<Int>, of other: Int32, name: String, cancel: CancelFlag
   ) throws(TableError) {
-    var writer = FileWriter(file.descriptor, cancel: cancel, failing: "\(name) cannot be written")
+    var writer = FileWriter(
+      file.descriptor, cancel: cancel, errorPrefix: "\(name) cannot be written")
     try writer.copy(range, of: other)
     try finish(range.count, name)
   }
@@ -96,7 +99,7 @@ public final class DurableFile {
   /// Writes the content and replaces an existing file of this name. That file stays complete until then.
   public func write(_ bytes: [UInt8], replacing name: String) throws(TableError) {
     var writer = FileWriter(
-      file.descriptor, cancel: CancelFlag(), failing: "\(name) cannot be written")
+      file.descriptor, cancel: CancelFlag(), errorPrefix: "\(name) cannot be written")
     try writer.write(bytes)
     let what = "\(name) cannot be written"
     guard ftruncate(file.descriptor, bytes.count) == 0, fsync(file.descriptor) == 0 else {

@@ -64,7 +64,7 @@ public final class Host {
   /// If false, opening a location for editing throws ``TableError`` with `.denied` on such a system.
   public var acceptsWeakIsolation = false
   /// The providers whose weak isolation was reported to ``onOutput``.
-  var toldOfWeakIsolation: Set<String> = []
+  var reportedWeakIsolation: Set<String> = []
 
   /// A hook for tests. The host calls it with the worker's process id before and after it sends a request, and before
   /// it reads an answer.

@@ -54,7 +54,7 @@ public struct Manifest: Hashable, Sendable {
     } catch {
       throw TableError(.noProvider, "the manifest is not JSON: \(error.message)")
     }
-    let fields = Fields(json: json)
+    let fields = ManifestFields(json: json)
     id = try fields.text("id")
     guard Manifest.isName(id) else {
       throw TableError(
@@ -91,7 +91,7 @@ public struct Manifest: Hashable, Sendable {
   /// The result serves to report a refused provider, never to choose one.
   init?(claimsOf text: [UInt8]) {
     guard let json = try? JSONValue(parsing: text) else { return nil }
-    let fields = Fields(json: json)
+    let fields = ManifestFields(json: json)
     func texts(_ key: String) -> [String] { (json[key]?.array ?? []).compactMap(\.string) }
     guard let name = json["id"]?.string, Manifest.isName(name) else { return nil }
     id = name
@@ -130,7 +130,7 @@ public struct Manifest: Hashable, Sendable {
 }
 
 /// The members of a manifest. Errors name the member.
-private struct Fields {
+private struct ManifestFields {
   let json: JSONValue
 
   func text(_ key: String, default fallback: String? = nil) throws(TableError) -> String {
@@ -165,7 +165,7 @@ private struct Fields {
 
 extension Manifest.Magic {
   fileprivate init(_ json: JSONValue) throws(TableError) {
-    let hex = Array(try Fields(json: json).text("bytes").utf8)
+    let hex = Array(try ManifestFields(json: json).text("bytes").utf8)
     let offset = json["offset"].map { $0.integer ?? -1 } ?? 0
     let bytes = stride(from: 0, to: hex.count - 1, by: 2).compactMap {
       UInt8(String(decoding: hex[$0...$0 + 1], as: UTF8.self), radix: 16)
@@ -181,7 +181,7 @@ extension Manifest.Magic {
 
 extension Column {
   fileprivate init(_ json: JSONValue) throws(TableError) {
-    let fields = Fields(json: json)
+    let fields = ManifestFields(json: json)
     let type = try fields.text("type", default: "text")
     guard let type = ColumnType.allCases.first(where: { $0.name == type }) else {
       throw TableError(.noProvider, "the manifest has a column with the unknown type \(type)")
@@ -193,7 +193,7 @@ extension Column {
 
 extension OptionDeclaration {
   fileprivate init(_ json: JSONValue) throws(TableError) {
-    let fields = Fields(json: json)
+    let fields = ManifestFields(json: json)
     let kind = try fields.text("type", default: "text")
     guard let kind = Kind.allCases.first(where: { $0.name == kind }) else {
       throw TableError(.noProvider, "the manifest has an option with the unknown type \(kind)")

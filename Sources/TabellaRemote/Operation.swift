@@ -162,12 +162,12 @@ public struct LoadRequest: Hashable, Sendable {
   /// Whether the worker does not call the entry, because a probe calls it. The reply then has no information.
   public var isProbed: Bool
   /// The permissions of the worker.
-  public var rules: Rules
+  public var rules: WorkerRules
 
   /// Creates a request.
   public init(
     library: String, name: String, isMinimal: Bool = false, isProbed: Bool = false,
-    rules: Rules = Rules()
+    rules: WorkerRules = WorkerRules()
   ) {
     self.library = library
     self.name = name
@@ -190,7 +190,7 @@ extension LoadRequest: WireValue {
     LoadRequest(
       library: try reader.get(String.self), name: try reader.get(String.self),
       isMinimal: try reader.get(Bool.self), isProbed: try reader.get(Bool.self),
-      rules: try reader.get(Rules.self))
+      rules: try reader.get(WorkerRules.self))
   }
 }
 
@@ -203,11 +203,11 @@ public struct LoadedProvider: Hashable, Sendable {
   /// The options that the provider's code declares.
   public var options: [OptionDeclaration]
   /// The restrictions of the worker, in words; nil if the provider runs in the host's own process.
-  public var confinement: Report?
+  public var confinement: ConfinementReport?
 
   /// Creates the reply.
   public init(
-    id: String, version: String, options: [OptionDeclaration], confinement: Report? = nil
+    id: String, version: String, options: [OptionDeclaration], confinement: ConfinementReport? = nil
   ) {
     self.id = id
     self.version = version
@@ -228,7 +228,7 @@ extension LoadedProvider: WireValue {
     LoadedProvider(
       id: try reader.get(String.self), version: try reader.get(String.self),
       options: try reader.get([OptionDeclaration].self),
-      confinement: try reader.get(Report?.self))
+      confinement: try reader.get(ConfinementReport?.self))
   }
 }
 

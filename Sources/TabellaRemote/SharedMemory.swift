@@ -19,7 +19,7 @@ public final class SharedMemory {
 
   /// Creates shared memory. Throws ``TableError`` with `.io` if there is no memory.
   public init(size: Int = SharedMemory.standardSize) throws(TableError) {
-    let made = tabella_system_make_arena(size)
+    let made = tabella_system_make_shared_memory(size)
     guard made >= 0 else { throw .system(-made, "the shared memory cannot be created") }
     descriptor = made
     self.size = size

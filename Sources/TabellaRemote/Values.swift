@@ -337,7 +337,7 @@ extension ChangeBatch.Change: WireValue {
 
 // Confinement.
 
-extension Rules: WireValue {
+extension WorkerRules: WireValue {
   func write(to writer: inout WireWriter) {
     for grants in [readable, writable, saving, libraries] { writer.put(grants) }
     for right in [links, signals, network] { writer.put(right) }
@@ -346,8 +346,8 @@ extension Rules: WireValue {
     writer.put(isStrict)
   }
 
-  static func read(_ reader: inout WireReader) throws(TableError) -> Rules {
-    var rules = Rules()
+  static func read(_ reader: inout WireReader) throws(TableError) -> WorkerRules {
+    var rules = WorkerRules()
     rules.readable = try reader.get([Grant].self)
     rules.writable = try reader.get([Grant].self)
     rules.saving = try reader.get([Grant].self)
@@ -388,15 +388,15 @@ extension Grant.Identity: WireValue {
   }
 }
 
-extension Report: WireValue {
+extension ConfinementReport: WireValue {
   func write(to writer: inout WireWriter) {
     writer.put(inForce)
     writer.put(lacking)
     writer.put(absent.map { WireBytes($0) })
   }
 
-  static func read(_ reader: inout WireReader) throws(TableError) -> Report {
-    var report = Report()
+  static func read(_ reader: inout WireReader) throws(TableError) -> ConfinementReport {
+    var report = ConfinementReport()
     report.inForce = try reader.get([String].self)
     report.lacking = try reader.get([String].self)
     report.absent = try paths(&reader)

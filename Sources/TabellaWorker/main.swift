@@ -58,7 +58,7 @@ do throws(TableError) {
     handlers: SourceServer.Handlers(
       load: { request throws(TableError) in
         // The kernel is examined only once, because the confinement refuses these calls later.
-        let kernel = Kernel.running
+        let kernel = KernelFeatures.running
         let report = try Confinement.begin(
           request.rules, telling: Descriptor.side, prefix: SideMessage.denialPrefix, on: kernel)
         // The second thread starts after the mounts, which need a single thread.

@@ -8,13 +8,13 @@ struct Arguments {
   var location = ""
   var scheme: String?
   var options: [String: String] = [:]
-  var kernel = Kernel.running
+  var kernel = KernelFeatures.running
   var isConfined = true
   var isEditing = false
   var waits = false
   var permissions = GrantedPermissions()
   var earlyThread: EarlyThread.Kind?
-  var limits = Rules()
+  var limits = WorkerRules()
   var edits: [EditBatch.Edit] = []
   /// `PATH,TARGET`: after the rules are computed, a symbolic link to TARGET replaces PATH.
   var replacement: String?
@@ -73,8 +73,8 @@ struct Arguments {
     }
   }
 
-  func rules() throws(TableError) -> Rules {
-    var rules = try Rules.forLocation(
+  func rules() throws(TableError) -> WorkerRules {
+    var rules = try WorkerRules.forLocation(
       Array(location.utf8), isPath: scheme == nil, isEditing: isEditing,
       library: Array(library.utf8), permissions: permissions)
     rules.memory = limits.memory

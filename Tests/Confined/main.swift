@@ -18,7 +18,7 @@ struct Confined {
     guard tabella_system_make_sockets(&ends) == 0 else { throw TableError(.io, "no sockets") }
     let rules = try arguments.rules()
     arguments.replace()
-    let running = Kernel.running
+    let running = KernelFeatures.running
     let early = arguments.earlyThread.map { EarlyThread($0) }
     // A host does the same: a worker receives the open file.
     let file = open(arguments.library, O_RDONLY | O_CLOEXEC)

@@ -46,12 +46,12 @@ extension CSVSource: RecordEditing {
         cells.contains { $0.key >= header.width && $0.value != .missing }
       })
     else { return ([], []) }
-    let fields = Fields(text.rules, options)
+    let encoder = FieldEncoder(text.rules, options)
     var bytes: [UInt8] = []
     for (number, name) in text.addedNames.enumerated() {
       let isFirst = header.width == 0 && number == 0
       if !isFirst { bytes.append(delimiter) }
-      bytes += try fields.field(Array(name.utf8), isQuoted: false, isFirst: isFirst)
+      bytes += try encoder.field(Array(name.utf8), isQuoted: false, isFirst: isFirst)
     }
     guard let span = header.span else {
       // The text is empty after the skipped lines, so it has no header.
@@ -147,14 +147,14 @@ extension CSVSource: RecordEditing {
   private func field(
     _ cell: Cell, _ column: Int, like records: [Int]
   ) throws(TableError) -> [UInt8] {
-    let fields = Fields(text.rules, options)
+    let encoder = FieldEncoder(text.rules, options)
     guard case .text(let bytes) = cell else {
-      guard let missing = fields.missing else { throw mustNotBeMissing(column) }
+      guard let missing = encoder.missing else { throw mustNotBeMissing(column) }
       return missing
     }
-    let isQuoted = try first(of: records, column) { fields.isQuoted($0) }
+    let isQuoted = try first(of: records, column) { encoder.isQuoted($0) }
     do throws(TableError) {
-      return try fields.field(bytes, isQuoted: isQuoted ?? false, isFirst: column == 0)
+      return try encoder.field(bytes, isQuoted: isQuoted ?? false, isFirst: column == 0)
     } catch {
       throw TableError(error.code, "\(columns[column].name): \(error.message)", column: column)
     }

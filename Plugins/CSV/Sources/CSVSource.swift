@@ -13,7 +13,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   let shownFile: ShownFile
   let options: Options
   let cancel = CancelFlag()
-  private var remarks = DiagnosticQueue()
+  private var diagnosticQueue = DiagnosticQueue()
   var reader: RecordReader { text.reader }
 
   // `ProviderSource` determines these by casts, which cost as much as reading a small file.
@@ -30,7 +30,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     let opened = try ShownFile.open(path)
     shownFile = ShownFile(path: path, opened, options.save, reading: options.reading)
     text = try DelimitedText(opened.bytes(), options, cancel: cancel)
-    if let remark = shownFile.remark { remarks.add("in place", remark) }
+    if let diagnostic = shownFile.diagnostic { diagnosticQueue.add("in place", diagnostic) }
     try begin()
   }
 
@@ -43,7 +43,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   }
 
   private func begin() throws(TableError) {
-    for (kind, remark) in text.remarks { remarks.add(kind, remark) }
+    for (kind, message) in text.diagnostics { diagnosticQueue.add(kind, message) }
     if options.infersTypes { try inferTypes() }
     try file.checkUnchanged()
   }
@@ -203,11 +203,11 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
 
   // Diagnostics
 
-  func nextDiagnostic() -> Diagnostic? { remarks.next() }
+  func nextDiagnostic() -> Diagnostic? { diagnosticQueue.next() }
 
   private func noteSurplus(_ page: RecordPage, _ record: Int) {
     let count = page.fields(of: record).count
-    remarks.add(
+    diagnosticQueue.add(
       "surplus",
       "row \(place(of: page.textNumber(of: record))) has more cells than the table has columns: \(count), not \(columns.count); the last cell contains the rest (use -o columns=\(count) for more columns)"
     )
@@ -231,7 +231,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   private func noteUnclosed(_ page: RecordPage) {
     let record = page.numbers.upperBound - 1
     let quote = page.start(ofField: page.fields(of: record).upperBound - 1)
-    remarks.add(
+    diagnosticQueue.add(
       "quote",
       DelimitedText.unclosed(
         inLine: line(page, record, at: quote), "row \(page.textNumber(of: record))"))
@@ -241,7 +241,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   private static let longCell = 20
 
   private func noteLongCell(_ page: RecordPage, _ records: Range<Int>) {
-    guard let quote = text.rules.quote, !remarks.has("long") else { return }
+    guard let quote = text.rules.quote, !diagnosticQueue.has("long") else { return }
     for record in records {
       // An unclosed cell has a diagnostic of its own.
       if page.openEnd == .quote, record == page.numbers.upperBound - 1 { continue }
@@ -251,14 +251,14 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
         let (row, place) = (page.textNumber(of: record), base - page.bytes)
         let message =
           "line \(line(page, record, at: place)) (row \(row)): a quoted cell has \(ends + 1) lines (if the quote is a plain character, use -o quote=none)"
-        remarks.add("long", message)
+        diagnosticQueue.add("long", message)
         return
       }
     }
   }
 
   /// Whether to look for a cell that is not UTF-8. Converted text is UTF-8, and one report is enough.
-  private var checksUTF8: Bool { !text.decoded.isConverted && !remarks.has("UTF-8") }
+  private var checksUTF8: Bool { !text.decoded.isConverted && !diagnosticQueue.has("UTF-8") }
 
   private func noteEncoding(_ column: Int, _ page: RecordPage, _ records: Range<Int>) {
     for record in records {
@@ -268,7 +268,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       else { continue }
       let row = page.textNumber(of: record)
       let line = line(page, record, at: bounds.lowerBound)
-      remarks.add(
+      diagnosticQueue.add(
         "UTF-8",
         "line \(line) (row \(row), \(columns[column].name)) is not UTF-8, and its bytes are unchanged; \(DelimitedText.encodingHint)"
       )
@@ -277,6 +277,6 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   }
 
   private func noteUnconverted() {
-    if let remark = text.decoded.remark { remarks.add("encoding", remark) }
+    if let diagnostic = text.decoded.diagnostic { diagnosticQueue.add("encoding", diagnostic) }
   }
 }

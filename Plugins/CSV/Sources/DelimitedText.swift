@@ -28,7 +28,7 @@ struct DelimitedText {
   /// The reason why the header is incomplete at the end of the text.
   private(set) var headerEnd: OpenEnd?
   /// Diagnostics, one per kind.
-  private(set) var remarks: [(kind: String, message: String)] = []
+  private(set) var diagnostics: [(kind: String, message: String)] = []
 
   init(_ file: any ByteSource, _ options: Options, cancel: CancelFlag) throws(TableError) {
     self.file = file
@@ -78,7 +78,7 @@ struct DelimitedText {
       start = header.numbers.count > 1 ? header.offset(of: 1) : header.end
       prefixEnd = header.span(of: 0).lineEnd
       if !isUTF8(header, upTo: start) {
-        remarks.append(
+        diagnostics.append(
           (
             "UTF-8",
             "the header is not UTF-8, so invalid bytes in its names are replaced; \(DelimitedText.encodingHint)"
@@ -87,7 +87,7 @@ struct DelimitedText {
       if header.numbers.count == 1 { headerEnd = header.openEnd }
       if headerEnd == .quote {
         let quote = header.start(ofField: fields.upperBound - 1)
-        remarks.append(
+        diagnostics.append(
           (
             "quote",
             try DelimitedText.unclosed(

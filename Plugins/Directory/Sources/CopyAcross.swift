@@ -47,7 +47,7 @@ final class CopyAcross {
     let original: tabella_status
     let status: tabella_status
     /// The attributes that could not be kept.
-    let remarks: [ActDiagnostic]
+    let diagnostics: [ActDiagnostic]
   }
 
   /// Copies the entry and removes the original. After an error, the entry is at its old path.
@@ -62,11 +62,11 @@ final class CopyAcross {
     let source = folders[from.folder].descriptor
     let target = folders[to.folder].descriptor
     let before = try checked(identity, to: to)
-    let (status, remarks) =
+    let (status, diagnostics) =
       identity.kind == .link
       ? try copyLink(before, source, from.name, target, to.name)
       : try copyFile(before, source, from.name, target, to.name)
-    return Copy(original: before, status: status, remarks: remarks)
+    return Copy(original: before, status: status, diagnostics: diagnostics)
   }
 
   /// Checks whether a copy can be made, as far as that is possible without a trace. Returns the notes that the copy
@@ -80,23 +80,24 @@ final class CopyAcross {
     let source = folders[from.folder].descriptor
     let target = folders[to.folder]
     let before = try checked(identity, to: to)
-    let failing = "\(text) cannot be copied"
-    var remarks: [ActDiagnostic] = []
+    let errorPrefix = "\(text) cannot be copied"
+    var diagnostics: [ActDiagnostic] = []
     if identity.kind == .link {
       guard let text = readLink(source, from.name) else { throw failed(errno, "cannot be read") }
       let size = text.count > tabella_system_short_link(target.descriptor) ? text.count : 0
       try trial.tryFile(
-        ofSize: size, in: target.descriptor, onDevice: target.status.device, failing: failing)
+        ofSize: size, in: target.descriptor, onDevice: target.status.device,
+        errorPrefix: errorPrefix)
     } else {
       let original = try openOriginal(before, source, from.name)
       defer { close(original) }
       try trial.tryFile(
         ofSize: Int(clamping: before.size), in: target.descriptor, onDevice: target.status.device,
-        sharing: original, failing: failing
-      ) { copy throws(TableError) in remarks = try complete(copy, as: original, before) }
+        sharing: original, errorPrefix: errorPrefix
+      ) { copy throws(TableError) in diagnostics = try complete(copy, as: original, before) }
     }
     trial.free(Int(clamping: before.room), onDevice: before.device)
-    return remarks
+    return diagnostics
   }
 
   /// The status of the entry. Throws if the entry was replaced or must not be copied.
@@ -183,7 +184,7 @@ final class CopyAcross {
 
   private func copyLink(
     _ status: tabella_status, _ source: Int32, _ name: [UInt8], _ target: Int32, _ newName: [UInt8]
-  ) throws(TableError) -> (copy: tabella_status, remarks: [ActDiagnostic]) {
+  ) throws(TableError) -> (copy: tabella_status, diagnostics: [ActDiagnostic]) {
     guard let text = readLink(source, name) else { throw failed(errno, "cannot be read") }
     // A link is created with a temporary name. It gets the final name when it is complete.
     let between = TemporaryFile.randomName()
@@ -196,14 +197,14 @@ final class CopyAcross {
       defer { close(entry) }
       let keepsOwner =
         fchownat(target, between, status.owner, status.group, AT_SYMLINK_NOFOLLOW) == 0
-      let remark = try setTime(of: entry, status)
+      let diagnostic = try setTime(of: entry, status)
       let complete = try self.status(entry, [])
       let result = newName.withCString {
         tabella_system_rename(target, between, target, $0, TABELLA_RENAME_NO_REPLACE)
       }
       if result < 0 { throw failed(-result, "cannot get its name") }
-      let remarks = [keepsOwner ? nil : CopyAcross.newOwner, remark].compactMap { $0 }
-      return (named(entry, complete), remarks)
+      let diagnostics = [keepsOwner ? nil : CopyAcross.newOwner, diagnostic].compactMap { $0 }
+      return (named(entry, complete), diagnostics)
     } catch {
       unlinkat(target, between, 0)
       throw error
@@ -212,20 +213,21 @@ final class CopyAcross {
 
   private func copyFile(
     _ status: tabella_status, _ source: Int32, _ name: [UInt8], _ target: Int32, _ newName: [UInt8]
-  ) throws(TableError) -> (copy: tabella_status, remarks: [ActDiagnostic]) {
+  ) throws(TableError) -> (copy: tabella_status, diagnostics: [ActDiagnostic]) {
     let original = try openOriginal(status, source, name)
     defer { close(original) }
-    let copy = try TemporaryFile(in: target, failing: "\(text) cannot be copied")
-    var writer = FileWriter(copy.descriptor, cancel: cancel, failing: "\(text) cannot be copied")
+    let copy = try TemporaryFile(in: target, errorPrefix: "\(text) cannot be copied")
+    var writer = FileWriter(
+      copy.descriptor, cancel: cancel, errorPrefix: "\(text) cannot be copied")
     try writer.copyAll(of: original)
-    let remarks = try complete(copy.descriptor, as: original, status)
+    let diagnostics = try complete(copy.descriptor, as: original, status)
     if let failure = makeDurable(copy.descriptor) {
       throw failed(failure.number, "cannot be flushed to the disk")
     }
     let complete = try self.status(copy.descriptor, [])
     let result = copy.become(newName.map { CChar(bitPattern: $0) } + [0])
     if result < 0 { throw failed(-result, "cannot get its name") }
-    return (named(copy.descriptor, complete), remarks)
+    return (named(copy.descriptor, complete), diagnostics)
   }
 
   /// Opens the original. Throws if it has changed or if another program has it open for writing.
@@ -256,8 +258,8 @@ final class CopyAcross {
     } catch {
       throw TableError(error.code, "\(text): \(error.message)")
     }
-    let remark = try setTime(of: copy, status)
-    return [keepsOwner ? nil : CopyAcross.newOwner, remark].compactMap { $0 }
+    let diagnostic = try setTime(of: copy, status)
+    return [keepsOwner ? nil : CopyAcross.newOwner, diagnostic].compactMap { $0 }
   }
 
   /// Throws if another program has the original open for writing. It could write through mapped memory during the copy,

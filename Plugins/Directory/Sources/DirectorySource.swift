@@ -5,8 +5,8 @@ import TabellaSDK
 
 /// The entries of a folder or of a tree at the time of the listing.
 ///
-/// Names and kinds come from the listing. Other cells are read on request, or come from ``Scanned`` if a view read them
-/// a moment ago.
+/// Names and kinds come from the listing. Other cells are read on request, or come from ``StatusCache`` if a view read
+/// them a moment ago.
 final class DirectorySource: ProviderSource, TableSections, TableGathering, TableIdentity,
   TableAccessories, TableDiagnostics
 {
@@ -25,12 +25,12 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   let cancel = CancelFlag()
   private var users = AccountNames(.user)
   private var groups = AccountNames(.group)
-  private var scanned = Scanned()
+  private var statusCache = StatusCache()
   /// Entries that could not be examined.
-  private var troubles = ListingDiagnostics()
+  private var listingDiagnostics = ListingDiagnostics()
   /// A cache of the path built last, the entries of its folder, and the length of the folder's path in bytes.
-  private var made: (path: [UInt8], entries: Range<Int>, prefix: Int) = ([], 0..<0, 0)
-  private var madeIndex: EntryIndex?
+  private var cachedPath: (path: [UInt8], entries: Range<Int>, prefix: Int) = ([], 0..<0, 0)
+  private var cachedIndex: EntryIndex?
   private var hasLookedForID = false
   /// The reason why the shown entries are outdated.
   private var staleness: Diagnostic?
@@ -85,11 +85,11 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
     listing = fresh
     traversal = Traversal(fresh, root: root, isRecursive: isRecursive)
-    made = ([], 0..<0, 0)
-    madeIndex = nil
+    cachedPath = ([], 0..<0, 0)
+    cachedIndex = nil
     hasLookedForID = false
-    troubles.forgetEntries()
-    scanned = Scanned()
+    listingDiagnostics.forgetEntries()
+    statusCache = StatusCache()
     return nil
   }
 
@@ -171,7 +171,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       let examined = try examine(entries, for: wanted)
       // A request without names looks for certain rows, and a second request for them will follow.
       if !wanted.contains(.name), wanted.contains(where: \.needsStatus) {
-        scanned.keep(entries, examined)
+        statusCache.keep(entries, examined)
       }
       return examined
     }
@@ -198,7 +198,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
     return try batch(fitting(entries), numbers, includesIDs: includesIDs) {
       entries, wanted throws(TableError) in
-      if let examined = scanned.examined(entries) { return examined }
+      if let examined = statusCache.examined(entries) { return examined }
       return try examine(entries, for: wanted)
     }
   }
@@ -239,7 +239,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
     let examined = try examine(entries, where: isWanted)
     for (entry, one) in zip(entries, examined) where !one.isGood {
-      troubles.note(.unexaminedEntry, entry, Failure(one.error), in: listing)
+      listingDiagnostics.note(.unexaminedEntry, entry, Failure(one.error), in: listing)
     }
     return examined
   }
@@ -279,16 +279,16 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   /// Calls `body` with the path of an entry below the root.
   private func withPath<R>(of entry: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     guard isRecursive else { return listing.withName(entry, body) }
-    if made.entries.contains(entry) {
-      made.path.removeLast(made.path.count - made.prefix)
+    if cachedPath.entries.contains(entry) {
+      cachedPath.path.removeLast(cachedPath.path.count - cachedPath.prefix)
     } else {
       let folder = listing.folder(of: entry)
-      made.path = listing.path(ofFolder: folder)
-      made.entries = listing.folders[folder].entries
-      made.prefix = made.path.count
+      cachedPath.path = listing.path(ofFolder: folder)
+      cachedPath.entries = listing.folders[folder].entries
+      cachedPath.prefix = cachedPath.path.count
     }
-    listing.withName(entry) { made.path.append(contentsOf: $0) }
-    return made.path.withUnsafeBytes(body)
+    listing.withName(entry) { cachedPath.path.append(contentsOf: $0) }
+    return cachedPath.path.withUnsafeBytes(body)
   }
 
   private func appendKinds(_ entries: [Int], _ examined: [Examined], to cells: ColumnBuilder) {
@@ -439,11 +439,11 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
 
   /// The index of the complete listing, built at first use.
   func index() throws(TableError) -> EntryIndex {
-    if let made = madeIndex { return made }
+    if let cachedIndex { return cachedIndex }
     try go { _ in false }
-    let made = EntryIndex(listing, traversal.order)
-    madeIndex = made
-    return made
+    let index = EntryIndex(listing, traversal.order)
+    cachedIndex = index
+    return index
   }
 
   /// The index path of an entry in a table with sections.
@@ -532,6 +532,6 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
 
   func nextDiagnostic() -> Diagnostic? {
     defer { staleness = nil }
-    return staleness ?? traversal.troubles.next() ?? troubles.next()
+    return staleness ?? traversal.listingDiagnostics.next() ?? listingDiagnostics.next()
   }
 }

@@ -3,19 +3,19 @@ import Tabella
 /// The requests of a batch per entry, parsed from its cells and paths. Nothing is checked against the file system.
 struct EditRequests {
   /// A requested value and the index of the edit that requests it.
-  struct Wish<Value> {
+  struct Requested<Value> {
     var value: Value
     var edit: Int
   }
 
   /// The requested changes of an existing entry.
   struct Change {
-    var name: Wish<[UInt8]>?
+    var name: Requested<[UInt8]>?
     /// The number of the new folder.
-    var folder: Wish<Int>?
-    var mode: Wish<UInt32>?
-    var modified: Wish<Moment>?
-    var deletion: Wish<Void>?
+    var folder: Requested<Int>?
+    var mode: Requested<UInt32>?
+    var modified: Requested<Moment>?
+    var deletion: Requested<Void>?
     /// Whether an edit sets cells, even to their present values.
     var isSet = false
     /// Whether an edit sets or deletes the entry's section. Then no other edit may name the entry.
@@ -24,7 +24,8 @@ struct EditRequests {
     var isEmpty: Bool { name == nil && folder == nil && mode == nil && modified == nil }
   }
 
-  struct New {
+  /// The request for a new entry, and the index of the edit that requests it.
+  struct CreationRequest {
     var place: FolderEntry
     var creation: Creation
     var edit: Int
@@ -40,7 +41,7 @@ struct EditRequests {
   /// The entries in the order in which the batch first names them.
   private(set) var entries: [Int] = []
   private(set) var changes: [Int: Change] = [:]
-  private(set) var creations: [New] = []
+  private(set) var creations: [CreationRequest] = []
   /// The subject of each edit.
   private(set) var subjects: [Subject] = []
 
@@ -56,14 +57,14 @@ struct EditRequests {
         try insertSection(titled: edit.title, at: target.section, index)
       case .delete(let row) where row.isSection:
         try changeSection(row) { change, _, _ throws(TableError) in
-          change.deletion = Wish(value: (), edit: index)
+          change.deletion = Requested(value: (), edit: index)
         }
       case .set(let row, _) where row.isSection:
         let source = source
         try changeSection(row) { change, entry, section throws(TableError) in
           change.isSet = true
           let name = try source.name(ofSection: section, entry, titled: edit.title)
-          change.name = Wish(value: name, edit: index)
+          change.name = Requested(value: name, edit: index)
         }
       case .insert(let target, let cells):
         subjects.append(.new(creations.count))
@@ -73,7 +74,7 @@ struct EditRequests {
           guard change.deletion == nil else {
             throw TableError(.invalidArgument, "a row is deleted twice")
           }
-          change.deletion = Wish(value: (), edit: index)
+          change.deletion = Requested(value: (), edit: index)
         }
       case .set(let row, let cells):
         let source = source
@@ -129,15 +130,15 @@ struct EditRequests {
           "the sections are in the order of their folders' names; to move a folder to another one, move its row"
         )
       case .insert(let target, _) where !target.isSection:
-        throw EditRequests.placesAreOpen
-      case .move: throw EditRequests.placesAreOpen
+        throw EditRequests.indexPathsAreAmbiguous
+      case .move: throw EditRequests.indexPathsAreAmbiguous
       default: break
       }
     }
   }
 
   /// Renaming, creating or deleting a folder changes the numbers of the sections after it.
-  private static let placesAreOpen = TableError(
+  private static let indexPathsAreAmbiguous = TableError(
     .notSupported,
     "sections are in the order of their names, so a batch that edits sections cannot know positions in them: "
       + "insert and move rows in another batch")
@@ -179,7 +180,7 @@ struct EditRequests {
     var creation = Creation()
     creation.kind = .directory
     let place = try source.place(ofPath: Array(title.utf8))
-    creations.append(New(place: place, creation: creation, edit: edit))
+    creations.append(CreationRequest(place: place, creation: creation, edit: edit))
   }
 
   // Cells
@@ -191,12 +192,12 @@ struct EditRequests {
     switch try column(number) {
     case .name:
       let place = try source.place(of: try text(cell, .name), renaming: entry)
-      change.name = Wish(value: place.name, edit: edit)
+      change.name = Requested(value: place.name, edit: edit)
       if place.folder != source.listing.folder(of: entry) {
-        change.folder = Wish(value: place.folder, edit: edit)
+        change.folder = Requested(value: place.folder, edit: edit)
       }
-    case .mode: change.mode = Wish(value: try mode(cell), edit: edit)
-    case .modified: change.modified = Wish(value: try moment(cell), edit: edit)
+    case .mode: change.mode = Requested(value: try mode(cell), edit: edit)
+    case .modified: change.modified = Requested(value: try moment(cell), edit: edit)
     case let column: throw readOnly(column)
     }
   }
@@ -271,7 +272,7 @@ struct EditRequests {
     }
     try EditRequests.check(creation, hasTarget: hasTarget)
     let place = try source.place(ofNew: name, inSection: target.section)
-    creations.append(New(place: place, creation: creation, edit: edit))
+    creations.append(CreationRequest(place: place, creation: creation, edit: edit))
   }
 
   private static func check(_ creation: Creation, hasTarget: Bool) throws(TableError) {
@@ -308,7 +309,7 @@ struct EditRequests {
         guard try source.path(of: entry) == target else { throw DirectorySource.orderIsByName }
         return
       }
-      change.folder = Wish(value: folder, edit: edit)
+      change.folder = Requested(value: folder, edit: edit)
     }
   }
 }

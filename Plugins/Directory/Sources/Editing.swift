@@ -49,7 +49,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     // The batch is done, so a failed listing must not throw.
     if let failure = reload() {
       for index in outcomes.indices where outcomes[index].code == nil {
-        outcomes[index].remark("the folder could not be listed again: \(failure.reason)")
+        outcomes[index].append(note: "the folder could not be listed again: \(failure.reason)")
         outcomes[index].id = nil
       }
     }
@@ -67,7 +67,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     /// The errors of failed steps.
     var failures: [Int: TableError] = [:]
     /// The diagnostics of steps.
-    var remarks: [Int: [ActDiagnostic]] = [:]
+    var diagnostics: [Int: [ActDiagnostic]] = [:]
     /// The folders whose changes may not be durable.
     var unsynced: [Int: Failure] = [:]
     /// The steps that changed something and left no record to undo it.
@@ -84,7 +84,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
     var progress = Progress()
     for index in steps.indices {
       do throws(TableError) {
-        progress.remarks[index] = try perform(index)
+        progress.diagnostics[index] = try perform(index)
         progress.done.insert(index)
       } catch {
         progress.failures[index] = error
@@ -101,9 +101,9 @@ extension DirectorySource: TableEditing, TableSectionEditing {
       index throws(TableError) in
       let (records, hadTraces) = (executor.records.count, executor.hasLeftTraces)
       do throws(TableError) {
-        let remarks = try executor.perform(steps[index].act)
+        let diagnostics = try executor.perform(steps[index].act)
         if executor.records.count == records { final.insert(index) }
-        return remarks
+        return diagnostics
       } catch {
         if executor.hasLeftTraces, !hadTraces { final.insert(index) }
         throw error
@@ -145,8 +145,8 @@ extension DirectorySource: TableEditing, TableSectionEditing {
         note(edit, &outcome, plan, executor)
         // A section has no id. The row of its folder has one.
         if edits[edit].isOfSection { outcome.id = nil }
-        for text in otherForms(edits[edit], edit, plan) { outcome.remark(text) }
-        if let text = departure(edits[edit], edit, plan) { outcome.remark(text) }
+        for text in otherForms(edits[edit], edit, plan) { outcome.append(note: text) }
+        if let text = departure(edits[edit], edit, plan) { outcome.append(note: text) }
       }
       return outcome
     }
@@ -163,11 +163,11 @@ extension DirectorySource: TableEditing, TableSectionEditing {
   ) -> EditResult.Outcome {
     let done = indices.filter { progress.done.contains($0) }
     let said = done.map { plan.steps[$0].result }.joined(separator: ", ")
-    let remarks = done.flatMap { progress.remarks[$0] ?? [] }
+    let diagnostics = done.flatMap { progress.diagnostics[$0] ?? [] }
     if done.count < indices.count {
       let own = indices.lazy.compactMap { progress.failures[$0] }.first
       let reasons =
-        remarks.map(\.text) + [
+        diagnostics.map(\.text) + [
           own?.message ?? "not done, because an earlier edit failed"
         ]
       let reason = reasons.joined(separator: "; ")
@@ -180,9 +180,9 @@ extension DirectorySource: TableEditing, TableSectionEditing {
       guard let failure = folders.lazy.compactMap({ progress.unsynced[$0] }).first else {
         continue
       }
-      return .init(remarks + [.notDurable(failure)], said)
+      return .init(diagnostics + [.notDurable(failure)], said)
     }
-    return .init(remarks, said)
+    return .init(diagnostics, said)
   }
 
   /// Sets the id that the row of an edit has afterwards, or a message why it has none.
@@ -206,7 +206,7 @@ extension DirectorySource: TableEditing, TableSectionEditing {
       inode = executor?.created[place]?.inode
     }
     if place.name.first == UInt8(ascii: "."), !showsHidden {
-      outcome.remark("\(readable(place.name)) is hidden; use -o hidden=true to show it")
+      outcome.append(note: "\(readable(place.name)) is hidden; use -o hidden=true to show it")
     } else if let inode {
       outcome.id = id(inode: inode, path: isRecursive ? path(of: place, plan) : place.name)
     }
@@ -280,16 +280,17 @@ extension DirectorySource: TableEditing, TableSectionEditing {
 
 extension EditResult.Outcome {
   /// The outcome of a completed edit with its diagnostics.
-  init(_ remarks: [ActDiagnostic], _ done: String) {
-    let text = remarks.map(\.text).joined(separator: "; ")
-    if let code = remarks.lazy.compactMap(\.code).first {
+  init(_ diagnostics: [ActDiagnostic], _ done: String) {
+    let text = diagnostics.map(\.text).joined(separator: "; ")
+    if let code = diagnostics.lazy.compactMap(\.code).first {
       self.init(code: code, message: "\(done), but \(text)")
     } else {
-      self.init(message: remarks.isEmpty ? nil : text)
+      self.init(message: diagnostics.isEmpty ? nil : text)
     }
   }
 
-  fileprivate mutating func remark(_ text: String) {
+  /// Adds a note to the message.
+  fileprivate mutating func append(note text: String) {
     message = message.map { "\($0); \(text)" } ?? text
   }
 }

@@ -35,13 +35,13 @@ extension DirectorySource: TableSupplementary {
       try list(entry, examined.status, upTo: .max) { listing in
         StyledText(listing.count == 1 ? "1 entry" : "\(listing.count) entries")
       }
-    case .link: trouble(try follow(entry).error).map { .styled($0, .warning) }
+    case .link: linkProblem(try follow(entry).error).map { .styled($0, .warning) }
     default: nil
     }
   }
 
   /// The problem of a link that cannot be followed; nil if there is none.
-  private func trouble(_ error: Int32) -> String? {
+  private func linkProblem(_ error: Int32) -> String? {
     switch error {
     case 0: nil
     case ELOOP: "the links form a loop"
@@ -75,8 +75,8 @@ extension DirectorySource: TableSupplementary {
     }
     var text = StyledText(Array("leads to ".utf8) + Preview.line(target) + [10])
     let (mode, error) = try follow(entry)
-    if let trouble = trouble(error) {
-      text.append(trouble, .warning)
+    if let problem = linkProblem(error) {
+      text.append(problem, .warning)
     } else {
       text.append(EntryKind(mode: mode).description, .dim)
     }

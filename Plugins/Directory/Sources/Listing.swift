@@ -20,7 +20,7 @@ final class Listing {
     let inode: UInt64
     /// Whether the listing contains the true inodes of entries. FUSE and overlay file systems may list other ones than
     /// `stat` reports.
-    var tellsInodes = false
+    var listsTrueInodes = false
   }
 
   private(set) var folders: [Folder] = []
@@ -31,31 +31,31 @@ final class Listing {
   /// The records from the kernel, unsorted.
   @exclusivity(unchecked) private var records = Records()
   /// The offset of each entry's record in ``records``, in words of 8 bytes.
-  @exclusivity(unchecked) private var places: [UInt32] = []
+  @exclusivity(unchecked) private var offsets: [UInt32] = []
 
   init(showsHidden: Bool) { self.showsHidden = showsHidden }
 
   // Entries
 
-  var count: Int { places.count }
+  var count: Int { offsets.count }
 
-  func kind(_ entry: Int) -> EntryKind { EntryKind(type: records.type(places[entry])) }
+  func kind(_ entry: Int) -> EntryKind { EntryKind(type: records.type(offsets[entry])) }
 
-  func inode(_ entry: Int) -> UInt64 { records.inode(places[entry]) }
+  func inode(_ entry: Int) -> UInt64 { records.inode(offsets[entry]) }
 
   /// Prefetches an entry's name. Names in sorted order are scattered over memory, so each access would be a cache miss.
-  func prefetch(_ entry: Int) { records.prefetch(places[entry]) }
+  func prefetch(_ entry: Int) { records.prefetch(offsets[entry]) }
 
   /// Calls `body` with an entry's name. A NUL follows the bytes.
   func withName<R>(_ entry: Int, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    let place = places[entry]
+    let offset = offsets[entry]
     return try body(
-      UnsafeRawBufferPointer(start: records.name(place), count: records.nameCount(place)))
+      UnsafeRawBufferPointer(start: records.name(offset), count: records.nameCount(offset)))
   }
 
   /// Calls `body` with an entry's name as a C string and returns the result.
   func withCName<R>(_ entry: Int, _ body: (UnsafePointer<CChar>) -> R) -> R {
-    body(records.name(places[entry]))
+    body(records.name(offsets[entry]))
   }
 
   /// Whether a status belongs to the entry that was listed.
@@ -64,20 +64,20 @@ final class Listing {
     guard kind == .unknown || kind == EntryKind(mode: status.mode) else { return false }
     if status.inode == inode(entry) { return true }
     // A mount point is listed with the inode of the folder under the mount.
-    return !folder.tellsInodes || status.is_mounted || status.device != folder.device
+    return !folder.listsTrueInodes || status.is_mounted || status.device != folder.device
   }
 
   /// The entry of a folder with a given name, if there is one.
   ///
   /// - Complexity: O(log entries)
   func entry(named name: [UInt8], in folder: Int) -> Int? {
-    let place = self.place(ofName: name, in: folder)
-    return place < folders[folder].entries.upperBound
-      && withName(place) { $0.elementsEqual(name) } ? place : nil
+    let entry = insertionIndex(ofName: name, in: folder)
+    return entry < folders[folder].entries.upperBound
+      && withName(entry) { $0.elementsEqual(name) } ? entry : nil
   }
 
   /// The first entry of a folder whose name is not less than `name`; the end of the folder if there is none.
-  func place(ofName name: [UInt8], in folder: Int) -> Int {
+  func insertionIndex(ofName name: [UInt8], in folder: Int) -> Int {
     folders[folder].entries.partitioningIndex { entry in
       !withName(entry) { $0.lexicographicallyPrecedes(name) }
     }
@@ -152,18 +152,18 @@ final class Listing {
       throw error
     }
     fresh.reserveCapacity((records.count - start) / Records.leastSize)
-    records.forEach(from: start) { place, name in
+    records.forEach(from: start) { offset, name in
       if name[0] == CChar(UInt8(ascii: ".")) {
         if name[1] == 0 {
-          folder.tellsInodes = records.inode(place) == folder.inode
+          folder.listsTrueInodes = records.inode(offset) == folder.inode
           return
         }
         if (name[1] == name[0] && name[2] == 0) || !showsHidden { return }
       }
-      fresh.append(place)
+      fresh.append(offset)
     }
     records.sort(&fresh)
-    if places.isEmpty { places = fresh } else { places += fresh }
+    if offsets.isEmpty { offsets = fresh } else { offsets += fresh }
     folder.entries = folder.entries.lowerBound..<count
     folders.append(folder)
     return number

@@ -13,7 +13,7 @@ struct Mounts {
   }
 
   /// A path in a file system. The file system can be mounted several times.
-  private struct Spot {
+  private struct FileSystemPath {
     let device: ArraySlice<UInt8>
     let path: [UInt8]
   }
@@ -58,22 +58,23 @@ struct Mounts {
   /// A mount point below a folder; nil if there is none. `mount` is the id of the mount that the folder was opened
   /// through; if the table does not contain the id, the path determines the mount.
   func point(below folder: [UInt8], _ mount: UInt64) -> [UInt8]? {
-    let own = mounts.last { $0.id == mount } ?? mounts.last { spot(folder, $0) != nil }
-    guard let own, let whole = spot(folder, own) else { return nil }
+    let own = mounts.last { $0.id == mount } ?? mounts.last { fileSystemPath(folder, $0) != nil }
+    guard let own, let whole = fileSystemPath(folder, own) else { return nil }
     return mounts.first { other in
       guard let parent = mounts.first(where: { $0.id == other.parent }),
-        let spot = spot(other.point, parent)
+        let otherPath = fileSystemPath(other.point, parent)
       else { return false }
-      return spot.device == whole.device && spot.path.starts(with: whole.path + [UInt8(ascii: "/")])
+      return otherPath.device == whole.device
+        && otherPath.path.starts(with: whole.path + [UInt8(ascii: "/")])
     }?.point
   }
 
   /// The position of a path in the file system of a mount; nil if the mount does not contain the path.
-  private func spot(_ path: [UInt8], _ mount: Mount) -> Spot? {
+  private func fileSystemPath(_ path: [UInt8], _ mount: Mount) -> FileSystemPath? {
     let rest = path.dropFirst(mount.point.count)
     guard path.starts(with: mount.point), rest.isEmpty || rest.first == UInt8(ascii: "/") else {
       return nil
     }
-    return Spot(device: mount.device, path: mount.root + rest)
+    return FileSystemPath(device: mount.device, path: mount.root + rest)
   }
 }

@@ -25,7 +25,7 @@ extension DirectorySource: TableMoving {
       throw TableError(.constraint, "\(text(entry)): there is \(text(there)) already")
     }
     let row =
-      listing.place(ofName: name, in: folder) - listing.folders[folder].entries.lowerBound
+      listing.insertionIndex(ofName: name, in: folder) - listing.folders[folder].entries.lowerBound
     return IndexPath(section: proposed.section, row: row)
   }
 

@@ -34,7 +34,7 @@ final class Rehearsal {
       let folder = folders[place.folder]
       try trial.tryFile(
         ofSize: 0, in: folder.descriptor, onDevice: folder.status.device,
-        failing: "\(folders.text(place)) cannot be created")
+        errorPrefix: "\(folders.text(place)) cannot be created")
     case .trash, .setMode, .setModified, .restore: break
     }
     return []

@@ -88,12 +88,12 @@ struct Renaming {
       if result == 0 { continue }
       throw RenamingFailure(
         failure: Failure(-result), isFirst: index == 0,
-        stranded: Renaming(renames: Array(renames[..<index])).takeBack(folders))
+        stranded: Renaming(renames: Array(renames[..<index])).undo(folders))
     }
   }
 
   /// Undoes the renames. Returns the present name of an entry that could not be put back.
-  func takeBack(_ folders: OpenFolders) -> FolderEntry? {
+  func undo(_ folders: OpenFolders) -> FolderEntry? {
     for rename in renames.reversed() {
       let back = (from: rename.to, to: rename.from, kind: rename.kind)
       if Renaming.rename(back, folders) != 0 { return rename.to }

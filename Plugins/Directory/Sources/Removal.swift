@@ -11,7 +11,7 @@ import TabellaFiles
 final class Removal {
   /// The expected state of the entry.
   struct Expected {
-    enum Care {
+    enum Strictness {
       /// It must be the examined entry; its content may have changed since.
       case entry
       /// Its content must be unchanged, too, and no program may have it open for writing.
@@ -19,16 +19,16 @@ final class Removal {
     }
 
     let status: tabella_status
-    let care: Care
+    let strictness: Strictness
 
-    init(_ status: tabella_status, _ care: Care) {
+    init(_ status: tabella_status, _ strictness: Strictness) {
       self.status = status
-      self.care = care
+      self.strictness = strictness
     }
 
     /// Whether the content matters. For a folder it does not, since only empty folders can be removed.
     fileprivate var countsContent: Bool {
-      care == .content && EntryKind(mode: status.mode) != .directory
+      strictness == .content && EntryKind(mode: status.mode) != .directory
     }
   }
 
@@ -39,7 +39,7 @@ final class Removal {
   private let entry: Int32
   private var watch: WriterWatch?
   /// The random name, while the entry has it.
-  private var aside: [UInt8]?
+  private var temporaryName: [UInt8]?
 
   /// Performs all three steps.
   static func perform(
@@ -86,7 +86,7 @@ final class Removal {
     // Without such a rename, or without space for another name, the comparison right before the removal must suffice.
     if [EINVAL, ENOSYS, EOPNOTSUPP, EXDEV, ENOSPC, EDQUOT].contains(-result) { return }
     guard result == 0 else { throw RemovalFailure(Failure(-result)) }
-    aside = other
+    temporaryName = other
   }
 
   /// Removes the entry if it is the expected one. Otherwise gives it its name back.
@@ -94,7 +94,9 @@ final class Removal {
     do throws(RemovalFailure) {
       try compare()
       let flags = EntryKind(mode: expected.status.mode) == .directory ? AT_REMOVEDIR : 0
-      let number = (aside ?? name).withCString { unlinkat(folder, $0, flags) == 0 ? 0 : errno }
+      let number = (temporaryName ?? name).withCString {
+        unlinkat(folder, $0, flags) == 0 ? 0 : errno
+      }
       if number != 0 { throw RemovalFailure(Failure(number)) }
     } catch {
       throw RemovalFailure(error.reason, stranded: putBack())
@@ -104,7 +106,7 @@ final class Removal {
   private func compare() throws(RemovalFailure) {
     let now: tabella_status
     do throws(Failure) {
-      now = try tabella_status(folder, aside ?? name)
+      now = try tabella_status(folder, temporaryName ?? name)
     } catch {
       throw RemovalFailure(error)
     }
@@ -119,9 +121,9 @@ final class Removal {
 
   /// Restores the name. Returns the random name if that failed.
   private func putBack() -> [UInt8]? {
-    guard let aside else { return nil }
-    let result = rename(aside, name)
-    return result == 0 || result == -ENOENT ? nil : aside
+    guard let temporaryName else { return nil }
+    let result = rename(temporaryName, name)
+    return result == 0 || result == -ENOENT ? nil : temporaryName
   }
 
   private func rename(_ from: [UInt8], _ to: [UInt8]) -> Int32 {

@@ -75,27 +75,28 @@ final class TrashCan {
 
   // Putting in
 
-  /// A `.trashinfo` file: the digest of its content, and its status.
-  struct TrashRecord {
+  /// The identity of a `.trashinfo` file: the digest of its content, and its status.
+  struct InfoIdentity {
     let digest: UInt64
     fileprivate let file: tabella_status
   }
 
-  /// Moves an entry into the trash. It keeps its name if that is free. Returns its name in the trash and its record.
+  /// Moves an entry into the trash. It keeps its name if that is free. Returns its name in the trash and the identity
+  /// of its `.trashinfo` file.
   ///
   /// The `.trashinfo` file is durable before the entry moves.
-  func put(
+  func moveIn(
     _ name: [UInt8], from folder: Int32, pathOfFolder: [UInt8]
-  ) throws(Failure) -> (name: [UInt8], note: TrashRecord) {
+  ) throws(Failure) -> (name: [UInt8], infoIdentity: InfoIdentity) {
     let path = pathOfFolder + name
     guard path.starts(with: base) else { throw Failure(EXDEV) }
     let text = TrashInfo.text(path: Array(path.dropFirst(base.count)), date: time(nil))
     for attempt in 1... {
       let stored = TrashCan.name(name, attempt)
-      guard let note = try write(text, stored) else { continue }
+      guard let infoIdentity = try write(text, stored) else { continue }
       let result = TrashCan.rename(name, in: folder, to: stored, in: files)
-      if result == 0 { return (stored, note) }
-      remove(note, of: stored)
+      if result == 0 { return (stored, infoIdentity) }
+      remove(infoIdentity, of: stored)
       // The trash contains an entry of this name without a `.trashinfo` file.
       if result != -EEXIST { throw Failure(-result) }
     }
@@ -115,7 +116,7 @@ final class TrashCan {
   }
 
   /// Writes a `.trashinfo` file. Returns nil if the name is taken.
-  private func write(_ text: [UInt8], _ stored: [UInt8]) throws(Failure) -> TrashRecord? {
+  private func write(_ text: [UInt8], _ stored: [UInt8]) throws(Failure) -> InfoIdentity? {
     let file = (stored + TrashInfo.suffix).withCString {
       openat(info, $0, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     }
@@ -124,12 +125,12 @@ final class TrashCan {
       throw Failure(errno)
     }
     defer { close(file) }
-    let note: TrashRecord
+    let infoIdentity: InfoIdentity
     do throws(Failure) {
-      note = TrashRecord(
+      infoIdentity = InfoIdentity(
         digest: text.withUnsafeBytes { digest64($0) }, file: try tabella_status(file))
     } catch {
-      takeBack(file, stored)
+      removeUnexamined(file, stored)
       throw error
     }
     do throws(Failure) {
@@ -137,14 +138,14 @@ final class TrashCan {
       if number != 0 { throw Failure(number) }
       if let failure = makeDurable(file) ?? makeDurable(info) { throw failure }
     } catch {
-      remove(note, of: stored)
+      remove(infoIdentity, of: stored)
       throw error
     }
-    return note
+    return infoIdentity
   }
 
   /// Removes a new `.trashinfo` file that is open, but whose status is unknown.
-  private func takeBack(_ file: Int32, _ stored: [UInt8]) {
+  private func removeUnexamined(_ file: Int32, _ stored: [UInt8]) {
     var (made, there) = (stat(), stat())
     (stored + TrashInfo.suffix).withCString {
       // The inode of an open file is not reused.
@@ -157,8 +158,8 @@ final class TrashCan {
 
   // Taking out
 
-  /// The record of an entry in the trash; nil if the name belongs to another entry now.
-  func note(of trashed: Trashed) throws(Failure) -> TrashRecord? {
+  /// The `.trashinfo` file of an entry in the trash; nil if the name belongs to another entry now.
+  func infoIdentity(of trashed: Trashed) throws(Failure) -> InfoIdentity? {
     guard trashed.identity.isSame(as: try tabella_status(files, trashed.name)) else { return nil }
     let file = (trashed.name + TrashInfo.suffix).withCString {
       openat(info, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -167,15 +168,15 @@ final class TrashCan {
     defer { close(file) }
     let (text, isAll) = try contents(of: file, upTo: TrashInfo.longest)
     guard isAll, text.withUnsafeBytes({ digest64($0) }) == trashed.info else { return nil }
-    return TrashRecord(digest: trashed.info, file: try tabella_status(file))
+    return InfoIdentity(digest: trashed.info, file: try tabella_status(file))
   }
 
   /// Moves an entry from the trash to a free name in a folder. If another entry got the name in the meantime, it goes
   /// back.
   ///
   /// The `.trashinfo` file stays until the move is durable. `sync` makes the target folder durable.
-  func take(
-    _ stored: [UInt8], _ note: TrashRecord, to name: [UInt8], in folder: Int32,
+  func restore(
+    _ stored: [UInt8], _ infoIdentity: InfoIdentity, to name: [UInt8], in folder: Int32,
     only identity: LastingIdentity? = nil, _ sync: () -> Failure?
   ) throws(Failure) {
     let result = TrashCan.rename(stored, in: files, to: name, in: folder)
@@ -185,7 +186,7 @@ final class TrashCan {
     {
       throw Failure.vanished
     }
-    if sync() == nil, self.sync() == nil { remove(note, of: stored) }
+    if sync() == nil, self.sync() == nil { remove(infoIdentity, of: stored) }
   }
 
   private static func rename(
@@ -198,8 +199,9 @@ final class TrashCan {
     }
   }
 
-  private func remove(_ note: TrashRecord, of stored: [UInt8]) {
-    try? Removal.perform(stored + TrashInfo.suffix, in: info, Removal.Expected(note.file, .entry))
+  private func remove(_ infoIdentity: InfoIdentity, of stored: [UInt8]) {
+    try? Removal.perform(
+      stored + TrashInfo.suffix, in: info, Removal.Expected(infoIdentity.file, .entry))
   }
 
   /// Makes all moves into and out of the trash durable.
@@ -210,7 +212,7 @@ final class TrashCan {
 }
 
 /// The `.trashinfo` file of an entry that is deleted from a trash folder.
-final class TrashNote {
+final class TrashInfoFile {
   private let info: Int32
   private let name: [UInt8]
   private let status: tabella_status

@@ -41,7 +41,7 @@ final class TrashCans {
 
   /// Protects a folder and its ancestors. Returns whether the folder exists.
   @discardableResult private func hold(_ what: String, _ path: [UInt8]) -> Bool {
-    let descriptor = path.withCString { tabella_open_place($0) }
+    let descriptor = path.withCString { tabella_open_path($0) }
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     for (level, identity) in ancestors(of: descriptor).enumerated()
@@ -52,7 +52,7 @@ final class TrashCans {
   }
 
   private func note(trash path: [UInt8]) {
-    let descriptor = path.withCString { tabella_open_place($0) }
+    let descriptor = path.withCString { tabella_open_path($0) }
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     note(trash: descriptor)
@@ -92,7 +92,7 @@ final class TrashCans {
   }
 
   /// The `.trashinfo` file of an entry, which is removed with it; nil if the folder is not in a trash.
-  func note(of name: [UInt8], in folder: Int32) -> TrashNote? {
+  func infoFile(of name: [UInt8], in folder: Int32) -> TrashInfoFile? {
     guard let path = try? absolutePath(of: folder),
       path.reversed().starts(with: "/files".utf8.reversed())
     else { return nil }
@@ -105,7 +105,7 @@ final class TrashCans {
     guard isKnown || tops.contains(where: { rest.reversed().starts(with: ([47] + $0).reversed()) })
     else { return nil }
     let info = tabella_system_open_directory(above, "info", 0)
-    return info < 0 ? nil : TrashNote(of: name, in: info)
+    return info < 0 ? nil : TrashInfoFile(of: name, in: info)
   }
 
   // Choice of the trash

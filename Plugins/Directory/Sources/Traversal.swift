@@ -9,7 +9,7 @@ struct Traversal {
   private(set) var folders: [Int] = []
   private(set) var isComplete = false
   /// The folders that could not be read.
-  var troubles = ListingDiagnostics()
+  var listingDiagnostics = ListingDiagnostics()
 
   private let listing: Listing
   private let opener: FolderOpener
@@ -85,7 +85,7 @@ struct Traversal {
       if error.isOfCall { throw error }
       // The kind was unknown, and the entry turned out to be no folder.
       if listing.kind(entry) == .unknown, error.number == ENOTDIR { return nil }
-      troubles.note(.unreadFolder, entry, error, in: listing)
+      listingDiagnostics.note(.unreadFolder, entry, error, in: listing)
       return nil
     }
   }

@@ -105,9 +105,9 @@ extension DirectorySource: TableUndoing {
       }
       return .init(code: code, message: message)
     }
-    var remarks = progress.remarks.sorted { $0.key < $1.key }.flatMap(\.value)
-    if let failure = progress.unsynced.values.first { remarks.append(.notDurable(failure)) }
-    return .init(remarks, "undone")
+    var diagnostics = progress.diagnostics.sorted { $0.key < $1.key }.flatMap(\.value)
+    if let failure = progress.unsynced.values.first { diagnostics.append(.notDurable(failure)) }
+    return .init(diagnostics, "undone")
   }
 
   private static func list(_ texts: [String], _ separator: String) -> String {
@@ -337,7 +337,7 @@ private struct UndoPlan {
     let status: tabella_status
     do throws(Failure) {
       guard let can = try cans.can(for: folders[place.folder], trashed.kind),
-        try can.note(of: trashed) != nil
+        try can.infoIdentity(of: trashed) != nil
       else { throw Failure.vanished }
       status = try tabella_status(can.files, trashed.name)
     } catch {

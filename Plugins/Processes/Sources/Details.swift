@@ -24,7 +24,7 @@ struct Details {
     if root != .read([UInt8(ascii: "/")]) { add("root", root) }
     if let parent { add("parent", .read(Array("\(parent.pid) ".utf8) + parent.name)) }
     add("terminal", try folder.read("stat") { terminalName($0) })
-    let status = try folder.read("status") { Fields($0) }
+    let status = try folder.read("status") { DetailFields($0) }
     addAccounts(status)
     try addGroups(folder)
     add("threads", status) { $0.number("Threads").map(\.grouped) }
@@ -32,7 +32,7 @@ struct Details {
     add("virtual memory", status) { $0.size("VmSize") }
     add("largest memory", status) { $0.size("VmHWM") }
     add("swapped out", status) { $0.size("VmSwap") }
-    let io = try folder.read("io") { Fields($0) }
+    let io = try folder.read("io") { DetailFields($0) }
     add("read from disk", io) { $0.number("read_bytes").map(bytesText) }
     add("written to disk", io) { $0.number("write_bytes").map(bytesText) }
     add("waited", status) { $0.number("voluntary_ctxt_switches").map(timesText) }
@@ -45,7 +45,7 @@ struct Details {
       })
   }
 
-  private mutating func add(_ name: String, _ value: Readout<[UInt8]>) {
+  private mutating func add(_ name: String, _ value: ReadResult<[UInt8]>) {
     switch value {
     case .absent: break
     case .denied: facts.append((name, .missing))
@@ -54,14 +54,14 @@ struct Details {
   }
 
   private mutating func add(
-    _ name: String, _ fields: Readout<Fields>, _ value: (Fields) -> String?
+    _ name: String, _ fields: ReadResult<DetailFields>, _ value: (DetailFields) -> String?
   ) {
     add(name, fields.map { value($0).map { Array($0.utf8) } })
   }
 
   // Accounts
 
-  private mutating func addAccounts(_ status: Readout<Fields>) {
+  private mutating func addAccounts(_ status: ReadResult<DetailFields>) {
     var users = AccountNames(.user)
     var groups = AccountNames(.group)
     add("user", status.map { accounts($0.numbers("Uid")) { users[$0] } })
@@ -124,14 +124,14 @@ struct Details {
 }
 
 /// The result of a read.
-enum Readout<Value> {
+enum ReadResult<Value> {
   /// The file does not exist or is malformed.
   case absent
   /// The file must not be read.
   case denied
   case read(Value)
 
-  func map<Other>(_ body: (Value) -> Other?) -> Readout<Other> {
+  func map<Other>(_ body: (Value) -> Other?) -> ReadResult<Other> {
     switch self {
     case .absent: .absent
     case .denied: .denied
@@ -140,10 +140,10 @@ enum Readout<Value> {
   }
 }
 
-extension Readout: Equatable where Value: Equatable {}
+extension ReadResult: Equatable where Value: Equatable {}
 
 /// The fields of a file with lines such as `Name: value`.
-struct Fields {
+struct DetailFields {
   private var values: [String: [UInt8]] = [:]
 
   init(_ file: UnsafeRawBufferPointer) {

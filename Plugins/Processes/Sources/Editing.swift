@@ -3,8 +3,8 @@ import Tabella
 extension ProcessesSource: TableEditing {
   /// A checked edit, ready to be performed.
   private enum Step {
-    /// The edit changes nothing. `remark` is a note for the user.
-    case nothing(OpenProcess, remark: String?)
+    /// The edit changes nothing. `note` is for the user.
+    case nothing(OpenProcess, note: String?)
     case signal(OpenProcess)
     case renice(OpenProcess, Int32)
     /// The process ended before anything was done.
@@ -39,7 +39,7 @@ extension ProcessesSource: TableEditing {
     var outcomes = steps.map { step -> EditResult.Outcome in
       switch step {
       case .ended(let error): .init(error)
-      case .nothing(let process, let remark): .init(message: remark, id: id(of: process, boot))
+      case .nothing(let process, let note): .init(message: note, id: id(of: process, boot))
       case .signal, .renice: .init()
       }
     }
@@ -113,7 +113,7 @@ extension ProcessesSource: TableEditing {
         case .failure(let error): return .ended(error)
         case .success(let process):
           guard let value, value != process.stat.nice else {
-            return .nothing(process, remark: try remark(value, process))
+            return .nothing(process, note: try note(value, process))
           }
           if !mayReniceAny {
             try process.checkNice(value) { snapshot.name(of: process.owner) }
@@ -125,7 +125,7 @@ extension ProcessesSource: TableEditing {
   }
 
   /// A note if the process already has the nice value but the table shows another one.
-  private func remark(_ value: Int32?, _ process: OpenProcess) throws(TableError) -> String? {
+  private func note(_ value: Int32?, _ process: OpenProcess) throws(TableError) -> String? {
     guard let value, let row = snapshot.row(ofPID: process.identity.pid),
       let shown = try snapshot.process(row, .process)?.nice, shown != value
     else { return nil }
@@ -214,8 +214,8 @@ extension ProcessesSource: TableEditing {
   private func foreseen(_ step: Step, _ boot: [UInt8]) -> EditResult.Outcome {
     switch step {
     case .ended(let error): .init(error)
-    case .signal: .init(message: "would send \(sending.signal.name)", isFinal: true)
-    case .nothing(let process, let remark): .init(message: remark, id: id(of: process, boot))
+    case .signal: .init(message: "would send \(termination.signal.name)", isFinal: true)
+    case .nothing(let process, let note): .init(message: note, id: id(of: process, boot))
     case .renice(let process, _): .init(id: id(of: process, boot))
     }
   }
@@ -264,27 +264,27 @@ extension ProcessesSource: TableEditing {
         continue
       }
       do throws(TableError) {
-        try process.send(sending.signal.number) { snapshot.name(of: process.owner) }
+        try process.send(termination.signal.number) { snapshot.name(of: process.owner) }
         sent.append((number, process))
       } catch {
         outcomes[number] = .init(error)
       }
     }
-    if sending.wait > 0 {
-      OpenProcess.wait(for: sent.map(\.process), seconds: sending.wait, cancel)
+    if termination.wait > 0 {
+      OpenProcess.wait(for: sent.map(\.process), seconds: termination.wait, cancel)
     }
     for (number, process) in sent {
-      outcomes[number].message = "sent \(sending.signal.name)\(ending(process))"
+      outcomes[number].message = "sent \(termination.signal.name)\(ending(process))"
       outcomes[number].isFinal = true
     }
   }
 
   private func ending(_ process: OpenProcess) -> String {
-    if sending.wait == 0 { return "" }
+    if termination.wait == 0 { return "" }
     if process.hasEnded { return ", ended" }
     return cancel.isSet
       ? ", still running when the wait was cancelled"
-      : ", still running after \(sending.wait) s"
+      : ", still running after \(termination.wait) s"
   }
 
   private func errorIfNothingWasDone(_ outcomes: [EditResult.Outcome]) -> TableError? {

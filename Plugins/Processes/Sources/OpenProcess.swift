@@ -111,7 +111,7 @@ final class OpenProcess {
   func checkNice(_ value: Int32, ownedBy name: () -> [UInt8]) throws(TableError) {
     guard let folder = try ProcessFolder(identity.pid, in: procfs) else { throw identity.ended }
     // The real and the effective user.
-    let users = try folder.withContents(of: "status") { Fields($0).numbers("Uid") }?.prefix(2)
+    let users = try folder.withContents(of: "status") { DetailFields($0).numbers("Uid") }?.prefix(2)
     let limit = try folder.withContents(of: "limits") { OpenProcess.lowestNice($0) }
     guard try procfs.pid(ofDescriptor: descriptor) == identity.pid else { throw identity.ended }
     if let users, !users.isEmpty, !users.contains(geteuid()) { throw isOfOther(name()) }

@@ -18,15 +18,15 @@ enum ProcessColumn: Int, CaseIterable {
 }
 
 /// The files of a process that a request needs.
-struct Needs: OptionSet {
+struct NeededFiles: OptionSet {
   let rawValue: UInt8
 
   /// `stat`, and the owner of the folder.
-  static let process = Needs(rawValue: 1)
+  static let process = NeededFiles(rawValue: 1)
   /// `statm`.
-  static let memory = Needs(rawValue: 2)
+  static let memory = NeededFiles(rawValue: 2)
   /// `cmdline`.
-  static let arguments = Needs(rawValue: 4)
+  static let arguments = NeededFiles(rawValue: 4)
 
   init(rawValue: UInt8) { self.rawValue = rawValue }
 

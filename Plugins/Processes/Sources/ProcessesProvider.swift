@@ -21,6 +21,6 @@ public struct ProcessesProvider: Provider {
         .invalidArgument,
         "the provider processes cannot open a path; the location is processes: without more text")
     }
-    return try ProcessesSource(sending: Sending(request.options))
+    return try ProcessesSource(termination: TerminationOptions(request.options))
   }
 }

@@ -12,15 +12,17 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
   let procfs: Procfs
   /// The current listing. Each commit replaces it.
   var snapshot: Snapshot
-  let sending: Sending
+  let termination: TerminationOptions
   let cancel = CancelFlag()
   private var id: [UInt8] = []
 
   /// Lists the processes under `root`. Only tests use another folder than `/proc`.
-  init(root: String = "/proc", sending: Sending = Sending()) throws(TableError) {
+  init(root: String = "/proc", termination: TerminationOptions = TerminationOptions())
+    throws(TableError)
+  {
     procfs = try Procfs(root: root)
     snapshot = try Snapshot(procfs)
-    self.sending = sending
+    self.termination = termination
   }
 
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
@@ -36,13 +38,13 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
     let rest = snapshot.pids.count - request.first
     guard rest >= 0 else { throw .noRow(request.first, inSection: 0, of: snapshot.pids.count) }
     let wanted = request.columns.compactMap(ProcessColumn.init)
-    let needs = Needs(wanted, ids: request.includesIDs)
+    let neededFiles = NeededFiles(wanted, ids: request.includesIDs)
     let limit = min(request.count, rest)
     let builder = BatchBuilder(for: request, of: columns, capacity: limit)
     var count = 0
     while count < limit, byteCount(of: builder) < ProcessesSource.batchSize {
       let row = request.first + count
-      let process = try snapshot.process(row, needs)
+      let process = try snapshot.process(row, neededFiles)
       try append(wanted, of: process, row, to: builder)
       count += 1
     }

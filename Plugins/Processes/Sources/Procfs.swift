@@ -102,7 +102,7 @@ final class Procfs {
   /// the pid.
   func pid(ofDescriptor number: Int32) throws(TableError) -> Int32? {
     let pid = try withContents(of: "self/fdinfo/\(number)", in: descriptor) { file in
-      Fields(file).number("Pid")
+      DetailFields(file).number("Pid")
     }
     guard let pid else {
       throw TableError(
@@ -118,7 +118,7 @@ final class Procfs {
     // The bit of `CAP_SYS_NICE`, from capabilities(7).
     let bit: UInt64 = 1 << 23
     let capabilities = try withContents(of: "thread-self/status", in: descriptor) { file in
-      Fields(file).hexadecimal("CapEff")
+      DetailFields(file).hexadecimal("CapEff")
     }
     return capabilities.map { $0 & bit != 0 } ?? true
   }
@@ -145,7 +145,7 @@ final class Procfs {
   /// is omitted.
   fileprivate func load(
     _ name: String, in folder: Int32, isOneRecord: Bool = false
-  ) throws(TableError) -> Readout<UnsafeRawBufferPointer> {
+  ) throws(TableError) -> ReadResult<UnsafeRawBufferPointer> {
     let file = openat(folder, name, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return try failed(errno, name) }
     defer { close(file) }
@@ -167,7 +167,7 @@ final class Procfs {
   /// The target of a link, which is not followed.
   fileprivate func target(
     of name: String, in folder: Int32
-  ) throws(TableError) -> Readout<[UInt8]> {
+  ) throws(TableError) -> ReadResult<[UInt8]> {
     // The kernel reports no longer targets.
     let longest = 4096
     var count = 0
@@ -180,8 +180,8 @@ final class Procfs {
     return count < 0 ? try failed(errno, name) : .read(target)
   }
 
-  fileprivate func failed<R>(_ number: Int32, _ name: String) throws(TableError) -> Readout<R> {
-    try throwIfShort(number, name)
+  fileprivate func failed<R>(_ number: Int32, _ name: String) throws(TableError) -> ReadResult<R> {
+    try throwIfResourcesExhausted(number, name)
     return number == EACCES || number == EPERM ? .denied : .absent
   }
 
@@ -194,7 +194,7 @@ final class Procfs {
   }
 
   /// Throws for errors that do not concern the process. Otherwise the process would appear to have ended.
-  fileprivate func throwIfShort(_ number: Int32, _ name: String) throws(TableError) {
+  fileprivate func throwIfResourcesExhausted(_ number: Int32, _ name: String) throws(TableError) {
     guard number == EMFILE || number == ENFILE || number == ENOMEM else { return }
     var error = TableError(
       .io, "\(name) under \(root) cannot be read: \(String(cString: strerror(number)))")
@@ -213,7 +213,7 @@ struct ProcessFolder: ~Copyable {
     let name = String(pid)
     let descriptor = openat(procfs.descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      try procfs.throwIfShort(errno, name)
+      try procfs.throwIfResourcesExhausted(errno, name)
       return nil
     }
     self.procfs = procfs
@@ -244,17 +244,17 @@ struct ProcessFolder: ~Copyable {
   /// only inside `body`.
   func read<R>(
     _ name: String, _ body: (UnsafeRawBufferPointer) -> R?
-  ) throws(TableError) -> Readout<R> {
+  ) throws(TableError) -> ReadResult<R> {
     try procfs.load(name, in: descriptor).map(body)
   }
 
   /// The target of a link, which is not followed.
-  func target(of name: String) throws(TableError) -> Readout<[UInt8]> {
+  func target(of name: String) throws(TableError) -> ReadResult<[UInt8]> {
     try procfs.target(of: name, in: descriptor)
   }
 
   /// The number of entries of a folder. Counting stops at `limit`.
-  func count(of name: String, upTo limit: Int) throws(TableError) -> Readout<Int> {
+  func count(of name: String, upTo limit: Int) throws(TableError) -> ReadResult<Int> {
     let folder = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0, let list = fdopendir(folder) else {
       let number = errno

@@ -8,7 +8,7 @@ final class Snapshot {
   typealias Text = Range<Int>
 
   /// A value that is read at first use.
-  enum Later<Value> {
+  enum LazyValue<Value> {
     case unread
     case missing
     case read(Value)
@@ -36,12 +36,12 @@ final class Snapshot {
     var start: Int64
     var command: Text
     /// The resident memory in bytes.
-    var memory = Later<Int64>.unread
-    var arguments = Later<Text>.unread
+    var memory = LazyValue<Int64>.unread
+    var arguments = LazyValue<Text>.unread
 
-    func has(_ needs: Needs) -> Bool {
-      !(needs.contains(.memory) && memory.isUnread)
-        && !(needs.contains(.arguments) && arguments.isUnread)
+    func has(_ neededFiles: NeededFiles) -> Bool {
+      !(neededFiles.contains(.memory) && memory.isUnread)
+        && !(neededFiles.contains(.arguments) && arguments.isUnread)
     }
   }
 
@@ -53,12 +53,12 @@ final class Snapshot {
   private let ticksPerSecond: Int64
   private let pageSize: Int64
   /// The processes by row. A missing one ended before its first read.
-  private var processes: [Later<Process>]
+  private var processes: [LazyValue<Process>]
   private var text: [UInt8] = []
   private var users = AccountNames(.user)
 
   private var bootDigits: [UInt8]?
-  private var bootSecond = Later<Int64>.unread
+  private var bootSecond = LazyValue<Int64>.unread
 
   init(_ procfs: Procfs) throws(TableError) {
     self.procfs = procfs
@@ -91,7 +91,7 @@ final class Snapshot {
 
   /// The time of a tick; nil if the kernel does not report the boot time.
   func moment(ofTick tick: Int64) throws(TableError) -> Timestamp? {
-    if bootSecond.isUnread { bootSecond = Later(try procfs.bootSecond()) }
+    if bootSecond.isUnread { bootSecond = LazyValue(try procfs.bootSecond()) }
     guard let bootSecond = bootSecond.value else { return nil }
     let (second, isTooLarge) = bootSecond.addingReportingOverflow(tick / ticksPerSecond)
     if isTooLarge { return nil }
@@ -101,19 +101,19 @@ final class Snapshot {
 
   // Reading
 
-  /// The process of a row with at least the needed values. Returns nil if it ended before its first read, or if `needs`
-  /// is empty.
+  /// The process of a row with at least the needed values. Returns nil if it ended before its first read, or if
+  /// `neededFiles` is empty.
   ///
   /// A value that is first needed after the end of the process is missing. Throws ``TableError`` with `.io` if the host
   /// lacks descriptors or memory, which says nothing about the process.
-  func process(_ row: Int, _ needs: Needs) throws(TableError) -> Process? {
-    if needs.isEmpty { return nil }
+  func process(_ row: Int, _ neededFiles: NeededFiles) throws(TableError) -> Process? {
+    if neededFiles.isEmpty { return nil }
     switch processes[row] {
     case .missing: return nil
-    case .unread: processes[row] = Later(try first(pids[row], needs))
+    case .unread: processes[row] = LazyValue(try first(pids[row], neededFiles))
     case .read(var process):
-      if process.has(needs) { return process }
-      try complete(&process, pids[row], needs)
+      if process.has(neededFiles) { return process }
+      try complete(&process, pids[row], neededFiles)
       processes[row] = .read(process)
     }
     return processes[row].value
@@ -148,7 +148,7 @@ final class Snapshot {
     return later == parent ? name.map { (parent, $0) } : nil
   }
 
-  private func first(_ pid: Int32, _ needs: Needs) throws(TableError) -> Process? {
+  private func first(_ pid: Int32, _ neededFiles: NeededFiles) throws(TableError) -> Process? {
     guard let folder = try ProcessFolder(pid, in: procfs), let user = folder.owner else {
       return nil
     }
@@ -164,7 +164,7 @@ final class Snapshot {
       let start = try folder.withContents(of: "stat") { StatLine($0)?.start }
       guard start == process.start else { return nil }
     }
-    try read(needs, of: &process, in: folder)
+    try read(neededFiles, of: &process, in: folder)
     return process
   }
 
@@ -178,26 +178,28 @@ final class Snapshot {
   }
 
   private func complete(
-    _ process: inout Process, _ pid: Int32, _ needs: Needs
+    _ process: inout Process, _ pid: Int32, _ neededFiles: NeededFiles
   ) throws(TableError) {
     guard let folder = try ProcessFolder(pid, in: procfs),
       try folder.withContents(of: "stat", { StatLine($0)?.start }) == process.start
     else {
-      if needs.contains(.memory), process.memory.isUnread { process.memory = .missing }
-      if needs.contains(.arguments), process.arguments.isUnread { process.arguments = .missing }
+      if neededFiles.contains(.memory), process.memory.isUnread { process.memory = .missing }
+      if neededFiles.contains(.arguments), process.arguments.isUnread {
+        process.arguments = .missing
+      }
       return
     }
-    try read(needs, of: &process, in: folder)
+    try read(neededFiles, of: &process, in: folder)
   }
 
   private func read(
-    _ needs: Needs, of process: inout Process, in folder: borrowing ProcessFolder
+    _ neededFiles: NeededFiles, of process: inout Process, in folder: borrowing ProcessFolder
   ) throws(TableError) {
-    if needs.contains(.memory), process.memory.isUnread {
-      process.memory = Later(try folder.withContents(of: "statm", residentBytes))
+    if neededFiles.contains(.memory), process.memory.isUnread {
+      process.memory = LazyValue(try folder.withContents(of: "statm", residentBytes))
     }
-    if needs.contains(.arguments), process.arguments.isUnread {
-      process.arguments = Later(try folder.withContents(of: "cmdline", keepArguments))
+    if neededFiles.contains(.arguments), process.arguments.isUnread {
+      process.arguments = LazyValue(try folder.withContents(of: "cmdline", keepArguments))
     }
   }
 

@@ -24,7 +24,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   private(set) var reader: RecordReader
   private var finder: SectionFinder
   let cancel = CancelFlag()
-  private var remarks = DiagnosticQueue()
+  private var diagnosticQueue = DiagnosticQueue()
 
   init(
     _ shownFile: ShownFile, _ file: any ByteSource, encoding: String?, sectioning: Sectioning,
@@ -38,7 +38,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     decoded = try DecodedText(file, encoding: encoding)
     reader = TextSource.reader(decoded, cancel)
     finder = SectionFinder(sectioning, HeadingReader(headings))
-    if let remark = shownFile.remark { remarks.add("in place", remark) }
+    if let diagnostic = shownFile.diagnostic { diagnosticQueue.add("in place", diagnostic) }
     try file.checkUnchanged()
   }
 
@@ -202,7 +202,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       next = numbers.upperBound
     }
     try file.checkUnchanged()
-    if let remark = decoded.remark { remarks.add("encoding", remark) }
+    if let diagnostic = decoded.diagnostic { diagnosticQueue.add("encoding", diagnostic) }
     return builder.finish(rowCount: next - lines.lowerBound)
   }
 
@@ -229,7 +229,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
       page, records throws(TableError) in append(page, records, to: builder)
     }
     try file.checkUnchanged()
-    if let remark = decoded.remark { remarks.add("encoding", remark) }
+    if let diagnostic = decoded.diagnostic { diagnosticQueue.add("encoding", diagnostic) }
     return builder.finish(rowCount: count)
   }
 
@@ -307,7 +307,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return lines.isEmpty ? nil : .text(text)
   }
 
-  func nextDiagnostic() -> Diagnostic? { remarks.next() }
+  func nextDiagnostic() -> Diagnostic? { diagnosticQueue.next() }
 }
 
 /// The index contains the headings.

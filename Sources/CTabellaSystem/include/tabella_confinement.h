@@ -20,10 +20,10 @@ int tabella_landlock_version(void);
 int tabella_landlock_make(uint64_t files, uint64_t network, uint64_t scopes);
 
 /* Grants rights for an open file or folder, and for everything in the folder. */
-int tabella_landlock_allow(int rules, int place, uint64_t rights);
+int tabella_landlock_allow(int rules, int file, uint64_t rights);
 
-/* Opens a path only as a location (O_PATH), and follows links. O_PATH is not imported. */
-int tabella_open_place(const char *_Nonnull path);
+/* Opens a path only to refer to its file (O_PATH), and follows links. O_PATH is not imported. */
+int tabella_open_path(const char *_Nonnull path);
 
 /* Seccomp: seccomp(2). */
 

@@ -105,7 +105,7 @@ int tabella_system_make_nameless(int directory);
  * makes a file share the disk space of another file's bytes. Both return 0 or -errno; -EOPNOTSUPP if
  * the file system does not support it, and then nothing is done. fallocate(2) and FICLONE are not
  * imported. */
-int tabella_system_take_room(int file, int64_t from, int64_t size);
+int tabella_system_reserve_space(int file, int64_t from, int64_t size);
 int tabella_system_share_bytes(int from, int to);
 
 /* Gives a nameless file a name that does not exist yet; 0 or -errno. */
@@ -214,7 +214,7 @@ void tabella_system_release_signals(void);
 
 /* Creates nameless memory that two processes can share, with a sealed size. Returns a descriptor or
  * -errno. memfd_create(2) and the seals are not imported. */
-int tabella_system_make_arena(size_t size);
+int tabella_system_make_shared_memory(size_t size);
 
 /* Creates a pair of connected packet sockets, or a pipe. They are closed on exec. 0 or -errno. */
 int tabella_system_make_sockets(int *_Nonnull ends);

@@ -60,7 +60,7 @@ public struct BatchPlan: Hashable, Sendable {
     }
     for section in rows.keys.sorted() {
       if let count = self.sections?.count.value, section >= count { throw .noSection(section) }
-      guard place(ofSection: section) != nil, !reloadedSections.contains(section) else {
+      guard sectionAfter(of: section) != nil, !reloadedSections.contains(section) else {
         throw TableError(
           .invalidArgument,
           "the batch edits rows of section \(section), which it also deletes or reloads")
@@ -80,7 +80,7 @@ public struct BatchPlan: Hashable, Sendable {
     for (section, named) in rows.sorted(by: { $0.key < $1.key }) {
       self.rows[section] = try named.plan(
         try numberOfRows(section, named.needed), inSection: section,
-        after: place(ofSection: section))
+        after: sectionAfter(of: section))
     }
   }
 
@@ -99,25 +99,25 @@ public struct BatchPlan: Hashable, Sendable {
   }
 
   /// The number of a section after the batch; nil if the batch deletes the section.
-  public func place(ofSection section: Int) -> Int? {
+  public func sectionAfter(of section: Int) -> Int? {
     guard let sections else { return section }
-    return moved[.section(section)]?.section ?? sections.place(of: section)
+    return moved[.section(section)]?.section ?? sections.indexAfter(of: section)
   }
 
   /// The path of a row or section after the batch; nil if the batch deletes the row or section.
   /// - Complexity: O(log n) in the changes.
   public func path(of old: IndexPath) -> IndexPath? {
     if let target = moved[old] { return target }
-    guard let section = place(ofSection: old.section) else { return nil }
+    guard let section = sectionAfter(of: old.section) else { return nil }
     guard !old.isSection else { return .section(section) }
     guard let rows = rows[old.section] else { return IndexPath(section: section, row: old.row) }
-    return rows.place(of: old.row).map { IndexPath(section: section, row: $0) }
+    return rows.indexAfter(of: old.row).map { IndexPath(section: section, row: $0) }
   }
 
   /// The number of a section before the batch; nil if the batch inserts the section, or if it does not exist.
-  private func oldSection(at place: Int, _ changes: [ChangeBatch.Change]) -> Int? {
-    guard let sections else { return place }
-    switch sections.origin(of: place) {
+  private func oldSection(at sectionAfter: Int, _ changes: [ChangeBatch.Change]) -> Int? {
+    guard let sections else { return sectionAfter }
+    switch sections.origin(of: sectionAfter) {
     case .survivor(let section): return section
     case .arrival(let arrival): return changes[arrival.change].source?.section
     case nil: return nil
@@ -131,7 +131,7 @@ private struct NamedElements {
   var moved: [Int] = []
   var reconfigured: [Int] = []
   var reloaded: [Int] = []
-  var arrivals: [(place: Int, change: Int)] = []
+  var arrivals: [(indexAfter: Int, change: Int)] = []
 
   var isEmpty: Bool {
     deleted.isEmpty && moved.isEmpty && reconfigured.isEmpty && reloaded.isEmpty
@@ -159,18 +159,18 @@ private struct NamedElements {
   /// The number of elements that must be known to check all changes.
   var needed: Int {
     let last = [deleted, moved, reconfigured, reloaded].compactMap { $0.max() }.max() ?? -1
-    let place = arrivals.map(\.place).max() ?? -1
+    let lastArrival = arrivals.map(\.indexAfter).max() ?? -1
     return max(
-      last.advancedUp(by: 1), place.advancedUp(by: deleted.count + moved.count + 1))
+      last.advancedUp(by: 1), lastArrival.advancedUp(by: deleted.count + moved.count + 1))
   }
 
   /// The plan for the sections, or for the rows of one section. `after` is the section's number after the batch.
   func plan(
     _ count: Count, inSection section: Int?, after: Int?
   ) throws(TableError) -> ListPlan {
-    let gone = deleted + moved
+    let departed = deleted + moved
     // A batch may set and move the same row. Every other combination that names a row twice is an error.
-    for named in [gone + reloaded, deleted + reconfigured + reloaded] {
+    for named in [departed + reloaded, deleted + reconfigured + reloaded] {
       let named = named.sorted()
       func noun(_ element: Int) -> String { IndexPath(element, inSection: section).noun }
       if let twice = zip(named, named.dropFirst()).first(where: { $0 == $1 })?.0 {
@@ -183,7 +183,7 @@ private struct NamedElements {
         throw TableError(.notFound, "there is no \(noun(last)); there are \(count.value)")
       }
     }
-    return try ListPlan(count: count, gone: gone.sorted(), arrivals: arrivals) {
+    return try ListPlan(count: count, departed: departed.sorted(), arrivals: arrivals) {
       IndexPath($0, inSection: after)
     }
   }

@@ -39,7 +39,7 @@ extension ChangeBatch {
           return (before.rows[section] ?? .atLeast(0)).assumed(toReach: minimum)
         })
     } catch {
-      throw lie(error.message)
+      throw misbehaviour(error.message)
     }
   }
 }
@@ -55,7 +55,7 @@ extension BatchPlan {
     try ListPlan.check(sections, of: before.sections, became: after.sections, "sections")
     let named = Set(before.rows.keys).union(rows.keys).subtracting(reloadedSections)
     for section in named.sorted() {
-      guard let now = place(ofSection: section), let found = after.rows[now] else { continue }
+      guard let now = sectionAfter(of: section), let found = after.rows[now] else { continue }
       try ListPlan.check(
         rows[section], of: before.rows[section] ?? .atLeast(0), became: found,
         "rows in section \(now)")
@@ -71,11 +71,11 @@ extension ListPlan {
   ) throws(TableError) {
     guard after.isExact else { return }
     let expected = plan?.countAfter ?? before
-    if let last = plan?.arrivals.last?.place, !after.mayHave(last) {
-      throw lie("something is inserted at position \(last), but there are \(after.value) \(what)")
+    if let last = plan?.arrivals.last?.indexAfter, !after.mayHave(last) {
+      throw misbehaviour("something is inserted at position \(last), but there are \(after.value) \(what)")
     }
     guard !expected.isExact || expected.value == after.value else {
-      throw lie("they lead to \(expected.value) \(what), but there are \(after.value)")
+      throw misbehaviour("they lead to \(expected.value) \(what), but there are \(after.value)")
     }
   }
 }
@@ -89,6 +89,6 @@ extension Count {
   }
 }
 
-private func lie(_ what: String) -> TableError {
+private func misbehaviour(_ what: String) -> TableError {
   TableError(.misbehaved, "the changes are not consistent: \(what)")
 }

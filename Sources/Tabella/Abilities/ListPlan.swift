@@ -6,10 +6,10 @@ public struct ListPlan: Hashable, Sendable {
   /// An element that a batch inserts, or moves to this list.
   public struct Arrival: Hashable, Sendable {
     /// The index of the element after the batch.
-    public var place: Int
+    public var indexAfter: Int
     /// The next survivor after the arrival, as an index before the batch. If no survivor follows, the count before
     /// the batch.
-    public var before: Int
+    public var nextSurvivor: Int
     /// The index of the change that brings the element.
     public var change: Int
   }
@@ -18,66 +18,69 @@ public struct ListPlan: Hashable, Sendable {
   /// counted elements, or directly after them.
   public let count: Count
   /// The indices of deleted and departing elements before the batch, in ascending order.
-  public let gone: [Int]
+  public let departed: [Int]
   /// The arrivals, in ascending order of their index after the batch.
   public let arrivals: [Arrival]
 
-  /// Makes a plan. `gone` is in ascending order and contains only existing elements. Throws for a target that does
+  /// Makes a plan. `departed` is in ascending order and contains only existing elements. Throws for a target that does
   /// not exist.
   init(
-    count: Count, gone: [Int], arrivals places: [(place: Int, change: Int)],
+    count: Count, departed: [Int], arrivals targets: [(indexAfter: Int, change: Int)],
     naming path: (Int) -> IndexPath
   ) throws(TableError) {
     self.count = count
-    self.gone = gone
+    self.departed = departed
     var arrivals: [Arrival] = []
-    arrivals.reserveCapacity(places.count)
+    arrivals.reserveCapacity(targets.count)
     var passed = 0
-    for (number, next) in places.sorted(by: { $0.place < $1.place }).enumerated() {
-      guard arrivals.last?.place != next.place else {
+    for (number, next) in targets.sorted(by: { $0.indexAfter < $1.indexAfter }).enumerated() {
+      guard arrivals.last?.indexAfter != next.indexAfter else {
         throw TableError(
-          .invalidArgument, "\(path(next.place).noun) is the target of two edits of the batch")
+          .invalidArgument, "\(path(next.indexAfter).noun) is the target of two edits of the batch")
       }
       // The number of survivors in front of the arrival.
-      let rank = next.place - number
-      while passed < gone.count, gone[passed] - passed <= rank { passed += 1 }
-      let before = rank.advancedUp(by: passed)
-      guard before <= count.value else {
+      let rank = next.indexAfter - number
+      while passed < departed.count, departed[passed] - passed <= rank { passed += 1 }
+      let nextSurvivor = rank.advancedUp(by: passed)
+      guard nextSurvivor <= count.value else {
         throw TableError(
           .notFound,
-          "\(path(next.place).noun) is not a position after the batch, which leaves "
-            + "\(count.value - gone.count + places.count)")
+          "\(path(next.indexAfter).noun) is not a position after the batch, which leaves "
+            + "\(count.value - departed.count + targets.count)")
       }
-      arrivals.append(Arrival(place: next.place, before: before, change: next.change))
+      arrivals.append(
+        Arrival(indexAfter: next.indexAfter, nextSurvivor: nextSurvivor, change: next.change))
     }
     self.arrivals = arrivals
   }
 
   /// The number of elements after the batch.
   public var countAfter: Count {
-    let value = count.value - gone.count + arrivals.count
+    let value = count.value - departed.count + arrivals.count
     return count.isExact ? .exact(value) : .atLeast(value)
   }
 
   /// The index of a survivor after the batch. Nil if the element is deleted, moved away or does not exist.
   /// - Complexity: O(log n) in the changes.
-  public func place(of element: Int) -> Int? {
+  public func indexAfter(of element: Int) -> Int? {
     guard element >= 0, !count.isExact || element < count.value else { return nil }
-    let goneBefore = gone.partitioningIndex { $0 >= element }
-    guard goneBefore == gone.count || gone[goneBefore] != element else { return nil }
-    let arrivedBefore = arrivals.partitioningIndex { $0.before > element }
-    return (element - goneBefore).advancedUp(by: arrivedBefore)
+    let departedBefore = departed.partitioningIndex { $0 >= element }
+    guard departedBefore == departed.count || departed[departedBefore] != element else {
+      return nil
+    }
+    let arrivedBefore = arrivals.partitioningIndex { $0.nextSurvivor > element }
+    return (element - departedBefore).advancedUp(by: arrivedBefore)
   }
 
   /// Whether a moved element stays between the same two survivors, and no other arrival joins it there.
   func stays(_ element: Int, asArrival number: Int) -> Bool {
-    let before = arrivals[number].before
+    let nextSurvivor = arrivals[number].nextSurvivor
     let isAlone = [number - 1, number + 1].allSatisfy {
-      !arrivals.indices.contains($0) || arrivals[$0].before != before
+      !arrivals.indices.contains($0) || arrivals[$0].nextSurvivor != nextSurvivor
     }
-    func goneBefore(_ element: Int) -> Int { gone.partitioningIndex { $0 >= element } }
-    return isAlone && element < before
-      && goneBefore(before) - goneBefore(element) == before - element
+    func departedBefore(_ element: Int) -> Int { departed.partitioningIndex { $0 >= element } }
+    return isAlone && element < nextSurvivor
+      && departedBefore(nextSurvivor) - departedBefore(element) == nextSurvivor - element
   }
 
   /// The origin of an element after the batch: the old index of a survivor, or an arrival.
@@ -88,20 +91,20 @@ public struct ListPlan: Hashable, Sendable {
 
   /// The origin of the element at an index after the batch; nil if the list is shorter.
   /// - Complexity: O(log n) in the changes.
-  public func origin(of place: Int) -> Origin? {
-    guard place >= 0 else { return nil }
-    let arrivedBefore = arrivals.partitioningIndex { $0.place >= place }
-    if arrivedBefore < arrivals.count, arrivals[arrivedBefore].place == place {
+  public func origin(of indexAfter: Int) -> Origin? {
+    guard indexAfter >= 0 else { return nil }
+    let arrivedBefore = arrivals.partitioningIndex { $0.indexAfter >= indexAfter }
+    if arrivedBefore < arrivals.count, arrivals[arrivedBefore].indexAfter == indexAfter {
       return .arrival(arrivals[arrivedBefore])
     }
-    return survivor(place - arrivedBefore).map { .survivor($0) }
+    return survivor(indexAfter - arrivedBefore).map { .survivor($0) }
   }
 
   /// The old index of the survivor with this many survivors in front of it; nil if there are too few survivors.
   func survivor(_ rank: Int) -> Int? {
     guard rank >= 0 else { return nil }
-    let goneBefore = gone.indices.partitioningIndex { gone[$0] - $0 > rank }
-    let element = rank.advancedUp(by: goneBefore)
+    let departedBefore = departed.indices.partitioningIndex { departed[$0] - $0 > rank }
+    let element = rank.advancedUp(by: departedBefore)
     return element < count.value ? element : nil
   }
 
@@ -111,22 +114,22 @@ public struct ListPlan: Hashable, Sendable {
     to list: [Element], arriving: (Arrival) -> Element
   ) -> [Element] {
     var result: [Element] = []
-    result.reserveCapacity(list.count - gone.count + arrivals.count)
+    result.reserveCapacity(list.count - departed.count + arrivals.count)
     var next = 0
-    var gone = gone[...]
+    var departed = departed[...]
     func keep(to end: Int) {
       while next < end {
-        let stop = min(gone.first ?? end, end)
+        let stop = min(departed.first ?? end, end)
         result += list[next..<stop]
         next = stop
-        if gone.first == next, next < end {
-          gone.removeFirst()
+        if departed.first == next, next < end {
+          departed.removeFirst()
           next += 1
         }
       }
     }
     for arrival in arrivals {
-      keep(to: arrival.before)
+      keep(to: arrival.nextSurvivor)
       result.append(arriving(arrival))
     }
     keep(to: list.count)

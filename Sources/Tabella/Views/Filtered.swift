@@ -92,7 +92,7 @@ public final class FilteredSource: MappedSource {
   }
 
   /// The path of the row itself or, if the view hides it, of the next shown row.
-  override func jump(toBase path: IndexPath) throws(TableError) -> IndexPath {
+  override func indexTitleTarget(forBase path: IndexPath) throws(TableError) -> IndexPath {
     guard !path.isSection else { return path }
     let row = try shownCount(before: path)
     let count = try count(inSection: path.section, knowing: row + 1).value
@@ -108,7 +108,7 @@ public final class FilteredSource: MappedSource {
     ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
     _ changes: [ChangeBatch.Change]
   ) throws(TableError) -> BaseTarget {
-    let row = rows.arrivals[index].before
+    let row = rows.arrivals[index].nextSurvivor
     let passing = try known(section) { $0.passing.count > row }.passing
     return .before(
       IndexPath(
@@ -153,12 +153,12 @@ public final class FilteredSource: MappedSource {
     guard held.contains(passing[rows.lowerBound]), columns.count == request.columns.count else {
       return nil
     }
-    var picks: [Pick] = []
+    var picks: [RowSelection] = []
     picks.reserveCapacity(rows.count)
     for row in rows {
       let row = passing[row]
       if row >= held.upperBound { break }
-      picks.append(Pick(part: 0, row: Int32(truncatingIfNeeded: row - held.lowerBound)))
+      picks.append(RowSelection(batch: 0, row: Int32(truncatingIfNeeded: row - held.lowerBound)))
     }
     let part = Batch(
       rowCount: window.batch.rowCount, columns: columns.map { window.batch.columns[$0] },

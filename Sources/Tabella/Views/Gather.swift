@@ -95,7 +95,7 @@ private struct RunReader {
   /// The batches that were read.
   private(set) var parts: [Batch] = []
   /// For each path, the batch and the row in it.
-  private(set) var picks: [Pick] = []
+  private(set) var picks: [RowSelection] = []
   private(set) var size = 0
   private(set) var rowsRead = 0
 
@@ -109,7 +109,7 @@ private struct RunReader {
   mutating func read(_ paths: [IndexPath]) throws(TableError) -> Bool {
     let plan = RunPlan(paths, joiningOver: RunPlan.readableGap)
     (parts, size, rowsRead) = ([], 0, 0)
-    picks = Array(repeating: Pick(part: 0, row: 0), count: paths.count)
+    picks = Array(repeating: RowSelection(batch: 0, row: 0), count: paths.count)
     for run in plan.runs {
       var members = plan.order[run.members]
       while let member = members.first {
@@ -123,8 +123,8 @@ private struct RunReader {
           throw .noRow(first, inSection: run.section, of: first)
         }
         while let next = members.first, paths[next].row < first + batch.rowCount {
-          picks[next] = Pick(
-            part: Int32(truncatingIfNeeded: parts.count),
+          picks[next] = RowSelection(
+            batch: Int32(truncatingIfNeeded: parts.count),
             row: Int32(truncatingIfNeeded: paths[next].row - first))
           members.removeFirst()
           rowsRead += 1

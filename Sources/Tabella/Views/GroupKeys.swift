@@ -299,7 +299,7 @@ private struct KeyTable {
   /// Two words and the length of a key. They usually suffice to distinguish keys without comparing bytes.
   ///
   /// Up to 16 bytes, the two words contain the whole key. For a longer key, one word is a digest.
-  private struct Mark: Equatable {
+  private struct KeyDigest: Equatable {
     var first: UInt64
     var last: UInt64
     var count: Int
@@ -333,26 +333,26 @@ private struct KeyTable {
 
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
-  /// The mark of each key; nil for a number without a key.
-  private var marks: [Mark?] = []
+  /// The digest of each key; nil for a number without a key.
+  private var digests: [KeyDigest?] = []
   /// A hash table with open addressing. Each slot holds the number of a key, or `.max`.
   private var slots = [UInt32](repeating: .max, count: 1 << 10)
 
   /// Returns the number of a key, and adds the key if it is new.
   /// - Complexity: O(bytes)
   mutating func number(of key: UnsafeRawBufferPointer) -> UInt32 {
-    let mark = Mark(key)
-    var slot = Int(truncatingIfNeeded: mark.hash) & (slots.count - 1)
+    let digest = KeyDigest(key)
+    var slot = Int(truncatingIfNeeded: digest.hash) & (slots.count - 1)
     while slots[slot] != .max {
       let number = slots[slot]
-      if marks[Int(number)] == mark, mark.isWholeKey || isKey(number, key) { return number }
+      if digests[Int(number)] == digest, digest.isWholeKey || isKey(number, key) { return number }
       slot = (slot + 1) & (slots.count - 1)
     }
     let number = UInt32(truncatingIfNeeded: ends.count)
     slots[slot] = number
     bytes.append(contentsOf: key)
     ends.append(bytes.count)
-    marks.append(mark)
+    digests.append(digest)
     if ends.count * 2 > slots.count { grow() }
     return number
   }
@@ -360,7 +360,7 @@ private struct KeyTable {
   /// Returns a new number without a key.
   mutating func addAnonymous() -> UInt32 {
     ends.append(bytes.count)
-    marks.append(nil)
+    digests.append(nil)
     return UInt32(truncatingIfNeeded: ends.count - 1)
   }
 
@@ -379,8 +379,8 @@ private struct KeyTable {
     let old = slots
     slots = [UInt32](repeating: .max, count: old.count * 2)
     for number in old where number != .max {
-      guard let mark = marks[Int(number)] else { continue }
-      var slot = Int(truncatingIfNeeded: mark.hash) & (slots.count - 1)
+      guard let digest = digests[Int(number)] else { continue }
+      var slot = Int(truncatingIfNeeded: digest.hash) & (slots.count - 1)
       while slots[slot] != .max { slot = (slot + 1) & (slots.count - 1) }
       slots[slot] = number
     }

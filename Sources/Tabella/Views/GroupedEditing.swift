@@ -97,9 +97,9 @@ extension GroupedSource {
       else { return nil }
       return source.row
     }
-    let rank = rows.arrivals[number].place - number
+    let rank = rows.arrivals[number].indexAfter - number
     // Earlier arrivals in the same gap.
-    let before = try (0..<number).reversed().prefix { rows.arrivals[$0].place - $0 == rank }
+    let before = try (0..<number).reversed().prefix { rows.arrivals[$0].indexAfter - $0 == rank }
       .first { moved($0) != nil }
       .flatMap { number throws(TableError) in try basePath(moved(number)) }
     guard let own = try basePath(moved(number)) else { return try baseEnd() }

@@ -48,7 +48,7 @@ public final class JoinedSource: TableDataSource {
 
   deinit {
     // Tells the tables that the rows on display are gone.
-    for (rows, place) in shown.all { tellEnd(rows, place) }
+    for (rows, partPath) in shown.all { notifyEndOfDisplay(rows, partPath) }
   }
 
   /// Unites the columns of all tables.
@@ -91,7 +91,7 @@ public final class JoinedSource: TableDataSource {
   // Paths.
 
   /// The table and the own path of a path. Counts the sections of as few tables as possible.
-  func place(_ path: IndexPath) throws(TableError) -> PartPath {
+  func partPath(of path: IndexPath) throws(TableError) -> PartPath {
     guard path.section >= 0 else { throw .noSection(path.section) }
     while path.section >= starts[starts.count - 1] {
       let part = starts.count - 1
@@ -110,41 +110,41 @@ public final class JoinedSource: TableDataSource {
 
   /// The number of the table that a section belongs to.
   public func sourceNumber(ofSection section: Int) throws(TableError) -> Int {
-    try place(.section(section)).part
+    try partPath(of: .section(section)).part
   }
 
-  func path(_ place: PartPath) throws(TableError) -> IndexPath {
-    while starts.count <= place.part {
+  func path(_ partPath: PartPath) throws(TableError) -> IndexPath {
+    while starts.count <= partPath.part {
       let part = starts.count - 1
       let count = try parts[part].source.numberOfSections(knowing: .max)
       starts.append(starts[part] + count.value)
     }
-    return IndexPath(section: starts[place.part] + place.path.section, row: place.path.row)
+    return IndexPath(section: starts[partPath.part] + partPath.path.section, row: partPath.path.row)
   }
 
-  func source(_ place: PartPath) -> any TableDataSource { parts[place.part].source }
+  func source(_ partPath: PartPath) -> any TableDataSource { parts[partPath.part].source }
 
   // The data source.
 
   public func numberOfRows(
     inSection section: Int, knowing minimum: Int
   ) throws(TableError) -> Count {
-    let place = try place(.section(section))
-    return try source(place).numberOfRows(inSection: place.path.section, knowing: minimum)
+    let partPath = try partPath(of: .section(section))
+    return try source(partPath).numberOfRows(inSection: partPath.path.section, knowing: minimum)
   }
 
   public func rows(_ request: RowRequest) throws(TableError) -> Batch {
     try check(request)
-    let place = try place(.section(request.section))
+    let partPath = try partPath(of: .section(request.section))
     var own = request
-    own.section = place.path.section
-    own.columns = request.columns.compactMap { parts[place.part].ownColumns[$0] }
-    if converts(request.columns, place.part) {
+    own.section = partPath.path.section
+    own.columns = request.columns.compactMap { parts[partPath.part].ownColumns[$0] }
+    if converts(request.columns, partPath.part) {
       own.count = min(own.count, JoinedSource.convertedLimit)
     }
     while true {
-      let batch = try source(place).rows(own)
-      if let united = try united(batch, place.part, request.columns) { return united }
+      let batch = try source(partPath).rows(own)
+      if let united = try united(batch, partPath.part, request.columns) { return united }
       own.count = max(batch.rowCount / 2, 1)
     }
   }
@@ -271,7 +271,7 @@ extension JoinedSource: TableSections, TableSectionIndex {
   }
 
   public func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
-    let at = try self.place(.section(section))
+    let at = try self.partPath(of: .section(section))
     let title = try source(at).sections?.title(place, ofSection: at.path.section)
     guard place == .header else { return title }
     return title.map { "\(parts[at.part].name): \($0)" } ?? parts[at.part].name
@@ -335,21 +335,22 @@ extension JoinedSource: TableIdentity, TableGathering {
     at paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch {
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
-    let places = try paths.prefix(MappedSource.gatherSize).map { path throws(TableError) in
-      try place(path)
+    let partPaths = try paths.prefix(MappedSource.gatherSize).map { path throws(TableError) in
+      try partPath(of: path)
     }
     var batches: [Batch] = []
-    var picks = [Pick](repeating: Pick(part: 0, row: 0), count: places.count)
+    var picks = [RowSelection](repeating: RowSelection(batch: 0, row: 0), count: partPaths.count)
     // Begin with the table of the first path. Otherwise rows of other tables could be read in vain again and again.
-    var end = places.count
+    var end = partPaths.count
     var done: Set<Int> = []
-    for place in places where done.insert(place.part).inserted {
-      let members = places[..<end].indices.filter { places[$0].part == place.part }
+    for partPath in partPaths where done.insert(partPath.part).inserted {
+      let members = partPaths[..<end].indices.filter { partPaths[$0].part == partPath.part }
       guard !members.isEmpty else { continue }
-      let batch = try gathered(members.map { places[$0].path }, place.part, columns, includesIDs)
+      let batch = try gathered(
+        members.map { partPaths[$0].path }, partPath.part, columns, includesIDs)
       for (row, member) in members.prefix(batch.rowCount).enumerated() {
-        picks[member] = Pick(
-          part: Int32(truncatingIfNeeded: batches.count), row: Int32(truncatingIfNeeded: row))
+        picks[member] = RowSelection(
+          batch: Int32(truncatingIfNeeded: batches.count), row: Int32(truncatingIfNeeded: row))
       }
       if batch.rowCount < members.count { end = members[batch.rowCount] }
       batches.append(batch)
@@ -387,13 +388,13 @@ extension JoinedSource: TableSupplementary, TableAccessories, TableDiagnostics {
   public func supplementaryElement(
     ofKind kind: String, at path: IndexPath
   ) throws(TableError) -> SupplementaryElement? {
-    let place = try place(path)
-    return try source(place).supplementary?.supplementaryElement(ofKind: kind, at: place.path)
+    let partPath = try partPath(of: path)
+    return try source(partPath).supplementary?.supplementaryElement(ofKind: kind, at: partPath.path)
   }
 
   public func location(forRowAt path: IndexPath) throws(TableError) -> [UInt8]? {
-    let place = try place(path)
-    return try source(place).accessories?.location(forRowAt: place.path)
+    let partPath = try partPath(of: path)
+    return try source(partPath).accessories?.location(forRowAt: partPath.path)
   }
 
   /// The oldest diagnostic of the first table that has one, with the table's name in front.
@@ -409,27 +410,27 @@ extension JoinedSource: TableSupplementary, TableAccessories, TableDiagnostics {
 
 extension JoinedSource: TableDisplay, TablePrefetching {
   public func willDisplay(rows: Range<Int>, inSection section: Int) {
-    guard let place = try? place(.section(section)) else { return }
-    shown.begin(rows, section, place)
-    source(place).display?.willDisplay(rows: rows, inSection: place.path.section)
+    guard let partPath = try? partPath(of: .section(section)) else { return }
+    shown.begin(rows, section, partPath)
+    source(partPath).display?.willDisplay(rows: rows, inSection: partPath.path.section)
   }
 
   public func didEndDisplaying(rows: Range<Int>, inSection section: Int) {
-    if let place = shown.end(rows, section) { tellEnd(rows, place) }
+    if let partPath = shown.end(rows, section) { notifyEndOfDisplay(rows, partPath) }
   }
 
-  private func tellEnd(_ rows: Range<Int>, _ place: PartPath) {
-    source(place).display?.didEndDisplaying(rows: rows, inSection: place.path.section)
+  private func notifyEndOfDisplay(_ rows: Range<Int>, _ partPath: PartPath) {
+    source(partPath).display?.didEndDisplaying(rows: rows, inSection: partPath.path.section)
   }
 
   public func prefetch(rows: Range<Int>, inSection section: Int) {
-    guard let place = try? place(.section(section)) else { return }
-    source(place).prefetching?.prefetch(rows: rows, inSection: place.path.section)
+    guard let partPath = try? partPath(of: .section(section)) else { return }
+    source(partPath).prefetching?.prefetch(rows: rows, inSection: partPath.path.section)
   }
 
   public func cancelPrefetching(rows: Range<Int>, inSection section: Int) {
-    guard let place = try? place(.section(section)) else { return }
-    source(place).prefetching?.cancelPrefetching(rows: rows, inSection: place.path.section)
+    guard let partPath = try? partPath(of: .section(section)) else { return }
+    source(partPath).prefetching?.cancelPrefetching(rows: rows, inSection: partPath.path.section)
   }
 }
 

@@ -4,11 +4,11 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
   public func editability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
-    let place = try place(.section(section))
-    guard let editing = source(place).editing else {
-      return try none([], rows, place)
+    let partPath = try partPath(of: .section(section))
+    guard let editing = source(partPath).editing else {
+      return try none([], rows, partPath)
     }
-    return try editing.editability(ofRows: rows, inSection: place.path.section)
+    return try editing.editability(ofRows: rows, inSection: partPath.path.section)
   }
 
   public func editability(
@@ -16,9 +16,9 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
   ) throws(TableError) -> [SectionEditability] {
     var answers: [SectionEditability] = []
     for section in sections {
-      let place = try place(.section(section))
-      let own = place.path.section
-      answers += try source(place).sectionEditing?.editability(ofSections: own..<own + 1) ?? [[]]
+      let partPath = try partPath(of: .section(section))
+      let own = partPath.path.section
+      answers += try source(partPath).sectionEditing?.editability(ofSections: own..<own + 1) ?? [[]]
     }
     return answers
   }
@@ -34,18 +34,18 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
   public func movability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [Bool] {
-    let place = try place(.section(section))
-    guard let moving = source(place).moving else {
-      return try none(false, rows, place)
+    let partPath = try partPath(of: .section(section))
+    guard let moving = source(partPath).moving else {
+      return try none(false, rows, partPath)
     }
-    return try moving.movability(ofRows: rows, inSection: place.path.section)
+    return try moving.movability(ofRows: rows, inSection: partPath.path.section)
   }
 
   /// The same answer for all rows of a table that lacks the ability. Throws if a row does not exist.
   private func none<Answer>(
-    _ answer: Answer, _ rows: Range<Int>, _ place: PartPath
+    _ answer: Answer, _ rows: Range<Int>, _ partPath: PartPath
   ) throws(TableError) -> [Answer] {
-    try source(place).check(rows: rows, inSection: place.path.section)
+    try source(partPath).check(rows: rows, inSection: partPath.path.section)
     return Array(repeating: answer, count: rows.count)
   }
 
@@ -68,7 +68,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
   public func target(
     ofMoveFrom source: IndexPath, to proposed: IndexPath
   ) throws(TableError) -> IndexPath {
-    let (from, to) = (try place(source), try place(proposed))
+    let (from, to) = (try partPath(of: source), try partPath(of: proposed))
     guard from.part == to.part else {
       throw .otherTable(parts[from.part].name, parts[to.part].name)
     }
@@ -139,7 +139,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     let end = first.isSection ? try numberOfSections(knowing: first.section.advancedUp(by: 1)) : nil
     // A section can be appended to the last table.
     if let end, end == .exact(first.section), let last = parts.indices.last { return last }
-    return try place(first).part
+    return try partPath(of: first).part
   }
 
   /// The numbers of a table's sections in the joined table after the edits; nil if the edits change no sections.
@@ -190,9 +190,11 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     _ refusal: (_ part: String, _ other: String) -> TableError
   ) throws(TableError) -> IndexPath {
     guard let sections else {
-      let place = try place(target)
-      guard place.part == part else { throw refusal(parts[part].name, parts[place.part].name) }
-      return place.path
+      let partPath = try partPath(of: target)
+      guard partPath.part == part else {
+        throw refusal(parts[part].name, parts[partPath.part].name)
+      }
+      return partPath.path
     }
     if sections.contains(target.section) {
       return IndexPath(section: target.section - sections.lowerBound, row: target.row)
@@ -201,7 +203,7 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
     let count = try parts[part].source.numberOfSections(knowing: .max).value
     let isBehind = target.section >= sections.upperBound
     let old = target.section - (isBehind ? sections.count - count : 0)
-    throw refusal(parts[part].name, parts[try place(.section(old)).part].name)
+    throw refusal(parts[part].name, parts[try partPath(of: .section(old)).part].name)
   }
 
   private func ownReference(
@@ -209,8 +211,8 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
   ) throws(TableError) -> (part: Int, reference: RowReference) {
     switch reference {
     case .path(let path):
-      let place = try place(path)
-      return (place.part, .path(place.path))
+      let partPath = try partPath(of: path)
+      return (partPath.part, .path(partPath.path))
     case .id(let id):
       let (part, own) = try split(id)
       return (part, .id(own))

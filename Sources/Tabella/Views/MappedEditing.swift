@@ -244,7 +244,7 @@ extension MappedSource: TableEditing, TableMoving {
     for (number, base, _) in arrivals {
       let before = gone[base.section]?.partitioningIndex { $0 >= base.row } ?? 0
       places[number] = IndexPath(
-        section: plan.place(ofSection: base.section) ?? base.section,
+        section: plan.sectionAfter(of: base.section) ?? base.section,
         row: base.row - before + arrived[base.section, default: 0])
       arrived[base.section, default: 0] += 1
     }
@@ -255,7 +255,7 @@ extension MappedSource: TableEditing, TableMoving {
   private func moving(
     on isDryRun: Bool, _ edit: () throws(TableError) -> EditResult
   ) throws(TableError) -> EditResult {
-    let mark = try mark()
+    let viewDigest = try viewDigest()
     var result: EditResult
     do throws(TableError) { result = try edit() } catch {
       // All other errors mean that nothing was changed.
@@ -263,13 +263,13 @@ extension MappedSource: TableEditing, TableMoving {
       throw error
     }
     if !isDryRun { forget() }
-    result.changes = reload(result.changes, from: mark)
+    result.changes = reload(result.changes, from: viewDigest)
     return result
   }
 
-  /// The change from the view's version with this mark to the current version of its base: empty, or a reload.
-  private func reload(_ change: ChangeBatch, from mark: String) -> ChangeBatch {
-    let from = token(change.from, mark: mark)
+  /// The change from the view's version with this digest to the current version of its base: empty, or a reload.
+  private func reload(_ change: ChangeBatch, from viewDigest: String) -> ChangeBatch {
+    let from = token(change.from, viewDigest: viewDigest)
     if change.changes == [], change.from == change.to {
       return ChangeBatch(from: from, to: from, changes: [])
     }
@@ -298,7 +298,7 @@ extension MappedSource: TableUndoing, TableChanges {
     guard let changes = base.changes else {
       throw TableError(.notSupported, "the table does not change")
     }
-    let mark = try mark()
+    let viewDigest = try viewDigest()
     let change: ChangeBatch
     do throws(TableError) { change = try changes.pull() } catch {
       // The base can have moved on in spite of the error.
@@ -306,7 +306,7 @@ extension MappedSource: TableUndoing, TableChanges {
       throw error
     }
     if change.changes != [] || change.from != change.to { forget() }
-    return reload(change, from: mark)
+    return reload(change, from: viewDigest)
   }
 }
 

@@ -31,10 +31,10 @@ extension MappedSource: TableDisplay, TablePrefetching {
   }
 
   public func didEndDisplaying(rows: Range<Int>, inSection section: Int) {
-    if let runs = shown.end(rows, section) { tellEnd(runs) }
+    if let runs = shown.end(rows, section) { notifyEndOfDisplay(runs) }
   }
 
-  func tellEnd(_ runs: [RunPlan.Run]) {
+  func notifyEndOfDisplay(_ runs: [RunPlan.Run]) {
     for run in runs { base.display?.didEndDisplaying(rows: run.rows, inSection: run.section) }
   }
 

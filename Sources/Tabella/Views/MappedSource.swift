@@ -24,7 +24,7 @@ public class MappedSource: TableDataSource {
 
   /// The rows that the base was asked for last and did not return. The base may have read all of them and return
   /// them in several batches. The next request therefore asks for these rows first.
-  private var rest = (section: 0, rows: 0..<0)
+  private var unreturnedRows = (section: 0, rows: 0..<0)
   /// The maximum number of rows that the base has returned at once. It limits the size of later requests.
   private var mostGiven = 0
 
@@ -42,7 +42,7 @@ public class MappedSource: TableDataSource {
 
   deinit {
     // Tells the base that the rows on display are gone.
-    for (_, runs) in shown.all { tellEnd(runs) }
+    for (_, runs) in shown.all { notifyEndOfDisplay(runs) }
   }
 
   // Hooks for subclasses. They run inside a public call and must not start another one.
@@ -72,7 +72,7 @@ public class MappedSource: TableDataSource {
   func path(ofBase path: IndexPath) throws(TableError) -> IndexPath? { path }
 
   /// The target in the view of an index title that leads to this path in the base.
-  func jump(toBase path: IndexPath) throws(TableError) -> IndexPath {
+  func indexTitleTarget(forBase path: IndexPath) throws(TableError) -> IndexPath {
     guard !path.isSection else { return path }
     return try self.path(ofBase: path) ?? .section(path.section)
   }
@@ -158,10 +158,12 @@ public class MappedSource: TableDataSource {
   /// Answers a request that has passed ``check(_:)``; the body of ``rows(_:)``.
   func read(_ request: RowRequest) throws(TableError) -> Batch {
     try prepare(section: request.section)
-    let isRest = request.section == rest.section && rest.rows.contains(request.first)
+    let isRest =
+      request.section == unreturnedRows.section && unreturnedRows.rows.contains(request.first)
     let most =
       isRest
-      ? min(max(mostGiven * 2, MappedSource.batchSize), rest.rows.upperBound - request.first)
+      ? min(
+        max(mostGiven * 2, MappedSource.batchSize), unreturnedRows.rows.upperBound - request.first)
       : MappedSource.gatherSize
     let end = request.first.advancedUp(by: min(request.count, most))
     let count = try count(inSection: request.section, knowing: end).value
@@ -170,11 +172,11 @@ public class MappedSource: TableDataSource {
     }
     let paths = try basePaths(
       of: request.first..<min(end, count), inSection: request.section)
-    let last = isRest ? rest.rows.upperBound : request.first + paths.count
+    let last = isRest ? unreturnedRows.rows.upperBound : request.first + paths.count
     let batch = try base.gather(
       paths, columns: request.columns, includesIDs: request.includesIDs)
     mostGiven = max(mostGiven, batch.rowCount)
-    rest = (request.section, request.first + batch.rowCount..<last)
+    unreturnedRows = (request.section, request.first + batch.rowCount..<last)
     return batch
   }
 
@@ -243,7 +245,7 @@ public class MappedSource: TableDataSource {
     guard let sectionIndex = base.sectionIndex else {
       throw TableError(.notFound, "there is no section index")
     }
-    return try jump(toBase: sectionIndex.indexPath(forIndexTitle: title, at: index))
+    return try indexTitleTarget(forBase: sectionIndex.indexPath(forIndexTitle: title, at: index))
   }
 }
 
@@ -268,30 +270,30 @@ extension MappedSource {
 
   /// The token of the view, as it is mapped now, at this version of the base.
   func token(_ version: Version?) throws(TableError) -> Version? {
-    version == nil ? nil : token(version, mark: try mark())
+    version == nil ? nil : token(version, viewDigest: try viewDigest())
   }
 
-  func token(_ version: Version?, mark: String) -> Version? {
+  func token(_ version: Version?, viewDigest: String) -> Version? {
     guard let version else { return nil }
-    let token = "\(version.token).\(mark)"
+    let token = "\(version.token).\(viewDigest)"
     if token.utf8.count <= Version.maximumLength { return Version(token) }
-    return Version("\(fingerprint(version.token, digits: 16)).\(mark)")
+    return Version("\(fingerprint(version.token, digits: 16)).\(viewDigest)")
   }
 
   /// A digest of the view's description and columns, in 8 digits.
-  func mark() throws(TableError) -> String {
+  func viewDigest() throws(TableError) -> String {
     // The meaning of conditions and orders depends on the types of columns.
     let types = base.columns.map { $0.valueType.name + ($0.hasDecimalComma ? "," : "") }
       .joined(separator: " ")
-    let places = base.hasVolatileOrder ? try places() : ""
-    return fingerprint("\(digest) \(types) \(places)", digits: 8)
+    let order = base.hasVolatileOrder ? try orderDigest() : ""
+    return fingerprint("\(digest) \(types) \(order)", digits: 8)
   }
 
   /// A digest of the base paths of all rows of the view.
   ///
   /// The cells of volatile tables change without a new version. The rows that satisfy a condition, and their order,
   /// can thus change within a version.
-  private func places() throws(TableError) -> String {
+  private func orderDigest() throws(TableError) -> String {
     var text = ""
     var section = 0
     while try (sections?.numberOfSections(knowing: section + 1) ?? .exact(1)).value > section {

@@ -84,7 +84,7 @@ struct CommitRecord {
   private func fits(_ plan: BatchPlan, _ source: any TableDataSource) -> Bool {
     var needs: [Int: Int] = [:]
     for section in counts.rows.keys {
-      if let now = plan.place(ofSection: section) { needs[now] = 0 }
+      if let now = plan.sectionAfter(of: section) { needs[now] = 0 }
     }
     guard let after = try? KnownCounts(of: source, knowing: needs) else { return false }
     return (try? plan.check(before: counts, after: after)) != nil
@@ -102,7 +102,7 @@ struct CommitRecord {
       if path.isSection || isVolatile { return .unknown }
       return reads(source, path, cells) ? .done : .nothingDone
     case .set(.path(let path), _) where path.isSection:
-      guard let now = plan?.place(ofSection: path.section),
+      guard let now = plan?.sectionAfter(of: path.section),
         let title = try? source.sections?.title(.header, ofSection: now)
       else { return .unknown }
       return title == edit.title ? .done : .unknown

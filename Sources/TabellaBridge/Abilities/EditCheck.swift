@@ -54,7 +54,7 @@ struct EditCheck {
     guard let plan = try changes.plan(before: counts) else { return nil }
     var needs: [Int: Int] = [:]
     for section in counts.rows.keys {
-      if let now = plan.place(ofSection: section) { needs[now] = 0 }
+      if let now = plan.sectionAfter(of: section) { needs[now] = 0 }
     }
     for change in changes.changes ?? [] {
       switch change {
@@ -128,7 +128,7 @@ struct EditCheck {
     var section: Int?
     switch edit {
     case .insert(let path, _) where inserted.contains(path): section = path.section
-    case .set(.path(let path), _): section = plan?.place(ofSection: path.section)
+    case .set(.path(let path), _): section = plan?.sectionAfter(of: path.section)
     default: break
     }
     guard let section else { return }

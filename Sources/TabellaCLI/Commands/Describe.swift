@@ -89,7 +89,7 @@ extension Command {
   }
 
   /// What confines a worker, what the system lacks for that, and which paths were not there to be granted.
-  private static func confinementJSON(_ report: Report) -> JSONValue {
+  private static func confinementJSON(_ report: ConfinementReport) -> JSONValue {
     .object([
       "confined by": .array(report.inForce.map { .string($0) }),
       "lacking": .array(report.lacking.map { .string($0) }),

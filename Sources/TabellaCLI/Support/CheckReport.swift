@@ -37,8 +37,8 @@ final class CheckReport {
     if let provider = checker.provider {
       line.append(" (\(SafeText(provider.id)) \(SafeText(provider.version)))")
     }
-    if !checker.places.isEmpty {
-      let names = checker.places.map(\.name).joined(separator: ", ")
+    if !checker.locations.isEmpty {
+      let names = checker.locations.map(\.name).joined(separator: ", ")
       line.append(" with \(SafeText(names))")
     }
     try output.write(line + "\n")
@@ -53,7 +53,7 @@ final class CheckReport {
         SafeText(finding.status.rawValue).padded(to: 9), style(of: finding.status))
       line.append("  ")
       let name = SafeText(finding.check.name)
-      let note = finding.status == .passed ? nil : finding.came.map(Messages.shortened)
+      let note = finding.status == .passed ? nil : finding.detail.map(Messages.shortened)
       line.append(note == nil ? name : name.padded(to: CheckReport.nameWidth))
       if let note { line.append("  \(SafeText(note))") }
       try output.write(output.screen.fitted(line) + "\n")
@@ -100,7 +100,9 @@ final class CheckReport {
     let title: SafeText =
       status + ": \(SafeText(finding.check.name)) (\(SafeText(finding.check.level.rawValue)))"
     var lines: [SafeText] = [title, "  expected  \(SafeText(finding.check.summary))"]
-    if let came = finding.came { lines.append("  came      \(SafeText(Messages.shortened(came)))") }
+    if let detail = finding.detail {
+      lines.append("  came      \(SafeText(Messages.shortened(detail)))")
+    }
     if let place = finding.place { lines.append("  with      \(SafeText(place))") }
     if !others.isEmpty {
       let names = others.map { "\($0.check.name) (\($0.status.rawValue))" }
@@ -146,7 +148,7 @@ final class CheckReport {
       var members: [String: JSONValue] = [
         "name": .string(finding.check.name), "level": .string(finding.check.level.rawValue),
         "status": .string(finding.status.rawValue), "expected": .string(finding.check.summary),
-        "came": text(finding.came), "hint": .string(finding.check.hint),
+        "came": text(finding.detail), "hint": .string(finding.check.hint),
         "location": text(finding.place),
         "seconds": .number("\((finding.time * 1e6).rounded() / 1e6)"),
       ]
@@ -161,7 +163,7 @@ final class CheckReport {
     let provider = checker.provider.map { provider in
       JSONValue.object(["id": .string(provider.id), "version": .string(provider.version)])
     }
-    let places = checker.places.map { place in
+    let places = checker.locations.map { place in
       JSONValue.object([
         "location": .string(place.name), "origin": .string(place.origin.rawValue),
       ])
@@ -178,8 +180,8 @@ extension Finding {
   /// What came, without what differs from check to check: the fault of a provider that breaks many.
   fileprivate var fault: String {
     let start = "an unexpected error: "
-    guard let came else { return check.name }
-    let text = came.hasPrefix(start) ? String(came.dropFirst(start.count)) : came
+    guard let detail else { return check.name }
+    let text = detail.hasPrefix(start) ? String(detail.dropFirst(start.count)) : detail
     let seed = text.hasSuffix(")") ? text.utf8.position(of: " (seed ".utf8) : nil
     return seed.map { String(text[..<$0]) } ?? text
   }

@@ -8,7 +8,7 @@ extension Check {
   static let opens = Check(
     "opens", .required, .location, "The location opens, and its first rows can be read.",
     hint: "read the error; a provider should open everything that its manifest claims",
-    .place { run, place in
+    .location { run, place in
       do throws(TableError) {
         try look(at: try run.open(place.request))
       } catch {
@@ -24,7 +24,7 @@ extension Check {
     "minimal-host", .required, .location,
     "A host without optional functions, neither log nor abilities, gets the same table.",
     hint: "host->log and host->ability may be null: check before you call them",
-    .place { run, place in
+    .location { run, place in
       let usual = try run.open(place.request)
       let minimal = try run.open(place.request, isMinimal: true)
       try look(at: minimal)
@@ -38,7 +38,7 @@ extension Check {
     "columns-as-declared", .required, .location,
     "If the manifest declares columns, sources have these columns, with their types and units.",
     hint: "declare columns only if they are always the same",
-    .place { run, place in
+    .location { run, place in
       guard let declared = run.manifest?.columns else {
         throw Problem.skipped("the manifest declares no columns")
       }
@@ -52,13 +52,13 @@ extension Check {
     "capabilities-as-declared", .recommended, .location,
     "The capabilities in the manifest are those of the sources.",
     hint: "use the words of `tabella describe LOCATION`; other words are not checked",
-    .places { run, places in
+    .locations { run, locations in
       guard let declared = run.manifest?.capabilities, !declared.isEmpty else {
         throw Problem.skipped("the manifest declares no capabilities")
       }
       // Abilities may depend on the location, so one location with the ability suffices.
       var has: AbilitySet = []
-      for place in places { has.formUnion(AbilitySet(usableOf: try run.open(place.request))) }
+      for place in locations { has.formUnion(AbilitySet(usableOf: try run.open(place.request))) }
       func list(_ abilities: [Ability]) -> String {
         abilities.map(\.name).joined(separator: ", ")
       }
@@ -103,13 +103,13 @@ extension Check {
     "stays-quiet", .recommended, .location,
     "Nothing is printed: standard output and standard error belong to the host.",
     hint: "use the host's log, or diagnostics for messages about the data",
-    .place { run, place in
-      guard run.hears else {
+    .location { run, place in
+      guard run.capturesOutput else {
         throw Problem.skipped("output of this process goes to the terminal and cannot be checked")
       }
       // Other checks report errors.
       _ = try? look(at: try run.open(place.request))
-      let printed = run.takeHeard().filter { $0.kind == .printed }
+      let printed = run.takeOutput().filter { $0.kind == .printed }
       guard let first = printed.first else { return }
       throw Problem.failed(
         "it printed \(printed.count) line\(printed.count == 1 ? "" : "s"): "
@@ -121,10 +121,10 @@ extension Check {
     "It makes no system call that a worker is denied.",
     hint:
       "request permissions beyond the location in the manifest (docs/security.md), or avoid the call",
-    .place { run, place in
-      guard run.hears else { throw Problem.skipped("nothing is denied in this process") }
+    .location { run, place in
+      guard run.capturesOutput else { throw Problem.skipped("nothing is denied in this process") }
       _ = try? look(at: try run.open(place.request))
-      let denied = run.takeHeard().filter { $0.kind == .denied }
+      let denied = run.takeOutput().filter { $0.kind == .denied }
       guard let first = denied.first else { return }
       throw Problem.failed("it was denied: \(String(decoding: first.text, as: UTF8.self))")
     })

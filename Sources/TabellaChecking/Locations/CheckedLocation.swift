@@ -61,9 +61,9 @@ extension CheckedLocation {
   static func derived(
     from manifest: Manifest, in folder: PrivateFolder, options: [String: String]
   ) throws(TableError) -> [CheckedLocation] {
-    var places: [CheckedLocation] = []
+    var locations: [CheckedLocation] = []
     func add(_ name: String, _ path: [UInt8]) {
-      places.append(
+      locations.append(
         CheckedLocation(
           origin: .sample, name: name, request: OpenRequest(location: path, options: options)))
     }
@@ -83,15 +83,15 @@ extension CheckedLocation {
         add("a folder (a sample)", try Sample.makeFolder(in: folder))
       }
     }
-    if places.isEmpty {
+    if locations.isEmpty {
       for scheme in manifest.schemes {
-        places.append(
+        locations.append(
           CheckedLocation(
             origin: .scheme, name: "\(scheme):",
             request: OpenRequest(location: [], scheme: scheme, options: options)))
       }
     }
-    return places
+    return locations
   }
 }
 

@@ -98,7 +98,7 @@ extension Law {
 
 /// A call that every source must answer. If a source lacks the ability for a call, the law reads rows instead.
 private enum AnyCall: CaseIterable {
-  case sectionCount, rowCount, title, version, id, indexTitle, lead, element, editability,
+  case sectionCount, rowCount, title, version, id, indexTitle, location, element, editability,
     movability
   case notices, gathering, rows
 }
@@ -159,12 +159,12 @@ extension Trial {
         try source.sectionIndex?.indexPath(forIndexTitle: title, at: number), place,
         "where the index title \(title) leads")
       return "the index was asked"
-    case .lead:
+    case .location:
       guard let accessories = source.accessories, let path else { break }
-      let leads = recorded.sections[path.section].leads
-      guard leads.indices.contains(path.row) else { break }
+      let locations = recorded.sections[path.section].locations
+      guard locations.indices.contains(path.row) else { break }
       try agrees(
-        try accessories.location(forRowAt: path), leads[path.row], "where row \(path) leads")
+        try accessories.location(forRowAt: path), locations[path.row], "where row \(path) leads")
       return "where a row leads was asked"
     case .element:
       guard let supplementary = source.supplementary, let path, !recorded.kinds.isEmpty else {

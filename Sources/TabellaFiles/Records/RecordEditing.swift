@@ -165,7 +165,7 @@ extension RecordEditing {
   private func result(
     of saved: FileSave.Saved, from before: Version?, isDryRun: Bool, count: Int
   ) throws(TableError) -> EditResult {
-    var (trouble, remark) = (saved.trouble, String?.none)
+    var (problem, notice) = (saved.problem, String?.none)
     let isSaved = saved.file !== shownFile.file
     if isSaved {
       shownFile.show(saved.file)
@@ -175,14 +175,14 @@ extension RecordEditing {
       } catch {
         // An error of this read is irrelevant, because another program wrote these bytes.
         if error.code == .conflict || (try? saved.file.bytes().checkUnchanged()) == nil {
-          remark = "was saved, and then changed again by another program"
+          notice = "was saved, and then changed again by another program"
         } else {
-          trouble = trouble ?? "was saved, but cannot be read again: \(error.message)"
+          problem = problem ?? "was saved, but cannot be read again: \(error.message)"
         }
       }
     }
     let outcome = EditResult.Outcome(
-      code: trouble.map { _ in .io }, message: trouble ?? remark)
+      code: problem.map { _ in .io }, message: problem ?? notice)
     let after =
       isSaved ? shownFile.version(of: saved.file.fingerprint.version) : before
     return EditResult(

@@ -81,10 +81,10 @@ public struct RecordEdits {
       func number(_ row: Int) throws(TableError) -> Int {
         try record(IndexPath(section: section, row: row))
       }
-      for row in rows.gone { gone.append(try number(row)) }
+      for row in rows.departed { gone.append(try number(row)) }
       for arrival in rows.arrivals {
         var arrived = Arrival(
-          place: try number(arrival.before), edit: arrival.change, source: nil, cells: [:],
+          place: try number(arrival.nextSurvivor), edit: arrival.change, source: nil, cells: [:],
           section: section)
         if case .insert(_, let cells) = batch.edits[arrival.change] { arrived.cells = cells }
         arrivals.append(arrived)
@@ -146,7 +146,7 @@ public struct RecordEdits {
     for case .insert(let path) in named where path.isSection && titles[path.section] == nil {
       titles[path.section] = .some(nil)
     }
-    guard !sections.gone.isEmpty || !sections.arrivals.isEmpty else { return }
+    guard !sections.departed.isEmpty || !sections.arrivals.isEmpty else { return }
     let old = try sectioned.sectionRecords().enumerated().map { number, records in
       Block(section: number, records: records, edit: nil)
     }

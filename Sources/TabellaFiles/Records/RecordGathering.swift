@@ -92,8 +92,8 @@ extension RecordReader {
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
   ) throws(TableError) {
     memset(text.baseAddress! + size, 0, RecordPage.slack)
-    let places = SeparatorPlaces(room: size + 512)
-    defer { places.deallocate() }
+    let separatorOffsets = SeparatorOffsets(room: size + 512)
+    defer { separatorOffsets.deallocate() }
     let numbers = Array(gathered.numbers[records])
     let offsets = gathered.offsets.map { Array($0[records]) }
     let bytes = UnsafeRawPointer(text.baseAddress!)
@@ -103,7 +103,7 @@ extension RecordReader {
           var state = tabella_scan_start()
           let found = tabella_scan_separators(
             bytes.assumingMemoryBound(to: UInt8.self), size, rules.scan, &state,
-            places.separators, places.ends, places.room)
+            separatorOffsets.separators, separatorOffsets.ends, separatorOffsets.room)
           guard found.records == records.count else {
             throw TableError(.internal, "gathered records split differently than in the text")
           }
@@ -113,7 +113,8 @@ extension RecordReader {
           try body(
             RecordPage(
               numbers: 0..<records.count, offset: 0, bytes: bytes, filled: size,
-              separators: UnsafePointer(places.separators), ends: UnsafePointer(places.ends),
+              separators: UnsafePointer(separatorOffsets.separators),
+              ends: UnsafePointer(separatorOffsets.ends),
               escape: rules.escape, quotedLineEnds: Int(state.lines), openEnd: nil,
               reading: rules.reading, origin: origin),
             0..<records.count)

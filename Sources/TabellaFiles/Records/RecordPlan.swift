@@ -43,7 +43,7 @@ public struct RecordPlan {
   /// The splices in front of the first record, in ascending order.
   private var prefix: ArraySlice<Splice>
   /// The line end of the last appended record, if it is still pending.
-  private var held: (lineEnd: LineEnd, old: Range<Int>, near: Int, isEmpty: Bool)?
+  private var pendingLineEnd: (lineEnd: LineEnd, old: Range<Int>, near: Int, isEmpty: Bool)?
 
   /// Plans edits of the records of a text of `size` bytes.
   ///
@@ -94,7 +94,7 @@ public struct RecordPlan {
     let whole = [RecordEdits.Block(section: nil, records: 0..<Int.max, edit: nil)]
     if let blocks = edits.blocks {
       try holdNewLast(of: blocks, gone, &units)
-      try putOut(0..<offset(of: 0))
+      try append(0..<offset(of: 0))
     } else {
       try holdNewLast(gone, &units)
     }
@@ -103,12 +103,12 @@ public struct RecordPlan {
     for (number, block) in (edits.blocks ?? whole).enumerated() {
       if let edit = block.edit {
         let neighbours = edits.neighbours(ofBlock: number)
-        try putOut(Unit(heading(edit, neighbours.sections), edit: edit), near: neighbours.record)
+        try append(Unit(heading(edit, neighbours.sections), edit: edit), near: neighbours.record)
         continue
       }
       let first = numbers.partitioningIndex { $0 >= block.records.lowerBound }
       let last = numbers.partitioningIndex { $0 >= block.records.upperBound }
-      try putOut(
+      try append(
         block, (block.section.map { arrivals[$0] ?? [] } ?? edits.arrivals)[...],
         Array(numbers[first..<last]), units, gone, content)
     }
@@ -116,7 +116,7 @@ public struct RecordPlan {
   }
 
   /// Appends the records of a block and the arrivals among them.
-  private mutating func putOut(
+  private mutating func append(
     _ block: RecordEdits.Block, _ arrivals: ArraySlice<RecordEdits.Arrival>, _ numbers: [Int],
     _ units: [Int: Unit], _ gone: Set<Int>,
     _ content: (RecordEdits.Arrival) throws(TableError) -> [UInt8]
@@ -127,7 +127,7 @@ public struct RecordPlan {
     var marks = Set(numbers).union(arrivals.map(\.place)).sorted()[...]
     while let mark = marks.popFirst() {
       let begin = try offset(of: mark)
-      try putOut(at..<begin)
+      try append(at..<begin)
       at = begin
       while let arrival = arrivals.first, arrival.place == mark {
         arrivals.removeFirst()
@@ -138,13 +138,13 @@ public struct RecordPlan {
         } else {
           unit = Unit(try content(arrival), edit: arrival.edit)
         }
-        try putOut(unit, near: mark)
+        try append(unit, near: mark)
       }
       guard mark < block.records.upperBound, let unit = units[mark] else { continue }
       at = unit.old.upperBound
-      if !gone.contains(mark) { try putOut(unit, near: mark) }
+      if !gone.contains(mark) { try append(unit, near: mark) }
     }
-    try putOut(at..<(isWhole ? size : offset(of: block.records.upperBound)))
+    try append(at..<(isWhole ? size : offset(of: block.records.upperBound)))
   }
 
   /// A record to append.
@@ -224,7 +224,7 @@ public struct RecordPlan {
   }
 
   /// Appends an unedited range of the old text.
-  private mutating func putOut(_ range: Range<Int>) throws(TableError) {
+  private mutating func append(_ range: Range<Int>) throws(TableError) {
     var range = range
     while let splice = prefix.first, splice.range.upperBound <= range.upperBound {
       prefix.removeFirst()
@@ -234,13 +234,13 @@ public struct RecordPlan {
     }
     guard !range.isEmpty else { return }
     try endLine()
-    try part(from: bytes.bytes(at: range.lowerBound, count: 1).first)
+    try separateCarriageReturn(from: bytes.bytes(at: range.lowerBound, count: 1).first)
     table.append(old: range)
   }
 
-  private mutating func putOut(_ unit: Unit, near: Int) throws(TableError) {
+  private mutating func append(_ unit: Unit, near: Int) throws(TableError) {
     try endLine()
-    if unit.content.isEmpty { try part(from: unit.lineEnd.bytes.first) }
+    if unit.content.isEmpty { try separateCarriageReturn(from: unit.lineEnd.bytes.first) }
     let start = table.size
     for piece in unit.content {
       switch piece {
@@ -249,19 +249,19 @@ public struct RecordPlan {
       }
     }
     for edit in unit.edits { touched.append(Touched(edit: edit, content: start..<table.size)) }
-    held = (unit.lineEnd, unit.old, near, table.size == start)
+    pendingLineEnd = (unit.lineEnd, unit.old, near, table.size == start)
   }
 
   /// Inserts an LF if a record ended by CR would otherwise merge with a following LF.
-  private mutating func part(from next: UInt8?) throws(TableError) {
+  private mutating func separateCarriageReturn(from next: UInt8?) throws(TableError) {
     guard reader.rules.endsAtCarriageReturn, next == 10 else { return }
     if try lastByte() == 13 { table.append(new: [10]) }
   }
 
   /// Ends the last appended record, because another record follows.
   private mutating func endLine() throws(TableError) {
-    if let (lineEnd, old, near, _) = held {
-      held = nil
+    if let (lineEnd, old, near, _) = pendingLineEnd {
+      pendingLineEnd = nil
       guard lineEnd == .none else {
         table.append(old: old)
         return
@@ -278,10 +278,10 @@ public struct RecordPlan {
 
   /// Ends the text.
   private mutating func end() throws(TableError) {
-    guard let held else { return }
+    guard let pendingLineEnd else { return }
     // Without a line end, an empty record would not exist.
     let staysOpen = try isOpen()
-    if held.isEmpty || !staysOpen { try endLine() }
+    if pendingLineEnd.isEmpty || !staysOpen { try endLine() }
   }
 
   /// Whether the old text has no final line end. All records are known at this point.

@@ -42,7 +42,7 @@ public final class RecordReader {
   /// The offset of the buffer in the whole text, and the number of bytes in the buffer.
   private var start = 0
   private var filled = 0
-  private var places: SeparatorPlaces
+  private var separatorOffsets: SeparatorOffsets
   private var page: RecordPage?
   /// Records that were gathered and not yet provided.
   var gathered: GatheredRecords?
@@ -60,12 +60,12 @@ public final class RecordReader {
     self.rules = rules
     self.sizes = sizes
     text = .allocate(byteCount: sizes.first + RecordPage.slack, alignment: 64)
-    places = SeparatorPlaces(room: sizes.room)
+    separatorOffsets = SeparatorOffsets(room: sizes.room)
   }
 
   deinit {
     text.deallocate()
-    places.deallocate()
+    separatorOffsets.deallocate()
   }
 
   /// Makes the index know at least this many records, or all; see ``RecordIndex/know(_:)``.
@@ -150,7 +150,8 @@ public final class RecordReader {
       let usable = isEnd || bytes[count - 1] != 13 ? count : count - 1
       var state = tabella_scan_start()
       var found = tabella_scan_separators(
-        bytes, usable, rules.scan, &state, places.separators, places.ends, places.room)
+        bytes, usable, rules.scan, &state, separatorOffsets.separators, separatorOffsets.ends,
+        separatorOffsets.room)
       let isWhole = isEnd && found.scanned == usable
       if isWhole { closeLast(&found, bytes, count) }
       if found.records > 0 {
@@ -158,8 +159,8 @@ public final class RecordReader {
           state.inside != 0 ? .quote : state.plain != 0 ? .escape : nil
         let made = RecordPage(
           numbers: number..<number + found.records, offset: offset, bytes: UnsafeRawPointer(bytes),
-          filled: count, separators: UnsafePointer(places.separators),
-          ends: UnsafePointer(places.ends), escape: rules.escape,
+          filled: count, separators: UnsafePointer(separatorOffsets.separators),
+          ends: UnsafePointer(separatorOffsets.ends), escape: rules.escape,
           quotedLineEnds: Int(state.lines), openEnd: isWhole ? openEnd : nil, reading: rules.reading
         )
         index.note(
@@ -169,7 +170,7 @@ public final class RecordReader {
         return made
       }
       if found.scanned < usable {
-        places.grow()
+        separatorOffsets.grow()
       } else {
         guard count < Int(Int32.max) else { throw rules.tooLarge(number, at: offset) }
         wanted = min(2 * max(wanted, count), Int(Int32.max))
@@ -182,13 +183,14 @@ public final class RecordReader {
     _ found: inout tabella_scan_found, _ bytes: UnsafeMutablePointer<UInt8>, _ count: Int
   ) {
     let lastEnd =
-      found.records > 0 ? Int(places.separators[Int(places.ends[found.records - 1]) - 1]) + 1 : 0
+      found.records > 0
+      ? Int(separatorOffsets.separators[Int(separatorOffsets.ends[found.records - 1]) - 1]) + 1 : 0
     guard lastEnd < count else { return }
     // The byte after the text must not look like the second half of a CRLF.
     bytes[count] = 0
-    places.separators[found.separators] = UInt32(count)
+    separatorOffsets.separators[found.separators] = UInt32(count)
     found.separators += 1
-    places.ends[found.records] = UInt32(found.separators)
+    separatorOffsets.ends[found.records] = UInt32(found.separators)
     found.records += 1
   }
 
@@ -334,31 +336,31 @@ public struct RecordPage {
 
 /// Buffers for the offsets of separators and for the ends of records. Each buffer has one entry in front of the
 /// first.
-struct SeparatorPlaces {
+struct SeparatorOffsets {
   private(set) var room: Int
-  private let places: UnsafeMutablePointer<UInt32>
+  private let offsets: UnsafeMutablePointer<UInt32>
   private let counts: UnsafeMutablePointer<UInt32>
 
   init(room: Int) {
     self.room = room
     // The scanner can write a few entries beyond the end. The end of the text needs one more entry.
-    places = .allocate(capacity: room + 16)
+    offsets = .allocate(capacity: room + 16)
     counts = .allocate(capacity: room + 16)
-    places[0] = .max
+    offsets[0] = .max
     counts[0] = 0
   }
 
-  var separators: UnsafeMutablePointer<UInt32> { places + 1 }
+  var separators: UnsafeMutablePointer<UInt32> { offsets + 1 }
   var ends: UnsafeMutablePointer<UInt32> { counts + 1 }
 
   mutating func grow() {
-    let larger = SeparatorPlaces(room: room * 2)
+    let larger = SeparatorOffsets(room: room * 2)
     deallocate()
     self = larger
   }
 
   func deallocate() {
-    places.deallocate()
+    offsets.deallocate()
     counts.deallocate()
   }
 }

@@ -8,7 +8,7 @@ enum ContentDigest {
 
   /// The digest, or nil if there are too many bytes.
   /// - Complexity: O(bytes), about 5 GB per second.
-  static func of(_ bytes: any ByteSource, size: Int) throws(TableError) -> UInt64? {
+  static func digest(of bytes: any ByteSource, size: Int) throws(TableError) -> UInt64? {
     guard size <= limit else { return nil }
     let block = UnsafeMutableRawBufferPointer.allocate(
       byteCount: min(blockSize, max(1, size)), alignment: 64)

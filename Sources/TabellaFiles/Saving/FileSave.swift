@@ -14,7 +14,7 @@ public struct FileSave {
     /// The data for ``undoing(_:)``; nil if it would be too large.
     public let receipt: [UInt8]?
     /// A problem that occurred although the file was saved, or that the file is half written; nil if there is none.
-    public let trouble: String?
+    public let problem: String?
   }
 
   /// The maximum number of bytes in a receipt.
@@ -66,7 +66,7 @@ public struct FileSave {
       }
       try verify(PieceBytes(table, of: file.bytes()))
     }
-    if isDryRun || isNothing { return Saved(file: file, receipt: nil, trouble: nil) }
+    if isDryRun || isNothing { return Saved(file: file, receipt: nil, problem: nil) }
     try lock(file)
     defer { _ = tabella_system_unlock(file.descriptor) }
     // The last owner of the lock may have saved the file, or may have been killed during its save.
@@ -76,7 +76,7 @@ public struct FileSave {
       of: file.bytes(), size: file.fingerprint.size, limit: FileSave.receiptLimit)
     let content =
       inverse == nil
-      ? nil : try ContentDigest.of(PieceBytes(table, of: file.bytes()), size: table.size)
+      ? nil : try ContentDigest.digest(of: PieceBytes(table, of: file.bytes()), size: table.size)
     let check = { () throws(TableError) in
       try target.checkHolds(file.fingerprint)
       try checkUnchanged(edited)
@@ -98,7 +98,7 @@ public struct FileSave {
           version: written.file.fingerprint.version, content: content, place: target.path, table: $0
         ).bytes
       },
-      trouble: written.trouble)
+      problem: written.problem)
   }
 
   /// Throws if a save in place was interrupted, because another save would hide that the file is half written.
@@ -128,7 +128,7 @@ public struct FileSave {
     let isThere =
       try hasVersion ? true : SaveTarget(path: path, of: file).path == receipt.place
     guard isThere,
-      try ContentDigest.of(file.bytes(), size: file.fingerprint.size) == content
+      try ContentDigest.digest(of: file.bytes(), size: file.fingerprint.size) == content
     else { throw changed }
     return receipt.table
   }
@@ -167,13 +167,13 @@ public struct FileSave {
 struct WrittenFile {
   let file: OpenFile
   /// A problem that occurred although the file was written; nil if there is none.
-  let trouble: String?
+  let problem: String?
   /// Whether the file has all new bytes.
   let isWhole: Bool
 
-  init(_ file: OpenFile, _ trouble: String?, isWhole: Bool = true) {
+  init(_ file: OpenFile, _ problem: String?, isWhole: Bool = true) {
     self.file = file
-    self.trouble = trouble
+    self.problem = problem
     self.isWhole = isWhole
   }
 }

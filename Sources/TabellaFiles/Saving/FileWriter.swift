@@ -9,7 +9,7 @@ import Tabella
 public struct FileWriter {
   private static let bufferSize = 256 << 10
   /// The text in front of the system's message, for errors of writing a new file.
-  public static let failing = "cannot be saved; nothing was changed"
+  public static let errorPrefix = "cannot be saved; nothing was changed"
 
   let descriptor: Int32
   let cancel: CancelFlag
@@ -24,17 +24,17 @@ public struct FileWriter {
   /// Whether the kernel can copy between these files.
   private var copies: Bool
   /// The text in front of the system's message in errors.
-  private let failing: String
+  private let errorPrefix: String
 
   /// Creates a writer for a descriptor. The caller still owns the descriptor.
   ///
-  /// `failing` is the text in front of the system's message in errors. `byHand` avoids copies by the kernel, after
+  /// `errorPrefix` is the text in front of the system's message in errors. `byHand` avoids copies by the kernel, after
   /// such a copy has failed. `replacesOld` means that the new file replaces the copied one, so that the bytes of
   /// the old file need not stay in memory. Freeing all of them at the end would take a tenth of the time of a save.
   /// Only tests use a smaller `step`.
   public init(
     _ descriptor: Int32, cancel: CancelFlag,
-    failing: String = FileWriter.failing, byHand: Bool = false,
+    errorPrefix: String = FileWriter.errorPrefix, byHand: Bool = false,
     replacesOld: Bool = false, step: Int = 16 << 20
   ) {
     copies = !byHand
@@ -42,7 +42,7 @@ public struct FileWriter {
     self.replacesOld = replacesOld
     self.descriptor = descriptor
     self.cancel = cancel
-    self.failing = failing
+    self.errorPrefix = errorPrefix
   }
 
   /// Writes the content of a table. Old bytes come from the file `old`.
@@ -69,7 +69,7 @@ public struct FileWriter {
     position += bytes.count
   }
 
-  private func failed(_ number: Int32) -> TableError { .system(number, failing) }
+  private func failed(_ number: Int32) -> TableError { .system(number, errorPrefix) }
 
   /// Copies bytes of another file. Throws ``TableError`` with `.conflict` if the file has become shorter.
   mutating func copy(_ range: Range<Int>, of file: Int32) throws(TableError) {

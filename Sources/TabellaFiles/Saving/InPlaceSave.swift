@@ -7,7 +7,7 @@ import Tabella
 /// user's state folder. That file is durable before the first byte is overwritten, and is removed after the last
 /// one.
 struct InPlaceSave {
-  private static let failing = "cannot be rewritten"
+  private static let errorPrefix = "cannot be rewritten"
   private static let wasChanged = TableError(
     .conflict, "was changed since it was opened; nothing was changed")
 
@@ -50,7 +50,7 @@ struct InPlaceSave {
       try check()
       if let backup { try copy(as: backup) }
       if let failure = try rewrite(opened, from: new.descriptor, table, kept) {
-        return WrittenFile(opened.again() ?? opened, failure, isWhole: false)
+        return WrittenFile(opened.reopened() ?? opened, failure, isWhole: false)
       }
       // The save is done. Examine the file at once, because another program can write to it at any moment.
       let written = written(opened, new.descriptor)
@@ -70,10 +70,10 @@ struct InPlaceSave {
       () throws(TableError) in
       var copy: TemporaryFile?
       if backup != nil {
-        copy = try TemporaryFile(namelessIn: target.folder, failing: TemporaryFile.failing)
+        copy = try TemporaryFile(namelessIn: target.folder, errorPrefix: TemporaryFile.errorPrefix)
       }
       if let copy {
-        try copy.tryRoom(old, sharing: file.descriptor, failing: "the backup cannot be created")
+        try copy.tryRoom(old, sharing: file.descriptor, errorPrefix: "the backup cannot be created")
         try copyRights(to: copy)
       }
       try withExtendedLifetime(copy) { () throws(TableError) in try tryGrowth(to: size) }
@@ -91,7 +91,7 @@ struct InPlaceSave {
     let free = geteuid() == 0 ? system.f_bfree : system.f_bavail
     let (bytes, overflow) = UInt(free).multipliedReportingOverflow(by: UInt(system.f_frsize))
     guard overflow || growth <= 0 || bytes >= growth else {
-      throw .system(ENOSPC, InPlaceSave.failing)
+      throw .system(ENOSPC, InPlaceSave.errorPrefix)
     }
   }
 
@@ -140,13 +140,13 @@ struct InPlaceSave {
   /// If another program has already changed it, later reads report a conflict, because its bytes are not the saved
   /// ones.
   private func written(_ opened: OpenFile, _ new: Int32) -> OpenFile {
-    if let saved = opened.again(), let wanted = try? OpenFile(duplicating: new),
+    if let saved = opened.reopened(), let wanted = try? OpenFile(duplicating: new),
       (try? haveSameBytes(saved, wanted)) == true
     {
       return saved
     }
     // A fingerprint that the file never has serves the same purpose.
-    return (try? OpenFile(duplicating: opened.descriptor, isPassed: true)) ?? opened
+    return (try? OpenFile(duplicating: opened.descriptor, isOutdated: true)) ?? opened
   }
 
   /// Whether two files have the same bytes, and the first has not changed since it was opened.
@@ -207,21 +207,22 @@ struct InPlaceSave {
     _ descriptor: Int32, _ start: Int, with bytes: Int32, _ size: Int, upTo longest: Int,
     byHand: Bool = false
   ) throws(TableError) {
-    let failing = InPlaceSave.failing
+    let errorPrefix = InPlaceSave.errorPrefix
     if size > longest {
       let result = posix_fallocate(descriptor, longest, size - longest)
-      guard result == 0 else { throw .system(result, failing) }
+      guard result == 0 else { throw .system(result, errorPrefix) }
     }
     // From here on, the save cannot be cancelled.
-    var writer = FileWriter(descriptor, cancel: CancelFlag(), failing: failing, byHand: byHand)
+    var writer = FileWriter(
+      descriptor, cancel: CancelFlag(), errorPrefix: errorPrefix, byHand: byHand)
     writer.position = start
     try writer.copy(start..<size, of: bytes)
     if size < longest {
       guard try Fingerprint(of: descriptor).size <= longest else {
         throw TableError(.conflict, "was extended by another program at the same moment")
       }
-      guard ftruncate(descriptor, size) == 0 else { throw .system(errno, failing) }
+      guard ftruncate(descriptor, size) == 0 else { throw .system(errno, errorPrefix) }
     }
-    guard fsync(descriptor) == 0 else { throw .system(errno, failing) }
+    guard fsync(descriptor) == 0 else { throw .system(errno, errorPrefix) }
   }
 }

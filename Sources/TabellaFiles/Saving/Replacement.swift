@@ -33,10 +33,10 @@ struct Replacement {
     let opened = try OpenFile(duplicating: new.descriptor)
     try new.takeName()
     try check()
-    var trouble = try swap(new, rights, backup)
+    var problem = try swap(new, rights, backup)
     if fsync(target.folder) != 0 {
-      trouble =
-        trouble
+      problem =
+        problem
         ?? "was saved, but its folder cannot be flushed to the disk: \(errorText(errno))"
     }
     defer { _ = tabella_system_unlock(new.descriptor) }
@@ -44,18 +44,19 @@ struct Replacement {
       let saved = try OpenFile(duplicating: new.descriptor)
       // If another program has written to the new file since, later readers must see a conflict.
       let isSame = saved.fingerprint.isOfSameContent(as: opened.fingerprint)
-      return WrittenFile(isSame ? saved : opened, trouble)
+      return WrittenFile(isSame ? saved : opened, problem)
     } catch {
-      return WrittenFile(opened, trouble ?? "was saved, but \(error.message)")
+      return WrittenFile(opened, problem ?? "was saved, but \(error.message)")
     }
   }
 
   /// Throws if a file of this size could not replace the old one, as far as a test without side effects shows.
   func tryOut(size: Int) throws(TableError) {
     guard
-      let trial = try TemporaryFile(namelessIn: target.folder, failing: TemporaryFile.failing)
+      let trial = try TemporaryFile(
+        namelessIn: target.folder, errorPrefix: TemporaryFile.errorPrefix)
     else { return }
-    try trial.tryRoom(size, sharing: file.descriptor, failing: FileWriter.failing)
+    try trial.tryRoom(size, sharing: file.descriptor, errorPrefix: FileWriter.errorPrefix)
     _ = try copyRights(to: trial.descriptor)
   }
 
@@ -102,7 +103,7 @@ struct Replacement {
     }
     new.nameIsAnothers()
     // Another program may have changed the mode or owner since they were copied. That is not a conflict.
-    if let trouble = follow(displaced, after: rights, new) { return trouble }
+    if let problem = updateRights(displaced, after: rights, new) { return problem }
     if let backup { return keep(new.name, as: backup) }
     guard unlinkat(target.folder, new.name, 0) == 0 else {
       return
@@ -112,7 +113,7 @@ struct Replacement {
   }
 
   /// Copies mode and owner again if they have changed since they were copied. Returns the problem if that fails.
-  private func follow(_ old: stat, after rights: stat, _ new: TemporaryFile) -> String? {
+  private func updateRights(_ old: stat, after rights: stat, _ new: TemporaryFile) -> String? {
     let isSame =
       rights.st_mode == old.st_mode && rights.st_uid == old.st_uid && rights.st_gid == old.st_gid
     if isSame { return nil }

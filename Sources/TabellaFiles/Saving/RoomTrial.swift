@@ -29,16 +29,16 @@ public final class RoomTrial {
   /// Reserves the space of a file in an open folder. `complete` adds everything that the file has besides its
   /// bytes.
   ///
-  /// `old` is the file that the bytes come from; the two files can share space on the disk. `failing` is the text
+  /// `old` is the file that the bytes come from; the two files can share space on the disk. `errorPrefix` is the text
   /// in front of the system's message in errors. Throws ``TableError`` with `.denied`, `.readOnly`, `.notFound` or
   /// `.io`, and the errors of `complete`. On a file system without nameless files, the method tests nothing.
   public func tryFile(
     ofSize size: Int, in folder: Int32, onDevice device: UInt64, sharing old: Int32? = nil,
-    failing: String, complete: (_ file: Int32) throws(TableError) -> Void = { _ in }
+    errorPrefix: String, complete: (_ file: Int32) throws(TableError) -> Void = { _ in }
   ) throws(TableError) {
     let file: TemporaryFile?
     do throws(TableError) {
-      file = try TemporaryFile(namelessIn: folder, failing: failing)
+      file = try TemporaryFile(namelessIn: folder, errorPrefix: errorPrefix)
     } catch {
       // The file does not fit now, but it will after the removals.
       guard error.code == .io, freed[device, default: Freed()].files > 0 else { throw error }
@@ -47,7 +47,7 @@ public final class RoomTrial {
     }
     guard let file else { return }
     let there = freed[device]?.bytes ?? 0
-    try file.tryRoom(size, sharing: old, freed: there, failing: failing)
+    try file.tryRoom(size, sharing: old, freed: there, errorPrefix: errorPrefix)
     freed[device]?.bytes = max(0, there - RoomTrial.whole(size, file.descriptor))
     try complete(file.descriptor)
     keep(file.descriptor)

@@ -108,12 +108,12 @@ final class SaveTarget {
   )
 
   /// Throws unless the folder is writable and readable. To make it durable, the save must open it for reading.
-  private func checkFolder(_ failing: String) throws(TableError) {
+  private func checkFolder(_ errorPrefix: String) throws(TableError) {
     if let flag = flag(of: [0]) {
-      throw TableError(.denied, "\(failing): the folder \(flag.advice("the folder"))")
+      throw TableError(.denied, "\(errorPrefix): the folder \(flag.advice("the folder"))")
     }
     guard faccessat(folder, ".", R_OK | W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
-      throw .system(errno, failing)
+      throw .system(errno, errorPrefix)
     }
   }
 

@@ -39,7 +39,7 @@ public final class ShownFile {
   }
 
   /// A diagnostic about the file, for example after an interrupted save; nil if there is none.
-  public var remark: String? {
+  public var diagnostic: String? {
     guard let (trace, place) = ShownFile.trace(of: file, at: path) else { return nil }
     return switch trace {
     case .none: nil

@@ -10,25 +10,25 @@ public final class TemporaryFile {
   public let descriptor: Int32
   let name: [CChar]
   /// The text in front of the system's message, for errors of creating a file.
-  public static let failing = "a file cannot be created in the folder; nothing was changed"
+  public static let errorPrefix = "a file cannot be created in the folder; nothing was changed"
 
   private let folder: Int32
   private var isNamed: Bool
-  private let failing: String
+  private let errorPrefix: String
 
   /// Creates a file in an open folder. The folder must stay open until the file has its permanent name.
   ///
-  /// `failing` is the text in front of the system's message in errors. Throws ``TableError`` with `.denied`,
+  /// `errorPrefix` is the text in front of the system's message in errors. Throws ``TableError`` with `.denied`,
   /// `.readOnly`, `.notFound` or `.io`.
   public init(
-    in folder: Int32, failing: String = TemporaryFile.failing
+    in folder: Int32, errorPrefix: String = TemporaryFile.errorPrefix
   ) throws(TableError) {
     self.folder = folder
-    self.failing = failing
+    self.errorPrefix = errorPrefix
     name = TemporaryFile.randomName()
     // Naming a nameless file requires /proc.
     if access("/proc/self/fd", X_OK) == 0,
-      let nameless = try TemporaryFile.nameless(in: folder, failing)
+      let nameless = try TemporaryFile.nameless(in: folder, errorPrefix)
     {
       descriptor = nameless
       isNamed = false
@@ -36,24 +36,25 @@ public final class TemporaryFile {
     }
     descriptor = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     isNamed = true
-    guard descriptor >= 0 else { throw .system(errno, failing) }
+    guard descriptor >= 0 else { throw .system(errno, errorPrefix) }
   }
 
   /// Creates a file that never gets a name, for tests of the folder; nil if the file system has no nameless files.
-  init?(namelessIn folder: Int32, failing: String) throws(TableError) {
-    guard let descriptor = try TemporaryFile.nameless(in: folder, failing) else { return nil }
+  init?(namelessIn folder: Int32, errorPrefix: String) throws(TableError) {
+    guard let descriptor = try TemporaryFile.nameless(in: folder, errorPrefix) else { return nil }
     self.folder = folder
-    self.failing = failing
+    self.errorPrefix = errorPrefix
     self.descriptor = descriptor
     name = []
     isNamed = false
   }
 
-  private static func nameless(in folder: Int32, _ failing: String) throws(TableError) -> Int32? {
+  private static func nameless(in folder: Int32, _ errorPrefix: String) throws(TableError) -> Int32?
+  {
     let descriptor = tabella_system_make_nameless(folder)
     if descriptor >= 0 { return descriptor }
     guard [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(-descriptor) else {
-      throw .system(-descriptor, failing)
+      throw .system(-descriptor, errorPrefix)
     }
     return nil
   }
@@ -68,20 +69,20 @@ public final class TemporaryFile {
   /// `old` is a file that most of the bytes come from; the two files can share space on the disk. The first `freed`
   /// bytes will have space by then.
   func tryRoom(
-    _ size: Int, sharing old: Int32? = nil, freed: Int = 0, failing: String
+    _ size: Int, sharing old: Int32? = nil, freed: Int = 0, errorPrefix: String
   ) throws(TableError) {
     guard size > 0 else { return }
     // A limit on file sizes applies whatever the free space is.
-    guard ftruncate(descriptor, size) == 0 else { throw .system(errno, failing) }
+    guard ftruncate(descriptor, size) == 0 else { throw .system(errno, errorPrefix) }
     guard size > freed else { return }
-    let result = tabella_system_take_room(descriptor, Int64(freed), Int64(size - freed))
+    let result = tabella_system_reserve_space(descriptor, Int64(freed), Int64(size - freed))
     switch -result {
     case 0, EOPNOTSUPP, ENOSYS, EINVAL: return
     case ENOSPC, EDQUOT:
       if let old, tabella_system_share_bytes(old, descriptor) == 0 { return }
     default: break
     }
-    throw .system(-result, failing)
+    throw .system(-result, errorPrefix)
   }
 
   /// Removes the file's name, if it still has one.
@@ -105,7 +106,7 @@ public final class TemporaryFile {
   func takeName() throws(TableError) {
     guard !isNamed else { return }
     let result = tabella_system_name(descriptor, folder, name)
-    guard result == 0 else { throw .system(-result, failing) }
+    guard result == 0 else { throw .system(-result, errorPrefix) }
     isNamed = true
   }
 

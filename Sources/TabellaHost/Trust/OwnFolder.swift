@@ -17,7 +17,7 @@ public final class OwnFolder {
     let trust = TrustCheck()
     let walk = try PathWalk(path, trust, subject: shown)
     (self.trust, self.walk) = (trust, walk)
-    switch try walk.end() {
+    switch try walk.walkToEnd() {
     case .folder: break
     case .unreachable(ENOENT), .unreachable(ENOTDIR): return nil
     case .unreachable(let number): throw .system(number, "\(shown): cannot be opened")

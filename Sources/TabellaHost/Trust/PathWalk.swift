@@ -62,7 +62,7 @@ final class PathWalk {
 
   /// Walks to the end. Throws ``TableError`` with `.denied` for a refused component, and with the code of the system's
   /// error for a component that cannot be opened.
-  func end() throws(TableError) -> End {
+  func walkToEnd() throws(TableError) -> End {
     while let name = rest.popLast() {
       if name == Array("..".utf8) {
         names = names.dropLast()

@@ -41,7 +41,7 @@ struct RunningProgram: Sendable {
   /// Whether a folder is on the path to the program or to the Swift runtime that it uses.
   ///
   /// Sticky folders do not count, because nobody can exchange files of others there.
-  func isMade(of status: stat) -> Bool {
+  func isOnPath(of status: stat) -> Bool {
     status.st_mode & S_ISVTX == 0 && RunningProgram.folders.contains(Identity(status))
   }
 

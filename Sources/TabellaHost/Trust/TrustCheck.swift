@@ -50,7 +50,7 @@ struct TrustCheck: Sendable {
   /// not exist; `.noProvider` if it is no regular file.
   func open(_ path: String, for purpose: Purpose) throws(TableError) -> File {
     let walk = try PathWalk(Array(path.utf8), self, subject: path)
-    switch try walk.end() {
+    switch try walk.walkToEnd() {
     case .file(let descriptor, let status):
       let file = File(
         descriptor: descriptor, path: walk.shown, owner: status.st_uid, mode: status.st_mode)
@@ -93,7 +93,7 @@ struct TrustCheck: Sendable {
   /// ``TableError`` with `.denied`.
   func checkNeeded(_ path: String, _ subject: String) throws(TableError) {
     let walk = try PathWalk(Array(path.utf8), self, subject: subject)
-    switch try walk.end() {
+    switch try walk.walkToEnd() {
     case .file(let descriptor, _): close(descriptor)
     // The loader has no more access than this process.
     case .unreachable(let number) where number != ENOENT: break
@@ -147,7 +147,7 @@ struct TrustCheck: Sendable {
 
   /// Whether a folder is on the path to the program. This check comes last, because it needs a walk of its own.
   private func isExcused(_ status: stat) -> Bool {
-    status.st_mode & S_IFMT == S_IFDIR && program?.isMade(of: status) == true
+    status.st_mode & S_IFMT == S_IFDIR && program?.isOnPath(of: status) == true
   }
 }
 

@@ -84,7 +84,7 @@ extension Host {
   ) throws(TableError) -> (any TableDataSource, WorkerStatus) {
     let launch = try launch(load, request, access, entry)
     let (remote, session, provider) = try launch.open()
-    tellOfWeakIsolation(provider, load.name)
+    reportWeakIsolation(provider, load.name)
     let source = try importSource(
       exportSource(remote), provider: provider.id,
       edits: .judgedAlsoByReopening { () throws(TableError) in
@@ -95,9 +95,9 @@ extension Host {
   }
 
   /// Reports the missing parts of the confinement, once per provider.
-  private func tellOfWeakIsolation(_ provider: LoadedProvider, _ name: String) {
+  private func reportWeakIsolation(_ provider: LoadedProvider, _ name: String) {
     guard let lacking = provider.confinement?.lacking, !lacking.isEmpty,
-      toldOfWeakIsolation.insert(name).inserted
+      reportedWeakIsolation.insert(name).inserted
     else { return }
     let text = Array(lacking.joined(separator: "; ").utf8)
     traced?(WorkerOutput(provider: name, kind: .unconfined, text: text))
@@ -206,13 +206,13 @@ extension WorkerLaunch {
   }
 
   /// The rules for the worker: the needs of the location, and the granted permissions.
-  private func rules(for library: CheckedLibrary) throws(TableError) -> Rules {
+  private func rules(for library: CheckedLibrary) throws(TableError) -> WorkerRules {
     // In the library's own folder, only libraries are granted.
     let slash = library.path.lastIndex(of: "/") ?? library.path.startIndex
     let own = realPath(Array(library.path[...slash].utf8))
     let others = (library.searched + library.neededPaths).map { Array($0.utf8) }
       .filter { realPath($0) != own }
-    var rules = try Rules.forLocation(
+    var rules = try WorkerRules.forLocation(
       request.location, isPath: request.scheme == nil, isEditing: access == .editing,
       library: Array(library.path.utf8), otherLibraries: others, permissions: permissions)
     rules.isStrict = isStrict
@@ -239,7 +239,7 @@ extension Manifest.Permissions {
 public struct WorkerStatus: Sendable {
   private let session: RemoteSession
   /// The parts of its confinement, and those that this system lacks.
-  public let confinement: Report?
+  public let confinement: ConfinementReport?
 
   init(_ session: RemoteSession, _ provider: LoadedProvider) {
     self.session = session

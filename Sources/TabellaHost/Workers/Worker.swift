@@ -191,11 +191,11 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
 
   func explain(_ error: TableError) -> TableError {
     // The worker's own errors count as errors of the host. All other errors come from the provider.
-    if error.code == .misbehaved || error.code == .noProvider { return told(error) }
+    if error.code == .misbehaved || error.code == .noProvider { return attributed(error) }
     guard error.code == .cancelled, call.step == .asked, call.reason != .cancellation else {
       return error
     }
-    return told(TableError(.timeout, "provider \(name) \(waited) and was cancelled"))
+    return attributed(TableError(.timeout, "provider \(name) \(waited) and was cancelled"))
   }
 
   func end(because error: TableError) -> TableError {
@@ -204,11 +204,11 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     let endedItself = status != nil
     if status == nil { status = process.end() }
     listener.stop()
-    var told = told(ending(error, status, endedItself))
-    told.isProviderGone = true
-    if call.operation.edits { told.aftermath = .unknown }
-    if told.code != .cancelled { onFailure(told) }
-    return told
+    var attributed = attributed(ending(error, status, endedItself))
+    attributed.isProviderGone = true
+    if call.operation.edits { attributed.aftermath = .unknown }
+    if attributed.code != .cancelled { onFailure(attributed) }
+    return attributed
   }
 
   private func ending(
@@ -243,10 +243,10 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
       : "took more than \(seconds(limits.total)) for \(call.operation.name)"
   }
 
-  private func told(_ error: TableError) -> TableError {
-    var told = error
-    told.provider = name
-    return told
+  private func attributed(_ error: TableError) -> TableError {
+    var attributed = error
+    attributed.provider = name
+    return attributed
   }
 
   private func seconds(_ value: Double) -> String {

@@ -159,7 +159,7 @@ final class SeedSource: Relay {
         IndexPath(section: 0, row: 1): .text(StyledText("3 new", spans: [.init(0..<1, .strong)]))
       ],
       "preview": [.section(0): .table(InMemorySource([Column("line")], rows: [["a"], ["b"]]))],
-    ], leads: [IndexPath(section: 0, row: 0): Array("/etc/hosts".utf8)],
+    ], locations: [IndexPath(section: 0, row: 0): Array("/etc/hosts".utf8)],
     diagnostics: [Diagnostic(.warning, "this is a seed")])
 
   /// The version before any edit.

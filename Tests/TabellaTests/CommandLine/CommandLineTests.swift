@@ -519,7 +519,7 @@ import Testing
   }
 
   /// An error for a name that is no path suggests the probable meaning.
-  @Test func slipsAreExplained() throws {
+  @Test func typosAreExplained() throws {
     let bare = try tabella("show", "processes")
     #expect(bare.status == 1 && bare.errors.contains("did you mean processes:"))
     let scheme = try tabella("show", "foo:bar")

@@ -194,7 +194,7 @@ import Testing
   }
 
   /// An error after the edit leaves the edit done, with a receipt.
-  @Test func troubleAfterwards() throws {
+  @Test func anErrorAfterTheEditLeavesItDone() throws {
     let result = try ledgers.tabella(
       "set", "a.ledger", "0", "count=5", "-o", "trouble=may not last")
     #expect(result.status == 1 && !result.errors.contains("nothing was done"))
@@ -205,7 +205,7 @@ import Testing
   }
 
   /// An edit without effect succeeds, but leaves no receipt.
-  @Test func whatIsSoAlready() throws {
+  @Test func equalValuesChangeNothing() throws {
     let result = try ledgers.tabella("set", "a.ledger", "0", "count=1")
     #expect(result.status == 0 && result.errors.contains("nothing to change"))
     #expect(ledgers.receiptNames.isEmpty)

@@ -101,7 +101,7 @@ import Testing
   }
 
   /// An edit by another provider, or by a scheme, was not found by the path of the file.
-  @Test func whoeverEdited() throws {
+  @Test func undoFindsEditsOfOtherProviders() throws {
     let file = try ledgers.folder.write("data.csv", "a\n1\n")
     for location in [["text:data.csv"], ["data.csv", "--provider", "text"]] {
       let set = try ledgers.tabella(["set", location[0], "1", "line=2"] + location.dropFirst())
@@ -128,7 +128,7 @@ import Testing
   }
 
   /// Every name for the same table finds it, from every folder.
-  @Test func whereverOneStands() throws {
+  @Test func receiptsWorkFromAnyFolder() throws {
     let folder = ledgers.folder.path
     try FileManager.default.createDirectory(
       atPath: folder + "/deep", withIntermediateDirectories: true)

@@ -32,14 +32,14 @@ private typealias IndexPath = Tabella.IndexPath
       for (number, place) in places.enumerated().sorted(by: { $0.element < $1.element }) {
         naive.insert(-1 - number, at: place)
       }
-      let applied = rows.applied(to: Array(0..<count)) { -1 - ($0.change - gone.count) }
+      let applied = rows.applied(to: Array(0..<count)) { -1 - (-e.change - gone.count) }
       #expect(applied == naive, "seed \(seed)")
-      for row in 0..<count { #expect(rows.place(of: row) == naive.firstIndex(of: row)) }
+      for row in 0..<count { #expect(rows.indexAfter(of: row) == naive.firstIndex(of: row)) }
       for (place, element) in naive.enumerated() where rows.count.isExact {
         switch rows.origin(of: place) {
         case .survivor(let row): #expect(row == element)
         case .arrival(let arrival):
-          #expect(arrival.place == place && -1 - (arrival.change - gone.count) == element)
+          #expect(arrival.indexAfter == place && -1 - (arrival.change - gone.count) == element)
           #expect(
             naive[place...].first { $0 >= 0 } ?? count == rows.survivor(
               place - naive[..<place].count { $0 < 0 }) ?? count)

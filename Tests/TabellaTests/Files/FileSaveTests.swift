@@ -55,7 +55,7 @@ import Testing
     try folder.write("a", "hello world")
     let saved = try save("a")
     #expect(try folder.read("a") == Array("NEW ello world".utf8))
-    #expect(saved.trouble == nil)
+    #expect(saved.problem == nil)
     #expect(
       saved.file.fingerprint == (try OpenFile(path: Array("\(folder.path)/a".utf8))).fingerprint)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
@@ -454,7 +454,7 @@ import Testing
     // A killed save left the old bytes there, and no further edit may overwrite them.
     let kept = try keepOldBytes("a")
     try expectRefusal(.readOnly, kept, "a", options)
-    #expect(shown("a").remark?.contains(kept) == true)
+    #expect(shown("a").diagnostic?.contains(kept) == true)
   }
 
   /// Leaves old bytes like a killed save in place. Returns their path.
@@ -508,7 +508,7 @@ import Testing
     for isDryRun in [false, true] {
       try expectRefusal(.conflict, "locked by another process", "a", isDryRun: isDryRun)
     }
-    #expect(shown("a").remark?.contains("another process is saving it in place") == true)
+    #expect(shown("a").diagnostic?.contains("another process is saving it in place") == true)
     let began = Date()
     _ = try ShownFile.open(Array(path.utf8))
     #expect((1.5..<10).contains(Date().timeIntervalSince(began)))
@@ -549,7 +549,7 @@ import Testing
       // Most file systems reuse the number at once.
       let file = open("\(folder.path)/a", O_CREAT | O_WRONLY, 0o600)
       close(file)
-      #expect(shown("a").remark == nil)
+      #expect(shown("a").diagnostic == nil)
       if status("a").st_ino == inode { return }
     }
   }
@@ -585,8 +585,8 @@ import Testing
   }
 
   @Test func largeFilesHaveNoDigest() throws {
-    #expect(try ContentDigest.of(MemoryBytes([]), size: 256 << 20) != nil)
-    #expect(try ContentDigest.of(MemoryBytes([]), size: 256 << 20 + 1) == nil)
+    #expect(try ContentDigest.digest(of: MemoryBytes([]), size: 256 << 20) != nil)
+    #expect(try ContentDigest.digest(of: MemoryBytes([]), size: 256 << 20 + 1) == nil)
   }
 
   /// Old bytes are kept up to 16 MiB.

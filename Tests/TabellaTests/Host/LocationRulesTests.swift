@@ -29,8 +29,8 @@ import Testing
   func rules(
     _ location: String, isPath: Bool = true, isEditing: Bool = false,
     permissions: GrantedPermissions = GrantedPermissions()
-  ) throws -> Rules {
-    try Rules.forLocation(
+  ) throws -> WorkerRules {
+    try WorkerRules.forLocation(
       Array(location.utf8), isPath: isPath, isEditing: isEditing,
       library: Array("\(path)/lib/libp.so".utf8), permissions: permissions)
   }

@@ -32,10 +32,10 @@ import Testing
     let checker = Checker(
       library: library, location: "planets:", options: CheckOptions(), host: host)
     try checker.run { finding in
-      if finding.isFailure { print(finding.check.name, finding.came ?? "", finding.check.hint) }
+      if finding.isFailure { print(finding.check.name, finding.detail ?? "", finding.check.hint) }
     }
 
     #expect(checker.failure == nil)
-    #expect(checker.provider?.id == "planets" && checker.places.map(\.name) == ["planets:"])
+    #expect(checker.provider?.id == "planets" && checker.locations.map(\.name) == ["planets:"])
   }
 }

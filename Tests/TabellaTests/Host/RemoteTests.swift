@@ -44,7 +44,7 @@ import Testing
     RoundTrip(RowReference.self), RoundTrip(EditBatch.self), RoundTrip(EditBatch.Edit.self),
     RoundTrip(EditResult.self), RoundTrip(EditResult.Outcome.self), RoundTrip(ChangeBatch.self),
     RoundTrip(ChangeBatch.Change.self), RoundTrip(LoadRequest.self),
-    RoundTrip(LoadedProvider.self), RoundTrip(WorkerStatistics.self), RoundTrip(Rules.self),
+    RoundTrip(LoadedProvider.self), RoundTrip(WorkerStatistics.self), RoundTrip(WorkerRules.self),
   ]
 
   @Test(arguments: roundTrips)

@@ -286,11 +286,11 @@ private let stranger: UInt32 = 54321
   @Test func foldersOfTheProgramAreExcused() throws {
     var status = stat()
     #expect(stat(buildFolder, &status) == 0)
-    #expect(RunningProgram.current?.isMade(of: status) == true)
+    #expect(RunningProgram.current?.isOnPath(of: status) == true)
     status.st_mode |= 0o1777
-    #expect(RunningProgram.current?.isMade(of: status) == false)
+    #expect(RunningProgram.current?.isOnPath(of: status) == false)
     #expect(stat(home, &status) == 0)
-    #expect(RunningProgram.current?.isMade(of: status) == false)
+    #expect(RunningProgram.current?.isOnPath(of: status) == false)
   }
 
   // Search paths of libraries

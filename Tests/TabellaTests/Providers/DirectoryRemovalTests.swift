@@ -77,10 +77,10 @@ import Testing
 
   /// Each possible act of another program, in front of each step of a removal. Its effect survives.
   @Test func nothingOfOthersGoes() throws {
-    for care in [Removal.Expected.Care.content, .entry] {
+    for strictness in [Removal.Expected.Strictness.content, .entry] {
       for event in Event.allCases {
         for gap in event == .nothing ? [0, 1, 2] : [0, 1] {
-          let label = "\(care) \(event) \(gap)"
+          let label = "\(strictness) \(event) \(gap)"
           let folders = try folder()
           let name = "file"
           tree.make(Array(name.utf8), Event.other)
@@ -91,7 +91,7 @@ import Testing
           do throws(RemovalFailure) {
             if gap == 0 { held = act(event, name) }
             let removal = try Removal(
-              Array(name.utf8), in: folders[0].descriptor, Removal.Expected(before, care))
+              Array(name.utf8), in: folders[0].descriptor, Removal.Expected(before, strictness))
             if gap == 1 { held = act(event, name) }
             try removal.setAside()
             #expect(!tree.exists(name), "\(label)")
@@ -104,13 +104,13 @@ import Testing
           let isKept: Bool
           switch event {
           case .nothing: isKept = false
-          case .append, .rewrite, .hold: isKept = care == .content
+          case .append, .rewrite, .hold: isKept = strictness == .content
           // After the last check of the change time, which the rename sets, too, a new mode is not noticed.
-          case .setMode: isKept = care == .content && gap == 0
+          case .setMode: isKept = strictness == .content && gap == 0
           default: isKept = true
           }
           // A program that could not open the file for writing has noticed that.
-          let wrote = [.append, .rewrite].contains(event) && (gap == 0 || care == .entry)
+          let wrote = [.append, .rewrite].contains(event) && (gap == 0 || strictness == .entry)
           #expect((failure != nil) == isKept, "\(label)")
           #expect(failure?.stranded == nil, "\(label)")
           #expect(
@@ -357,14 +357,16 @@ import Testing
     let info = tree.trashPath + "/info/a.trashinfo"
     let digest = try Data(contentsOf: URL(fileURLWithPath: info)).withUnsafeBytes { digest64($0) }
     let trashed = Trashed(kind: can.kind, name: name, identity: identity, info: digest)
-    let note = try #require(try can.note(of: trashed))
-    let beside = try #require(cans.note(of: name, in: can.files))
+    let infoIdentity = try #require(try can.infoIdentity(of: trashed))
+    let beside = try #require(cans.infoFile(of: name, in: can.files))
 
     // Another program empties the trash and puts another file with that name there.
     tree.make(Array("b".utf8), Event.mark)
     #expect(rename(tree.path("b"), tree.trashPath + "/files/a") == 0)
     let failure = #expect(throws: Failure.self) {
-      try can.take(name, note, to: name, in: folders[0].descriptor, only: identity) { nil }
+      try can.restore(name, infoIdentity, to: name, in: folders[0].descriptor, only: identity) {
+        nil
+      }
     }
     #expect(failure == .vanished && names.isEmpty)
     #expect(
@@ -375,7 +377,7 @@ import Testing
     #expect(
       try String(contentsOfFile: info, encoding: .utf8) == "its note")
     #expect(namesByReaddir(Array((tree.trashPath + "/info").utf8)).count == 1)
-    try #require(cans.note(of: name, in: can.files)).remove()
+    try #require(cans.infoFile(of: name, in: can.files)).remove()
     #expect(namesByReaddir(Array((tree.trashPath + "/info").utf8)).isEmpty)
   }
 

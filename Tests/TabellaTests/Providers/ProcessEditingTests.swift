@@ -37,8 +37,8 @@ import Testing
     var nice: Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(pid)) }
   }
 
-  private static func sending(_ options: [String: String]) throws -> Sending {
-    try Sending(options)
+  private static func termination(_ options: [String: String]) throws -> TerminationOptions {
+    try TerminationOptions(options)
   }
 
   private static func delete(_ references: RowReference..., isDryRun: Bool = false) -> EditBatch {
@@ -97,7 +97,7 @@ import Testing
 
   @Test(arguments: ["-1", "3601", "x", "", "1.5"])
   func waitsAreBounded(text: String) {
-    let error = #expect(throws: TableError.self) { try Self.sending(["wait": text]) }
+    let error = #expect(throws: TableError.self) { try Self.termination(["wait": text]) }
     #expect(error?.code == .invalidArgument && error?.message.contains("0 to 3600") == true)
   }
 
@@ -112,7 +112,7 @@ import Testing
   @Test(arguments: [("KILL", SIGKILL), ("usr1", SIGUSR1), ("15", SIGTERM), ("34", 34)])
   func theSignalIsSent(name: String, number: Int32) throws {
     let child = try Child()
-    let source = try ProcessesSource(sending: Self.sending(["signal": name, "wait": "20"]))
+    let source = try ProcessesSource(termination: Self.termination(["signal": name, "wait": "20"]))
     let result = try source.commit(Self.delete(.id(source.id(of: child.pid))))
     let sent = try Signal(name).name
     #expect(result.outcomes == [.init(message: "sent \(sent), ended", isFinal: true)])
@@ -124,7 +124,7 @@ import Testing
     let child = try Child()
     // An index path alone does not identify a process that began during the listing.
     usleep(20_000)
-    let source = try ProcessesSource(sending: Self.sending(["signal": "CONT"]))
+    let source = try ProcessesSource(termination: Self.termination(["signal": "CONT"]))
     let row = try source.rowNumber(of: child.pid)
     _ = try source.row(row)
     let result = try source.commit(Self.delete(.path(IndexPath(section: 0, row: row))))
@@ -134,7 +134,7 @@ import Testing
 
   @Test func whoIgnoresTheSignalStillRuns() throws {
     let child = try Child("/bin/sh", "-c", "trap '' TERM; exec sleep 1000")
-    let source = try ProcessesSource(sending: Self.sending(["wait": "1"]))
+    let source = try ProcessesSource(termination: Self.termination(["wait": "1"]))
     try waitUntil {
       try String(contentsOfFile: "/proc/\(child.pid)/comm", encoding: .utf8) == "sleep\n"
     }
@@ -146,7 +146,8 @@ import Testing
 
   @Test func waitingCanBeCancelled() throws {
     let child = try Child()
-    let source = try ProcessesSource(sending: Self.sending(["signal": "CONT", "wait": "3600"]))
+    let source = try ProcessesSource(
+      termination: Self.termination(["signal": "CONT", "wait": "3600"]))
     let cancel = try #require(source.cancellation)
     let id = try source.id(of: child.pid)
     let isDone = CancelFlag()
@@ -172,7 +173,7 @@ import Testing
     try waitUntil {
       try String(contentsOfFile: "/proc/\(stubborn.pid)/comm", encoding: .utf8) == "sleep\n"
     }
-    let source = try ProcessesSource(sending: Self.sending(["wait": "2"]))
+    let source = try ProcessesSource(termination: Self.termination(["wait": "2"]))
     let ids = try (children + [stubborn]).map { try source.id(of: $0.pid) }
     let start = Date()
     let result = try source.commit(EditBatch(ids.map { .delete(.id($0)) }))
@@ -186,7 +187,7 @@ import Testing
 
   @Test func dryRunDoesNothing() throws {
     let children = try [Child(), Child()]
-    let source = try ProcessesSource(sending: Self.sending(["signal": "KILL"]))
+    let source = try ProcessesSource(termination: Self.termination(["signal": "KILL"]))
     let ids = try children.map { try source.id(of: $0.pid) }
     let version = try source.version()
     let result = try source.commit(
@@ -203,7 +204,8 @@ import Testing
 
   @Test func afterwardsTheTableIsNew() throws {
     let child = try Child()
-    let source = try ProcessesSource(sending: Self.sending(["signal": "KILL", "wait": "20"]))
+    let source = try ProcessesSource(
+      termination: Self.termination(["signal": "KILL", "wait": "20"]))
     let id = try source.id(of: child.pid)
     let old = try source.version()
     let later = try Child()
@@ -345,7 +347,7 @@ import Testing
 
   @Test func ownAncestorsAndTheFirstAreRefused() throws {
     let child = try Child()
-    let source = try ProcessesSource(sending: Self.sending(["signal": "CONT"]))
+    let source = try ProcessesSource(termination: Self.termination(["signal": "CONT"]))
     for (pid, reason) in [
       (1, "is the init process"), (getpid(), "is tabella itself"),
       (getppid(), "is an ancestor of tabella"),
@@ -547,7 +549,7 @@ import Testing
 
   @Test func otherEditsAreRefused() throws {
     let child = try Child()
-    let source = try ProcessesSource(sending: Self.sending(["signal": "KILL"]))
+    let source = try ProcessesSource(termination: Self.termination(["signal": "KILL"]))
     let row = RowReference.id(try source.id(of: child.pid))
     let place = IndexPath(section: 0, row: 0)
     let count = try source.exactNumberOfRows(inSection: 0)
@@ -582,7 +584,7 @@ import Testing
   @Test func tooManyAtOnceTouchNone() async {
     await #expect(processExitsWith: .success) {
       let children = try (0..<80).map { _ in try Child() }
-      let source = try ProcessesSource(sending: Self.sending(["signal": "KILL"]))
+      let source = try ProcessesSource(termination: Self.termination(["signal": "KILL"]))
       let ids = try children.map { try source.id(of: $0.pid) }
       var limit = rlimit()
       getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -601,7 +603,7 @@ import Testing
 
   @Test func niceIsSetAndTakenBack() throws {
     let children = try (0..<3).map { _ in try Child() }
-    let source = try ProcessesSource(sending: Self.sending(["signal": "CONT"]))
+    let source = try ProcessesSource(termination: Self.termination(["signal": "CONT"]))
     let ids = try children.map { try source.id(of: $0.pid) }
     let result = try source.commit(
       EditBatch([
@@ -687,7 +689,8 @@ import Testing
   @Test func editsCrossTheContract() throws {
     let children = try [Child(), Child()]
     let source = try importSource(
-      exportSource(ProcessesSource(sending: Self.sending(["wait": "20"]))), provider: "processes")
+      exportSource(ProcessesSource(termination: Self.termination(["wait": "20"]))),
+      provider: "processes")
     let ids = try children.map { try ProcessesSource().id(of: $0.pid) }
     let result = try #require(source.editing).commit(
       EditBatch([.delete(.id(ids[0])), .set(.id(ids[1]), cells: [4: 3])]))

@@ -281,12 +281,12 @@ extension LoadedProvider: Drawn {
   static func drawn(_ generator: inout SeededGenerator) -> LoadedProvider {
     LoadedProvider(
       id: .drawn(&generator), version: .drawn(&generator), options: .drawn(&generator),
-      confinement: Bool.drawn(&generator) ? Report.drawn(&generator) : nil)
+      confinement: Bool.drawn(&generator) ? ConfinementReport.drawn(&generator) : nil)
   }
 }
 
-extension Rules: Drawn {
-  static func drawn(_ generator: inout SeededGenerator) -> Rules {
+extension WorkerRules: Drawn {
+  static func drawn(_ generator: inout SeededGenerator) -> WorkerRules {
     func grants() -> [Grant] {
       [String].drawn(&generator).map { path in
         let identity = Grant.Identity(
@@ -296,7 +296,7 @@ extension Rules: Drawn {
           path: Array(path.utf8), identity: Bool.drawn(&generator) ? identity : nil)
       }
     }
-    var rules = Rules()
+    var rules = WorkerRules()
     (rules.readable, rules.writable) = (grants(), grants())
     (rules.saving, rules.libraries) = (grants(), grants())
     (rules.signals, rules.network) = (.drawn(&generator), .drawn(&generator))
@@ -308,9 +308,9 @@ extension Rules: Drawn {
   }
 }
 
-extension Report: Drawn {
-  static func drawn(_ generator: inout SeededGenerator) -> Report {
-    var report = Report()
+extension ConfinementReport: Drawn {
+  static func drawn(_ generator: inout SeededGenerator) -> ConfinementReport {
+    var report = ConfinementReport()
     (report.inForce, report.lacking) = (.drawn(&generator), .drawn(&generator))
     report.absent = [String].drawn(&generator).map { Array($0.utf8) }
     return report

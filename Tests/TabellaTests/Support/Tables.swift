@@ -33,7 +33,7 @@ enum Tables {
           .section(0): .table(InMemorySource([Column("line")], rows: [["a"], ["b"]]))
         ],
       ],
-      leads: [IndexPath(section: 0, row: 0): Array("/etc/hosts".utf8)],
+      locations: [IndexPath(section: 0, row: 0): Array("/etc/hosts".utf8)],
       diagnostics: [Diagnostic(.warning, "this is a test table")], persistence: .byAuthor)
   }
 

@@ -1,5 +1,5 @@
 /// The layers that confine a process, and the features that the kernel lacks.
-public struct Report: Hashable, Sendable {
+public struct ConfinementReport: Hashable, Sendable {
   /// The active layers in words, such as `Landlock 7`.
   public var inForce: [String] = []
   /// The missing features and their consequences: for each a sentence without its full stop.
@@ -11,7 +11,7 @@ public struct Report: Hashable, Sendable {
   public init() {}
 
   /// The features of a kernel that the rules need, before any of them is used.
-  init(_ kernel: Kernel, _ rules: Rules) {
+  init(_ kernel: KernelFeatures, _ rules: WorkerRules) {
     inForce = ["no new privileges"]
     switch kernel.landlock {
     case 0: break
@@ -23,7 +23,7 @@ public struct Report: Hashable, Sendable {
     describeCalls(kernel, rules)
   }
 
-  private mutating func describeFiles(_ kernel: Kernel) {
+  private mutating func describeFiles(_ kernel: KernelFeatures) {
     guard kernel.landlock > 0 else {
       lacking.append(
         "Landlock (Linux 5.13, and not disabled): all files of the user can be read and changed"
@@ -35,7 +35,7 @@ public struct Report: Hashable, Sendable {
     }
   }
 
-  private mutating func describeCalls(_ kernel: Kernel, _ rules: Rules) {
+  private mutating func describeCalls(_ kernel: KernelFeatures, _ rules: WorkerRules) {
     guard !kernel.seccomp else { return }
     lacking.append(
       "seccomp: programs can be run, modes and times of the user's files can be changed, and refused calls are not reported"

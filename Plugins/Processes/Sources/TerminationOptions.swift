@@ -3,7 +3,7 @@ import Glibc
 import Tabella
 
 /// The signal that a deletion sends, and the time to wait for the end of the process.
-struct Sending {
+struct TerminationOptions {
   static let longestWait = 3600
 
   var signal = Signal(number: SIGTERM)
@@ -18,10 +18,11 @@ struct Sending {
       switch name {
       case "signal": signal = try Signal(value)
       case "wait":
-        guard let seconds = Int(value), 0...Sending.longestWait ~= seconds else {
+        guard let seconds = Int(value), 0...TerminationOptions.longestWait ~= seconds else {
           throw TableError(
             .invalidArgument,
-            "option wait cannot be \"\(value)\": it must be 0 to \(Sending.longestWait) seconds")
+            "option wait cannot be \"\(value)\": it must be 0 to \(TerminationOptions.longestWait) seconds"
+          )
         }
         wait = seconds
       default:

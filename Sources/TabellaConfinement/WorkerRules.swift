@@ -1,8 +1,8 @@
 /// The permissions of a worker. The kernel forbids everything else, as far as its version can.
 ///
-/// Nothing is granted at a path where the host found no file; ``Report/absent`` lists these paths. docs/security.md
-/// explains the effect of each rule for a user.
-public struct Rules: Hashable, Sendable {
+/// Nothing is granted at a path where the host found no file; ``ConfinementReport/absent`` lists these paths.
+/// docs/security.md explains the effect of each rule for a user.
+public struct WorkerRules: Hashable, Sendable {
   /// Files that may be read, and folders with everything below them.
   public var readable: [Grant] = []
   /// Files that may be read and overwritten, and folders with everything below them. In such a folder, everything may

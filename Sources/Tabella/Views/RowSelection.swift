@@ -1,7 +1,7 @@
 /// A reference to one row of one of several batches.
-struct Pick {
+struct RowSelection {
   /// The index of the batch.
-  var part: Int32
+  var batch: Int32
   /// The row in the batch.
   var row: Int32
 }
@@ -11,11 +11,11 @@ extension Batch {
   ///
   /// If the text does not fit into one batch, the result has only the first rows, at least one.
   /// - Complexity: O(cells and bytes). It works column by column, without a value or a call per cell.
-  init(picking picks: [Pick], from parts: [Batch]) {
+  init(picking picks: [RowSelection], from batches: [Batch]) {
     var count = picks.count
     let columns =
-      parts.first?.columns.indices.map { index in parts.map { $0.columns[index] } } ?? []
-    let ids = parts.compactMap(\.ids)
+      batches.first?.columns.indices.map { index in batches.map { $0.columns[index] } } ?? []
+    let ids = batches.compactMap(\.ids)
     for column in columns + (ids.isEmpty ? [] : [ids]) where column[0].type.isBytes {
       count = ColumnBatch.fittingCount(picks.prefix(count), of: column)
     }
@@ -23,7 +23,7 @@ extension Batch {
     self.init(
       rowCount: count, columns: columns.map { ColumnBatch(picking: fitting, of: $0) },
       ids: ids.isEmpty ? nil : ColumnBatch(picking: fitting, of: ids),
-      isUTF8: parts.allSatisfy(\.isUTF8))
+      isUTF8: batches.allSatisfy(\.isUTF8))
   }
 
   /// The approximate size of the cells in bytes.
@@ -48,21 +48,21 @@ extension ColumnBatch {
 
   /// The number of picks, from the first on, whose text fits into one column; at least 1.
   fileprivate static func fittingCount(
-    _ picks: ArraySlice<Pick>, of parts: [ColumnBatch]
+    _ picks: ArraySlice<RowSelection>, of parts: [ColumnBatch]
   ) -> Int {
     let largest = parts.reduce(0) { $0 + $1.byteCount }
     // Usually, even picking the largest column every time would fit.
     if largest <= Int(Int32.max) / max(picks.count, 1) { return picks.count }
     var size = 0
     for (number, pick) in picks.enumerated() {
-      size += parts[Int(pick.part)].withBytes(at: Int(pick.row)) { $0.count }
+      size += parts[Int(pick.batch)].withBytes(at: Int(pick.row)) { $0.count }
       if size > Int(Int32.max) { return max(number, 1) }
     }
     return picks.count
   }
 
   /// Copies the cells that `picks` refer to, in that order. All columns have one type, and the text fits.
-  fileprivate init(picking picks: ArraySlice<Pick>, of parts: [ColumnBatch]) {
+  fileprivate init(picking picks: ArraySlice<RowSelection>, of parts: [ColumnBatch]) {
     // Layouts are plain values, so that no owner is retained per cell.
     let cells = PickedCells(picks, parts.map(\.layout))
     withExtendedLifetime(parts) {
@@ -81,13 +81,13 @@ extension ColumnBatch {
 
 /// Copies cells from several columns into one new column, and owns its memory.
 private final class PickedCells {
-  private let picks: ArraySlice<Pick>
+  private let picks: ArraySlice<RowSelection>
   private let parts: [ColumnBatch.Layout]
   private var memory: [UnsafeMutableRawPointer] = []
   private(set) var layout = ColumnBatch.Layout(validity: nil, values: nil, offsets: nil)
   private(set) var missingCount = 0
 
-  init(_ picks: ArraySlice<Pick>, _ parts: [ColumnBatch.Layout]) {
+  init(_ picks: ArraySlice<RowSelection>, _ parts: [ColumnBatch.Layout]) {
     self.picks = picks
     self.parts = parts
   }
@@ -106,7 +106,7 @@ private final class PickedCells {
     parts.withUnsafeBufferPointer { parts in
       picks.withUnsafeBufferPointer { picks in
         for number in picks.indices {
-          let part = parts[Int(picks[number].part)]
+          let part = parts[Int(picks[number].batch)]
           body(number, part, part.start + Int(picks[number].row))
         }
       }

@@ -1,7 +1,7 @@
 import CTabellaSystem
 
 /// The features of the running kernel that confine a process.
-public struct Kernel: Hashable, Sendable {
+public struct KernelFeatures: Hashable, Sendable {
   /// The version of Landlock; 0 if Landlock is missing or switched off.
   public var landlock: Int
   /// Whether seccomp can filter system calls.
@@ -14,8 +14,8 @@ public struct Kernel: Hashable, Sendable {
   }
 
   /// The running kernel.
-  public static var running: Kernel {
-    Kernel(
+  public static var running: KernelFeatures {
+    KernelFeatures(
       landlock: max(0, Int(tabella_landlock_version())), seccomp: tabella_seccomp_is_there())
   }
 }

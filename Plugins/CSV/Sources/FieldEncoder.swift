@@ -4,7 +4,7 @@ import TabellaFiles
 /// Encodes cells as fields. It adds quotes and escapes only if the cell needs them or the style of the file has them.
 ///
 /// ``Cells`` decodes each field to the same cell.
-struct Fields {
+struct FieldEncoder {
   private let rules: RecordRules
   private let comment: UInt8?
   private let hasEscapes: Bool
@@ -76,8 +76,8 @@ struct Fields {
       case 10: field += Array("\\n".utf8)
       case 13: field += Array("\\r".utf8)
       case UInt8(ascii: "\\"): field += [byte, byte]
-      case rules.delimiter: field += Fields.code(byte)
-      default: field += index == 0 && isFirstCoded ? Fields.code(byte) : [byte]
+      case rules.delimiter: field += FieldEncoder.code(byte)
+      default: field += index == 0 && isFirstCoded ? FieldEncoder.code(byte) : [byte]
       }
     }
     return field
