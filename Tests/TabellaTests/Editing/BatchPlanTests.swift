@@ -32,7 +32,7 @@ private typealias IndexPath = Tabella.IndexPath
       for (number, place) in places.enumerated().sorted(by: { $0.element < $1.element }) {
         naive.insert(-1 - number, at: place)
       }
-      let applied = rows.applied(to: Array(0..<count)) { -1 - (-e.change - gone.count) }
+      let applied = rows.applied(to: Array(0..<count)) { -1 - ($0.change - gone.count) }
       #expect(applied == naive, "seed \(seed)")
       for row in 0..<count { #expect(rows.indexAfter(of: row) == naive.firstIndex(of: row)) }
       for (place, element) in naive.enumerated() where rows.count.isExact {
