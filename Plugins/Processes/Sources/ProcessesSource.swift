@@ -106,7 +106,7 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
     guard parts.count == 3, let number = decimal(parts[0]), let pid = Int32(exactly: number) else {
       throw TableError(
         .notFound,
-        "\"\(id)\" is not a process id of this table. To choose by pid, use --filter 'pid = 1'")
+        "the id is not a process id of this table. To choose by pid, use --filter 'pid = 1'")
     }
     guard let row = snapshot.row(ofPID: pid) else { throw ended(id) }
     try makeID(of: snapshot.process(row, .process), row)

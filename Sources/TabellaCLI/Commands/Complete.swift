@@ -33,8 +33,8 @@ extension Command {
     try result.get()
   }
 
-  /// Whoever types must not be disturbed: nothing is read from the terminal or written to it but
-  /// candidates, and a table that takes long is given up.
+  /// Protects the terminal that the user types in. The command reads nothing from it and writes only candidates
+  /// to it. It gives up on a table that takes long.
   private static func leaveTheTerminalAlone() {
     let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
     for descriptor in [Int32(0), 2] where nothing >= 0 { dup2(nothing, descriptor) }

@@ -88,7 +88,7 @@ extension Command {
     }
   }
 
-  /// What confines a worker, what the system lacks for that, and which paths were not there to be granted.
+  /// The confinement of a worker: the active layers, the missing ones, and granted paths that do not exist.
   private static func confinementJSON(_ report: ConfinementReport) -> JSONValue {
     .object([
       "confined by": .array(report.inForce.map { .string($0) }),
@@ -97,7 +97,7 @@ extension Command {
     ])
   }
 
-  /// The table, in the shape that the options ask for: a ROW is a row of that.
+  /// The table with the shaping options applied. ROW names a row of this table.
   private static func shapedTable(
     _ operand: Argument, _ invocation: Invocation
   ) throws(Failure) -> ShapedTable {
@@ -106,7 +106,7 @@ extension Command {
     return try ShapedTable(invocation, command: "describe")
   }
 
-  /// How many titles are listed.
+  /// The maximum number of listed titles.
   private static let mostTitles = 100
 
   /// The first titles of sections, if there are any.
@@ -121,7 +121,7 @@ extension Command {
     return titles.allSatisfy { $0 == .null } ? [] : titles
   }
 
-  /// How far it is worth counting to say how large a table is; `count` goes to the end.
+  /// The maximum number of rows to count for the size of a table. The command `count` has no such limit.
   private static let countedUpTo = 10_000
 
   private static func countJSON(_ count: Count) -> JSONValue {
@@ -191,8 +191,8 @@ extension Command {
     return .object(members)
   }
 
-  /// The supplementary elements of a row by their kinds. What cannot be had is a trouble, and no reason
-  /// not to show the rest.
+  /// The supplementary elements of a row by their kinds. If one cannot be read, the error is reported and the
+  /// others are shown.
   private static func elements(
     of source: any TableDataSource, at path: IndexPath, subject: String,
     _ troubles: inout [Failure]
@@ -222,10 +222,10 @@ extension Command {
     return elements
   }
 
-  /// How many rows of an element are shown.
+  /// The maximum number of shown rows of an element.
   private static let longestElement = 10_000
 
-  /// A table as its columns and rows, with `truncated` if it has more rows than are shown.
+  /// A table as JSON, with its columns and rows, and `truncated` if it has more rows than are shown.
   private static func tableJSON(_ table: any TableDataSource) throws(TableError) -> JSONValue {
     var rows: [JSONValue] = []
     let sections = try table.numberOfSections(knowing: longestElement).value
@@ -267,7 +267,7 @@ extension Command {
   ) throws(Failure) -> JSONValue {
     var members: [String: JSONValue] = ["library": .string(operand.text)]
     try Failure.about(nil) { () throws(TableError) in
-      // Who types a path means the folder that they are in.
+      // A relative path is relative to the current folder.
       let path = String(decoding: try absolute(operand.bytes), as: UTF8.self)
       let report = try host.report(onLibraryAt: path)
       members["entry"] = .string(providerEntrySymbol)
@@ -300,11 +300,11 @@ extension Command {
     ])
   }
 
-  /// Whether the operand is a file that begins as an ELF file does, or is named like a library.
+  /// Whether the operand is a file that begins like an ELF file, or has the name of a library.
   private static func isLibrary(_ operand: Argument) -> Bool {
     if operand.text.hasSuffix(".so") { return true }
     var status = stat()
-    // Opening a pipe, even without reading, would cost its writer the reader.
+    // Opening and closing a pipe would end its writer, even without reading.
     guard stat(operand.text, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
     let descriptor = Glibc.open(operand.text, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { return false }
@@ -314,7 +314,7 @@ extension Command {
   }
 }
 
-/// A cell's value as JSON, exact.
+/// The exact value of a cell as JSON.
 func cellJSON(_ cell: Cell) -> JSONValue {
   switch cell {
   case .missing: .null

@@ -1,6 +1,6 @@
 import Tabella
 
-/// Cells as a command line (`COLUMN=VALUE`) and a batch of edits (JSON) give them.
+/// Parses cells of a command line (`COLUMN=VALUE`) and of a batch of edits (JSON).
 struct CellArguments {
   private let columns: [Column]
   private let names: ColumnNames
@@ -29,7 +29,7 @@ struct CellArguments {
     return cells
   }
 
-  /// Gives values to the row that an edit sets or inserts, or a title to its section.
+  /// Adds values to the row that an edit sets or inserts, or a title to its section.
   func give(
     _ arguments: some Sequence<Argument>, to request: inout RequestedEdit
   ) throws(Failure) {
@@ -49,8 +49,8 @@ struct CellArguments {
     }
   }
 
-  /// Whether a word is `COLUMN=VALUE`, not a row. Of a section whose title has an equals sign, a row is written
-  /// `title:T:ROW`.
+  /// Whether a word is `COLUMN=VALUE`, not a row. If the title of a section contains an equals sign, its rows
+  /// are written `title:T:ROW`.
   func isAssignment(_ argument: Argument) -> Bool {
     guard argument.bytes.contains(UInt8(ascii: "=")), !argument.text.hasPrefix("id:") else {
       return false
@@ -58,9 +58,9 @@ struct CellArguments {
     return !argument.text.hasPrefix("title:") || (try? divide(argument, among: [argument])) != nil
   }
 
-  /// The column and the value of `COLUMN=VALUE`; the value is any bytes.
+  /// The column and the value of `COLUMN=VALUE`. The value can be any bytes.
   ///
-  /// Throws if two columns fit: with `a` and `a=b`, the word `a=b=c` is refused.
+  /// Throws if two columns match: with `a` and `a=b`, the word `a=b=c` is refused.
   private func divide(
     _ argument: Argument, among arguments: some Sequence<Argument>
   ) throws(Failure) -> (Int, [UInt8]) {
@@ -84,7 +84,7 @@ struct CellArguments {
     return (column, Array(text.utf8.dropFirst(names.names[column].utf8.count + 1)))
   }
 
-  /// By bytes: an equals sign with a combining mark behind it is another character.
+  /// Compares bytes, because an equals sign with a combining mark after it is another character in Swift.
   private func isColumn(_ name: String, of text: String) -> Bool {
     text.utf8.starts(with: name.utf8)
       && text.utf8.dropFirst(name.utf8.count).first == UInt8(ascii: "=")
@@ -100,7 +100,7 @@ struct CellArguments {
     return unknown(String(text[..<equals]), wanted: wanted)
   }
 
-  /// The error for the name of a column, and the option that adds the columns that are wanted.
+  /// The error for an unknown column, with the option that adds the wanted columns.
   private func unknown(_ name: String, wanted: [String]) -> Failure {
     if name == "title", let section {
       let remedy = "; the section itself has the name \(section.text):"
@@ -121,7 +121,7 @@ struct CellArguments {
     return .usage(names.unknown(name, remedy: remedy).message)
   }
 
-  /// A value that was typed. Nothing is empty text where cells are text, and missing elsewhere.
+  /// The cell for a typed value. No value means empty text in a column of text, and a missing cell elsewhere.
   private func cell(_ value: [UInt8], _ column: Int) throws(Failure) -> Cell {
     let type = columns[column].type
     if value.isEmpty, type != .text { return .missing }
@@ -133,7 +133,7 @@ struct CellArguments {
     return cell
   }
 
-  /// Gives the values of an object to the row that an edit sets or inserts, or a title to its section.
+  /// Adds the values of an object to the row that an edit sets or inserts, or a title to its section.
   func give(_ members: [String: JSONValue], to request: inout RequestedEdit) throws(Failure) {
     guard request.isOfSection else {
       request.cells = try cells(members)
@@ -146,7 +146,7 @@ struct CellArguments {
     request.title = title
   }
 
-  /// A value for text that reads as a type: the text as it was typed, if it reads so too.
+  /// The cell for a column whose text reads as a type: the typed text, if it reads as that type, too.
   private func cell(
     _ value: [UInt8], _ column: Int, reading type: ColumnType
   ) throws(Failure) -> Cell {
@@ -162,7 +162,7 @@ struct CellArguments {
     return .text(value)
   }
 
-  /// The cells of an object, keyed by the names of columns; values are as `show --json` prints them.
+  /// The cells of an object whose members are columns, with the values that `show --json` prints.
   func cells(_ members: [String: JSONValue]) throws(Failure) -> [Int: Cell] {
     var cells: [Int: Cell] = [:]
     for (name, value) in members.sorted(by: { $0.key < $1.key }) {
@@ -181,7 +181,7 @@ struct CellArguments {
 }
 
 extension CellArguments {
-  /// A JSON value as text that reads as it; null is empty there.
+  /// A JSON value as text that reads as this value. Null becomes empty text.
   private func text(of value: JSONValue, _ column: Column) -> Cell {
     let text =
       switch value {
@@ -195,7 +195,7 @@ extension CellArguments {
 }
 
 extension ColumnType {
-  /// What a value of it is, for who typed another.
+  /// The description of a valid value, for messages.
   fileprivate var readable: String {
     switch self {
     case .text: "text"
@@ -209,7 +209,7 @@ extension ColumnType {
 }
 
 extension Cell {
-  /// A cell as JSON writes it; nil if it is of another type.
+  /// The cell for a JSON value; nil if the value has another type.
   fileprivate init?(_ value: JSONValue, as type: ColumnType) {
     switch (value, type) {
     case (.null, _): self = .missing

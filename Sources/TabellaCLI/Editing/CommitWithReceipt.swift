@@ -13,14 +13,14 @@ struct CommitWithReceipt {
   let place: Receipt.Location
   /// The provider's options.
   let options: [String: String]
-  /// What is taken back, if something is.
+  /// The receipt of the edit to undo, if this is an undo.
   var undoing: Receipt?
   let isDryRun: Bool
 
-  /// Does it; returns what the source says of it, and its receipt if anything was changed.
+  /// Commits. Returns the result of the source, and the receipt if anything was changed.
   ///
-  /// `summary` says for people what was done, as far as a result tells; `remainder` what of it cannot be taken
-  /// back, nil if nothing.
+  /// `summary` describes the edits of a result for people. `remainder` describes the part that cannot be undone;
+  /// nil if there is none.
   func run(
     commit: () throws(TableError) -> EditResult, summary: (EditResult?) -> String,
     remainder: (EditResult) -> String?
@@ -32,7 +32,7 @@ struct CommitWithReceipt {
       return (try Failure.about(subject, commit), nil)
     }
     let file = try noPlace { () throws(TableError) in try store.reserve() }
-    // It may have been made just now.
+    // The folder may have been created in the meantime.
     try judge(store, isMade: true)
     holdSignals(cancelling: source)
     let result: EditResult
@@ -45,7 +45,7 @@ struct CommitWithReceipt {
     return (result, try keep(result, store, file, summary(result), remainder(result)))
   }
 
-  /// Throws if others could write a receipt that `undo` takes for this one.
+  /// Throws if other users could forge this receipt.
   private func judge(_ store: ReceiptStore, isMade: Bool = false) throws(Failure) {
     do throws(Failure) {
       guard try store.open() == nil, isMade else { return }
@@ -68,16 +68,16 @@ struct CommitWithReceipt {
     }
   }
 
-  /// Why a commit failed. A provider that broke the contract in it may have done it all the same.
+  /// The failure of a commit. If the provider broke the contract, it may still have made the edit.
   private func failure(
     of error: TableError, _ store: ReceiptStore, _ file: DurableFile, _ summary: String
   ) throws(Failure) -> Failure {
     let failure = Failure.of(error, subject: subject)
     guard error.code == .misbehaved || error.code == .timeout else { return failure }
-    // Of a provider that ended it is known, and said.
+    // If the provider ended, the error already says whether the edit was made.
     guard error.aftermath == nil else { return failure }
     var message = "\(failure.message); the edit may have been made; read the table to find out"
-    // Of an undo it would be taken for that of a rest; whether the edit is still there, its own one tells.
+    // For an undo, the receipt would look like that of a partial undo. The receipt of the edit is still valid.
     if let receipt = error.receipt, undoing == nil {
       let changes = ChangeBatch(from: nil, to: nil, changes: nil)
       let result = EditResult(
@@ -115,7 +115,7 @@ struct CommitWithReceipt {
   }
 }
 
-/// The time, as far as the system knows it.
+/// The current time.
 private func now() -> Timestamp {
   var time = timespec()
   clock_gettime(CLOCK_REALTIME, &time)

@@ -4,24 +4,24 @@ import TabellaTerminal
 
 /// Asks the person at the terminal before rows are edited.
 struct Confirmation {
-  /// How many rows are shown.
+  /// The maximum number of shown rows.
   static let shownRows = 20
-  /// More rows than this are confirmed by their number.
+  /// To confirm more rows than this, the user types their number.
   private static let mostRows = 100
 
-  /// Whether there is somebody to ask.
+  /// Whether there is a terminal to ask on.
   static var isPossible: Bool { isatty(0) == 1 && isatty(2) == 1 }
 
   let question: String
   let edits: [PlannedEdit]
-  /// The rows that the first edits are about, as they are.
+  /// The current rows of the first edits.
   let rows: [RowCells?]
-  /// What the source says that will become of the edits.
+  /// The outcomes of the dry run.
   let outcomes: [EditResult.Outcome]
   let columns: [Column]
   let subject: String
 
-  /// Shows on standard error what will be done and asks; throws unless the answer is yes.
+  /// Shows the edits on standard error and asks. Throws unless the answer is yes.
   func ask(display: DisplayOptions) throws(Failure) {
     let items = zip(zip(edits, rows), outcomes).map { (edit: $0.0, row: $0.1, outcome: $1) }
     let shown = items.prefix(Confirmation.shownRows)
@@ -49,7 +49,7 @@ struct Confirmation {
     if edits.count > shown.count { Messages.put("and \(edits.count - shown.count) more\n") }
     let isLarge = edits.count > Confirmation.mostRows
     let asked = isShared ? remark.map { "\(question) (\($0))" } ?? question : question
-    // What was typed before the question is no answer to it.
+    // Input from before the question is not an answer.
     tcflush(0, TCIFLUSH)
     Messages.put(isLarge ? "\(asked) Type the number of rows to confirm: " : "\(asked) [y/N] ")
     let answer = Confirmation.readAnswer().lowercased()
@@ -60,7 +60,7 @@ struct Confirmation {
     }
   }
 
-  /// What rows are known by stands first: the first cell, then texts. A narrow terminal leaves out the last.
+  /// The order of columns: the first column, then texts, then the others. A narrow terminal leaves out the last ones.
   private var order: [Int] {
     let numbers = columns.indices
     return numbers.prefix(1) + numbers.dropFirst().filter { columns[$0].type == .text }
@@ -88,7 +88,7 @@ struct Confirmation {
     if let failure { throw failure }
   }
 
-  /// A line from the terminal without its end; empty at the end of input.
+  /// A line from the terminal, without its line end; empty at the end of input.
   private static func readAnswer() -> String {
     var line: [UInt8] = []
     var byte: UInt8 = 0

@@ -1,9 +1,9 @@
 import Tabella
 
 extension PlannedEdit {
-  /// The edit as people read it: `set row 0:1: born "1907" -> "1906"`.
+  /// The edit as text: `set row 0:1: born "1907" -> "1906"`.
   ///
-  /// `before` is the row as it is, `place` where a row that is inserted or moved will stand, if that is known.
+  /// `before` is the current row. `place` is the new position of an inserted or moved row, if it is known.
   func description(_ columns: [Column], before: RowCells?, place: IndexPath?) -> String {
     func asked(_ word: String) -> String { target.map { " (requested \(word) \($0))" } ?? "" }
     switch kind {

@@ -2,7 +2,7 @@ import Tabella
 
 /// The positions and cells of rows after they were inserted or moved.
 ///
-/// A view, or a source that orders its rows itself, may place a row elsewhere than the edit asked for.
+/// A view, or a source that orders its rows itself, may put a row at another position than the requested one.
 struct EditEffects {
   let table: ShapedTable
   let chosen: ChosenRows
@@ -10,18 +10,18 @@ struct EditEffects {
 
   private var source: any TableDataSource { table.source }
 
-  /// Whether rows stand where they were asked for.
+  /// Whether rows always get the requested positions.
   private var keepsPlaces: Bool {
     !source.hasVolatileOrder && table.tables.count == 1 && table.tables[0].source === source
   }
 
-  /// The place of an edit's row in the table that the options show, after a dry run the foreseen one; nil if
-  /// it cannot be told.
+  /// The position of an edit's row in the table that the options show. After a dry run it is the expected
+  /// position. Nil if it is not known.
   func place(of edit: PlannedEdit, _ outcome: EditResult.Outcome) -> IndexPath? {
     tablePlace(of: edit, outcome).flatMap(onShow)
   }
 
-  /// The same in the whole table.
+  /// The position in the whole table.
   private func tablePlace(of edit: PlannedEdit, _ outcome: EditResult.Outcome) -> IndexPath? {
     guard outcome.code == nil, let target = edit.target else { return nil }
     if edit.isOfSection { return target }
@@ -32,7 +32,7 @@ struct EditEffects {
     return try? identity.indexPath(forID: id)
   }
 
-  /// A place as it counts in the rows that the options show; nil if they do not show it.
+  /// Converts a position of the table to one in the shown rows; nil if the row is not shown.
   private func onShow(_ path: IndexPath) -> IndexPath? {
     guard !chosen.isEverything, !path.isSection else { return path }
     var runs = chosen.makeIterator()
@@ -47,8 +47,8 @@ struct EditEffects {
     return nil
   }
 
-  /// The place of an edit's row, and the cells that the move changed in it: `to Berlin:3 (city: Rome → Berlin)`;
-  /// empty if that cannot be told. `before` is the row as it was.
+  /// The new position of an edit's row, and the cells that the move changed: `to Berlin:3 (city: Rome → Berlin)`.
+  /// Empty if the position is not known. `before` is the row before the edit.
   func effect(
     of edit: PlannedEdit, _ outcome: EditResult.Outcome, before: RowCells?
   ) -> String {
@@ -56,7 +56,7 @@ struct EditEffects {
     let title = title(of: place)
     var text =
       " \(edit.kind == .insert ? "at" : "to") \(name(of: shown, inSectionTitled: title))"
-    // The place that was asked for counts in the whole table.
+    // The requested position is one in the whole table.
     if chosen.isEverything, let asked = edit.asked, !edit.isAsAsked(place, inSectionTitled: title) {
       let name = name(of: asked, inSectionTitled: edit.askedTitle)
       text += ", not \(edit.kind == .insert ? "at" : "to") \(name) as requested"
@@ -73,7 +73,7 @@ struct EditEffects {
     try? source.sections?.title(.header, ofSection: place.section)
   }
 
-  /// A place with the title of its section, if it has one.
+  /// A position with the title of its section, if there is one.
   private func name(of place: IndexPath, inSectionTitled title: String?) -> String {
     if place.isSection { return "position \(place.section) of the sections" }
     let section = title.map { SectionArgument.text(ofTitle: $0) } ?? "\(place.section)"
@@ -82,8 +82,8 @@ struct EditEffects {
 }
 
 extension PlannedEdit {
-  /// Whether a row that stands here stands where it was asked for. A title decides which section was meant, as
-  /// far as it was looked at: sections may have other numbers after the edit.
+  /// Whether this is the requested position. If the title of the requested section is known, it decides, because
+  /// sections can have other numbers after the edit.
   func isAsAsked(_ place: IndexPath, inSectionTitled title: String? = nil) -> Bool {
     guard let asked else { return true }
     let isInSection = askedTitle.map { $0 == title } ?? (place.section == asked.section)

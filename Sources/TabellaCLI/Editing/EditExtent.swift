@@ -2,18 +2,18 @@ import Tabella
 
 /// How much of a batch was done.
 enum EditExtent {
-  /// Nothing is other than before.
+  /// Nothing was changed.
   case nothing
-  /// All edits failed; what the source says does not exclude that something was done.
+  /// All edits failed, but the result does not exclude that something was changed.
   case unclear
   /// Something was done, at least in part.
   case something
 }
 
 extension EditResult {
-  /// How much was done, as far as the result tells. Versions say nothing of it: others change the table too.
+  /// How much was done, according to the result. Versions do not show it, because other programs change the table, too.
   var extent: EditExtent {
-    // Given only for what was done, and one that failed may have failed then.
+    // There is a receipt only if something was done, even if all outcomes are failures.
     if receipt != nil { return .something }
     switch changes.changes {
     case []?: return .nothing

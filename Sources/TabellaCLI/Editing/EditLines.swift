@@ -2,11 +2,11 @@ import Tabella
 
 /// A batch of edits as text: a JSON object on each line.
 struct EditLines {
-  /// What messages are about.
+  /// The subject of messages.
   let file: String
   let cells: CellArguments
 
-  /// The members of each kind, those it must have first.
+  /// The members of each kind of edit, required members first.
   private static func members(
     of kind: RequestedEdit.Kind
   ) -> (needed: [String], optional: [String]) {
@@ -18,7 +18,7 @@ struct EditLines {
     }
   }
 
-  /// The edits; throws what is wrong with a line, and its number.
+  /// Parses the edits. Throws an error with the number of the wrong line.
   func requests(_ text: [UInt8]) throws(Failure) -> [RequestedEdit] {
     var requests: [RequestedEdit] = []
     var number = 0
@@ -78,7 +78,7 @@ struct EditLines {
     }
     for name in ["at", "to"] {
       guard let value = members[name] else { continue }
-      // Where a row with an id ends up is not known before the batch.
+      // The position of a row with an id after the batch is not known.
       guard let text = value.string, !text.hasPrefix("id:") else {
         throw .usage("\"\(name)\" must be \"SECTION:ROW\" or \"SECTION:end\", not \(value.text)")
       }
@@ -100,7 +100,7 @@ struct EditLines {
     return request
   }
 
-  /// A line as JSON; an error says in which column of the line it is.
+  /// Parses a line as JSON. An error contains the column in the line.
   private static func parse(_ line: [UInt8]) throws(Failure) -> JSONValue {
     do throws(TableError) {
       return try JSONValue(parsing: line)

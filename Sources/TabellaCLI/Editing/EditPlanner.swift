@@ -1,6 +1,6 @@
 import Tabella
 
-/// Finds the rows, sections and places that edits name, in the table that the options show.
+/// Finds the rows, sections and positions that edits name, in the table that the options show.
 struct EditPlanner {
   let table: ShapedTable
   private let chosen: ChosenRows
@@ -43,7 +43,7 @@ struct EditPlanner {
           .invalidArgument,
           "move a row to the position of a row, or a section to the position of a section")
       }
-      // Of several rows some may vanish at any time where the order changes by itself.
+      // If the order changes by itself, some of several rows can vanish at any time.
       let mayBeGone = requests.count > 1 && request.place == nil
       try eachRow(request, mayBeGone: mayBeGone) { path, id, refersByID in
         var edit = PlannedEdit(
@@ -66,8 +66,8 @@ struct EditPlanner {
     return edits
   }
 
-  /// Whether an argument leaves to a position which section is meant: a title says it, and so does a table
-  /// that has one.
+  /// Whether an argument names a section by its position. A title is not a position, and neither is the only
+  /// section of a table.
   private func isPosition(_ section: SectionArgument?) throws(TableError) -> Bool {
     if case .title? = section { return false }
     return try source.numberOfSections(knowing: 2) != .exact(1)
@@ -75,7 +75,7 @@ struct EditPlanner {
 
   // Rows
 
-  /// Calls `body` with each row that a request is about; once, without a row, for an insertion.
+  /// Calls `body` with each row of a request. For an insertion, calls it once without a row.
   private mutating func eachRow(
     _ request: RequestedEdit, mayBeGone: Bool,
     _ body: (_ path: IndexPath?, _ id: String?, _ refersByID: Bool) throws(TableError) -> Void
@@ -87,14 +87,14 @@ struct EditPlanner {
       do throws(TableError) {
         try body(try finder.path(forID: id), id, true)
       } catch {
-        // The source gets the id, and says what becomes of the other edits.
+        // The source gets the id and decides about the other edits.
         guard mayBeGone, error.code == .notFound, source.hasVolatileOrder else { throw error }
         try body(nil, id, true)
       }
     case .place(let section, let row)?:
       try body(try finder.path(ofRow: row, in: section), nil, false)
     case .rows(let section, let rows)?:
-      // All of them are there if the last one is.
+      // If the last row exists, all of them exist.
       let last = try finder.path(ofRow: rows.upperBound, in: section)
       for row in last.row - (rows.count - 1)...last.row {
         try body(IndexPath(section: last.section, row: row), nil, false)
@@ -103,7 +103,7 @@ struct EditPlanner {
     }
   }
 
-  /// All rows that the options choose, by their ids where the order changes by itself.
+  /// All rows that the options choose. If the order changes by itself, they are named by id.
   private func eachChosenRow(
     _ body: (_ path: IndexPath?, _ id: String?, _ refersByID: Bool) throws(TableError) -> Void
   ) throws(TableError) {
@@ -159,25 +159,25 @@ struct EditPlanner {
     for (number, row) in zip(numbers, rows) { edits[number].id = row.id }
   }
 
-  // Places
+  // Positions
 
   private mutating func place(
     _ section: SectionArgument?, _ row: Int
   ) throws(TableError) -> IndexPath {
     let run = try finder.run(section, upTo: row)
-    // Behind the last row shown is a place, too; whether the table has it is looked at once all is known.
+    // The position after the last shown row is valid, too. `checkPlace` checks it against the table later.
     guard chosen.isEverything || row <= run.rows.count else {
       throw .noPlace(row, inSection: run.section, of: run.rows.count)
     }
     return IndexPath(section: run.section, row: run.rows.lowerBound + row)
   }
 
-  /// The section at the end of which a row is put.
+  /// The section to whose end a row is added.
   private mutating func sectionNumber(ofPlace section: SectionArgument?) throws(TableError) -> Int {
     try finder.run(section, upTo: 0).section
   }
 
-  /// Puts edits at the ends of sections as they will be, in order.
+  /// Computes the positions of edits that name the end of a section, in order.
   private func placeAtEnds(
     _ ends: [(edit: Int, section: Int)], _ edits: inout [PlannedEdit]
   ) throws(TableError) {
@@ -205,7 +205,7 @@ struct EditPlanner {
     }
   }
 
-  /// The place of a single edit must be there.
+  /// Throws if the target position of a single edit does not exist.
   private func checkPlace(_ edit: PlannedEdit) throws(TableError) {
     guard let target = edit.target else { return }
     if target.isSection {
@@ -247,7 +247,7 @@ struct EditPlanner {
             .notSupported, "to insert or move sections, leave out the options that hide rows")
         }
         target = .section(number)
-        // A new section changes no other one, wherever it comes to stand.
+        // A new section does not change other sections, at any position.
         isDecided = request.kind == .move
       case .title(let title):
         do throws(TableError) {
@@ -280,8 +280,8 @@ struct EditPlanner {
     return edit
   }
 
-  /// The number of a section that is shown. `mustShowRows`: with all its rows, lest an edit of the section
-  /// reach a row that is not shown.
+  /// The number of a shown section. With `mustShowRows`, throws unless all its rows are shown, so that an edit of
+  /// the section cannot change hidden rows.
   private mutating func wholeSection(
     _ section: SectionArgument, mustShowRows: Bool
   ) throws(TableError) -> Int {

@@ -1,23 +1,23 @@
 import Tabella
 import TabellaTerminal
 
-/// What became of edits, as lines on standard error or as JSON on standard output.
+/// The report of edits, as lines on standard error or as JSON on standard output.
 struct EditReport {
   struct Item {
-    /// The edit; nil for what was taken back.
+    /// The edit; nil for an undo.
     let edit: PlannedEdit?
     let outcome: EditResult.Outcome
-    /// The row as it was.
+    /// The row before the edit.
     let before: RowCells?
 
-    /// Whether all cells that are set are so already.
+    /// Whether all cells already have the new values.
     var changesNothing: Bool {
       guard let edit, edit.kind == .set, let before else { return false }
       return edit.cells.allSatisfy { before.cells[$0.key] == $0.value }
     }
   }
 
-  /// How many edits a message names.
+  /// The maximum number of edits in a message.
   private static let most = 20
 
   let subject: String
@@ -29,25 +29,25 @@ struct EditReport {
   let receipt: Receipt?
   let isDryRun: Bool
   let extent: EditExtent
-  /// What is taken back, if something is.
+  /// The receipt of the edit to undo, if this is an undo.
   var undoing: Receipt?
-  /// Tells where a row stands that was inserted or moved; nil for an undo. Finding it out may take work, so
-  /// that it is asked only of what is said.
+  /// Finds the positions of inserted and moved rows; nil for an undo. This can be expensive, so it is used only
+  /// for rows in the report.
   var effects: EditEffects?
 
   private func place(_ edit: PlannedEdit, _ outcome: EditResult.Outcome) -> IndexPath? {
     effects?.place(of: edit, outcome)
   }
 
-  /// Whether what was done can be taken back; for a dry run not known.
+  /// Whether the edits can be undone. Not known after a dry run.
   private var isUndoable: Bool { receipt?.wayBack != nil }
 
-  /// The part that is not taken back with the rest, as a sentence's end; nil if all is, or nothing was to be.
+  /// The text about the part that an undo cannot undo; nil if there is none.
   private var notTakenBack: String? {
     undoing?.remainderOfOpposite.map { "this cannot be undone: \($0)" }
   }
 
-  /// Writes it and returns the exit status; throws if something was not done.
+  /// Writes the report and returns the exit status. Throws if something was not done.
   func write(
     _ output: Output, asJSON: Bool, diagnosticsOf source: any TableDataSource
   ) throws(Failure) -> ExitStatus {
@@ -71,7 +71,7 @@ struct EditReport {
     return .done
   }
 
-  /// What one must know when the report itself is lost.
+  /// The text for an error that prevents the report itself.
   private var doneNote: String {
     guard let receipt else { return "" }
     return "; the edit of \(subject) was done (\(receipt.description); receipt:\(receipt.id))"
@@ -82,7 +82,7 @@ struct EditReport {
 
   /// The error if not everything was done.
   private var failure: Failure? {
-    // An edit that was not tried, since one before it failed, does not say why.
+    // An edit that was not tried because an earlier one failed does not contain the reason.
     let tried = notDone.filter { $0.outcome.code != .cancelled }
     let failed = tried.isEmpty ? notDone : tried
     guard let first = failed.first, let code = first.outcome.code else {
@@ -129,14 +129,14 @@ struct EditReport {
       "\(notDone.count) of \(items.count) edits \(not): \(reasons); \(yes): \(list(done, name))")
   }
 
-  /// How to go on from an undo that was done in part.
+  /// The next step after a partial undo.
   private func wayOn(_ receipt: Receipt) -> String {
     "; for the rest: tabella undo receipt:\(receipt.id)"
   }
 
   // For people
 
-  /// The row or place that a message is about.
+  /// The name of the row or position that a message is about.
   private func name(of item: Item) -> String {
     guard let edit = item.edit else { return "all" }
     guard edit.kind == .insert, item.outcome.code == nil else { return edit.name }
@@ -145,7 +145,7 @@ struct EditReport {
     return place(edit, item.outcome).map { "row \($0)" } ?? "the new row"
   }
 
-  /// An edit of a dry run and what the provider says of it.
+  /// The line of a dry run for one edit, with the message of the provider.
   private func line(_ item: Item) -> SafeText {
     var line =
       item.edit.map {
@@ -162,7 +162,7 @@ struct EditReport {
     return "\(safe)\n"
   }
 
-  /// What was done, what the provider says of each edit, and the receipt.
+  /// Writes the summary, the messages of the provider, and the receipt.
   private func writeLines() {
     guard let receipt else {
       if items.isEmpty {
@@ -173,7 +173,7 @@ struct EditReport {
       return
     }
     let isEdit = receipt.kind == .edit
-    // The receipt's line, or the failure, says the rest of the description.
+    // The line of the receipt, or the failure, contains the rest of the description.
     let kind = isEdit ? "done" : receipt.kind.rawValue
     let trouble = receipt.trouble == nil ? "" : " (with errors)"
     Messages.write("\(kind): \(receipt.summary)\(trouble)", about: subject)
@@ -181,7 +181,7 @@ struct EditReport {
     for item in remarks.prefix(1000) {
       Messages.write("\(name(of: item)): \(item.outcome.message ?? "")", about: subject)
     }
-    // Of one edit the summary says it.
+    // For a single edit the summary contains the position.
     if items.count > 1, effects?.chosen.isEverything == true {
       for item in done.filter({ $0.edit?.target != nil }).prefix(EditReport.most) {
         guard let edit = item.edit, let place = place(edit, item.outcome), !edit.isAsAsked(place),
@@ -216,7 +216,7 @@ struct EditReport {
     return .object(members)
   }
 
-  /// The row of an edit as every command names it; of a new one once it has a name.
+  /// The name of the row of an edit; nil for a new row without a name yet.
   private func row(
     _ edit: PlannedEdit, _ outcome: EditResult.Outcome, _ target: IndexPath?
   ) -> String? {
@@ -230,7 +230,7 @@ struct EditReport {
     func text(_ path: IndexPath?) -> JSONValue { path.map { .string($0.description) } ?? .null }
     func text(_ string: String?) -> JSONValue { string.map { .string($0) } ?? .null }
     let target = item.edit.flatMap { $0.target == nil ? nil : place($0, outcome) }
-    // Of an undo that went as far as the way back leads.
+    // For an undo that undid everything that can be undone.
     let rest = item.edit == nil && outcome.code == nil ? notTakenBack : nil
     var members: [String: JSONValue] = [
       "op": .string(item.edit?.kind.rawValue ?? "undo"),

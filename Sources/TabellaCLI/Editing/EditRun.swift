@@ -4,24 +4,25 @@ import TabellaFiles
 import TabellaHost
 import TabellaTerminal
 
-/// One run of a command that edits: finds the rows, asks if it must, commits, keeps the receipt, reports.
+/// One run of a command that edits. It finds the rows, asks for confirmation if required, commits, keeps the
+/// receipt, and reports.
 struct EditRun {
   let invocation: Invocation
   let table: ShapedTable
   private let command: String
   private let output: Output
-  /// The version that rows are found at.
+  /// The version of the table in which rows are found.
   private let version: Version?
-  /// The receipt's place, found before anything is done.
+  /// The location for the receipt, found before the edit.
   private let place: Receipt.Location
 
-  /// Whether all rows are edited that the options choose.
+  /// Whether the edits apply to all rows that the options choose.
   private var takesAll = false
 
   private var source: any TableDataSource { table.source }
   private var subject: String { table.subject }
 
-  /// Opens the table in the shape that the options ask for.
+  /// Opens the table with the shaping options.
   init(
     _ invocation: Invocation, _ location: Argument, command: String, output: Output
   ) throws(Failure) {
@@ -59,7 +60,7 @@ struct EditRun {
     }
   }
 
-  /// Throws for standard input and for a pipe: to look into one would be to wait for its writer.
+  /// Throws for standard input and for a pipe. Opening a pipe would wait for its writer.
   static func refuseStream(_ location: [UInt8]) throws(Failure) {
     func isPipe(_ path: some Collection<UInt8>) -> Bool {
       var status = stat()
@@ -67,7 +68,7 @@ struct EditRun {
         && status.st_mode & S_IFMT == S_IFIFO
     }
     let isInput = location == [UInt8(ascii: "-")]
-    // Behind a scheme, too.
+    // A path after a scheme can be a pipe, too.
     let path = location.drop { $0 != UInt8(ascii: ":") }.dropFirst()
     guard isInput || isPipe(location) || isPipe(path) else { return }
     let what = isInput ? "standard input" : "is a pipe and"
@@ -76,7 +77,7 @@ struct EditRun {
       message: "\(what) cannot be edited; nothing was done")
   }
 
-  /// `--in-place` and `--backup` are options of the provider, where it has them.
+  /// Throws if the provider does not have the options of `--in-place` and `--backup`.
   private static func checkSavingOptions(
     _ invocation: Invocation, _ location: Argument, _ command: String
   ) throws(Failure) {
@@ -92,7 +93,7 @@ struct EditRun {
     }
   }
 
-  /// The cells that arguments or JSON give for the table's columns.
+  /// The parser of cells for the columns of the table.
   var cells: CellArguments {
     let canAdd = table.tables.allSatisfy { table in
       table.manifest.options.contains { $0.name == "columns" && $0.kind == .text }
@@ -102,7 +103,7 @@ struct EditRun {
       section: invocation.section.map { SectionArgument($0) })
   }
 
-  /// Throws for a `COLUMN=VALUE` that names a row as well: `k=z:0`, where a section has the title `k=z`.
+  /// Throws for a `COLUMN=VALUE` that is also the name of a row: `k=z:0`, if a section has the title `k=z`.
   func refuseRow(_ word: Argument) throws(Failure) {
     guard let section = RowArgument(word.text)?.section, case .title = section,
       (try? source.number(of: section)) != nil
@@ -112,7 +113,7 @@ struct EditRun {
     )
   }
 
-  /// Does what is asked for, once a person has confirmed what must be.
+  /// Makes the edits, after confirmation if required.
   mutating func run(_ requests: [RequestedEdit]) throws(Failure) -> ExitStatus {
     let asks = try asksFirst(requests)
     var edits = try Failure.about(subject) { () throws(TableError) in
@@ -127,7 +128,7 @@ struct EditRun {
     return try commit(edits, invocation.isDryRun ? try rows(edits) : [])
   }
 
-  /// Whether a person confirms the edits: those of `delete`, and of `set` for all rows that options choose.
+  /// Whether the user must confirm: for `delete`, and for `set` of all rows that the options choose.
   ///
   /// Throws if nothing chooses rows.
   private mutating func asksFirst(_ requests: [RequestedEdit]) throws(Failure) -> Bool {
@@ -170,8 +171,8 @@ struct EditRun {
     return edits
   }
 
-  /// The error for an edit of a section. It prints the command line with the option that gives sections, if the
-  /// provider edits the sections that this option gives.
+  /// The error for an edit of a section. It contains the command line with the option that makes sections, if the
+  /// provider can edit those sections.
   private var noSectionEditing: TableError {
     let manifest = table.tables[0].manifest
     let edits = manifest.capabilities.contains(Ability.sectionEditing.name)
@@ -221,7 +222,7 @@ struct EditRun {
         _ = try source.editing?.commit(EditBatch([edits[number].edit], isDryRun: true))
         throw TableError(.readOnly, "\(edits[number].name) cannot be moved")
       }
-      // The source is asked about one move; where the others leave more room, about the last place there is.
+      // The source answers for one move alone. If other edits make room, ask for the last existing position.
       let count = try source.numberOfRows(
         inSection: target.section, knowing: target.row.advancedUp(by: 2)
       ).value
@@ -229,15 +230,15 @@ struct EditRun {
       let single = IndexPath(section: target.section, row: min(target.row, last))
       var proposed = try moving.target(ofMoveFrom: path, to: single)
       if proposed == single { proposed = target }
-      // No two edits of a batch have one target.
+      // Two edits of a batch cannot have the same target.
       while !taken.insert(proposed).inserted { proposed.row += 1 }
       edits[number].target = proposed
-      // Only reading a sorted view again tells the place of the row there.
+      // In a sorted view the new position is known only after the edit.
       edits[number].isTargetSure = edits.count == 1 && invocation.sort == nil
     }
   }
 
-  /// The rows that edits are about, as they are; nil for what is inserted.
+  /// The current rows of the edits; nil for insertions.
   private func rows(_ edits: some Sequence<PlannedEdit>) throws(Failure) -> [RowCells?] {
     try Failure.about(subject) { () throws(TableError) in
       try source.wholeRows(of: edits)
@@ -246,8 +247,8 @@ struct EditRun {
 
   // Confirmation
 
-  /// Asks where one must: before rows are deleted, and where positions may name other rows by now. From
-  /// then on the rows that were shown are known by their ids.
+  /// Asks for confirmation if required: before rows are deleted, and if positions may belong to other rows now.
+  /// After that the edits name the shown rows by their ids.
   private func confirm(_ edits: inout [PlannedEdit], asks: Bool) throws(Failure) {
     let isUncertain =
       source.hasVolatileOrder && invocation.ifVersion == nil
@@ -269,7 +270,7 @@ struct EditRun {
         edits[number].refersByID = true
       }
     }
-    // Checked before the question, which the source knows more of: a signal, say.
+    // A dry run before the question adds the messages of the source, such as the signal to send.
     let foreseen = try Failure.about(subject) { () throws(TableError) in
       try source.editing?.commit(batch(edits, isDryRun: true)).outcomes ?? []
     }
@@ -280,7 +281,7 @@ struct EditRun {
     ).ask(display: invocation.display)
   }
 
-  /// Why edits are refused that count on positions, and what to say instead.
+  /// The message that refuses edits by position, with the alternatives.
   private func uncertainty(_ edits: [PlannedEdit], asks: Bool) throws(Failure) -> String {
     let row = edits.first { $0.namesRowByPosition && !$0.isOfSection }
     let section = edits.first { $0.namesRowByPosition && $0.isOfSection }
@@ -291,7 +292,7 @@ struct EditRun {
       ways.append("name the section by its title")
     } else if let target = place?.target {
       let title = try title(ofSection: target.section)
-      // Of several sections none is sure to keep its number.
+      // If there are several sections, their numbers can change.
       if title != nil {
         ways.append("name the section by its title")
       } else if place?.isOfSection == false {
@@ -315,7 +316,7 @@ struct EditRun {
     }
   }
 
-  /// The command line that names a row by its id and a section by its title; nil if it cannot.
+  /// The command line that names a row by its id and a section by its title; nil if there is none.
   private func workingLine(_ edits: [PlannedEdit], asks: Bool) throws(Failure) -> String? {
     guard command != "apply", edits.count == 1, let edit = edits.first else { return nil }
     var operands = invocation.operands
@@ -330,7 +331,7 @@ struct EditRun {
       guard let name else { return nil }
       let word = Argument(Array(name.utf8))
       if takesAll {
-        // The name is enough, and the options that choose by position are not.
+        // The name replaces the options that choose rows by position.
         operands.insert(word, at: 1)
         without = ["--rows", "-n", "--section", "--at-index"]
       } else {
@@ -364,10 +365,10 @@ struct EditRun {
     }
   }
 
-  // Doing it
+  // The commit
 
   private func batch(_ edits: [PlannedEdit], isDryRun: Bool) -> EditBatch {
-    // Ids hold whatever the version; in an order that changes by itself it would rarely be the same.
+    // Ids are valid in any version. If the order changes by itself, the version would rarely be the same.
     let countsOnPlaces = edits.contains {
       ($0.source != nil && !$0.refersByID) || $0.namesPlaceByPosition
     }
@@ -378,7 +379,7 @@ struct EditRun {
   private func commit(_ edits: [PlannedEdit], _ before: [RowCells?]) throws(Failure) -> ExitStatus {
     guard let editing = source.editing else { return .failed }
     let batch = batch(edits, isDryRun: invocation.isDryRun)
-    // Taken down before: there may be fewer afterwards.
+    // Read before the edit, because there may be fewer afterwards.
     let columns = source.columns
     let first =
       invocation.isDryRun ? nil : try? source.wholeRows(of: edits.prefix(EditSummary.labels))
@@ -395,12 +396,12 @@ struct EditRun {
         if labelled.count == 1, let (edit, outcome) = done.first {
           effect = effects.effect(of: edit, outcome, before: first?.first ?? nil)
         }
-        // Done, with some trouble afterwards.
+        // The edit was made, but an error occurred afterwards.
         if done.isEmpty { done = labelled.map { ($0, .init()) } }
         return EditSummary.text(done, columns, effect: effect)
       },
       remainder: { result in
-        // The summary says what became of each.
+        // The summary describes each edit.
         let final = zip(labelled, result.outcomes).filter { $1.isFinal }
         return final.isEmpty
           ? nil : EditSummary.text(final.map { edit, _ in (edit, EditResult.Outcome()) }, columns)

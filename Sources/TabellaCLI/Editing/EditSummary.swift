@@ -1,8 +1,8 @@
 import Tabella
 
-/// What was done, in a line: for who did it, and for the log.
+/// A summary of edits in one line, for the report and the log.
 enum EditSummary {
-  /// The edits, the first few with labels. `rows` are the rows that those are about, as they are.
+  /// The edits, the first few of them with labels. `rows` are the current rows of these.
   static func labelled(
     _ edits: [PlannedEdit], _ rows: [RowCells?], _ columns: [Column]
   ) -> [PlannedEdit] {
@@ -14,8 +14,8 @@ enum EditSummary {
     return edits
   }
 
-  /// What people know a row by: its first cell, or if that is no text (a number that may be another's
-  /// later) all of its texts behind it.
+  /// The label of a row: its first cell. If the first cell is not text (such as a number that another row can have
+  /// later), all cells with text follow it.
   private static func label(of cells: [Cell], _ columns: [Column]) -> String? {
     let isText = columns.first?.type == .text
     let known = cells.indices.filter {
@@ -29,7 +29,7 @@ enum EditSummary {
     text.count > length ? "\(text.prefix(length - 1))…" : text
   }
 
-  /// How many rows a summary names at most.
+  /// The maximum number of rows that a summary names.
   static let labels = 3
 
   /// `1 row`, `3 sections`, or `4 edits` of both.
@@ -40,8 +40,8 @@ enum EditSummary {
   }
 
   /// `changed 1 row (price): Ada`; `deleted 2 rows, inserted 1 row: a.txt, b.txt, c.txt`; `moved 1 row to
-  /// Berlin:3 (city: Rome → Berlin): Ada`, with `effect` behind the count. A remark of the source on all alike
-  /// is behind it: `deleted 1 row: 4711 root sleep (sent TERM)`.
+  /// Berlin:3 (city: Rome → Berlin): Ada`, with `effect` after the count. A message of the source about all rows
+  /// is at the end: `deleted 1 row: 4711 root sleep (sent TERM)`.
   static func text(
     _ done: [(edit: PlannedEdit, outcome: EditResult.Outcome)], _ columns: [Column],
     effect: String = ""

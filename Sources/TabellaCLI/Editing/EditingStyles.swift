@@ -1,12 +1,12 @@
 import Tabella
 
 extension TableDataSource {
-  /// Throws `.readOnly` if an edit deletes a row that stands for a new one, and says how that is inserted.
+  /// Throws `.readOnly` if an edit deletes a placeholder for a new row. The message contains the command that inserts.
   func checkStyles(_ edits: [PlannedEdit], of subject: String) throws(TableError) {
     let deleted = edits.compactMap { $0.kind == .delete ? $0.source : nil }.filter { !$0.isSection }
     guard let editing, !deleted.isEmpty else { return }
     var rest = deleted.sorted()[...]
-    // One question for each run of rows.
+    // One call per run of rows.
     while let first = rest.first {
       var count = 1
       while count < rest.count, rest[rest.startIndex + count] == first.moved(by: count) {
@@ -27,7 +27,7 @@ extension TableDataSource {
 }
 
 extension IndexPath {
-  /// The place so many rows further down.
+  /// The position that many rows further down.
   fileprivate func moved(by rows: Int) -> IndexPath {
     IndexPath(section: section, row: row + rows)
   }

@@ -1,10 +1,10 @@
 import CTabellaSystem
 import Tabella
 
-/// Between doing something and telling of it a program must not end: from here on the signals that end a
-/// program only cancel the source's call, and end the program when ``CommandTable/run(_:)`` is done.
+/// Delays signals that end the program until ``CommandTable/run(_:)`` is done, so that the program reports what it
+/// did. Until then a signal only cancels the call of the source.
 func holdSignals(cancelling source: any TableDataSource) {
-  // Kept for good: it is used until the program ends.
+  // Never released, because it is used until the program ends.
   let cancellation = Unmanaged.passRetained(Cancellation(source.cancellation))
   tabella_system_hold_signals(
     { Unmanaged<Cancellation>.fromOpaque($0!).takeUnretainedValue().cancel?() },

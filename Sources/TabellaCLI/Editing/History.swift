@@ -1,15 +1,15 @@
-/// The edits that were done, by their receipts.
+/// The edits that were made, according to their receipts.
 struct History {
   private let store: ReceiptStore
 
   init(_ store: ReceiptStore) { self.store = store }
 
-  /// Goes through the edits of a place, or all, the newest first, until `visit` is content: it is told
-  /// of each and whether that was taken back since, and says whether to go on. So does `damaged`, of a
-  /// receipt that cannot be read and might be of any place.
+  /// Calls `visit` for the edits of a location, or for all edits, newest first. `visit` gets the receipt and whether
+  /// the edit was undone, and returns whether to continue. `damaged` is called for a receipt that cannot be read,
+  /// which may belong to any location, and returns the same.
   ///
-  /// An edit is in force unless one in force took it back. One that took back a part did so once the rest
-  /// is taken back as well.
+  /// An edit is in force unless another edit in force undid it. A partial undo counts as an undo once the rest is
+  /// undone, too.
   func walk(
     of place: Receipt.Location?, damaged: (Failure) -> Bool,
     visit: (_ receipt: Receipt, _ isTakenBack: Bool) -> Bool
@@ -20,7 +20,7 @@ struct History {
       do throws(Failure) {
         receipt = try store.receipt(id)
       } catch {
-        // It may just have given way to a new one.
+        // A new receipt may just have replaced it.
         guard error.code == "not-found" || damaged(error) else { return }
         continue
       }
@@ -31,11 +31,11 @@ struct History {
     }
   }
 
-  /// The newest edit of a place that is in force, or what is left of it, which `undo` takes back; nil if
-  /// there is none.
+  /// The edit that `undo` undoes: the newest edit of a location that is in force, or the rest of a partial undo; nil
+  /// if there is none.
   ///
-  /// Throws if something stands before it: a receipt that cannot be read, or what met with trouble and
-  /// cannot be taken back. To go on to an older edit would take back what nobody named.
+  /// Throws if a newer receipt cannot be read, or belongs to an edit with errors that cannot be undone. Continuing
+  /// with an older edit would undo an edit that the user did not mean.
   func newestEdit(of place: Receipt.Location, named operand: String) throws(Failure) -> Receipt? {
     var found: Receipt?
     var obstacle: Failure?
@@ -68,7 +68,7 @@ struct History {
 }
 
 extension Failure {
-  /// A part that cannot be taken back stands in the way of older edits, also when the rest of its edit was.
+  /// The failure for an undo that left a part that cannot be undone. Older edits cannot be undone after it.
   fileprivate static func remaining(
     _ receipt: Receipt, _ remainder: String, _ operand: String
   ) -> Failure {
@@ -79,8 +79,8 @@ extension Failure {
     )
   }
 
-  /// What was done again in part only, or taken back so without a way to the rest, stands in the way of
-  /// older edits.
+  /// The failure for a partial redo, or for a partial undo whose rest cannot be undone. Older edits cannot be undone
+  /// before it.
   fileprivate static func partial(
     _ receipt: Receipt, _ trouble: String, _ operand: String
   ) -> Failure {

@@ -1,6 +1,6 @@
 import Tabella
 
-/// An edit as a command line or a batch asks for it.
+/// An edit that a command line or a batch requests.
 struct RequestedEdit {
   enum Kind: String, CaseIterable {
     case set
@@ -21,40 +21,40 @@ struct RequestedEdit {
   /// The title of a section; nil if none is given.
   var title: String?
 
-  /// Whether it is about a section.
+  /// Whether it edits a section.
   var isOfSection: Bool { (row ?? place)?.isSection ?? false }
 }
 
-/// An edit whose row and place were found.
+/// An edit whose row and position were found.
 struct PlannedEdit {
   let kind: RequestedEdit.Kind
   /// The row or section that is set, deleted or moved, by its path in the shaped table; nil if the row is
   /// named by an id and was not found.
   let source: IndexPath?
-  /// The target as the source takes it.
+  /// The target for the source.
   var target: IndexPath?
-  /// The target that the command line asked for.
+  /// The target that the command line requested.
   var asked: IndexPath?
   /// The title that the section of this target had before the edit.
   var askedTitle: String?
-  /// Whether it asked for the end of a section.
+  /// Whether the end of a section was requested.
   var asksForEnd = false
   var cells: [Int: Cell]
   /// Whether ``cells`` are values from JSON; see ``RequestedEdit/givesValues``.
   var givesValues = false
   /// The new title of a section.
   var newTitle: String?
-  /// The row's id, as far as it is known.
+  /// The id of the row, if it is known.
   var id: String?
-  /// Whether the row is committed by its id, wherever it stands by then.
+  /// Whether the commit names the row by its id, at any position.
   var refersByID = false
   /// Whether the source was named by its position, not by an id or the title of a section.
   var namesRowByPosition: Bool
-  /// Whether a position decides where the row ends up.
+  /// Whether the target is a position.
   let namesPlaceByPosition: Bool
-  /// Whether the source said that the row will stand at ``target``.
+  /// Whether the source confirmed that the row will be at ``target``.
   var isTargetSure = false
-  /// The words by which people know the row or section; nil if they were not looked at.
+  /// The label of the row or section for people; nil if it was not read.
   var label: String?
 
   init(
@@ -74,12 +74,12 @@ struct PlannedEdit {
     self.namesPlaceByPosition = namesPlaceByPosition
   }
 
-  /// Whether it is about a section.
+  /// Whether it edits a section.
   var isOfSection: Bool { (source ?? target)?.isSection ?? false }
 
-  /// The edit as the source takes it.
+  /// The edit for the source.
   var edit: EditBatch.Edit {
-    // Each kind has what it needs: `EditPlanner` makes no others.
+    // `EditPlanner` guarantees the values that each kind needs.
     switch kind {
     case .insert where isOfSection: .insertSection(at: target!.section, title: newTitle)
     case .set where isOfSection: .renameSection(source!.section, title: newTitle)
@@ -94,13 +94,13 @@ struct PlannedEdit {
     if refersByID, let id { .id(id) } else { .path(source!) }
   }
 
-  /// The row as every command names it: by its id, or by its position where rows have none.
+  /// The name of the row for all commands: its id, or its position if rows have no ids.
   var rowName: String? {
     if isOfSection { return source.map { "\($0.section):" } }
     return id.map { "id:\($0)" } ?? source?.description
   }
 
-  /// The row, section or place that messages are about.
+  /// The name of the row, section or position in messages.
   var name: String {
     if isOfSection {
       let title = label.map { ", \($0)" } ?? ""

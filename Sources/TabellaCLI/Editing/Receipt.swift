@@ -1,23 +1,23 @@
 import Tabella
 
-/// What is kept of an edit that was done: enough to list it and, where the provider can, to take it back.
+/// A stored record of an edit: enough to list it and, if the provider supports it, to undo it.
 struct Receipt {
   enum Kind: String {
     case edit
-    /// Took back an edit, or what did one again.
+    /// Undid an edit or a redo.
     case undo
-    /// Took back an undo, and so did an edit again.
+    /// Undid an undo, and so made an edit again.
     case redo
   }
 
-  /// The bytes by which the provider takes it back; they are kept behind all that stands here.
+  /// The bytes that the provider needs to undo the edit. The file contains them after the other data.
   struct WayBack: Hashable {
     var count: Int
     var digest: String
 
     init(count: Int, digest: String) { (self.count, self.digest) = (count, digest) }
 
-    /// Nil if there is no way back, or one that is too long to be kept.
+    /// Nil if there are no such bytes, or if they are too long to be kept.
     init?(to bytes: [UInt8]?) {
       guard let bytes, bytes.count <= ReceiptStore.longestWayBack else { return nil }
       count = bytes.count
@@ -32,26 +32,26 @@ struct Receipt {
   var options: [String: String]
   var from: String?
   var to: String?
-  /// What was done, taken back or done again, for people: `change 1 row (born): Ada`.
+  /// A summary for people: `change 1 row (born): Ada`.
   var summary: String
   var kind: Kind
-  /// The receipt that this edit took back; nil for an edit only.
+  /// The receipt that this edit undid; nil for an ordinary edit.
   var undoes: ReceiptID?
-  /// What went wrong when something was taken back, in part only; the way back is then that of the rest.
+  /// The error of a partial undo. `wayBack` then undoes the rest.
   var trouble: String?
-  /// The part of the edit that cannot be taken back, whatever the way back does: `delete 1 row: a`; nil if nothing. An
-  /// undo and a redo have it from the edit.
+  /// The part of the edit that can never be undone: `delete 1 row: a`; nil if there is none. An undo and a redo
+  /// inherit it from the edit.
   var remainder: String?
-  /// Nil if nothing of it can be taken back.
+  /// Nil if nothing of the edit can be undone.
   var wayBack: WayBack?
 
-  /// What people read of it: `undo: change 1 row (born): Ada`.
+  /// The description for people: `undo: change 1 row (born): Ada`.
   var description: String {
     let kind = kind == .edit ? "" : "\(kind.rawValue): "
     return "\(kind)\(summary)\(trouble == nil ? "" : " (with errors)")\(extent)"
   }
 
-  /// That it goes back in part only, or that it did.
+  /// The text that the edit can only be undone in part, or that it was.
   private var extent: String {
     guard let remainder else { return "" }
     switch self.kind {
@@ -61,12 +61,12 @@ struct Receipt {
     }
   }
 
-  /// The part that stays done when this is taken back; nil if there is none.
+  /// The part that remains after this edit is undone; nil if there is none.
   var remainderOfOpposite: String? { opposite == .undo ? remainder : nil }
 
-  /// What it is to take this back.
+  /// The kind of the edit that undoes this one.
   var opposite: Kind {
-    // What is left of an undo is taken back, too.
+    // The rest of a partial undo is an undo, too.
     if trouble != nil { return kind }
     return switch kind {
     case .edit, .redo: .undo

@@ -1,7 +1,7 @@
 import Tabella
 
-// A receipt as it is kept: a line of JSON, and behind it the bytes of the provider as they are, so that the
-// edits can be listed without reading those.
+// The file format of a receipt: a line of JSON, then the unchanged bytes of the provider. Edits can be listed
+// without reading those bytes.
 
 extension Receipt {
   /// The line, without its end.
@@ -13,7 +13,7 @@ extension Receipt {
     return text
   }
 
-  /// What shows that bytes are as they were written: by damaged ones wrong bytes would be put back.
+  /// A digest that detects changed bytes. Undoing with damaged bytes would restore wrong data.
   static func digest(of bytes: [UInt8]) -> String {
     String(bytes.withUnsafeBytes { digest64($0) }, radix: 16)
   }
@@ -40,9 +40,9 @@ extension Receipt {
     ]
   }
 
-  /// Reads a line that was kept; `rest` is how many bytes there are behind it.
+  /// Parses a stored line; `rest` is the number of bytes after it.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` that says what is wrong with it.
+  /// Throws ``TableError`` with `.invalidArgument` if the line is not valid.
   init(parsing head: [UInt8], id: ReceiptID, rest: Int) throws(TableError) {
     guard case .object(var members) = try JSONValue(parsing: head),
       members.removeValue(forKey: "digest") == .string(Receipt.digest(of: members))
@@ -84,7 +84,7 @@ extension Receipt {
   }
 }
 
-/// The members of a receipt; those that are not there are nil.
+/// The members of a receipt; absent members are nil.
 private struct ReceiptFields {
   let json: JSONValue
 

@@ -8,8 +8,8 @@ final class ReceiptFile {
   private let descriptor: Int32
   let size: Int
 
-  /// Throws ``TableError`` with `.denied` for a file that others may have written, `.invalidArgument` for what is
-  /// no file, `.notFound`, or `.io`.
+  /// Throws ``TableError`` with `.denied` if others may have written the file, `.invalidArgument` if it is not a
+  /// regular file, `.notFound`, or `.io`.
   init(_ name: String, in folder: OwnFolder) throws(TableError) {
     let descriptor = name.withCString {
       openat(folder.descriptor, $0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
@@ -51,7 +51,7 @@ final class ReceiptFile {
     }
   }
 
-  /// Bytes from a place on; fewer where the file ends.
+  /// Bytes from an offset on; fewer at the end of the file.
   func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var got = 0

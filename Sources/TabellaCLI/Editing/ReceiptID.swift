@@ -1,11 +1,11 @@
 import Tabella
 
-/// The name of a receipt: the moment in UTC, to the microsecond, and six random digits. Ids stand in the
-/// order in which they were made, and are safe as names of files.
+/// The name of a receipt: the time in UTC, in microseconds, and six random digits. Ids sort in the order of their
+/// creation, and are safe as file names.
 struct ReceiptID: Hashable, Comparable, CustomStringConvertible {
   let text: String
 
-  /// Nil for what is not written as ids are.
+  /// Nil if the text does not have the form of an id.
   init?(_ text: String) {
     let pattern = Array("00000000T000000.000000Z-xxxxxx".utf8)
     let bytes = Array(text.utf8)
@@ -23,9 +23,9 @@ struct ReceiptID: Hashable, Comparable, CustomStringConvertible {
     guard time != nil else { return nil }
   }
 
-  /// A new one for a moment.
+  /// Creates an id for a time.
   init(at time: Timestamp) {
-    // To the microsecond, always with six digits.
+    // Microseconds, always with six digits.
     let microseconds = time.nanoseconds / 1000
     let whole = Timestamp(nanoseconds: microseconds / 1_000_000 * 1_000_000_000)
     let fraction = String(1_000_000 + microseconds % 1_000_000).dropFirst()
@@ -34,7 +34,7 @@ struct ReceiptID: Hashable, Comparable, CustomStringConvertible {
     text = "\(moment).\(fraction)Z-\(random)"
   }
 
-  /// A new one that stands behind another, also where the clock was set back since.
+  /// Creates an id that sorts after `newest`, even if the clock was set back.
   init(at time: Timestamp, after newest: ReceiptID?) {
     guard let last = newest?.time else {
       self.init(at: time)

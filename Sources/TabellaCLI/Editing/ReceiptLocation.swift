@@ -4,22 +4,22 @@ import TabellaFiles
 import TabellaHost
 
 extension Receipt {
-  /// Where a table was, so that it is found again from any folder.
+  /// The location of a table, independent of the current folder.
   struct Location: Hashable {
-    /// The scheme, if the location was given with one.
+    /// The scheme, if the location has one.
     var scheme: String?
-    /// The real path, without links and dots; of a location with a scheme that is no path what stands
-    /// behind the scheme.
+    /// The real path, without links and dots. If the location has a scheme and is not a path, the text after the
+    /// scheme.
     var rest: [UInt8]
-    /// The folder in which that was given, if it may depend on it.
+    /// The current folder of the edit, if the location may depend on it.
     var folder: [UInt8]?
 
-    /// What is opened.
+    /// The location to open.
     var location: [UInt8] { (scheme.map { Array("\($0):".utf8) } ?? []) + rest }
 
-    /// Whether both name the same: a path is the same with a scheme and without.
+    /// Whether both name the same table. A path is the same with and without a scheme.
     func isSame(as other: Location) -> Bool {
-      // A real path does not begin as `https://` goes on.
+      // A real path does not begin with two slashes, as the rest of `https://` does.
       let isPath = rest.first == UInt8(ascii: "/") && !rest.starts(with: "//".utf8)
       return isPath ? rest == other.rest : self == other
     }
@@ -27,7 +27,7 @@ extension Receipt {
 }
 
 extension Receipt.Location {
-  /// The place that an operand names, whichever provider it was edited by.
+  /// The location that an operand names, for any provider.
   init(_ operand: Argument) throws(Failure) {
     let manifests = Host().catalogue.entries.map(\.manifest)
     self = try Failure.about(operand.text) { () throws(TableError) in
@@ -35,9 +35,9 @@ extension Receipt.Location {
     }
   }
 
-  /// Where a location is that one of these providers opens.
+  /// The location for one of these providers.
   ///
-  /// Throws ``TableError`` with `.io` if it cannot be found out.
+  /// Throws ``TableError`` with `.io` if the path cannot be resolved.
   init(_ location: [UInt8], of manifests: [Manifest]) throws(TableError) {
     let start = location.prefix { $0 != UInt8(ascii: ":") }
     let claims =
@@ -49,7 +49,7 @@ extension Receipt.Location {
     }
     scheme = String(decoding: start, as: UTF8.self)
     rest = Array(location[(start.count + 1)...])
-    // A folder's provider takes nothing for the folder that one is in.
+    // For a provider of folders an empty rest means the current folder.
     let path = rest.isEmpty && claims.accepts.contains(.directory) ? [UInt8(ascii: ".")] : rest
     if let kind = pathKind(path), claims.accepts.contains(kind), let real = try real(path) {
       rest = real
@@ -59,14 +59,14 @@ extension Receipt.Location {
   }
 }
 
-/// What kind of path it is, if it is one and something is there.
+/// The kind of a path; nil if nothing exists there.
 private func pathKind(_ path: [UInt8]) -> Manifest.PathKind? {
   var status = stat()
   guard !path.isEmpty, path.withCString({ stat($0, &status) }) == 0 else { return nil }
   return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
 }
 
-/// A path from the root on, for one that may be from the working directory on.
+/// The absolute path for a path that may be relative to the working directory.
 func absolute(_ path: [UInt8]) throws(TableError) -> [UInt8] {
   path.first == UInt8(ascii: "/")
     ? path : try workingDirectory() + [UInt8(ascii: "/")] + path
@@ -80,10 +80,10 @@ private func workingDirectory() throws(TableError) -> [UInt8] {
   return UnsafeRawBufferPointer(start: path, count: strlen(path)).map { $0 }
 }
 
-/// The path without links and dots; nil if nothing is there.
+/// The path without links and dots; nil if it does not exist.
 private func real(_ path: [UInt8]) throws(TableError) -> [UInt8]? {
   if let found = realPath(path) { return found }
-  // Under another path the receipt would not be found again.
+  // With another path the receipt would not be found again.
   guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else {
     throw .system(errno, "its absolute path cannot be found")
   }

@@ -6,15 +6,15 @@ import TabellaHost
 /// The folder of receipts: `$XDG_STATE_HOME/tabella/receipts`, a file for each. A user who can write them decides
 /// what `undo` does, so folder and files are used only if nobody else can write them.
 final class ReceiptStore {
-  /// How many are kept.
+  /// The maximum number of receipts.
   static let limit = 1000
-  /// How many bytes they may take together.
+  /// The maximum total size, in bytes.
   static let mostBytes = 256 << 20
-  /// A longer way back would leave no room for others.
+  /// The maximum size of the bytes for undo. Longer ones would leave no room for other receipts.
   static let longestWayBack = 64 << 20
-  /// What most receipts need.
+  /// The reserved size, which is enough for most receipts.
   private static let room = 1 << 16
-  /// No line of a receipt is longer.
+  /// The maximum length of the line of a receipt, in bytes.
   private static let longestHead = 16 << 20
   private static let suffix = ".receipt"
 
@@ -24,7 +24,7 @@ final class ReceiptStore {
 
   init(folder: [UInt8]) { self.folder = folder }
 
-  /// Finds the folder, which need not be there.
+  /// Finds the path of the folder. The folder need not exist.
   init() throws(Failure) {
     guard let state = stateFolder() else {
       throw Failure(
@@ -36,8 +36,8 @@ final class ReceiptStore {
     folder = state + Array("/receipts".utf8)
   }
 
-  /// The folder, judged once; nil if it is not there. Throws a failure with ``ExitStatus/refused`` if others may write
-  /// to it, or could have made it.
+  /// The folder, checked once; nil if it does not exist. Throws a failure with ``ExitStatus/refused`` if other users
+  /// can write to it, or could have created it.
   @discardableResult func open() throws(Failure) -> OwnFolder? {
     if let opened { return opened }
     do throws(TableError) {
@@ -49,23 +49,23 @@ final class ReceiptStore {
     return opened
   }
 
-  /// Takes room for a receipt, before what it is for is done.
+  /// Reserves room for a receipt, before the edit is made.
   func reserve() throws(TableError) -> DurableFile {
     try makeFolders(folder)
     return try DurableFile(in: folder, room: ReceiptStore.room)
   }
 
-  /// Throws if no receipt could be kept, as far as that can be told without doing anything.
+  /// Throws if a receipt could not be stored. Changes nothing, so it cannot detect every error.
   func checkPlace() throws(TableError) {
     try DurableFile.tryOut(in: folder, rooms: [ReceiptStore.room])
   }
 
-  /// The id of a receipt that is to be the newest.
+  /// A new id that is newer than all others.
   func newID(at time: Timestamp) -> ReceiptID {
     ReceiptID(at: time, after: (try? ids())?.first)
   }
 
-  /// Keeps a receipt with the bytes that it says it has. The oldest give way to it.
+  /// Stores a receipt with its bytes, and removes the oldest receipts beyond the limits.
   func keep(
     _ receipt: Receipt, _ wayBack: [UInt8], in file: DurableFile
   ) throws(TableError) {
@@ -75,7 +75,7 @@ final class ReceiptStore {
     var bytes = 0
     for (number, old) in ids.enumerated() {
       bytes += size(of: old)
-      // None in between goes: undo would not know that it was there.
+      // Only the oldest are removed. If one in between were missing, undo would not notice.
       guard number >= ReceiptStore.limit || (number > 0 && bytes > ReceiptStore.mostBytes) else {
         continue
       }
@@ -92,7 +92,7 @@ final class ReceiptStore {
     folder + Array("/\(id.text)\(ReceiptStore.suffix)".utf8)
   }
 
-  /// The receipts that there are, the newest first.
+  /// The ids of all receipts, newest first.
   func ids() throws(Failure) -> [ReceiptID] {
     guard let opened = try open() else {
       if folder.withCString({ access($0, F_OK) }) == 0 || errno == ENOENT { return [] }
@@ -117,7 +117,7 @@ final class ReceiptStore {
     return ids.sorted(by: >)
   }
 
-  /// Reads a receipt, but for its way back.
+  /// Reads a receipt without the bytes for undo.
   func receipt(_ id: ReceiptID) throws(Failure) -> Receipt {
     try reading(id) { file throws(TableError) in
       let head = try file.head(upTo: ReceiptStore.longestHead)
@@ -125,7 +125,7 @@ final class ReceiptStore {
     }
   }
 
-  /// Reads the bytes by which the provider takes an edit back.
+  /// Reads the bytes that the provider needs to undo the edit.
   func wayBack(of receipt: Receipt) throws(Failure) -> [UInt8] {
     guard let wayBack = receipt.wayBack else { return [] }
     return try reading(receipt.id) { file throws(TableError) in
@@ -137,7 +137,7 @@ final class ReceiptStore {
     }
   }
 
-  /// Opens a receipt's file; what is wrong with it is said with the file's name.
+  /// Opens the file of a receipt. Errors contain the name of the file.
   private func reading<R>(
     _ id: ReceiptID, _ body: (ReceiptFile) throws(TableError) -> R
   ) throws(Failure) -> R {

@@ -1,32 +1,32 @@
 import Tabella
 
-/// A row, some rows, a section or a place for one, as a command line or a batch names it.
+/// The name of a row, of several rows, of a section or of a position, on a command line or in a batch.
 ///
-/// The last colon separates section and row. Positions count from 0 in the table that the command's options
+/// The last colon separates section and row. Positions count from 0 in the table that the options of the command
 /// show.
 enum RowArgument: Hashable {
   /// `SECTION:ROW`, or `ROW` alone: in the first section.
   case place(section: SectionArgument?, row: Int)
   /// `SECTION:A..B`, or `A..B` alone; both ends are included.
   case rows(section: SectionArgument?, ClosedRange<Int>)
-  /// `SECTION:end`, or `end` alone: behind the last row.
+  /// `SECTION:end`, or `end` alone: the position after the last row.
   case end(section: SectionArgument?)
   /// `SECTION:`, the section itself.
   case section(SectionArgument)
   /// `id:ID`.
   case id(String)
 
-  /// Nil if the text names none of these.
+  /// Nil if the text has none of these forms.
   init?(_ text: String) {
     if text.hasPrefix("id:") {
       self = .id(String(text.dropFirst(3)))
       return
     }
-    // By bytes: a colon with a combining mark behind it is another character.
+    // Compares bytes, because a colon with a combining mark after it is another character in Swift.
     let colon = text.utf8.lastIndex(of: UInt8(ascii: ":"))
     let section = colon.map { SectionArgument(String(text[..<$0])) }
     let row = colon.map { text[text.utf8.index(after: $0)...] } ?? text[...]
-    // `title:3` is a section's name; a row of a section titled so is `title:title:3`.
+    // `title:3` names a section. A row of a section with this title is `title:title:3`.
     if colon == text.utf8.startIndex || text[..<(colon ?? text.startIndex)] == "title" {
       return nil
     }
@@ -52,11 +52,11 @@ enum RowArgument: Hashable {
     return first...last
   }
 
-  /// The kinds of argument that a command takes at one place.
+  /// The kinds of name that an operand of a command can be.
   enum Use {
-    /// Rows that are there, or sections.
+    /// Existing rows, or sections.
     case existing
-    /// One row that is there, or one section.
+    /// One existing row, or one section.
     case one
     /// A target for a row or a section.
     case place
@@ -71,7 +71,7 @@ enum RowArgument: Hashable {
     }
   }
 
-  /// Reads a word of a command or a batch. Throws how rows are written, without a place for a hint to the
+  /// Parses a word of a command or a batch. The error describes the forms of names, without a reference to the
   /// help.
   init(reading text: String, as use: Use) throws(Failure) {
     guard let row = RowArgument(text) else {
@@ -89,9 +89,9 @@ enum RowArgument: Hashable {
     }
   }
 
-  /// Reads the argument of a command.
+  /// Parses the argument of a command.
   init(_ argument: Argument, command: String, as use: Use) throws(Failure) {
-    // No id or title has other bytes, and a repaired one might be another's.
+    // Ids and titles are UTF-8. Replaced bytes could result in another id or title.
     guard argument.text.utf8.elementsEqual(argument.bytes) else {
       throw .usage("\(argument.text) is not UTF-8, so it cannot name a row", command: command)
     }
@@ -102,7 +102,7 @@ enum RowArgument: Hashable {
     }
   }
 
-  /// The section that it names, if it names one.
+  /// The section in the name, if there is one.
   var section: SectionArgument? {
     switch self {
     case .place(let section, _), .rows(let section, _), .end(let section): section

@@ -1,16 +1,16 @@
 import Tabella
 
-/// Rows that an edit is about, as they are before it.
+/// The cells of rows before an edit.
 struct RowCells {
   let cells: [Cell]
   let id: String?
 }
 
 extension TableDataSource {
-  /// How many rows are read at once.
+  /// The number of rows per request.
   private static var chunk: Int { 4096 }
 
-  /// Rows from anywhere, with their ids if they have any; whole ones unless columns are named.
+  /// Reads rows at any positions, with their ids if they have any, and with all columns unless some are named.
   func wholeRows(
     at paths: [IndexPath], columns: [Int]? = nil
   ) throws(TableError) -> [RowCells] {
@@ -38,7 +38,7 @@ extension TableDataSource {
     return rows
   }
 
-  /// The rows that edits are about, as they are; nil for what is inserted, for what was not found, and for
+  /// The current rows of the edits; nil for insertions, for rows that were not found, and for
   /// sections.
   func wholeRows(of edits: some Sequence<PlannedEdit>) throws(TableError) -> [RowCells?] {
     func row(_ edit: PlannedEdit) -> IndexPath? { edit.isOfSection ? nil : edit.source }

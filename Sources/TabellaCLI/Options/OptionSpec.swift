@@ -68,7 +68,7 @@ struct Invocation {
   var loads = false
   /// Whether to edit even if the system cannot confine the worker completely.
   var acceptsWeakIsolation = false
-  /// Where providers run.
+  /// The process that runs providers: this one or workers.
   var isolation = Host.Isolation.automatic
   /// Whether the locations are opened to read or to edit.
   var access = Host.Access.reading

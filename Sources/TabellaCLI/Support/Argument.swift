@@ -1,9 +1,9 @@
-/// A command-line argument: bytes, since names of files are.
+/// A command-line argument: bytes, because file names are bytes.
 struct Argument: Hashable {
   let bytes: [UInt8]
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The argument as text, repaired where it is not UTF-8.
+  /// The argument as text, with invalid UTF-8 replaced.
   var text: String { String(decoding: bytes, as: UTF8.self) }
 }

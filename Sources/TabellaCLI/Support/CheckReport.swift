@@ -5,7 +5,7 @@ import TabellaChecking
 import TabellaHost
 import TabellaTerminal
 
-/// Tells what becomes of checks: a line each as they are made, the findings in full, a summary; or JSON.
+/// The report of a run of checks: a line per check, the findings in full, and a summary; or JSON.
 final class CheckReport {
   private let checker: Checker
   private let output: Output
@@ -14,7 +14,7 @@ final class CheckReport {
   private let operands: [Argument]
   private var findings: [Finding] = []
 
-  /// Set by a signal: the check that is running is the last one, and the samples are removed.
+  /// Set by a signal. The running check is then the last one, and the samples are removed.
   private static let isStopped = Atomic(false)
 
   init(
@@ -30,7 +30,7 @@ final class CheckReport {
       { _ in CheckReport.isStopped.store(true, ordering: .relaxed) }, nil)
   }
 
-  /// Tells what is checked, with what.
+  /// Writes the checked library and its samples.
   func begin() throws(Failure) {
     guard !invocation.isJSON else { return }
     var line: SafeText = "checking \(SafeText(checker.library))"
@@ -45,7 +45,7 @@ final class CheckReport {
     try output.flush()
   }
 
-  /// Tells of one check.
+  /// Writes the line of one check.
   func add(_ finding: Finding) throws(Failure) {
     findings.append(finding)
     if !invocation.isJSON, !invocation.checks.isQuiet || finding.isFailure || finding.isWarning {
@@ -65,13 +65,13 @@ final class CheckReport {
     }
   }
 
-  /// Tells of the findings in full and returns the exit status.
+  /// Writes the findings in full and returns the exit status.
   func end() throws(Failure) -> ExitStatus {
     if invocation.isJSON {
       try output.write(json: json)
     } else {
       let told = findings.filter { $0.isFailure || $0.isWarning }
-      // What breaks much is told once.
+      // A fault that breaks many checks is written once.
       for finding in told where told.first(where: { $0.fault == finding.fault }) == finding {
         let others = told.filter { $0.fault == finding.fault && $0 != finding }
         try output.write("\n")
@@ -93,7 +93,7 @@ final class CheckReport {
     }
   }
 
-  /// A finding in full: what was expected, what came, what to do.
+  /// A finding in full: the expected result, the actual result and a hint.
   private func full(_ finding: Finding, others: [Finding]) -> [SafeText] {
     let status = output.screen.paint(
       SafeText(finding.status.rawValue), style(of: finding.status))
@@ -101,7 +101,7 @@ final class CheckReport {
       status + ": \(SafeText(finding.check.name)) (\(SafeText(finding.check.level.rawValue)))"
     var lines: [SafeText] = [title, "  expected  \(SafeText(finding.check.summary))"]
     if let detail = finding.detail {
-      lines.append("  came      \(SafeText(Messages.shortened(detail)))")
+      lines.append("  actual    \(SafeText(Messages.shortened(detail)))")
     }
     if let place = finding.place { lines.append("  with      \(SafeText(place))") }
     if !others.isEmpty {
@@ -117,7 +117,7 @@ final class CheckReport {
     return lines
   }
 
-  /// The command line that makes a check again.
+  /// The command line that repeats a check.
   private func again(_ finding: Finding) -> String {
     let words =
       ["tabella", "check"] + operands.map { ShellWords.quoted($0) }
@@ -177,7 +177,7 @@ final class CheckReport {
 }
 
 extension Finding {
-  /// What came, without what differs from check to check: the fault of a provider that breaks many.
+  /// The actual result without the details of one check. Equal faults have a common cause in the provider.
   fileprivate var fault: String {
     let start = "an unexpected error: "
     guard let detail else { return check.name }

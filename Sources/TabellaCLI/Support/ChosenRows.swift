@@ -1,9 +1,9 @@
 import Tabella
 
-/// The rows that the options of a command line choose in a shaped table: a run of rows for each section
+/// The rows that the options of a command line choose in a shaped table: one run of rows per section
 /// that `show` prints, in its order.
 struct ChosenRows {
-  /// Rows that stand one after the other in a section of the table.
+  /// Consecutive rows of one section of the table.
   struct Run: Hashable {
     let section: Int
     let rows: Range<Int>
@@ -12,7 +12,7 @@ struct ChosenRows {
   private let source: any TableDataSource
   private let section: Int?
   private let start: IndexPath
-  /// Counted through the sections, from the start.
+  /// Row numbers across all sections, from the start.
   private let range: Range<Int>
 
   init(_ table: ShapedTable, range: Range<Int>) {
@@ -27,14 +27,14 @@ struct ChosenRows {
     section == nil && start == IndexPath(section: 0, row: 0) && range == 0..<Int.max
   }
 
-  /// The runs from the first on; each section is counted when the iterator comes to it, as far as its rows
-  /// are chosen.
+  /// The runs in order. The iterator counts a section when it reaches it, and only as far as the options
+  /// choose rows there.
   func makeIterator() -> Iterator { Iterator(self) }
 
   struct Iterator {
     private let chosen: ChosenRows
     private var next: Int?
-    /// How many rows are in the sections before, chosen or not.
+    /// The number of rows in the sections before, chosen or not.
     private var position = 0
 
     fileprivate init(_ chosen: ChosenRows) {
@@ -42,7 +42,7 @@ struct ChosenRows {
       next = chosen.section ?? chosen.start.section
     }
 
-    /// The next run; nil behind the last one. Throws what the table throws.
+    /// The next run; nil after the last one. Throws the errors of the table.
     mutating func run() throws(TableError) -> Run? {
       let (source, range) = (chosen.source, chosen.range)
       while let number = next, position < range.upperBound,

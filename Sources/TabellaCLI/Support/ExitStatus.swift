@@ -1,22 +1,22 @@
 import Tabella
 
-/// What the process says when it ends; scripts rely on these.
+/// The exit status of the process. Scripts rely on the values.
 struct ExitStatus: Hashable {
   let code: Int32
 
-  /// Done, and durable.
+  /// Done and stored durably.
   static let done = ExitStatus(code: 0)
   /// Failed, or done in part, or there are findings.
   static let failed = ExitStatus(code: 1)
-  /// The command line was wrong: an unknown command, option or column.
+  /// The command line is wrong, such as an unknown command, option or column.
   static let usage = ExitStatus(code: 2)
-  /// A provider could not be found or loaded, or misbehaved.
+  /// A provider could not be found or loaded, or it broke the contract.
   static let provider = ExitStatus(code: 3)
-  /// Refused: by the provider, by permission, by trust.
+  /// Refused by the provider, by permissions or by trust.
   static let refused = ExitStatus(code: 4)
-  /// The source changed meanwhile; nothing was done.
+  /// The source changed in the meantime; nothing was done.
   static let conflict = ExitStatus(code: 5)
-  /// The reader of the output went away, as after `| head`.
+  /// The program that read the output ended first, as in `| head`.
   static let brokenPipe = ExitStatus(code: 141)
 
   static func of(_ error: TableError) -> ExitStatus {

@@ -1,23 +1,23 @@
 import Tabella
 
-/// Why a command ends without having done its work.
+/// The error that ends a command.
 struct Failure: Error {
   let status: ExitStatus
-  /// What the error is about: a location, a command; nil for the program as such.
+  /// The location or command that the error is about; nil for the program itself.
   let subject: String?
   let code: String
   let message: String
-  /// The column that it is about, if it is about one: the message names it, programs get its number.
+  /// The number of the column that the error is about, for programs; the message contains its name.
   var column: Int?
 
-  /// An error of the command line, with a pointer to the help.
+  /// An error of the command line, with a reference to the help.
   static func usage(_ message: String, command: String? = nil) -> Failure {
     Failure(
       status: .usage, subject: command, code: "usage",
       message: "\(message) (see: tabella help\(command.map { " \($0)" } ?? ""))")
   }
 
-  /// The same error of a command line, about one of its command.
+  /// The same error with the name of the command.
   func about(command: String) -> Failure {
     Failure(
       status: status, subject: command, code: code,
@@ -25,13 +25,13 @@ struct Failure: Error {
         ? "\(message.dropLast(1)) \(command))" : message)
   }
 
-  /// The reader of the output went away: nobody is told, and only the status remains.
+  /// The program that read the output ended. There is no message, only an exit status.
   static func readerLeft(_ status: ExitStatus) -> Failure {
     Failure(
       status: status, subject: nil, code: "reader-left", message: "the reader of the output ended")
   }
 
-  /// Whether nobody is told.
+  /// Whether there is no message.
   var isSilent: Bool { code == "reader-left" }
 
   static func of(_ error: TableError, subject: String?) -> Failure {
@@ -52,14 +52,14 @@ struct Failure: Error {
 }
 
 extension Failure {
-  /// Runs `body`; what it throws becomes a failure about `subject`.
+  /// Runs `body`, and converts its error into a failure about `subject`.
   static func about<R>(
     _ subject: String?, _ body: () throws(TableError) -> R
   ) throws(Failure) -> R {
     do throws(TableError) { return try body() } catch { throw .of(error, subject: subject) }
   }
 
-  /// Runs `body`, which reads a text of the command line. An error of the library becomes an error of the command line.
+  /// Runs `body`, which parses text of the command line. Errors of the library become errors of the command line.
   static func usage<R>(
     command: String? = nil, _ body: () throws(TableError) -> R
   ) throws(Failure) -> R {

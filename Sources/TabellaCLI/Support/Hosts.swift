@@ -3,10 +3,10 @@ import TabellaFiles
 import TabellaHost
 
 extension Host {
-  /// How much of what a provider prints is worth a terminal.
+  /// The maximum number of bytes of provider output that are printed.
   private static let outputLimit = 4096
 
-  /// The host of a command, set as its options say.
+  /// A host with the settings that the options of a command request.
   convenience init(_ invocation: Invocation) {
     self.init()
     isolation = invocation.isolation
@@ -18,8 +18,8 @@ extension Host {
 }
 
 extension Host {
-  /// The trace that `TABELLA_TRACE` asks for, one for all that this program does. What cannot be written is
-  /// said once, and nothing is traced.
+  /// The trace that `TABELLA_TRACE` requests, one per process. If the file cannot be written, the program
+  /// prints one message and writes no trace.
   private static let traceOfEnvironment: Trace? = {
     guard let path = trustedVariable("TABELLA_TRACE"), !path.isEmpty else { return nil }
     do throws(TableError) {
@@ -34,7 +34,7 @@ extension Host {
 }
 
 extension Messages {
-  /// Writes a line that a provider in a worker said, with its name before it.
+  /// Writes a line of output of a provider in a worker, after the name of the provider.
   static func write(_ output: WorkerOutput) {
     let what =
       switch output.kind {

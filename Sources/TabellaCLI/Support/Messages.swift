@@ -2,35 +2,35 @@ import Glibc
 import Tabella
 import TabellaTerminal
 
-/// Standard error, line by line; everything on it is made safe to print.
+/// Writes lines to standard error. All text is made safe to print.
 enum Messages {
-  /// How many remarks on one table are worth reading.
+  /// The maximum number of diagnostics that are printed for one table.
   private static let remarkLimit = 1000
 
-  /// How many characters of a line are worth reading; a provider may send any number.
+  /// The maximum number of characters of a line that are printed. A provider can send any number.
   private static let lineLimit = 4000
 
-  /// Writes a line about a location, a command or the program as such.
+  /// Writes a line about a location, a command or the program itself.
   static func write(_ message: String, about subject: String?) {
     let message = shortened(message)
-    // `processes:` ends with a colon of its own.
+    // `processes:` already ends with a colon.
     let subject = subject.map { $0.hasSuffix(":") ? "\($0) " : "\($0): " } ?? ""
     put("tabella: \(subject)\(message)\n")
   }
 
-  /// A message as far as it is worth reading.
+  /// A message, cut to the limit.
   static func shortened(_ message: String) -> String {
     guard message.utf8.count > lineLimit, message.count > lineLimit else { return message }
     return "\(message.prefix(lineLimit))… (\(message.count - lineLimit) more characters)"
   }
 
-  /// Writes text as it is, without a line end of its own.
+  /// Writes text without adding a line end.
   static func put(_ text: SafeText) {
     Progress.end()
     send(text)
   }
 
-  /// Sends text out as it is.
+  /// Writes text unchanged.
   static func send(_ text: SafeText) {
     let bytes = Array(text.string.utf8)
     _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
@@ -38,11 +38,11 @@ enum Messages {
 
   static func write(_ failure: Failure, asJSON: Bool) {
     guard asJSON else { return write(failure.message, about: failure.subject) }
-    // JSON is safe to print, so that nothing is escaped twice.
+    // JSON is safe to print. More escapes would change it.
     put("\(JSONValue.object(["error": failure.json]).text)\n")
   }
 
-  /// Writes the remarks that a source has on its data.
+  /// Writes the diagnostics of a source.
   static func writeDiagnostics(of source: any TableDataSource, location: String) {
     var count = 0
     while let diagnostic = source.diagnostics?.nextDiagnostic() {

@@ -1,9 +1,9 @@
 import Tabella
 import TabellaTerminal
 
-/// JSON as an indented outline for people: the same facts, without brackets.
+/// JSON as an indented outline for people, with the same content but without brackets.
 struct Outline {
-  /// What stands for the value of a cell that is missing.
+  /// The text for a missing cell.
   let missing: String
 
   func text(of value: JSONValue, indent: String = "") -> String {
@@ -20,14 +20,14 @@ struct Outline {
 
   private func member(_ key: SafeText, _ value: JSONValue, _ indent: String) -> String {
     switch value {
-    // A manifest without columns or needs, or an empty list, has nothing to tell.
+    // Empty lists are left out.
     case .array([]): return ""
     case .null where ["columns", "confinement"].contains(key.string): return ""
-    // A title may be several words.
+    // A title can contain blanks, so each title has its own line.
     case .array(let titles) where key.string == "titles":
       return "\(indent)\(key):\n"
         + titles.map { "\(indent)  \($0 == .null ? missing : short($0))\n" }.joined()
-    // Its members are named by the provider.
+    // The provider chooses the names of the members.
     case .object where key.string == "supplementary":
       return "\(indent)\(key):\n\(text(of: value, indent: indent + "  "))"
     default:
@@ -48,7 +48,7 @@ struct Outline {
 
   // Text and tables
 
-  /// The bytes of text; also of such that is no UTF-8, and of what is binary.
+  /// The bytes of text, of text that is not UTF-8, and of binary data.
   private static func bytes(of value: JSONValue) -> [UInt8]? {
     switch value {
     case .string(let text): Array(text.utf8)
@@ -63,7 +63,7 @@ struct Outline {
     return lines.map { $0.withUnsafeBytes { SafeText(bytes: $0) } }
   }
 
-  /// Rows as lines with aligned columns, below the columns' names; pairs of names and values have none.
+  /// Rows as lines with aligned columns, below the names of the columns. Pairs of names and values have no such line.
   private func table(_ columns: [JSONValue], _ rows: [JSONValue], _ isCut: Bool) -> [String] {
     var lines = rows.map { $0.array?.map { SafeText($0 == .null ? missing : short($0)) } ?? [] }
     let names = columns.map { SafeText($0["name"]?.string ?? "") }
@@ -76,7 +76,7 @@ struct Outline {
     } + (isCut ? ["…"] : [])
   }
 
-  /// What is best read first, in this order; the rest follows by name.
+  /// The members to print first, in this order. The others follow, sorted by name.
   private static let leading = [
     "location", "library", "entry", "id", "row", "provider", "version", "summary", "contract",
     "shipped", "schemes", "patterns", "accepts", "order", "sections", "titles", "rows in section 0",
@@ -88,7 +88,7 @@ struct Outline {
     return (first ?? leading.count, left) < (second ?? leading.count, right)
   }
 
-  /// Whether a value fits on the line of its name.
+  /// Whether a value is printed on the line of its name.
   private static func isShort(_ value: JSONValue) -> Bool {
     switch value {
     case .object(let members): members["exact"] != nil || members["base64"] != nil
@@ -112,7 +112,7 @@ struct Outline {
       if case .number(let count) = members["count"], let exact = members["exact"] {
         return exact == .boolean(true) ? count : "at least \(count)"
       }
-      // A column, an option or a cell: its name first.
+      // A column, an option or a cell begins with its name.
       let name = members["name"].map { short($0) } ?? ""
       let rest = ["value", "type", "unit", "default", "choices", "summary"].compactMap { key in
         guard let member = members[key], member != .null, member != .array([]) else {

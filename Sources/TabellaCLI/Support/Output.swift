@@ -2,7 +2,7 @@ import Glibc
 import Tabella
 import TabellaTerminal
 
-/// Standard output, buffered; what does not fit on a terminal's screen goes to the pager.
+/// Buffered standard output. Output that is longer than the screen of a terminal goes to the pager.
 final class Output {
   private(set) var screen: Screen
   private let descriptor: Int32
@@ -10,14 +10,14 @@ final class Output {
   private let buffer = UnsafeMutableRawBufferPointer.allocate(
     byteCount: Output.capacity, alignment: 64)
   private var filled = 0
-  /// The pager to start as soon as the screen is full; until then everything is held back.
+  /// The pager to start when the screen is full. Until then the output is held back.
   private var pendingPager: Pager.Choice?
   private var pager: Pager?
-  /// How many lines a terminal has been given, as it breaks them, and how far the last one goes.
+  /// The number of terminal lines that were written, with wrapped lines, and the width of the last one.
   private var lines = 0
   private var lineLength = 0
 
-  /// Standard output, or what another descriptor leads to.
+  /// Creates an output for standard output or another descriptor.
   init(descriptor: Int32 = 1) {
     self.descriptor = descriptor
     screen = Screen(descriptor: descriptor)
@@ -25,17 +25,17 @@ final class Output {
 
   deinit { buffer.deallocate() }
 
-  /// Does as the options say, from here on.
+  /// Applies the display options from here on.
   func adopt(_ display: DisplayOptions) {
     WidthRules.current = WidthRules(ambiguousIsWide: display.ambiguousIsWide)
     screen.adopt(display)
     if display.pages, screen.canPage { pendingPager = Pager.preferred }
   }
 
-  /// Whether it is a terminal: then every format is made safe to look at.
+  /// Whether the output is a terminal. Then every format is made safe to print.
   var isTerminal: Bool { screen.isTerminal }
 
-  /// Whether more was written than the screen holds, and no pager has it.
+  /// Whether more lines were written than the screen has, without a pager.
   var hasScrolled: Bool {
     guard pager == nil, let height = screen.height else { return false }
     return lines >= height
@@ -47,7 +47,7 @@ final class Output {
     try string.withUTF8Bytes { bytes throws(Failure) in try put(bytes) }
   }
 
-  /// Writes JSON, which has escapes of its own for what is unsafe to print.
+  /// Writes JSON, whose own escapes make it safe to print.
   func write(json: [UInt8]) throws(Failure) {
     try json.withRawBytes { bytes throws(Failure) in try put(bytes) }
   }
@@ -58,7 +58,7 @@ final class Output {
     try write(json: text + [10])
   }
 
-  /// Writes bytes as they are; on a terminal they are made safe, and are one line.
+  /// Writes bytes unchanged. On a terminal they are made safe and form one line.
   func write(line bytes: UnsafeRawBufferPointer) throws(Failure) {
     if isTerminal {
       try write(SafeText(bytes: bytes))
@@ -68,7 +68,7 @@ final class Output {
     try write("\n")
   }
 
-  /// Writes bytes as they are, to what is no terminal.
+  /// Writes bytes unchanged. The output must not be a terminal.
   func write(data bytes: UnsafeRawBufferPointer) throws(Failure) {
     precondition(!isTerminal, "bytes as they are never reach a terminal")
     try put(bytes)
@@ -87,11 +87,11 @@ final class Output {
     if pendingPager != nil, lines >= screen.height ?? .max { try send() }
   }
 
-  /// The most that one call of ``write(room:_:)`` may ask for.
+  /// The maximum room of one call of ``write(room:_:)``, in bytes.
   static let room = capacity
 
-  /// Lets `body` write in place, to what is no terminal: it is given room for as many bytes and returns
-  /// how many it wrote.
+  /// Lets `body` write into the buffer. `body` gets room for that many bytes and returns the number of bytes
+  /// that it wrote. The output must not be a terminal.
   func write(
     room: Int, _ body: (UnsafeMutableRawPointer) -> Int
   ) throws(Failure) {
@@ -100,12 +100,12 @@ final class Output {
     filled += body(buffer.baseAddress! + filled)
   }
 
-  /// Shows what was written, unless it waits for the screen to be full.
+  /// Sends the buffer, unless the output is held back until the screen is full.
   func flush() throws(Failure) {
     if pendingPager == nil { try send() }
   }
 
-  /// Sends out everything, and waits until the pager is left. Nothing may be written after it.
+  /// Sends everything and waits until the pager ends. Do not write after this call.
   func finish() throws(Failure) {
     pendingPager = nil
     try send()
@@ -116,7 +116,7 @@ final class Output {
     }
   }
 
-  /// Counts lines as a terminal breaks them; a few too many where characters take no column.
+  /// Counts lines as a terminal wraps them. Characters without width can make the count too large.
   private func count(_ bytes: UnsafeRawBufferPointer) {
     let width = screen.width ?? 80
     var rest = bytes[...]
@@ -128,7 +128,7 @@ final class Output {
     lineLength += rest.count
   }
 
-  /// Sends out what is buffered; more than a screen of it starts the pager.
+  /// Sends the buffer. If it is longer than the screen, starts the pager first.
   private func send() throws(Failure) {
     if let choice = pendingPager {
       pendingPager = nil
@@ -158,8 +158,8 @@ final class Output {
     }
   }
 
-  /// The reader has seen enough. One who leaves the pager has done nothing unusual; without one this is
-  /// what SIGPIPE says. It is thrown, not done here, so that what began is ended: notices, workers.
+  /// The failure if the reader of the output ended. Leaving a pager is normal, so the status is 0; without a
+  /// pager the status is that of SIGPIPE. The failure is thrown, so that notices and workers end properly.
   private func readerLeft() -> Failure {
     guard let pager else { return .readerLeft(.brokenPipe) }
     self.pager = nil

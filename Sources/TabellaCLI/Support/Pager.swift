@@ -1,22 +1,22 @@
 import CTabellaSystem
 import Glibc
 
-/// The program that pages what does not fit on the screen, started as git starts it.
+/// The program that shows output longer than the screen. It is started as git starts it.
 struct Pager {
-  /// A command, and who named it.
+  /// A pager command and its origin.
   struct Choice {
     let command: String
-    /// The variable of the environment; nil if it is the default.
+    /// The environment variable that names the command; nil for the default.
     let variable: String?
   }
 
   private let choice: Choice
-  /// What is written here it shows.
+  /// The pager shows the text that is written to this descriptor.
   let input: Int32
   private let process: pid_t
 
-  /// The command to use: TABELLA_PAGER, PAGER, or less; nil if there is to be none, and for a process with
-  /// rights that its user has not, who would be given them: a pager runs what one types.
+  /// The command to use: TABELLA_PAGER, PAGER, or less; nil if no pager is wanted. A process that has more
+  /// rights than its user gets nil, too, because a user can run any command from a pager.
   static var preferred: Choice? {
     if tabella_system_is_privileged() { return nil }
     for name in ["TABELLA_PAGER", "PAGER"] {
@@ -28,9 +28,9 @@ struct Pager {
     return Choice(command: "less", variable: nil)
   }
 
-  /// Starts a pager; nil if that cannot be.
+  /// Starts a pager; nil if that fails.
   init?(_ choice: Choice) {
-    // Go away if it fits after all, show styles but no other escapes, leave the text on the screen.
+    // Quit if the text fits, show styles but no other escapes, and leave the text on the screen.
     setenv("LESS", "FRX", 0)
     setenv("LV", "-c", 0)
     var ends: [Int32] = [0, 0]
@@ -40,7 +40,7 @@ struct Pager {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
-    // A closed pager is learned from the failing write; the pager itself has the ordinary signals.
+    // This process ignores SIGPIPE and notices a closed pager by a failed write. The pager gets default signals.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -65,15 +65,15 @@ struct Pager {
     tabella_system_has_pager(process, ends[1])
   }
 
-  /// Tells it that nothing follows, and waits until it is left; returns why it may not have shown the rows, if it
-  /// failed.
+  /// Closes the pager's input and waits for the pager to end. If the pager failed, returns the reason why rows
+  /// may not have been shown.
   func wait() -> String? {
     tabella_system_has_pager(0, -1)
     close(input)
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
     let number = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
-    // A reader who ends it by a key, or closes its terminal, has seen enough. A shell says 128 more than the signal.
+    // Ending the pager by a key, or closing its terminal, is normal. A shell adds 128 to the signal.
     guard number != 0, ![SIGINT, SIGPIPE, SIGHUP, SIGTERM].contains(number - 128) else {
       return nil
     }

@@ -5,20 +5,20 @@ import Tabella
 import TabellaHost
 import TabellaTerminal
 
-/// Tells on standard error, if that is a terminal, how far work is that takes longer than half a second.
+/// Shows the progress of work that takes longer than half a second, on standard error, if that is a terminal.
 ///
-/// A thread of its own draws it, since a provider may be busy in one call for long. How far a file is
-/// read is seen in what the process has read (`/proc/self/io`), whoever reads it and in whatever
-/// language; how far the writing is, in the rows written.
+/// A separate thread draws the line, because a provider can spend a long time in one call. `/proc/self/io` shows
+/// how much of a file the process has read, in any provider. The number of written rows shows the progress of
+/// the output.
 enum Progress {
   private struct State {
     var subject = ""
     /// Nanoseconds.
     var began: UInt64 = 0
-    /// The size of the files that are read, and what was read before; nil if not all are files.
+    /// The size of the files to read, and the bytes read before the work began; nil if not all locations are files.
     var files: (size: Int, before: Int)?
     var isDrawn = false
-    /// Each line belongs to a beginning, so that a late thread draws nothing.
+    /// The number of this work. A thread of earlier work draws nothing.
     var number = 0
     var isOver = true
   }
@@ -26,12 +26,12 @@ enum Progress {
   private static let state = Mutex(State())
   private static let rowsDone = Atomic(0)
   private static let rowsInAll = Atomic(0)
-  /// How many rows a view had read when it had them all in order.
+  /// The number of rows that a view has read to arrange them.
   private static let rowsArranged = Atomic(0)
-  /// Nanoseconds: until the first line, and between two.
+  /// The time until the first line, and between two lines, in nanoseconds.
   private static let times = (patience: 500_000_000 as UInt64, pause: 100_000_000 as UInt64)
 
-  /// Begins to watch work on the tables at some locations.
+  /// Begins to show the progress of work on some locations.
   static func begin(_ locations: [Location]) {
     guard isatty(2) == 1, environment("TERM").map({ $0 != "dumb" }) ?? false else { return }
     let sizes = locations.map { fileSize($0) }
@@ -46,25 +46,25 @@ enum Progress {
     startThread(number)
   }
 
-  /// A view that passes rows on as it reads them has read so many.
+  /// Reports the number of rows that a view has read and passed on.
   static func passed(_ rows: Int) {
     if rowsInAll.load(ordering: .relaxed) == 0 { rowsDone.store(rows, ordering: .relaxed) }
   }
 
-  /// A view that must have all rows before it shows one has read so many.
+  /// Reports the number of rows that a view has read before it can show the first one.
   static func arranged(_ rows: Int) {
     rowsDone.store(rows, ordering: .relaxed)
     rowsArranged.store(rows, ordering: .relaxed)
   }
 
-  /// So many rows were written, of so many if that is known.
+  /// Reports the number of written rows, and their total number if it is known.
   static func written(_ rows: Int, of total: Int?) {
     rowsDone.store(rows, ordering: .relaxed)
     let total = total ?? rowsArranged.load(ordering: .relaxed)
     rowsInAll.store(rows <= total ? total : 0, ordering: .relaxed)
   }
 
-  /// Wipes the line; nothing is drawn from here on.
+  /// Clears the line. Nothing is drawn after this call.
   static func end() {
     state.withLock { state in
       if state.isOver { return }
@@ -114,7 +114,7 @@ enum Progress {
       facts = share(Double(rows) / Double(total), seconds)
       facts.append("  \(rows) of \(total) rows, \(rate(Double(rows) / seconds)) rows/s")
     } else if let (size, before) = state.files, size > 0, bytesRead() - before <= size + size / 16 {
-      // Some of it is read twice, to find out what it is.
+      // Parts of a file are read twice, to detect its format.
       let read = min(bytesRead() - before, size)
       facts = share(Double(read) / Double(size), seconds)
       facts.append("  \(Readable.bytes(Int64(read))) of \(Readable.bytes(Int64(size)))")
@@ -144,7 +144,7 @@ enum Progress {
     value < 10_000 ? "\(Int(value))" : Readable.count(value)
   }
 
-  /// Nanoseconds of a clock that only goes forward.
+  /// The time of a monotonic clock, in nanoseconds.
   private static func now() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -166,7 +166,7 @@ enum Progress {
     return result == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
   }
 
-  /// How many bytes the process has read since it began.
+  /// The number of bytes that the process has read since its start.
   private static func bytesRead() -> Int {
     let descriptor = open("/proc/self/io", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return 0 }

@@ -4,7 +4,7 @@ import Tabella
 struct RowFinder {
   private let source: any TableDataSource
   private let chosen: ChosenRows
-  /// The runs of rows that were looked at, and those behind them.
+  /// The runs of rows that were read so far, and the iterator over the next ones.
   private var runs: [ChosenRows.Run] = []
   private var nextRuns: ChosenRows.Iterator
 
@@ -14,13 +14,13 @@ struct RowFinder {
     nextRuns = chosen.makeIterator()
   }
 
-  /// The rows of a section as far as they are shown; of rows that nothing hides at least up to a number.
+  /// The shown rows of a section. If no option hides rows, the run reaches at least up to a number.
   mutating func run(
     _ section: SectionArgument?, upTo row: Int
   ) throws(TableError) -> ChosenRows.Run {
     if chosen.isEverything {
       let number = try section.map { section throws(TableError) in
-        // A number that is none is told by the count of its rows.
+        // Counting the rows of the section detects a wrong number.
         if case .number(let number) = section { return number }
         return try source.number(of: section)
       }
@@ -48,14 +48,14 @@ struct RowFinder {
     }
   }
 
-  /// The rows of a section of the table as far as they are shown; nil if none are.
+  /// The shown rows of a section of the table; nil if none are shown.
   private mutating func run(ofSection number: Int) throws(TableError) -> ChosenRows.Run? {
     while runs.last?.section ?? -1 < number, let run = try nextRuns.run() { runs.append(run) }
     let index = runs.partitioningIndex { $0.section >= number }
     return index < runs.count && runs[index].section == number ? runs[index] : nil
   }
 
-  /// Finds the row that an argument names; it names one.
+  /// Finds the row that an argument names. The argument must name one row.
   mutating func path(of argument: RowArgument) throws(TableError) -> IndexPath {
     switch argument {
     case .place(let section, let row): return try path(ofRow: row, in: section)

@@ -2,22 +2,22 @@ import Glibc
 import Tabella
 import TabellaTerminal
 
-/// What standard output is shown on, and how: by the terminal, the environment, the options.
+/// The terminal or file of standard output, with its size and the display options.
 struct Screen {
-  /// Whether it is a terminal: then every format is made safe to look at.
+  /// Whether it is a terminal. Then every format is made safe to print.
   let isTerminal: Bool
-  /// How many columns there are; nil means as many as the lines need.
+  /// The number of columns; nil means no limit.
   var width: Int?
-  /// How many lines there are, if it is a terminal.
+  /// The number of lines, if it is a terminal.
   let height: Int?
-  /// Whether what we draw may go beyond ASCII: by the locale's name, and if lines are a column wide.
+  /// Whether the output can contain characters beyond ASCII. The locale and the width of lines decide.
   private(set) var isUnicode: Bool
-  /// Whether it knows more than text: cursor movement, colours, links.
+  /// Whether it supports cursor movement, colours and links.
   private let isSmart: Bool
   var palette: Palette
   var hasLinks: Bool
 
-  /// What a descriptor, standard output unless another is named, is shown on.
+  /// Examines a descriptor, by default standard output.
   init(descriptor: Int32 = 1) {
     isTerminal = isatty(descriptor) == 1
     var size = winsize()
@@ -36,7 +36,7 @@ struct Screen {
     hasLinks = isSmart && terminal != "linux"
   }
 
-  /// Does as the options say.
+  /// Applies the display options.
   mutating func adopt(_ display: DisplayOptions) {
     if let width = display.width { self.width = width }
     if display.ambiguousIsWide { isUnicode = false }
@@ -52,24 +52,24 @@ struct Screen {
     }
   }
 
-  /// Whether what does not fit on it may go to a pager.
+  /// Whether output longer than the screen can go to a pager.
   var canPage: Bool { isSmart && isatty(2) == 1 }
 
-  /// What stands for a missing value where people read.
+  /// The text for a missing value in output for people.
   var missing: SafeText { isUnicode ? "∅" : "null" }
 
-  /// What stands where text was cut.
+  /// The mark at the end of cut text.
   var ellipsis: SafeText { isUnicode ? "…" : "..." }
 
   func paint(_ text: SafeText, _ style: TextStyle) -> SafeText { palette.paint(text, style) }
 
-  /// The text cut to the screen's width.
+  /// The text, cut to the width of the screen.
   func fitted(_ text: SafeText) -> SafeText {
     width.map { text.fitted(to: $0, ellipsis: ellipsis) } ?? text
   }
 
-  /// The text as it stands in a line with others: what is written from right to left is kept apart
-  /// where a terminal might reorder the line.
+  /// The text for a line with other texts. On a terminal, right-to-left text is isolated, so that it does not
+  /// reorder the line.
   func isolated(_ text: SafeText) -> SafeText { isTerminal ? text.isolated : text }
 
   /// A horizontal line.
@@ -96,7 +96,7 @@ private func localeIsUnicode() -> Bool {
   return false
 }
 
-/// NO_COLOR (no-color.org) says no before CLICOLOR_FORCE (bixense.com/clicolors) or FORCE_COLOR say yes.
+/// Whether to print colours. NO_COLOR (no-color.org) overrides CLICOLOR_FORCE (bixense.com/clicolors) and FORCE_COLOR.
 private func wantsColour(_ isSmart: Bool) -> Bool {
   if environment("NO_COLOR") != nil { return false }
   if (environment("CLICOLOR_FORCE") ?? environment("FORCE_COLOR") ?? "0") != "0" { return true }

@@ -1,6 +1,6 @@
 import Tabella
 
-/// A section, as a command line names it: `3`, `Berlin`, or `title:3` for a title of digits.
+/// The name of a section on a command line: `3`, `Berlin`, or `title:3` if the title is a number.
 enum SectionArgument: Hashable {
   /// Its number, from 0.
   case number(Int)
@@ -16,7 +16,7 @@ enum SectionArgument: Hashable {
 
   private static let mark = "title:"
 
-  /// The section as every command reads it.
+  /// The name of the section, as all commands read it.
   var text: String {
     switch self {
     case .number(let number): "\(number)"
@@ -24,9 +24,9 @@ enum SectionArgument: Hashable {
     }
   }
 
-  /// The section of this title, as every command reads it.
+  /// The name of the section with this title, as all commands read it.
   static func text(ofTitle title: String) -> String {
-    // A row that begins with `id:` is named by its id.
+    // Text that begins with `id:` names a row by its id.
     let isPlain =
       TableNumber.read(title) == nil && !title.hasPrefix(mark) && !["id", "title"].contains(title)
       && !title.hasPrefix("id:")
@@ -37,8 +37,8 @@ enum SectionArgument: Hashable {
 extension TableDataSource {
   /// The number of the section that an argument names.
   ///
-  /// Throws `.notFound` if there is none, and `.invalidArgument` for a title that several sections have.
-  /// - Complexity: a title is compared with the titles of all sections.
+  /// Throws `.notFound` if there is no such section, and `.invalidArgument` if several sections have the title.
+  /// - Complexity: O(n) in the number of sections for a title.
   func number(of section: SectionArgument) throws(TableError) -> Int {
     switch section {
     case .number(let number):
@@ -59,7 +59,7 @@ extension TableDataSource {
     var section = 0
     while try numberOfSections(knowing: section + 1).value > section {
       let other = try sections?.title(.header, ofSection: section)
-      // By bytes: to Swift two spellings of one accent are equal.
+      // Compares bytes, because in Swift two encodings of one accent are equal.
       if other?.utf8.elementsEqual(title.utf8) == true { found.append(section) }
       if let other, others.count < 50 { others.append(other) }
       section += 1

@@ -1,23 +1,23 @@
 import Tabella
 import TabellaHost
 
-/// The locations of a command line as one table, in the shape that its options ask for.
+/// The locations of a command line as one table, with the shaping options applied.
 struct ShapedTable {
   let source: any TableDataSource
-  /// The locations joined, in order; one if nothing is joined.
+  /// The opened locations, in order.
   let tables: [OpenedTable]
-  /// The locations that the sections come from, if they are still the locations' own.
+  /// The join, if the sections are still those of the locations; else nil.
   private let joined: JoinedSource?
-  /// The columns shown, by number.
+  /// The numbers of the shown columns.
   let columns: [Int]
-  /// Whether the columns were chosen, rather than all.
+  /// Whether an option chose the columns.
   let hasChosenColumns: Bool
-  /// The only section shown; nil if all are.
+  /// The only shown section; nil if all are shown.
   let section: Int?
-  /// Where showing starts.
+  /// The first row to show.
   let start: IndexPath
 
-  /// What messages are about: the location, or all of them.
+  /// The subject of messages: the location, or all locations.
   let subject: String
 
   /// The provider, or `joined`.
@@ -25,19 +25,19 @@ struct ShapedTable {
     tables.isEmpty ? "tabella" : tables.count == 1 ? tables[0].manifest.id : "joined"
   }
 
-  /// The table that a section comes from, if several are joined and it comes from one.
+  /// The table that a section belongs to, if several tables are joined and the section belongs to one of them.
   func table(ofSection section: Int) throws(TableError) -> OpenedTable? {
     try joined.map { joined throws(TableError) in
       tables[try joined.sourceNumber(ofSection: section)]
     }
   }
 
-  /// A table of ours, all of it.
+  /// Creates a table over a source of the program, without shaping.
   init(_ source: any TableDataSource, name: String = "table") {
     self.init(source, name: name, columns: Array(source.columns.indices))
   }
 
-  /// The columns of a table of ours that a command line asks for.
+  /// Creates a table over a source of the program, with the columns that the command line requests.
   init(
     _ source: any TableDataSource, name: String, _ invocation: Invocation
   ) throws(Failure) {
@@ -60,7 +60,7 @@ struct ShapedTable {
     start = IndexPath(section: 0, row: 0)
   }
 
-  /// Opens the locations of a command and shapes them, in the order that the help gives.
+  /// Opens the locations of a command and applies the shaping options, in the order that the help describes.
   init(_ invocation: Invocation, command: String) throws(Failure) {
     guard !invocation.operands.isEmpty else {
       throw .usage("a location is missing", command: command)
@@ -110,7 +110,7 @@ struct ShapedTable {
     }
   }
 
-  /// Opens all locations. Of several each gets the options that its provider has.
+  /// Opens all locations. Each of several locations gets only the options that its provider has.
   private static func open(_ invocation: Invocation) throws(Failure) -> [OpenedTable] {
     let host = Host(invocation)
     guard invocation.operands.count > 1 else {
@@ -176,7 +176,7 @@ struct ShapedTable {
   }
 }
 
-/// Opens a location as the options say.
+/// Opens a location with the options of the command line.
 func openTable(
   _ operand: Argument, _ invocation: Invocation, _ host: Host
 ) throws(Failure) -> OpenedTable {
@@ -188,7 +188,7 @@ func openTable(
 }
 
 extension TableDataSource {
-  /// Where a title of the index leads.
+  /// The position that a title of the index leads to.
   fileprivate func indexPath(forTitle title: String) throws(TableError) -> IndexPath {
     let titles = try sectionIndex?.sectionIndexTitles() ?? []
     guard let sectionIndex, !titles.isEmpty else {

@@ -1,14 +1,14 @@
-/// Words as a shell reads them, for command lines that messages propose.
+/// Quotes words for a shell, for command lines in messages.
 enum ShellWords {
-  /// The words with blanks between them, each quoted where it must be.
+  /// The words, separated by blanks and quoted if necessary.
   static func line(_ words: [Argument]) -> String {
     words.map(quoted).joined(separator: " ")
   }
 
   static func quoted(_ word: String) -> String { quoted(Argument(Array(word.utf8))) }
 
-  /// The word as it is if no shell changes it, else in quotes; bytes that are not UTF-8 and control
-  /// characters are escaped as bash, zsh and fish read them.
+  /// The word, quoted if a shell would change it. Control characters and bytes that are not UTF-8 are escaped
+  /// in a form that bash, zsh and fish understand.
   static func quoted(_ word: Argument) -> String {
     let text = word.text
     let isText =
@@ -34,8 +34,8 @@ enum ShellWords {
 }
 
 extension Invocation {
-  /// A command line like this one: of `command`, with other operands, without some options, without one option of the
-  /// provider, with words added.
+  /// A variant of this command line: of `command`, with other operands, without some options, without one option
+  /// of the provider, and with added words.
   func line(
     _ command: String, operands: [Argument]? = nil, without: Set<String> = [],
     withoutProviderOption dropped: String? = nil, adding: [String] = []
@@ -59,7 +59,7 @@ extension Invocation {
 }
 
 extension Invocation {
-  /// The names of the options of edits alone.
+  /// The names of the options that only commands that edit have.
   static let editNames = Set(OptionSpec.committing.flatMap(\.names))
 
   /// The names of the options that choose and arrange rows.

@@ -1,5 +1,5 @@
-/// Standard input, as it was when the program began.
+/// The state of standard input at the start of the program.
 enum StandardInput {
-  /// Whether there was none: what stands in for it would read as empty. Set once, before anything else.
+  /// Whether standard input was closed. Its replacement would read as empty. Set once, at the start.
   nonisolated(unsafe) static var isClosed = false
 }

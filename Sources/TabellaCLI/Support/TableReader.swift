@@ -1,35 +1,36 @@
 import Tabella
 
-/// Walks through the sections and rows of a table as UIKit asks a data source, and never further than
-/// what is shown: the number of sections, then for each that comes on show the number of its rows (as
-/// far as they are shown), its titles, its cells; a notice before and after each run of rows is on show;
-/// and advice on the run that comes next while one is shown.
+/// Walks through the sections and rows of a table in the order in which UIKit calls a data source, and only as
+/// far as they are shown.
 ///
-/// Small sections are read together where the source can gather their rows.
+/// The reader asks for the number of sections. For each shown section it asks for the number of rows (as far as
+/// they are shown), the titles and the cells. It sends a notice before and after it shows a run of rows, and
+/// prefetch advice about the next run. If the source can gather rows, small sections are read together.
 struct TableReader {
-  /// Rows of the first batch, which should come at once, and of each later one: many, because a view may
-  /// read its whole base for each; and cells at most.
+  /// The number of rows in the first batch, which should arrive quickly, and in later batches, which are large
+  /// because a view may read its whole base for each batch; and the maximum number of cells per batch.
   private static let batchSizes = (first: 1024, later: 1 << 20, cells: 7_800_000)
 
   let source: any TableDataSource
   let columns: [Int]
   let includesIDs: Bool
-  /// The only section to walk through; nil means all.
+  /// The only section to read; nil means all.
   let section: Int?
-  /// Where the walk starts.
+  /// The first row.
   let start: IndexPath
 
-  /// How many rows are asked for next: few, then many.
+  /// The number of rows of the next request: few at first, then many.
   private var size: Int
   private let laterSize: Int
   private var ahead = ReadAhead()
-  /// How many rows were asked for by gathering and not given yet, and the most that were given at once. A
-  /// source may have read them all: it is asked for no more than it gives until it has given these.
+  /// The number of gathered rows that were requested but not returned yet, and the maximum number that was
+  /// returned at once. The source may hold all of them already, so requests stay at that maximum until the source
+  /// has returned them.
   private var (rest, given) = (0, 0)
-  /// The rows that the source was advised of, and that were not read yet.
+  /// The rows of the last prefetch advice that were not read yet.
   private var advised: (section: Int, rows: Range<Int>)?
 
-  /// `cells` is how many a batch has at most; fewer only in tests.
+  /// `cells` is the maximum number of cells of a batch; only tests use a smaller one.
   init(
     source: any TableDataSource, columns: [Int], includesIDs: Bool = false, section: Int? = nil,
     start: IndexPath = IndexPath(section: 0, row: 0), cells: Int = TableReader.batchSizes.cells
@@ -44,12 +45,11 @@ struct TableReader {
     size = min(most, TableReader.batchSizes.first)
   }
 
-  /// Calls `section` when a section comes on show, with the number of its rows as far as it is known,
-  /// then `rows` with its batches and where the first row of each is, then `end`, when the number may be
-  /// known better.
+  /// Calls `section` for each shown section with the number of its rows as far as it is known, then `rows` with
+  /// each batch and the position of its first row, then `end`, when the number of rows may be exact.
   ///
-  /// `range` counts rows through the sections walked, from the start. A section without rows is shown
-  /// if the range reaches it. What `rows` throws ends the walk.
+  /// `range` numbers rows across all sections, from the start. A section without rows is shown if the range
+  /// reaches it. An error that `rows` throws ends the walk.
   mutating func walk(
     _ range: Range<Int>,
     section: (Int, Count) throws -> Void, rows: (Batch, IndexPath) throws -> Void,
@@ -60,12 +60,12 @@ struct TableReader {
     var position = 0
     for number in (self.section ?? start.section)... {
       guard try source.numberOfSections(knowing: number + 1).value > number else { return }
-      // The last section that the range reaches is the one that its last row stands in.
+      // The walk ends with the section that contains the last row of the range.
       if position >= range.upperBound { return }
       let skipped = number == start.section ? start.row : 0
       let left = range.upperBound - max(position, range.lowerBound)
       let first = skipped + max(0, range.lowerBound - position)
-      // One more than is shown says whether that is all.
+      // Counts one row more than is shown, to know whether there are more.
       let shown = first + min(size, left) + 1
       let count = try source.numberOfRows(inSection: number, knowing: shown)
       let isReached = position >= range.lowerBound || count.value > first
@@ -81,7 +81,7 @@ struct TableReader {
     }
   }
 
-  /// The rows of one section; returns the row behind the last one given, and whether the section ends
+  /// Reads the rows of one section. Returns the row after the last one, and whether the section ends
   /// there.
   private mutating func walk(
     _ section: Int, from first: Int, limit: Int, _ count: Count,
@@ -111,7 +111,7 @@ struct TableReader {
     return (next, count.isExact && next == count.value)
   }
 
-  /// Tells the source which rows of a section will be asked for next.
+  /// Advises the source of the rows of a section that will be requested next.
   private mutating func advise(
     _ section: Int, from next: Int, limit: Int, _ count: Count
   ) throws {
@@ -125,15 +125,15 @@ struct TableReader {
     prefetching.prefetch(rows: rows, inSection: section)
   }
 
-  /// Takes back the advice that did not come true.
+  /// Cancels the advice about rows that are not read.
   private mutating func cancelAdvice() {
     guard let (section, rows) = advised else { return }
     advised = nil
     source.prefetching?.cancelPrefetching(rows: rows, inSection: section)
   }
 
-  /// Rows of one section from `path` on, `limit` at most, and whether they are known to be its last;
-  /// it ends before the row `end`.
+  /// Reads at most `limit` rows of one section from `path` on, and whether they are known to be the last ones.
+  /// The section ends before the row `end`.
   private mutating func read(
     at path: IndexPath, limit: Int, end: Int
   ) throws -> (Batch, endsSection: Bool) {
@@ -159,16 +159,16 @@ struct TableReader {
     return (batch, false)
   }
 
-  /// Notes how many rows were given of those that were asked for.
+  /// Records how many of the requested rows were returned.
   private mutating func note(_ count: Int, of asked: Int) {
     rest = max(0, max(rest, asked) - count)
     given = max(given, count)
   }
 
-  /// The sections from `path` on that are small enough to be read together; nil if it is only one.
+  /// The sections from `path` on that are small enough to be read together; nil if there is only one.
   ///
-  /// Grouped rows lie anywhere in their base: to look for those of each group alone is to read the
-  /// base as often as there are groups.
+  /// The rows of a group can be anywhere in the base. Reading each group alone would read the base once per
+  /// group.
   private func runs(from path: IndexPath, limit: Int) throws -> [ReadAhead.Run]? {
     guard source.sections != nil, section == nil else { return nil }
     var runs: [ReadAhead.Run] = []
@@ -190,7 +190,7 @@ struct TableReader {
     return runs.count > 1 ? runs : nil
   }
 
-  /// A section that ends before its exact count is a provider that lies.
+  /// Throws if a section ends before its exact count, because then the provider breaks the contract.
   private func checkEnd(_ section: Int, _ end: Int) throws {
     let count = try source.numberOfRows(inSection: section, knowing: 0)
     guard count.value <= end else {
@@ -200,13 +200,13 @@ struct TableReader {
   }
 }
 
-/// Rows of several sections that were read together, given section by section.
+/// Rows of several sections that were read together, and are used section by section.
 private struct ReadAhead {
   typealias Run = (section: Int, rows: Range<Int>)
 
   private var batch: Batch?
   private var runs: ArraySlice<Run> = []
-  /// How many rows of the batch were given.
+  /// The number of rows of the batch that were used.
   private var given = 0
 
   init() {}
@@ -216,7 +216,7 @@ private struct ReadAhead {
     self.runs = runs[...]
   }
 
-  /// The rows of a section, if they are next and were read, and whether they are all.
+  /// The rows of a section, if they were read and are next, and whether the section ends with them.
   mutating func take(at path: IndexPath) -> (Batch, endsSection: Bool)? {
     guard let batch, let run = runs.first, run.section == path.section,
       run.rows.lowerBound == path.row, given < batch.rowCount

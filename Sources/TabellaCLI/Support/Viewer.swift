@@ -2,8 +2,8 @@ import Glibc
 import Tabella
 import TabellaHost
 
-/// Shows rows of a table in a format: asks the source for the facts that the format needs, in UIKit's
-/// order.
+/// Shows rows of a table in a format. It requests the data that the format needs from the source, in the order
+/// of UIKit.
 struct Viewer {
   private let shown: ShownTable
   private let range: Range<Int>
@@ -17,8 +17,8 @@ struct Viewer {
 
   private var source: any TableDataSource { shown.table.source }
 
-  /// Writes the rows; returns why they ended early, if they did. Only trouble with the output itself
-  /// is thrown.
+  /// Writes the rows. If they end early, returns the failure. Throws only errors of the output
+  /// itself.
   func show(in format: inout any Format) throws(Failure) -> Failure? {
     let table = shown.table
     let needs = format.needs
@@ -32,9 +32,9 @@ struct Viewer {
       let indexTitles = needs.contains(.indexTitles) ? try sectionIndexTitles() : [:]
       var current = ShownSection(number: 0, count: .atLeast(0))
       let hidesEmpty = shown.hidesEmptySections && !needs.contains(.emptySections)
-      // A section that may turn out to be empty begins with its first row.
+      // A section that may be empty begins with its first row.
       var hasBegun = false
-      // How many sections came before, and the first row on show of this one: positions count from there.
+      // The number of sections before this one, and its first shown row: positions count from there.
       var (place, start) = (-1, nil as Int?)
       try reader.walk(
         range,
@@ -79,7 +79,7 @@ struct Viewer {
     }
   }
 
-  /// The rows of a batch with the facts that the format needs.
+  /// The rows of a batch with the other data that the format needs.
   private func rows(
     _ batch: Batch, _ first: IndexPath, _ needs: FormatNeeds, _ elements: Elements, _ links: Links?
   ) throws -> ShownRows {
@@ -110,7 +110,7 @@ struct Viewer {
   }
 }
 
-/// The supplementary elements that a table for people has a place for.
+/// The supplementary elements that tables for people show.
 private struct Elements {
   private let supplementary: (any TableSupplementary)?
   private let kinds: Set<String>
@@ -122,7 +122,7 @@ private struct Elements {
 
   var hasBadges: Bool { kinds.contains("badge") }
 
-  /// The element of a section as such.
+  /// The element of a section itself.
   func element(_ kind: String, of section: Int) throws(TableError) -> SupplementaryElement? {
     guard kinds.contains(kind) else { return nil }
     return try supplementary?.supplementaryElement(ofKind: kind, at: .section(section))
@@ -136,13 +136,13 @@ private struct Elements {
   }
 }
 
-/// Where the first cells of rows lead, as addresses (RFC 8089).
+/// The targets of the first cells of rows, as `file` URLs (RFC 8089).
 private struct Links {
   private let accessories: any TableAccessories
   private let host: String
   private let folder: [UInt8]
 
-  /// Nil if rows lead nowhere, or the first column is not among those shown first.
+  /// Nil if rows have no targets, or if the first column is not shown first.
   init?(_ table: ShapedTable) {
     guard let accessories = table.source.accessories, table.columns.first == 0 else { return nil }
     self.accessories = accessories
@@ -156,19 +156,19 @@ private struct Links {
     text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
   }
 
-  /// The address of the file that a row leads to; nil if it leads to no path.
+  /// The URL of the file that a row leads to; nil if it does not lead to a path.
   func address(_ path: IndexPath) throws(TableError) -> String? {
     guard let location = try accessories.location(forRowAt: path), !location.isEmpty else {
       return nil
     }
     let slash = UInt8(ascii: "/")
     guard location[0] != slash else { return "file://\(host)\(Links.encoded(location))" }
-    // What is not absolute may be `SCHEME:REST`.
+    // A location that is not absolute may be `SCHEME:REST`.
     guard !folder.isEmpty, Location(location).isPath else { return nil }
     return "file://\(host)\(Links.encoded(folder + [slash] + location))"
   }
 
-  /// Percent-encoded but for what RFC 3986 leaves unreserved, and slashes.
+  /// Percent-encoded, except for unreserved characters (RFC 3986) and slashes.
   private static func encoded(_ bytes: [UInt8]) -> String {
     var text = ""
     for byte in bytes {

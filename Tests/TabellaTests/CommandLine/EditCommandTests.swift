@@ -86,15 +86,16 @@ import Testing
       "count=2 --filter 'count = 1' --yes"
     ),
     (["set", "a.ledger", "0"], 2, "a COLUMN=VALUE is missing"),
-    (["set", "a.ledger", "x", "name=A"], 2, "x is no row"),
+    (["set", "a.ledger", "x", "name=A"], 2, "is not a row name"),
     (["set", "a.ledger", "-1", "name=A"], 2, "there is no option -1"),
-    (["set", "a.ledger", "0:+1", "name=A"], 2, "0:+1 is no row"),
-    (["set", "a.ledger", "end", "name=A"], 2, "end is not one row"),
+    (["set", "a.ledger", "0:+1", "name=A"], 2, "is not a row name"),
+    (["set", "a.ledger", "end", "name=A"], 2, "does not name one row"),
     (["set", "a.ledger", "0", "cuont=1"], 2, "did you mean count?"),
     (["set", "a.ledger", "0", "count=x"], 2, "count must be an integer, not x"),
     (["set", "a.ledger", "0", "count=1", "count=2"], 2, "column count occurs twice"),
     (
-      ["set", "a.ledger", "0", "name=A", "--backup"], 2, "--backup: provider ledger has no such way"
+      ["set", "a.ledger", "0", "name=A", "--backup"], 2,
+      "--backup: provider ledger does not support this option"
     ),
     (["set", "a.ledger", "0", "name=A", "--in-place"], 2, "--in-place: provider ledger"),
     (["set", "a.ledger", "0", "name=A", "--backup="], 2, "the suffix is empty"),
@@ -106,7 +107,7 @@ import Testing
     // Options that choose the shown data.
     (["set", "a.ledger", "0", "name=A", "--columns", "name"], 2, "there is no option --columns"),
     (["set", "a.ledger", "0", "name"], 2, "a COLUMN=VALUE is missing"),
-    (["set", "a.ledger", "0", "name", "count=1"], 2, "name is no row"),
+    (["set", "a.ledger", "0", "name", "count=1"], 2, "is not a row name"),
     (["set", "a.ledger", "0", "count=1", "name"], 2, "name: must be COLUMN=VALUE"),
     // Missing rows and columns.
     (["set", "a.ledger", "3", "name=A"], 1, "there is no row 3; there are 3"),
@@ -420,13 +421,13 @@ import Testing
     let insert = ["insert", "e.csv", "0", "name=Ada", "city=Rome"]
     let refused = try ledgers.tabella(insert)
     #expect(refused.status == 2)
-    #expect(refused.errors.contains("say -o columns=name,city"), "\(refused.errors)")
+    #expect(refused.errors.contains("use -o columns=name,city"), "\(refused.errors)")
     #expect(try ledgers.tabella(insert + ["-o", "columns=name,city"]).status == 0)
     #expect(try content() == "name,city\nAda,Rome\n")
     let set = ["set", "e.csv", "0", "a b=x"]
     let unknown = try ledgers.tabella(set)
     #expect(unknown.status == 2)
-    #expect(unknown.errors.contains("say -o 'columns=a b'"), "\(unknown.errors)")
+    #expect(unknown.errors.contains("use -o 'columns=a b'"), "\(unknown.errors)")
     #expect(try ledgers.tabella(set + ["-o", "columns=a b"]).status == 0)
     #expect(try content() == "name,city,a b\nAda,Rome,x\n")
     for before in ["name,city\nAda,Rome\n", ""] {
@@ -515,7 +516,7 @@ import Testing
     let title = try refused(["set", "s.ledger", "--section", "Two", "title=Q", "--yes"])
     #expect(title.contains("Two:"), "\(title)")
     let end = try refused(["move", "n.md", "0:", "end:", "-o", "sections=headings"])
-    #expect(end.contains("the last position of a section is 1:"), "\(end)")
+    #expect(end.contains("use 1: for the last position"), "\(end)")
   }
 
   /// A version from other options, with which the index path was another row, was accepted.
@@ -548,7 +549,7 @@ import Testing
     for words in [["move", "s.ledger", "id:A", "1:end"], ["insert", "s.ledger", "end", "name=D"]] {
       let result = try ledgers.tabella(words + ["-o", "volatile=true"])
       #expect(result.status == 4, "\(result.errors)")
-      #expect(result.errors.contains("name the section by its title, or say --if-version"))
+      #expect(result.errors.contains("name the section by its title, or use --if-version"))
       #expect(
         !result.errors.contains("name the row") && !result.errors.contains("use the position end"))
       let line = words[0] == "move" ? "s.ledger id:A Two:end" : "s.ledger One:end name=D"

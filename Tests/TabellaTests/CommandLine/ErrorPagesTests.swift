@@ -143,7 +143,7 @@ import Testing
   /// Parts of paths whose literals are help, protocol, or findings of `check`, which docs/check.md describes.
   private static let otherFolders = [
     "/Manual/", "/Options/", "/Completion/", "/Tracing/", "/Probing/", "TabellaConformance/",
-    "TabellaChecking/", "Commands/Check.swift",
+    "TabellaChecking/", "Commands/Check.swift", "CallWords.swift",
   ]
 
   private static func sources() throws -> [(path: String, text: String)] {

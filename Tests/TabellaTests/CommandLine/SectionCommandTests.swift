@@ -74,9 +74,9 @@ import Testing
 
   private static let refused: [([String], Int32, String)] = [
     (["set", "notes.md", "Two:", "line=x"], 2, "a section has only a title"),
-    (["set", "notes.md", "Two:", "title=a", "title=b"], 2, "column title occurs twice"),
-    (["set", "notes.md", "Four:", "title=a"], 1, "no section titled Four"),
-    (["set", "notes.md", "9:", "title=a"], 1, "no section number 9"),
+    (["set", "notes.md", "Two:", "title=a", "title=b"], 2, "title occurs twice"),
+    (["set", "notes.md", "Four:", "title=a"], 1, "no section with the title Four"),
+    (["set", "notes.md", "9:", "title=a"], 1, "no section 9"),
     (["insert", "notes.md", "9:", "title=a"], 1, "the table has 4 sections"),
     (["move", "notes.md", "Two:", "0"], 2, "or a section (SECTION:) to the position of a section"),
     (

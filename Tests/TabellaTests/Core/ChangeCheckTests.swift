@@ -217,7 +217,7 @@ import Testing
       ([.delete(.section(1))], Self.counts(1), Self.counts(), "there is no section 1; there are 1"),
       (
         [.delete(.section(0)), .delete(.section(0))], Self.counts(1, 1), Self.counts(),
-        "section 0 is named twice"
+        "section 0 occurs twice"
       ),
     ]
     for (changes, before, after, says) in bad {

@@ -193,7 +193,7 @@ private let stranger: UInt32 = 54321
       "/proc/\(getpid())/cwd/lib.so", "/proc/thread-self/cwd/lib.so", "/dev/fd/0/lib.so",
       "/sys/../proc/self/cwd/lib.so", "\(home)/here/lib.so",
     ] {
-      expectRefusal(path, "path", "leads through /proc, so what it is depends on the process")
+      expectRefusal(path, "path", "leads through /proc, so its meaning depends on the process")
     }
     #expect(refusal(file) == nil)
     // The loader does not take other libraries from there either.

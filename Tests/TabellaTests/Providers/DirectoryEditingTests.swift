@@ -27,7 +27,7 @@ import Testing
     tree.expectRefusal(
       .constraint, "255 bytes at most, this one 256", source,
       try rename([UInt8](repeating: 97, count: 256)))
-    tree.expectRefusal(.constraint, "named b already", source, try rename([98]))
+    tree.expectRefusal(.constraint, "named b exists already", source, try rename([98]))
     tree.expectRefusal(
       .constraint, "must be text", source, [.set(try tree.row(source, "a"), cells: [0: .missing])])
     for column in [1, 2, 5, 6, 7, 8] {
@@ -74,7 +74,8 @@ import Testing
     #expect(link(tree.path("a"), tree.path("b")) == 0)
     let source = try tree.open()
     tree.expectRefusal(
-      .constraint, "named b already", source, [.set(try tree.row(source, "a"), cells: [0: "b"])])
+      .constraint, "named b exists already", source,
+      [.set(try tree.row(source, "a"), cells: [0: "b"])])
     // Hard links can still exchange their names.
     let before = tree.snapshot()
     let result = try tree.set(source, ["a": [0: "b"], "b": [0: "a"]])
@@ -116,7 +117,8 @@ import Testing
         [.set(try tree.row(source, "one/a"), cells: [0: .text(value)])])
     }
     tree.expectRefusal(
-      .constraint, "named b already", source, [.set(try tree.row(source, "one/a"), cells: [0: "b"])]
+      .constraint, "named b exists already", source,
+      [.set(try tree.row(source, "one/a"), cells: [0: "b"])]
     )
     tree.expectRefusal(
       .constraint, "into itself", source, [.set(try tree.row(source, "one"), cells: [0: "one/o"])])
@@ -569,11 +571,11 @@ import Testing
       #expect(result.outcomes.allSatisfy { $0.code == nil })
       return result.outcomes.map(\.message)
     }
-    #expect(try messages(["a": [4: "640"]]) == ["the mode reads rw-r-----"])
-    #expect(try messages(["a": [4: "640"]]) == ["the mode reads rw-r-----"])
+    #expect(try messages(["a": [4: "640"]]) == ["the mode is rw-r-----"])
+    #expect(try messages(["a": [4: "640"]]) == ["the mode is rw-r-----"])
     #expect(try messages(["a": [4: "rw-r--r--"]]) == [nil])
     #expect(
-      try messages(["d": [0: "e"], "d/x": [0: "d/y"]]) == [nil, "the name reads e/y"])
+      try messages(["d": [0: "e"], "d/x": [0: "d/y"]]) == [nil, "the name is e/y"])
     #expect(
       try messages(["e/y": [0: "e/x", 3: .date(Timestamp(nanoseconds: 1_000_000_000))]]) == [nil])
   }
