@@ -72,7 +72,8 @@ extension ListPlan {
     guard after.isExact else { return }
     let expected = plan?.countAfter ?? before
     if let last = plan?.arrivals.last?.indexAfter, !after.mayHave(last) {
-      throw misbehaviour("something is inserted at position \(last), but there are \(after.value) \(what)")
+      throw misbehaviour(
+        "something is inserted at position \(last), but there are \(after.value) \(what)")
     }
     guard !expected.isExact || expected.value == after.value else {
       throw misbehaviour("they lead to \(expected.value) \(what), but there are \(after.value)")
