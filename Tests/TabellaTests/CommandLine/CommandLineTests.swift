@@ -530,7 +530,7 @@ import Testing
     )
     let refused = try tabella(
       "show", "gone:x", environment: ["TABELLA_PROVIDER_PATH": folder.path])
-    #expect(refused.status == 3 && refused.errors.contains("gone.so is not there"))
+    #expect(refused.status == 3 && refused.errors.contains("gone.so does not exist"))
   }
 
   /// Wide cells after the measured rows lost digits although the line had room.

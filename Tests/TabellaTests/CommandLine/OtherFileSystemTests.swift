@@ -155,7 +155,7 @@ import Testing
     #expect(cut.status == 5, "\(cut.errors)")
     #expect(
       cut.errors.contains(
-        "made longer by another program at the same moment; its old bytes were written back"))
+        "extended by another program at the same moment; its old bytes were written back"))
     #expect(try text() == "a,b\n1,2\n3,4\n5,6\nother,row\n")
     #expect(keptNames == [])
     // During the backup, the longer file was written over the new row.

@@ -190,7 +190,7 @@ import Testing
     #expect(set.status == 0, "\(set.errors)")
     for wrong in ["cd e && tabella undo directory:", "cd e && tabella undo ."] {
       let undo = try ledgers.shell(wrong)
-      #expect(undo.status == 1 && undo.errors.contains("there is no receipt"), "\(undo.errors)")
+      #expect(undo.status == 1 && undo.errors.contains("no receipt of an edit"), "\(undo.errors)")
     }
     let undo = try ledgers.shell("cd d && tabella undo .")
     #expect(undo.status == 0, "\(undo.errors)")
@@ -355,20 +355,20 @@ import Testing
     let result = try ledgers.tabella("set", "a.ledger", "0", "count=5", "-o", "undoes=false")
     #expect(result.status == 0 && result.errors.contains("cannot be undone"))
     let undo = try ledgers.tabella("undo", "a.ledger")
-    #expect(undo.status == 4 && undo.errors.contains("ledger knows no way back"), "\(undo.errors)")
+    #expect(undo.status == 4 && undo.errors.contains("ledger cannot undo this edit"), "\(undo.errors)")
     #expect(ledgers.receiptNames.count == 1)
   }
 
   private static let refused: [([String], Int32, String)] = [
     ([], 2, "a location or a receipt is missing"), (["a.ledger", "b"], 2, "b is not expected"),
-    (["a.ledger"], 1, "there is no receipt of an edit of it"),
-    (["b.ledger"], 1, "there is no receipt of an edit of it"),
+    (["a.ledger"], 1, "no receipt of an edit that is not yet undone"),
+    (["b.ledger"], 1, "no receipt of an edit that is not yet undone"),
     (["-"], 4, "standard input cannot be edited"),
     (["receipt:20261121T150733.000000Z-1f3a9c"], 1, "there is no such receipt"),
-    (["receipt:"], 2, "is no receipt"), (["receipt:../../x"], 2, "is no receipt"),
-    (["receipt:20261121T150733.000000Z-1f3a9C"], 2, "is no receipt"),
-    (["receipt:20261321T150733.000000Z-1f3a9c"], 2, "is no receipt"),
-    (["receipt:20261121T150733.000000Z-1f3a9c.json"], 2, "is no receipt"),
+    (["receipt:"], 2, "is not the name of a receipt"), (["receipt:../../x"], 2, "is not the name of a receipt"),
+    (["receipt:20261121T150733.000000Z-1f3a9C"], 2, "is not the name of a receipt"),
+    (["receipt:20261321T150733.000000Z-1f3a9c"], 2, "is not the name of a receipt"),
+    (["receipt:20261121T150733.000000Z-1f3a9c.json"], 2, "is not the name of a receipt"),
   ]
 
   @Test(arguments: refused)
@@ -509,7 +509,7 @@ import Testing
       let result = try ledgers.tabella("undo", "receipt:\(id)")
       #expect([1, 3].contains(result.status), "\(says): \(result.status) \(result.errors)")
       #expect(result.errors.contains(says), "\(says): \(result.errors)")
-      if says.hasPrefix("damaged") { #expect(result.errors.contains("removed: \(path(id))")) }
+      if says.hasPrefix("damaged") { #expect(result.errors.contains("remove the file \(path(id))")) }
       #expect(try ledgers.content().hasPrefix("Ada\t5\n"))
     }
     // Without its digest, a line is invalid.
@@ -539,11 +539,11 @@ import Testing
     try ledgers.folder.write("state/tabella/receipts/\(newest).receipt", "{}\n")
     for location in ["a.ledger", "b.ledger"] {
       let undo = try ledgers.tabella("undo", location)
-      #expect(undo.status == 1 && undo.errors.contains("receipt:\(newest) may be"))
-      #expect(undo.errors.contains("removed: \(path(newest))"), "\(undo.errors)")
+      #expect(undo.status == 1 && undo.errors.contains("receipt:\(newest) may belong"))
+      #expect(undo.errors.contains("remove the file \(path(newest))"), "\(undo.errors)")
       #expect(try ledgers.content() == changed)
       let log = try ledgers.tabella("log", location, "--format", "plain")
-      #expect(log.status == 1 && log.errors.contains("removed: \(path(newest))"))
+      #expect(log.status == 1 && log.errors.contains("remove the file \(path(newest))"))
       #expect(log.text.contains(older) == (location == "a.ledger"))
     }
     // If the first line is intact, the location of a receipt is known.

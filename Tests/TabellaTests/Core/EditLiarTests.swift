@@ -70,13 +70,13 @@ enum EditLie: CaseIterable {
   /// The end of the complaint about an edit between two versions.
   func complaint(from old: Version, to new: Version) -> String {
     switch self {
-    case .setsNothing: "reported that row id:r2 was set, but its note reads \"old\", not \"new\""
-    case .setsAnother: "reported that row id:r2 was set, but its note reads \"other\", not \"new\""
-    case .setsByPathOnly: "reported that row 0:3 was set, but its n reads \"3\", not \"33\""
+    case .setsNothing: "reported that row id:r2 was set, but its note is \"old\", not \"new\""
+    case .setsAnother: "reported that row id:r2 was set, but its note is \"other\", not \"new\""
+    case .setsByPathOnly: "reported that row 0:3 was set, but its n is \"3\", not \"33\""
     case .insertsWithoutCells:
-      "reported that row 0:0 was inserted, but its note reads nothing, not \"in\""
+      "reported that row 0:0 was inserted, but its note is nothing, not \"in\""
     case .insertsElsewhere:
-      "reported that row 0:0 was inserted, but its note reads \"old\", not \"in\""
+      "reported that row 0:0 was inserted, but its note is \"old\", not \"in\""
     case .deletesNothing: "reported that row id:r3 was deleted, but it still exists"
     case .staysAtTheVersion: "reported that the edit led to version \(old), but it is \(new)"
     case .cameFromElsewhere: "reported that the edit led from version x, but it was \(old)"

@@ -316,7 +316,7 @@ import Testing
         _ = try save("a", isDryRun: isDryRun)
         Issue.record("saved")
       } catch let error as TableError {
-        #expect(error.code == .readOnly && error.message.contains("mounted"), "\(error)")
+        #expect(error.code == .readOnly && error.message.contains("is a mount point"), "\(error)")
       }
     }
     #expect(try folder.read("b") == Array("other".utf8))
@@ -363,7 +363,7 @@ import Testing
     }
     #expect(try folder.read("a") == Array("hello".utf8))
     options.backupSuffix = [UInt8](repeating: 97, count: 255)
-    try expectRefusal(.io, "cannot be made", "a", options)
+    try expectRefusal(.io, "cannot be created", "a", options)
   }
 
   /// A dry run accepted new bytes that would not read back as expected.

@@ -128,7 +128,7 @@ import Testing
     let symbolSize = 11
     let gnuHash = 0x6FFF_FEF5
     try expectRefusal("no string table") { $0.set(try entry($0, strings), 8, 0x1234_5678) }
-    try expectRefusal("string table lies in no segment") {
+    try expectRefusal("string table is outside all segments") {
       $0.set(try entry($0, stringSize) + 8, 8, 1 << 40)
     }
     try expectRefusal("string table has no end") {
@@ -140,12 +140,12 @@ import Testing
     }
     try expectRefusal("0 dynamic sections") { $0.set($0.headers(2)[0], 4, 0x6000_0000) }
     try expectRefusal("2 dynamic sections") { $0.set($0.headers(0x6474_E550)[0], 4, 2) }
-    try expectRefusal("dynamic section lies in no segment") {
+    try expectRefusal("dynamic section is outside all segments") {
       $0.set($0.headers(2)[0] + 16, 8, 1 << 40)
     }
     try expectRefusal("no table of symbols") { $0.set(try entry($0, symbolSize) + 8, 8, 23) }
     try expectRefusal("no hash table") { $0.set(try entry($0, gnuHash), 8, 0x1234_5678) }
-    try expectRefusal("hash table lies in no segment") {
+    try expectRefusal("hash table is outside all segments") {
       $0.set(try entry($0, gnuHash) + 8, 8, 1 << 40)
     }
     try expectRefusal(" twice") { $0.set(try entry($0, symbolSize), 8, strings) }

@@ -150,7 +150,7 @@ import Testing
     let manifests: [(String, String, String)] = [
       ("a", "{", "not JSON"), ("b", "{}", "no \"id\""),
       ("c", manifest("Upper", "liar.so"), "Upper"),
-      ("d", manifest("d", "absent.so"), "absent.so is not there"),
+      ("d", manifest("d", "absent.so"), "absent.so does not exist"),
       (
         "e", manifest("e", "liar.so").replacingOccurrences(of: contractVersionName, with: "9.9"),
         "9.9"

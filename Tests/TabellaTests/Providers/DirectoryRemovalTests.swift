@@ -243,7 +243,7 @@ import Testing
       #expect(result.outcomes[0].code == .conflict)
       let message = try #require(result.outcomes[0].message)
       #expect(
-        message.hasPrefix("\(count - 1) of \(count) changes were taken back: 1000 "), "\(message)")
+        message.hasPrefix("\(count - 1) of \(count) changes were undone: 1000 "), "\(message)")
       #expect(names == ["1000"])
       #expect(unlink(first) == 0)
       source.reload()
@@ -264,7 +264,7 @@ import Testing
     #expect(part.outcomes[0].code == .conflict)
     #expect(
       part.outcomes[0].message
-        == "2 of 4 changes were taken back: c is open for writing in another program; b is open for writing in another program"
+        == "2 of 4 changes were undone: c is open for writing in another program; b is open for writing in another program"
     )
     #expect(names == ["b", "c"])
     let rest = try #require(part.receipt)
@@ -419,7 +419,7 @@ import Testing
           #expect(tree.exists(isCopy ? "from/file" : "to/file") == isCopy, "\(label)")
           let isLeft = isCopy && [.append, .rewrite].contains(event)
           #expect(across.hasLeftTraces == isLeft, "\(label)")
-          #expect(error.message.contains("its copy to/file is left") == isLeft, "\(error)")
+          #expect(error.message.contains("its copy to/file remains") == isLeft, "\(error)")
         }
         if let held { close(held) }
         for name in ["from", "to"] {

@@ -209,7 +209,7 @@ import Testing
     let parent = try tree.open((tree.folder.path as NSString).deletingLastPathComponent)
     let name = Array((tree.folder.path as NSString).lastPathComponent.utf8)
     let row = try #require(try names(parent).firstIndex(of: name))
-    expectRefused("in it", parent, row)
+    expectRefused("contains the home directory", parent, row)
 
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let current = try #require(getcwd(&buffer, buffer.count)).withMemoryRebound(
@@ -236,7 +236,7 @@ import Testing
       settings.trash.receipts = Array("\(tree.folder.path)/\(end)".utf8)
       // Data, home, state, tree.
       let outer = try tree.open(tree.folder.path) { $0.trash = settings.trash }
-      expectRefused("has the folder of tabella's receipts in it", outer, 2)
+      expectRefused("contains the folder of tabella's receipts", outer, 2)
       let inner = try tree.open(tree.folder.path + "/state") { $0.trash = settings.trash }
       expectRefused("the folder of tabella's receipts", inner, 0)
     }

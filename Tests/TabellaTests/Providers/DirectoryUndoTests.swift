@@ -195,7 +195,7 @@ import Testing
         #expect(tree.exists("c") && tree.exists("D/in") && !tree.exists("E"))
         let message = try #require(part.outcomes[0].message)
         #expect(
-          message.hasPrefix("4 of 7 changes were taken back: here/a cannot be copied"), "\(message)"
+          message.hasPrefix("4 of 7 changes were undone: here/a cannot be copied"), "\(message)"
         )
         #expect(part.changes.changes == nil)
         receipt = try #require(part.receipt)

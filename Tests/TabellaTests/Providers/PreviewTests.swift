@@ -244,11 +244,11 @@ import Testing
     let source = try open()
     #expect(try string(source, "good") == "leads to file\na file")
     #expect(try string(source, "root") == "leads to /\na folder")
-    #expect(try string(source, "lines") == "leads to a\\nb\nleads nowhere")
+    #expect(try string(source, "lines") == "leads to a\\nb\nthe target does not exist")
     let broken = try preview(source, "broken")
-    #expect(String(decoding: broken.bytes, as: UTF8.self) == "leads to gone\nleads nowhere")
-    #expect(broken.spans == [.init(14..<27, .warning)])
-    #expect(try string(source, "loop") == "leads to loop\na loop of links")
+    #expect(String(decoding: broken.bytes, as: UTF8.self) == "leads to gone\nthe target does not exist")
+    #expect(broken.spans == [.init(14..<39, .warning)])
+    #expect(try string(source, "loop") == "leads to loop\nthe links form a loop")
   }
 
   @Test func foldersBeginWithTheirFirstEntries() throws {
