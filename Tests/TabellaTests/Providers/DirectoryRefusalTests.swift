@@ -142,7 +142,8 @@ import Testing
       if isRoot {
         let mine = RowReference.path(IndexPath(section: 0, row: 3))
         expectDenied(.set(mine, cells: [4: "600"]), "belongs to another user")
-        expectDenied(.set(mine, cells: [3: .date(Timestamp(nanoseconds: 1))]), "belongs to another user")
+        expectDenied(
+          .set(mine, cells: [3: .date(Timestamp(nanoseconds: 1))]), "belongs to another user")
       }
       // The permissions of a folder matter if it would leave its parent.
       let shut = RowReference.path(IndexPath(section: 0, row: 5))
@@ -233,7 +234,8 @@ import Testing
         let error = #expect(throws: TableError.self) {
           try source.commit(EditBatch([rename(0), rename(1)], isDryRun: isDryRun))
         }
-        #expect(error?.code == .denied && error?.message.contains("belongs to another user") == true)
+        #expect(
+          error?.code == .denied && error?.message.contains("belongs to another user") == true)
       }
       #expect(FileTree(Array(root.utf8)) == before)
       #expect(try source.commit(EditBatch([rename(0)])).outcomes[0].code == nil)

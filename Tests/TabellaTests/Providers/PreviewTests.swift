@@ -246,7 +246,8 @@ import Testing
     #expect(try string(source, "root") == "leads to /\na folder")
     #expect(try string(source, "lines") == "leads to a\\nb\nthe target does not exist")
     let broken = try preview(source, "broken")
-    #expect(String(decoding: broken.bytes, as: UTF8.self) == "leads to gone\nthe target does not exist")
+    #expect(
+      String(decoding: broken.bytes, as: UTF8.self) == "leads to gone\nthe target does not exist")
     #expect(broken.spans == [.init(14..<39, .warning)])
     #expect(try string(source, "loop") == "leads to loop\nthe links form a loop")
   }
