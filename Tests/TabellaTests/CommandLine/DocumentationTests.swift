@@ -154,6 +154,8 @@ import Testing
     let embedding = try Self.text("docs/embedding.md")
     let program = try Self.text("Examples/embed-swift/Sources/Embed/main.swift")
     #expect(program.contains(try #require(Self.blocks("swift", in: embedding).first)))
+    let shapes = try Self.text("Tests/TabellaTests/Views/TableShapeTests.swift")
+    #expect(shapes.contains(try #require(Self.blocks("swift", in: embedding).last)))
     let printed = try Self.text("Examples/expected/embed-swift.txt")
     #expect(printed.hasPrefix(try #require(Self.blocks("text", in: embedding).first)))
   }
