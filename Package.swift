@@ -86,6 +86,7 @@ let package = Package(
   products: [
     .executable(name: "tabella", targets: ["TabellaCLI"]),
     .executable(name: "tabella-worker", targets: ["TabellaWorker"]),
+    .library(name: "Tabella", targets: ["Tabella"]),
     .library(name: "TabellaSDK", targets: ["TabellaSDK"]),
     .library(name: "TabellaHost", targets: ["TabellaHost"]),
     .library(name: "TabellaConformance", targets: ["TabellaConformance"]),
