@@ -33,16 +33,14 @@ struct EditLines {
       do throws(Failure) {
         requests.append(try request(Array(line)))
       } catch {
-        throw failure(number, error.message)
+        throw failure(number, error.text)
       }
     }
     return requests
   }
 
   private func failure(_ line: Int, _ message: String) -> Failure {
-    let help = " (see: tabella help)"
-    let message = message.hasSuffix(help) ? String(message.dropLast(help.count)) : message
-    return Failure(
+    Failure(
       status: .usage, subject: file, code: "usage",
       message: "line \(line): \(message); nothing was done")
   }

@@ -6,23 +6,50 @@ struct Failure: Error {
   /// The location or command that the error is about; nil for the program itself.
   let subject: String?
   let code: String
-  let message: String
+  /// The message without the reference to the help.
+  let text: String
   /// The number of the column that the error is about, for programs; the message contains its name.
   var column: Int?
+  /// The page of the help that explains the command line; nil if the error is not about it.
+  private(set) var help: HelpPage?
+
+  /// A page of the help.
+  enum HelpPage: Hashable {
+    case overview
+    case command(String)
+  }
+
+  init(
+    status: ExitStatus, subject: String?, code: String, message: String, column: Int? = nil
+  ) {
+    self.status = status
+    self.subject = subject
+    self.code = code
+    text = message
+    self.column = column
+  }
+
+  /// The message for people, with the reference to the help.
+  var message: String {
+    switch help {
+    case nil: text
+    case .overview: "\(text) (see: tabella help)"
+    case .command(let name): "\(text) (see: tabella help \(name))"
+    }
+  }
 
   /// An error of the command line, with a reference to the help.
   static func usage(_ message: String, command: String? = nil) -> Failure {
-    Failure(
-      status: .usage, subject: command, code: "usage",
-      message: "\(message) (see: tabella help\(command.map { " \($0)" } ?? ""))")
+    var failure = Failure(status: .usage, subject: command, code: "usage", message: message)
+    failure.help = command.map { .command($0) } ?? .overview
+    return failure
   }
 
   /// The same error with the name of the command.
   func about(command: String) -> Failure {
-    Failure(
-      status: status, subject: command, code: code,
-      message: message.hasSuffix("(see: tabella help)")
-        ? "\(message.dropLast(1)) \(command))" : message)
+    var failure = Failure(status: status, subject: command, code: code, message: text)
+    failure.help = help == .overview ? .command(command) : help
+    return failure
   }
 
   /// The program that read the output ended. There is no message, only an exit status.
