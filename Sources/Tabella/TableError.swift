@@ -81,10 +81,19 @@ public struct TableError: Error, Hashable, Sendable {
   /// the contract.
   public var receipt: [UInt8]?
 
-  /// Whether the provider's process has ended, so that the source will answer no further call.
-  ///
-  /// The host sets it. It never crosses the contract.
-  public var isProviderGone = false
+  /// The end of a provider's process, after which the source answers no further call.
+  public enum ProviderEnd: Hashable, Sendable {
+    /// The process crashed, exited, or closed its connection.
+    case byItself
+    /// The host ended the process, because it broke the contract or exceeded a limit.
+    case byHost
+  }
+
+  /// How the provider's process ended; nil if it did not end. The host sets it. It never crosses the contract.
+  public var providerEnd: ProviderEnd?
+
+  /// Whether the provider's process has ended.
+  public var isProviderGone: Bool { providerEnd != nil }
 
   /// The state of the data after a provider ended during an edit.
   public enum Aftermath: Hashable, Sendable {

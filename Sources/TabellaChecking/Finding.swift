@@ -68,8 +68,6 @@ extension Finding.Status {
   /// The status for an error of a provider's process; nil if the process is well.
   static func of(_ error: TableError) -> Finding.Status? {
     if error.code == .timeout { return .timedOut }
-    guard error.code == .misbehaved else { return nil }
-    return [" ended by ", " ended with ", " ended in an unknown way", " closed its connection"]
-      .contains { error.message.utf8.position(of: $0.utf8) != nil } ? .crashed : nil
+    return error.providerEnd == .byItself ? .crashed : nil
   }
 }

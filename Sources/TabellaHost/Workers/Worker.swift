@@ -205,7 +205,8 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     if status == nil { status = process.end() }
     listener.stop()
     var attributed = attributed(ending(error, status, endedItself))
-    attributed.isProviderGone = true
+    let isByItself = threads.exceeded == nil && call.step <= .waiting && error == .closed
+    attributed.providerEnd = isByItself ? .byItself : .byHost
     if call.operation.edits { attributed.aftermath = .unknown }
     if attributed.code != .cancelled { onFailure(attributed) }
     return attributed

@@ -78,7 +78,7 @@ final class Watcher: WorkerSupervisor, @unchecked Sendable {
   func end(because error: TableError) -> TableError {
     var told = error
     told.provider = "fuzz"
-    told.isProviderGone = true
+    told.providerEnd = .byItself
     if operation.edits { told.aftermath = .unknown }
     return told
   }
