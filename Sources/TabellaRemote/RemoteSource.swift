@@ -33,14 +33,14 @@ final class RemoteSource: ForwardingSource {
   ) throws(TableError) -> Answer {
     if call.mayChangeColumns { lastRows = nil }
     let values = call.values(repeat each argument)
-    let (answer, columns) = try session.call(call.operation, of: number, values) {
-      reader, message throws(TableError) -> (Answer, [Column]?) in
-      let answer = try call.readAnswer(
+    let (make, columns) = try session.call(call.operation, of: number, values) {
+      reader, message throws(TableError) -> ((RemoteSession) -> Answer, [Column]?) in
+      let make = try call.readAnswer(
         &reader, message, in: session, to: repeat each argument)
-      return (answer, call.mayChangeColumns ? try reader.get([Column].self) : nil)
+      return (make, call.mayChangeColumns ? try reader.get([Column].self) : nil)
     }
     if let columns { self.columns = columns }
-    return answer
+    return make(session)
   }
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch {

@@ -85,14 +85,14 @@ package struct Call<Answer, each Argument>: Sendable {
     argumentValues(repeat each argument)
   }
 
-  /// Reads the answer for these arguments from a message.
+  /// Reads the answer for these arguments from a message. The result makes the answer, after the session is unlocked.
   func readAnswer(
     _ reader: inout WireReader, _ message: IncomingMessage, in session: RemoteSession,
     to argument: repeat each Argument
-  ) throws(TableError) -> Answer {
-    let answer = try form.read(&reader, message, session)
-    try check?(answer, repeat each argument)
-    return answer
+  ) throws(TableError) -> (RemoteSession) -> Answer {
+    let make = try form.read(&reader, message)
+    if let check { try check(make(session), repeat each argument) }
+    return make
   }
 }
 
@@ -100,8 +100,10 @@ package struct Call<Answer, each Argument>: Sendable {
 struct AnswerForm<Answer>: Sendable {
   /// Returns a message that begins with `head`. Sources in the answer are entered in the server.
   let write: @Sendable (Answer, _ head: [UInt8], SourceServer) -> OutgoingMessage
+  /// Reads the answer while the session is locked. The result makes it, and is called when the session is unlocked: a
+  /// source that was released under the lock would wait for it forever. A form with sources has no `check`.
   let read:
-    @Sendable (inout WireReader, IncomingMessage, RemoteSession) throws(TableError) -> Answer
+    @Sendable (inout WireReader, IncomingMessage) throws(TableError) -> (RemoteSession) -> Answer
 }
 
 extension AnswerForm where Answer: WireValue & SendableMetatype {
@@ -113,7 +115,10 @@ extension AnswerForm where Answer: WireValue & SendableMetatype {
         writer.put(answer)
         return OutgoingMessage(writer.bytes)
       },
-      read: { reader, _, _ throws(TableError) in try reader.get(Answer.self) })
+      read: { reader, _ throws(TableError) in
+        let answer = try reader.get(Answer.self)
+        return { _ in answer }
+      })
   }
 }
 
@@ -121,7 +126,10 @@ extension AnswerForm<Batch> {
   /// With the cells as they lie in memory.
   static let batch = AnswerForm(
     write: { batch, head, _ in outgoing(batch, behind: head) },
-    read: { reader, message, _ throws(TableError) in try incomingBatch(&reader, in: message) })
+    read: { reader, message throws(TableError) in
+      let batch = try incomingBatch(&reader, in: message)
+      return { _ in batch }
+    })
 }
 
 extension AnswerForm<SupplementaryElement?> {
@@ -136,11 +144,14 @@ extension AnswerForm<SupplementaryElement?> {
         }
       return AnswerForm<WireElement?>.value.write(form, head, server)
     },
-    read: { reader, _, session throws(TableError) in
-      switch try reader.get(WireElement?.self) {
-      case nil: nil
-      case .text(let text): .text(text)
-      case .table(let description): .table(RemoteSource(description, in: session))
+    read: { reader, _ throws(TableError) in
+      let element = try reader.get(WireElement?.self)
+      return { session in
+        switch element {
+        case nil: nil
+        case .text(let text): .text(text)
+        case .table(let description): .table(RemoteSource(description, in: session))
+        }
       }
     })
 }
