@@ -30,6 +30,8 @@ import Testing
     private let server: SourceServer
     private var answers: [UInt64: IncomingMessage] = [:]
     private(set) var asked: Set<TabellaRemote.Operation> = []
+    /// Bytes after the end of each answer, which no answer may have.
+    var surplus: [UInt8] = []
 
     init(_ open: @escaping () -> any TableDataSource) throws {
       server = SourceServer(
@@ -43,7 +45,7 @@ import Testing
     var session: RemoteSession { RemoteSession(transport: self, limit: 1 << 20, supervisor: self) }
 
     func send(_ message: OutgoingMessage, number: UInt64) throws(TableError) {
-      answers[number] = incoming(try server.answer(incoming(message), number))
+      answers[number] = incoming(try server.answer(incoming(message), number), surplus)
     }
 
     func receive(
@@ -62,9 +64,12 @@ import Testing
     func explain(_ error: TableError) -> TableError { error }
     func cancel(_ number: UInt64) {}
 
-    private func incoming(_ outgoing: OutgoingMessage) -> IncomingMessage {
+    private func incoming(
+      _ outgoing: OutgoingMessage, _ surplus: [UInt8] = []
+    ) -> IncomingMessage {
       var all: [UInt8] = []
       try? outgoing.forEachPart { bytes, _ throws(TableError) in all += bytes }
+      all += surplus
       let message = IncomingMessage(count: all.count)
       message.storage.copyBytes(from: all)
       return message
@@ -104,6 +109,21 @@ import Testing
       #expect(AbilitySet(of: try road.wrap(Some(all))) == all, "\(road.name)")
       #expect(AbilitySet(of: try road.wrap(Some([]))) == [], "\(road.name)")
     }
+  }
+
+  /// The host waited forever for its own lock: it released the table of a malformed answer while it held the lock.
+  @Test func aMalformedAnswerWithATableIsAnError() throws {
+    let table = InMemorySource([Column("b")], rows: [["2"]])
+    let source = InMemorySource(
+      [Column("a")], sections: [(nil, nil, nil, [["1"]])],
+      elements: ["preview": [.section(0): .table(table)]])
+    let worker = try Worker { source }
+    let opened = try worker.session.open(OpenRequest(location: []))
+    worker.surplus = [0]
+    let error = #expect(throws: TableError.self) {
+      _ = try opened.supplementary?.supplementaryElement(ofKind: "preview", at: .section(0))
+    }
+    #expect(error?.code == .misbehaved)
   }
 
   /// A source for the SDK has the abilities whose protocols it conforms to.
