@@ -310,7 +310,7 @@ extension EditResult {
   fileprivate var hasFinalEdits: Bool { outcomes.contains(where: \.isFinal) }
 }
 
-/// Throws unless every unnamed row is still there, with the same id or the same cells.
+/// Throws unless every unnamed row is still there, with the same id or the same cells, or is the title of a section.
 private func requireOthersStay(
   _ batch: EditBatch, _ result: EditResult, from old: [[EditedRow]], to new: [[EditedRow]]
 ) throws {
@@ -332,8 +332,11 @@ private func requireOthersStay(
       }
     }
   }
+  // A line can become the title of a new section: `## Notes`, if the batch deletes the code fence in front of it. The
+  // source then reports a reload.
+  let newSections = result.changes.changes == nil ? max(0, new.count - old.count) : 0
   try require(
-    gone.isEmpty,
+    gone.count <= newSections,
     "\(batch.edits) does not name row \(gone.first.map { "\($0)" } ?? ""), which no longer exists"
   )
 }
