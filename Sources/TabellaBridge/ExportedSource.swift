@@ -33,9 +33,9 @@ final class SourceBox {
 
   /// Returns new memory for an answer that the caller borrows until the next call.
   func lend() -> ExportedMemory {
-    let arena = ExportedMemory()
-    borrowed = arena
-    return arena
+    let memory = ExportedMemory()
+    borrowed = memory
+    return memory
   }
 
   fileprivate func table(for id: tabella_string) -> UnsafeRawPointer? {

@@ -1,41 +1,37 @@
 import Tabella
 
-// Notices: nobody waits for their answers, and they cannot fail.
+// Notices: the host ignores their answers, and they cannot fail.
 
 extension Calls {
   typealias Notice = Call<WireNothing, Range<Int>, Int>
 
-  static let willDisplay = Notice(
-    .willDisplay, asked: tracedRange, answered: ok,
-    make: {
-      source, rows, section throws(TableError) in
-      source.display?.willDisplay(rows: rows, inSection: section)
-      return WireNothing()
-    })
+  static let willDisplay = notice(.willDisplay) {
+    $0.display?.willDisplay(rows: $1, inSection: $2)
+  }
 
-  static let didEndDisplaying = Notice(
-    .didEndDisplaying, asked: tracedRange, answered: ok,
-    make: {
-      source, rows, section throws(TableError) in
-      source.display?.didEndDisplaying(rows: rows, inSection: section)
-      return WireNothing()
-    })
+  static let didEndDisplaying = notice(.didEndDisplaying) {
+    $0.display?.didEndDisplaying(rows: $1, inSection: $2)
+  }
 
-  static let prefetch = Notice(
-    .prefetch, asked: tracedRange, answered: ok,
-    make: {
-      source, rows, section throws(TableError) in
-      source.prefetching?.prefetch(rows: rows, inSection: section)
-      return WireNothing()
-    })
+  static let prefetch = notice(.prefetch) {
+    $0.prefetching?.prefetch(rows: $1, inSection: $2)
+  }
 
-  static let cancelPrefetching = Notice(
-    .cancelPrefetching, asked: tracedRange, answered: ok,
-    make: {
-      source, rows, section throws(TableError) in
-      source.prefetching?.cancelPrefetching(rows: rows, inSection: section)
-      return WireNothing()
-    })
+  static let cancelPrefetching = notice(.cancelPrefetching) {
+    $0.prefetching?.cancelPrefetching(rows: $1, inSection: $2)
+  }
+
+  private static func notice(
+    _ operation: Operation,
+    _ send: @escaping @Sendable (any TableDataSource, Range<Int>, Int) -> Void
+  ) -> Notice {
+    Notice(
+      operation, asked: tracedRange, answered: { _ in "ok" },
+      make: { source, rows, section throws(TableError) in
+        send(source, rows, section)
+        return WireNothing()
+      })
+  }
 }
 
 extension ForwardingSource {
@@ -62,5 +58,3 @@ struct WireNothing: WireValue {
 
   static func read(_ reader: inout WireReader) throws(TableError) -> WireNothing { WireNothing() }
 }
-
-@Sendable private func ok(_: WireNothing) -> String { "ok" }
