@@ -11,9 +11,9 @@ public enum JSONValue: Hashable, Sendable {
   /// Parses a document.
   ///
   /// Throws ``TableError`` with `.invalidArgument` and the line and column. A repeated key and more than 100 levels
-  /// are errors.
-  public init(parsing text: [UInt8]) throws(TableError) {
-    var parser = JSONParser(text: text)
+  /// are errors. `isLine` means that the text is one line of a longer text; errors then name only the column.
+  public init(parsing text: [UInt8], isLine: Bool = false) throws(TableError) {
+    var parser = JSONParser(text: text, isLine: isLine)
     self = try parser.document()
   }
 
@@ -44,10 +44,15 @@ public enum JSONValue: Hashable, Sendable {
 
 private struct JSONParser {
   let text: [UInt8]
+  /// Whether the text is one line of a longer one. Errors then name only the column.
+  let isLine: Bool
   var at = 0
   var depth = 0
 
-  init(text: [UInt8]) { self.text = text }
+  init(text: [UInt8], isLine: Bool) {
+    self.text = text
+    self.isLine = isLine
+  }
 
   mutating func document() throws(TableError) -> JSONValue {
     let value = try value()
@@ -60,7 +65,8 @@ private struct JSONParser {
     let before = text[..<min(at, text.count)]
     let line = before.count { $0 == 10 } + 1
     let column = before.count - (before.lastIndex(of: 10).map { $0 + 1 } ?? 0) + 1
-    return TableError(.invalidArgument, "JSON line \(line), column \(column): \(what)")
+    let place = isLine ? "column \(column)" : "JSON line \(line), column \(column)"
+    return TableError(.invalidArgument, "\(place): \(what)")
   }
 
   private mutating func skipSpace() {

@@ -110,6 +110,20 @@ public struct TableError: Error, Hashable, Sendable {
   /// The host sets it. It never crosses the contract.
   public var aftermath: Aftermath?
 
+  /// An action that can remove the cause of an error. A program tells its user about it in its own terms.
+  public enum Remedy: Hashable, Sendable {
+    /// Choose the provider for the location. `ids` are the providers to choose from.
+    case chooseProvider(ids: [String])
+    /// Pin the library of a provider again, if the reason for its change is known.
+    case pinAgain(provider: String)
+    /// Accept that this system cannot confine the provider's process completely.
+    case acceptWeakIsolation
+  }
+
+  /// The actions that can remove the cause, in the order of preference. The host sets them. They never cross the
+  /// contract.
+  public var remedies: [Remedy] = []
+
   /// Creates an error.
   public init(
     _ code: Code, _ message: String, section: Int? = nil, row: Int? = nil, column: Int? = nil
@@ -119,6 +133,15 @@ public struct TableError: Error, Hashable, Sendable {
     self.section = section
     self.row = row
     self.column = column
+  }
+}
+
+extension TableError {
+  /// The same error with another remedy.
+  public func with(_ remedy: Remedy) -> TableError {
+    var error = self
+    error.remedies.append(remedy)
+    return error
   }
 }
 

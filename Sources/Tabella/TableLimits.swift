@@ -8,14 +8,6 @@ public enum TableLimits {
   public static let sections = 100_000_000
 }
 
-extension Count {
-  /// Returns the count. Throws ``TableError`` with `.misbehaved` if it exceeds the limit or is negative.
-  public func checked(limit: Int) throws(TableError) -> Count {
-    guard 0...limit ~= value else { throw TableError(.misbehaved, "counted \(self)") }
-    return self
-  }
-}
-
 extension IndexPath {
   /// Returns the path. Throws ``TableError`` with `.misbehaved` if it is outside the limits.
   ///

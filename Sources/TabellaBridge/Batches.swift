@@ -141,7 +141,6 @@ func importBatch(
   let batch = Batch(
     rowCount: Int(array.length), columns: Array(imported.prefix(request.columns.count)),
     ids: request.includesIDs ? imported.last : nil, isUTF8: raw.flags & TABELLA_BATCH_UTF8 != 0)
-  try batch.validate(answering: request, of: columns)
   return batch
 }
 

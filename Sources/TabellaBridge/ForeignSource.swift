@@ -50,22 +50,11 @@ final class ForeignSource {
     }
   }
 
-  /// Runs a check of data from the source. Thrown errors name the provider and the function `what`.
+  /// Runs a conversion of data from the source. Thrown errors name the provider and the function `what`.
   func checking<R>(
     _ what: String, _ body: () throws(TableError) -> R
   ) throws(TableError) -> R {
-    do throws(TableError) {
-      return try body()
-    } catch {
-      // An error from a host about a provider is already complete.
-      if error.provider != nil { throw error }
-      var named = error
-      named.provider = provider
-      if error.code == .misbehaved {
-        named.message = "provider \(provider) broke the contract in \(what): \(error.message)"
-      }
-      throw named
-    }
+    try blaming(provider, for: what, body)
   }
 
   /// An optional table of the source. Throws if the table lacks a required function.
@@ -116,27 +105,11 @@ final class Canceller: Sendable {
   func end() { source.withLock { $0 = nil } }
 }
 
-extension IndexPath {
-  /// The Swift form of a C path of a row. `mayBeSection` also allows the path of a section.
-  init(checked raw: tabella_index_path, mayBeSection: Bool = false) throws(TableError) {
-    self = try IndexPath(raw).checked(mayBeSection: mayBeSection)
-  }
-}
-
 extension Count {
-  /// The Swift form of a C count. The count must satisfy a request for at least `minimum`.
-  init(
-    _ raw: tabella_count, knowing minimum: Int, limit: Int
-  ) throws(TableError) {
-    guard 0...Int64(limit) ~= raw.value, raw.exact == 0 || raw.exact == 1 else {
+  /// The Swift form of a C count.
+  init(_ raw: tabella_count) throws(TableError) {
+    guard raw.exact == 0 || raw.exact == 1 else {
       throw TableError(.misbehaved, "returned the count \(raw.value), exact \(raw.exact)")
-    }
-    guard raw.exact == 1 || (minimum < .max && raw.value >= minimum) else {
-      throw TableError(
-        .misbehaved,
-        minimum == .max
-          ? "returned at least \(raw.value); the exact number was requested"
-          : "returned at least \(raw.value); \(minimum) were requested")
     }
     self = raw.exact == 1 ? .exact(Int(raw.value)) : .atLeast(Int(raw.value))
   }

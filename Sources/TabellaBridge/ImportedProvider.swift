@@ -65,7 +65,7 @@ public final class ImportedProvider {
   }
 
   /// Opens a location. `edits` determines how reports of edits are verified.
-  public func open(
+  package func open(
     _ request: OpenRequest, edits: EditJudgement = .judged
   ) throws(TableError) -> any TableDataSource {
     try importSource(try openRaw(request), provider: id, edits: edits)
@@ -81,16 +81,9 @@ public final class ImportedProvider {
       location: arena.string(request.location), scheme: arena.string(request.scheme),
       options: arena.array(options), option_count: Int64(options.count))
     var source = tabella_source()
-    do throws(TableError) {
+    try blaming(id, for: "open") { () throws(TableError) in
       defer { withExtendedLifetime(arena) {} }
       try TabellaBridge.call("open") { raw.open!(raw.provider, &asked, &source, $0) }
-    } catch {
-      var named = error
-      named.provider = id
-      if error.code == .misbehaved {
-        named.message = "provider \(id) broke the contract in open: \(error.message)"
-      }
-      throw named
     }
     return source
   }

@@ -3,29 +3,22 @@ import Tabella
 
 /// Makes a Swift source from a C source. The Swift source owns and releases the C source.
 ///
-/// Everything that the C source returns is checked before use: codes, counts, strings, Arrow arrays. A breach of
-/// the contract is a ``TableError`` with `.misbehaved` that names the provider and the function.
-public func importSource(
+/// Everything that the C source returns is checked before use. The bridge checks the memory: pointers, lengths,
+/// Arrow arrays. A ``CheckedSource`` checks the content. A breach of the contract is a ``TableError`` with
+/// `.misbehaved` that names the provider and the function.
+package func importSource(
   _ raw: tabella_source, provider: String, edits: EditJudgement = .judged
 ) throws(TableError) -> any TableDataSource {
-  try ImportedSource(ForeignSource(raw, provider: provider), edits)
+  try CheckedSource(
+    ImportedSource(ForeignSource(raw, provider: provider)), provider: provider, edits: edits)
 }
 
-/// The treatment of a provider's reports about edits.
-public enum EditJudgement {
-  /// Verified: the report must fit the state of the source before and after the edit.
-  case judged
-  /// Verified. If the provider ends during an edit, the closure opens the location again, to find out whether the
-  /// edit was applied.
-  case judgedAlsoByReopening(() throws(TableError) -> any TableDataSource)
-  /// Passed on: another component verifies the report.
-  case passedOn
-}
-
+/// A C source as a Swift source, with conversions and checks of memory only.
 final class ImportedSource: TableDataSource {
   let foreign: ForeignSource
-  let judgement: EditJudgement
   private(set) var columns: [Column]
+  /// Whether the source moved to a version whose columns were not read.
+  private var hasStaleColumns = false
   let hasVolatileOrder: Bool
   let cancellation: (@Sendable () -> Void)?
   // The abilities, which `CrossingAbility` sets. The source has some of them itself: then this is its table.
@@ -47,9 +40,8 @@ final class ImportedSource: TableDataSource {
   fileprivate(set) var prefetching: (any TablePrefetching)?
   fileprivate(set) var diagnostics: (any TableDiagnostics)?
 
-  init(_ foreign: ForeignSource, _ judgement: EditJudgement = .judged) throws(TableError) {
+  init(_ foreign: ForeignSource) throws(TableError) {
     self.foreign = foreign
-    self.judgement = judgement
     columns = try readColumns(foreign)
     hasVolatileOrder = foreign.table.flags!(foreign.source) & TABELLA_SOURCE_VOLATILE_ORDER != 0
     if let canceller = foreign.canceller {
@@ -62,7 +54,15 @@ final class ImportedSource: TableDataSource {
 
   /// Reads everything that can differ in a new version.
   func follow(_ change: ChangeBatch) throws(TableError) {
-    if change.changes == nil { columns = try readColumns(foreign) }
+    if change.changes == nil { hasStaleColumns = true }
+    try refreshColumns()
+  }
+
+  /// Reads the columns if an earlier attempt failed.
+  func refreshColumns() throws(TableError) {
+    guard hasStaleColumns else { return }
+    columns = try readColumns(foreign)
+    hasStaleColumns = false
   }
 
   func version() throws(TableError) -> Version? {
@@ -77,13 +77,12 @@ final class ImportedSource: TableDataSource {
       foreign.table.row_count!(foreign.source, Int64(section), Int64(minimum), &raw, $0)
     }
     return try foreign.checking("row_count") { () throws(TableError) in
-      try Count(raw, knowing: minimum, limit: TableLimits.rows)
+      try Count(raw)
     }
   }
 
   func rows(_ request: RowRequest) throws(TableError) -> Batch {
-    // Requests that are invalid for every source are refused here, so that the answer can be checked.
-    try check(request)
+    try refreshColumns()
     var raw = tabella_batch()
     let columnNumbers = request.columns.map { Int64($0) }
     try foreign.call("rows") { error in
@@ -111,12 +110,8 @@ private func readColumns(_ foreign: ForeignSource) throws(TableError) -> [Column
 
 /// The Swift form of a version; nil if it is absent or empty.
 func importVersion(_ raw: tabella_string) throws(TableError) -> Version? {
-  guard let bytes = try raw.copied("the version"), !bytes.isEmpty else { return nil }
-  guard bytes.count <= Version.maximumLength, bytes.allSatisfy({ 0x21...0x7E ~= $0 }) else {
-    throw TableError(
-      .misbehaved, "the version is not 0 to \(Version.maximumLength) printable ASCII bytes")
-  }
-  return Version(String(decoding: bytes, as: UTF8.self))
+  guard let token = try raw.text("the version"), !token.isEmpty else { return nil }
+  return Version(token)
 }
 
 /// How one ability crosses the contract, in both directions.

@@ -57,10 +57,6 @@ func call(
 private func taken(
   _ raw: inout tabella_error, _ code: Int32, _ what: String
 ) throws(TableError) -> TableError {
-  if let made = hostError(raw) {
-    raw.release?(&raw)
-    return made
-  }
   let message: String?
   do throws(TableError) {
     message = try raw.message.text("\(what): the message")
@@ -138,18 +134,6 @@ private let releaseReported: @convention(c) (UnsafeMutablePointer<tabella_error>
   raw.pointee.private_data = nil
   raw.pointee.message = tabella_string()
   raw.pointee.release = nil
-}
-
-/// The original Swift error, if this library made the C form from an error of a host.
-///
-/// This preserves all of its fields. The host wraps a worker's source in the contract, so its errors take this
-/// path.
-private func hostError(_ raw: tabella_error) -> TableError? {
-  guard let release = raw.release, let data = raw.private_data,
-    unsafeBitCast(release, to: UInt.self) == unsafeBitCast(releaseReported, to: UInt.self)
-  else { return nil }
-  let error = Unmanaged<ReportedError>.fromOpaque(data).takeUnretainedValue().error
-  return error.provider == nil ? nil : error
 }
 
 extension [IndexPath] {

@@ -41,8 +41,8 @@ public enum Confinement {
     if rules.isStrict, !report.lacking.isEmpty {
       throw TableError(
         .denied,
-        "the provider's process cannot be confined enough to edit: this system lacks \(report.lacking.joined(separator: "; ")); use --weak-isolation to edit anyway"
-      )
+        "the provider's process cannot be confined enough to edit: this system lacks \(report.lacking.joined(separator: "; "))"
+      ).with(.acceptWeakIsolation)
     }
     report.absent = try restrict(
       readable, rules.libraries, rules, on: kernel, kept: Capabilities.kept(rules))

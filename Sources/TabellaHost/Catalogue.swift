@@ -79,13 +79,10 @@ public struct Catalogue: Sendable {
     )
   }
 
-  /// The error for a refused provider, with a list of other providers to choose from.
+  /// The error for a refused provider. Its remedy is to choose one of the other providers.
   func refused(_ error: TableError, _ id: String? = nil) -> TableError {
-    let others = entries.map(\.manifest.id).filter { $0 != id }.joined(separator: ", ")
-    if others.isEmpty { return error }
-    var error = error
-    error.message += "; choose another with --provider (\(others))"
-    return error
+    let others = entries.map(\.manifest.id).filter { $0 != id }
+    return others.isEmpty ? error : error.with(.chooseProvider(ids: others))
   }
 
   /// Throws the reason if a provider with this id or scheme is refused.

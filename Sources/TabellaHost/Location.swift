@@ -57,8 +57,8 @@ extension Catalogue {
     let named = try provider.map { id throws(TableError) in try entry(id: id) }
     if location.bytes == [UInt8(ascii: "-")] {
       guard let named else {
-        throw TableError(
-          .invalidArgument, "standard input has no file name; choose a provider with --provider")
+        throw TableError(.invalidArgument, "standard input has no file name")
+          .with(.chooseProvider(ids: entries.map(\.manifest.id)))
       }
       return Choice(entry: named, scheme: nil, rest: Array("/dev/stdin".utf8))
     }
@@ -83,10 +83,8 @@ extension Catalogue {
       throw TableError(
         refusal.code, "no provider can open this: \(refusal.path): \(refusal.reason)")
     }
-    let known = entries.map(\.manifest.id).joined(separator: ", ")
-    throw TableError(
-      .noProvider,
-      "no provider opens a \(kind.rawValue) with this name; choose one with --provider (\(known))")
+    throw TableError(.noProvider, "no provider opens a \(kind.rawValue) with this name")
+      .with(.chooseProvider(ids: entries.map(\.manifest.id)))
   }
 
   /// The entry of a candidate. If the candidate is refused, throws the reason and the remedy.

@@ -2,8 +2,7 @@ import Tabella
 
 /// A source in a worker. Each call is a message and its answer.
 ///
-/// Answers are checked for their format only. Their content is a provider's claim like any other, and the bridge
-/// performs the same checks as for other providers.
+/// Answers are checked for their format only. Their content is a provider's claim, which a ``CheckedSource`` checks.
 final class RemoteSource: ForwardingSource {
   private let session: RemoteSession
   private let number: Int
@@ -35,8 +34,7 @@ final class RemoteSource: ForwardingSource {
     let values = call.values(repeat each argument)
     let (make, columns) = try session.call(call.operation, of: number, values) {
       reader, message throws(TableError) -> ((RemoteSession) -> Answer, [Column]?) in
-      let make = try call.readAnswer(
-        &reader, message, in: session, to: repeat each argument)
+      let make = try call.readAnswer(&reader, message)
       return (make, call.mayChangeColumns ? try reader.get([Column].self) : nil)
     }
     if let columns { self.columns = columns }

@@ -64,6 +64,8 @@ extension TableError: WireValue {
     writer.put(column)
     writer.put(isRetryable)
     writer.put(receipt.map { WireBytes($0) })
+    // The other remedies are the host's.
+    writer.put(remedies.contains(.acceptWeakIsolation))
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> TableError {
@@ -73,6 +75,7 @@ extension TableError: WireValue {
     error.column = try reader.get(Int?.self)
     error.isRetryable = try reader.get(Bool.self)
     error.receipt = try reader.get(WireBytes?.self)?.bytes
+    if try reader.get(Bool.self) { error.remedies = [.acceptWeakIsolation] }
     return error
   }
 }

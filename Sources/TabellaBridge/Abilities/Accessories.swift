@@ -32,11 +32,7 @@ private final class ImportedAccessories: TableAccessories {
       table.location!(foreign.source, path.raw, &raw, $0)
     }
     return try foreign.checking("accessories.location") { () throws(TableError) in
-      let location = try raw.copied("the location")
-      guard location?.contains(0) != true else {
-        throw TableError(.misbehaved, "a location contains a NUL")
-      }
-      return location
+      try raw.copied("the location")
     }
   }
 }

@@ -58,18 +58,13 @@ func importChangeBatch(_ raw: tabella_changes) throws(TableError) -> ChangeBatch
   var changes: [ChangeBatch.Change] = []
   for index in 0..<Int(raw.change_count) {
     guard let change = raw.changes?[index] else { break }
-    func from() throws(TableError) -> IndexPath {
-      try IndexPath(checked: change.from, mayBeSection: true)
-    }
-    func to() throws(TableError) -> IndexPath {
-      try IndexPath(checked: change.to, mayBeSection: true)
-    }
+    let (from, to) = (IndexPath(change.from), IndexPath(change.to))
     switch change.kind {
-    case TABELLA_CHANGE_INSERT: changes.append(.insert(try to()))
-    case TABELLA_CHANGE_DELETE: changes.append(.delete(try from()))
-    case TABELLA_CHANGE_MOVE: changes.append(.move(from: try from(), to: try to()))
-    case TABELLA_CHANGE_RELOAD: changes.append(.reload(try from()))
-    case TABELLA_CHANGE_RECONFIGURE: changes.append(.reconfigure(try from()))
+    case TABELLA_CHANGE_INSERT: changes.append(.insert(to))
+    case TABELLA_CHANGE_DELETE: changes.append(.delete(from))
+    case TABELLA_CHANGE_MOVE: changes.append(.move(from: from, to: to))
+    case TABELLA_CHANGE_RELOAD: changes.append(.reload(from))
+    case TABELLA_CHANGE_RECONFIGURE: changes.append(.reconfigure(from))
     default:
       throw TableError(.misbehaved, "change \(index) is of the unknown kind \(change.kind)")
     }

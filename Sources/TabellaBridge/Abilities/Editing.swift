@@ -198,7 +198,6 @@ func importUndo(_ foreign: ForeignSource) throws(TableError) -> tabella_undo? {
   try foreign.ability(TABELLA_UNDO_ID, tabella_undo.self) { [("undo", $0.undo != nil)] }
 }
 
-// The source itself has these abilities, because verification needs its state before and after an edit.
 extension ImportedSource: TableEditing, TableUndoing {
   func editability(
     ofRows rows: Range<Int>, inSection section: Int
@@ -206,29 +205,27 @@ extension ImportedSource: TableEditing, TableUndoing {
     try importBytes(foreign, "editing.editable", rows) { out, error in
       editor!.editable!(
         foreign.source, Int64(section), Int64(rows.lowerBound), Int64(rows.count), out, error)
-    }.map { RowEditability(rawValue: $0 & 7) }
+    }.map { RowEditability(rawValue: $0) }
   }
 
   func editableColumns() throws(TableError) -> [Bool]? {
     guard let function = editor?.editable_columns else { return nil }
+    try refreshColumns()
     return try importBytes(foreign, "editing.editable_columns", columns.indices) { out, error in
       function(foreign.source, out, error)
     }.map { $0 != 0 }
   }
 
   func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
-    // A provider without the ability to edit titles need not look for titles.
-    try check(titlesIn: batch)
     let arena = ExportedMemory()
     var edits = exportEdits(batch, arena)
-    return try edit("editing.commit", batch, outcomes: batch.edits.count) { raw, error in
+    return try edit("editing.commit", outcomes: batch.edits.count) { raw, error in
       withExtendedLifetime(arena) { editor!.commit!(foreign.source, &edits, &raw, error) }
     }
   }
 
   func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
-    let nothing = EditBatch([], isDryRun: isDryRun)
-    return try edit("undo.undo", nothing, outcomes: 1) { raw, error in
+    try edit("undo.undo", outcomes: 1) { raw, error in
       receipt.withUnsafeBytes { bytes in
         undoer!.undo!(
           foreign.source,
@@ -240,14 +237,13 @@ extension ImportedSource: TableEditing, TableUndoing {
     }
   }
 
-  /// Calls a function that edits, and verifies its report, including a refusal.
+  /// Calls a function that edits, and converts its report.
   ///
   /// After the provider has reported success, the method only throws `.misbehaved`, with the receipt.
   private func edit(
-    _ what: String, _ batch: EditBatch, outcomes: Int,
+    _ what: String, outcomes: Int,
     _ body: (inout tabella_edit_result, UnsafeMutablePointer<tabella_error>) -> Int32
   ) throws(TableError) -> EditResult {
-    let check = try judge(before: batch)
     var raw = tabella_edit_result()
     var code = TABELLA_INTERNAL
     defer {
@@ -263,64 +259,21 @@ extension ImportedSource: TableEditing, TableUndoing {
           return code
         }
         let result = try importResult(raw, of: outcomes)
-        if batch.isDryRun { return result }
         do throws(TableError) {
           try follow(result.changes)
         } catch {
+          // The edit is done. The next request for rows tries again to read the columns.
           if error.code == .misbehaved, !error.isProviderGone { throw error }
-          // The edit is done. If its result cannot be read, for example because of other changes, it is not
-          // verified.
-          return result
         }
-        guard let check = check.reports else { return result }
-        let plan = try check.check(result.changes)
-        try check.checkRows(result, of: batch, plan)
         return result
       } catch {
-        guard code == TABELLA_OK else {
-          if error.aftermath != nil { throw check.settle(error, batch) }
-          throw check.reports?.judge(error) ?? error
-        }
+        guard code == TABELLA_OK else { throw error }
         var error = error
         error.code = .misbehaved
         error.receipt = try? raw.receipt.copied("the receipt")
         throw error
       }
     }
-  }
-}
-
-/// The data that is recorded before an edit, to verify it.
-private struct Judge {
-  /// Verifies the provider's report; nil if the report is not verified.
-  var reports: EditCheck?
-  /// The record for the case that the provider ends, and a function that opens the location again.
-  var aftermath: (CommitRecord, () throws(TableError) -> any TableDataSource)?
-  var isDryRun: Bool
-
-  /// Completes the error of a provider that ended during an edit.
-  func settle(_ error: TableError, _ batch: EditBatch) -> TableError {
-    if isDryRun { return error.settled(.nothingDone) }
-    guard let (before, open) = aftermath, let source = try? open() else {
-      return error.settled(.unknown)
-    }
-    return error.settled(before.find(batch, in: source))
-  }
-}
-
-extension ImportedSource {
-  /// Records the state of the source before an edit.
-  fileprivate func judge(before batch: EditBatch) throws(TableError) -> Judge {
-    var judge = Judge(isDryRun: batch.isDryRun)
-    if batch.isDryRun { return judge }
-    switch judgement {
-    case .passedOn: break
-    case .judged: judge.reports = EditCheck(self, before: batch.edits)
-    case .judgedAlsoByReopening(let open):
-      judge.reports = EditCheck(self, before: batch.edits)
-      judge.aftermath = (CommitRecord(self, before: batch), open)
-    }
-    return judge
   }
 }
 

@@ -32,9 +32,7 @@ private final class ImportedIdentity: TableIdentity {
     try foreign.call("identity.find") { error in
       withCString(id) { table.find!(foreign.source, $0, &raw, error) }
     }
-    return try foreign.checking("identity.find") { () throws(TableError) in
-      try IndexPath(checked: raw)
-    }
+    return IndexPath(raw)
   }
 }
 

@@ -51,8 +51,6 @@ private final class ImportedMoving: TableMoving {
     try foreign.call("moving.target") {
       function(foreign.source, source.raw, proposed.raw, &raw, $0)
     }
-    return try foreign.checking("moving.target") { () throws(TableError) in
-      try IndexPath(checked: raw)
-    }
+    return IndexPath(raw)
   }
 }

@@ -40,7 +40,7 @@ private final class ImportedSectionEditing: TableSectionEditing {
     try importBytes(foreign, "section_editing.editable", sections) { out, error in
       table.editable!(
         foreign.source, Int64(sections.lowerBound), Int64(sections.count), out, error)
-    }.map { SectionEditability(rawValue: $0 & 7) }
+    }.map { SectionEditability(rawValue: $0) }
   }
 
   func canInsertSections() throws(TableError) -> Bool {

@@ -52,9 +52,7 @@ private final class ImportedSectionIndex: TableSectionIndex {
     try foreign.call("section-index.path") {
       table.path!(foreign.source, Int64(index), &raw, $0)
     }
-    return try foreign.checking("section-index.path") { () throws(TableError) in
-      try IndexPath(checked: raw, mayBeSection: true)
-    }
+    return IndexPath(raw)
   }
 }
 

@@ -41,7 +41,7 @@ private final class ImportedSections: TableSections {
       table.count!(foreign.source, Int64(minimum), &raw, $0)
     }
     return try foreign.checking("sections.count") { () throws(TableError) in
-      try Count(raw, knowing: minimum, limit: TableLimits.sections)
+      try Count(raw)
     }
   }
 

@@ -81,7 +81,7 @@ private final class ImportedSupplementary: TableSupplementary {
       switch raw.form {
       case TABELLA_ELEMENT_NONE: return nil
       case TABELLA_ELEMENT_TABLE:
-        return .table(try importSource(raw.table, provider: foreign.provider))
+        return .table(try ImportedSource(ForeignSource(raw.table, provider: foreign.provider)))
       case TABELLA_ELEMENT_TEXT: return .text(try importText(raw))
       default: throw TableError(.misbehaved, "an element has the unknown form \(raw.form)")
       }
@@ -94,14 +94,12 @@ private func importText(_ raw: tabella_element) throws(TableError) -> StyledText
   guard (0...Int64(Int32.max)).contains(raw.span_count), raw.span_count == 0 || raw.spans != nil
   else { throw TableError(.misbehaved, "an element has \(raw.span_count) spans") }
   var spans: [StyledText.Span] = []
-  var end: Int64 = 0
   for span in UnsafeBufferPointer(start: raw.spans, count: Int(raw.span_count)) {
-    guard span.start >= end, span.length >= 0, span.length <= Int64(bytes.count) - span.start
-    else {
+    let (end, overflow) = span.start.addingReportingOverflow(span.length)
+    guard end >= span.start, !overflow else {
       throw TableError(
         .misbehaved, "a span of \(span.length) bytes at \(span.start) does not fit the text")
     }
-    end = span.start + span.length
     spans.append(.init(Int(span.start)..<Int(end), .init(rawValue: span.style)))
   }
   return StyledText(bytes, spans: spans)

@@ -42,7 +42,7 @@ extension Command {
         _ = try host.report(on: entry)
         return true
       } catch {
-        refusals.append((entry.manifest.id, error.message))
+        refusals.append((entry.manifest.id, error.text))
         return false
       }
     }

@@ -46,7 +46,9 @@ struct EditLines {
   }
 
   private func request(_ line: [UInt8]) throws(Failure) -> RequestedEdit {
-    let json = try EditLines.parse(line)
+    let json = try Failure.usage { () throws(TableError) in
+      try JSONValue(parsing: line, isLine: true)
+    }
     guard case .object(let members) = json else { throw .usage("must be a JSON object") }
     let kinds = RequestedEdit.Kind.allCases.map(\.rawValue)
     guard let op = members["op"] else {
@@ -96,17 +98,5 @@ struct EditLines {
       try cells.give(values, to: &request)
     }
     return request
-  }
-
-  /// Parses a line as JSON. An error contains the column in the line.
-  private static func parse(_ line: [UInt8]) throws(Failure) -> JSONValue {
-    do throws(TableError) {
-      return try JSONValue(parsing: line)
-    } catch {
-      let start = "JSON line 1, "
-      throw .usage(
-        error.message.hasPrefix(start)
-          ? String(error.message.dropFirst(start.count)) : error.message)
-    }
   }
 }

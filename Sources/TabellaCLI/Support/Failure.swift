@@ -63,7 +63,7 @@ struct Failure: Error {
 
   static func of(_ error: TableError, subject: String?) -> Failure {
     Failure(
-      status: .of(error), subject: subject, code: error.code.name, message: error.description,
+      status: .of(error), subject: subject, code: error.code.name, message: error.text,
       column: error.column)
   }
 
@@ -75,6 +75,23 @@ struct Failure: Error {
     ]
     if let column { members["column"] = .number("\(column)") }
     return .object(members)
+  }
+}
+
+extension TableError {
+  /// The description of the error and of its remedies.
+  var text: String { remedies.reduce(description) { "\($0); \($1.text)" } }
+}
+
+extension TableError.Remedy {
+  /// The remedy as advice about the command line.
+  fileprivate var text: String {
+    switch self {
+    case .chooseProvider(let ids):
+      "choose a provider with --provider (\(ids.joined(separator: ", ")))"
+    case .pinAgain(let provider): "if you know why it changed: tabella providers --pin \(provider)"
+    case .acceptWeakIsolation: "use --weak-isolation to edit anyway"
+    }
   }
 }
 

@@ -66,7 +66,7 @@ struct Replacement {
     } catch {
       throw TableError(
         error.code,
-        "\(error.message); nothing was changed (--in-place, -o in-place=true, writes into the existing file)"
+        "\(error.message); nothing was changed (the option in-place=true writes into the existing file)"
       )
     }
   }

@@ -82,7 +82,7 @@ final class SaveTarget {
     }
     if !options.isInPlace {
       try checkFolder(
-        "its folder cannot be written to; --in-place (-o in-place=true) does not need that")
+        "its folder cannot be written to; the option in-place=true does not need that")
       guard mayTakeName(of: status) else {
         throw .system(EPERM, "belongs to another user, in a sticky folder, and cannot be replaced")
       }
@@ -94,7 +94,7 @@ final class SaveTarget {
     guard status.st_nlink == 1 || options.isInPlace else {
       throw TableError(
         .readOnly,
-        "has \(status.st_nlink) names (hard links), and a save would replace only one of them; --in-place (-o in-place=true) keeps them together"
+        "has \(status.st_nlink) names (hard links), and a save would replace only one of them; the option in-place=true keeps them together"
       )
     }
     var there = tabella_status()
@@ -104,7 +104,7 @@ final class SaveTarget {
 
   static let isMounted = TableError(
     .readOnly,
-    "is a mount point and cannot be replaced; --in-place (-o in-place=true) writes into the existing file"
+    "is a mount point and cannot be replaced; the option in-place=true writes into the existing file"
   )
 
   /// Throws unless the folder is writable and readable. To make it durable, the save must open it for reading.

@@ -95,8 +95,8 @@ extension Host {
       guard digest == pin.sha256 else {
         throw untrusted(
           library.path, "pin",
-          "its SHA-256 is \(digest), but \(pin.sha256) was pinned for \(pin.id); if you know why it changed: tabella providers --pin \(pin.id)"
-        )
+          "its SHA-256 is \(digest), but \(pin.sha256) was pinned for \(pin.id)"
+        ).with(.pinAgain(provider: pin.id))
       }
     }
     return report

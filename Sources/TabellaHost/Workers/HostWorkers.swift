@@ -85,11 +85,11 @@ extension Host {
     let launch = try launch(load, request, access, entry)
     let (remote, session, provider) = try launch.open()
     reportWeakIsolation(provider, load.name)
-    let source = try importSource(
-      exportSource(remote), provider: provider.id,
+    let source = try CheckedSource(
+      remote, provider: provider.id,
       edits: .judgedAlsoByReopening { () throws(TableError) in
         let (again, _, provider) = try launch.open()
-        return try importSource(exportSource(again), provider: provider.id)
+        return try CheckedSource(again, provider: provider.id)
       })
     return (source, WorkerStatus(session, provider))
   }

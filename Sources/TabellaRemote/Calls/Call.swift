@@ -18,18 +18,15 @@ package struct Call<Answer, each Argument>: Sendable {
   private let readArguments:
     @Sendable (inout WireReader) throws(TableError) -> (repeat each Argument)
   private let form: AnswerForm<Answer>
-  private let check: (@Sendable (Answer, repeat each Argument) throws(TableError) -> Void)?
 
   /// A call whose answer crosses in a form of its own.
   ///
   /// `asked` and `answered` are for the trace: they tell numbers and lengths, and never content. `asked`
-  /// follows the name of the operation. `check` throws for an answer that cannot be one for these
-  /// arguments.
+  /// follows the name of the operation.
   init(
     _ operation: Operation, as form: AnswerForm<Answer>, mayChangeColumns: Bool = false,
     asked: (@Sendable (repeat each Argument) -> String)? = nil,
     answered: (@Sendable (Answer) -> String)? = nil,
-    check: (@Sendable (Answer, repeat each Argument) throws(TableError) -> Void)? = nil,
     make:
       @escaping @Sendable (any TableDataSource, repeat each Argument) throws(TableError) -> Answer
   ) where repeat each Argument: WireValue & SendableMetatype {
@@ -39,7 +36,6 @@ package struct Call<Answer, each Argument>: Sendable {
     self.make = make
     askedWords = asked
     answerWords = answered
-    self.check = check
     argumentValues = { (argument: repeat each Argument) in
       var values: [any WireValue] = []
       for value in repeat each argument { values.append(value) }
@@ -55,13 +51,12 @@ package struct Call<Answer, each Argument>: Sendable {
     _ operation: Operation, mayChangeColumns: Bool = false,
     asked: (@Sendable (repeat each Argument) -> String)? = nil,
     answered: (@Sendable (Answer) -> String)? = nil,
-    check: (@Sendable (Answer, repeat each Argument) throws(TableError) -> Void)? = nil,
     make:
       @escaping @Sendable (any TableDataSource, repeat each Argument) throws(TableError) -> Answer
   ) where Answer: WireValue & SendableMetatype, repeat each Argument: WireValue & SendableMetatype {
     self.init(
       operation, as: .value, mayChangeColumns: mayChangeColumns, asked: asked, answered: answered,
-      check: check, make: make)
+      make: make)
   }
 
   // The trace
@@ -85,15 +80,10 @@ package struct Call<Answer, each Argument>: Sendable {
     argumentValues(repeat each argument)
   }
 
-  /// Reads the answer for these arguments from a message. The result makes the answer, after the session is unlocked.
+  /// Reads the answer from a message. The result makes the answer, after the session is unlocked.
   func readAnswer(
-    _ reader: inout WireReader, _ message: IncomingMessage, in session: RemoteSession,
-    to argument: repeat each Argument
-  ) throws(TableError) -> (RemoteSession) -> Answer {
-    let make = try form.read(&reader, message)
-    if let check { try check(make(session), repeat each argument) }
-    return make
-  }
+    _ reader: inout WireReader, _ message: IncomingMessage
+  ) throws(TableError) -> (RemoteSession) -> Answer { try form.read(&reader, message) }
 }
 
 /// How an answer crosses from the worker to the host.
@@ -101,7 +91,7 @@ struct AnswerForm<Answer>: Sendable {
   /// Returns a message that begins with `head`. Sources in the answer are entered in the server.
   let write: @Sendable (Answer, _ head: [UInt8], SourceServer) -> OutgoingMessage
   /// Reads the answer while the session is locked. The result makes it, and is called when the session is unlocked: a
-  /// source that was released under the lock would wait for it forever. A form with sources has no `check`.
+  /// source that was released under the lock would wait for it forever.
   let read:
     @Sendable (inout WireReader, IncomingMessage) throws(TableError) -> (RemoteSession) -> Answer
 }

@@ -11,7 +11,6 @@ extension Calls {
 
   static let editability = Call<WireBytes, Range<Int>, Int>(
     .editability, asked: tracedRange, answered: \.tracedAnswers,
-    check: { bytes, rows, _ throws(TableError) in try bytes.checkAnswers(to: rows) },
     make: { source, rows, section throws(TableError) in
       WireBytes(
         try ability(source.editing).editability(ofRows: rows, inSection: section).map(\.rawValue))
@@ -28,7 +27,6 @@ extension Calls {
   static let sectionEditability = Call<WireBytes, Range<Int>>(
     .sectionEditability, asked: { "\($0.lowerBound) to \($0.upperBound)" },
     answered: \.tracedAnswers,
-    check: { bytes, sections throws(TableError) in try bytes.checkAnswers(to: sections) },
     make: { source, sections throws(TableError) in
       WireBytes(
         try ability(source.sectionEditing).editability(ofSections: sections).map(\.rawValue))
@@ -40,7 +38,6 @@ extension Calls {
 
   static let movability = Call<WireBytes, Range<Int>, Int>(
     .movability, asked: tracedRange, answered: \.tracedAnswers,
-    check: { bytes, rows, _ throws(TableError) in try bytes.checkAnswers(to: rows) },
     make: { source, rows, section throws(TableError) in
       WireBytes(
         try ability(source.moving).movability(ofRows: rows, inSection: section).map { $0 ? 1 : 0 })
@@ -101,13 +98,6 @@ extension ForwardingSource {
 }
 
 extension WireBytes {
-  /// Throws unless there is a byte for each element that was asked about.
-  fileprivate func checkAnswers(to range: Range<Int>) throws(TableError) {
-    guard bytes.count == range.count else {
-      throw .malformed("\(bytes.count) answers came where \(range.count) were asked for")
-    }
-  }
-
   /// How many of the answers are not 0.
   fileprivate var tracedAnswers: String { "\(bytes.count { $0 != 0 }) of \(bytes.count)" }
 }

@@ -9,7 +9,6 @@ extension Calls {
 
   static let numberOfRows = Call<Count, Int, Int>(
     .numberOfRows, asked: { "\($0) \($1.tracedMinimum)" },
-    check: { count, _, _ throws(TableError) in _ = try count.checked(limit: TableLimits.rows) },
     make: { source, section, minimum throws(TableError) in
       try source.numberOfRows(inSection: section, knowing: minimum)
     })
@@ -20,7 +19,6 @@ extension Calls {
 
   static let indexPathForID = Call<IndexPath, String>(
     .indexPathForID, asked: { $0.tracedID },
-    check: { path, _ throws(TableError) in _ = try path.checked() },
     make: { source, id throws(TableError) in try ability(source.identity).indexPath(forID: id) })
 
   static let gather = Call<Batch, [IndexPath], [Int], Bool>(

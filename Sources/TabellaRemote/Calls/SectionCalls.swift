@@ -5,7 +5,6 @@ import Tabella
 extension Calls {
   static let numberOfSections = Call<Count, Int>(
     .numberOfSections, asked: { $0.tracedMinimum },
-    check: { count, _ throws(TableError) in _ = try count.checked(limit: TableLimits.sections) },
     make: { source, minimum throws(TableError) in
       try ability(source.sections).numberOfSections(knowing: minimum)
     })
@@ -22,7 +21,6 @@ extension Calls {
 
   static let indexPathForTitle = Call<IndexPath, String, Int>(
     .indexPathForTitle, asked: { "\($1)" },
-    check: { path, _, _ throws(TableError) in _ = try path.checked(mayBeSection: true) },
     make: { source, title, index throws(TableError) in
       try ability(source.sectionIndex).indexPath(forIndexTitle: title, at: index)
     })

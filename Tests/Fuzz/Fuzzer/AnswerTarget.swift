@@ -1,9 +1,8 @@
 import Tabella
-import TabellaBridge
 
 @testable import TabellaRemote
 
-/// Fuzzes the decoder of a worker's answers, one answer at a time, and the checks of the bridge after it.
+/// Fuzzes the decoder of a worker's answers, one answer at a time, and the checks after it.
 ///
 /// An input is one record: the operation, its form, and the message of the answer.
 final class AnswerTarget: FuzzTarget {
@@ -21,8 +20,8 @@ final class AnswerTarget: FuzzTarget {
     relay = Asked(seed)
     description = SourceDescription(seed, number: 1)
     guard
-      let source = try? importSource(exportSource(relay), provider: "fuzz", edits: .passedOn)
-    else { fail("the bridge refuses the fuzzer's source") }
+      let source = try? CheckedSource(relay, provider: "fuzz", edits: .passedOn)
+    else { fail("the checks refuse the fuzzer's source") }
     self.source = source
   }
 
@@ -35,7 +34,7 @@ final class AnswerTarget: FuzzTarget {
     let taken = Steps(session)
     if operation == .open {
       guard let remote = try? session.open(OpenRequest(location: [])) else { return 0 }
-      let opened = try? importSource(exportSource(remote), provider: "fuzz")
+      let opened = try? CheckedSource(remote, provider: "fuzz")
       return opened == nil ? 0 : 1
     }
     relay.operation = operation
@@ -50,7 +49,7 @@ final class AnswerTarget: FuzzTarget {
   func seeds() -> [Seed] { SessionSeeds.answers }
 }
 
-/// A source that passes on only the intended call, without the additional calls that the contract makes.
+/// A source that passes on only the intended call, without the additional calls that the checks make.
 private final class Asked: Relay {
   var operation = Operation.version
 

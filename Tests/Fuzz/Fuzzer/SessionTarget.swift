@@ -1,5 +1,4 @@
 import Tabella
-import TabellaBridge
 
 @testable import TabellaRemote
 
@@ -46,12 +45,11 @@ func playSession(_ worker: any Transport, steps: [(Operation, UInt8)]) -> Int {
   let taken = Steps(session)
   let source: any TableDataSource
   do throws(TableError) {
-    source = try importSource(
-      exportSource(try session.open(OpenRequest(location: []))), provider: "fuzz",
+    source = try CheckedSource(
+      session.open(OpenRequest(location: [])), provider: "fuzz",
       edits: .judgedAlsoByReopening { () throws(TableError) in
         let again = RemoteSession(transport: worker, limit: limit, supervisor: Watcher())
-        return try importSource(
-          exportSource(try again.open(OpenRequest(location: []))), provider: "fuzz")
+        return try CheckedSource(again.open(OpenRequest(location: [])), provider: "fuzz")
       })
   } catch {
     return 0

@@ -24,9 +24,9 @@ import Testing
       "the provider broke the contract | the host | 4 |", "misbehaved ends with status 3"
     ),
     (
-      "`; use --weak-isolation to edit anyway`", "`--strong-isolation`", "no message says --strong-"
+      "`use --weak-isolation to edit anyway`", "`--strong-isolation`", "no message says --strong-"
     ),
-    ("`; use --weak-isolation to edit anyway`", "a message", "to edit anyway"),
+    ("`use --weak-isolation to edit anyway`", "a message", "to edit anyway"),
     ("`; rebuild the provider`", "a message", "rebuild the provider"),
   ])
   func aFaultInThePageIsDetected(_ old: String, _ new: String, _ complaint: String) throws {

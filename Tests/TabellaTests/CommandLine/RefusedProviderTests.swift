@@ -76,7 +76,7 @@ import Testing
       #expect(result.status == reason.status, "\(command): \(result.errors)")
       #expect(result.output.isEmpty, "\(command): \(result.text)")
       #expect(result.errors.contains("ini.so") || reason == .contract, "\(command)")
-      #expect(result.errors.contains("choose another with --provider ("), "\(result.errors)")
+      #expect(result.errors.contains("choose a provider with --provider ("), "\(result.errors)")
       #expect(result.errors.hasSuffix("\n") && result.errors.filter { $0 == "\n" }.count == 1)
     }
     for name in ["sample.ini", "ini:named"] {

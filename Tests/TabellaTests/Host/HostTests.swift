@@ -249,7 +249,7 @@ import Testing
       let error = try refusal { _ = try chosen(name) }
       #expect(error.code == code, "\(error)")
       #expect(error.message.hasPrefix("provider \(provider), which opens this, is refused: "))
-      #expect(error.message.hasSuffix("choose another with --provider (all)"))
+      #expect(error.remedies == [.chooseProvider(ids: ["all"])])
       let location = Location("\(folder.path)/\(name)")
       #expect(try catalogue.choose(location, provider: "all").entry.manifest.id == "all")
     }
@@ -285,12 +285,12 @@ import Testing
       #expect(error.code == .noProvider, "\(location): \(error)")
       #expect(
         error.message.hasPrefix("provider \(provider), which opens this, is refused: "), "\(error)")
-      #expect(error.message.hasSuffix("choose another with --provider (second, first, rest)"))
+      #expect(error.remedies == [.chooseProvider(ids: ["second", "first", "rest"])])
     }
     #expect(try choose("\(folder.path)/1.first", "first").entry.library.hasSuffix("/good.so"))
     #expect(try choose("\(folder.path)/long.second").entry.library.hasSuffix("/good.so"))
     let named = try refusal { _ = try choose("\(folder.path)/1.wrong", "wrong") }
-    #expect(named.message.contains("--provider (second, first, rest)"))
+    #expect(named.remedies == [.chooseProvider(ids: ["second", "first", "rest"])])
   }
 
   @Test(arguments: [

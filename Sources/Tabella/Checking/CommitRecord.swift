@@ -1,5 +1,3 @@
-import Tabella
-
 /// A record of the rows that a batch names, taken before the commit.
 ///
 /// If the provider ends during the commit, the host uses the record to find out whether the batch was applied. It

@@ -1,5 +1,3 @@
-import Tabella
-
 /// The state of a source before an edit. It is used to verify the provider's report of the edit.
 ///
 /// The provider is not trusted. Its report must fit the counts and versions before and after the edit. The edited
@@ -12,13 +10,13 @@ struct EditCheck {
   /// The approximate maximum number of edited rows that are read again.
   private static let mostRows = 1000
 
-  private let source: ImportedSource
+  private let source: CheckedSource
   private let columnsBefore: [Column]
   /// The version before the edit; nil if the source failed to return it.
   private let version: Version??
   private let counts: KnownCounts
 
-  init(_ source: ImportedSource, before edits: [EditBatch.Edit]) {
+  init(_ source: CheckedSource, before edits: [EditBatch.Edit]) {
     self.source = source
     columnsBefore = source.columns
     version = knownVersion(of: source)

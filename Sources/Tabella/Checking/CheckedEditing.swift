@@ -1,0 +1,212 @@
+// The checks of edits, and of changes by others.
+
+/// The treatment of a provider's reports about edits.
+package enum EditJudgement {
+  /// Verified: the report must fit the state of the source before and after the edit.
+  case judged
+  /// Verified. If the provider ends during an edit, the closure opens the location again, to find out whether the
+  /// edit was applied.
+  case judgedAlsoByReopening(() throws(TableError) -> any TableDataSource)
+  /// Passed on: another component verifies the report.
+  case passedOn
+}
+
+extension CheckedSource {
+  package func editability(
+    ofRows rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [RowEditability] {
+    try check(asked: rows)
+    return try call("editing.editable") { base throws(TableError) in
+      try offered(base.editing).editability(ofRows: rows, inSection: section)
+        .answering(rows).map { RowEditability(rawValue: $0.rawValue & 7) }
+    }
+  }
+
+  package func editableColumns() throws(TableError) -> [Bool]? {
+    try call("editing.editable_columns") { base throws(TableError) in
+      try offered(base.editing).editableColumns()?.answering(columns.indices)
+    }
+  }
+
+  package func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+    // A provider without the ability to edit titles need not look for titles.
+    try check(titlesIn: batch)
+    return try edit("editing.commit", batch, outcomes: batch.edits.count) {
+      base throws(TableError) in
+      try offered(base.editing).commit(batch)
+    }
+  }
+
+  package func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
+    try edit("undo.undo", EditBatch([], isDryRun: isDryRun), outcomes: 1) {
+      base throws(TableError) in
+      try offered(base.undoing).undo(receipt, isDryRun: isDryRun)
+    }
+  }
+
+  package func editability(
+    ofSections sections: Range<Int>
+  ) throws(TableError) -> [SectionEditability] {
+    try check(asked: sections)
+    return try call("section_editing.editable") { base throws(TableError) in
+      try offered(base.sectionEditing).editability(ofSections: sections)
+        .answering(sections).map { SectionEditability(rawValue: $0.rawValue & 7) }
+    }
+  }
+
+  package func canInsertSections() throws(TableError) -> Bool {
+    try call("section_editing.insertable") { base throws(TableError) in
+      try offered(base.sectionEditing).canInsertSections()
+    }
+  }
+
+  package func movability(
+    ofRows rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [Bool] {
+    try check(asked: rows)
+    return try call("moving.movable") { base throws(TableError) in
+      try offered(base.moving).movability(ofRows: rows, inSection: section).answering(rows)
+    }
+  }
+
+  package func target(
+    ofMoveFrom source: IndexPath, to proposed: IndexPath
+  ) throws(TableError) -> IndexPath {
+    try call("moving.target") { base throws(TableError) in
+      try offered(base.moving).target(ofMoveFrom: source, to: proposed).checked()
+    }
+  }
+
+  package func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
+    try call("changes.listen") { base throws(TableError) in
+      try offered(base.changes).listen(notify)
+    }
+  }
+
+  package func pull() throws(TableError) -> ChangeBatch {
+    try call("changes.pull") { base throws(TableError) in
+      let change = try offered(base.changes).pull().checked()
+      try follow(change)
+      return change
+    }
+  }
+
+  /// Calls a function that edits, and verifies its report, including a refusal.
+  ///
+  /// After the provider has reported success, the method only throws `.misbehaved`, with the receipt.
+  private func edit(
+    _ function: String, _ batch: EditBatch, outcomes: Int,
+    _ body: (any TableDataSource) throws(TableError) -> EditResult
+  ) throws(TableError) -> EditResult {
+    let judge = Judge(self, before: batch)
+    return try call(function) { base throws(TableError) in
+      let result: EditResult
+      do throws(TableError) {
+        result = try body(base)
+      } catch {
+        throw judge.complete(error, of: batch)
+      }
+      do throws(TableError) {
+        guard result.outcomes.count == outcomes else {
+          throw TableError(
+            .misbehaved, "returned \(result.outcomes.count) outcomes for \(outcomes) edits")
+        }
+        var checked = result
+        checked.changes = try result.changes.checked()
+        if !batch.isDryRun { try verify(checked, of: batch, judge) }
+        return checked
+      } catch {
+        var error = error
+        error.code = .misbehaved
+        error.receipt = result.receipt
+        throw error
+      }
+    }
+  }
+
+  private func verify(
+    _ result: EditResult, of batch: EditBatch, _ judge: Judge
+  ) throws(TableError) {
+    do throws(TableError) {
+      try follow(result.changes)
+    } catch {
+      if error.code == .misbehaved, !error.isProviderGone { throw error }
+      // The edit is done. If its result cannot be read, for example because of other changes, it is not verified.
+      return
+    }
+    guard let check = judge.reports else { return }
+    let plan = try check.check(result.changes)
+    try check.checkRows(result, of: batch, plan)
+  }
+}
+
+/// The data that is recorded before an edit, to verify it.
+private struct Judge {
+  /// Verifies the provider's report; nil if the report is not verified.
+  var reports: EditCheck?
+  /// The record for the case that the provider ends, and a function that opens the location again.
+  var aftermath: (CommitRecord, () throws(TableError) -> any TableDataSource)?
+  let isDryRun: Bool
+
+  /// Records the state of the source before an edit.
+  init(_ source: CheckedSource, before batch: EditBatch) {
+    isDryRun = batch.isDryRun
+    if isDryRun { return }
+    switch source.judgement {
+    case .passedOn: break
+    case .judged: reports = EditCheck(source, before: batch.edits)
+    case .judgedAlsoByReopening(let open):
+      reports = EditCheck(source, before: batch.edits)
+      aftermath = (CommitRecord(source, before: batch), open)
+    }
+  }
+
+  /// Completes the error of an edit that did not succeed.
+  func complete(_ error: TableError, of batch: EditBatch) -> TableError {
+    if error.aftermath != nil { return settle(error, batch) }
+    return reports?.judge(error) ?? error
+  }
+
+  /// Completes the error of a provider that ended during an edit.
+  private func settle(_ error: TableError, _ batch: EditBatch) -> TableError {
+    if isDryRun { return error.settled(.nothingDone) }
+    guard let (before, open) = aftermath, let source = try? open() else {
+      return error.settled(.unknown)
+    }
+    return error.settled(before.find(batch, in: source))
+  }
+}
+
+/// Throws ``TableError`` with `.invalidArgument` for a range that no source has.
+private func check(asked range: Range<Int>) throws(TableError) {
+  guard range.lowerBound >= 0, range.count <= Int(Int32.max) else {
+    throw TableError(
+      .invalidArgument, "\(range.count) rows from row \(range.lowerBound) cannot be requested")
+  }
+}
+
+extension Array {
+  /// Returns the answers. Throws ``TableError`` with `.misbehaved` unless there is one for each element of a range.
+  fileprivate func answering(_ range: Range<Int>) throws(TableError) -> [Element] {
+    guard count == range.count else {
+      throw TableError(.misbehaved, "returned \(count) answers; \(range.count) were requested")
+    }
+    return self
+  }
+}
+
+extension ChangeBatch {
+  /// Returns the changes. Throws ``TableError`` with `.misbehaved` for an impossible path or an invalid version.
+  fileprivate func checked() throws(TableError) -> ChangeBatch {
+    for change in changes ?? [] {
+      switch change {
+      case .insert(let path), .delete(let path), .reload(let path), .reconfigure(let path):
+        _ = try path.checked(mayBeSection: true)
+      case .move(let from, let to):
+        _ = try from.checked(mayBeSection: true)
+        _ = try to.checked(mayBeSection: true)
+      }
+    }
+    return ChangeBatch(from: try from.checked(), to: try to.checked(), changes: changes)
+  }
+}

@@ -1,0 +1,79 @@
+/// An untrusted source whose answers are checked before anyone uses them.
+///
+/// The source can lie behind the contract, in a worker, or anywhere else. An answer that breaks the contract is a
+/// ``TableError`` with `.misbehaved` that names the provider and the function. Requests that are invalid for every
+/// source are refused here, so that each answer can be checked.
+///
+/// The source that delivers the answers must keep memory safe: the runs of a batch must lie in memory that it owns.
+package final class CheckedSource: CompleteSource {
+  let base: any TableDataSource
+  let provider: String
+  let judgement: EditJudgement
+  package private(set) var columns: [Column]
+  package let abilities: AbilitySet
+  package let hasVolatileOrder: Bool
+
+  /// Wraps a source of a provider. Throws ``TableError`` with `.misbehaved` if its columns are invalid.
+  package init(
+    _ base: any TableDataSource, provider: String, edits judgement: EditJudgement = .judged
+  ) throws(TableError) {
+    self.base = base
+    self.provider = provider
+    self.judgement = judgement
+    abilities = AbilitySet(of: base)
+    hasVolatileOrder = base.hasVolatileOrder
+    columns = try blaming(provider, for: "schema") { () throws(TableError) in
+      try checked(columns: base.columns)
+    }
+  }
+
+  package var storesEdits: Bool { base.storesEdits }
+  package var cancellation: (@Sendable () -> Void)? { base.cancellation }
+
+  /// Calls a function of the source and checks the answer. Thrown errors name the provider.
+  func call<Answer>(
+    _ function: String, _ body: (any TableDataSource) throws(TableError) -> Answer
+  ) throws(TableError) -> Answer {
+    try blaming(provider, for: function) { () throws(TableError) in try body(base) }
+  }
+
+  /// Reads everything that can differ in a new version.
+  func follow(_ change: ChangeBatch) throws(TableError) {
+    if change.changes == nil { columns = try checked(columns: base.columns) }
+  }
+}
+
+/// Runs a call of a provider's source, or a check of its answer. Thrown errors name the provider and the function.
+package func blaming<Answer>(
+  _ provider: String, for function: String, _ body: () throws(TableError) -> Answer
+) throws(TableError) -> Answer {
+  do throws(TableError) {
+    return try body()
+  } catch {
+    // An error that names a provider is already complete.
+    if error.provider != nil { throw error }
+    var named = error
+    named.provider = provider
+    if error.code == .misbehaved {
+      named.message = "provider \(provider) broke the contract in \(function): \(error.message)"
+    }
+    throw named
+  }
+}
+
+private func checked(columns: [Column]) throws(TableError) -> [Column] {
+  for (index, column) in columns.enumerated() {
+    guard !column.name.utf8.contains(0) else {
+      throw TableError(.misbehaved, "the name of column \(index) contains a NUL", column: index)
+    }
+    guard column.type == .text || column.reads == nil && !column.hasDecimalComma else {
+      throw TableError(
+        .misbehaved, "column \(index) is not text, but its cells are read as another type",
+        column: index)
+    }
+    guard column.reads?.isBytes != true else {
+      throw TableError(.misbehaved, "column \(index) is read as bytes", column: index)
+    }
+  }
+  return columns
+}
