@@ -40,3 +40,37 @@ public struct ChangeBatch: Hashable, Sendable {
     self.changes = changes
   }
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
+    try call("changes.listen") { base throws(TableError) in
+      try offered(base.changes).listen(notify)
+    }
+  }
+
+  package func pull() throws(TableError) -> ChangeBatch {
+    try call("changes.pull") { base throws(TableError) in
+      let change = try offered(base.changes).pull().checked()
+      try follow(change)
+      return change
+    }
+  }
+}
+
+extension ChangeBatch {
+  /// Returns the changes. Throws ``TableError`` with `.misbehaved` for an impossible path or an invalid version.
+  func checked() throws(TableError) -> ChangeBatch {
+    for change in changes ?? [] {
+      switch change {
+      case .insert(let path), .delete(let path), .reload(let path), .reconfigure(let path):
+        _ = try path.checked(mayBeSection: true)
+      case .move(let from, let to):
+        _ = try from.checked(mayBeSection: true)
+        _ = try to.checked(mayBeSection: true)
+      }
+    }
+    return ChangeBatch(from: try from.checked(), to: try to.checked(), changes: changes)
+  }
+}

@@ -25,3 +25,9 @@ public struct Diagnostic: Hashable, Sendable {
     self.message = message
   }
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func nextDiagnostic() -> Diagnostic? { base.diagnostics?.nextDiagnostic() }
+}

@@ -17,3 +17,23 @@ public protocol TablePrefetching: AnyObject {
   /// Withdraws an announcement of ``prefetch(rows:inSection:)``.
   func cancelPrefetching(rows: Range<Int>, inSection section: Int)
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func willDisplay(rows: Range<Int>, inSection section: Int) {
+    if rows.lowerBound >= 0 { base.display?.willDisplay(rows: rows, inSection: section) }
+  }
+
+  package func didEndDisplaying(rows: Range<Int>, inSection section: Int) {
+    if rows.lowerBound >= 0 { base.display?.didEndDisplaying(rows: rows, inSection: section) }
+  }
+
+  package func prefetch(rows: Range<Int>, inSection section: Int) {
+    if rows.lowerBound >= 0 { base.prefetching?.prefetch(rows: rows, inSection: section) }
+  }
+
+  package func cancelPrefetching(rows: Range<Int>, inSection section: Int) {
+    if rows.lowerBound >= 0 { base.prefetching?.cancelPrefetching(rows: rows, inSection: section) }
+  }
+}

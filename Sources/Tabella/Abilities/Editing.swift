@@ -182,3 +182,23 @@ public struct EditResult: Hashable, Sendable {
     self.receipt = receipt
   }
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func editability(
+    ofRows rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [RowEditability] {
+    try check(asked: rows)
+    return try call("editing.editable") { base throws(TableError) in
+      try offered(base.editing).editability(ofRows: rows, inSection: section)
+        .answering(rows).map { RowEditability(rawValue: $0.rawValue & 7) }
+    }
+  }
+
+  package func editableColumns() throws(TableError) -> [Bool]? {
+    try call("editing.editable_columns") { base throws(TableError) in
+      try offered(base.editing).editableColumns()?.answering(columns.indices)
+    }
+  }
+}

@@ -40,3 +40,23 @@ extension TableDataSource {
     try check(RowRequest(first: 0, count: 1, columns: columns, includesIDs: includesIDs))
   }
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func rows(
+    at paths: [IndexPath], columns: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    try check(gathering: paths, columns: columns, includesIDs: includesIDs)
+    let request = RowRequest(gathering: paths, columns: columns, includesIDs: includesIDs)
+    return try call("gathering.rows") { base throws(TableError) in
+      let batch = try offered(base.gathering).rows(
+        at: paths, columns: columns, includesIDs: includesIDs)
+      try batch.validate(answering: request, of: self.columns)
+      guard batch.rowCount > 0 || request.count == 0 else {
+        throw TableError(.misbehaved, "returned none of \(request.count) rows")
+      }
+      return batch
+    }
+  }
+}

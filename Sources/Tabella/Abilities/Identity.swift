@@ -8,3 +8,13 @@ public protocol TableIdentity: AnyObject {
   /// Returns the current path of the row with this id. Throws ``TableError`` with `.notFound` if the row is gone.
   func indexPath(forID id: String) throws(TableError) -> IndexPath
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func indexPath(forID id: String) throws(TableError) -> IndexPath {
+    try call("identity.find") { base throws(TableError) in
+      try offered(base.identity).indexPath(forID: id).checked()
+    }
+  }
+}

@@ -18,3 +18,24 @@ extension TableMoving {
     ofMoveFrom source: IndexPath, to proposed: IndexPath
   ) throws(TableError) -> IndexPath { proposed }
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func movability(
+    ofRows rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [Bool] {
+    try check(asked: rows)
+    return try call("moving.movable") { base throws(TableError) in
+      try offered(base.moving).movability(ofRows: rows, inSection: section).answering(rows)
+    }
+  }
+
+  package func target(
+    ofMoveFrom source: IndexPath, to proposed: IndexPath
+  ) throws(TableError) -> IndexPath {
+    try call("moving.target") { base throws(TableError) in
+      try offered(base.moving).target(ofMoveFrom: source, to: proposed).checked()
+    }
+  }
+}

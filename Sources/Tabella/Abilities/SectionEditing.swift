@@ -120,3 +120,23 @@ extension TableError {
   static let noSectionTitles = TableError(
     .notSupported, "the titles of this table's sections cannot be edited")
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func editability(
+    ofSections sections: Range<Int>
+  ) throws(TableError) -> [SectionEditability] {
+    try check(asked: sections)
+    return try call("section_editing.editable") { base throws(TableError) in
+      try offered(base.sectionEditing).editability(ofSections: sections)
+        .answering(sections).map { SectionEditability(rawValue: $0.rawValue & 7) }
+    }
+  }
+
+  package func canInsertSections() throws(TableError) -> Bool {
+    try call("section_editing.insertable") { base throws(TableError) in
+      try offered(base.sectionEditing).canInsertSections()
+    }
+  }
+}

@@ -10,3 +10,22 @@ public protocol TableSectionIndex: AnyObject {
   /// title.
   func indexPath(forIndexTitle title: String, at index: Int) throws(TableError) -> IndexPath
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func sectionIndexTitles() throws(TableError) -> [String] {
+    try call("section-index.titles") { base throws(TableError) in
+      try offered(base.sectionIndex).sectionIndexTitles()
+    }
+  }
+
+  package func indexPath(
+    forIndexTitle title: String, at index: Int
+  ) throws(TableError) -> IndexPath {
+    try call("section-index.path") { base throws(TableError) in
+      try offered(base.sectionIndex).indexPath(forIndexTitle: title, at: index)
+        .checked(mayBeSection: true)
+    }
+  }
+}

@@ -14,3 +14,20 @@ public enum TitlePlace: Int32, Hashable, Sendable, CaseIterable {
   case header = 0
   case footer = 1
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func numberOfSections(knowing minimum: Int) throws(TableError) -> Count {
+    try call("sections.count") { base throws(TableError) in
+      try offered(base.sections).numberOfSections(knowing: minimum)
+        .checked(knowing: minimum, limit: TableLimits.sections)
+    }
+  }
+
+  package func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
+    try call("sections.title") { base throws(TableError) in
+      try offered(base.sections).title(place, ofSection: section)
+    }
+  }
+}

@@ -71,3 +71,41 @@ public struct StyledText: Hashable, Sendable {
     self.init(Array(text.utf8), spans: spans)
   }
 }
+
+// The checks of an untrusted source's answers.
+
+extension CheckedSource {
+  package func supplementaryKinds() throws(TableError) -> [String] {
+    try call("supplementary.kinds") { base throws(TableError) in
+      try offered(base.supplementary).supplementaryKinds()
+    }
+  }
+
+  package func supplementaryElement(
+    ofKind kind: String, at path: IndexPath
+  ) throws(TableError) -> SupplementaryElement? {
+    try call("supplementary.element") { base throws(TableError) in
+      switch try offered(base.supplementary).supplementaryElement(ofKind: kind, at: path) {
+      case nil: return nil
+      case .text(let text)?: return .text(try text.checked())
+      case .table(let table)?: return .table(try CheckedSource(table, provider: provider))
+      }
+    }
+  }
+}
+
+extension StyledText {
+  /// Returns the text. Throws ``TableError`` with `.misbehaved` if a span overlaps another one or leaves the text.
+  fileprivate func checked() throws(TableError) -> StyledText {
+    var end = 0
+    for span in spans {
+      guard span.bytes.lowerBound >= end, span.bytes.upperBound <= bytes.count else {
+        throw TableError(
+          .misbehaved,
+          "a span of \(span.bytes.count) bytes at \(span.bytes.lowerBound) does not fit the text")
+      }
+      end = span.bytes.upperBound
+    }
+    return self
+  }
+}

@@ -1,4 +1,4 @@
-// The checks of edits, and of changes by others.
+// The checks of commits and undos.
 
 /// The treatment of a provider's reports about edits.
 package enum EditJudgement {
@@ -12,22 +12,6 @@ package enum EditJudgement {
 }
 
 extension CheckedSource {
-  package func editability(
-    ofRows rows: Range<Int>, inSection section: Int
-  ) throws(TableError) -> [RowEditability] {
-    try check(asked: rows)
-    return try call("editing.editable") { base throws(TableError) in
-      try offered(base.editing).editability(ofRows: rows, inSection: section)
-        .answering(rows).map { RowEditability(rawValue: $0.rawValue & 7) }
-    }
-  }
-
-  package func editableColumns() throws(TableError) -> [Bool]? {
-    try call("editing.editable_columns") { base throws(TableError) in
-      try offered(base.editing).editableColumns()?.answering(columns.indices)
-    }
-  }
-
   package func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
     // A provider without the ability to edit titles need not look for titles.
     try check(titlesIn: batch)
@@ -41,53 +25,6 @@ extension CheckedSource {
     try edit("undo.undo", EditBatch([], isDryRun: isDryRun), outcomes: 1) {
       base throws(TableError) in
       try offered(base.undoing).undo(receipt, isDryRun: isDryRun)
-    }
-  }
-
-  package func editability(
-    ofSections sections: Range<Int>
-  ) throws(TableError) -> [SectionEditability] {
-    try check(asked: sections)
-    return try call("section_editing.editable") { base throws(TableError) in
-      try offered(base.sectionEditing).editability(ofSections: sections)
-        .answering(sections).map { SectionEditability(rawValue: $0.rawValue & 7) }
-    }
-  }
-
-  package func canInsertSections() throws(TableError) -> Bool {
-    try call("section_editing.insertable") { base throws(TableError) in
-      try offered(base.sectionEditing).canInsertSections()
-    }
-  }
-
-  package func movability(
-    ofRows rows: Range<Int>, inSection section: Int
-  ) throws(TableError) -> [Bool] {
-    try check(asked: rows)
-    return try call("moving.movable") { base throws(TableError) in
-      try offered(base.moving).movability(ofRows: rows, inSection: section).answering(rows)
-    }
-  }
-
-  package func target(
-    ofMoveFrom source: IndexPath, to proposed: IndexPath
-  ) throws(TableError) -> IndexPath {
-    try call("moving.target") { base throws(TableError) in
-      try offered(base.moving).target(ofMoveFrom: source, to: proposed).checked()
-    }
-  }
-
-  package func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
-    try call("changes.listen") { base throws(TableError) in
-      try offered(base.changes).listen(notify)
-    }
-  }
-
-  package func pull() throws(TableError) -> ChangeBatch {
-    try call("changes.pull") { base throws(TableError) in
-      let change = try offered(base.changes).pull().checked()
-      try follow(change)
-      return change
     }
   }
 
@@ -178,7 +115,7 @@ private struct Judge {
 }
 
 /// Throws ``TableError`` with `.invalidArgument` for a range that no source has.
-private func check(asked range: Range<Int>) throws(TableError) {
+func check(asked range: Range<Int>) throws(TableError) {
   guard range.lowerBound >= 0, range.count <= Int(Int32.max) else {
     throw TableError(
       .invalidArgument, "\(range.count) rows from row \(range.lowerBound) cannot be requested")
@@ -187,26 +124,10 @@ private func check(asked range: Range<Int>) throws(TableError) {
 
 extension Array {
   /// Returns the answers. Throws ``TableError`` with `.misbehaved` unless there is one for each element of a range.
-  fileprivate func answering(_ range: Range<Int>) throws(TableError) -> [Element] {
+  func answering(_ range: Range<Int>) throws(TableError) -> [Element] {
     guard count == range.count else {
       throw TableError(.misbehaved, "returned \(count) answers; \(range.count) were requested")
     }
     return self
-  }
-}
-
-extension ChangeBatch {
-  /// Returns the changes. Throws ``TableError`` with `.misbehaved` for an impossible path or an invalid version.
-  fileprivate func checked() throws(TableError) -> ChangeBatch {
-    for change in changes ?? [] {
-      switch change {
-      case .insert(let path), .delete(let path), .reload(let path), .reconfigure(let path):
-        _ = try path.checked(mayBeSection: true)
-      case .move(let from, let to):
-        _ = try from.checked(mayBeSection: true)
-        _ = try to.checked(mayBeSection: true)
-      }
-    }
-    return ChangeBatch(from: try from.checked(), to: try to.checked(), changes: changes)
   }
 }

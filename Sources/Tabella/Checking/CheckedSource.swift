@@ -77,3 +77,67 @@ private func checked(columns: [Column]) throws(TableError) -> [Column] {
   }
   return columns
 }
+
+// The core of a source. The checks of an ability stand with its protocol, in Abilities/.
+
+extension CheckedSource {
+  package func version() throws(TableError) -> Version? {
+    try call("version") { base throws(TableError) in try base.version().checked() }
+  }
+
+  package func numberOfRows(
+    inSection section: Int, knowing minimum: Int
+  ) throws(TableError) -> Count {
+    try call("row_count") { base throws(TableError) in
+      try base.numberOfRows(inSection: section, knowing: minimum)
+        .checked(knowing: minimum, limit: TableLimits.rows)
+    }
+  }
+
+  package func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    try check(request)
+    return try call("rows") { base throws(TableError) in
+      let batch = try base.rows(request)
+      try batch.validate(answering: request, of: columns)
+      return batch
+    }
+  }
+}
+
+/// An ability that the source had when it was opened. Throws ``TableError`` with `.misbehaved` if it is gone.
+func offered<A>(_ ability: A?) throws(TableError) -> A {
+  guard let ability else { throw TableError(.misbehaved, "an ability is gone") }
+  return ability
+}
+
+extension Version? {
+  /// Returns the version, or nil for an empty one. Throws ``TableError`` with `.misbehaved` for an invalid token.
+  func checked() throws(TableError) -> Version? {
+    guard let self, !self.token.isEmpty else { return nil }
+    guard self.token.utf8.count <= Version.maximumLength,
+      self.token.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
+    else {
+      throw TableError(
+        .misbehaved, "the version is not 0 to \(Version.maximumLength) printable ASCII bytes")
+    }
+    return self
+  }
+}
+
+extension Count {
+  /// Returns the count. Throws ``TableError`` with `.misbehaved` if it is outside the limits, or if it does not
+  /// satisfy a request for at least `minimum`.
+  func checked(knowing minimum: Int, limit: Int) throws(TableError) -> Count {
+    guard 0...limit ~= value else {
+      throw TableError(.misbehaved, "returned the count \(value), exact \(isExact ? 1 : 0)")
+    }
+    guard isExact || (minimum < .max && value >= minimum) else {
+      throw TableError(
+        .misbehaved,
+        minimum == .max
+          ? "returned at least \(value); the exact number was requested"
+          : "returned at least \(value); \(minimum) were requested")
+    }
+    return self
+  }
+}
