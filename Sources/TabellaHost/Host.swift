@@ -97,7 +97,7 @@ public final class Host {
       }
     }
     return OpenedTable(
-      source: source, manifest: entry.manifest, location: location,
+      source: source, manifest: entry.manifest, location: location, options: options,
       worker: worker)
   }
 
@@ -126,6 +126,8 @@ public struct OpenedTable {
   public let manifest: Manifest
   /// The location that was opened.
   public let location: Location
+  /// The provider's options that were passed.
+  public let options: [String: String]
   /// The worker of the source; nil if the source lives in this process.
   public let worker: WorkerStatus?
 }

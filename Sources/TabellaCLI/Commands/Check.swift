@@ -3,6 +3,7 @@ import Glibc
 import Synchronization
 import Tabella
 import TabellaChecking
+import TabellaFiles
 import TabellaHost
 import TabellaTerminal
 
@@ -71,7 +72,7 @@ extension Command {
     let path = try Failure.about(operand.text) { () throws(TableError) in
       if let entry { return entry.library }
       if access(operand.text, F_OK) != 0 { try host.catalogue.checkNotRefused(operand.text) }
-      return String(decoding: try absolute(operand.bytes), as: UTF8.self)
+      return String(decoding: try absolutePath(operand.bytes), as: UTF8.self)
     }
     let checker = Checker(
       library: path,

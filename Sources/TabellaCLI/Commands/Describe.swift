@@ -268,7 +268,7 @@ extension Command {
     var members: [String: JSONValue] = ["library": .string(operand.text)]
     try Failure.about(nil) { () throws(TableError) in
       // A relative path is relative to the current folder.
-      let path = String(decoding: try absolute(operand.bytes), as: UTF8.self)
+      let path = String(decoding: try absolutePath(operand.bytes), as: UTF8.self)
       let report = try host.report(onLibraryAt: path)
       members["entry"] = .string(providerEntrySymbol)
       members["trust"] = try trustJSON(report)

@@ -1,4 +1,5 @@
 import Tabella
+import TabellaHost
 import TabellaTerminal
 
 extension Command {
@@ -21,20 +22,13 @@ extension Command {
       throw .usage("\(invocation.operands[1].text) is not expected", command: "log")
     }
     let place = try invocation.operands.first.map { operand throws(Failure) in
-      try Receipt.Location(operand)
+      try Receipt.Place(operand)
     }
-    var entries: [LogSource.Entry] = []
-    var damaged: [Failure] = []
-    try History(ReceiptStore()).walk(
-      of: place,
-      damaged: {
-        damaged.append($0)
-        return true
-      },
-      visit: {
-        entries.append(($0, $1))
-        return true
-      })
+    let log = try Failure.ofReceipts { () throws(ReceiptError) in
+      try ReceiptStore().log(of: place)
+    }
+    let entries = log.entries
+    let damaged = log.errors.map { Failure.of($0) }
     let isTable = (invocation.format ?? "table") == "table"
     if entries.isEmpty, damaged.isEmpty, !invocation.isJSON {
       Messages.write(
@@ -59,22 +53,21 @@ extension Command {
 
 /// Receipts as a table that cannot be edited.
 private final class LogSource: TableDataSource {
-  typealias Entry = (receipt: Receipt, isTakenBack: Bool)
-
   let columns = [
     Column("id"), Column("time", .date), Column("location"), Column("provider"), Column("edits"),
     Column("undoable", .boolean), Column("undone", .boolean),
   ]
   private let base: InMemorySource
 
-  init(_ entries: [Entry]) {
+  init(_ entries: [ReceiptLog.Entry]) {
     base = InMemorySource(
       columns,
-      rows: entries.map { receipt, isTakenBack in
-        [
+      rows: entries.map { entry in
+        let receipt = entry.receipt
+        return [
           .text(receipt.id.text), receipt.id.time.map { .date($0) } ?? .missing,
-          .text(receipt.place.location), .text(receipt.provider), .text(receipt.description),
-          .boolean(receipt.wayBack != nil), .boolean(isTakenBack),
+          .text(receipt.location.bytes), .text(receipt.provider), .text(receipt.description),
+          .boolean(receipt.isUndoable), .boolean(entry.isUndone),
         ]
       })
   }

@@ -30,89 +30,73 @@ extension Command {
     guard invocation.operands.count == 1 else {
       throw .usage("\(invocation.operands[1].text) is not expected", command: "undo")
     }
-    let receipt = try wantedReceipt(operand)
-    let subject = String(decoding: receipt.place.location, as: UTF8.self)
-    guard receipt.wayBack != nil else {
-      throw Failure(
-        status: .refused, subject: subject, code: "not-supported",
-        message:
-          "receipt:\(receipt.id) (\(receipt.description)): provider \(receipt.provider) cannot undo this edit. `tabella log` lists the edits that can be undone"
-      )
-    }
-    let bytes = try ReceiptStore().wayBack(of: receipt)
+    let store = try Failure.ofReceipts { () throws(ReceiptError) in try ReceiptStore() }
+    let receipt = try wantedReceipt(operand, store)
+    let subject = receipt.location.description
+    let undo = try Failure.ofReceipts { () throws(ReceiptError) in try store.undo(of: receipt) }
     // The file may need other saving options now.
     let options = receipt.options.merging(invocation.options) { $1 }
-    let source = try open(receipt, subject, options, invocation)
-    guard let undoing = source.undoing else {
-      throw Failure(
-        status: .refused, subject: subject, code: "not-supported",
-        message: "provider \(receipt.provider) cannot undo edits of this location; nothing was done"
-      )
+    try enterFolder(of: receipt, subject)
+    try EditRun.refuseStream(receipt.location)
+    let source = try aboutReceipt(receipt) { () throws(ReceiptError) in
+      try undo.open(by: Host(invocation), options: options)
     }
-    let commit = CommitWithReceipt(
-      subject: subject, source: source, provider: receipt.provider, place: receipt.place,
-      options: options, undoing: receipt, isDryRun: invocation.isDryRun)
-    let (result, kept) = try aboutReceipt(receipt) { () throws(Failure) in
-      try commit.run(
-        commit: { () throws(TableError) in
-          try undoing.undo(bytes, isDryRun: invocation.isDryRun)
-        }, summary: { _ in receipt.summary }, remainder: { _ in receipt.remainder })
+    let edit = try aboutReceipt(receipt) { () throws(ReceiptError) in
+      try undo.run(
+        on: source, options: options, isDryRun: invocation.isDryRun,
+        willCommit: { holdSignals(cancelling: source) })
     }
+    let result = edit.result
     let report = EditReport(
       subject: subject, provider: receipt.provider, from: result.changes.from?.token,
       to: result.changes.to?.token,
       items: result.outcomes.map { .init(edit: nil, outcome: $0, before: nil) },
-      columns: source.columns, receipt: kept, isDryRun: invocation.isDryRun,
+      columns: source.columns, receipt: edit.receipt, isDryRun: invocation.isDryRun,
       extent: result.extent, undoing: receipt)
     return try report.write(output, asJSON: invocation.isJSON, diagnosticsOf: source)
   }
 
   /// The receipt that an operand names, or the newest of a location.
-  private static func wantedReceipt(_ operand: Argument) throws(Failure) -> Receipt {
-    let store = try ReceiptStore()
+  private static func wantedReceipt(
+    _ operand: Argument, _ store: ReceiptStore
+  ) throws(Failure) -> Receipt {
     if operand.text.hasPrefix("receipt:") {
       guard let id = ReceiptID(String(operand.text.dropFirst("receipt:".count))) else {
         throw .usage(
           "\(operand.text) is not the name of a receipt; list them with: tabella log. Write ./\(operand.text) for a file",
           command: "undo")
       }
-      return try store.receipt(id)
+      return try Failure.ofReceipts { () throws(ReceiptError) in try store.receipt(id: id) }
     }
-    try EditRun.refuseStream(operand.bytes)
-    let place = try Receipt.Location(operand)
-    if let found = try History(store).newestEdit(of: place, named: operand.text) { return found }
+    try EditRun.refuseStream(Location(operand.bytes))
+    let place = try Receipt.Place(operand)
+    let found = try Failure.ofReceipts { () throws(ReceiptError) in
+      try store.newestEdit(of: place, subject: operand.text)
+    }
+    if let found { return found }
     throw Failure(
       status: .failed, subject: operand.text, code: "not-found",
       message: "no receipt of an edit that is not yet undone; tabella log lists all receipts"
     )
   }
 
-  /// Opens the table of a receipt as the edit opened it, with these options changed.
-  private static func open(
-    _ receipt: Receipt, _ subject: String, _ options: [String: String], _ invocation: Invocation
-  ) throws(Failure) -> any TableDataSource {
-    if let folder = receipt.place.folder, folder.withCString({ chdir($0) }) != 0 {
-      throw .of(
-        .system(
-          errno, "\(String(decoding: folder, as: UTF8.self)) cannot be made the current folder"),
-        subject: subject)
+  /// Makes the working directory of the edit the current one, if the location may depend on it.
+  private static func enterFolder(of receipt: Receipt, _ subject: String) throws(Failure) {
+    guard let folder = receipt.workingDirectory, folder.withCString({ chdir($0) }) != 0 else {
+      return
     }
-    try EditRun.refuseStream(receipt.place.location)
-    return try aboutReceipt(receipt) { () throws(Failure) in
-      try Failure.about(subject) { () throws(TableError) in
-        try Host(invocation).open(
-          Location(receipt.place.location), provider: receipt.provider, options: options
-        ).source
-      }
-    }
+    throw .of(
+      .system(
+        errno, "\(String(decoding: folder, as: UTF8.self)) cannot be made the current folder"),
+      subject: subject)
   }
 
   /// Reports arguments that a provider rejects as an error of the receipt, not of the command line.
   private static func aboutReceipt<R>(
-    _ receipt: Receipt, _ body: () throws(Failure) -> R
+    _ receipt: Receipt, _ body: () throws(ReceiptError) -> R
   ) throws(Failure) -> R {
     do throws(Failure) {
-      return try body()
+      return try Failure.ofReceipts(body)
     } catch {
       guard error.status == .usage else { throw error }
       throw Failure(

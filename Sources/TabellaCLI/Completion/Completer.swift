@@ -89,12 +89,10 @@ struct Completer {
 
   /// The newest receipts that can be undone, with a description of the edit.
   private var receipts: [(ReceiptID, String)] {
-    guard let store = try? ReceiptStore(), let ids = try? store.ids() else { return [] }
-    return ids.prefix(50).compactMap { id in
-      guard let receipt = try? store.receipt(id), receipt.wayBack != nil else { return nil }
-      let location = String(decoding: receipt.place.location, as: UTF8.self)
+    guard let store = try? ReceiptStore() else { return [] }
+    return store.newest(50).filter(\.isUndoable).map { receipt in
       // The description contains names of columns and files, which may contain any bytes.
-      return (id, SafeText("\(receipt.description), \(location)").string)
+      (receipt.id, SafeText("\(receipt.description), \(receipt.location.description)").string)
     }
   }
 

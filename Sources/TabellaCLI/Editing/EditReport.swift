@@ -1,4 +1,5 @@
 import Tabella
+import TabellaHost
 import TabellaTerminal
 
 /// The report of edits, as lines on standard error or as JSON on standard output.
@@ -40,7 +41,7 @@ struct EditReport {
   }
 
   /// Whether the edits can be undone. Not known after a dry run.
-  private var isUndoable: Bool { receipt?.wayBack != nil }
+  private var isUndoable: Bool { receipt?.isUndoable == true }
 
   /// The text about the part that an undo cannot undo; nil if there is none.
   private var notTakenBack: String? {
@@ -118,7 +119,7 @@ struct EditReport {
       case .unclear:
         return failure(status, code.name, "failed, and may be done in part: \(reasons)")
       case .something:
-        let again = receipt.map { undoing == nil || $0.wayBack == nil ? "" : wayOn($0) } ?? ""
+        let again = receipt.map { undoing == nil || !$0.isUndoable ? "" : wayOn($0) } ?? ""
         let reasons = [reasons, notTakenBack].compactMap(\.self).joined(separator: "; ")
         return failure(.failed, code.name, "done, but \(reasons)\(again)")
       }

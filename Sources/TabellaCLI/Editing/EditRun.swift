@@ -14,7 +14,7 @@ struct EditRun {
   /// The version of the table in which rows are found.
   private let version: Version?
   /// The location for the receipt, found before the edit.
-  private let place: Receipt.Location
+  private let place: Receipt.Place
 
   /// Whether the edits apply to all rows that the options choose.
   private var takesAll = false
@@ -26,7 +26,7 @@ struct EditRun {
   init(
     _ invocation: Invocation, _ location: Argument, command: String, output: Output
   ) throws(Failure) {
-    try EditRun.refuseStream(location.bytes)
+    try EditRun.refuseStream(Location(location.bytes))
     try EditRun.checkSavingOptions(invocation, location, command)
     self.invocation = invocation
     self.command = command
@@ -55,26 +55,16 @@ struct EditRun {
         }
       }
       return (
-        version, try Receipt.Location(opened.location.bytes, of: [opened.manifest])
+        version, try Receipt.Place(opened.location.bytes, of: [opened.manifest])
       )
     }
   }
 
   /// Throws for standard input and for a pipe. Opening a pipe would wait for its writer.
-  static func refuseStream(_ location: [UInt8]) throws(Failure) {
-    func isPipe(_ path: some Collection<UInt8>) -> Bool {
-      var status = stat()
-      return Array(path).withCString { stat($0, &status) } == 0
-        && status.st_mode & S_IFMT == S_IFIFO
+  static func refuseStream(_ location: Location) throws(Failure) {
+    try Failure.about(location.description) { () throws(TableError) in
+      try location.refuseStream()
     }
-    let isInput = location == [UInt8(ascii: "-")]
-    // A path after a scheme can be a pipe, too.
-    let path = location.drop { $0 != UInt8(ascii: ":") }.dropFirst()
-    guard isInput || isPipe(location) || isPipe(path) else { return }
-    let what = isInput ? "standard input" : "is a pipe and"
-    throw Failure(
-      status: .refused, subject: String(decoding: location, as: UTF8.self), code: "read-only",
-      message: "\(what) cannot be edited; nothing was done")
   }
 
   /// Throws if the provider does not have the options of `--in-place` and `--backup`.
@@ -353,7 +343,7 @@ struct EditRun {
 
   private func question(_ edits: [PlannedEdit]) -> String {
     let kinds = Set(edits.map(\.kind))
-    let rows = EditSummary.counted(edits)
+    let rows = EditSummary.counted(edits.count, sections: edits.count { $0.isOfSection })
     guard kinds.count == 1, let kind = kinds.first else {
       return "Make these \(edits.count) edits of \(subject)?"
     }
@@ -377,36 +367,23 @@ struct EditRun {
   }
 
   private func commit(_ edits: [PlannedEdit], _ before: [RowCells?]) throws(Failure) -> ExitStatus {
-    guard let editing = source.editing else { return .failed }
-    let batch = batch(edits, isDryRun: invocation.isDryRun)
     // Read before the edit, because there may be fewer afterwards.
     let columns = source.columns
     let first =
       invocation.isDryRun ? nil : try? source.wholeRows(of: edits.prefix(EditSummary.labels))
-    let labelled = first.map { EditSummary.labelled(edits, $0, columns) } ?? edits
+    var summary = EditSummary(
+      edits.map { ($0.edit, $0.label) }, rows: first?.map { $0?.cells } ?? [], columns)
     let effects = effects
-    let kept = CommitWithReceipt(
-      subject: subject, source: source, provider: table.tables[0].manifest.id, place: place,
-      options: invocation.options, isDryRun: invocation.isDryRun)
-    let (result, receipt) = try kept.run(
-      commit: { () throws(TableError) in try editing.commit(batch) },
-      summary: { result in
-        var done = result.map { zip(labelled, $0.outcomes).filter { $1.code == nil } } ?? []
-        var effect = ""
-        if labelled.count == 1, let (edit, outcome) = done.first {
-          effect = effects.effect(of: edit, outcome, before: first?.first ?? nil)
-        }
-        // The edit was made, but an error occurred afterwards.
-        if done.isEmpty { done = labelled.map { ($0, .init()) } }
-        return EditSummary.text(done, columns, effect: effect)
-      },
-      remainder: { result in
-        // The summary describes each edit.
-        let final = zip(labelled, result.outcomes).filter { $1.isFinal }
-        return final.isEmpty
-          ? nil : EditSummary.text(final.map { edit, _ in (edit, EditResult.Outcome()) }, columns)
-      })
-    return try report(edits, result, receipt, before: before, columns)
+    summary.effect = { effects.effect(of: edits[0], $0, before: first?.first ?? nil) }
+    let origin = ReceiptSubject(
+      name: subject, provider: table.tables[0].manifest.id, place: place,
+      options: invocation.options)
+    let done = try Failure.ofReceipts { () throws(ReceiptError) in
+      try ReceiptStore().commit(
+        batch(edits, isDryRun: invocation.isDryRun), on: source, of: origin, summary,
+        willCommit: { holdSignals(cancelling: source) })
+    }
+    return try report(edits, done.result, done.receipt, before: before, columns)
   }
 
   private var effects: EditEffects {

@@ -52,7 +52,7 @@ struct Outline {
   private static func bytes(of value: JSONValue) -> [UInt8]? {
     switch value {
     case .string(let text): Array(text.utf8)
-    case .object(let members): members["base64"]?.string.flatMap { TabellaCLI.bytes(base64: $0) }
+    case .object(let members): members["base64"]?.string.flatMap { Tabella.bytes(base64: $0) }
     default: nil
     }
   }

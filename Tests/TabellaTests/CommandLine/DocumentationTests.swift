@@ -154,8 +154,13 @@ import Testing
     let embedding = try Self.text("docs/embedding.md")
     let program = try Self.text("Examples/embed-swift/Sources/Embed/main.swift")
     #expect(program.contains(try #require(Self.blocks("swift", in: embedding).first)))
+    let blocks = Self.blocks("swift", in: embedding)
+    #expect(blocks.count == 4)
     let shapes = try Self.text("Tests/TabellaTests/Views/TableShapeTests.swift")
-    #expect(shapes.contains(try #require(Self.blocks("swift", in: embedding).last)))
+    let receipts = try Self.text("Tests/TabellaTests/Host/EmbeddedReceiptTests.swift")
+    for (number, tests) in [(1, shapes), (2, receipts), (3, receipts)] {
+      #expect(tests.contains(blocks[number]), "\(blocks[number])")
+    }
     let printed = try Self.text("Examples/expected/embed-swift.txt")
     #expect(printed.hasPrefix(try #require(Self.blocks("text", in: embedding).first)))
   }

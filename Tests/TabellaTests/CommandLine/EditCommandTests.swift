@@ -1,5 +1,6 @@
 import Foundation
 import Tabella
+import TabellaHost
 import Testing
 
 @testable import TabellaCLI

@@ -4,6 +4,7 @@ import TabellaFiles
 import Testing
 
 @testable import TabellaCLI
+@testable import TabellaHost
 
 /// Receipts, `undo` and `log`.
 @Suite struct ReceiptTests {
@@ -298,7 +299,7 @@ import Testing
 
   /// After a partial undo without a new receipt, users must repair the rest by hand.
   @Test func aPartialUndoWithoutAWayBack() throws {
-    let store = ReceiptStore(folder: Array(ledgers.receipts.utf8))
+    let store = ReceiptFolder(Array(ledgers.receipts.utf8))
     let id = try #require(ReceiptID(edit("count=5")))
     let place = try store.receipt(id).place
     let undo = Receipt(
@@ -343,7 +344,7 @@ import Testing
     let result = try ledgers.tabella(
       "delete", "a.ledger", "1", "--yes", "-o", "refuse=Ada", "-o", "remark=gone", "--json")
     let id = try #require(jsonObject(result.text)["receipt"] as? String)
-    let store = ReceiptStore(folder: Array(ledgers.receipts.utf8))
+    let store = ReceiptFolder(Array(ledgers.receipts.utf8))
     let receipt = try store.receipt(#require(ReceiptID(id)))
     #expect(receipt.options == ["refuse": "Ada", "remark": "gone"])
     #expect(receipt.provider == "ledger" && receipt.summary == "deleted 1 row: Bob (gone)")
@@ -458,10 +459,10 @@ import Testing
     #expect(
       ledgers.receiptIDs
         == (2...5).map { "2001010\($0)T000000.000000Z-abcdef" } + [first, second])
-    let bytes = [UInt8](repeating: 0, count: ReceiptStore.longestWayBack + 1)
+    let bytes = [UInt8](repeating: 0, count: ReceiptFolder.longestWayBack + 1)
     #expect(Receipt.WayBack(to: bytes) == nil)
-    #expect(Receipt.WayBack(to: bytes.dropLast())?.count == ReceiptStore.longestWayBack)
-    #expect(ReceiptStore.longestWayBack * 4 <= ReceiptStore.mostBytes)
+    #expect(Receipt.WayBack(to: bytes.dropLast())?.count == ReceiptFolder.longestWayBack)
+    #expect(ReceiptFolder.longestWayBack * 4 <= ReceiptFolder.mostBytes)
   }
 
   /// After the clock was set back, undo reverted another edit than the newest.

@@ -1,7 +1,7 @@
 import Tabella
 
 /// How much of a batch was done.
-enum EditExtent {
+package enum EditExtent {
   /// Nothing was changed.
   case nothing
   /// All edits failed, but the result does not exclude that something was changed.
@@ -12,7 +12,7 @@ enum EditExtent {
 
 extension EditResult {
   /// How much was done, according to the result. Versions do not show it, because other programs change the table, too.
-  var extent: EditExtent {
+  package var extent: EditExtent {
     // There is a receipt only if something was done, even if all outcomes are failures.
     if receipt != nil { return .something }
     switch changes.changes {

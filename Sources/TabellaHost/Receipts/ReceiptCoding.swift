@@ -24,8 +24,14 @@ extension Receipt {
     return digest(of: text)
   }
 
+  /// Bytes as a string, or as `{"base64":…}` if they are not UTF-8.
+  private static func json(of bytes: [UInt8]) -> JSONValue {
+    Cell.text(bytes).string.map { .string($0) }
+      ?? .object(["base64": .string(bytes.withUnsafeBytes { base64($0) })])
+  }
+
   private var members: [String: JSONValue] {
-    func text(_ bytes: [UInt8]?) -> JSONValue { bytes.map { cellJSON(.text($0)) } ?? .null }
+    func text(_ bytes: [UInt8]?) -> JSONValue { bytes.map { Receipt.json(of: $0) } ?? .null }
     func text(_ string: String?) -> JSONValue { string.map { .string($0) } ?? .null }
     return [
       "id": .string(id.text), "provider": .string(provider), "scheme": text(place.scheme),
@@ -59,7 +65,7 @@ extension Receipt {
     guard scheme != nil || !path.isEmpty, !path.contains(0), folder?.contains(0) != true,
       scheme?.utf8.contains(0) != true
     else { throw .damaged("\"scheme\", \"rest\" or \"folder\"") }
-    place = Location(scheme: scheme, rest: path, folder: folder)
+    place = Place(scheme: scheme, rest: path, folder: folder)
     guard case .object(let members)? = fields.json["options"] else { throw .damaged("\"options\"") }
     options = [:]
     for (name, value) in members {
@@ -96,7 +102,7 @@ private struct ReceiptFields {
 
   func bytes(_ key: String) throws(TableError) -> [UInt8]? {
     if let encoded = json[key]?["base64"]?.string {
-      guard let bytes = TabellaCLI.bytes(base64: encoded) else { throw .damaged("\"\(key)\"") }
+      guard let bytes = Tabella.bytes(base64: encoded) else { throw .damaged("\"\(key)\"") }
       return bytes
     }
     return try text(key).map { Array($0.utf8) }

@@ -1,11 +1,12 @@
 import Glibc
 import Tabella
 import TabellaFiles
-import TabellaHost
 
-/// The folder of receipts: `$XDG_STATE_HOME/tabella/receipts`, a file for each. A user who can write them decides
-/// what `undo` does, so folder and files are used only if nobody else can write them.
-final class ReceiptStore {
+/// The files of a ``ReceiptStore`` during one operation. A user who can write them decides what an undo does, so
+/// folder and files are used only if nobody else can write them.
+///
+/// The object keeps the folder that it checked. Make another one for the next operation.
+final class ReceiptFolder {
   /// The maximum number of receipts.
   static let limit = 1000
   /// The maximum total size, in bytes.
@@ -22,29 +23,18 @@ final class ReceiptStore {
   var path: String { String(decoding: folder, as: UTF8.self) }
   private var opened: OwnFolder?
 
-  init(folder: [UInt8]) { self.folder = folder }
+  /// `folder` is an absolute path. The folder need not exist.
+  init(_ folder: [UInt8]) { self.folder = folder }
 
-  /// Finds the path of the folder. The folder need not exist.
-  init() throws(Failure) {
-    guard let state = stateFolder() else {
-      throw Failure(
-        status: .failed, subject: "receipts", code: "io",
-        message:
-          "there is no folder for receipts, because neither XDG_STATE_HOME nor HOME is an absolute path; set one of them"
-      )
-    }
-    folder = state + Array("/receipts".utf8)
-  }
-
-  /// The folder, checked once; nil if it does not exist. Throws a failure with ``ExitStatus/refused`` if other users
-  /// can write to it, or could have created it.
-  @discardableResult func open() throws(Failure) -> OwnFolder? {
+  /// The folder, checked once; nil if it does not exist. Throws an error with `.denied` if other users can write to
+  /// it, or could have created it.
+  @discardableResult func open() throws(ReceiptError) -> OwnFolder? {
     if let opened { return opened }
     do throws(TableError) {
       opened = try OwnFolder(folder)
     } catch {
-      throw .of(
-        TableError(error.code, "the receipts cannot be used: \(error.message)"), subject: nil)
+      throw ReceiptError(
+        .folder, nil, TableError(error.code, "the receipts cannot be used: \(error.message)"))
     }
     return opened
   }
@@ -52,12 +42,12 @@ final class ReceiptStore {
   /// Reserves room for a receipt, before the edit is made.
   func reserve() throws(TableError) -> DurableFile {
     try makeFolders(folder)
-    return try DurableFile(in: folder, room: ReceiptStore.room)
+    return try DurableFile(in: folder, room: ReceiptFolder.room)
   }
 
   /// Throws if a receipt could not be stored. Changes nothing, so it cannot detect every error.
   func checkPlace() throws(TableError) {
-    try DurableFile.tryOut(in: folder, rooms: [ReceiptStore.room])
+    try DurableFile.tryOut(in: folder, rooms: [ReceiptFolder.room])
   }
 
   /// A new id that is newer than all others.
@@ -70,13 +60,13 @@ final class ReceiptStore {
     _ receipt: Receipt, _ wayBack: [UInt8], in file: DurableFile
   ) throws(TableError) {
     try file.write(
-      receipt.head + [10] + wayBack, name: receipt.id.text + ReceiptStore.suffix)
+      receipt.head + [10] + wayBack, name: receipt.id.text + ReceiptFolder.suffix)
     guard let ids = try? ids() else { return }
     var bytes = 0
     for (number, old) in ids.enumerated() {
       bytes += size(of: old)
       // Only the oldest are removed. If one in between were missing, undo would not notice.
-      guard number >= ReceiptStore.limit || (number > 0 && bytes > ReceiptStore.mostBytes) else {
+      guard number >= ReceiptFolder.limit || (number > 0 && bytes > ReceiptFolder.mostBytes) else {
         continue
       }
       _ = path(of: old).withCString { unlink($0) }
@@ -89,18 +79,18 @@ final class ReceiptStore {
   }
 
   private func path(of id: ReceiptID) -> [UInt8] {
-    folder + Array("/\(id.text)\(ReceiptStore.suffix)".utf8)
+    folder + Array("/\(id.text)\(ReceiptFolder.suffix)".utf8)
   }
 
   /// The ids of all receipts, newest first.
-  func ids() throws(Failure) -> [ReceiptID] {
+  func ids() throws(ReceiptError) -> [ReceiptID] {
     guard let opened = try open() else {
       if folder.withCString({ access($0, F_OK) }) == 0 || errno == ENOENT { return [] }
-      throw .of(.system(errno, "cannot be read"), subject: path)
+      throw ReceiptError(.folder, path, .system(errno, "cannot be read"))
     }
     let list = openat(opened.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard list >= 0, let stream = fdopendir(list) else {
-      throw .of(.system(errno, "cannot be read"), subject: path)
+      throw ReceiptError(.folder, path, .system(errno, "cannot be read"))
     }
     defer { closedir(stream) }
     var ids: [ReceiptID] = []
@@ -109,8 +99,8 @@ final class ReceiptStore {
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { break }
       let name = String(
         cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
-      guard name.hasSuffix(ReceiptStore.suffix),
-        let id = ReceiptID(String(name.dropLast(ReceiptStore.suffix.count)))
+      guard name.hasSuffix(ReceiptFolder.suffix),
+        let id = ReceiptID(String(name.dropLast(ReceiptFolder.suffix.count)))
       else { continue }
       ids.append(id)
     }
@@ -118,15 +108,15 @@ final class ReceiptStore {
   }
 
   /// Reads a receipt without the bytes for undo.
-  func receipt(_ id: ReceiptID) throws(Failure) -> Receipt {
+  func receipt(_ id: ReceiptID) throws(ReceiptError) -> Receipt {
     try reading(id) { file throws(TableError) in
-      let head = try file.head(upTo: ReceiptStore.longestHead)
+      let head = try file.head(upTo: ReceiptFolder.longestHead)
       return try Receipt(parsing: head, id: id, rest: file.size - head.count - 1)
     }
   }
 
   /// Reads the bytes that the provider needs to undo the edit.
-  func wayBack(of receipt: Receipt) throws(Failure) -> [UInt8] {
+  func wayBack(of receipt: Receipt) throws(ReceiptError) -> [UInt8] {
     guard let wayBack = receipt.wayBack else { return [] }
     return try reading(receipt.id) { file throws(TableError) in
       let bytes = try file.bytes(at: file.size - wayBack.count, count: wayBack.count)
@@ -140,18 +130,22 @@ final class ReceiptStore {
   /// Opens the file of a receipt. Errors contain the name of the file.
   private func reading<R>(
     _ id: ReceiptID, _ body: (ReceiptFile) throws(TableError) -> R
-  ) throws(Failure) -> R {
-    let folder = try open()
-    return try Failure.about("receipt:\(id)") { () throws(TableError) in
-      do throws(TableError) {
-        guard let folder else { throw .noReceipt }
-        return try body(ReceiptFile(id.text + ReceiptStore.suffix, in: folder))
-      } catch {
-        guard error.code == .invalidArgument else { throw error }
-        let file = "\(path)/\(id)\(ReceiptStore.suffix)"
-        throw TableError(
-          .io, "the receipt is damaged: \(error.message); remove the file \(file)")
-      }
+  ) throws(ReceiptError) -> R {
+    guard let folder = try open() else {
+      throw ReceiptError(.noReceipt(id), "receipt:\(id)", .noReceipt)
     }
+    do throws(TableError) {
+      return try body(ReceiptFile(id.text + ReceiptFolder.suffix, in: folder))
+    } catch {
+      throw ReceiptError(
+        error == .noReceipt ? .noReceipt(id) : .unreadable(id), "receipt:\(id)", named(error, id))
+    }
+  }
+
+  /// Adds the name of the file to the error for a damaged receipt.
+  private func named(_ error: TableError, _ id: ReceiptID) -> TableError {
+    guard error.code == .invalidArgument else { return error }
+    let file = "\(path)/\(id)\(ReceiptFolder.suffix)"
+    return TableError(.io, "the receipt is damaged: \(error.message); remove the file \(file)")
   }
 }

@@ -2,11 +2,12 @@ import Tabella
 
 /// The name of a receipt: the time in UTC, in microseconds, and six random digits. Ids sort in the order of their
 /// creation, and are safe as file names.
-struct ReceiptID: Hashable, Comparable, CustomStringConvertible {
-  let text: String
+public struct ReceiptID: Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// The id as text: `20261121T150733.000000Z-1f3a9c`.
+  public let text: String
 
   /// Nil if the text does not have the form of an id.
-  init?(_ text: String) {
+  public init?(_ text: String) {
     let pattern = Array("00000000T000000.000000Z-xxxxxx".utf8)
     let bytes = Array(text.utf8)
     guard bytes.count == pattern.count else { return nil }
@@ -44,7 +45,8 @@ struct ReceiptID: Hashable, Comparable, CustomStringConvertible {
     self.init(at: overflow ? last : max(time, Timestamp(nanoseconds: next)))
   }
 
-  var time: Timestamp? {
+  /// The time of the edit. An id from ``init(_:)`` has one.
+  public var time: Timestamp? {
     let digits = Array(text.utf8)
     func part(_ range: Range<Int>) -> String { String(decoding: digits[range], as: UTF8.self) }
     let date = "\(part(0..<4))-\(part(4..<6))-\(part(6..<8))"
@@ -52,9 +54,9 @@ struct ReceiptID: Hashable, Comparable, CustomStringConvertible {
     return Array(moment.utf8).withUnsafeBytes { Timestamp(rfc3339: $0) }
   }
 
-  var description: String { text }
+  public var description: String { text }
 
-  static func < (left: ReceiptID, right: ReceiptID) -> Bool {
+  public static func < (left: ReceiptID, right: ReceiptID) -> Bool {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }
 }

@@ -1,24 +1,23 @@
 import Glibc
 import Tabella
 import TabellaFiles
-import TabellaHost
 
 extension Receipt {
   /// The location of a table, independent of the current folder.
-  struct Location: Hashable {
+  package struct Place: Hashable, Sendable {
     /// The scheme, if the location has one.
     var scheme: String?
     /// The real path, without links and dots. If the location has a scheme and is not a path, the text after the
     /// scheme.
     var rest: [UInt8]
     /// The current folder of the edit, if the location may depend on it.
-    var folder: [UInt8]?
+    package var folder: [UInt8]?
 
     /// The location to open.
-    var location: [UInt8] { (scheme.map { Array("\($0):".utf8) } ?? []) + rest }
+    package var location: [UInt8] { (scheme.map { Array("\($0):".utf8) } ?? []) + rest }
 
     /// Whether both name the same table. A path is the same with and without a scheme.
-    func isSame(as other: Location) -> Bool {
+    func isSame(as other: Place) -> Bool {
       // A real path does not begin with two slashes, as the rest of `https://` does.
       let isPath = rest.first == UInt8(ascii: "/") && !rest.starts(with: "//".utf8)
       return isPath ? rest == other.rest : self == other
@@ -26,25 +25,17 @@ extension Receipt {
   }
 }
 
-extension Receipt.Location {
-  /// The location that an operand names, for any provider.
-  init(_ operand: Argument) throws(Failure) {
-    let manifests = Host().catalogue.entries.map(\.manifest)
-    self = try Failure.about(operand.text) { () throws(TableError) in
-      try Receipt.Location(operand.bytes, of: manifests)
-    }
-  }
-
+extension Receipt.Place {
   /// The location for one of these providers.
   ///
   /// Throws ``TableError`` with `.io` if the path cannot be resolved.
-  init(_ location: [UInt8], of manifests: [Manifest]) throws(TableError) {
+  package init(_ location: [UInt8], of manifests: [Manifest]) throws(TableError) {
     let start = location.prefix { $0 != UInt8(ascii: ":") }
     let claims =
       start.count < location.count
       ? manifests.first { $0.schemes.contains { $0.utf8.elementsEqual(start) } } : nil
     guard let claims else {
-      if let real = try real(location) { rest = real } else { rest = try absolute(location) }
+      if let real = try real(location) { rest = real } else { rest = try absolutePath(location) }
       return
     }
     scheme = String(decoding: start, as: UTF8.self)
@@ -64,20 +55,6 @@ private func pathKind(_ path: [UInt8]) -> Manifest.PathKind? {
   var status = stat()
   guard !path.isEmpty, path.withCString({ stat($0, &status) }) == 0 else { return nil }
   return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
-}
-
-/// The absolute path for a path that may be relative to the working directory.
-func absolute(_ path: [UInt8]) throws(TableError) -> [UInt8] {
-  path.first == UInt8(ascii: "/")
-    ? path : try workingDirectory() + [UInt8(ascii: "/")] + path
-}
-
-private func workingDirectory() throws(TableError) -> [UInt8] {
-  guard let path = getcwd(nil, 0) else {
-    throw TableError(.io, "the working directory no longer exists; use an absolute path")
-  }
-  defer { free(path) }
-  return UnsafeRawBufferPointer(start: path, count: strlen(path)).map { $0 }
 }
 
 /// The path without links and dots; nil if it does not exist.

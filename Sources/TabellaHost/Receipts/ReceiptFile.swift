@@ -1,7 +1,6 @@
 import Glibc
 import Tabella
 import TabellaFiles
-import TabellaHost
 
 /// The open file of a receipt.
 final class ReceiptFile {
@@ -70,6 +69,5 @@ final class ReceiptFile {
 }
 
 extension TableError {
-  static let noReceipt = TableError(
-    .notFound, "there is no such receipt; tabella log lists them")
+  static let noReceipt = TableError(.notFound, "there is no such receipt")
 }

@@ -1,0 +1,21 @@
+import Glibc
+import Tabella
+import TabellaFiles
+
+extension Location {
+  /// Throws ``TableError`` with `.readOnly` for standard input and for a pipe, with or without a scheme. Opening a pipe
+  /// would wait for its writer.
+  package func refuseStream() throws(TableError) {
+    func isPipe(_ path: some Collection<UInt8>) -> Bool {
+      var status = stat()
+      return Array(path).withCString { stat($0, &status) } == 0
+        && status.st_mode & S_IFMT == S_IFIFO
+    }
+    let isInput = bytes == [UInt8(ascii: "-")]
+    // A path after a scheme can be a pipe, too.
+    let path = bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst()
+    guard isInput || isPipe(bytes) || isPipe(path) else { return }
+    let what = isInput ? "standard input" : "is a pipe and"
+    throw TableError(.readOnly, "\(what) cannot be edited; nothing was done")
+  }
+}
