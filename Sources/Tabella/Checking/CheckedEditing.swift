@@ -28,6 +28,14 @@ extension CheckedSource {
     }
   }
 
+  /// Throws ``TableError`` with `.invalidArgument` for a range that no source has.
+  func check(asked range: Range<Int>) throws(TableError) {
+    guard range.lowerBound >= 0, range.count <= Int(Int32.max) else {
+      throw TableError(
+        .invalidArgument, "\(range.count) rows from row \(range.lowerBound) cannot be requested")
+    }
+  }
+
   /// Calls a function that edits, and verifies its report, including a refusal.
   ///
   /// After the provider has reported success, the method only throws `.misbehaved`, with the receipt.
@@ -111,14 +119,6 @@ private struct Judge {
       return error.settled(.unknown)
     }
     return error.settled(before.find(batch, in: source))
-  }
-}
-
-/// Throws ``TableError`` with `.invalidArgument` for a range that no source has.
-func check(asked range: Range<Int>) throws(TableError) {
-  guard range.lowerBound >= 0, range.count <= Int(Int32.max) else {
-    throw TableError(
-      .invalidArgument, "\(range.count) rows from row \(range.lowerBound) cannot be requested")
   }
 }
 
