@@ -42,7 +42,9 @@ struct Plugin {
   var logic: Target {
     .target(
       name: "Tabella\(name)",
-      dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSDK", "TabellaFiles"],
+      dependencies: [
+        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSDK", "TabellaSystem", "TabellaFiles",
+      ],
       path: "Plugins/\(name)/Sources", swiftSettings: lean)
   }
 
@@ -76,7 +78,7 @@ let fuzzing: [Target] =
       name: "tabella-fuzz",
       dependencies: [
         "CTabella", "CTabellaSystem", "LibFuzzer", "Tabella", "TabellaBridge",
-        "TabellaConfinement", "TabellaHost", "TabellaLoading", "TabellaRemote",
+        "TabellaConfinement", "TabellaHost", "TabellaLoading", "TabellaRemote", "TabellaSystem",
       ],
       path: "Tests/Fuzz/Fuzzer", swiftSettings: strict),
   ]
@@ -101,26 +103,35 @@ let package = Package(
     .target(name: "CTabellaSystem", cSettings: strictC),
     .target(name: "Tabella", swiftSettings: lean),
     // Shared
+    .target(
+      name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: lean),
     .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: lean),
     .target(
-      name: "TabellaFiles", dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella"],
+      name: "TabellaFiles",
+      dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"],
       swiftSettings: lean),
     .target(
       name: "TabellaLoading",
-      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles"],
+      dependencies: [
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles", "TabellaSystem",
+      ],
       swiftSettings: lean),
     .target(
-      name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge"],
+      name: "TabellaConformance",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaSystem"],
       swiftSettings: lean),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: lean),
     .target(
-      name: "TabellaConfinement", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
+      name: "TabellaConfinement",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles", "TabellaSystem"],
       swiftSettings: lean),
     .target(
       name: "TabellaRemote",
-      dependencies: ["CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles"],
+      dependencies: [
+        "CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles", "TabellaSystem",
+      ],
       swiftSettings: lean),
     // Roles: these two never see each other.
     .target(
@@ -130,14 +141,14 @@ let package = Package(
       name: "TabellaHost",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaLoading", "TabellaRemote", "ShippedManifests",
+        "TabellaLoading", "TabellaRemote", "TabellaSystem", "ShippedManifests",
       ],
       swiftSettings: lean),
     .target(
       name: "TabellaChecking",
       dependencies: [
         "Tabella", "TabellaBridge", "TabellaConformance", "TabellaFiles", "TabellaHost",
-        "TabellaLoading", "TabellaRemote",
+        "TabellaLoading", "TabellaRemote", "TabellaSystem",
       ],
       swiftSettings: lean),
     .target(
@@ -152,14 +163,14 @@ let package = Package(
       dependencies: [
         "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaChecking",
         "TabellaConfinement",
-        "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaTerminal",
+        "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaSystem", "TabellaTerminal",
       ],
       swiftSettings: lean),
     .executableTarget(
       name: "TabellaWorker",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaConformance",
-        "TabellaFiles", "TabellaLoading", "TabellaRemote",
+        "TabellaFiles", "TabellaLoading", "TabellaRemote", "TabellaSystem",
       ],
       swiftSettings: lean),
     // Tests
@@ -174,7 +185,7 @@ let package = Package(
       name: "tabella-confined",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaLoading",
+        "TabellaLoading", "TabellaSystem",
       ],
       path: "Tests/Confined", swiftSettings: strict),
     .testTarget(
@@ -183,7 +194,7 @@ let package = Package(
         "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
         "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
         "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaRemote", "TabellaSDK",
-        "TabellaTerminal", "tabella-bench", "tabella-confined",
+        "TabellaSystem", "TabellaTerminal", "tabella-bench", "tabella-confined",
       ] + plugins.map { .byName(name: "Tabella\($0.name)") },
       exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
   ] + plugins.flatMap { [$0.logic, $0.entry] } + fuzzing,

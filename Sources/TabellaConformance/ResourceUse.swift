@@ -1,5 +1,5 @@
 import CTabellaSystem
-import Glibc
+import TabellaSystem
 
 /// The resources that a process holds. The laws of ownership check that they do not grow.
 public struct ResourceUse: Hashable, Sendable {
@@ -26,12 +26,10 @@ public struct ResourceUse: Hashable, Sendable {
 
   /// The number of entries of a folder; 0 if it cannot be read.
   private static func entries(of folder: String) -> Int {
-    guard let stream = opendir(folder) else { return 0 }
-    defer { closedir(stream) }
+    guard var entries = FolderEntries(of: Array(folder.utf8)) else { return 0 }
     var count = 0
-    while readdir(stream) != nil { count += 1 }
-    // Without `.` and `..`.
-    return count - 2
+    while entries.next() != nil { count += 1 }
+    return count
   }
 }
 
@@ -42,19 +40,7 @@ struct ProcessUse {
 
   /// The current use; nil if the kernel does not report it.
   static func now() -> ProcessUse? {
-    let file = open("/proc/self/io", O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    let text = withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 1) { buffer in
-      let count = read(file, buffer.baseAddress, buffer.count)
-      return String(
-        decoding: UnsafeRawBufferPointer(rebasing: buffer[..<max(0, count)]), as: UTF8.self)
-    }
-    // The first lines are such as `rchar: 123` and `wchar: 45`.
-    let numbers = text.split(separator: "\n").prefix(2).compactMap { line in
-      line.split(separator: " ").last.flatMap { Int($0) }
-    }
-    guard numbers.count == 2 else { return nil }
-    return ProcessUse(resources: .ofThisProcess(), bytes: numbers[0] + numbers[1])
+    guard let bytes = TransferredBytes() else { return nil }
+    return ProcessUse(resources: .ofThisProcess(), bytes: Int(bytes.read + bytes.written))
   }
 }

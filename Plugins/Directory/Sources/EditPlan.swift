@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The plan of a batch: all rules checked against the current files, and the acts in an order that works.
 ///
@@ -77,9 +78,8 @@ struct EditPlan {
     for number in numbers where !folders.contains(number) {
       let path = listing.path(ofFolder: number)
       do throws(Failure) {
-        let descriptor = tabella_system_open_directory(try opener.descriptor(number), ".", 0)
-        guard descriptor >= 0 else { throw Failure(-descriptor) }
-        try folders.add(number, descriptor, path: path)
+        let opened = tabella_system_open_directory(try opener.descriptor(number), ".", 0)
+        try folders.add(number, Descriptor(opened: opened), path: path)
       } catch {
         throw error.error(of: "folder \(readable(path))", "cannot be opened")
       }

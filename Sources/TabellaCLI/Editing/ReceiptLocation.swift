@@ -2,6 +2,7 @@ import Glibc
 import Tabella
 import TabellaFiles
 import TabellaHost
+import TabellaSystem
 
 extension Receipt {
   /// The location of a table, independent of the current folder.

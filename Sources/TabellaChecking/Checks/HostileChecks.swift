@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaHost
+import TabellaSystem
 
 // Checks with unusual and hostile locations. The result must be an error or a table, never a crash, a hang or wrong
 // data.
@@ -25,7 +26,9 @@ extension Check {
       for (what, path) in paths {
         try expectTableOrRefusal(run, place.request(path), what, mayOpen: false)
       }
-      guard status(of: absent) == nil else { throw Problem.failed("it created the missing file") }
+      guard stat(at: absent, followsLink: false) == nil else {
+        throw Problem.failed("it created the missing file")
+      }
     })
 
   static let otherKind = Check(

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Foundation
 import Tabella
 import TabellaSDK
+import TabellaSystem
 import Testing
 
 @testable import TabellaDirectory
@@ -21,7 +22,7 @@ import Testing
 
   private func folder() throws -> OpenFolders {
     let folders = OpenFolders()
-    try folders.add(0, open(tree.root, O_RDONLY | O_DIRECTORY), path: [])
+    try folders.add(0, Descriptor(owning: open(tree.root, O_RDONLY | O_DIRECTORY)), path: [])
     return folders
   }
 
@@ -393,7 +394,8 @@ import Testing
         let folders = OpenFolders()
         for (number, name) in ["from", "to"].enumerated() {
           try folders.add(
-            number, open(tree.path(name), O_RDONLY | O_DIRECTORY), path: Array("\(name)/".utf8))
+            number, Descriptor(owning: open(tree.path(name), O_RDONLY | O_DIRECTORY)),
+            path: Array("\(name)/".utf8))
         }
         let (from, to) = (place("file"), place("file", in: 1))
         let across = CopyAcross(from, folders, CancelFlag())
