@@ -24,7 +24,7 @@ enum SystemMounts {
     for path in places(readable, rules) where result == 0 {
       result = path.withCString { tabella_mount_read_only($0) }
     }
-    guard result == 0 else { return lacking(String(cString: strerror(-result))) }
+    guard result == 0 else { return lacking(errorText(-result)) }
     reopenNull()
     return nil
   }

@@ -84,11 +84,7 @@ do throws(TableError) {
         guard let provider else { throw TableError(.invalidState, "no library was loaded") }
         return try provider.open(request, edits: .passedOn)
       },
-      statistics: {
-        let use = ResourceUse.ofThisProcess()
-        return WorkerStatistics(
-          heap: use.heap, descriptors: use.descriptors, threads: use.threads)
-      },
+      statistics: { ResourceUse.ofThisProcess() },
       probe: { request throws(TableError) in
         guard let (entry, name) = probed else {
           throw TableError(.invalidState, "no library was loaded for a probe")

@@ -215,7 +215,7 @@ struct EditPlan {
         _ = try cans.can(for: folders[place.folder])
         _ = try absolutePath(of: folders[place.folder].descriptor)
       } catch {
-        let reason = error.detail ?? String(cString: strerror(error.number))
+        let reason = error.detail ?? errorText(error.number)
         throw refuse("no trash folder can be used: \(reason)")
       }
       if cans.isInTrash(folders[place.folder].descriptor) { throw refuse("it is in the trash") }

@@ -212,7 +212,7 @@ final class TrashCans {
       note(trash: own.raw)
       return try TrashCan(.own, own.raw, base: base, makes: makes)
     } catch {
-      let reason = error.detail ?? String(cString: strerror(error.number))
+      let reason = error.detail ?? errorText(error.number)
       throw Failure(
         error.number, isOfSync: error.isOfSync,
         detail: "\(readable(base + trash.ownName)): \(reason)")

@@ -52,7 +52,7 @@ final class OpenProcess {
   private var descriptor: Int32 { handle.raw }
 
   private static func notOpened(_ identity: ProcessIdentity, _ number: Int32) -> TableError {
-    let reason = String(cString: strerror(number))
+    let reason = errorText(number)
     switch number {
     // `EINVAL` means that the pid now belongs to a thread.
     case ESRCH, EINVAL: return identity.ended

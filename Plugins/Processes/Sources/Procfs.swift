@@ -43,7 +43,7 @@ final class Procfs {
   }
 
   private func unlisted(_ number: Int32) -> TableError {
-    TableError(.io, "\(root) cannot be listed: \(String(cString: strerror(number)))")
+    TableError(.io, "\(root) cannot be listed: \(errorText(number))")
   }
 
   private func pid(_ name: UnsafeRawBufferPointer) -> Int32? {
@@ -184,7 +184,7 @@ final class Procfs {
   fileprivate func throwIfResourcesExhausted(_ number: Int32, _ name: String) throws(TableError) {
     guard number == EMFILE || number == ENFILE || number == ENOMEM else { return }
     var error = TableError(
-      .io, "\(name) under \(root) cannot be read: \(String(cString: strerror(number)))")
+      .io, "\(name) under \(root) cannot be read: \(errorText(number))")
     error.isRetryable = true
     throw error
   }

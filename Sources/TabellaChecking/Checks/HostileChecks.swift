@@ -41,7 +41,7 @@ extension Check {
       let folder = try run.freshFolder()
       let socket = folder + Array("/socket".utf8)
       guard socket.withCString({ mknod($0, S_IFSOCK | 0o600, 0) }) == 0 else {
-        throw Problem.skipped("a socket cannot be created: \(String(cString: strerror(errno)))")
+        throw Problem.skipped("a socket cannot be created: \(errorText(errno))")
       }
       let link = folder + Array("/link".utf8)
       _ = link.withCString { symlink("link", $0) }

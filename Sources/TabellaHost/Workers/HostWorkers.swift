@@ -6,6 +6,8 @@ import TabellaLoading
 import TabellaRemote
 import TabellaSystem
 
+@_exported import struct TabellaSystem.ResourceUse
+
 // Opening locations in workers.
 
 extension Host {
@@ -243,7 +245,7 @@ public struct WorkerStatus: Sendable {
   }
 
   /// The present use of resources. Throws ``TableError`` if the worker has ended.
-  public func statistics() throws(TableError) -> WorkerStatistics { try session.statistics() }
+  public func statistics() throws(TableError) -> ResourceUse { try session.statistics() }
 
   /// The error with which the worker ended; nil while it lives.
   public var ending: TableError? { session.ended }

@@ -26,7 +26,7 @@ final class WorkerProcess: @unchecked Sendable {
     guard started > 0 else {
       throw TableError(
         .noProvider,
-        "the worker \(program) cannot be started: \(String(cString: strerror(-started)))")
+        "the worker \(program) cannot be started: \(errorText(-started))")
     }
     id = started
     handle = Descriptor(tabella_system_open_process(started))

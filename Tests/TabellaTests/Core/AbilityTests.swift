@@ -2,6 +2,7 @@ import Foundation
 import Tabella
 import TabellaBridge
 import TabellaSDK
+import TabellaSystem
 import Testing
 
 @testable import TabellaHost
@@ -39,7 +40,7 @@ import Testing
         handlers: SourceServer.Handlers(
           load: { _ throws(TableError) in throw TableError(.notSupported, "nothing to load") },
           open: { _ throws(TableError) in open() },
-          statistics: { WorkerStatistics(heap: 0, descriptors: 0, threads: 1) }))
+          statistics: { ResourceUse(heap: 0, descriptors: 0, threads: 1) }))
     }
 
     var session: RemoteSession { RemoteSession(transport: self, limit: 1 << 20, supervisor: self) }

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaConfinement
+import TabellaSystem
 import Testing
 
 @testable import TabellaRemote
@@ -44,7 +45,7 @@ import Testing
     RoundTrip(RowReference.self), RoundTrip(EditBatch.self), RoundTrip(EditBatch.Edit.self),
     RoundTrip(EditResult.self), RoundTrip(EditResult.Outcome.self), RoundTrip(ChangeBatch.self),
     RoundTrip(ChangeBatch.Change.self), RoundTrip(LoadRequest.self),
-    RoundTrip(LoadedProvider.self), RoundTrip(WorkerStatistics.self), RoundTrip(WorkerRules.self),
+    RoundTrip(LoadedProvider.self), RoundTrip(ResourceUse.self), RoundTrip(WorkerRules.self),
   ]
 
   @Test(arguments: roundTrips)

@@ -1,7 +1,8 @@
 import CTabellaSystem
-import TabellaSystem
 
 /// The resources that a process holds. The laws of ownership check that they do not grow.
+///
+/// This type alone is public here, because the interfaces of the host and of the conformance suite have it.
 public struct ResourceUse: Hashable, Sendable {
   /// The allocated heap memory in bytes.
   public var heap: Int
@@ -30,17 +31,5 @@ public struct ResourceUse: Hashable, Sendable {
     var count = 0
     while entries.next() != nil { count += 1 }
     return count
-  }
-}
-
-/// The resources that this process holds, and the bytes that it has read and written since its start.
-struct ProcessUse {
-  var resources: ResourceUse
-  var bytes: Int
-
-  /// The current use; nil if the kernel does not report it.
-  static func now() -> ProcessUse? {
-    guard let bytes = TransferredBytes() else { return nil }
-    return ProcessUse(resources: .ofThisProcess(), bytes: Int(bytes.read + bytes.written))
   }
 }
