@@ -50,7 +50,9 @@ struct Plugin {
   var logic: Target {
     .target(
       name: "Tabella\(name)",
-      dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSDK", "TabellaFiles"],
+      dependencies: [
+        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSDK", "TabellaSystem", "TabellaFiles",
+      ],
       path: "Plugins/\(name)/Sources", swiftSettings: lean)
   }
 
@@ -84,10 +86,38 @@ let fuzzing: [Target] =
       name: "tabella-fuzz",
       dependencies: [
         "CTabella", "CTabellaSystem", "LibFuzzer", "Tabella", "TabellaBridge",
-        "TabellaConfinement", "TabellaHost", "TabellaLoading", "TabellaRemote",
+        "TabellaConfinement", "TabellaHost", "TabellaLoading", "TabellaRemote", "TabellaSystem",
       ],
       path: "Tests/Fuzz/Fuzzer", swiftSettings: strict),
   ]
+
+/// The tests are two modules, which compile at the same time, and the helpers that both use. Each module has some
+/// folders of Tests/TabellaTests.
+let testTargets: [Target] = {
+  let libraries: [Target.Dependency] =
+    [
+      "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
+      "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
+      "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaRemote", "TabellaSDK",
+      "TabellaSystem", "TabellaTerminal", "tabella-bench", "tabella-confined",
+    ] + plugins.map { .byName(name: "Tabella\($0.name)") }
+  let ofSources = ["Bench", "Core", "Editing", "Files", "Providers", "System", "Views"]
+  let ofPrograms = ["CommandLine", "Host", "Zoo"]
+  return [
+    .testTarget(
+      name: "TabellaTestSupport", dependencies: libraries, path: "Tests/TabellaTests/Support",
+      swiftSettings: strict),
+    .testTarget(
+      name: "TabellaTests", dependencies: libraries + ["TabellaTestSupport"],
+      path: "Tests/TabellaTests", exclude: ofPrograms + ["Providers/Corpus", "Support"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TabellaProgramTests", dependencies: libraries + ["TabellaTestSupport"],
+      path: "Tests/TabellaTests",
+      exclude: ofSources + ["CommandLine/Golden", "Host/Libraries", "Support"],
+      swiftSettings: strict),
+  ]
+}()
 
 let package = Package(
   name: "tabella",
@@ -109,26 +139,35 @@ let package = Package(
     .target(name: "CTabellaSystem", cSettings: strictC),
     .target(name: "Tabella", swiftSettings: lean),
     // Shared
+    .target(
+      name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: lean),
     .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: lean),
     .target(
-      name: "TabellaFiles", dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella"],
+      name: "TabellaFiles",
+      dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"],
       swiftSettings: lean),
     .target(
       name: "TabellaLoading",
-      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles"],
+      dependencies: [
+        "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaFiles", "TabellaSystem",
+      ],
       swiftSettings: lean),
     .target(
-      name: "TabellaConformance", dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge"],
+      name: "TabellaConformance",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaSystem"],
       swiftSettings: lean),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: lean),
     .target(
-      name: "TabellaConfinement", dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles"],
+      name: "TabellaConfinement",
+      dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles", "TabellaSystem"],
       swiftSettings: lean),
     .target(
       name: "TabellaRemote",
-      dependencies: ["CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles"],
+      dependencies: [
+        "CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles", "TabellaSystem",
+      ],
       swiftSettings: lean),
     // Roles: these two never see each other.
     .target(
@@ -138,14 +177,14 @@ let package = Package(
       name: "TabellaHost",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaLoading", "TabellaRemote", "ShippedManifests",
+        "TabellaLoading", "TabellaRemote", "TabellaSystem", "ShippedManifests",
       ],
       swiftSettings: lean),
     .target(
       name: "TabellaChecking",
       dependencies: [
         "Tabella", "TabellaBridge", "TabellaConformance", "TabellaFiles", "TabellaHost",
-        "TabellaLoading", "TabellaRemote",
+        "TabellaLoading", "TabellaRemote", "TabellaSystem",
       ],
       swiftSettings: lean),
     .target(
@@ -160,14 +199,14 @@ let package = Package(
       dependencies: [
         "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaChecking",
         "TabellaConfinement",
-        "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaTerminal",
+        "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaSystem", "TabellaTerminal",
       ],
       swiftSettings: lean),
     .executableTarget(
       name: "TabellaWorker",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaConformance",
-        "TabellaFiles", "TabellaLoading", "TabellaRemote",
+        "TabellaFiles", "TabellaLoading", "TabellaRemote", "TabellaSystem",
       ],
       swiftSettings: lean),
     // Tests
@@ -182,18 +221,9 @@ let package = Package(
       name: "tabella-confined",
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
-        "TabellaLoading",
+        "TabellaLoading", "TabellaSystem",
       ],
       path: "Tests/Confined", swiftSettings: strict),
-    .testTarget(
-      name: "TabellaTests",
-      dependencies: [
-        "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
-        "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
-        "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaRemote", "TabellaSDK",
-        "TabellaTerminal", "tabella-bench", "tabella-confined",
-      ] + plugins.map { .byName(name: "Tabella\($0.name)") },
-      exclude: ["CommandLine/Golden", "Providers/Corpus", "Host/Libraries"], swiftSettings: strict),
-  ] + plugins.flatMap { [$0.logic, $0.entry] } + fuzzing,
+  ] + testTargets + plugins.flatMap { [$0.logic, $0.entry] } + fuzzing,
   swiftLanguageModes: [.v6]
 )

@@ -5,6 +5,7 @@ import TabellaConformance
 import TabellaHost
 import TabellaLoading
 import TabellaRemote
+import TabellaSystem
 
 /// The environment of a check: the library, and sources that each live in a new process.
 final class CheckRun {
@@ -99,9 +100,7 @@ final class CheckRun {
     guard let worker = opened.first(where: { $0.source === source })?.worker else {
       return .ofThisProcess()
     }
-    let statistics = try worker.statistics()
-    return ResourceUse(
-      heap: statistics.heap, descriptors: statistics.descriptors, threads: statistics.threads)
+    return try worker.statistics()
   }
 
   /// Releases the workers whose sources were released, and keeps their errors.

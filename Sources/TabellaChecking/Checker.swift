@@ -4,6 +4,7 @@ import TabellaConformance
 import TabellaFiles
 import TabellaHost
 import TabellaRemote
+import TabellaSystem
 
 /// The settings of a check run.
 public struct CheckOptions: Sendable {

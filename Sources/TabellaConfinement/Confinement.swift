@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// Permanently removes all abilities of this process that its rules do not grant.
 ///
@@ -127,6 +128,6 @@ public enum Confinement {
 
   static func failed(_ what: String, _ result: Int32) -> TableError {
     TableError(
-      .io, "the process cannot be confined: \(what): \(String(cString: strerror(-result)))")
+      .io, "the process cannot be confined: \(what): \(errorText(-result))")
   }
 }

@@ -1,5 +1,6 @@
 import CTabellaSystem
 import TabellaFiles
+import TabellaSystem
 
 /// A file or folder that rules grant, as the host found it.
 ///
@@ -53,13 +54,11 @@ struct ResolvedPath {
 
   /// Resolves a path. Returns nil if the file does not exist or cannot be examined.
   init?(_ path: [UInt8]) {
-    let place = path.withCString { tabella_open_path($0) }
-    guard place >= 0 else { return nil }
-    defer { close(place) }
-    var status = stat()
-    guard fstat(place, &status) == 0 else { return nil }
+    guard let place = Descriptor(locating: path), let status = stat(of: place.raw) else {
+      return nil
+    }
     identity = Grant.Identity(status)
-    kind = status.st_mode & S_IFMT
+    kind = status.kind
     // If the path leads to another file by now, the worker finds another identity there.
     self.path = realPath(path) ?? path
   }
@@ -69,9 +68,8 @@ struct ResolvedPath {
     guard let folder = ResolvedPath(TabellaConfinement.parent(of: path)),
       let slash = path.lastIndex(of: UInt8(ascii: "/"))
     else { return nil }
-    var status = stat()
     let name = Array(path[(slash + 1)...])
-    let found = (folder.path + [UInt8(ascii: "/")] + name).withCString { lstat($0, &status) }
-    return found == 0 && Grant.Identity(status) == identity ? folder : nil
+    let status = stat(at: folder.path + [UInt8(ascii: "/")] + name, followsLink: false)
+    return status.map { Grant.Identity($0) } == identity ? folder : nil
   }
 }

@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// A set of Landlock rules; see landlock(7). Everything that no rule allows is forbidden.
 struct Landlock: ~Copyable {
@@ -45,7 +46,7 @@ struct Landlock: ~Copyable {
     }
   }
 
-  let descriptor: Int32
+  private let rules: Descriptor
   private let handled: Rights
 
   /// Creates rules that forbid everything that a version can forbid. Throws ``TableError``.
@@ -55,11 +56,13 @@ struct Landlock: ~Copyable {
     // rules.
     let network: UInt64 = version >= 4 && !rules.network ? 0b11 : 0
     let scopes: UInt64 = version >= 6 ? (rules.signals ? 0b01 : 0b11) : 0
-    descriptor = tabella_landlock_make(handled.rawValue, network, scopes)
-    guard descriptor >= 0 else { throw Confinement.failed("Landlock", descriptor) }
+    let made = tabella_landlock_make(handled.rawValue, network, scopes)
+    guard let ruleset = Descriptor(made) else { throw Confinement.failed("Landlock", made) }
+    self.rules = ruleset
   }
 
-  deinit { close(descriptor) }
+  /// The descriptor of the rules.
+  var descriptor: Int32 { rules.raw }
 
   /// Allows rights for a granted file and everything below it. Returns whether the host found the file.
   ///
@@ -79,17 +82,22 @@ struct Landlock: ~Copyable {
   func allow(
     _ rights: Rights, at path: [UInt8], _ identity: Grant.Identity? = nil
   ) throws(TableError) -> Bool {
-    let place = path.withCString { tabella_open_path($0) }
-    guard place >= 0 else { return false }
+    guard let place = Descriptor(locating: path) else { return false }
     // `/proc` creates its objects on demand. The object must stay open, or a new one without the rule would replace it.
-    let stays = path.starts(with: "/proc".utf8)
-    defer { if !stays { close(place) } }
-    var status = stat()
-    guard fstat(place, &status) == 0, identity == nil || identity == Grant.Identity(status) else {
+    guard path.starts(with: "/proc".utf8) else {
+      return try allow(rights, for: place.raw, identity)
+    }
+    return try allow(rights, for: place.release(), identity)
+  }
+
+  private func allow(
+    _ rights: Rights, for place: Int32, _ identity: Grant.Identity?
+  ) throws(TableError) -> Bool {
+    guard let status = stat(of: place), identity == nil || identity == Grant.Identity(status) else {
       return false
     }
     var granted = rights.intersection(handled)
-    if status.st_mode & S_IFMT != S_IFDIR { granted.formIntersection(.ofFiles) }
+    if status.kind != S_IFDIR { granted.formIntersection(.ofFiles) }
     let result = tabella_landlock_allow(descriptor, place, granted.rawValue)
     // Landlock does not guard this kind of file, such as a pipe.
     guard result == 0 || result == -EBADFD else { throw Confinement.failed("Landlock", result) }

@@ -1,5 +1,6 @@
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 extension WorkerRules {
   /// The rules for a provider that opens one location. The host computes them before it starts a worker.
@@ -52,15 +53,9 @@ extension WorkerRules {
   /// The libraries in the folder of a library. It finds libraries that came with it there, and cannot read other files.
   private static func librariesBeside(_ library: [UInt8]) -> [[UInt8]] {
     let folder = parent(of: library)
-    guard let list = folder.withCString({ opendir($0) }) else { return [] }
-    defer { closedir(list) }
+    guard var entries = FolderEntries(of: folder) else { return [] }
     var found: [[UInt8]] = []
-    while let entry = readdir(list) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: UInt8.self, capacity: 256) {
-          Array(UnsafeBufferPointer(start: $0, count: strnlen($0, 256)))
-        }
-      }
+    while let name = entries.next().map({ Array($0) }) {
       if isLibraryName(name[...]) { found.append(folder + [UInt8(ascii: "/")] + name) }
     }
     return found.sorted { $0.lexicographicallyPrecedes($1) }

@@ -1,5 +1,6 @@
 import CTabellaSystem
 import TabellaFiles
+import TabellaSystem
 
 /// Read-only mounts that protect system files from a worker of root that may edit.
 ///
@@ -23,7 +24,7 @@ enum SystemMounts {
     for path in places(readable, rules) where result == 0 {
       result = path.withCString { tabella_mount_read_only($0) }
     }
-    guard result == 0 else { return lacking(String(cString: strerror(-result))) }
+    guard result == 0 else { return lacking(errorText(-result)) }
     reopenNull()
     return nil
   }
@@ -60,13 +61,10 @@ enum SystemMounts {
 
   /// Opens `/dev/null` again as standard input, because the old descriptor bypasses the new mounts.
   private static func reopenNull() {
-    var (input, null) = (stat(), stat())
-    guard fstat(0, &input) == 0, stat("/dev/null", &null) == 0, input.st_rdev == null.st_rdev,
-      input.st_mode & S_IFMT == S_IFCHR
+    guard let input = stat(of: 0), let null = stat(at: "/dev/null"),
+      input.st_rdev == null.st_rdev, input.kind == S_IFCHR,
+      let new = Descriptor(opening: "/dev/null", O_RDONLY)
     else { return }
-    let new = open("/dev/null", O_RDONLY | O_CLOEXEC)
-    guard new >= 0 else { return }
-    dup2(new, 0)
-    close(new)
+    dup2(new.raw, 0)
   }
 }

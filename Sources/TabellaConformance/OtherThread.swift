@@ -1,37 +1,21 @@
-import Glibc
 import Synchronization
+import TabellaSystem
 
 /// A thread that runs one closure while the law waits.
 ///
 /// The closure never runs concurrently with the law, so it needs not be sendable.
 struct OtherThread {
-  private final class Work {
-    let body: () -> Void
-
-    init(_ body: @escaping () -> Void) { self.body = body }
-  }
-
-  private let thread: pthread_t
+  private let thread: SystemThread
 
   /// Starts a thread that runs `body`. The caller must call ``join()``.
   init(_ body: @escaping () -> Void) throws {
-    let work = Unmanaged.passRetained(Work(body))
-    var thread = pthread_t()
-    let failure = pthread_create(
-      &thread, nil,
-      { argument in
-        // Never null, since it is the pointer passed below.
-        Unmanaged<Work>.fromOpaque(argument!).takeRetainedValue().body()
-        return nil
-      }, work.toOpaque())
-    guard failure == 0 else {
-      work.release()
-      throw Skipped(reason: "no thread could be started: \(String(cString: strerror(failure)))")
+    guard let thread = SystemThread(body) else {
+      throw Skipped(reason: "no thread could be started: \(errorText(errno))")
     }
     self.thread = thread
   }
 
-  func join() { pthread_join(thread, nil) }
+  func join() { thread.join() }
 
   /// Runs `body` on another thread and returns its result.
   static func run<R>(_ body: () throws -> R) throws -> R {

@@ -1,5 +1,7 @@
 import CTabellaSystem
+@_exported import Glibc
 import Tabella
+import TabellaSystem
 
 /// A sequence of bytes that can be read at any offset.
 public protocol ByteSource: AnyObject {
@@ -56,49 +58,37 @@ extension ByteSource {
 /// Opening never blocks; reading a FIFO for the first time waits for its writer. Opening a terminal never makes it
 /// the controlling terminal. The object closes the descriptor when it is released.
 public final class OpenFile {
-  /// The open file descriptor. The object owns it.
-  public let descriptor: Int32
+  private let file: Descriptor
   /// The fingerprint of the file at the time of opening.
   public let fingerprint: Fingerprint
 
   /// Opens a path (bytes without NUL). Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
   public init(path: [UInt8]) throws(TableError) {
-    let descriptor = path.withCString {
-      open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+    file = try Descriptor(
+      opening: path, O_RDONLY | O_NOCTTY | O_NONBLOCK, errorPrefix: "cannot be opened")
+    fingerprint = try Fingerprint(of: file.raw)
+    guard fingerprint.kind != S_IFDIR else {
+      throw TableError(.invalidArgument, "is a directory, not a file")
     }
-    guard descriptor >= 0 else { throw .system(errno, "cannot be opened") }
-    do throws(TableError) {
-      fingerprint = try Fingerprint(of: descriptor)
-      guard fingerprint.kind != S_IFDIR else {
-        throw TableError(.invalidArgument, "is a directory, not a file")
-      }
-      guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK) == 0 else {
-        throw .system(errno, "cannot be opened")
-      }
-    } catch {
-      close(descriptor)
-      throw error
+    guard fcntl(file.raw, F_SETFL, fcntl(file.raw, F_GETFL) & ~O_NONBLOCK) == 0 else {
+      throw .system(errno, "cannot be opened")
     }
-    self.descriptor = descriptor
   }
+
+  /// The open file descriptor. The object owns it.
+  public var descriptor: Int32 { file.raw }
 
   /// Opens the same file again. The two descriptors share their file offset, but all reads use explicit offsets.
   ///
   /// If `isOutdated` is true, the file has already changed, and every read reports a conflict.
   init(duplicating other: Int32, isOutdated: Bool = false) throws(TableError) {
-    let descriptor = fcntl(other, F_DUPFD_CLOEXEC, 0)
-    guard descriptor >= 0 else { throw .system(errno, "cannot be opened again") }
-    do throws(TableError) {
-      let now = try Fingerprint(of: descriptor)
-      fingerprint = isOutdated ? now.neverMatching : now
-    } catch {
-      close(descriptor)
-      throw error
+    guard let file = Descriptor(duplicating: other) else {
+      throw .system(errno, "cannot be opened again")
     }
-    self.descriptor = descriptor
+    let now = try Fingerprint(of: file.raw)
+    fingerprint = isOutdated ? now.neverMatching : now
+    self.file = file
   }
-
-  deinit { close(descriptor) }
 
   /// The same file with its current fingerprint; nil if that fails.
   func reopened() -> OpenFile? { try? OpenFile(duplicating: descriptor) }
@@ -150,8 +140,7 @@ public struct Fingerprint: Hashable, Sendable {
 
   /// The current fingerprint of an open file. Throws ``TableError`` with `.io`.
   public init(of descriptor: Int32) throws(TableError) {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw .system(errno, "cannot be examined") }
+    guard let status = stat(of: descriptor) else { throw .system(errno, "cannot be examined") }
     self.init(status)
   }
 
@@ -160,7 +149,7 @@ public struct Fingerprint: Hashable, Sendable {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     size = Int(status.st_size)
-    kind = status.st_mode & S_IFMT
+    kind = status.kind
     modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
     changed = [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
   }
@@ -236,14 +225,5 @@ public final class MemoryBytes: ByteSource {
       buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<offset + count]))
     }
     return count
-  }
-}
-
-/// Calls `body`, which returns -1 and sets `errno` on failure, again while a signal interrupts it.
-func readRetrying(_ what: String, _ body: () -> Int) throws(TableError) -> Int {
-  while true {
-    let result = body()
-    if result >= 0 { return result }
-    if errno != EINTR { throw .system(errno, what) }
   }
 }

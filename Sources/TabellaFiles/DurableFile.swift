@@ -1,5 +1,6 @@
 import CTabellaSystem
 import Tabella
+import TabellaSystem
 
 /// A new file in a folder. It is either complete and durable, or does not exist.
 ///
@@ -7,7 +8,7 @@ import Tabella
 /// without nameless files, it has a temporary name that begins with a dot. The constructor reserves disk space. A
 /// program can thus record an action after the action, even if the disk is full by then.
 public final class DurableFile {
-  private let folder: Int32
+  private let folder: Descriptor
   private let file: TemporaryFile
 
   /// Creates an empty file that only its owner can read and write.
@@ -15,26 +16,17 @@ public final class DurableFile {
   /// `folder` is a path of any bytes. `room` is the number of bytes that are sure to fit. Throws ``TableError``
   /// with `.denied`, `.readOnly`, `.notFound` or `.io`.
   public init(in folder: [UInt8], room: Int) throws(TableError) {
-    let directory = folder.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    guard directory >= 0 else { throw .system(errno, "\(folder.shown) cannot be opened") }
-    do throws(TableError) {
-      file = try TemporaryFile(in: directory)
-      let result = posix_fallocate(file.descriptor, 0, max(room, 1))
-      // If space cannot be reserved, the write reports a full disk.
-      guard result == 0 || result == EOPNOTSUPP || result == EINVAL else {
-        throw .system(result, "a file in \(folder.shown) cannot be created")
-      }
-    } catch {
-      close(directory)
-      throw error
+    self.folder = try Descriptor(
+      opening: folder, O_RDONLY | O_DIRECTORY, errorPrefix: "\(folder.shown) cannot be opened")
+    file = try TemporaryFile(in: self.folder.raw)
+    let result = posix_fallocate(file.descriptor, 0, max(room, 1))
+    // If space cannot be reserved, the write reports a full disk.
+    guard result == 0 || result == EOPNOTSUPP || result == EINVAL else {
+      throw .system(result, "a file in \(folder.shown) cannot be created")
     }
-    self.folder = directory
   }
 
-  deinit {
-    file.discard()
-    close(folder)
-  }
+  deinit { file.discard() }
 
   /// Throws if files of these sizes could not be created in a folder, as far as a test without side effects shows.
   ///
@@ -44,23 +36,15 @@ public final class DurableFile {
     in folder: [UInt8], rooms: [Int], meanwhile: () throws(TableError) -> Void = {}
   ) throws(TableError) {
     var path = folder
-    var directory: Int32
-    while true {
-      directory = path.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-      if directory >= 0 { break }
-      let number = errno
-      guard number == ENOENT, let slash = path.lastIndex(of: UInt8(ascii: "/")), path.count > 1
-      else { throw .system(number, "\(path.shown) cannot be opened") }
-      path.removeSubrange(max(slash, 1)...)
-    }
-    defer { close(directory) }
-    guard faccessat(directory, ".", W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
+    let directory = try openNearest(&path)
+    guard faccessat(directory.raw, ".", W_OK | X_OK, Int32(AT_EACCESS)) == 0 else {
       throw .system(errno, "\(path.shown) cannot be written into")
     }
     let errorPrefix = "a file in \(folder.shown) cannot be created"
     var trials: [TemporaryFile] = []
     for room in rooms {
-      guard let trial = try TemporaryFile(namelessIn: directory, errorPrefix: errorPrefix) else {
+      guard let trial = try TemporaryFile(namelessIn: directory.raw, errorPrefix: errorPrefix)
+      else {
         break
       }
       trials.append(trial)
@@ -69,11 +53,22 @@ public final class DurableFile {
     try withExtendedLifetime(trials) { () throws(TableError) in try meanwhile() }
   }
 
+  /// Opens a folder, or its nearest existing parent if it does not exist. Shortens the path accordingly.
+  private static func openNearest(_ path: inout [UInt8]) throws(TableError) -> Descriptor {
+    while true {
+      if let directory = Descriptor(opening: path, O_RDONLY | O_DIRECTORY) { return directory }
+      let number = errno
+      guard number == ENOENT, let slash = path.lastIndex(of: UInt8(ascii: "/")), path.count > 1
+      else { throw .system(number, "\(path.shown) cannot be opened") }
+      path.removeSubrange(max(slash, 1)...)
+    }
+  }
+
   /// The descriptor of the file, open until the object is released.
   var descriptor: Int32 { file.descriptor }
 
   /// Makes changes of names in the folder durable. Returns 0, or -1 with `errno` set.
-  func synchronizeFolder() -> Int32 { fsync(folder) }
+  func synchronizeFolder() -> Int32 { fsync(folder.raw) }
 
   /// Writes the content and gives the file its name. Call it once. It returns when both are on the disk.
   ///
@@ -123,7 +118,7 @@ public final class DurableFile {
 
   /// Makes the file's new name durable. The file exists even if this fails.
   private func synchronizeFolder(after name: String) throws(TableError) {
-    guard fsync(folder) == 0 else {
+    guard fsync(folder.raw) == 0 else {
       throw .system(errno, "\(name) was written, but may be lost in a power failure")
     }
   }

@@ -1,4 +1,5 @@
 import Tabella
+import TabellaSystem
 
 /// The SHA-256 digest of bytes (FIPS 180-4). It identifies a file even if someone tries to pass off another one.
 public struct SHA256: Sendable {

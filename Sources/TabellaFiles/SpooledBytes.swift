@@ -1,4 +1,5 @@
 import Tabella
+import TabellaSystem
 
 /// The bytes of a stream. They are stored as they are read, so that they can be read again at any offset.
 ///
@@ -80,26 +81,24 @@ private protocol Spill: AnyObject {
 }
 
 private final class FileSpill: Spill {
-  private let file: Int32
+  private let file: Descriptor
 
   init() throws(TableError) {
     let folder = trustedVariable("TMPDIR").map(\.shown) ?? "/tmp"
     var template = Array("\(folder)/tabella-XXXXXX".utf8CString)
-    file = mkstemp(&template)
-    guard file >= 0 else {
+    guard let file = Descriptor(mkstemp(&template)) else {
       throw .system(errno, "a temporary file in \(folder) cannot be created")
     }
     unlink(template)
-    _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(file.raw, F_SETFD, FD_CLOEXEC)
+    self.file = file
   }
-
-  deinit { if file >= 0 { close(file) } }
 
   func append(_ bytes: UnsafeRawBufferPointer) throws(TableError) {
     var written = 0
     while written < bytes.count {
       written += try readRetrying("the temporary file cannot be written") {
-        Glibc.write(file, bytes.baseAddress! + written, bytes.count - written)
+        Glibc.write(file.raw, bytes.baseAddress! + written, bytes.count - written)
       }
     }
   }
@@ -108,7 +107,7 @@ private final class FileSpill: Spill {
     at offset: Int, into buffer: UnsafeMutableRawBufferPointer
   ) throws(TableError) -> Int {
     try readRetrying("the temporary file cannot be read") {
-      pread(file, buffer.baseAddress, buffer.count, offset)
+      pread(file.raw, buffer.baseAddress, buffer.count, offset)
     }
   }
 }

@@ -1,5 +1,6 @@
 import CTabellaSystem
 import Tabella
+import TabellaSystem
 
 /// The user's folders, from the environment (XDG Base Directory Specification).
 public struct UserFolders: Sendable {
@@ -81,12 +82,9 @@ public func makeFolders(_ path: [UInt8]) throws(TableError) {
 private func synchronizeParent(of path: [UInt8]) throws(TableError) {
   let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
   let parent = Array(path[..<max(1, end)])
-  let descriptor = parent.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-  guard descriptor >= 0 else {
-    throw .system(errno, "\(parent.shown) cannot be opened")
-  }
-  defer { close(descriptor) }
-  guard fsync(descriptor) == 0 else {
+  let folder = try Descriptor(
+    opening: parent, O_RDONLY | O_DIRECTORY, errorPrefix: "\(parent.shown) cannot be opened")
+  guard fsync(folder.raw) == 0 else {
     throw .system(errno, "\(path.shown) was created, but may be lost in a power failure")
   }
 }

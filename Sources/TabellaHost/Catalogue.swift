@@ -3,6 +3,7 @@ import ShippedManifests
 import Tabella
 import TabellaBridge
 import TabellaFiles
+import TabellaSystem
 
 /// All providers on a search path, and all refused candidates. Making a catalogue runs no code of providers.
 public struct Catalogue: Sendable {
@@ -178,7 +179,7 @@ public struct Catalogue: Sendable {
     guard access(library, F_OK) == 0 else {
       throw TableError(.noProvider, "its library \(library) does not exist")
     }
-    close(try trust.open(library, for: .library).descriptor)
+    _ = try trust.open(library, for: .library)
     return Entry(manifest: manifest, library: library, isShipped: false)
   }
 
@@ -189,7 +190,6 @@ public struct Catalogue: Sendable {
     let limit = 1 << 20
     do throws(TableError) {
       let file = try trust.open(path, for: .settings)
-      defer { close(file.descriptor) }
       do throws(TableError) {
         return (try file.bytes(limit: limit), nil)
       } catch {
@@ -207,14 +207,10 @@ public struct Catalogue: Sendable {
 
 /// The sorted names of the manifests in a directory; empty if the directory cannot be read.
 private func manifestNames(in directory: String) -> [String] {
-  guard let stream = opendir(directory) else { return [] }
-  defer { closedir(stream) }
+  guard var entries = FolderEntries(of: Array(directory.utf8)) else { return [] }
   var names: [String] = []
-  while let entry = readdir(stream) {
-    // An entry has only the memory that its name needs, so it must not be read as a whole `dirent`.
-    guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }
-    let name = String(
-      cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
+  while let bytes = entries.next() {
+    let name = String(decoding: bytes, as: UTF8.self)
     if name.hasSuffix(".tabella.json") { names.append(name) }
   }
   return names.sorted()

@@ -1,5 +1,6 @@
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The name of a source: a path, or `SCHEME:REST` if a provider claims the scheme. It may contain any bytes.
 public struct Location: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
@@ -103,12 +104,10 @@ extension Catalogue {
 
   /// The file type at a path after following links: `S_IFREG` and so on.
   private func fileKind(_ location: Location) -> Result<UInt32, TableError> {
-    var status = stat()
-    let result = (location.bytes + [0]).withUnsafeBufferPointer { path in
-      path.withMemoryRebound(to: CChar.self) { stat($0.baseAddress!, &status) }
+    guard let status = stat(at: location.bytes) else {
+      return .failure(.system(errno, "cannot be opened"))
     }
-    return result == 0
-      ? .success(status.st_mode & S_IFMT) : .failure(.system(errno, "cannot be opened"))
+    return .success(status.kind)
   }
 
   /// Throws a helpful error for a missing path that looks like a scheme.

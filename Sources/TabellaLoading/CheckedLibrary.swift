@@ -2,14 +2,14 @@ import CTabellaSystem
 import Tabella
 import TabellaBridge
 import TabellaFiles
+import TabellaSystem
 
 /// An open library file that was checked without running any of its code.
 ///
 /// ``Library/load(_:name:isMinimal:log:)`` loads this open file, and refuses it if it has changed since the check.
 /// The file is open until the object is released.
 public final class CheckedLibrary: Sendable {
-  /// The file, open for reading.
-  public let descriptor: Int32
+  private let file: Descriptor
   /// The file's absolute path without links, for messages and for libraries in the same folder.
   public let path: String
   /// The absolute folders in which the loader searches the library's dependencies (RUNPATH).
@@ -27,7 +27,7 @@ public final class CheckedLibrary: Sendable {
   /// file from its host. Throws ``TableError`` with `.noProvider` that names the path, and then closes the
   /// descriptor.
   public init(taking descriptor: Int32, path: String) throws(TableError) {
-    self.descriptor = descriptor
+    file = Descriptor(owning: descriptor)
     self.path = path
     do throws(TableError) {
       guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
@@ -44,12 +44,12 @@ public final class CheckedLibrary: Sendable {
       neededPaths = dynamic.neededPaths.map { ELFDynamic.expanded($0, ofLibraryAt: path) }
       usesOrigin = dynamic.usesOrigin
     } catch {
-      close(descriptor)
       throw TableError(.noProvider, "\(path): \(error.message)")
     }
   }
 
-  deinit { close(descriptor) }
+  /// The file, open for reading.
+  public var descriptor: Int32 { file.raw }
 
   /// Throws ``TableError`` with `.denied` if the file has changed since the check.
   public func checkUnchanged() throws(TableError) {
@@ -64,22 +64,24 @@ public final class CheckedLibrary: Sendable {
     fingerprint.device == other.fingerprint.device && fingerprint.inode == other.fingerprint.inode
   }
 
-  /// Opens the folder in the path, if the file still has its name there. The caller closes the descriptor.
-  func openFolder() throws(TableError) -> (descriptor: Int32, name: String) {
-    let slash = path.lastIndex(of: "/") ?? path.startIndex
-    let (folder, name) = (String(path[...slash]), String(path[path.index(after: slash)...]))
-    let descriptor = tabella_system_open_entry(AT_FDCWD, folder)
-    guard descriptor >= 0 else { throw .system(-descriptor, "\(folder) cannot be opened") }
-    var status = stat()
-    guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
-      Fingerprint(status) == fingerprint
-    else {
-      close(descriptor)
+  /// The name of the file in its folder.
+  var name: String { String(path[path.index(after: slash)...]) }
+
+  private var slash: String.Index { path.lastIndex(of: "/") ?? path.startIndex }
+
+  /// Opens the folder in the path, if the file still has its name there.
+  func openFolder() throws(TableError) -> Descriptor {
+    let folder = String(path[...slash])
+    let result = tabella_system_open_entry(AT_FDCWD, folder)
+    guard let opened = Descriptor(result) else {
+      throw .system(-result, "\(folder) cannot be opened")
+    }
+    guard let status = stat(of: name, in: opened.raw), Fingerprint(status) == fingerprint else {
       throw TableError(
         .denied,
         "\(path) is not trusted (changed): another file has its name since it was checked; try again"
       )
     }
-    return (descriptor, name)
+    return opened
   }
 }

@@ -4,6 +4,7 @@ import Synchronization
 import Tabella
 import TabellaBridge
 import TabellaFiles
+import TabellaSystem
 
 /// Loads provider libraries. A library stays loaded until the process ends, because unloading Swift code causes
 /// crashes later (docs/decisions/0004-never-dlclose.md).
@@ -95,14 +96,10 @@ public enum Library {
     guard library.usesOrigin else { return try open(file) }
     // The loader takes the text in front of the last slash as $ORIGIN, so the path must lead through the folder.
     // The loaded file is verified afterwards.
-    let (folder, name) = try library.openFolder()
-    let handle: UnsafeMutableRawPointer
-    do throws(TableError) {
-      handle = try open("\(descriptors)/\(folder)/\(name)")
-    } catch {
-      close(folder)
-      throw error
-    }
+    let folder = try library.openFolder()
+    let handle = try open("\(descriptors)/\(folder.raw)/\(library.name)")
+    // The loader now knows the library by this path too, so the folder stays open and no other one gets its number.
+    _ = folder.release()
     guard tabella_system_loaded(file) == handle else {
       throw TableError(
         .denied,

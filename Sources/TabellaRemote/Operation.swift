@@ -1,5 +1,6 @@
 import Tabella
 import TabellaConfinement
+import TabellaSystem
 
 /// The calls that a host can make to a worker: one for each function of the contract.
 public enum Operation: Int32, Hashable, Sendable, CaseIterable {
@@ -232,32 +233,15 @@ extension LoadedProvider: WireValue {
   }
 }
 
-/// The resources that a worker uses, for checks of providers.
-public struct WorkerStatistics: Hashable, Sendable {
-  /// The number of bytes that malloc has allocated.
-  public var heap: Int
-  /// The number of open descriptors.
-  public var descriptors: Int
-  /// The number of threads.
-  public var threads: Int
-
-  /// Creates statistics.
-  public init(heap: Int, descriptors: Int, threads: Int) {
-    self.heap = heap
-    self.descriptors = descriptors
-    self.threads = threads
-  }
-}
-
-extension WorkerStatistics: WireValue {
+extension ResourceUse: WireValue {
   func write(to writer: inout WireWriter) {
     writer.put(heap)
     writer.put(descriptors)
     writer.put(threads)
   }
 
-  static func read(_ reader: inout WireReader) throws(TableError) -> WorkerStatistics {
-    WorkerStatistics(
+  static func read(_ reader: inout WireReader) throws(TableError) -> ResourceUse {
+    ResourceUse(
       heap: try reader.get(Int.self), descriptors: try reader.get(Int.self),
       threads: try reader.get(Int.self))
   }

@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import Tabella
+import TabellaSystem
 
 /// Watches a worker during calls of a session.
 ///
@@ -80,9 +81,9 @@ public final class RemoteSession: @unchecked Sendable {
   }
 
   /// Returns the resources that the worker uses.
-  public func statistics() throws(TableError) -> WorkerStatistics {
+  public func statistics() throws(TableError) -> ResourceUse {
     try call(.statistics, []) { reader, _ throws(TableError) in
-      try reader.get(WorkerStatistics.self)
+      try reader.get(ResourceUse.self)
     }
   }
 

@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The memory that host and worker share for messages that are too large for a packet.
 ///
@@ -11,8 +12,7 @@ public final class SharedMemory {
   /// 16 MiB. Batches of more than half of it are rare and are sent in pieces.
   public static let standardSize = 16 << 20
 
-  /// The descriptor; -1 in a worker.
-  public let descriptor: Int32
+  private let file: Descriptor?
   /// The size in bytes.
   public let size: Int
   private let mapping: UnsafeMutableRawPointer?
@@ -20,8 +20,10 @@ public final class SharedMemory {
   /// Creates shared memory. Throws ``TableError`` with `.io` if there is no memory.
   public init(size: Int = SharedMemory.standardSize) throws(TableError) {
     let made = tabella_system_make_shared_memory(size)
-    guard made >= 0 else { throw .system(-made, "the shared memory cannot be created") }
-    descriptor = made
+    guard let file = Descriptor(made) else {
+      throw .system(-made, "the shared memory cannot be created")
+    }
+    self.file = consume file
     self.size = size
     mapping = nil
   }
@@ -35,11 +37,14 @@ public final class SharedMemory {
     guard size > 0, let mapped, mapped != MAP_FAILED else {
       throw .system(errno, "the shared memory cannot be mapped")
     }
-    close(descriptor)
-    self.descriptor = -1
+    _ = Descriptor(owning: descriptor)
+    file = nil
     self.size = size
     mapping = mapped
   }
+
+  /// The descriptor; -1 in a worker.
+  public var descriptor: Int32 { file.raw }
 
   /// The maximum number of bytes of a message that fit into one half.
   var capacity: Int { size / 2 }
@@ -77,8 +82,5 @@ public final class SharedMemory {
     }
   }
 
-  deinit {
-    if let mapping { munmap(mapping, size) }
-    if descriptor >= 0 { close(descriptor) }
-  }
+  deinit { if let mapping { munmap(mapping, size) } }
 }

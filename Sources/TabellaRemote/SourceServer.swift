@@ -1,5 +1,6 @@
 import Synchronization
 import Tabella
+import TabellaSystem
 
 /// The server in a worker. It answers calls of the host on the worker's sources, one after the other.
 public final class SourceServer {
@@ -10,7 +11,7 @@ public final class SourceServer {
     /// Opens a location.
     public var open: (OpenRequest) throws(TableError) -> any TableDataSource
     /// Returns the resources that the worker uses.
-    public var statistics: () -> WorkerStatistics
+    public var statistics: () -> ResourceUse
     /// Runs a probe.
     public var probe: (ProbeRequest) throws(TableError) -> ProbeAnswer
 
@@ -18,7 +19,7 @@ public final class SourceServer {
     public init(
       load: @escaping (LoadRequest) throws(TableError) -> LoadedProvider,
       open: @escaping (OpenRequest) throws(TableError) -> any TableDataSource,
-      statistics: @escaping () -> WorkerStatistics,
+      statistics: @escaping () -> ResourceUse,
       probe: @escaping (ProbeRequest) throws(TableError) -> ProbeAnswer = {
         _ throws(TableError) in throw TableError(.notSupported, "there are no probes here")
       }

@@ -11,9 +11,10 @@ import TabellaConformance
 import TabellaFiles
 import TabellaLoading
 import TabellaRemote
+import TabellaSystem
 
 /// The descriptors that the host passes.
-enum Descriptor {
+enum Passed {
   static let calls: Int32 = 3
   static let side: Int32 = 4
   static let arena: Int32 = 5
@@ -22,7 +23,7 @@ enum Descriptor {
 
 /// Ends the process without running code of the provider.
 func leave(_ status: Int32, _ message: String? = nil) -> Never {
-  if let message { SideMessage.log(severity: 4, Array(message.utf8)).send(to: Descriptor.side) }
+  if let message { SideMessage.log(severity: 4, Array(message.utf8)).send(to: Passed.side) }
   _exit(status)
 }
 
@@ -33,12 +34,12 @@ nonisolated(unsafe) var provider: ImportedProvider?
 nonisolated(unsafe) var probed: (entry: ProviderEntry, name: String)?
 
 // The process ends with its host, even if the provider misbehaves.
-let followed = tabella_system_end_with_host(Descriptor.calls)
+let followed = tabella_system_end_with_host(Passed.calls)
 if followed == -ESRCH { _exit(0) }
 
 nonisolated(unsafe) var words: (UInt64, UInt64) = (0, 0)
 let received = withUnsafeMutableBytes(of: &words) {
-  recv(Descriptor.calls, $0.baseAddress, $0.count, 0)
+  recv(Passed.calls, $0.baseAddress, $0.count, 0)
 }
 guard followed == 0, received == 16 else {
   let text = "tabella-worker is started by other programs, such as tabella\n"
@@ -53,17 +54,17 @@ nonisolated(unsafe) var running: SourceServer.RunningCall?
 
 do throws(TableError) {
   let server = SourceServer(
-    socket: Descriptor.calls, side: Descriptor.side,
-    arena: try SharedMemory(mapping: Descriptor.arena), token: Token(words.0, words.1),
+    socket: Passed.calls, side: Passed.side,
+    arena: try SharedMemory(mapping: Passed.arena), token: Token(words.0, words.1),
     handlers: SourceServer.Handlers(
       load: { request throws(TableError) in
         // The kernel is examined only once, because the confinement refuses these calls later.
         let kernel = KernelFeatures.running
         let report = try Confinement.begin(
-          request.rules, telling: Descriptor.side, prefix: SideMessage.denialPrefix, on: kernel)
+          request.rules, telling: Passed.side, prefix: SideMessage.denialPrefix, on: kernel)
         // The second thread starts after the mounts, which need a single thread.
         if let running { listen(running) }
-        let library = try CheckedLibrary(taking: Descriptor.library, path: request.library)
+        let library = try CheckedLibrary(taking: Passed.library, path: request.library)
         if request.isProbed {
           probed = (try Library.entry(of: library), request.name)
           try Confinement.tighten(request.rules, on: kernel)
@@ -72,7 +73,7 @@ do throws(TableError) {
         let loaded = try Library.load(
           library, name: request.name, isMinimal: request.isMinimal,
           log: { severity, line in
-            SideMessage.log(severity: severity, line).send(to: Descriptor.side)
+            SideMessage.log(severity: severity, line).send(to: Passed.side)
           })
         provider = loaded
         try Confinement.tighten(request.rules, on: kernel)
@@ -83,11 +84,7 @@ do throws(TableError) {
         guard let provider else { throw TableError(.invalidState, "no library was loaded") }
         return try provider.open(request, edits: .passedOn)
       },
-      statistics: {
-        let use = ResourceUse.ofThisProcess()
-        return WorkerStatistics(
-          heap: use.heap, descriptors: use.descriptors, threads: use.threads)
-      },
+      statistics: { ResourceUse.ofThisProcess() },
       probe: { request throws(TableError) in
         guard let (entry, name) = probed else {
           throw TableError(.invalidState, "no library was loaded for a probe")
@@ -104,21 +101,17 @@ do throws(TableError) {
 /// Starts the thread that reads the host's messages outside of calls. It ends the process when the host closes the
 /// socket.
 func listen(_ running: SourceServer.RunningCall) {
-  var thread = pthread_t()
-  pthread_create(
-    &thread, nil,
-    { context in
-      let running = Unmanaged<SourceServer.RunningCall>.fromOpaque(context!).takeRetainedValue()
-      while true {
-        switch SideMessage.receive(from: Descriptor.side, waiting: true) {
-        case .message(.cancel(let number)): running.cancel(number)
-        // The host has ended or has released this worker.
-        case .closed: leave(0)
-        default: break
-        }
+  let thread = SystemThread {
+    while true {
+      switch SideMessage.receive(from: Passed.side, waiting: true) {
+      case .message(.cancel(let number)): running.cancel(number)
+      // The host has ended or has released this worker.
+      case .closed: leave(0)
+      default: break
       }
-    }, Unmanaged.passRetained(running).toOpaque())
-  pthread_detach(thread)
+    }
+  }
+  thread?.detach()
 }
 
 /// Performs one check of a provider in this process. A bad provider may crash the process.
@@ -139,9 +132,7 @@ func probe(
 /// Reads one byte from `/proc/self/stat`. The host watches the process's read counter and treats progress there as a
 /// sign of life.
 func giveSign() {
-  let file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC)
-  guard file >= 0 else { return }
-  defer { close(file) }
+  guard let file = Descriptor(opening: "/proc/self/stat", O_RDONLY) else { return }
   var byte: UInt8 = 0
-  _ = read(file, &byte, 1)
+  _ = read(file.raw, &byte, 1)
 }

@@ -7,6 +7,7 @@ import TabellaBridge
 import TabellaConfinement
 import TabellaFiles
 import TabellaLoading
+import TabellaSystem
 
 /// The steps of the program, in order.
 struct Confined {

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// Permission checks in open folders. They report only the refusals that are known without trying.
 extension OpenFolders {
@@ -56,13 +57,14 @@ extension OpenFolders {
       throw TableError(
         .denied, "the \(what) of \(text(place)) cannot be set: it belongs to another user")
     }
-    let entry = place.name.withCString {
+    let result = place.name.withCString {
       tabella_system_open_entry(self[place.folder].descriptor, $0)
     }
-    guard entry >= 0 else { throw Failure(-entry).error(of: text(place), "cannot be examined") }
-    defer { close(entry) }
+    guard let entry = Descriptor(result) else {
+      throw Failure(-result).error(of: text(place), "cannot be examined")
+    }
     var system = statvfs()
-    if fstatvfs(entry, &system) == 0, system.f_flag & UInt(ST_RDONLY) != 0 {
+    if fstatvfs(entry.raw, &system) == 0, system.f_flag & UInt(ST_RDONLY) != 0 {
       throw .system(EROFS, "\(text(place)) cannot be changed")
     }
   }

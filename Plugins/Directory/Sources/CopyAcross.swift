@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// Moves a file or a link to another file system: it makes a durable copy and then removes the original.
 ///
@@ -90,11 +91,10 @@ final class CopyAcross {
         errorPrefix: errorPrefix)
     } else {
       let original = try openOriginal(before, source, from.name)
-      defer { close(original) }
       try trial.tryFile(
         ofSize: Int(clamping: before.size), in: target.descriptor, onDevice: target.status.device,
-        sharing: original, errorPrefix: errorPrefix
-      ) { copy throws(TableError) in diagnostics = try complete(copy, as: original, before) }
+        sharing: original.raw, errorPrefix: errorPrefix
+      ) { copy throws(TableError) in diagnostics = try complete(copy, as: original.raw, before) }
     }
     trial.free(Int(clamping: before.room), onDevice: before.device)
     return diagnostics
@@ -192,17 +192,17 @@ final class CopyAcross {
       throw failed(errno, "cannot be copied")
     }
     do throws(TableError) {
-      let entry = tabella_system_open_entry(target, between)
-      guard entry >= 0 else { throw failed(-entry, "cannot be copied") }
-      defer { close(entry) }
+      let result = tabella_system_open_entry(target, between)
+      guard let opened = Descriptor(result) else { throw failed(-result, "cannot be copied") }
+      let entry = opened.raw
       let keepsOwner =
         fchownat(target, between, status.owner, status.group, AT_SYMLINK_NOFOLLOW) == 0
       let diagnostic = try setTime(of: entry, status)
       let complete = try self.status(entry, [])
-      let result = newName.withCString {
+      let renamed = newName.withCString {
         tabella_system_rename(target, between, target, $0, TABELLA_RENAME_NO_REPLACE)
       }
-      if result < 0 { throw failed(-result, "cannot get its name") }
+      if renamed < 0 { throw failed(-renamed, "cannot get its name") }
       let diagnostics = [keepsOwner ? nil : CopyAcross.newOwner, diagnostic].compactMap { $0 }
       return (named(entry, complete), diagnostics)
     } catch {
@@ -215,12 +215,11 @@ final class CopyAcross {
     _ status: tabella_status, _ source: Int32, _ name: [UInt8], _ target: Int32, _ newName: [UInt8]
   ) throws(TableError) -> (copy: tabella_status, diagnostics: [ActDiagnostic]) {
     let original = try openOriginal(status, source, name)
-    defer { close(original) }
     let copy = try TemporaryFile(in: target, errorPrefix: "\(text) cannot be copied")
     var writer = FileWriter(
       copy.descriptor, cancel: cancel, errorPrefix: "\(text) cannot be copied")
-    try writer.copyAll(of: original)
-    let diagnostics = try complete(copy.descriptor, as: original, status)
+    try writer.copyAll(of: original.raw)
+    let diagnostics = try complete(copy.descriptor, as: original.raw, status)
     if let failure = makeDurable(copy.descriptor) {
       throw failed(failure.number, "cannot be flushed to the disk")
     }
@@ -233,18 +232,13 @@ final class CopyAcross {
   /// Opens the original. Throws if it has changed or if another program has it open for writing.
   private func openOriginal(
     _ status: tabella_status, _ source: Int32, _ name: [UInt8]
-  ) throws(TableError) -> Int32 {
-    let original = name.withCString {
-      openat(source, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-    }
-    guard original >= 0 else { throw failed(errno, "cannot be read") }
-    do throws(TableError) {
-      try checkWriters(original)
-      try check(try self.status(original, []), isStill: status)
-    } catch {
-      close(original)
-      throw error
-    }
+  ) throws(TableError) -> Descriptor {
+    guard
+      let original = Descriptor(
+        opening: name, in: source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+    else { throw failed(errno, "cannot be read") }
+    try checkWriters(original.raw)
+    try check(try self.status(original.raw, []), isStill: status)
     return original
   }
 

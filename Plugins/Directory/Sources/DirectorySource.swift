@@ -2,6 +2,7 @@ import CTabellaSystem
 import Tabella
 import TabellaFiles
 import TabellaSDK
+import TabellaSystem
 
 /// The entries of a folder or of a tree at the time of the listing.
 ///
@@ -18,7 +19,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   let columns = DirectoryColumn.declarations
   let hasVolatileOrder = true
   private let path: [UInt8]
-  let root: Int32
+  private let openedRoot: Descriptor
   private(set) var listing: Listing
   let settings: DirectorySettings
   private(set) var traversal: Traversal
@@ -40,27 +41,24 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   init(path: [UInt8], _ settings: DirectorySettings) throws(TableError) {
     self.path = path
     self.settings = settings
-    root = (path + [0]).withUnsafeBufferPointer {
-      $0.withMemoryRebound(to: CChar.self) {
-        tabella_system_open_directory(AT_FDCWD, $0.baseAddress!, 1)
-      }
+    let result = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    guard let opened = Descriptor(result) else {
+      throw result == -ENOTDIR
+        ? TableError(.invalidArgument, "is a file, not a directory")
+        : .system(-result, "cannot be opened")
     }
     listing = Listing(showsHidden: settings.showsHidden)
-    guard root >= 0 else {
-      throw root == -ENOTDIR
-        ? TableError(.invalidArgument, "is a file, not a directory")
-        : .system(-root, "cannot be opened")
-    }
     do throws(Failure) {
-      _ = try listing.add(root, parent: nil, entry: nil)
+      _ = try listing.add(opened.raw, parent: nil, entry: nil)
     } catch {
-      close(root)
       throw error.error("cannot be read")
     }
-    traversal = Traversal(listing, root: root, isRecursive: settings.isRecursive)
+    traversal = Traversal(listing, root: opened.raw, isRecursive: settings.isRecursive)
+    openedRoot = opened
   }
 
-  deinit { close(root) }
+  /// The descriptor of the root, valid during the lifetime of this object.
+  var root: Int32 { openedRoot.raw }
 
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
   var sections: (any TableSections)? { hasSections ? self : nil }
@@ -495,9 +493,12 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   func follow(_ entry: Int) throws(TableError) -> (mode: mode_t, error: Int32) {
     let opener = FolderOpener(root: root, listing)
     guard let directory = try folder(of: entry, opener) else { return (0, ENOENT) }
-    var status = stat()
-    let result = listing.withCName(entry) { fstatat(directory, $0, &status, 0) == 0 ? 0 : errno }
-    return (status.st_mode, result)
+    return listing.withCName(entry) { name in
+      guard let status = stat(of: name, in: directory, followsLink: true) else {
+        return (0, errno)
+      }
+      return (status.st_mode, 0)
+    }
   }
 
   func entry(at path: IndexPath) throws(TableError) -> Int {

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The plan of a batch: all rules checked against the current files, and the acts in an order that works.
 ///
@@ -77,9 +78,8 @@ struct EditPlan {
     for number in numbers where !folders.contains(number) {
       let path = listing.path(ofFolder: number)
       do throws(Failure) {
-        let descriptor = tabella_system_open_directory(try opener.descriptor(number), ".", 0)
-        guard descriptor >= 0 else { throw Failure(-descriptor) }
-        try folders.add(number, descriptor, path: path)
+        let opened = tabella_system_open_directory(try opener.descriptor(number), ".", 0)
+        try folders.add(number, Descriptor(opened: opened), path: path)
       } catch {
         throw error.error(of: "folder \(readable(path))", "cannot be opened")
       }
@@ -215,7 +215,7 @@ struct EditPlan {
         _ = try cans.can(for: folders[place.folder])
         _ = try absolutePath(of: folders[place.folder].descriptor)
       } catch {
-        let reason = error.detail ?? String(cString: strerror(error.number))
+        let reason = error.detail ?? errorText(error.number)
         throw refuse("no trash folder can be used: \(reason)")
       }
       if cans.isInTrash(folders[place.folder].descriptor) { throw refuse("it is in the trash") }

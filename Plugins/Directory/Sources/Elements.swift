@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The badge and the preview of a row.
 ///
@@ -100,20 +101,18 @@ extension DirectorySource: TableSupplementary {
   ) throws(Failure) -> (bytes: [UInt8], size: Int?) {
     let opener = FolderOpener(root: root, listing)
     let file = try opener.openFile(entry, in: opener.descriptor(listing.folder(of: entry)))
-    defer { close(file) }
-    let now = try self.status(of: file)
+    let now = try self.status(of: file.raw)
     guard UInt64(now.st_ino) == status.inode, UInt64(now.st_dev) == status.device,
-      now.st_mode & S_IFMT == S_IFREG
+      now.kind == S_IFREG
     else { throw .vanished }
-    let (bytes, isAll) = try contents(of: file, upTo: Preview.longestText.bytes + 1)
+    let (bytes, isAll) = try contents(of: file.raw, upTo: Preview.longestText.bytes + 1)
     // Files of `/proc` report 0 bytes, and files of `/sys` report 4096, whatever they contain.
     let size = Int(now.st_size)
     return (bytes, isAll ? bytes.count : size >= bytes.count ? size : nil)
   }
 
   private func status(of descriptor: Int32) throws(Failure) -> stat {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw Failure(errno) }
+    guard let status = stat(of: descriptor) else { throw Failure(errno) }
     return status
   }
 
@@ -125,15 +124,14 @@ extension DirectorySource: TableSupplementary {
   ) throws(TableError) -> StyledText {
     let opener = FolderOpener(root: root, listing)
     do throws(Failure) {
-      let descriptor = try opener.open(entry, in: opener.descriptor(listing.folder(of: entry)))
-      defer { close(descriptor) }
-      let now = try self.status(of: descriptor)
+      let folder = try opener.open(entry, in: opener.descriptor(listing.folder(of: entry)))
+      let now = try self.status(of: folder.raw)
       // Another device means that a file system is mounted there, and opening the folder reached its root.
       guard UInt64(now.st_ino) == status.inode || UInt64(now.st_dev) != status.device else {
         throw .vanished
       }
       let own = Listing(showsHidden: showsHidden)
-      _ = try own.add(descriptor, parent: nil, entry: nil, upTo: bytes, cancel)
+      _ = try own.add(folder.raw, parent: nil, entry: nil, upTo: bytes, cancel)
       return body(own)
     } catch {
       return try unreadable(error)

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The status of an entry, or the reason why it has none.
 struct Examined {

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// Performs acts and records how to undo them. Each act changes only the entry that it was planned for.
 final class Executor {
@@ -324,13 +325,13 @@ final class Executor {
       case .link:
         return creation.target.withCString { symlinkat($0, folder, name) == 0 ? 0 : errno }
       default:
-        let file = openat(
-          folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-          creation.mode == nil ? 0o666 : 0o600)
-        if file < 0 { return errno }
+        guard
+          let file = Descriptor(
+            opening: name, in: folder, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+            mode: creation.mode == nil ? 0o666 : 0o600)
+        else { return errno }
         // The open file is certain. Its name could already belong to another file.
-        status = try? tabella_status(file)
-        close(file)
+        status = try? tabella_status(file.raw)
         return 0
       }
     }
@@ -348,9 +349,9 @@ final class Executor {
     _ body: (Int32, tabella_status) -> Int32
   ) throws(TableError) {
     let folder = folders[place.folder].descriptor
-    let entry = place.name.withCString { tabella_system_open_entry(folder, $0) }
-    guard entry >= 0 else { throw error(place, -entry, what) }
-    defer { close(entry) }
+    let result = place.name.withCString { tabella_system_open_entry(folder, $0) }
+    guard let opened = Descriptor(result) else { throw error(place, -result, what) }
+    let entry = opened.raw
     let status: tabella_status
     do throws(Failure) {
       status = try tabella_status(entry)
@@ -434,10 +435,9 @@ final class Executor {
   private func syncEntry(_ entry: Int32, _ identity: Identity, _ folder: Int32) -> Int32? {
     // Opening other kinds can have side effects.
     if [.file, .directory].contains(identity.kind) {
-      let file = Glibc.open("/proc/self/fd/\(entry)", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-      if file >= 0 {
-        defer { close(file) }
-        return makeDurable(file)?.number
+      let path = "/proc/self/fd/\(entry)"
+      if let file = Descriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY) {
+        return makeDurable(file.raw)?.number
       }
     }
     let result = tabella_system_sync_file_system(folder)

@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The reason why an operation on a folder or an entry failed: an `errno` value.
 struct Failure: Error, Hashable {
@@ -29,7 +30,7 @@ struct Failure: Error, Hashable {
     return switch number {
     case ENOENT, ENOTDIR: "has vanished"
     case ELOOP: "leads back to a parent folder"
-    default: String(cString: strerror(number))
+    default: errorText(number)
     }
   }
 

@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Glibc
 import Tabella
+import TabellaSystem
 
 /// The entries of folders at the time when each folder was read, sorted by the bytes of their names.
 ///
@@ -125,8 +126,7 @@ final class Listing {
     _ descriptor: Int32, parent: Int?, entry: Int?, upTo limit: Int = .max,
     _ cancel: CancelFlag? = nil
   ) throws(Failure) -> Int {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw Failure(errno) }
+    guard let status = stat(of: descriptor) else { throw Failure(errno) }
     let number = folders.count
     var pathLength = 0
     if let parent, let entry {

@@ -1,4 +1,4 @@
-import Glibc
+import TabellaSystem
 
 /// The mount table from `/proc/self/mountinfo`; see proc_pid_mountinfo(5).
 struct Mounts {
@@ -23,10 +23,10 @@ struct Mounts {
   private var mounts: [Mount] = []
 
   init() throws(Failure) {
-    let file = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw Failure(errno) }
-    defer { close(file) }
-    let (text, isAll) = try contents(of: file, upTo: Mounts.largestFile)
+    guard let file = Descriptor(opening: "/proc/self/mountinfo", O_RDONLY) else {
+      throw Failure(errno)
+    }
+    let (text, isAll) = try contents(of: file.raw, upTo: Mounts.largestFile)
     guard isAll else { throw Failure(EFBIG) }
     for line in text.split(separator: 10) {
       let words = line.split(separator: 32)

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// A folder, by its number, and a name in it.
 struct FolderEntry: Hashable {
@@ -67,11 +68,20 @@ extension tabella_status {
 
 /// The folders of a plan, held open. Each descriptor stays with its folder, even if the folder is renamed.
 final class OpenFolders {
-  struct Folder {
-    let descriptor: Int32
+  final class Folder {
+    private let opened: Descriptor
     /// The path below the root at the time of opening, with a final slash.
     let path: [UInt8]
     let status: tabella_status
+
+    init(_ opened: consuming Descriptor, path: [UInt8]) throws(Failure) {
+      self.path = path
+      status = try tabella_status(opened.raw)
+      self.opened = opened
+    }
+
+    /// The descriptor of the folder, valid during the lifetime of this object.
+    var descriptor: Int32 { opened.raw }
   }
 
   private var folders: [Int: Folder] = [:]
@@ -79,8 +89,6 @@ final class OpenFolders {
   private var changed: Set<Int> = []
   /// The failed syncs by folder. They are permanent, because a failed sync is never repeated.
   private var failures: [Int: Failure] = [:]
-
-  deinit { for folder in folders.values { close(folder.descriptor) } }
 
   /// The folder with a number. The caller chooses the numbers, and must have added this one.
   subscript(_ number: Int) -> Folder {
@@ -90,15 +98,9 @@ final class OpenFolders {
 
   func contains(_ number: Int) -> Bool { folders[number] != nil }
 
-  /// Takes over a descriptor, also if it throws.
-  func add(_ number: Int, _ descriptor: Int32, path: [UInt8]) throws(Failure) {
-    do throws(Failure) {
-      folders[number] = Folder(
-        descriptor: descriptor, path: path, status: try tabella_status(descriptor))
-    } catch {
-      close(descriptor)
-      throw error
-    }
+  /// Keeps a folder open with its number.
+  func add(_ number: Int, _ opened: consuming Descriptor, path: [UInt8]) throws(Failure) {
+    folders[number] = try Folder(opened, path: path)
   }
 
   /// The path of an entry as text for people.
@@ -116,13 +118,12 @@ final class OpenFolders {
 
   /// The names in a folder that is an entry, including hidden names.
   func names(in place: FolderEntry) throws(Failure) -> [[UInt8]] {
-    let descriptor = place.name.withCString {
-      tabella_system_open_directory(self[place.folder].descriptor, $0, 0)
-    }
-    guard descriptor >= 0 else { throw Failure(-descriptor) }
-    defer { close(descriptor) }
+    let opened = try Descriptor(
+      opened: place.name.withCString {
+        tabella_system_open_directory(self[place.folder].descriptor, $0, 0)
+      })
     let listing = Listing(showsHidden: true)
-    _ = try listing.add(descriptor, parent: nil, entry: nil)
+    _ = try listing.add(opened.raw, parent: nil, entry: nil)
     return (0..<listing.count).map { listing.withName($0) { Array($0) } }
   }
 
@@ -156,14 +157,12 @@ func makeDurable(_ descriptor: Int32) -> Failure? {
 /// The identities of a folder and all its ancestors, up to the root of the file hierarchy.
 func ancestors(of descriptor: Int32) -> [Identity] {
   var found: [Identity] = []
-  var current = dup(descriptor)
-  defer { if current >= 0 { close(current) } }
-  while current >= 0, let status = try? tabella_status(current) {
+  guard var current = Descriptor(duplicating: descriptor) else { return found }
+  while let status = try? tabella_status(current.raw) {
     let identity = Identity(status)
     if identity == found.last { break }
     found.append(identity)
-    let parent = tabella_system_open_entry(current, "..")
-    close(current)
+    guard let parent = Descriptor(tabella_system_open_entry(current.raw, "..")) else { break }
     current = parent
   }
   return found

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// A change of an entry's name, folder, or both.
 struct Relocation {

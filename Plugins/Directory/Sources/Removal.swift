@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// Removes the name of one entry, and never that of an entry that replaced it.
 ///
@@ -36,7 +37,7 @@ final class Removal {
   private let folder: Int32
   private let expected: Expected
   /// A descriptor of the entry, independent of its name. While it is open, the system cannot reuse the inode.
-  private let entry: Int32
+  private let opened: Descriptor
   private var watch: WriterWatch?
   /// The random name, while the entry has it.
   private var temporaryName: [UInt8]?
@@ -52,12 +53,12 @@ final class Removal {
 
   /// Opens the entry and compares it. It changes nothing.
   init(_ name: [UInt8], in folder: Int32, _ expected: Expected) throws(RemovalFailure) {
-    let entry = name.withCString { tabella_system_open_entry(folder, $0) }
-    guard entry >= 0 else { throw RemovalFailure(Failure(-entry)) }
+    let result = name.withCString { tabella_system_open_entry(folder, $0) }
+    guard let opened = Descriptor(result) else { throw RemovalFailure(Failure(-result)) }
     self.name = name
     self.folder = folder
     self.expected = expected
-    self.entry = entry
+    self.opened = opened
     guard try status(entry).isEntry(of: expected.status) else {
       throw RemovalFailure(.replaced)
     }
@@ -77,7 +78,7 @@ final class Removal {
     }
   }
 
-  deinit { close(entry) }
+  private var entry: Int32 { opened.raw }
 
   /// Renames the entry to a random name.
   func setAside() throws(RemovalFailure) {
@@ -191,47 +192,32 @@ struct RemovalFailure: Error {
 /// through mapped memory. A program that opens the file for writing waits for a moment. Nothing is known if no lease is
 /// possible: for a file of another user, for an unreadable file, and on file systems without leases.
 final class WriterWatch {
-  private enum State {
-    /// The file was already open for writing.
-    case written
-    case leased(Int32)
-    case unknown
-  }
-
-  private let state: State
+  /// The file with the lease; nil if there is none.
+  private let lease: Descriptor?
+  /// Whether the file was already open for writing.
+  private let wasOpen: Bool
 
   /// Takes a lease on an open file; `entry` may be open in any mode. Throws only if resources such as memory are
   /// exhausted.
   init(_ entry: Int32) throws(Failure) {
-    let file = open("/proc/self/fd/\(entry)", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-    guard file >= 0 else {
-      switch errno {
+    guard
+      let file = Descriptor(
+        opening: "/proc/self/fd/\(entry)", O_RDONLY | O_NONBLOCK | O_NOCTTY)
+    else {
+      let number = errno
+      guard [EWOULDBLOCK, EACCES, EPERM, ENOENT].contains(number) else { throw Failure(number) }
       // Another program has a write lease.
-      case EWOULDBLOCK: state = .written
-      case EACCES, EPERM, ENOENT: state = .unknown
-      default: throw Failure(errno)
-      }
+      wasOpen = number == EWOULDBLOCK
+      lease = nil
       return
     }
-    switch -tabella_system_lease(file) {
-    case 0: state = .leased(file)
-    case EAGAIN:
-      close(file)
-      state = .written
-    default:
-      close(file)
-      state = .unknown
-    }
+    let result = tabella_system_lease(file.raw)
+    wasOpen = result == -EAGAIN
+    if result == 0 { lease = consume file } else { lease = nil }
   }
 
-  deinit { if case .leased(let file) = state { close(file) } }
-
   var hasWriter: Bool {
-    switch state {
-    case .written: true
-    case .leased(let file): !tabella_system_holds_lease(file)
-    case .unknown: false
-    }
+    lease == nil ? wasOpen : !tabella_system_holds_lease(lease.raw)
   }
 }
 

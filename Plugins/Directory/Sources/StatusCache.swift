@@ -1,5 +1,6 @@
 import CTabellaSystem
 import Glibc
+import TabellaSystem
 
 /// A short-lived cache of statuses from requests without names.
 ///
@@ -68,9 +69,5 @@ struct StatusCache {
     return result
   }
 
-  private static var now: Int {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
-    return time.tv_sec
-  }
+  private static var now: Int { timespec(on: CLOCK_MONOTONIC_COARSE).tv_sec }
 }

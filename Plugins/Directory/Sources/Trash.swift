@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The locations of the user's trash, according to the Trash specification 1.0 of freedesktop.org.
 struct Trash {
@@ -41,8 +42,8 @@ struct Trash {
 /// An open trash: the folder of its entries, and the folder of the `.trashinfo` files with their former paths.
 final class TrashCan {
   let kind: Trash.Kind
-  let files: Int32
-  private let info: Int32
+  private let filesFolder: Descriptor
+  private let infoFolder: Descriptor
   /// The failed sync. It is permanent, because a failed sync is never repeated.
   private var failure: Failure?
   /// The folder that stored paths are relative to, with a final slash; empty if they are absolute.
@@ -51,27 +52,17 @@ final class TrashCan {
   /// Opens `files` and `info` in a trash. Returns nil if they do not exist and `makes` is false.
   init?(_ kind: Trash.Kind, _ trash: Int32, base: [UInt8], makes: Bool) throws(Failure) {
     guard let files = try openFolder("files", in: trash, makes: makes) else { return nil }
-    let info: Int32?
-    do throws(Failure) {
-      info = try openFolder("info", in: trash, makes: makes)
-    } catch {
-      close(files)
-      throw error
-    }
-    guard let info else {
-      close(files)
-      return nil
-    }
+    guard let info = try openFolder("info", in: trash, makes: makes) else { return nil }
     self.kind = kind
-    self.files = files
-    self.info = info
+    filesFolder = files
+    infoFolder = info
     self.base = base
   }
 
-  deinit {
-    close(files)
-    close(info)
-  }
+  /// The descriptor of the folder of its entries, valid during the lifetime of this object.
+  var files: Int32 { filesFolder.raw }
+
+  private var info: Int32 { infoFolder.raw }
 
   // Putting in
 
@@ -117,14 +108,15 @@ final class TrashCan {
 
   /// Writes a `.trashinfo` file. Returns nil if the name is taken.
   private func write(_ text: [UInt8], _ stored: [UInt8]) throws(Failure) -> InfoIdentity? {
-    let file = (stored + TrashInfo.suffix).withCString {
-      openat(info, $0, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    }
-    if file < 0 {
+    guard
+      let opened = Descriptor(
+        opening: stored + TrashInfo.suffix, in: info, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+        mode: 0o600)
+    else {
       if errno == EEXIST { return nil }
       throw Failure(errno)
     }
-    defer { close(file) }
+    let file = opened.raw
     let infoIdentity: InfoIdentity
     do throws(Failure) {
       infoIdentity = InfoIdentity(
@@ -146,11 +138,10 @@ final class TrashCan {
 
   /// Removes a new `.trashinfo` file that is open, but whose status is unknown.
   private func removeUnexamined(_ file: Int32, _ stored: [UInt8]) {
-    var (made, there) = (stat(), stat())
     (stored + TrashInfo.suffix).withCString {
       // The inode of an open file is not reused.
-      guard fstat(file, &made) == 0, fstatat(info, $0, &there, AT_SYMLINK_NOFOLLOW) == 0,
-        made.st_dev == there.st_dev, made.st_ino == there.st_ino
+      guard let made = stat(of: file), let there = stat(of: $0, in: info),
+        made.isSameFile(as: there)
       else { return }
       unlinkat(info, $0, 0)
     }
@@ -161,14 +152,14 @@ final class TrashCan {
   /// The `.trashinfo` file of an entry in the trash; nil if the name belongs to another entry now.
   func infoIdentity(of trashed: Trashed) throws(Failure) -> InfoIdentity? {
     guard trashed.identity.isSame(as: try tabella_status(files, trashed.name)) else { return nil }
-    let file = (trashed.name + TrashInfo.suffix).withCString {
-      openat(info, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-    }
-    guard file >= 0 else { throw Failure(errno) }
-    defer { close(file) }
-    let (text, isAll) = try contents(of: file, upTo: TrashInfo.longest)
+    guard
+      let file = Descriptor(
+        opening: trashed.name + TrashInfo.suffix, in: info,
+        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+    else { throw Failure(errno) }
+    let (text, isAll) = try contents(of: file.raw, upTo: TrashInfo.longest)
     guard isAll, text.withUnsafeBytes({ digest64($0) }) == trashed.info else { return nil }
-    return InfoIdentity(digest: trashed.info, file: try tabella_status(file))
+    return InfoIdentity(digest: trashed.info, file: try tabella_status(file.raw))
   }
 
   /// Moves an entry from the trash to a free name in a folder. If another entry got the name in the meantime, it goes
@@ -213,36 +204,29 @@ final class TrashCan {
 
 /// The `.trashinfo` file of an entry that is deleted from a trash folder.
 final class TrashInfoFile {
-  private let info: Int32
+  private let info: Descriptor
   private let name: [UInt8]
   private let status: tabella_status
 
-  /// Takes over the descriptor of the `info` folder. Returns nil if the entry has no `.trashinfo` file.
-  init?(of entry: [UInt8], in info: Int32) {
+  /// Keeps the `info` folder open. Returns nil if the entry has no `.trashinfo` file.
+  init?(of entry: [UInt8], in info: consuming Descriptor) {
     name = entry + TrashInfo.suffix
-    self.info = info
-    guard let status = try? tabella_status(info, name) else {
-      close(info)
-      return nil
-    }
+    guard let status = try? tabella_status(info.raw, name) else { return nil }
     self.status = status
+    self.info = info
   }
 
-  deinit { close(info) }
-
-  func remove() { try? Removal.perform(name, in: info, Removal.Expected(status, .entry)) }
+  func remove() { try? Removal.perform(name, in: info.raw, Removal.Expected(status, .entry)) }
 }
 
 /// Opens a folder without following a link. If it is missing, creates it for the user alone, or returns nil.
-func openFolder(_ name: String, in directory: Int32, makes: Bool) throws(Failure) -> Int32? {
+func openFolder(_ name: String, in directory: Int32, makes: Bool) throws(Failure) -> Descriptor? {
   if makes {
     if mkdirat(directory, name, 0o700) == 0 {
       do throws(Failure) {
         // The new folder must be durable before its content.
-        let parent = tabella_system_open_directory(directory, ".", 0)
-        guard parent >= 0 else { throw Failure(-parent) }
-        defer { close(parent) }
-        if let failure = makeDurable(parent) { throw failure }
+        let parent = try Descriptor(opened: tabella_system_open_directory(directory, ".", 0))
+        if let failure = makeDurable(parent.raw) { throw failure }
       } catch {
         // A later call would assume that the folder is durable.
         unlinkat(directory, name, AT_REMOVEDIR)
@@ -252,8 +236,7 @@ func openFolder(_ name: String, in directory: Int32, makes: Bool) throws(Failure
       throw Failure(errno)
     }
   }
-  let descriptor = tabella_system_open_directory(directory, name, 0)
-  if descriptor == -ENOENT, !makes { return nil }
-  guard descriptor >= 0 else { throw Failure(-descriptor) }
-  return descriptor
+  let result = tabella_system_open_directory(directory, name, 0)
+  if result == -ENOENT, !makes { return nil }
+  return try Descriptor(opened: result)
 }

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The trash of each file system, and the folders that must not be trashed. Lives as long as a batch.
 final class TrashCans {
@@ -41,10 +42,8 @@ final class TrashCans {
 
   /// Protects a folder and its ancestors. Returns whether the folder exists.
   @discardableResult private func hold(_ what: String, _ path: [UInt8]) -> Bool {
-    let descriptor = path.withCString { tabella_open_path($0) }
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    for (level, identity) in ancestors(of: descriptor).enumerated()
+    guard let place = Descriptor(locating: path) else { return false }
+    for (level, identity) in ancestors(of: place.raw).enumerated()
     where holders[identity] == nil {
       holders[identity] = level == 0 ? "is \(what)" : "contains \(what)"
     }
@@ -52,10 +51,8 @@ final class TrashCans {
   }
 
   private func note(trash path: [UInt8]) {
-    let descriptor = path.withCString { tabella_open_path($0) }
-    guard descriptor >= 0 else { return }
-    defer { close(descriptor) }
-    note(trash: descriptor)
+    guard let place = Descriptor(locating: path) else { return }
+    note(trash: place.raw)
   }
 
   private func note(trash descriptor: Int32) {
@@ -96,16 +93,16 @@ final class TrashCans {
     guard let path = try? absolutePath(of: folder),
       path.reversed().starts(with: "/files".utf8.reversed())
     else { return nil }
-    let above = tabella_system_open_directory(folder, "..", 0)
-    guard above >= 0 else { return nil }
-    defer { close(above) }
+    guard let above = Descriptor(tabella_system_open_directory(folder, "..", 0)) else { return nil }
     let rest = path.dropLast("/files".utf8.count)
     let tops = [trash.ownName, Trash.sharedName + Array("/\(trash.user)".utf8)]
-    let isKnown = (try? tabella_status(above)).map { known.contains(Identity($0)) } == true
+    let isKnown = (try? tabella_status(above.raw)).map { known.contains(Identity($0)) } == true
     guard isKnown || tops.contains(where: { rest.reversed().starts(with: ([47] + $0).reversed()) })
     else { return nil }
-    let info = tabella_system_open_directory(above, "info", 0)
-    return info < 0 ? nil : TrashInfoFile(of: name, in: info)
+    guard let info = Descriptor(tabella_system_open_directory(above.raw, "info", 0)) else {
+      return nil
+    }
+    return TrashInfoFile(of: name, in: info)
   }
 
   // Choice of the trash
@@ -126,10 +123,9 @@ final class TrashCans {
       isOnFileSystem(of: folder.status, path)
     {
       do throws(Failure) {
-        guard let descriptor = try openHome(path) else { return nil }
-        defer { close(descriptor) }
-        note(trash: descriptor)
-        return try TrashCan(.home, descriptor, base: [], makes: makes)
+        guard let opened = try openHome(path) else { return nil }
+        note(trash: opened.raw)
+        return try TrashCan(.home, opened.raw, base: [], makes: makes)
       } catch {
         if kind == .home || error.isOfCall || error.isOfSync { throw error }
       }
@@ -142,12 +138,11 @@ final class TrashCans {
   private func isOnFileSystem(of status: tabella_status, _ path: [UInt8]) -> Bool {
     var path = path
     while !path.isEmpty {
-      let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
-      if descriptor >= 0 {
-        defer { close(descriptor) }
-        return (try? tabella_status(descriptor))?.isOnFileSystem(of: status) == true
+      let result = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+      if let opened = Descriptor(result) {
+        return (try? tabella_status(opened.raw))?.isOnFileSystem(of: status) == true
       }
-      guard descriptor == -ENOENT, let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
+      guard result == -ENOENT, let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
         return false
       }
       path = Array(path[..<slash])
@@ -156,10 +151,10 @@ final class TrashCans {
   }
 
   /// Opens the home trash. If it is missing, creates it with its parent folders, or returns nil.
-  private func openHome(_ path: [UInt8]) throws(Failure) -> Int32? {
-    let descriptor = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
-    if descriptor >= 0 { return descriptor }
-    guard descriptor == -ENOENT else { throw Failure(-descriptor) }
+  private func openHome(_ path: [UInt8]) throws(Failure) -> Descriptor? {
+    let result = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
+    if let opened = Descriptor(result) { return opened }
+    guard result == -ENOENT else { throw Failure(-result) }
     if !makes { return nil }
     for end in path.indices.dropFirst() + [path.endIndex]
     where end == path.endIndex || path[end] == UInt8(ascii: "/") {
@@ -175,18 +170,16 @@ final class TrashCans {
         throw Failure(errno)
       }
     }
-    let made = path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
-    guard made >= 0 else { throw Failure(-made) }
-    return made
+    return try Descriptor(
+      opened: path.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) })
   }
 
   private func syncFolder(above path: ArraySlice<UInt8>) throws(Failure) {
     let end = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
     let parent = Array(path[...max(0, end)])
-    let descriptor = parent.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) }
-    guard descriptor >= 0 else { throw Failure(-descriptor) }
-    defer { close(descriptor) }
-    if let failure = makeDurable(descriptor) { throw failure }
+    let opened = try Descriptor(
+      opened: parent.withCString { tabella_system_open_directory(AT_FDCWD, $0, 1) })
+    if let failure = makeDurable(opened.raw) { throw failure }
   }
 
   // At the top of a file system
@@ -194,15 +187,14 @@ final class TrashCans {
   private func openTop(
     for folder: OpenFolders.Folder, _ kind: Trash.Kind?
   ) throws(Failure) -> TrashCan? {
-    let top = try openTop(of: folder)
-    defer { close(top) }
+    let opened = try openTop(of: folder)
+    let top = opened.raw
     var base = try absolutePath(of: top)
     if base.last != UInt8(ascii: "/") { base.append(UInt8(ascii: "/")) }
     if kind != .own, let shared = try openShared(top) {
-      defer { close(shared) }
-      note(trash: shared)
+      note(trash: shared.raw)
       do throws(Failure) {
-        return try TrashCan(.shared, shared, base: base, makes: makes)
+        return try TrashCan(.shared, shared.raw, base: base, makes: makes)
       } catch {
         if kind == .shared || error.isOfCall || error.isOfSync { throw error }
       }
@@ -214,67 +206,46 @@ final class TrashCans {
         if faccessat(top, ".", W_OK | X_OK, Int32(AT_EACCESS)) != 0 { throw Failure(errno) }
         return nil
       }
-      defer { close(own) }
-      guard try tabella_status(own).owner == trash.user else {
+      guard try tabella_status(own.raw).owner == trash.user else {
         throw Failure(EPERM, detail: "it is another user's")
       }
-      note(trash: own)
-      return try TrashCan(.own, own, base: base, makes: makes)
+      note(trash: own.raw)
+      return try TrashCan(.own, own.raw, base: base, makes: makes)
     } catch {
-      let reason = error.detail ?? String(cString: strerror(error.number))
+      let reason = error.detail ?? errorText(error.number)
       throw Failure(
         error.number, isOfSync: error.isOfSync,
         detail: "\(readable(base + trash.ownName)): \(reason)")
     }
   }
 
-  /// The top folder of the mounted file system that contains a folder. The caller must close the descriptor.
-  private func openTop(of folder: OpenFolders.Folder) throws(Failure) -> Int32 {
-    var current = tabella_system_open_entry(folder.descriptor, ".")
+  /// The top folder of the mounted file system that contains a folder.
+  private func openTop(of folder: OpenFolders.Folder) throws(Failure) -> Descriptor {
+    var current = try Descriptor(opened: tabella_system_open_entry(folder.descriptor, "."))
     while true {
-      guard current >= 0 else { throw Failure(-current) }
-      let parent = tabella_system_open_entry(current, "..")
-      guard parent >= 0 else {
-        close(current)
-        throw Failure(-parent)
-      }
-      do throws(Failure) {
-        let (own, above) = (try tabella_status(current), try tabella_status(parent))
-        if !own.isOnFileSystem(of: above) || Identity(own) == Identity(above) {
-          close(parent)
-          return current
-        }
-      } catch {
-        close(current)
-        close(parent)
-        throw error
-      }
-      close(current)
+      let parent = try Descriptor(opened: tabella_system_open_entry(current.raw, ".."))
+      let (own, above) = (try tabella_status(current.raw), try tabella_status(parent.raw))
+      if !own.isOnFileSystem(of: above) || Identity(own) == Identity(above) { return current }
       current = parent
     }
   }
 
   /// The user's folder in `.Trash`; nil if it cannot be used. `.Trash` must be a sticky folder and no link.
-  private func openShared(_ top: Int32) throws(Failure) -> Int32? {
+  private func openShared(_ top: Int32) throws(Failure) -> Descriptor? {
     guard let status = try? tabella_status(top, Trash.sharedName),
       EntryKind(mode: status.mode) == .directory, status.mode & S_ISVTX != 0
     else { return nil }
-    let all = Trash.sharedName.withCString { tabella_system_open_directory(top, $0, 0) }
-    guard all >= 0 else { return nil }
-    defer { close(all) }
-    let opened: Int32?
+    let result = Trash.sharedName.withCString { tabella_system_open_directory(top, $0, 0) }
+    guard let all = Descriptor(result) else { return nil }
     do throws(Failure) {
-      opened = try openFolder("\(trash.user)", in: all, makes: makes)
+      guard let own = try openFolder("\(trash.user)", in: all.raw, makes: makes),
+        let status = try? tabella_status(own.raw), status.owner == trash.user
+      else { return nil }
+      return own
     } catch {
       if error.isOfCall || error.isOfSync { throw error }
       return nil
     }
-    guard let own = opened else { return nil }
-    guard let status = try? tabella_status(own), status.owner == trash.user else {
-      close(own)
-      return nil
-    }
-    return own
   }
 }
 

@@ -71,15 +71,9 @@ struct Traversal {
     _ entry: Int, in folder: Int, _ cancel: CancelFlag
   ) throws(Failure) -> Int? {
     do throws(Failure) {
-      let descriptor = try opener.open(entry, in: opener.descriptor(folder))
-      let child: Int
-      do throws(Failure) {
-        child = try listing.add(descriptor, parent: folder, entry: entry, cancel)
-      } catch {
-        close(descriptor)
-        throw error
-      }
-      opener.keep(child, descriptor)
+      let opened = try opener.open(entry, in: opener.descriptor(folder))
+      let child = try listing.add(opened.raw, parent: folder, entry: entry, cancel)
+      opener.keep(child, opened)
       return child
     } catch {
       if error.isOfCall { throw error }

@@ -2,6 +2,7 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// Undoing a batch. It requires that everything is still as the batch left it, and it never replaces an entry.
 extension DirectorySource: TableUndoing {
@@ -274,16 +275,14 @@ private struct UndoPlan {
   private func open(
     _ number: Int, _ folder: Receipt.Folder, _ root: Int32
   ) throws(TableError) {
-    var descriptor = tabella_system_open_directory(root, ".", 0)
-    for name in folder.path where descriptor >= 0 {
-      let next = name.withCString { tabella_system_open_directory(descriptor, $0, 0) }
-      close(descriptor)
-      descriptor = next
-    }
     let path = folder.path.flatMap { $0 + [UInt8(ascii: "/")] }
     do throws(Failure) {
-      guard descriptor >= 0 else { throw Failure(-descriptor) }
-      try folders.add(number, descriptor, path: path)
+      var opened = try Descriptor(opened: tabella_system_open_directory(root, ".", 0))
+      for name in folder.path {
+        let next = name.withCString { tabella_system_open_directory(opened.raw, $0, 0) }
+        opened = try Descriptor(opened: next)
+      }
+      try folders.add(number, opened, path: path)
     } catch {
       if error.isOfCall { throw error.error("folder \(readable(path)) cannot be opened") }
       throw conflict("folder \(readable(path)): \(error.reason)")

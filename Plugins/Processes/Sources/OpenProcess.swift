@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Glibc
 import Tabella
+import TabellaSystem
 
 /// The properties that identify a process since the boot.
 struct ProcessIdentity: Hashable {
@@ -19,30 +20,27 @@ final class OpenProcess {
   let stat: StatLine
   let owner: uid_t
   private let procfs: Procfs
-  private let descriptor: Int32
+  private let handle: Descriptor
 
   /// Opens a process and verifies its identity.
   ///
   /// Throws ``TableError`` with `.notFound` if the process has ended, even if its pid is reused. Throws `.io` if the
   /// host lacks descriptors, and `.notSupported` if the kernel lacks pidfds.
   init(_ identity: ProcessIdentity, in procfs: Procfs) throws(TableError) {
-    let descriptor = tabella_system_open_process(identity.pid)
-    guard descriptor >= 0 else { throw OpenProcess.notOpened(identity, -descriptor) }
-    var isTaken = false
-    defer { if !isTaken { close(descriptor) } }
+    let result = tabella_system_open_process(identity.pid)
+    guard let handle = Descriptor(result) else { throw OpenProcess.notOpened(identity, -result) }
     guard let folder = try ProcessFolder(identity.pid, in: procfs), let owner = folder.owner,
       let stat = try folder.withContents(of: "stat", { StatLine($0) }),
       stat.start == identity.start,
       // The process had its pid at the time of opening and has it still, so the folder read in between belongs to it.
       // The comparison also proves that procfs and system calls use the same pid namespace.
-      try procfs.pid(ofDescriptor: descriptor) == identity.pid
+      try procfs.pid(ofDescriptor: handle.raw) == identity.pid
     else { throw identity.ended }
     self.identity = identity
     self.stat = stat
     self.owner = owner
     self.procfs = procfs
-    self.descriptor = descriptor
-    isTaken = true
+    self.handle = handle
     guard !hasEnded else {
       throw TableError(
         .notFound,
@@ -51,10 +49,10 @@ final class OpenProcess {
     }
   }
 
-  deinit { close(descriptor) }
+  private var descriptor: Int32 { handle.raw }
 
   private static func notOpened(_ identity: ProcessIdentity, _ number: Int32) -> TableError {
-    let reason = String(cString: strerror(number))
+    let reason = errorText(number)
     switch number {
     // `EINVAL` means that the pid now belongs to a thread.
     case ESRCH, EINVAL: return identity.ended
@@ -162,8 +160,7 @@ final class OpenProcess {
   }
 
   private static func milliseconds() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
+    let time = timespec(on: CLOCK_MONOTONIC)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Tabella
+import TabellaSystem
 
 /// A mounted procfs and the single buffer for reading its files.
 final class Procfs {
@@ -8,39 +9,30 @@ final class Procfs {
   private static let largestFile = 16 << 20
 
   private let root: String
-  fileprivate let descriptor: Int32
+  private let folder: Descriptor
   private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
 
   /// Opens a procfs. Throws ``TableError`` with `.io` if `root` does not exist.
   init(root: String) throws(TableError) {
     self.root = root
-    descriptor = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if descriptor < 0 {
-      throw TableError(.io, "\(root) cannot be opened: \(String(cString: strerror(errno)))")
+    guard let folder = Descriptor(opening: root, O_RDONLY | O_DIRECTORY) else {
+      throw TableError(.io, "\(root) cannot be opened: \(errorText(errno))")
     }
+    self.folder = folder
   }
 
-  deinit {
-    close(descriptor)
-    buffer.deallocate()
-  }
+  deinit { buffer.deallocate() }
+
+  fileprivate var descriptor: Int32 { folder.raw }
 
   // Listing
 
   /// The pids in ascending order. Throws ``TableError`` with `.io` if there are none.
   func pids() throws(TableError) -> [Int32] {
-    let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard copy >= 0, let list = fdopendir(copy) else {
-      let number = errno
-      if copy >= 0 { close(copy) }
-      throw unlisted(number)
-    }
-    defer { closedir(list) }
+    guard var entries = FolderEntries(of: ".", in: descriptor) else { throw unlisted(errno) }
     var pids: [Int32] = []
-    errno = 0
-    while let entry = readdir(list) {
-      if let pid = pid(entry) { pids.append(pid) }
-      errno = 0
+    while let name = entries.next() {
+      if let pid = pid(UnsafeRawBufferPointer(name)) { pids.append(pid) }
     }
     if errno != 0 { throw unlisted(errno) }
     guard !pids.isEmpty else {
@@ -51,15 +43,10 @@ final class Procfs {
   }
 
   private func unlisted(_ number: Int32) -> TableError {
-    TableError(.io, "\(root) cannot be listed: \(String(cString: strerror(number)))")
+    TableError(.io, "\(root) cannot be listed: \(errorText(number))")
   }
 
-  private func pid(_ entry: UnsafeMutablePointer<dirent>) -> Int32? {
-    // An entry has only the memory that its name needs, so it must not be copied as a whole `dirent`.
-    guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return nil }
-    let start = UnsafeRawPointer(entry) + offset
-    let name = UnsafeRawBufferPointer(
-      start: start, count: strlen(start.assumingMemoryBound(to: CChar.self)))
+  private func pid(_ name: UnsafeRawBufferPointer) -> Int32? {
     // The kernel writes no leading zero or sign; such a name belongs to another file.
     guard name.first != UInt8(ascii: "0"), name.first != UInt8(ascii: "-"),
       let pid = decimal(name)
@@ -146,13 +133,13 @@ final class Procfs {
   fileprivate func load(
     _ name: String, in folder: Int32, isOneRecord: Bool = false
   ) throws(TableError) -> ReadResult<UnsafeRawBufferPointer> {
-    let file = openat(folder, name, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return try failed(errno, name) }
-    defer { close(file) }
+    guard let file = Descriptor(opening: name, in: folder, O_RDONLY) else {
+      return try failed(errno, name)
+    }
     var count = 0
     while count < Procfs.largestFile {
       if count == buffer.count { grow() }
-      let result = read(file, buffer.baseAddress! + count, buffer.count - count)
+      let result = read(file.raw, buffer.baseAddress! + count, buffer.count - count)
       if result == 0 { break }
       if result < 0 {
         if errno == EINTR { continue }
@@ -197,7 +184,7 @@ final class Procfs {
   fileprivate func throwIfResourcesExhausted(_ number: Int32, _ name: String) throws(TableError) {
     guard number == EMFILE || number == ENFILE || number == ENOMEM else { return }
     var error = TableError(
-      .io, "\(name) under \(root) cannot be read: \(String(cString: strerror(number)))")
+      .io, "\(name) under \(root) cannot be read: \(errorText(number))")
     error.isRetryable = true
     throw error
   }
@@ -206,29 +193,26 @@ final class Procfs {
 /// The folder of one process. Reads through it never return data of a later process with the same pid.
 struct ProcessFolder: ~Copyable {
   private let procfs: Procfs
-  private let descriptor: Int32
+  private let folder: Descriptor
 
   /// Opens the folder of a process. Returns nil if the process has ended.
   init?(_ pid: Int32, in procfs: Procfs) throws(TableError) {
     let name = String(pid)
-    let descriptor = openat(procfs.descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else {
+    guard let folder = Descriptor(opening: name, in: procfs.descriptor, O_RDONLY | O_DIRECTORY)
+    else {
       try procfs.throwIfResourcesExhausted(errno, name)
       return nil
     }
     self.procfs = procfs
-    self.descriptor = descriptor
+    self.folder = folder
   }
 
-  deinit { close(descriptor) }
+  private var descriptor: Int32 { folder.raw }
 
   /// The effective user; root for an ended process.
   ///
   /// The folder, unlike the files in it, shows the user even for undumpable processes.
-  var owner: uid_t? {
-    var status = stat()
-    return fstat(descriptor, &status) == 0 ? status.st_uid : nil
-  }
+  var owner: uid_t? { stat(of: descriptor)?.st_uid }
 
   /// Calls `body` with the content of a file and returns the result, or nil if the file cannot be read. The content is
   /// valid only inside `body`.
@@ -255,18 +239,13 @@ struct ProcessFolder: ~Copyable {
 
   /// The number of entries of a folder. Counting stops at `limit`.
   func count(of name: String, upTo limit: Int) throws(TableError) -> ReadResult<Int> {
-    let folder = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0, let list = fdopendir(folder) else {
-      let number = errno
-      if folder >= 0 { close(folder) }
-      return try procfs.failed(number, name)
+    guard var entries = FolderEntries(of: name, in: descriptor) else {
+      return try procfs.failed(errno, name)
     }
-    defer { closedir(list) }
-    // Excludes `.` and `..`.
-    var count = -2
+    var count = 0
     errno = 0
-    while count < limit, readdir(list) != nil { count += 1 }
-    return errno == 0 ? .read(max(0, count)) : try procfs.failed(errno, name)
+    while count < limit, entries.next() != nil { count += 1 }
+    return errno == 0 ? .read(count) : try procfs.failed(errno, name)
   }
 }
 

@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The processes at the time of the listing, with everything read since. A shown row never changes.
 final class Snapshot {
@@ -232,16 +233,9 @@ final class Snapshot {
 }
 
 /// The time since the boot, on the clock of start times.
-private func timeSinceBoot() -> timespec {
-  var time = timespec()
-  clock_gettime(CLOCK_BOOTTIME, &time)
-  return time
-}
+private func timeSinceBoot() -> timespec { timespec(on: CLOCK_BOOTTIME) }
 
-private func secondsSinceBoot() -> Double {
-  let time = timeSinceBoot()
-  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-}
+private func secondsSinceBoot() -> Double { timeSinceBoot().seconds }
 
 private func currentTick(_ ticksPerSecond: Int64) -> Int64 {
   let time = timeSinceBoot()

@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 extension Command {
   static let apply = Command(
@@ -58,27 +59,19 @@ extension Command {
     try Failure.about(file.text) { () throws(TableError) in
       if file.text == "-" {
         guard !StandardInput.isClosed else { throw TableError(.io, "standard input is closed") }
-        return try readAll(0)
+        return try bytes(of: 0)
       }
       guard !file.bytes.contains(0), !file.bytes.isEmpty else {
         throw TableError(.invalidArgument, "is not a valid file name")
       }
-      let descriptor = file.bytes.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
-      guard descriptor >= 0 else { throw .system(errno, "cannot be opened") }
-      defer { close(descriptor) }
-      return try readAll(descriptor)
+      let opened = try Descriptor(
+        opening: file.bytes, O_RDONLY | O_NOCTTY, errorPrefix: "cannot be opened")
+      return try bytes(of: opened.raw)
     }
   }
 
-  private static func readAll(_ descriptor: Int32) throws(TableError) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1 << 17)
-    while true {
-      let count = read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw .system(errno, "cannot be read") }
-      if count == 0 { return bytes }
-      bytes += buffer[..<count]
-    }
+  private static func bytes(of descriptor: Int32) throws(TableError) -> [UInt8] {
+    guard let (bytes, _) = readAll(descriptor) else { throw .system(errno, "cannot be read") }
+    return bytes
   }
 }

@@ -5,6 +5,7 @@ import TabellaConfinement
 import TabellaFiles
 import TabellaHost
 import TabellaRemote
+import TabellaSystem
 import TabellaTerminal
 
 extension Command {
@@ -303,14 +304,12 @@ extension Command {
   /// Whether the operand is a file that begins like an ELF file, or has the name of a library.
   private static func isLibrary(_ operand: Argument) -> Bool {
     if operand.text.hasSuffix(".so") { return true }
-    var status = stat()
     // Opening and closing a pipe would end its writer, even without reading.
-    guard stat(operand.text, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-    let descriptor = Glibc.open(operand.text, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
+    guard stat(at: operand.text)?.kind == S_IFREG,
+      let file = Descriptor(opening: operand.text, O_RDONLY | O_NOCTTY | O_NONBLOCK)
+    else { return false }
     var start = [UInt8](repeating: 0, count: 4)
-    return pread(descriptor, &start, 4, 0) == 4 && start == [0x7F, 0x45, 0x4C, 0x46]
+    return pread(file.raw, &start, 4, 0) == 4 && start == [0x7F, 0x45, 0x4C, 0x46]
   }
 }
 

@@ -2,6 +2,7 @@ import Glibc
 import Tabella
 import TabellaFiles
 import TabellaHost
+import TabellaSystem
 import TabellaTerminal
 
 extension Command {

@@ -1,5 +1,6 @@
 import Glibc
 import Tabella
+import TabellaSystem
 
 /// The candidates at the cursor.
 struct Candidates {
@@ -59,23 +60,14 @@ struct Candidates {
 
 /// The names in the working directory that begin with `typed`. Folders end with a slash.
 private func namesOfFiles(_ typed: String) -> [String] {
-  guard let stream = opendir(".") else { return [] }
-  defer { closedir(stream) }
+  guard var entries = FolderEntries(of: Array(".".utf8), includesDots: true) else { return [] }
   var names: [String] = []
-  while names.count < 10_000, let entry = readdir(stream) {
-    // An entry has only the memory that its name needs, so it must not be read as a whole `dirent`.
-    guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }
-    let start = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
-    let name = String(cString: start)
+  while names.count < 10_000, let bytes = entries.next() {
+    let name = String(decoding: bytes, as: UTF8.self)
     guard name.hasPrefix(typed), typed.hasPrefix(".") || !name.hasPrefix("."),
-      name.utf8.elementsEqual(
-        Array(UnsafeBufferPointer(start: start, count: strlen(start))).map { UInt8(bitPattern: $0) }
-      ),
-      !name.unicodeScalars.contains(where: \.isUnsafeToPrint)
+      name.utf8.elementsEqual(bytes), !name.unicodeScalars.contains(where: \.isUnsafeToPrint)
     else { continue }
-    var status = stat()
-    names.append(
-      stat(start, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR ? name + "/" : name)
+    names.append(stat(at: name)?.kind == S_IFDIR ? name + "/" : name)
   }
   return names.sorted()
 }

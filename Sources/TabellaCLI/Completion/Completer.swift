@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaHost
+import TabellaSystem
 import TabellaTerminal
 
 /// Finds the candidates at the cursor of a command line. It never fails; unknown candidates are omitted.
@@ -193,12 +194,8 @@ struct Completer {
     guard location.bytes != [UInt8(ascii: "-")] else { return false }
     let rest = location.bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst()
     return [location.bytes, Array(rest)].allSatisfy { path in
-      var status = stat()
-      let result = (path + [0]).withUnsafeBufferPointer { path in
-        path.withMemoryRebound(to: CChar.self) { stat($0.baseAddress!, &status) }
-      }
-      let kind = status.st_mode & S_IFMT
-      return result != 0 || kind == S_IFREG || kind == S_IFDIR
+      guard let kind = stat(at: path)?.kind else { return true }
+      return kind == S_IFREG || kind == S_IFDIR
     }
   }
 }

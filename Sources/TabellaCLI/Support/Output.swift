@@ -1,5 +1,6 @@
 import Glibc
 import Tabella
+import TabellaSystem
 import TabellaTerminal
 
 /// Buffered standard output. Output that is longer than the screen of a terminal goes to the pager.
@@ -153,7 +154,7 @@ final class Output {
       } else if errno != EINTR {
         throw Failure(
           status: .failed, subject: "standard output", code: "io",
-          message: "cannot be written: \(String(cString: strerror(errno)))")
+          message: "cannot be written: \(errorText(errno))")
       }
     }
   }

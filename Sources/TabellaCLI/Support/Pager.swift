@@ -1,8 +1,8 @@
 import CTabellaSystem
-import Glibc
+import TabellaSystem
 
 /// The program that shows output longer than the screen. It is started as git starts it.
-struct Pager {
+final class Pager {
   /// A pager command and its origin.
   struct Choice {
     let command: String
@@ -11,8 +11,8 @@ struct Pager {
   }
 
   private let choice: Choice
-  /// The pager shows the text that is written to this descriptor.
-  let input: Int32
+  /// The writing end of the pager's input; nil once it is closed.
+  private var feed: Descriptor?
   private let process: pid_t
 
   /// The command to use: TABELLA_PAGER, PAGER, or less; nil if no pager is wanted. A process that has more
@@ -35,11 +35,13 @@ struct Pager {
     setenv("LV", "-c", 0)
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { return nil }
+    let output = Descriptor(owning: ends[0])
+    let feed = Descriptor(owning: ends[1])
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
+    posix_spawn_file_actions_adddup2(&actions, output.raw, 0)
     // This process ignores SIGPIPE and notices a closed pager by a failed write. The pager gets default signals.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
@@ -54,22 +56,21 @@ struct Pager {
     defer { for argument in arguments { free(argument) } }
     var process: pid_t = 0
     let result = posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, environ)
-    close(ends[0])
-    guard result == 0 else {
-      close(ends[1])
-      return nil
-    }
+    guard result == 0 else { return nil }
     self.choice = choice
     self.process = process
-    input = ends[1]
-    tabella_system_has_pager(process, ends[1])
+    tabella_system_has_pager(process, feed.raw)
+    self.feed = consume feed
   }
+
+  /// The pager shows the text that is written to this descriptor. It is valid until ``wait()``.
+  var input: Int32 { feed.raw }
 
   /// Closes the pager's input and waits for the pager to end. If the pager failed, returns the reason why rows
   /// may not have been shown.
   func wait() -> String? {
     tabella_system_has_pager(0, -1)
-    close(input)
+    feed = nil
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
     let number = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F

@@ -1,8 +1,8 @@
 import CTabellaSystem
-import Glibc
 import Synchronization
 import Tabella
 import TabellaHost
+import TabellaSystem
 import TabellaTerminal
 
 /// Shows the progress of work that takes longer than half a second, on standard error, if that is a terminal.
@@ -13,8 +13,8 @@ import TabellaTerminal
 enum Progress {
   private struct State {
     var subject = ""
-    /// Nanoseconds.
-    var began: UInt64 = 0
+    /// Seconds.
+    var began = 0.0
     /// The size of the files to read, and the bytes read before the work began; nil if not all locations are files.
     var files: (size: Int, before: Int)?
     var isDrawn = false
@@ -76,19 +76,11 @@ enum Progress {
   }
 
   private static func startThread(_ number: Int) {
-    var thread = pthread_t()
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    pthread_create(
-      &thread, &attributes,
-      { argument in
-        let number = Int(bitPattern: argument)
-        Progress.sleep(Progress.times.patience)
-        while Progress.draw(number) { Progress.sleep(Progress.times.pause) }
-        return nil
-      }, UnsafeMutableRawPointer(bitPattern: number))
-    pthread_attr_destroy(&attributes)
+    let thread = SystemThread {
+      Progress.sleep(Progress.times.patience)
+      while Progress.draw(number) { Progress.sleep(Progress.times.pause) }
+    }
+    thread?.detach()
   }
 
   /// Draws the line, unless the work is over.
@@ -106,7 +98,7 @@ enum Progress {
   }
 
   private static func line(_ state: State, width: Int) -> SafeText {
-    let seconds = Double(now() - state.began) / 1e9
+    let seconds = now() - state.began
     let rows = rowsDone.load(ordering: .relaxed)
     let total = rowsInAll.load(ordering: .relaxed)
     var facts: SafeText = ""
@@ -144,13 +136,6 @@ enum Progress {
     value < 10_000 ? "\(Int(value))" : Readable.count(value)
   }
 
-  /// The time of a monotonic clock, in nanoseconds.
-  private static func now() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
-
   private static func sleep(_ nanoseconds: UInt64) {
     var time = timespec(tv_sec: 0, tv_nsec: Int(nanoseconds))
     nanosleep(&time, nil)
@@ -158,24 +143,11 @@ enum Progress {
 
   /// The size of the regular file at a path, or of standard input if that is one.
   private static func fileSize(_ location: Location) -> Int? {
-    var status = stat()
     let path = location.bytes == [UInt8(ascii: "-")] ? Array("/dev/stdin".utf8) : location.bytes
-    let result = (path + [0]).withUnsafeBufferPointer { path in
-      path.withMemoryRebound(to: CChar.self) { stat($0.baseAddress!, &status) }
-    }
-    return result == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    guard let status = stat(at: path), status.kind == S_IFREG else { return nil }
+    return Int(status.st_size)
   }
 
   /// The number of bytes that the process has read since its start.
-  private static func bytesRead() -> Int {
-    let descriptor = open("/proc/self/io", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return 0 }
-    defer { close(descriptor) }
-    let text = [UInt8](unsafeUninitializedCapacity: 512) { buffer, count in
-      count = max(0, read(descriptor, buffer.baseAddress, 512))
-    }
-    // `rchar: 123` is the first line.
-    let digits = text.drop { !(48...57 ~= $0) }.prefix { 48...57 ~= $0 }
-    return Int(String(decoding: digits, as: UTF8.self)) ?? 0
-  }
+  private static func bytesRead() -> Int { TransferredBytes().map { Int($0.read) } ?? 0 }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaHost
+import TabellaSystem
 
 // Checks with unusual and hostile locations. The result must be an error or a table, never a crash, a hang or wrong
 // data.
@@ -25,7 +26,9 @@ extension Check {
       for (what, path) in paths {
         try expectTableOrRefusal(run, place.request(path), what, mayOpen: false)
       }
-      guard status(of: absent) == nil else { throw Problem.failed("it created the missing file") }
+      guard stat(at: absent, followsLink: false) == nil else {
+        throw Problem.failed("it created the missing file")
+      }
     })
 
   static let otherKind = Check(
@@ -38,7 +41,7 @@ extension Check {
       let folder = try run.freshFolder()
       let socket = folder + Array("/socket".utf8)
       guard socket.withCString({ mknod($0, S_IFSOCK | 0o600, 0) }) == 0 else {
-        throw Problem.skipped("a socket cannot be created: \(String(cString: strerror(errno)))")
+        throw Problem.skipped("a socket cannot be created: \(errorText(errno))")
       }
       let link = folder + Array("/link".utf8)
       _ = link.withCString { symlink("link", $0) }

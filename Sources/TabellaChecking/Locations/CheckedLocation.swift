@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaHost
+import TabellaSystem
 
 /// A location with which a provider is checked.
 public struct CheckedLocation: Hashable, Sendable {
@@ -26,9 +27,8 @@ public struct CheckedLocation: Hashable, Sendable {
 
   /// The kind of the file at the path; nil if there is none.
   var kind: Manifest.PathKind? {
-    var status = stat()
-    guard isPath, request.location.withCString({ stat($0, &status) }) == 0 else { return nil }
-    return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
+    guard isPath, let status = stat(at: request.location) else { return nil }
+    return status.kind == S_IFDIR ? .directory : .file
   }
 
   /// Whether both are files, both are folders, or both have the same scheme.
@@ -48,7 +48,7 @@ extension CheckedLocation {
   init(given location: Location, _ manifest: Manifest?, options: [String: String]) {
     var request = OpenRequest(location: location.bytes, options: options)
     if let (scheme, rest) = location.schemeAndRest {
-      let isFile = status(of: location.bytes) != nil
+      let isFile = stat(at: location.bytes, followsLink: false) != nil
       if manifest?.schemes.contains(scheme) ?? !isFile {
         request = OpenRequest(location: rest, scheme: scheme, options: options)
       }

@@ -1,6 +1,6 @@
-import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// A temporary folder that only this user can open. A provider may do anything in it. It is removed with the object.
 final class PrivateFolder {
@@ -45,12 +45,14 @@ func shown(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
 /// Creates a new file with these bytes.
 func write(_ bytes: [UInt8], to path: [UInt8], mode: mode_t) throws(TableError) {
-  let file = path.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
-  guard file >= 0 else { throw .system(errno, "\(shown(path)) cannot be created") }
-  defer { close(file) }
+  let file = try Descriptor(
+    opening: path, O_WRONLY | O_CREAT | O_EXCL, mode: mode,
+    errorPrefix: "\(shown(path)) cannot be created")
   var sent = 0
   while sent < bytes.count {
-    let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + sent, $0.count - sent) }
+    let count = bytes.withUnsafeBytes {
+      Glibc.write(file.raw, $0.baseAddress! + sent, $0.count - sent)
+    }
     guard count > 0 else { throw .system(errno, "\(shown(path)) cannot be written") }
     sent += count
   }
@@ -58,31 +60,16 @@ func write(_ bytes: [UInt8], to path: [UInt8], mode: mode_t) throws(TableError) 
 
 /// The sorted names in a folder; nil if it cannot be read.
 func names(in folder: [UInt8]) -> [[UInt8]]? {
-  guard let stream = folder.withCString({ opendir($0) }) else { return nil }
-  defer { closedir(stream) }
+  guard var entries = FolderEntries(of: folder) else { return nil }
   var names: [[UInt8]] = []
-  while let entry = readdir(stream) {
-    // An entry has only the memory that its name needs, so it must not be read as a whole `dirent`.
-    guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return nil }
-    let start = UnsafeRawPointer(entry) + offset
-    let name = Array(
-      UnsafeRawBufferPointer(
-        start: start, count: strlen(start.assumingMemoryBound(to: CChar.self))))
-    if name != [UInt8(ascii: ".")], name != Array("..".utf8) { names.append(name) }
-  }
+  while let name = entries.next() { names.append(Array(name)) }
   return names.sorted { $0.lexicographicallyPrecedes($1) }
-}
-
-/// The status of a path without following links; nil if nothing exists there.
-func status(of path: [UInt8]) -> stat? {
-  var status = stat()
-  return path.withCString { lstat($0, &status) } == 0 ? status : nil
 }
 
 /// Removes a file, or a folder with everything in it. Links are removed, not followed.
 func removeTree(_ path: [UInt8]) {
-  guard let status = status(of: path) else { return }
-  if status.st_mode & S_IFMT == S_IFDIR {
+  guard let status = stat(at: path, followsLink: false) else { return }
+  if status.kind == S_IFDIR {
     // A provider may have removed the permissions.
     if status.st_mode & 0o700 != 0o700 { _ = path.withCString { chmod($0, 0o700) } }
     for name in names(in: path) ?? [] { removeTree(path + [UInt8(ascii: "/")] + name) }
@@ -107,18 +94,18 @@ struct TreeCopy {
   }
 
   private mutating func add(_ from: [UInt8], _ to: [UInt8], isTop: Bool) throws(TableError) {
-    var status = stat()
-    let result = from.withCString { isTop ? stat($0, &status) : lstat($0, &status) }
-    guard result == 0 else { throw .system(errno, "\(shown(from)) cannot be copied") }
+    guard let status = stat(at: from, followsLink: isTop) else {
+      throw .system(errno, "\(shown(from)) cannot be copied")
+    }
     entries += 1
-    bytes += status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : 0
+    bytes += status.kind == S_IFREG ? Int(status.st_size) : 0
     guard bytes <= TreeCopy.most.bytes, entries <= TreeCopy.most.entries else {
       throw TableError(
         .notSupported,
         "a copy to be edited has more than \(TreeCopy.most.bytes >> 20) MiB or \(TreeCopy.most.entries) entries"
       )
     }
-    switch status.st_mode & S_IFMT {
+    switch status.kind {
     case S_IFREG:
       let file: any ByteSource
       do throws(TableError) { file = try OpenFile(path: from).bytes() } catch {

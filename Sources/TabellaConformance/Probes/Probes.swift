@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaBridge
+import TabellaSystem
 
 extension Probe {
   static let entryRefusesVersions = Probe(
@@ -98,7 +99,6 @@ private func measure(_ body: () -> Void) -> Duration {
 }
 
 private func time(on clock: clockid_t) -> Duration {
-  var time = timespec()
-  clock_gettime(clock, &time)
+  let time = timespec(on: clock)
   return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }

@@ -1,5 +1,6 @@
 import CTabellaScan
 import Tabella
+import TabellaSystem
 
 /// An index of the records of a text. It holds a position about every 32 KiB, and grows as the text is read.
 ///

@@ -1,5 +1,6 @@
 import CTabellaSystem
 import Tabella
+import TabellaSystem
 
 /// The attributes of a file: owner, mode, access control list, and the other extended attributes.
 public enum FileAttributes {
@@ -21,8 +22,7 @@ public enum FileAttributes {
   public static func copy(
     from old: Int32, to new: Int32, as role: Role
   ) throws(TableError) -> (was: stat, keepsOwner: Bool) {
-    var (was, now) = (stat(), stat())
-    guard fstat(old, &was) == 0, fstat(new, &now) == 0 else {
+    guard let was = stat(of: old), let now = stat(of: new) else {
       throw .system(errno, "cannot be examined")
     }
     var keepsOwner = was.st_uid == now.st_uid && was.st_gid == now.st_gid

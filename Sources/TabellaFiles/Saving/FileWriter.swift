@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Glibc
 import Tabella
+import TabellaSystem
 
 /// Writes an open file from its start.
 ///

@@ -1,5 +1,6 @@
 import CTabellaSystem
 import Tabella
+import TabellaSystem
 
 /// A save that overwrites a file, for files that must not be replaced.
 ///
@@ -37,10 +38,10 @@ struct InPlaceSave {
     verify: (any ByteSource) throws(TableError) -> Void
   ) throws(TableError) -> WrittenFile {
     try makeFolders(place.folder)
-    let state = place.folder.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    guard state >= 0 else { throw .system(errno, "the folder for its old bytes cannot be opened") }
-    defer { close(state) }
-    let new = try TemporaryFile(in: state)
+    let state = try Descriptor(
+      opening: place.folder, O_RDONLY | O_DIRECTORY,
+      errorPrefix: "the folder for its old bytes cannot be opened")
+    let new = try TemporaryFile(in: state.raw)
     var writer = FileWriter(new.descriptor, cancel: cancel)
     try writer.write(table, old: file.descriptor)
     try verify(FileBytes(try OpenFile(duplicating: new.descriptor)))
@@ -82,8 +83,8 @@ struct InPlaceSave {
 
   /// Throws if the file system reports too little space for this size.
   private func tryGrowth(to size: Int) throws(TableError) {
-    var (status, system) = (stat(), statvfs())
-    guard fstat(file.descriptor, &status) == 0, fstatvfs(file.descriptor, &system) == 0 else {
+    var system = statvfs()
+    guard let status = stat(of: file.descriptor), fstatvfs(file.descriptor, &system) == 0 else {
       return
     }
     // The last block of the file can have unused space.
@@ -127,10 +128,9 @@ struct InPlaceSave {
 
   /// Opens the file for writing, if it is still the same file.
   private func openInPlace() throws(TableError) -> OpenFile {
-    let descriptor = openat(target.folder, target.name, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { throw .system(errno, "cannot be written; nothing was changed") }
-    defer { close(descriptor) }
-    let opened = try OpenFile(duplicating: descriptor)
+    guard let found = Descriptor(opening: target.name, in: target.folder, O_RDWR | O_NOFOLLOW)
+    else { throw .system(errno, "cannot be written; nothing was changed") }
+    let opened = try OpenFile(duplicating: found.raw)
     guard opened.fingerprint == file.fingerprint else { throw InPlaceSave.wasChanged }
     return opened
   }

@@ -1,5 +1,6 @@
 import CTabellaSystem
 import Tabella
+import TabellaSystem
 
 /// The old bytes of a file that is overwritten in place, durable in the user's state folder.
 ///

@@ -1,5 +1,6 @@
 import CTabellaSystem
 import Tabella
+import TabellaSystem
 
 /// A save that creates a new file and gives it the old file's name.
 struct Replacement {

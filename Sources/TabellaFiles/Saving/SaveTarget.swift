@@ -1,9 +1,10 @@
 import CTabellaSystem
 import Tabella
+import TabellaSystem
 
 /// The target of a save: the open folder of a file and the file's name there, with all symbolic links resolved.
 final class SaveTarget {
-  let folder: Int32
+  private let openFolder: Descriptor
   let name: [CChar]
   /// The resolved path.
   let path: [UInt8]
@@ -19,22 +20,22 @@ final class SaveTarget {
     // An absolute path has a slash.
     let slash = resolved.lastIndex(of: UInt8(ascii: "/")) ?? 0
     name = Array(resolved[(slash + 1)...]).cString
-    folder = try SaveTarget.open(Array(resolved[...slash]))
+    openFolder = try SaveTarget.open(Array(resolved[...slash]))
     try checkHolds(file.fingerprint)
   }
 
-  deinit { close(folder) }
+  /// The descriptor of the folder. The object owns it.
+  var folder: Int32 { openFolder.raw }
 
-  private static func open(_ folder: [UInt8]) throws(TableError) -> Int32 {
-    let descriptor = folder.withCString { Glibc.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    if descriptor >= 0 { return descriptor }
+  private static func open(_ folder: [UInt8]) throws(TableError) -> Descriptor {
+    if let opened = Descriptor(opening: folder, O_RDONLY | O_DIRECTORY) { return opened }
     let number = errno
     // A file in a folder that cannot be listed can still be overwritten in place.
     let place = folder.withCString { tabella_system_open_entry(AT_FDCWD, $0) }
-    guard number == EACCES, place >= 0 else {
+    guard let opened = Descriptor(place), number == EACCES else {
       throw .system(number, "its folder cannot be opened")
     }
-    return place
+    return opened
   }
 
   /// The name of the file's backup.
@@ -57,18 +58,14 @@ final class SaveTarget {
   }
 
   /// The status of a name in the folder; nil with `errno` set on failure.
-  func status(of name: [CChar]) -> stat? {
-    var status = stat()
-    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
-  }
+  func status(of name: [CChar]) -> stat? { stat(of: name, in: folder) }
 
   /// Throws if there is a reason not to save the file.
   func checkMayBeSaved(_ file: OpenFile, _ options: SaveOptions) throws(TableError) {
-    var status = stat()
-    guard fstat(file.descriptor, &status) == 0 else {
+    guard let status = stat(of: file.descriptor) else {
       throw .system(errno, "cannot be examined")
     }
-    guard status.st_mode & S_IFMT == S_IFREG else {
+    guard status.kind == S_IFREG else {
       throw TableError(.readOnly, "is not a regular file and cannot be saved")
     }
     guard status.st_mode & 0o222 != 0 else {
@@ -136,8 +133,7 @@ final class SaveTarget {
 
   /// Whether another file may replace this one. In a sticky folder, the user must own the file or the folder.
   private func mayTakeName(of file: stat) -> Bool {
-    var there = stat()
-    guard geteuid() != 0, fstat(folder, &there) == 0, there.st_mode & S_ISVTX != 0 else {
+    guard geteuid() != 0, let there = stat(of: folder), there.st_mode & S_ISVTX != 0 else {
       return true
     }
     return file.st_uid == geteuid() || there.st_uid == geteuid()
@@ -152,7 +148,7 @@ final class SaveTarget {
       }
       return
     }
-    guard [S_IFREG, S_IFLNK].contains(there.st_mode & S_IFMT) else {
+    guard [S_IFREG, S_IFLNK].contains(there.kind) else {
       throw TableError(
         .readOnly,
         "the backup \(backup.shown) cannot be created: something with that name is not a file")

@@ -1,13 +1,13 @@
 import CTabellaSystem
 import Tabella
+import TabellaSystem
 
 /// A new file in a folder. It is removed with the object, unless it receives a permanent name.
 ///
 /// If the file system supports nameless files, the file has no name until it is complete. A kill before that leaves
 /// nothing behind.
 public final class TemporaryFile {
-  /// The file. Only its owner can read and write it. The object closes it.
-  public let descriptor: Int32
+  private let file: Descriptor
   let name: [CChar]
   /// The text in front of the system's message, for errors of creating a file.
   public static let errorPrefix = "a file cannot be created in the folder; nothing was changed"
@@ -30,39 +30,43 @@ public final class TemporaryFile {
     if access("/proc/self/fd", X_OK) == 0,
       let nameless = try TemporaryFile.nameless(in: folder, errorPrefix)
     {
-      descriptor = nameless
+      file = nameless
       isNamed = false
       return
     }
-    descriptor = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard
+      let file = Descriptor(
+        opening: name, in: folder, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    else { throw .system(errno, errorPrefix) }
+    self.file = file
     isNamed = true
-    guard descriptor >= 0 else { throw .system(errno, errorPrefix) }
   }
 
   /// Creates a file that never gets a name, for tests of the folder; nil if the file system has no nameless files.
   init?(namelessIn folder: Int32, errorPrefix: String) throws(TableError) {
-    guard let descriptor = try TemporaryFile.nameless(in: folder, errorPrefix) else { return nil }
+    guard let file = try TemporaryFile.nameless(in: folder, errorPrefix) else { return nil }
     self.folder = folder
     self.errorPrefix = errorPrefix
-    self.descriptor = descriptor
+    self.file = file
     name = []
     isNamed = false
   }
 
-  private static func nameless(in folder: Int32, _ errorPrefix: String) throws(TableError) -> Int32?
-  {
-    let descriptor = tabella_system_make_nameless(folder)
-    if descriptor >= 0 { return descriptor }
-    guard [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(-descriptor) else {
-      throw .system(-descriptor, errorPrefix)
+  private static func nameless(
+    in folder: Int32, _ errorPrefix: String
+  ) throws(TableError) -> Descriptor? {
+    let result = tabella_system_make_nameless(folder)
+    if let file = Descriptor(result) { return file }
+    guard [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(-result) else {
+      throw .system(-result, errorPrefix)
     }
     return nil
   }
 
-  deinit {
-    discard()
-    close(descriptor)
-  }
+  deinit { discard() }
+
+  /// The file. Only its owner can read and write it. The object closes it.
+  public var descriptor: Int32 { file.raw }
 
   /// Throws if so many bytes do not fit into the file, as far as the file system can tell before a write.
   ///

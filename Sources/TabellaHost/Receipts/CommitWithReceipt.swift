@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The table that a receipt is about.
 package struct ReceiptSubject {
@@ -142,8 +143,7 @@ extension TableError {
 
 /// The current time.
 private func now() -> Timestamp {
-  var time = timespec()
-  clock_gettime(CLOCK_REALTIME, &time)
+  let time = timespec(on: CLOCK_REALTIME)
   return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
     ?? Timestamp(nanoseconds: 0)
 }

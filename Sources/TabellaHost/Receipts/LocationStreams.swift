@@ -1,15 +1,13 @@
 import Glibc
 import Tabella
-import TabellaFiles
+import TabellaSystem
 
 extension Location {
   /// Throws ``TableError`` with `.readOnly` for standard input and for a pipe, with or without a scheme. Opening a pipe
   /// would wait for its writer.
   package func refuseStream() throws(TableError) {
     func isPipe(_ path: some Collection<UInt8>) -> Bool {
-      var status = stat()
-      return Array(path).withCString { stat($0, &status) } == 0
-        && status.st_mode & S_IFMT == S_IFIFO
+      stat(at: Array(path))?.kind == S_IFIFO
     }
     let isInput = bytes == [UInt8(ascii: "-")]
     // A path after a scheme can be a pipe, too.

@@ -1,41 +1,30 @@
 import Glibc
 import Tabella
-import TabellaFiles
+import TabellaSystem
 
 /// The open file of a receipt.
 final class ReceiptFile {
-  private let descriptor: Int32
+  private let file: Descriptor
   let size: Int
 
   /// Throws ``TableError`` with `.denied` if others may have written the file, `.invalidArgument` if it is not a
   /// regular file, `.notFound`, or `.io`.
   init(_ name: String, in folder: OwnFolder) throws(TableError) {
-    let descriptor = name.withCString {
-      openat(folder.descriptor, $0, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
-    }
-    guard descriptor >= 0 else {
+    let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+    guard let file = Descriptor(opening: name, in: folder.descriptor, flags) else {
       throw switch errno {
       case ENOENT: .noReceipt
       case ELOOP: TableError(.invalidArgument, "it is a symbolic link")
       default: .system(errno, "the receipt cannot be read")
       }
     }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      close(descriptor)
+    guard let status = stat(of: file.raw), status.kind == S_IFREG else {
       throw TableError(.invalidArgument, "it is not a regular file")
     }
-    do throws(TableError) {
-      try folder.judge(descriptor, named: name)
-    } catch {
-      close(descriptor)
-      throw error
-    }
-    self.descriptor = descriptor
+    try folder.judge(file.raw, named: name)
+    self.file = file
     size = Int(status.st_size)
   }
-
-  deinit { close(descriptor) }
 
   /// The first line, without its end.
   func head(upTo limit: Int) throws(TableError) -> [UInt8] {
@@ -56,7 +45,7 @@ final class ReceiptFile {
     var got = 0
     while got < count {
       let read = bytes.withUnsafeMutableBytes { buffer in
-        pread(descriptor, buffer.baseAddress! + got, count - got, offset + got)
+        pread(file.raw, buffer.baseAddress! + got, count - got, offset + got)
       }
       if read < 0, errno == EINTR { continue }
       guard read >= 0 else { throw .system(errno, "the receipt cannot be read") }

@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The files of a ``ReceiptStore`` during one operation. A user who can write them decides what an undo does, so
 /// folder and files are used only if nobody else can write them.
@@ -74,8 +75,7 @@ final class ReceiptFolder {
   }
 
   private func size(of id: ReceiptID) -> Int {
-    var status = stat()
-    return path(of: id).withCString { lstat($0, &status) } == 0 ? Int(status.st_size) : 0
+    stat(at: path(of: id), followsLink: false).map { Int($0.st_size) } ?? 0
   }
 
   private func path(of id: ReceiptID) -> [UInt8] {

@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 extension Receipt {
   /// The location of a table, independent of the current folder.
@@ -52,9 +53,8 @@ extension Receipt.Place {
 
 /// The kind of a path; nil if nothing exists there.
 private func pathKind(_ path: [UInt8]) -> Manifest.PathKind? {
-  var status = stat()
-  guard !path.isEmpty, path.withCString({ stat($0, &status) }) == 0 else { return nil }
-  return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file
+  guard !path.isEmpty, let status = stat(at: path) else { return nil }
+  return status.kind == S_IFDIR ? .directory : .file
 }
 
 /// The path without links and dots; nil if it does not exist.

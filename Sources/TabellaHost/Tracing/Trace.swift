@@ -3,6 +3,7 @@ import Synchronization
 import Tabella
 import TabellaBridge
 import TabellaFiles
+import TabellaSystem
 
 /// A log of all calls to providers, one line per call, for bug reports and tests.
 ///
@@ -24,13 +25,13 @@ public final class Trace: Sendable {
   private let state = Mutex(State())
   private let began = now()
   private let put: @Sendable (String) -> Void
-  /// The file descriptor to close; -1 if there is none.
-  private let file: Int32
+  /// The file that the trace owns; nil if there is none.
+  private let file: Descriptor?
 
   /// A trace that passes each piece of text to `put`. A line can arrive in two pieces.
   public init(_ put: @escaping @Sendable (String) -> Void) {
     self.put = put
-    file = -1
+    file = nil
     begin()
   }
 
@@ -38,30 +39,28 @@ public final class Trace: Sendable {
   ///
   /// Throws ``TableError`` if the file cannot be written, is a link, or is being written by another program.
   public init(path: [UInt8]) throws(TableError) {
-    let isErrors = path == [UInt8(ascii: "-")]
-    let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
-    let file = isErrors ? 2 : path.withCString { Glibc.open($0, flags, 0o600) }
-    guard file >= 0 else { throw .system(errno, "cannot be written") }
-    if !isErrors {
-      var status = stat()
-      guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-        close(file)
-        throw TableError(.invalidArgument, "is not a regular file")
-      }
-      guard tabella_system_lock(file) == 0 else {
-        close(file)
-        throw TableError(.conflict, "is being written by another program")
-      }
-    }
-    self.file = isErrors ? -1 : file
+    if path == [UInt8(ascii: "-")] { file = nil } else { file = try Trace.open(path) }
+    let number = file == nil ? 2 : file.raw
     put = { text in
       let bytes = Array(text.utf8)
-      _ = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+      _ = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
     }
     begin()
   }
 
-  deinit { if file >= 0 { close(file) } }
+  /// Opens and locks the file of a trace.
+  private static func open(_ path: [UInt8]) throws(TableError) -> Descriptor {
+    let file = try Descriptor(
+      opening: path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK,
+      mode: 0o600, errorPrefix: "cannot be written")
+    guard stat(of: file.raw)?.kind == S_IFREG else {
+      throw TableError(.invalidArgument, "is not a regular file")
+    }
+    guard tabella_system_lock(file.raw) == 0 else {
+      throw TableError(.conflict, "is being written by another program")
+    }
+    return file
+  }
 
   private func begin() {
     var system = utsname()

@@ -1,5 +1,6 @@
 import Glibc
 import Tabella
+import TabellaSystem
 
 /// A folder whose files only root and the user can have written, such as the folder of receipts.
 ///
@@ -19,11 +20,10 @@ public final class OwnFolder {
     (self.trust, self.walk) = (trust, walk)
     switch try walk.walkToEnd() {
     case .folder: break
-    case .unreachable(ENOENT), .unreachable(ENOTDIR): return nil
-    case .unreachable(let number): throw .system(number, "\(shown): cannot be opened")
-    case .file(let descriptor, _):
-      close(descriptor)
-      throw TableError(.io, "\(shown): is a file, not a directory")
+    case .unreachable(let number):
+      if number == ENOENT || number == ENOTDIR { return nil }
+      throw .system(number, "\(shown): cannot be opened")
+    case .file: throw TableError(.io, "\(shown): is a file, not a directory")
     }
     guard let shared = walk.shared else { return }
     throw untrusted(
@@ -37,8 +37,7 @@ public final class OwnFolder {
 
   /// Judges an open file with this name in the folder. Throws ``TableError`` with `.denied`, the reason and the remedy.
   public func judge(_ file: Int32, named name: String) throws(TableError) {
-    var status = stat()
-    guard fstat(file, &status) == 0 else { throw .system(errno, "\(name) cannot be examined") }
+    guard let status = stat(of: file) else { throw .system(errno, "\(name) cannot be examined") }
     _ = try trust.judge(status, at: "\(walk.shown)/\(name)", of: "the file")
   }
 }

@@ -1,15 +1,16 @@
 import CTabellaSystem
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// A walk along an absolute path, component by component and through links.
 ///
 /// It judges each component before it opens the next one from the open folder. So nobody can exchange a component that
 /// was already judged.
 final class PathWalk {
-  enum End {
-    /// A regular file, open for reading. The caller must close it.
-    case file(Int32, stat)
+  enum End: ~Copyable {
+    /// A regular file, open for reading.
+    case file(Descriptor, stat)
     case folder
     /// Nothing exists there, or this process has no access. The value is the `errno`.
     case unreachable(Int32)
@@ -20,8 +21,7 @@ final class PathWalk {
 
   private let check: TrustCheck
   private let subject: String
-  /// The current folder.
-  private(set) var folder: Int32
+  private var current: Descriptor
   private var names: [[UInt8]] = []
   /// The remaining components, in reverse order.
   private var rest: [[UInt8]]
@@ -43,11 +43,16 @@ final class PathWalk {
     self.check = check
     self.subject = subject
     rest = PathWalk.steps(path)
-    folder = -1
-    try enter(tabella_system_open_entry(AT_FDCWD, "/"))
+    let root = tabella_system_open_entry(AT_FDCWD, "/")
+    guard let opened = Descriptor(root) else {
+      throw .system(-root, "\(subject): / cannot be opened")
+    }
+    current = opened
+    try judgeFolder()
   }
 
-  deinit { close(folder) }
+  /// The descriptor of the current folder, valid until the next step.
+  var folder: Int32 { current.raw }
 
   /// The current path, without links.
   var shown: String { PathWalk.text(names) }
@@ -66,45 +71,42 @@ final class PathWalk {
     while let name = rest.popLast() {
       if name == Array("..".utf8) {
         names = names.dropLast()
-        try enter(tabella_system_open_entry(folder, ".."))
+        try enterFolder("..", of: folder)
         continue
       }
-      let entry = name.withCString { tabella_system_open_entry(folder, $0) }
-      guard entry >= 0 else { return .unreachable(-entry) }
-      var status = stat()
-      guard fstat(entry, &status) == 0 else {
-        defer { close(entry) }
-        throw failure(errno, name)
-      }
-      do throws(TableError) {
-        try refuseProc(entry, name)
-      } catch {
-        close(entry)
-        throw error
-      }
-      switch status.st_mode & S_IFMT {
+      let result = name.withCString { tabella_system_open_entry(folder, $0) }
+      guard let entry = Descriptor(result) else { return .unreachable(-result) }
+      guard let status = stat(of: entry.raw) else { throw failure(errno, name) }
+      try refuseProc(entry.raw, name)
+      switch status.kind {
       case S_IFDIR:
         names.append(name)
         try enter(entry)
       case S_IFLNK:
-        defer { close(entry) }
         guard links < PathWalk.mostLinks else { return .unreachable(ELOOP) }
-        try follow(entry, name, status)
+        try follow(entry.raw, name, status)
       default:
-        defer { close(entry) }
         return rest.isEmpty ? try file(name, status) : .unreachable(ENOTDIR)
       }
     }
     return .folder
   }
 
-  /// Judges a folder and makes it the current one. Takes over the descriptor.
-  private func enter(_ descriptor: Int32) throws(TableError) {
-    guard descriptor >= 0 else { throw failure(-descriptor) }
-    if folder >= 0 { close(folder) }
-    folder = descriptor
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw failure(errno) }
+  /// Opens a folder by its name in another one, judges it and makes it the current one.
+  private func enterFolder(_ name: String, of other: Int32) throws(TableError) {
+    let result = tabella_system_open_entry(other, name)
+    guard let opened = Descriptor(result) else { throw failure(-result) }
+    try enter(opened)
+  }
+
+  /// Makes a folder the current one and judges it.
+  private func enter(_ opened: consuming Descriptor) throws(TableError) {
+    current = opened
+    try judgeFolder()
+  }
+
+  private func judgeFolder() throws(TableError) {
+    guard let status = stat(of: folder) else { throw failure(errno) }
     let isShared = try check.judge(status, at: shown, of: subject)
     shared = isShared ? (shown, status.st_mode) : nil
   }
@@ -123,33 +125,26 @@ final class PathWalk {
     rest += PathWalk.steps(target)
     if target.first == UInt8(ascii: "/") {
       names = []
-      try enter(tabella_system_open_entry(AT_FDCWD, "/"))
+      try enterFolder("/", of: AT_FDCWD)
     }
   }
 
   private func file(_ name: [UInt8], _ seen: stat) throws(TableError) -> End {
     names.append(name)
-    guard seen.st_mode & S_IFMT == S_IFREG else {
+    guard seen.kind == S_IFREG else {
       throw TableError(.noProvider, "\(subject): is not a regular file")
     }
     try refuseShared(shown)
-    let file = name.withCString {
-      openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    guard
+      let file = Descriptor(
+        opening: name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY),
+      let status = stat(of: file.raw)
+    else { throw failure(errno) }
+    guard status.isSameFile(as: seen) else {
+      throw untrusted(subject, "changed", "\(shown) was replaced at this moment; try again")
     }
-    guard file >= 0 else { throw failure(errno) }
-    do throws(TableError) {
-      var status = stat()
-      guard fstat(file, &status) == 0 else { throw failure(errno) }
-      guard status.st_dev == seen.st_dev, status.st_ino == seen.st_ino else {
-        throw untrusted(
-          subject, "changed", "\(shown) was replaced at this moment; try again")
-      }
-      _ = try check.judge(status, at: shown, of: subject)
-      return .file(file, status)
-    } catch {
-      close(file)
-      throw error
-    }
+    _ = try check.judge(status, at: shown, of: subject)
+    return .file(file, status)
   }
 
   /// Throws if everybody may create files in the current folder. Such a file could be mistaken for this one, or this

@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The pins of the user. A pin holds an added library to a SHA-256, and grants the permissions that its manifest
 /// requested.
@@ -72,7 +73,6 @@ public struct Pins: Hashable, Sendable {
       throw TableError(
         .denied, "the pins cannot be used, so no added provider can be used: \(error.message)")
     }
-    defer { close(opened.descriptor) }
     do throws(TableError) {
       return try Pins.parse(try opened.bytes(limit: Pins.mostBytes))
     } catch {
@@ -85,8 +85,7 @@ public struct Pins: Hashable, Sendable {
 
   /// Whether a path is a dangling link.
   private func leadsNowhere(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    stat(at: path, followsLink: false)?.kind == S_IFLNK
   }
 
   private static func parse(_ text: [UInt8]) throws(TableError) -> [Pin] {
@@ -117,14 +116,13 @@ public struct Pins: Hashable, Sendable {
     }
     let folder = Array(file[..<slash].utf8)
     try makeFolders(folder)
-    let descriptor = folder.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    guard descriptor >= 0 else { throw .system(errno, "\(file[..<slash]) cannot be opened") }
-    defer { close(descriptor) }
-    guard tabella_system_lock(descriptor) == 0 else {
+    let opened = try Descriptor(
+      opening: folder, O_RDONLY | O_DIRECTORY, errorPrefix: "\(file[..<slash]) cannot be opened")
+    guard tabella_system_lock(opened.raw) == 0 else {
       throw TableError(.conflict, "another process is writing \(file); try again")
     }
     // Unlocks explicitly, because a child process may hold a copy of the descriptor.
-    defer { _ = tabella_system_unlock(descriptor) }
+    defer { _ = tabella_system_unlock(opened.raw) }
     var pins = Dictionary(uniqueKeysWithValues: try read().map { ($0.id, $0) })
     for id in removed { pins[id] = nil }
     for pin in added { pins[pin.id] = pin }

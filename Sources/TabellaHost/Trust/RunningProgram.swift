@@ -1,5 +1,6 @@
 import CTabellaSystem
 import Glibc
+import TabellaSystem
 
 /// The program that this process runs, with its owner and mode.
 ///
@@ -22,9 +23,7 @@ struct RunningProgram: Sendable {
 
   /// The program of this process; nil if `/proc` is not available.
   static let current: RunningProgram? = {
-    var status = stat()
-    guard stat("/proc/self/exe", &status) == 0 else { return nil }
-    return RunningProgram(status)
+    stat(at: "/proc/self/exe").map { RunningProgram($0) }
   }()
 
   init(_ status: stat) {
@@ -54,8 +53,7 @@ struct RunningProgram: Sendable {
       var folder = String(cString: real)[...]
       while let slash = folder.lastIndex(of: "/") {
         folder = folder[..<slash]
-        var status = stat()
-        if stat(folder.isEmpty ? "/" : String(folder), &status) == 0 {
+        if let status = stat(at: folder.isEmpty ? "/" : String(folder)) {
           folders.insert(Identity(status))
         }
       }

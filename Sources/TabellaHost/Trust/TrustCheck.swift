@@ -1,6 +1,7 @@
 import CTabellaSystem
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// Opens files that only root and the user can have created and can change.
 ///
@@ -19,9 +20,9 @@ struct TrustCheck: Sendable {
     case settings
   }
 
-  /// A trusted file, open for reading. The caller must close the descriptor.
-  struct File {
-    let descriptor: Int32
+  /// A trusted file, open for reading.
+  struct File: ~Copyable {
+    let descriptor: Descriptor
     /// The absolute path without links.
     let path: String
     let owner: UInt32
@@ -29,18 +30,11 @@ struct TrustCheck: Sendable {
 
     /// All bytes of the file. Throws ``TableError`` with `.noProvider` if there are more than `limit`.
     func bytes(limit: Int) throws(TableError) -> [UInt8] {
-      var bytes = [UInt8](repeating: 0, count: limit + 1)
-      var got = 0
-      while got <= limit {
-        let read = bytes.withUnsafeMutableBytes { buffer in
-          pread(descriptor, buffer.baseAddress! + got, buffer.count - got, got)
-        }
-        if read < 0, errno == EINTR { continue }
-        guard read >= 0 else { throw .system(errno, "cannot be read") }
-        if read == 0 { return Array(bytes[..<got]) }
-        got += read
+      guard let (bytes, isAll) = readAll(descriptor.raw, upTo: limit + 1) else {
+        throw .system(errno, "cannot be read")
       }
-      throw TableError(.noProvider, "is larger than \(limit >> 20) MiB")
+      guard isAll else { throw TableError(.noProvider, "is larger than \(limit >> 20) MiB") }
+      return bytes
     }
   }
 
@@ -54,12 +48,7 @@ struct TrustCheck: Sendable {
     case .file(let descriptor, let status):
       let file = File(
         descriptor: descriptor, path: walk.shown, owner: status.st_uid, mode: status.st_mode)
-      do throws(TableError) {
-        try check(file, status, path, purpose)
-      } catch {
-        close(descriptor)
-        throw error
-      }
+      try check(file, status, path, purpose)
       return file
     case .folder: throw TableError(.noProvider, "\(path): is a directory, not a file")
     case .unreachable(let number): throw .system(number, "\(path): cannot be opened")
@@ -67,7 +56,7 @@ struct TrustCheck: Sendable {
   }
 
   private func check(
-    _ file: File, _ status: stat, _ path: String, _ purpose: Purpose
+    _ file: borrowing File, _ status: stat, _ path: String, _ purpose: Purpose
   ) throws(TableError) {
     guard status.st_nlink > 0 else {
       throw untrusted(path, "removed", "\(file.path) was removed at this moment; try again")
@@ -80,7 +69,7 @@ struct TrustCheck: Sendable {
         "\(file.path) has mode \(octal(status.st_mode)), which a library does not need; chmod ug-s \(quoted(file.path))"
       )
     }
-    guard !tabella_system_is_noexec(file.descriptor) else {
+    guard !tabella_system_is_noexec(file.descriptor.raw) else {
       throw untrusted(
         path, "noexec",
         "\(file.path) is on a file system that is mounted noexec; move it to another one")
@@ -94,16 +83,16 @@ struct TrustCheck: Sendable {
   func checkNeeded(_ path: String, _ subject: String) throws(TableError) {
     let walk = try PathWalk(Array(path.utf8), self, subject: subject)
     switch try walk.walkToEnd() {
-    case .file(let descriptor, _): close(descriptor)
+    case .file: return
     // The loader has no more access than this process.
-    case .unreachable(let number) where number != ENOENT: break
-    case .folder, .unreachable:
-      guard let shared = walk.shared else { return }
-      throw untrusted(
-        subject, "sticky",
-        "\(shared.path) has mode \(octal(shared.mode)), so all users can create files in it; link the library with another path"
-      )
+    case .unreachable(let number): if number != ENOENT { return }
+    case .folder: break
     }
+    guard let shared = walk.shared else { return }
+    throw untrusted(
+      subject, "sticky",
+      "\(shared.path) has mode \(octal(shared.mode)), so all users can create files in it; link the library with another path"
+    )
   }
 
   // Judging
@@ -112,7 +101,7 @@ struct TrustCheck: Sendable {
   ///
   /// Returns whether the file is a sticky folder. There, everybody may create files, but change only their own.
   func judge(_ status: stat, at path: String, of subject: String) throws(TableError) -> Bool {
-    let kind = status.st_mode & S_IFMT
+    let kind = status.kind
     try judgeOwner(status, path, subject)
     // A link has no mode of its own. Its folder counts.
     if kind == S_IFLNK { return false }
@@ -147,7 +136,7 @@ struct TrustCheck: Sendable {
 
   /// Whether a folder is on the path to the program. This check comes last, because it needs a walk of its own.
   private func isExcused(_ status: stat) -> Bool {
-    status.st_mode & S_IFMT == S_IFDIR && program?.isOnPath(of: status) == true
+    status.kind == S_IFDIR && program?.isOnPath(of: status) == true
   }
 }
 

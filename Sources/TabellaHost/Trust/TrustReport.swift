@@ -81,7 +81,7 @@ extension Host {
     } catch {
       throw error.code == .notFound ? TableError(.noProvider, error.message) : error
     }
-    let library = try CheckedLibrary(taking: file.descriptor, path: file.path)
+    let library = try CheckedLibrary(taking: file.descriptor.release(), path: file.path)
     for folder in library.searched {
       try trust.checkNeeded(folder, "\(library.path): its search path (RUNPATH) \(folder)")
     }

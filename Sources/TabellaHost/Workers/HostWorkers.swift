@@ -4,6 +4,9 @@ import TabellaConfinement
 import TabellaFiles
 import TabellaLoading
 import TabellaRemote
+import TabellaSystem
+
+@_exported import struct TabellaSystem.ResourceUse
 
 // Opening locations in workers.
 
@@ -163,9 +166,9 @@ struct WorkerLaunch {
     order.library = library.path
     order.rules = try rules(for: library)
     let input = try self.input()
-    defer { close(input) }
     let session = try Worker.start(
-      program: program, provider: load.name, library: library.descriptor, input: input,
+      program: program, provider: load.name, library: library.descriptor,
+      input: input.raw,
       limits: limits,
       onOutput: onOutput, onPacket: onPacket
     ) { [load, trace] error in trace?.note("\(load.name) worker ended: \(error.message)") }
@@ -181,28 +184,23 @@ extension WorkerLaunch {
   /// It is opened again, for reading only, for two reasons. A terminal is open for writing, too, and nobody filters the
   /// output of a provider there. And other programs share the open file of this process, so a provider could change its
   /// flags (`O_NONBLOCK`) or its offset for them.
-  private func input() throws(TableError) -> Int32 {
+  private func input() throws(TableError) -> Descriptor {
     guard request.scheme == nil, request.location == Array("/dev/stdin".utf8) else {
-      let null = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
-      guard null >= 0 else { throw .system(errno, "/dev/null cannot be opened") }
-      return null
+      return try Descriptor(
+        opening: Array("/dev/null".utf8), O_RDONLY, errorPrefix: "/dev/null cannot be opened")
     }
     let way = fcntl(0, F_GETFL)
     guard way >= 0 else { throw .system(errno, "standard input cannot be passed on") }
     // Without `O_NONBLOCK`, opening a pipe whose writer has ended would block.
-    var input = Glibc.open("/dev/stdin", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
-    if input >= 0 {
-      _ = fcntl(input, F_SETFL, way & ~(O_ACCMODE | O_NONBLOCK))
+    if let input = Descriptor(opening: "/dev/stdin", O_RDONLY | O_NOCTTY | O_NONBLOCK) {
+      _ = fcntl(input.raw, F_SETFL, way & ~(O_ACCMODE | O_NONBLOCK))
       let position = lseek(0, 0, SEEK_CUR)
-      if position > 0 { lseek(input, position, SEEK_SET) }
-    } else if way & O_ACCMODE == O_RDONLY {
-      // The user may not open the file again.
-      input = fcntl(0, F_DUPFD_CLOEXEC, 0)
+      if position > 0 { lseek(input.raw, position, SEEK_SET) }
+      return input
     }
-    guard input >= 0 else {
-      throw .system(errno, "standard input, which is open for writing too, cannot be passed on")
-    }
-    return input
+    // The user may not open the file again.
+    if way & O_ACCMODE == O_RDONLY, let input = Descriptor(duplicating: 0) { return input }
+    throw .system(errno, "standard input, which is open for writing too, cannot be passed on")
   }
 
   /// The rules for the worker: the needs of the location, and the granted permissions.
@@ -247,7 +245,7 @@ public struct WorkerStatus: Sendable {
   }
 
   /// The present use of resources. Throws ``TableError`` if the worker has ended.
-  public func statistics() throws(TableError) -> WorkerStatistics { try session.statistics() }
+  public func statistics() throws(TableError) -> ResourceUse { try session.statistics() }
 
   /// The error with which the worker ended; nil while it lives.
   public var ending: TableError? { session.ended }

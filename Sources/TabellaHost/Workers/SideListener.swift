@@ -4,19 +4,21 @@ import Tabella
 import TabellaConfinement
 import TabellaFiles
 import TabellaRemote
+import TabellaSystem
 
 /// The thread that reads a worker's messages outside of calls: notifications, log lines, denials and output.
 ///
 /// It also watches the worker's use of resources. It owns the descriptors that it receives.
 final class SideListener: @unchecked Sendable {
-  private let side: Int32
-  private let streams: [Int32]
-  /// A pipe. A byte in it asks the thread to end.
-  private var wake: [Int32] = [-1, -1]
+  private let side: Descriptor
+  private let output: Descriptor
+  private let errors: Descriptor
+  /// A pipe; nil if there is none. A byte in it asks the thread to end.
+  private var wake: DescriptorPair?
   private let capture: OutputCapture
   private let watch: @Sendable () -> Void
   private let count = Atomic(0)
-  private var thread: pthread_t?
+  private var thread: SystemThread?
   /// Weak, because the session owns the worker, which ends the thread.
   private weak var session: RemoteSession?
 
@@ -25,32 +27,29 @@ final class SideListener: @unchecked Sendable {
 
   /// The thread calls `watch` twenty times per second.
   init(
-    side: Int32, output: Int32, errors: Int32, capture: OutputCapture,
-    watch: @escaping @Sendable () -> Void
+    side: consuming Descriptor, output: consuming Descriptor, errors: consuming Descriptor,
+    capture: OutputCapture, watch: @escaping @Sendable () -> Void
   ) {
     self.side = side
-    streams = [output, errors]
+    self.output = output
+    self.errors = errors
     self.capture = capture
     self.watch = watch
-    _ = tabella_system_make_pipe(&wake)
+    wake = DescriptorPair(tabella_system_make_pipe)
   }
 
-  deinit { for file in streams + wake + [side] where file >= 0 { close(file) } }
+  /// The socket for messages outside of calls.
+  var socket: Int32 { side.raw }
+
+  /// The pipes of the worker's output: standard output and standard error.
+  private var streams: [Int32] { [output.raw, errors.raw] }
 
   /// The number of lines and messages received.
   var signs: Int { count.load(ordering: .relaxed) }
 
   func begin(_ session: RemoteSession) {
     self.session = session
-    var made = pthread_t()
-    let context = Unmanaged.passRetained(self)
-    let result = pthread_create(
-      &made, nil,
-      { context in
-        Unmanaged<SideListener>.fromOpaque(context!).takeRetainedValue().run()
-        return nil
-      }, context.toOpaque())
-    if result == 0 { thread = made } else { context.release() }
+    thread = SystemThread { self.run() }
   }
 
   /// Ends the thread after it has read all messages. A second call does nothing.
@@ -58,17 +57,14 @@ final class SideListener: @unchecked Sendable {
     guard let thread else { return }
     self.thread = nil
     var byte: UInt8 = 1
-    write(wake[1], &byte, 1)
+    write(wake?.second.raw ?? -1, &byte, 1)
     // A callback of this thread can release the worker, and then the thread cannot join itself.
-    if pthread_equal(thread, pthread_self()) == 0 {
-      pthread_join(thread, nil)
-    } else {
-      pthread_detach(thread)
-    }
+    if thread.isCurrent { thread.detach() } else { thread.join() }
   }
 
   private func run() {
-    var files = ([wake[0], side] + streams).map {
+    let streams = streams
+    var files = ([wake?.first.raw ?? -1, side.raw] + streams).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     var isEnding = false
@@ -89,7 +85,7 @@ final class SideListener: @unchecked Sendable {
         if readSide() { cameAnything = true } else { files[1].fd = -1 }
       }
       for stream in streams.indices where files[stream + 2].revents != 0 {
-        if readStream(stream) { cameAnything = true } else { files[stream + 2].fd = -1 }
+        if read(streams[stream], stream) { cameAnything = true } else { files[stream + 2].fd = -1 }
       }
       if isEnding, !cameAnything { break }
       if files[0].revents != 0 {
@@ -101,7 +97,7 @@ final class SideListener: @unchecked Sendable {
   }
 
   private func readSide() -> Bool {
-    switch SideMessage.receive(from: side, waiting: false) {
+    switch SideMessage.receive(from: side.raw, waiting: false) {
     case .message(.notify(let source)): session?.sourceNotified(source)
     case .message(.log(_, let text)): capture.tell(.logged, text)
     case .message(.denial(let record)): tell(record.withUnsafeBytes { Denial($0) })
@@ -119,9 +115,9 @@ final class SideListener: @unchecked Sendable {
     capture.tell(.denied, Array(denial.description.utf8))
   }
 
-  private func readStream(_ stream: Int) -> Bool {
+  private func read(_ file: Int32, _ stream: Int) -> Bool {
     withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { buffer in
-      let got = read(streams[stream], buffer.baseAddress, buffer.count)
+      let got = Glibc.read(file, buffer.baseAddress, buffer.count)
       if got < 0, errno == EINTR || errno == EAGAIN { return true }
       guard got > 0 else { return false }
       capture.take(UnsafeRawBufferPointer(rebasing: buffer[..<got]), stream: stream)

@@ -3,6 +3,7 @@ import Synchronization
 import Tabella
 import TabellaFiles
 import TabellaRemote
+import TabellaSystem
 
 /// The supervised process of one provider.
 ///
@@ -42,8 +43,8 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   let name: String
   private let limits: WorkerLimits
   private let process: WorkerProcess
-  private let main: Int32
-  private let side: Int32
+  /// The socket for calls. It is closed first at the end.
+  private var main: Descriptor?
   private let listener: SideListener
   private let onPacket: (@Sendable (pid_t) -> Void)?
   private let onFailure: @Sendable (TableError) -> Void
@@ -64,33 +65,22 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
   ) throws(TableError) -> RemoteSession {
     let arena = try SharedMemory()
     let token = Token.random()
-    var ends = WorkerEnds()
-    try ends.make()
-    let worker: Worker
-    do throws(TableError) {
-      let process = try WorkerProcess(
-        program: program,
-        files: [
-          input, ends.output.1, ends.errors.1, ends.main.1, ends.side.1, arena.descriptor, library,
-        ])
-      ends.closeWorkers()
-      worker = Worker(name, process, ends, limits, onOutput, onPacket, onFailure)
-    } catch {
-      ends.closeAll()
-      throw error
-    }
+    let ends = try WorkerConnection()
+    let socket = ends.host.main.raw
+    let process = try ends.worker.start(program, input: input, arena: arena, library: library)
+    let worker = Worker(name, process, ends.host, limits, onOutput, onPacket, onFailure)
     let session = RemoteSession(
-      socket: ends.main.0, arena: arena, token: token, limit: limits.answer, supervisor: worker)
+      socket: socket, arena: arena, token: token, limit: limits.answer, supervisor: worker)
     worker.listener.begin(session)
     // The first packet contains the token of all later packets.
     withUnsafeBytes(of: token.words) { bytes in
-      _ = Glibc.send(ends.main.0, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+      _ = Glibc.send(socket, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     }
     return session
   }
 
   private init(
-    _ name: String, _ process: WorkerProcess, _ ends: WorkerEnds, _ limits: WorkerLimits,
+    _ name: String, _ process: WorkerProcess, _ ends: consuming WorkerEnds, _ limits: WorkerLimits,
     _ onOutput: (@Sendable (WorkerOutput) -> Void)?,
     _ onPacket: (@Sendable (pid_t) -> Void)?,
     _ onFailure: @escaping @Sendable (TableError) -> Void
@@ -100,19 +90,18 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     self.limits = limits
     self.onPacket = onPacket
     self.onFailure = onFailure
-    main = ends.main.0
-    side = ends.side.0
+    main = consume ends.main
     threads = ThreadLimit(process, limits.threads)
     listener = SideListener(
-      side: ends.side.0, output: ends.output.0, errors: ends.errors.0,
+      side: ends.side, output: ends.output, errors: ends.errors,
       capture: OutputCapture(provider: name, limit: limits.output, pass: onOutput),
       watch: threads.check)
   }
 
   deinit {
     // All sources are released. The worker sees both sockets close and exits; otherwise it is killed.
-    close(main)
-    shutdown(side, Int32(SHUT_WR))
+    main = nil
+    shutdown(listener.socket, Int32(SHUT_WR))
     if process.wait(1) == nil { process.end() }
     listener.stop()
   }
@@ -131,7 +120,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
 
   func cancel(_ number: UInt64) {
     cancelled.withLock { if $0.number != number { $0 = (number, now()) } }
-    SideMessage.cancel(number).send(to: side)
+    SideMessage.cancel(number).send(to: listener.socket)
   }
 
   func waitForPacket() throws(TableError) {
@@ -139,7 +128,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
     defer { onPacket?(process.id) }
     while true {
       var files = [
-        pollfd(fd: main, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: main.raw, events: Int16(POLLIN), revents: 0),
         pollfd(fd: process.descriptor, events: Int16(POLLIN), revents: 0),
       ]
       let ready = poll(&files, 2, 100)
@@ -174,7 +163,7 @@ final class Worker: WorkerSupervisor, @unchecked Sendable {
         return
       }
       call.step = .asked
-      SideMessage.cancel(call.number).send(to: side)
+      SideMessage.cancel(call.number).send(to: listener.socket)
     case .asked where time - call.stepBegan > limits.grace:
       call.step = .terminated
       process.signal(SIGTERM)
@@ -276,45 +265,5 @@ private final class ThreadLimit: Sendable {
     guard exceeded == nil, let count = process.threadCount, count > limit else { return }
     found.store(count, ordering: .relaxed)
     process.signal(SIGKILL)
-  }
-}
-
-/// The descriptors that connect a host and a worker. The first of each pair belongs to the host.
-private struct WorkerEnds {
-  var main: (Int32, Int32) = (-1, -1)
-  var side: (Int32, Int32) = (-1, -1)
-  var output: (Int32, Int32) = (-1, -1)
-  var errors: (Int32, Int32) = (-1, -1)
-
-  mutating func make() throws(TableError) {
-    do throws(TableError) {
-      main = try pair(tabella_system_make_sockets)
-      side = try pair(tabella_system_make_sockets)
-      output = try pair(tabella_system_make_pipe)
-      errors = try pair(tabella_system_make_pipe)
-    } catch {
-      closeAll()
-      throw error
-    }
-  }
-
-  private func pair(
-    _ make: (UnsafeMutablePointer<Int32>) -> Int32
-  ) throws(TableError) -> (Int32, Int32) {
-    var ends: [Int32] = [-1, -1]
-    let result = make(&ends)
-    guard result == 0 else { throw .system(-result, "a worker cannot be connected") }
-    return (ends[0], ends[1])
-  }
-
-  mutating func closeWorkers() {
-    for file in [main.1, side.1, output.1, errors.1] where file >= 0 { close(file) }
-    (main.1, side.1, output.1, errors.1) = (-1, -1, -1, -1)
-  }
-
-  mutating func closeAll() {
-    closeWorkers()
-    for file in [main.0, side.0, output.0, errors.0] where file >= 0 { close(file) }
-    (main.0, side.0, output.0, errors.0) = (-1, -1, -1, -1)
   }
 }

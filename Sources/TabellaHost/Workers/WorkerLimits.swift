@@ -1,4 +1,5 @@
 import TabellaFiles
+import TabellaSystem
 
 /// The limits of a provider in a worker. The host ends a worker that exceeds one.
 public struct WorkerLimits: Hashable, Sendable {

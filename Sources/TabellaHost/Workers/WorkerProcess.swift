@@ -3,15 +3,14 @@ import Synchronization
 import Tabella
 import TabellaFiles
 import TabellaRemote
+import TabellaSystem
 
 /// The process of a worker: starting, observing and ending it.
 ///
 /// It has its own session and process group, so that its child processes end with it.
 final class WorkerProcess: @unchecked Sendable {
   let id: pid_t
-  /// A pidfd, which becomes readable when the process ends; negative if the kernel has none. It stays valid if the pid
-  /// is reused.
-  let descriptor: Int32
+  private let handle: Descriptor?
   /// The status from waitpid(2); nil until it is known. Sending a signal holds the lock, so that the pid still belongs
   /// to this process.
   private let status = Mutex<Int32?>(nil)
@@ -27,13 +26,15 @@ final class WorkerProcess: @unchecked Sendable {
     guard started > 0 else {
       throw TableError(
         .noProvider,
-        "the worker \(program) cannot be started: \(String(cString: strerror(-started)))")
+        "the worker \(program) cannot be started: \(errorText(-started))")
     }
     id = started
-    descriptor = tabella_system_open_process(started)
+    handle = Descriptor(tabella_system_open_process(started))
   }
 
-  deinit { if descriptor >= 0 { close(descriptor) } }
+  /// A pidfd, which becomes readable when the process ends; negative if the kernel has none. It stays valid if the pid
+  /// is reused.
+  var descriptor: Int32 { handle.raw }
 
   /// The environment of a worker: the user's folders, language and time zone. It has no secrets and nothing that
   /// changes which code is loaded.
@@ -55,13 +56,7 @@ final class WorkerProcess: @unchecked Sendable {
 
   /// A number that grows whenever the process reads or writes; nil if it is unavailable.
   var traffic: UInt64? {
-    guard let text = readSmallFile("/proc/\(id)/io") else { return nil }
-    var sum: UInt64 = 0
-    for line in text.split(separator: "\n") where line.hasPrefix("rchar") || line.hasPrefix("wchar")
-    {
-      sum &+= line.split(separator: " ").last.flatMap { UInt64($0) } ?? 0
-    }
-    return sum
+    TransferredBytes(of: id).map { $0.read &+ $0.written }
   }
 
   /// The number of threads; nil if it is unavailable. Any thread may call this.
@@ -124,24 +119,5 @@ final class WorkerProcess: @unchecked Sendable {
     return "by "
       + (tabella_system_signal_name(number).map { "SIG" + String(cString: $0) }
         ?? "signal \(number)")
-  }
-}
-
-/// The seconds of a monotonic clock.
-package func now() -> Double {
-  var time = timespec()
-  clock_gettime(CLOCK_MONOTONIC, &time)
-  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-}
-
-/// The content of a kernel file of less than a page.
-private func readSmallFile(_ path: String) -> String? {
-  let file = open(path, O_RDONLY | O_CLOEXEC)
-  guard file >= 0 else { return nil }
-  defer { close(file) }
-  return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-    let count = read(file, buffer.baseAddress, buffer.count)
-    guard count > 0 else { return nil }
-    return String(decoding: UnsafeRawBufferPointer(rebasing: buffer[..<count]), as: UTF8.self)
   }
 }

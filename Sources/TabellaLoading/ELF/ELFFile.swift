@@ -1,5 +1,6 @@
 import Tabella
 import TabellaFiles
+import TabellaSystem
 
 /// The bytes of an ELF file, read at offsets. A read outside the file is an error and not a crash.
 struct ELFFile {

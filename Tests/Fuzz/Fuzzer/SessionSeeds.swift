@@ -1,4 +1,5 @@
 import Tabella
+import TabellaSystem
 
 @testable import TabellaRemote
 
@@ -106,7 +107,7 @@ private final class RecordedWorker: Transport {
             OptionDeclaration("size", .integer, default: "4", choices: ["4", "8"], summary: "")
           ])
       }, open: { _ throws(TableError) in open() },
-      statistics: { WorkerStatistics(heap: 1, descriptors: 2, threads: 3) },
+      statistics: { ResourceUse(heap: 1, descriptors: 2, threads: 3) },
       probe: { _ throws(TableError) in ProbeAnswer(.failed, "why") })
     // The server's own channel is not used.
     guard let arena = try? SharedMemory(size: 4096) else { fail("there is no memory for seeds") }

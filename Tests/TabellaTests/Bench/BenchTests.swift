@@ -1,5 +1,6 @@
 import Testing
 
+@testable import TabellaTestSupport
 @testable import tabella_bench
 
 @Suite struct BenchTests {

@@ -2,6 +2,8 @@ import Foundation
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 /// `apply` as a user runs it.
 @Suite struct ApplyTests {
   let ledgers: Ledgers

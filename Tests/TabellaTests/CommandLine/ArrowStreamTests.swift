@@ -2,6 +2,8 @@ import Foundation
 import TabellaBridge
 import Testing
 
+@testable import TabellaTestSupport
+
 /// `tabella export --format arrow-stream` contains the same data as `--format jsonl`, in Arrow's form.
 @Suite struct ArrowStreamTests {
   let folder: TemporaryFolder

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// `tabella check`: good providers pass, and the right check reports each lie.
 @Suite struct CheckTests {
   /// A run with `--json`.

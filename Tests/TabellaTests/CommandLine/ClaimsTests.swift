@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// docs/claims.md names a test for every claim, and these tests exist.
 @Suite(.needs("python3")) struct ClaimsTests {
   /// The documents whose claims need tests.

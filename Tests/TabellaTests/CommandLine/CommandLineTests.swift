@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// `tabella` as a user runs it.
 @Suite struct CommandLineTests {
   let folder: TemporaryFolder

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The candidates fit at the cursor, and the shells turn them into the intended arguments.
 @Suite struct CompletionTests {
   let folder: TemporaryFolder

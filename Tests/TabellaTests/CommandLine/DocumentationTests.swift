@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The documents show the real behaviour.
 @Suite struct DocumentationTests {
   static func text(_ path: String) throws -> String {

@@ -4,6 +4,7 @@ import TabellaHost
 import Testing
 
 @testable import TabellaCLI
+@testable import TabellaTestSupport
 
 /// `set`, `insert`, `delete` and `move` as a user runs them.
 @Suite struct EditCommandTests {

@@ -3,6 +3,7 @@ import Tabella
 import Testing
 
 @testable import TabellaCLI
+@testable import TabellaTestSupport
 
 /// docs/errors.md lists every error code, and every message that asks the user to act.
 @Suite struct ErrorPagesTests {

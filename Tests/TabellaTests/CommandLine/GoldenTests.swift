@@ -3,6 +3,8 @@ import Tabella
 import TabellaTerminal
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Tables on a terminal, compared with reviewed files.
 ///
 /// `TABELLA_UPDATE=1 swift test --filter GoldenTests` rewrites the files. Review the difference afterwards.

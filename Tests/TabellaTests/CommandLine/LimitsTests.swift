@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Boundary numbers, and a system with scarce resources. These cases were found by Tests/Lines, which runs many
 /// thousands of command lines.
 @Suite struct LimitsTests {

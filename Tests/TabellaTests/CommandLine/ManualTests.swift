@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Help, docs/cli.md and the man page, which come from the same descriptions.
 @Suite struct ManualTests {
   private func tabella(_ arguments: [String]) throws -> ProgramResult {

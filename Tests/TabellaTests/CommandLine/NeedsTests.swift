@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The programs that tests use.
 @Suite struct NeedsTests {
   /// CI installs each program that a trait names, and at least one of alternative programs.

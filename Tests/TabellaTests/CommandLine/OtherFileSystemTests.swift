@@ -2,6 +2,8 @@ import CTabellaSystem
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Saves on unusual file systems, and with interference by other programs, both simulated.
 @Suite struct OtherFileSystemTests {
   let folder: TemporaryFolder

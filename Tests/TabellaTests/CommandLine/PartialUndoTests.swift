@@ -2,6 +2,8 @@ import Foundation
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 /// `undo` and `log` of an edit with a part that cannot be undone.
 @Suite struct PartialUndoTests {
   let ledgers: Ledgers

@@ -5,6 +5,7 @@ import Testing
 
 @testable import TabellaCLI
 @testable import TabellaHost
+@testable import TabellaTestSupport
 
 /// Receipts, `undo` and `log`.
 @Suite struct ReceiptTests {

@@ -2,6 +2,8 @@ import Foundation
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Only receipts that no other user can have written are used.
 @Suite struct ReceiptTrustTests {
   let ledgers: Ledgers

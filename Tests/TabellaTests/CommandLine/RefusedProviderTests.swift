@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// A refused provider was silently replaced: `sample.ini`, whose provider was not trusted or could not be loaded,
 /// opened as text with status 0 and another number of rows.
 @Suite struct RefusedProviderTests {

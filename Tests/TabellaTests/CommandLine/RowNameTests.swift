@@ -2,6 +2,8 @@ import Foundation
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 /// A row name that one command prints means the same row in every other command, or is refused.
 @Suite struct RowNameTests {
   private let ledgers = try! Ledgers()

@@ -2,6 +2,8 @@ import Foundation
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 /// No text of a provider, a file or its name reaches a terminal unescaped, in any format.
 @Suite struct SafetyTests {
   /// All characters that a terminal could interpret or that reorder text, alone and in combinations.

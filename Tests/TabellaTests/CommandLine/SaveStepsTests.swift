@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The steps of docs/saving.md, verified by their system calls.
 @Suite struct SaveStepsTests {
   let folder: TemporaryFolder

@@ -2,6 +2,8 @@ import Foundation
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 /// `SECTION:` names the section itself, in every editing command and in `describe`.
 @Suite struct SectionCommandTests {
   private let ledgers = try! Ledgers()

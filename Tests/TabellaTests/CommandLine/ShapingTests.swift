@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The results of shaping options as a user sees them, compared with other programs.
 @Suite struct ShapingTests {
   let folder = try! TemporaryFolder()

@@ -3,6 +3,8 @@ import Tabella
 import TabellaBridge
 import Testing
 
+@testable import TabellaTestSupport
+
 /// A provider that returned a table in memory reported an edit as done, and a receipt was kept, but the edit was lost.
 /// "Done" means stored.
 @Suite struct StoredEditsTests {

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Pipes, full disks, pagers, progress and interruption: `tabella` as part of a shell line.
 @Suite struct StreamTests {
   let folder: TemporaryFolder

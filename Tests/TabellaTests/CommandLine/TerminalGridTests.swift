@@ -2,6 +2,8 @@ import Foundation
 import TabellaTerminal
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The drawing of a real terminal, measured in tmux, which has a grid of cells and reports the position of the cursor.
 @Suite(.needs("tmux", "python3")) struct TerminalGridTests {
   struct Sample: Sendable {

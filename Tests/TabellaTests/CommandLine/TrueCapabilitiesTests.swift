@@ -3,6 +3,8 @@ import Tabella
 import TabellaBridge
 import Testing
 
+@testable import TabellaTestSupport
+
 /// A table has the index that it claims, commits rows in the style that it claims, and ends each display notice.
 @Suite struct TrueCapabilitiesTests {
   let ledgers: Ledgers

@@ -2,6 +2,7 @@ import Tabella
 import Testing
 
 @testable import TabellaCLI
+@testable import TabellaTestSupport
 
 /// The calls that show a table: in UIKit's order, only for shown data, with paired notices.
 @Suite struct ViewerTests {

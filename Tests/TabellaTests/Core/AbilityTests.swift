@@ -2,10 +2,12 @@ import Foundation
 import Tabella
 import TabellaBridge
 import TabellaSDK
+import TabellaSystem
 import Testing
 
 @testable import TabellaHost
 @testable import TabellaRemote
+@testable import TabellaTestSupport
 
 /// A source has the same abilities at the end of every road. The tests compare every list of abilities with
 /// `Ability.allCases`, so a list that forgets an ability fails.
@@ -39,7 +41,7 @@ import Testing
         handlers: SourceServer.Handlers(
           load: { _ throws(TableError) in throw TableError(.notSupported, "nothing to load") },
           open: { _ throws(TableError) in open() },
-          statistics: { WorkerStatistics(heap: 0, descriptors: 0, threads: 1) }))
+          statistics: { ResourceUse(heap: 0, descriptors: 0, threads: 1) }))
     }
 
     var session: RemoteSession { RemoteSession(transport: self, limit: 1 << 20, supervisor: self) }

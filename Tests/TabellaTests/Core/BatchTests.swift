@@ -1,6 +1,8 @@
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 /// A slice of a batch has the same cells as the whole batch there.
 @Test(arguments: 0..<20)
 func partsHaveTheCellsOfTheWhole(_ seed: Int) {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Tabella
+@testable import TabellaTestSupport
 
 /// Operations on eight bytes at a time, compared with one byte at a time.
 @Suite struct BytesTests {

@@ -4,6 +4,8 @@ import Tabella
 import TabellaConformance
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Sources that behave well only for calls in order, from one thread, one at a time, and once. Exactly one law notices
 /// each.
 @Suite struct CallLiarTests {

@@ -1,6 +1,8 @@
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 @Suite struct CellTextTests {
   /// The written text equals the description, to the last digit.
   @Test func textIsTheDescription() throws {

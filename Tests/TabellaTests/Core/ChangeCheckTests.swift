@@ -2,6 +2,8 @@ import Tabella
 import TabellaBridge
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The properties of honest changes, and the detection of each violation.
 @Suite struct ChangeCheckTests {
   /// A table, random valid edits of its rows, and their result.

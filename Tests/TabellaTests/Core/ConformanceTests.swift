@@ -3,6 +3,8 @@ import TabellaBridge
 import TabellaConformance
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The suite over in-memory sources, directly and through the C contract.
 @Suite struct ConformanceTests {
   static let tables: [(name: String, make: @Sendable () -> InMemorySource)] = [

@@ -3,6 +3,8 @@ import Tabella
 import TabellaBridge
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Providers that fail after an edit, or return impossible numbers: the host reports an error, and completed edits can
 /// be undone.
 @Suite(.serialized) struct EditFailureTests {

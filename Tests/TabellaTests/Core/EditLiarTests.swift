@@ -2,6 +2,8 @@ import Tabella
 import TabellaBridge
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Sources with false results of edits. The host notices each and blames the right provider.
 @Suite struct EditLiarTests {
   @Test(arguments: EditLie.allCases)

@@ -2,6 +2,8 @@ import Tabella
 import TabellaBridge
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Gathering through the C contract has the same checks as reading ranges.
 @Suite struct GatheringTests {
   private func paths(_ rows: Int...) -> [IndexPath] { rows.map { IndexPath(section: 0, row: $0) } }

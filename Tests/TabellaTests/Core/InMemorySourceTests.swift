@@ -2,6 +2,8 @@ import Tabella
 import TabellaBridge
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Editing in memory, directly and through the C contract, with the same cases.
 @Suite struct InMemorySourceTests {
   static func make() -> InMemorySource {

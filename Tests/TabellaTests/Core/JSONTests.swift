@@ -2,6 +2,8 @@ import Foundation
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 @Suite struct JSONTests {
   @Test(arguments: [
     "null", "true", "false", "0", "-0", "12", "-3.5e+10", "1E5", "\"\"", "\"a\\\"b\\\\c\\u00e9\"",

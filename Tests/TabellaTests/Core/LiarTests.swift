@@ -2,6 +2,8 @@ import Tabella
 import TabellaConformance
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Sources that break one law each. The suite proves nothing unless it notices every one.
 @Suite struct LiarTests {
   @Test(arguments: Lie.allCases)

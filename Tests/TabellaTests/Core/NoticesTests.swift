@@ -3,6 +3,8 @@ import Tabella
 import TabellaBridge
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Abilities that the in-memory table lacks: changes, notices, cancelling, volatile order.
 @Suite struct NoticesTests {
   final class Live: TableDataSource, TableChanges, TableDisplay, TablePrefetching {

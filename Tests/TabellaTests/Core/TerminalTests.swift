@@ -2,6 +2,8 @@ import Tabella
 import TabellaTerminal
 import Testing
 
+@testable import TabellaTestSupport
+
 @Suite struct TerminalTests {
   /// Safe text never contains control characters, bidi overrides or invalid UTF-8.
   @Test func nothingUnsafeComesThrough() {

@@ -2,6 +2,8 @@ import Foundation
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 @Suite struct TimestampTests {
   /// Comparison with Foundation over the whole range.
   @Test func writesAsFoundationDoes() {

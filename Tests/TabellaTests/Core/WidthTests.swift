@@ -2,6 +2,8 @@ import Foundation
 import TabellaTerminal
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The width of text from a table generated from Unicode, compared with other implementations of Unicode.
 @Suite struct WidthTests {
   @Test(arguments: [

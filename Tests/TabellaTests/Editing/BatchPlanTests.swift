@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Tabella
+@testable import TabellaTestSupport
 
 private typealias IndexPath = Tabella.IndexPath
 

@@ -2,6 +2,8 @@ import Tabella
 import TabellaConformance
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Tables with false results of edits. The laws of editing must notice each.
 @Suite struct EditLawTests {
   @Test(arguments: BrokenEdit.allCases)

@@ -4,6 +4,8 @@ import Testing
 
 import class Foundation.ProcessInfo
 
+@testable import TabellaTestSupport
+
 /// Random sequences of 20 batches, compared with an array model after each: in memory, in files and through the
 /// contract, directly and in views. `make model` runs the full number.
 @Suite struct EditModelTests {

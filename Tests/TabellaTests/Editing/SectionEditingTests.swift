@@ -3,6 +3,7 @@ import TabellaBridge
 import TabellaSDK
 import Testing
 
+@testable import TabellaTestSupport
 @testable import TabellaText
 
 /// Sections as objects: inserting with a title, renaming, moving, deleting, and the refusals.

@@ -4,6 +4,7 @@ import Tabella
 import Testing
 
 @testable import TabellaFiles
+@testable import TabellaTestSupport
 
 /// The save: preserved attributes, refusals, and races. The tests run one at a time, because they share XDG_STATE_HOME.
 @Suite(.serialized) struct FileSaveTests {

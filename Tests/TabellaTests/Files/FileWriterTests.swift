@@ -2,6 +2,7 @@ import Tabella
 import Testing
 
 @testable import TabellaFiles
+@testable import TabellaTestSupport
 
 /// Copying whole files, in the kernel and manually.
 @Suite struct FileWriterTests {

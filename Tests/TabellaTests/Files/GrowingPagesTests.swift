@@ -2,6 +2,8 @@ import CTabellaSystem
 import Glibc
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The growing memory for the records of a folder.
 @Suite struct GrowingPagesTests {
   /// The old content survives moves of the memory. New memory is zero and writable.

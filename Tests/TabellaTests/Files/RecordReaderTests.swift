@@ -4,6 +4,7 @@ import Testing
 
 @testable import TabellaCSV
 @testable import TabellaFiles
+@testable import TabellaTestSupport
 
 /// The scanning kernel, the index and the reader, compared with naive reading byte by byte.
 @Suite struct RecordReaderTests {

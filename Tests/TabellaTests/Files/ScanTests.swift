@@ -3,6 +3,7 @@ import Tabella
 import Testing
 
 @testable import TabellaFiles
+@testable import TabellaTestSupport
 
 /// Each version of the scanning kernel that this machine supports, compared with naive scanning and cut at any byte.
 /// Serialized, because a version is selected for the whole process.

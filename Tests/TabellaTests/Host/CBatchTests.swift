@@ -4,6 +4,8 @@ import TabellaConformance
 import TabellaHost
 import Testing
 
+@testable import TabellaTestSupport
+
 /// A host reads batches that an author in C builds with tabella_batch.h.
 @Suite(.serialized) struct CBatchTests {
   let folder: TemporaryFolder

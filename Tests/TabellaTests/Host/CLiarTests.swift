@@ -4,6 +4,8 @@ import TabellaConformance
 import TabellaHost
 import Testing
 
+@testable import TabellaTestSupport
+
 /// A C library that breaks the contract in one way at a time. Each leads to a typed error or a broken law, and none
 /// harms the host.
 @Suite struct CLiarTests {

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The shipped providers work in a confined process as they do elsewhere.
 @Suite struct ConfinedProvidersTests {
   let folder: TemporaryFolder

@@ -2,6 +2,8 @@ import Foundation
 import TabellaConfinement
 import Testing
 
+@testable import TabellaTestSupport
+
 /// A confined process can do its work, however it is programmed.
 @Suite struct ConfinementTests {
   static let library: Result<(TemporaryFolder, String), any Error> = Result {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import TabellaHost
 @testable import TabellaLoading
+@testable import TabellaTestSupport
 
 /// Reading a library before it is loaded.
 @Suite struct ELFTests {

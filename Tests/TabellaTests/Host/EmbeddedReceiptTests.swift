@@ -2,6 +2,8 @@ import Tabella
 import TabellaHost
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Edits with receipts by a program that embeds the host, next to the same edits by `tabella`.
 @Suite struct EmbeddedReceiptTests {
   private let folder: TemporaryFolder

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Forbidden acts of a provider are refused and reported at every moment: in a constructor before any call, in `open`,
 /// and in a batch of rows.
 @Suite struct ForbiddenActsTests {

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The contract's headers compile alone, with pedantic warnings, in every supported language.
 @Suite struct HeaderTests {
   // An optimising gcc warned about the helpers in the shipped header.

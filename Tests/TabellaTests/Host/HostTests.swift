@@ -5,6 +5,7 @@ import TabellaConformance
 import Testing
 
 @testable import TabellaHost
+@testable import TabellaTestSupport
 
 @Suite struct HostTests {
   let folder: TemporaryFolder

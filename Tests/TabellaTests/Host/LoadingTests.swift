@@ -5,6 +5,7 @@ import Testing
 
 @testable import TabellaHost
 @testable import TabellaLoading
+@testable import TabellaTestSupport
 
 /// The loaded library is the one that was checked.
 @Suite struct LoadingTests {

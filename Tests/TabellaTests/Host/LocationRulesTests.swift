@@ -2,6 +2,8 @@ import Foundation
 import TabellaConfinement
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The grants for a location: its target, and nothing else.
 @Suite struct LocationRulesTests {
   let folder: TemporaryFolder

@@ -4,6 +4,7 @@ import TabellaFiles
 import Testing
 
 @testable import TabellaHost
+@testable import TabellaTestSupport
 
 /// The permissions that a manifest requests.
 @Suite struct ManifestTests {

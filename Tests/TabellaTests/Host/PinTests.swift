@@ -6,6 +6,7 @@ import TabellaFiles
 import Testing
 
 @testable import TabellaHost
+@testable import TabellaTestSupport
 
 private typealias Host = TabellaHost.Host
 

@@ -4,6 +4,8 @@ import TabellaConformance
 import TabellaHost
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The code in docs/writing-a-provider.md compiles and works; DocumentationTests compares it with this file.
 @Suite struct ProvingTests {
   @Test func provingAProvider() throws {

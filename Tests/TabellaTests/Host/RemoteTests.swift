@@ -2,9 +2,11 @@ import CTabellaSystem
 import Glibc
 import Tabella
 import TabellaConfinement
+import TabellaSystem
 import Testing
 
 @testable import TabellaRemote
+@testable import TabellaTestSupport
 
 /// The messages between host and worker: every value arrives unchanged, and bad messages of a worker are just errors.
 /// `make fuzz` does the same with random data and for longer.
@@ -44,7 +46,7 @@ import Testing
     RoundTrip(RowReference.self), RoundTrip(EditBatch.self), RoundTrip(EditBatch.Edit.self),
     RoundTrip(EditResult.self), RoundTrip(EditResult.Outcome.self), RoundTrip(ChangeBatch.self),
     RoundTrip(ChangeBatch.Change.self), RoundTrip(LoadRequest.self),
-    RoundTrip(LoadedProvider.self), RoundTrip(WorkerStatistics.self), RoundTrip(WorkerRules.self),
+    RoundTrip(LoadedProvider.self), RoundTrip(ResourceUse.self), RoundTrip(WorkerRules.self),
   ]
 
   @Test(arguments: roundTrips)

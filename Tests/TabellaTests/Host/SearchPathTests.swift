@@ -3,6 +3,7 @@ import Tabella
 import Testing
 
 @testable import TabellaHost
+@testable import TabellaTestSupport
 
 /// The folders in which the host looks for providers, and the users who can choose them.
 @Suite struct SearchPathTests {

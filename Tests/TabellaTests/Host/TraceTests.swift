@@ -5,6 +5,7 @@ import TabellaConformance
 import Testing
 
 @testable import TabellaHost
+@testable import TabellaTestSupport
 
 /// The trace has one line per call, contains no cell data, and has no other effect.
 @Suite struct TraceTests {

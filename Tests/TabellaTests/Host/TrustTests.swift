@@ -6,6 +6,7 @@ import Testing
 
 @testable import TabellaHost
 @testable import TabellaLoading
+@testable import TabellaTestSupport
 
 private let isRoot = geteuid() == 0
 /// A user who is neither root nor the current user.
@@ -32,9 +33,7 @@ private let stranger: UInt32 = 54321
   }
 
   func open(_ path: String, _ trust: TrustCheck? = nil) throws(TableError) -> String {
-    let opened = try (trust ?? strict).open(path, for: .library)
-    close(opened.descriptor)
-    return opened.path
+    try (trust ?? strict).open(path, for: .library).path
   }
 
   func refusal(_ path: String, _ trust: TrustCheck? = nil) -> TableError? {
@@ -252,8 +251,7 @@ private let stranger: UInt32 = 54321
     try folder.write("mounted/lib.so", "x")
     #expect(chmod(place + "/lib.so", 0o755) == 0)
     expectRefusal(place + "/lib.so", "noexec", "mounted noexec")
-    let settings = try strict.open(place + "/lib.so", for: .settings)
-    close(settings.descriptor)
+    _ = try strict.open(place + "/lib.so", for: .settings)
   }
 
   // The program itself
@@ -366,7 +364,7 @@ private let stranger: UInt32 = 54321
       let folder = String(cString: getenv("TABELLA_TEST_TRUST"))
       func check(_ path: String) -> String? {
         do throws(TableError) {
-          close(try TrustCheck(program: nil).open(path, for: .library).descriptor)
+          _ = try TrustCheck(program: nil).open(path, for: .library)
           return nil
         } catch { return error.message }
       }

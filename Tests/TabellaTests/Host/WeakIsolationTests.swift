@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Commands with foreign providers on a system that lacks a part of the confinement.
 @Suite struct WeakIsolationTests {
   let ledgers: Ledgers

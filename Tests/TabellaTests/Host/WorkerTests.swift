@@ -5,6 +5,7 @@ import TabellaRemote
 import Testing
 
 @testable import TabellaHost
+@testable import TabellaTestSupport
 
 /// Providers in workers: reports of their ends, and the outcome of edits.
 @Suite struct WorkerTests {

@@ -3,6 +3,7 @@ import Tabella
 import Testing
 
 @testable import TabellaCSV
+@testable import TabellaTestSupport
 
 /// Generated files, read by this provider and by Python's `csv` module. docs/providers/csv.md lists the intended
 /// differences, which are not generated.

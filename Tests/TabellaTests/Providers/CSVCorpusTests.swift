@@ -4,6 +4,7 @@ import TabellaConformance
 import Testing
 
 @testable import TabellaCSV
+@testable import TabellaTestSupport
 
 /// Small difficult files with their expected results: Tests/TabellaTests/Providers/Corpus/csv. The expected values were
 /// written manually from docs/providers/csv.md.

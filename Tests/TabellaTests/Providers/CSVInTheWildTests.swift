@@ -7,6 +7,7 @@ import Testing
 
 @testable import TabellaCSV
 @testable import TabellaFiles
+@testable import TabellaTestSupport
 
 /// Features of real files that once were silently read wrong, or could not be read or edited.
 @Suite struct CSVInTheWildTests {

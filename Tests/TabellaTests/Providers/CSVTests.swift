@@ -4,6 +4,7 @@ import TabellaConformance
 import Testing
 
 @testable import TabellaCSV
+@testable import TabellaTestSupport
 
 @Suite struct CSVTests {
   let folder: TemporaryFolder

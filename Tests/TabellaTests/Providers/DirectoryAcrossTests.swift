@@ -5,6 +5,7 @@ import TabellaSDK
 import Testing
 
 @testable import TabellaDirectory
+@testable import TabellaTestSupport
 
 /// Moves to another file system, which copy a file with all its attributes.
 @Suite(.needs(.mounts))

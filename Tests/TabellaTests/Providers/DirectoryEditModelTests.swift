@@ -3,6 +3,7 @@ import Tabella
 import Testing
 
 @testable import TabellaDirectory
+@testable import TabellaTestSupport
 
 /// Random batches of all kinds, compared with a model of a tree. Each batch is refused without effect, or leads exactly
 /// to the model's result, and can be undone.

@@ -6,6 +6,7 @@ import TabellaSDK
 import Testing
 
 @testable import TabellaDirectory
+@testable import TabellaTestSupport
 
 /// The edits, refusals and undos of a directory, rule by rule.
 @Suite struct DirectoryEditingTests {

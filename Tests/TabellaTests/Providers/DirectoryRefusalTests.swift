@@ -3,9 +3,11 @@ import Foundation
 import Tabella
 import TabellaBridge
 import TabellaSDK
+import TabellaSystem
 import Testing
 
 @testable import TabellaDirectory
+@testable import TabellaTestSupport
 
 /// Folders and files that must not be changed: the refusals, in a run and a dry run, and the edits that still work.
 @Suite struct DirectoryRefusalTests {
@@ -37,7 +39,7 @@ import Testing
 
     // The same message as for another such file system.
     let folders = OpenFolders()
-    try folders.add(0, open(path, O_RDONLY | O_DIRECTORY), path: [])
+    try folders.add(0, Descriptor(owning: open(path, O_RDONLY | O_DIRECTORY)), path: [])
     let executor = Executor(folders, TrashCans(source.settings.trash, makes: false), CancelFlag())
     let place = FolderEntry(folder: 0, name: Array("tabella".utf8))
     guard case .text(let name) = rows[folder][0] else { return }
@@ -56,7 +58,8 @@ import Testing
     // A removed folder is still a conflict.
     tree.make([UInt8]("gone/".utf8))
     try folders.add(
-      1, open(tree.path("gone"), O_RDONLY | O_DIRECTORY), path: Array("gone/".utf8))
+      1, Descriptor(owning: open(tree.path("gone"), O_RDONLY | O_DIRECTORY)),
+      path: Array("gone/".utf8))
     #expect(rmdir(tree.path("gone")) == 0)
     let error = #expect(throws: TableError.self) {
       try executor.perform(.create(FolderEntry(folder: 1, name: [97]), Creation()))
@@ -294,7 +297,7 @@ import Testing
     let chattr = try findProgram("chattr")
     for name in ["a", "b", "c", "d"] {
       let folders = OpenFolders()
-      try folders.add(0, open(tree.root, O_RDONLY | O_DIRECTORY), path: [])
+      try folders.add(0, Descriptor(owning: open(tree.root, O_RDONLY | O_DIRECTORY)), path: [])
       let before = tree.snapshot()
       let places = ["a", "b", "c", "d"].map { FolderEntry(folder: 0, name: Array($0.utf8)) }
       let circle = try places.indices.map {

@@ -2,9 +2,11 @@ import CTabellaSystem
 import Foundation
 import Tabella
 import TabellaSDK
+import TabellaSystem
 import Testing
 
 @testable import TabellaDirectory
+@testable import TabellaTestSupport
 
 /// Undo of `insert` and moves to another file system removed files that another program had written to or replaced
 /// after the check. A removed entry must be the expected one at the moment of its removal.
@@ -21,7 +23,7 @@ import Testing
 
   private func folder() throws -> OpenFolders {
     let folders = OpenFolders()
-    try folders.add(0, open(tree.root, O_RDONLY | O_DIRECTORY), path: [])
+    try folders.add(0, Descriptor(owning: open(tree.root, O_RDONLY | O_DIRECTORY)), path: [])
     return folders
   }
 
@@ -393,7 +395,8 @@ import Testing
         let folders = OpenFolders()
         for (number, name) in ["from", "to"].enumerated() {
           try folders.add(
-            number, open(tree.path(name), O_RDONLY | O_DIRECTORY), path: Array("\(name)/".utf8))
+            number, Descriptor(owning: open(tree.path(name), O_RDONLY | O_DIRECTORY)),
+            path: Array("\(name)/".utf8))
         }
         let (from, to) = (place("file"), place("file", in: 1))
         let across = CopyAcross(from, folders, CancelFlag())

@@ -2,6 +2,7 @@ import Tabella
 import Testing
 
 @testable import TabellaDirectory
+@testable import TabellaTestSupport
 
 /// Folders as sections: creating, renaming and deleting them, and the refusals.
 @Suite struct DirectorySectionTests {

@@ -4,6 +4,7 @@ import TabellaSDK
 import Testing
 
 @testable import TabellaDirectory
+@testable import TabellaTestSupport
 
 /// The directory provider compared with readdir and lstat, on trees with everything that file systems allow.
 @Suite struct DirectoryTests {

@@ -4,6 +4,7 @@ import TabellaSDK
 import Testing
 
 @testable import TabellaDirectory
+@testable import TabellaTestSupport
 
 /// The trash as other programs see it, and the entries that must not be put into it.
 @Suite struct DirectoryTrashTests {

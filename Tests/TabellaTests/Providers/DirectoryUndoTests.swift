@@ -3,6 +3,7 @@ import Tabella
 import Testing
 
 @testable import TabellaDirectory
+@testable import TabellaTestSupport
 
 /// Undo reverts the whole batch, or reports the remaining part. It never reverts changes by others.
 @Suite struct DirectoryUndoTests {

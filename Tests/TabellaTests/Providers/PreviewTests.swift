@@ -6,6 +6,7 @@ import TabellaText
 import Testing
 
 @testable import TabellaDirectory
+@testable import TabellaTestSupport
 
 /// The previews of files with any content.
 @Suite struct PreviewTests {

@@ -4,6 +4,7 @@ import TabellaBridge
 import Testing
 
 @testable import TabellaProcesses
+@testable import TabellaTestSupport
 
 /// Signals and nice values reach the listed process, or none.
 @Suite struct ProcessEditingTests {

@@ -4,6 +4,7 @@ import TabellaSDK
 import Testing
 
 @testable import TabellaProcesses
+@testable import TabellaTestSupport
 
 /// The provider with an artificial procfs.
 @Suite struct ProcessesTests {
@@ -574,28 +575,6 @@ func ticksSinceBoot() -> Int64 {
 
 func userName() -> String {
   getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) } ?? String(geteuid())
-}
-
-func spawn(_ words: String...) throws -> pid_t { try spawn(words) }
-
-func spawn(_ words: [String]) throws -> pid_t {
-  var child: pid_t = 0
-  // Test threads block signals, and children would inherit that.
-  var attributes = posix_spawnattr_t()
-  posix_spawnattr_init(&attributes)
-  defer { posix_spawnattr_destroy(&attributes) }
-  var none = sigset_t()
-  sigemptyset(&none)
-  posix_spawnattr_setsigmask(&attributes, &none)
-  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-  var arguments = words.map { strdup($0) } + [nil]
-  defer { for argument in arguments { free(argument) } }
-  try #require(posix_spawn(&child, words[0], nil, &attributes, &arguments, nil) == 0)
-  return child
-}
-
-func reap(_ child: pid_t) {
-  while waitpid(child, nil, 0) < 0, errno == EINTR {}
 }
 
 extension ProcessesSource {

@@ -10,6 +10,8 @@ import TabellaSDK
 import TabellaText
 import Testing
 
+@testable import TabellaTestSupport
+
 /// One suite on every road: each provider in the process, through the C contract, and as a library.
 @Suite struct ProviderConformanceTests {
   /// A provider and its location.

@@ -4,6 +4,7 @@ import Testing
 
 @testable import TabellaCSV
 @testable import TabellaFiles
+@testable import TabellaTestSupport
 @testable import TabellaText
 
 /// Edits of csv and text files that once went wrong, one file each.

@@ -5,6 +5,7 @@ import TabellaFiles
 import Testing
 
 @testable import TabellaCSV
+@testable import TabellaTestSupport
 @testable import TabellaText
 
 /// Random batches on files of records, compared with arrays: the shown table, a new opening, and the bytes that no edit

@@ -4,6 +4,7 @@ import TabellaFiles
 import Testing
 
 @testable import TabellaCSV
+@testable import TabellaTestSupport
 
 /// A save without changes writes nothing, and a changed cell is one span of the file. Tested over all files of the
 /// corpora and `TABELLA_CASES` generated ones.

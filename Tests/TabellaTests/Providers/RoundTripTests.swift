@@ -4,6 +4,7 @@ import Testing
 
 @testable import TabellaCLI
 @testable import TabellaCSV
+@testable import TabellaTestSupport
 
 /// Generated tables through each format that tabella can read back: cells with quotes, tabs, line ends, backslashes and
 /// bytes that are not UTF-8, empty and missing cells, surrounding blanks, numbers and dates.

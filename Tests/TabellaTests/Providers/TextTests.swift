@@ -3,6 +3,7 @@ import TabellaBridge
 import TabellaSDK
 import Testing
 
+@testable import TabellaTestSupport
 @testable import TabellaText
 
 /// The text provider compared with naive reading: the whole text in an array, split at line feeds.

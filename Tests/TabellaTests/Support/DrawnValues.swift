@@ -1,5 +1,6 @@
 import Tabella
 import TabellaConfinement
+import TabellaSystem
 
 @testable import TabellaRemote
 
@@ -317,9 +318,9 @@ extension ConfinementReport: Drawn {
   }
 }
 
-extension WorkerStatistics: Drawn {
-  static func drawn(_ generator: inout SeededGenerator) -> WorkerStatistics {
-    WorkerStatistics(
+extension ResourceUse: Drawn {
+  static func drawn(_ generator: inout SeededGenerator) -> ResourceUse {
+    ResourceUse(
       heap: .drawn(&generator), descriptors: .drawn(&generator), threads: .drawn(&generator))
   }
 }

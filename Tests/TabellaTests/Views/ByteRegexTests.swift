@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Tabella
+@testable import TabellaTestSupport
 
 @Suite struct ByteRegexTests {
   private func isFound(_ pattern: String, _ text: [UInt8]) throws -> Bool {

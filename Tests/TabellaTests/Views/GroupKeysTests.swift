@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Tabella
+@testable import TabellaTestSupport
 
 @Suite struct GroupKeysTests {
   private func groups(

@@ -10,6 +10,8 @@ import TabellaSDK
 import TabellaText
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The suite over every view, and every view of every view, of every provider, on every road.
 @Suite struct ProviderViewsTests {
   /// The ways to reach a provider's table.

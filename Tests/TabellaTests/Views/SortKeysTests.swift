@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Tabella
+@testable import TabellaTestSupport
 
 /// Difficult cells of all kinds: missing, mixed, not UTF-8.
 enum AwkwardCells {

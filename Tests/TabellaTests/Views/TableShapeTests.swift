@@ -1,6 +1,8 @@
 import Tabella
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Shapes by column names, as a program that embeds the library makes them.
 @Suite struct TableShapeTests {
   private let names = ColumnNames([

@@ -3,6 +3,8 @@ import TabellaBridge
 import TabellaConformance
 import Testing
 
+@testable import TabellaTestSupport
+
 /// The suite over every view, every view of every view, and both through the C contract.
 @Suite struct ViewConformanceTests {
   static let names = Views.all.map(\.name)

@@ -2,6 +2,7 @@ import TabellaBridge
 import Testing
 
 @testable import Tabella
+@testable import TabellaTestSupport
 
 /// Edits through views reach the right rows of the base.
 @Suite struct ViewEditingTests {

@@ -3,6 +3,7 @@ import TabellaBridge
 import Testing
 
 @testable import Tabella
+@testable import TabellaTestSupport
 
 /// Versions, cancelling, progress, notices and elements that a view passes to its base.
 @Suite struct ViewNoticesTests {

@@ -2,6 +2,7 @@ import TabellaBridge
 import Testing
 
 @testable import Tabella
+@testable import TabellaTestSupport
 
 /// A table as arrays of values: the reference for views.
 struct Naive {

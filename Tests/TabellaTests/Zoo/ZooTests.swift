@@ -5,6 +5,8 @@ import TabellaConformance
 import TabellaHost
 import Testing
 
+@testable import TabellaTestSupport
+
 /// Some animals of Tests/Zoo in a program that embeds the host. The program gets an error, continues, and serves the
 /// next provider. `Tests/Zoo/run` runs all of them, each with a command; `make zoo` runs them with this suite, too.
 @Suite(.serialized) struct ZooTests {

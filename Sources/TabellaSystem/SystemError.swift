@@ -3,7 +3,7 @@ import Tabella
 
 extension TableError {
   /// The error for a failed system call: "cannot be opened: No such file or directory".
-  public static func system(_ number: Int32, _ what: String) -> TableError {
+  package static func system(_ number: Int32, _ what: String) -> TableError {
     let code: Code =
       switch number {
       case ENOENT, ENOTDIR, ESRCH: .notFound
@@ -16,4 +16,4 @@ extension TableError {
 }
 
 /// The system's text for an error number: "No space left on device".
-func errorText(_ number: Int32) -> String { String(cString: strerror(number)) }
+package func errorText(_ number: Int32) -> String { String(cString: strerror(number)) }

@@ -1,0 +1,36 @@
+extension stat {
+  /// The status of an open file. Returns nil with `errno` set on failure.
+  package init?(of file: Int32) {
+    self.init()
+    guard fstat(file, &self) == 0 else { return nil }
+  }
+
+  /// The status of a path (bytes without NUL). Returns nil with `errno` set on failure.
+  package init?(at path: [UInt8], followsLink: Bool = true) {
+    self.init()
+    let flags = followsLink ? 0 : AT_SYMLINK_NOFOLLOW
+    guard path.withCString({ fstatat(AT_FDCWD, $0, &self, flags) }) == 0 else { return nil }
+  }
+
+  /// The status of a path. Returns nil with `errno` set on failure.
+  package init?(at path: String, followsLink: Bool = true) {
+    self.init()
+    let flags = followsLink ? 0 : AT_SYMLINK_NOFOLLOW
+    guard fstatat(AT_FDCWD, path, &self, flags) == 0 else { return nil }
+  }
+
+  /// The status of a name (a C string) in an open folder. Returns nil with `errno` set on failure.
+  package init?(of name: UnsafePointer<CChar>, in folder: Int32, followsLink: Bool = false) {
+    self.init()
+    let flags = followsLink ? 0 : AT_SYMLINK_NOFOLLOW
+    guard fstatat(folder, name, &self, flags) == 0 else { return nil }
+  }
+
+  /// The type of the file: `S_IFREG` and so on.
+  package var kind: mode_t { st_mode & S_IFMT }
+
+  /// Whether both belong to the same file, judged by the device and inode numbers.
+  package func isSameFile(as other: stat) -> Bool {
+    st_dev == other.st_dev && st_ino == other.st_ino
+  }
+}

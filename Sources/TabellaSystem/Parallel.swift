@@ -1,0 +1,21 @@
+/// The number of processors that are online.
+package let coreCount = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+/// Calls `body` in parallel with each number from 0 to `count` - 1, and returns when all calls have returned.
+///
+/// The first call runs on the calling thread. If a thread cannot be created, its call also runs on the calling
+/// thread. A thread costs about 20 microseconds, so use this for work that takes milliseconds.
+package func inParallel(_ count: Int, _ body: (Int) -> Void) {
+  withoutActuallyEscaping(body) { body in
+    let threads = (1..<max(1, count)).map { number in startThread { body(number) } }
+    if count > 0 { body(0) }
+    for thread in threads { thread?.join() }
+  }
+}
+
+/// Calls `body` on a new thread. Returns nil if it was called on the calling thread instead.
+private func startThread(_ body: @escaping () -> Void) -> SystemThread? {
+  if let thread = SystemThread(body) { return thread }
+  body()
+  return nil
+}

@@ -1,0 +1,43 @@
+import Tabella
+
+/// Calls `body`, which returns -1 and sets `errno` on failure, again while a signal interrupts it.
+///
+/// Throws the ``TableError`` of the failed call; `errorPrefix` is the text in front of the system's message.
+package func readRetrying(_ errorPrefix: String, _ body: () -> Int) throws(TableError) -> Int {
+  while true {
+    let result = body()
+    if result >= 0 { return result }
+    if errno != EINTR { throw .system(errno, errorPrefix) }
+  }
+}
+
+/// Reads an open file from its offset to its end, at most `limit` bytes. Returns nil with `errno` set on failure.
+///
+/// `isAll` tells whether the end was reached. With `stopsAtBlock`, a file that would block after some bytes counts as
+/// read up to there.
+package func readAll(
+  _ file: Int32, upTo limit: Int = .max, stopsAtBlock: Bool = false
+) -> (bytes: [UInt8], isAll: Bool)? {
+  let buffer = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: max(1, min(limit, 1 << 17)), alignment: 16)
+  defer { buffer.deallocate() }
+  var bytes: [UInt8] = []
+  while bytes.count < limit {
+    let got = read(file, buffer.baseAddress, min(buffer.count, limit - bytes.count))
+    if got == 0 { return (bytes, true) }
+    if got > 0 {
+      bytes.append(contentsOf: buffer[..<got])
+    } else if errno == EAGAIN, stopsAtBlock, !bytes.isEmpty {
+      break
+    } else if errno != EINTR {
+      return nil
+    }
+  }
+  return (bytes, false)
+}
+
+/// The bytes of a small file, such as a file of `/proc`. Returns nil with `errno` set if it cannot be read.
+package func readSmallFile(_ path: String, upTo limit: Int = 4096) -> [UInt8]? {
+  guard let file = Descriptor(opening: path, O_RDONLY) else { return nil }
+  return readAll(file.raw, upTo: limit)?.bytes
+}

@@ -1,0 +1,42 @@
+/// A thread that runs one closure.
+///
+/// The owner must join or detach the thread once.
+package struct SystemThread {
+  private final class Work {
+    let body: () -> Void
+
+    init(_ body: @escaping () -> Void) { self.body = body }
+  }
+
+  private let thread: pthread_t
+
+  /// Starts a thread. Returns nil with `errno` set if that fails; then `body` is never called.
+  ///
+  /// The caller makes sure that `body` uses nothing that another thread uses at the same time.
+  package init?(_ body: @escaping () -> Void) {
+    let work = Unmanaged.passRetained(Work(body))
+    var thread = pthread_t()
+    let failure = pthread_create(
+      &thread, nil,
+      { work in
+        // Never null, since it is the pointer passed below.
+        Unmanaged<Work>.fromOpaque(work!).takeRetainedValue().body()
+        return nil
+      }, work.toOpaque())
+    guard failure == 0 else {
+      work.release()
+      errno = failure
+      return nil
+    }
+    self.thread = thread
+  }
+
+  /// Waits until the thread has ended.
+  package func join() { pthread_join(thread, nil) }
+
+  /// Lets the thread end on its own.
+  package func detach() { pthread_detach(thread) }
+
+  /// Whether the caller runs on this thread.
+  package var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
+}
