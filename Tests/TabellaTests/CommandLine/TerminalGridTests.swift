@@ -105,7 +105,7 @@ private struct Tmux {
 
   init(_ folder: TemporaryFolder) throws {
     (tmux, python, self.folder) = (try findProgram("tmux"), try findProgram("python3"), folder)
-    version = try TabellaTests.run(tmux, ["-V"]).lines.first ?? ""
+    version = try TabellaTestSupport.run(tmux, ["-V"]).lines.first ?? ""
   }
 
   /// The permitted numbers of columns for a sample. Other versions of tmux may have fixed the mistakes of 3.3a.
@@ -132,11 +132,11 @@ private struct Tmux {
       "\(python) \(file) 2> \(folder.path)/errors",
     ]
     let environment = ["TMUX_TMPDIR": folder.path, "LC_ALL": "C.UTF-8"]
-    let started = try TabellaTests.run(tmux, session, environment: environment)
+    let started = try TabellaTestSupport.run(tmux, session, environment: environment)
     guard started.status == 0 else { throw MissingTool("a tmux that starts: \(started.errors)") }
     defer {
       // The server ends by itself together with the script.
-      _ = try? TabellaTests.run(
+      _ = try? TabellaTestSupport.run(
         tmux, ["-L", "tabella", "kill-server"], environment: environment)
     }
     for _ in 0..<600 where !FileManager.default.fileExists(atPath: answers) { usleep(50_000) }

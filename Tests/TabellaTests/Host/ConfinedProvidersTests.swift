@@ -29,7 +29,7 @@ import Testing
   ) throws -> Confined {
     if user == .nobody {
       #expect(
-        try TabellaTests.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status == 0)
+        try TabellaTestSupport.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status == 0)
     }
     return try Confined(
       ["library=\(buildFolder)/libtabella-\(library).so"] + words, as: user,
@@ -121,7 +121,7 @@ import Testing
   /// The shipped provider can create and rename links in a worker, too, because its manifest requests that permission.
   @Test func linksAreEdited() throws {
     func tabella(_ words: [String]) throws -> ProgramResult {
-      try TabellaTests.run(
+      try TabellaTestSupport.run(
         buildFolder + "/tabella", words + ["--isolate"],
         environment: [
           "HOME": home, "XDG_STATE_HOME": home + "/state", "XDG_DATA_HOME": home + "/data",

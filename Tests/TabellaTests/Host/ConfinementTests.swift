@@ -87,7 +87,7 @@ import Testing
     #expect(confined["chmod through a link"] == "done" && confined["rename"] == "done")
     let denied = confined.denials.map(\.text).filter { $0.contains(location) }
     #expect(denied.count == 4, "\(denied)")
-    let links = try TabellaTests.run(
+    let links = try TabellaTestSupport.run(
       findProgram("find"), [location, "-type", "l", "-printf", "%f "]
     ).text
     #expect(Set(links.split(separator: " ")) == ["a", "b", "c", "to-file"])
@@ -286,7 +286,7 @@ import Testing
     let said = output.fileHandleForReading.availableData
     #expect(String(decoding: said, as: UTF8.self).contains("seccomp"))
     let reading = try user.command + [findProgram("cat"), "/proc/\(process.processIdentifier)/io"]
-    let seen = try TabellaTests.run(reading[0], Array(reading.dropFirst()))
+    let seen = try TabellaTestSupport.run(reading[0], Array(reading.dropFirst()))
     #expect(seen.status == 0 && seen.text.contains("rchar: "), "\(seen.errors)")
     try input.fileHandleForWriting.close()
     process.waitUntilExit()

@@ -57,12 +57,12 @@ import Testing
       guard user == .nobody else { return }
       // File modes must not be the reason for the refusals.
       #expect(
-        try TabellaTests.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status == 0)
+        try TabellaTestSupport.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status == 0)
     }
 
     /// Every victim with its mode, size, time and content.
     func victims() throws -> [String] {
-      return try TabellaTests.run(
+      return try TabellaTestSupport.run(
         findProgram("find"), [folder.path + "/victims", "-printf", "%p %m %U %s %T@ %l\n"]
       ).lines.sorted()
     }
@@ -139,7 +139,7 @@ import Testing
     chmod(trap.folder.path, 0o755)
     let before = try trap.victims()
     let words = user.command + [buildFolder + "/tabella", "show", "acts:", "--format", "jsonl"]
-    let result = try TabellaTests.run(
+    let result = try TabellaTestSupport.run(
       words[0], Array(words.dropFirst()),
       environment: [
         "TABELLA_PROVIDER_PATH": trap.folder.path, "HOME": trap.folder.path,

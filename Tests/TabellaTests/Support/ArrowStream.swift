@@ -176,7 +176,7 @@ private struct FlatTable {
   /// The target of the offset at a position.
   private static func follow(_ bytes: [UInt8], _ place: Int) throws -> Int {
     try expect(place % 4 == 0, "an offset is aligned")
-    let offset = try TabellaTests.number(bytes, place, 4)
+    let offset = try TabellaTestSupport.number(bytes, place, 4)
     try expect(offset > 0 && offset < 1 << 31, "an offset leads forward")
     return place + offset
   }
@@ -184,21 +184,21 @@ private struct FlatTable {
   /// The position of a field; nil for an absent one.
   private func field(_ id: Int, _ size: Int) throws -> Int? {
     let back = Int(
-      Int32(truncatingIfNeeded: try TabellaTests.number(bytes, place, 4)))
+      Int32(truncatingIfNeeded: try TabellaTestSupport.number(bytes, place, 4)))
     let vtable = place - back
     try expect(place % 4 == 0 && vtable % 2 == 0 && vtable >= 0, "tables are aligned")
-    guard 4 + id * 2 < (try TabellaTests.number(bytes, vtable, 2)) else { return nil }
-    let offset = try TabellaTests.number(bytes, vtable + 4 + id * 2, 2)
+    guard 4 + id * 2 < (try TabellaTestSupport.number(bytes, vtable, 2)) else { return nil }
+    let offset = try TabellaTestSupport.number(bytes, vtable + 4 + id * 2, 2)
     if offset == 0 { return nil }
     try expect(
-      try offset + size <= TabellaTests.number(bytes, vtable + 2, 2), "a field is in its table")
+      try offset + size <= TabellaTestSupport.number(bytes, vtable + 2, 2), "a field is in its table")
     try expect((place + offset) % size == 0, "a field is aligned")
     return place + offset
   }
 
   func number(_ id: Int, _ size: Int) throws -> Int {
     guard let at = try field(id, size) else { return 0 }
-    return try TabellaTests.number(bytes, at, size)
+    return try TabellaTestSupport.number(bytes, at, size)
   }
 
   func table(_ id: Int) throws -> FlatTable {
@@ -208,7 +208,7 @@ private struct FlatTable {
 
   func string(_ id: Int) throws -> String {
     let (start, count) = try vector(id, elementSize: 1)
-    try expect(try TabellaTests.number(bytes, start + count, 1) == 0, "a string ends with a NUL")
+    try expect(try TabellaTestSupport.number(bytes, start + count, 1) == 0, "a string ends with a NUL")
     return String(decoding: bytes[start..<start + count], as: UTF8.self)
   }
 
@@ -222,8 +222,8 @@ private struct FlatTable {
     try expect(start % 8 == 0, "structs are aligned")
     return try (0..<count).map {
       (
-        try TabellaTests.number(bytes, start + $0 * 16, 8),
-        try TabellaTests.number(bytes, start + $0 * 16 + 8, 8)
+        try TabellaTestSupport.number(bytes, start + $0 * 16, 8),
+        try TabellaTestSupport.number(bytes, start + $0 * 16 + 8, 8)
       )
     }
   }
@@ -232,7 +232,7 @@ private struct FlatTable {
   private func vector(_ id: Int, elementSize: Int) throws -> (start: Int, count: Int) {
     guard let at = try field(id, 4) else { return (0, 0) }
     let start = try Self.follow(bytes, at)
-    let count = try TabellaTests.number(bytes, start, 4)
+    let count = try TabellaTestSupport.number(bytes, start, 4)
     try expect(start % 4 == 0 && start + 4 + count * elementSize <= bytes.count, "a vector fits")
     return (start + 4, count)
   }

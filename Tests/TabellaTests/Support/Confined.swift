@@ -30,7 +30,7 @@ struct Confined {
     private static let canBeNobody: Bool = {
       guard geteuid() == 0, let test = try? findProgram("test") else { return false }
       let words = User.nobody.command + [test, "-x", Confined.program]
-      return (try? TabellaTests.run(words[0], Array(words.dropFirst())).status) == 0
+      return (try? TabellaTestSupport.run(words[0], Array(words.dropFirst())).status) == 0
     }()
 
     /// The command that runs a program as that user.
