@@ -289,7 +289,7 @@ import Testing
       let result = try tabella("no-attributes", ["set", "t.csv", "0", "a=9"] + more)
       #expect(result.status == 4, "\(result.errors)")
       #expect(result.errors.contains("its attribute user.note cannot be kept"))
-      #expect(result.errors.contains("--in-place"))
+      #expect(result.errors.contains("in-place=true"))
     }
     #expect(try text() == "a,b\n1,2\n")
     #expect(try names() == ["t.csv"])
@@ -299,7 +299,7 @@ import Testing
   @Test func foldersOfOthers() throws {
     for more in [["--dry-run"], []] as [[String]] {
       let locked = try tabella("locked", ["set", "t.csv", "0", "a=9"] + more)
-      #expect(locked.status == 4 && locked.errors.contains("--in-place"), "\(locked.errors)")
+      #expect(locked.status == 4 && locked.errors.contains("in-place=true"), "\(locked.errors)")
     }
     let path = "\(data)/t.csv"
     #expect(try tabella("sealed", "set", path, "0", "a=9", "--in-place").status == 0)

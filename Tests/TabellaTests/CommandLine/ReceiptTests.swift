@@ -250,7 +250,7 @@ import Testing
     #expect(try ledgers.tabella("set", "links.csv", "0", "b=3").status == 0)
     #expect(link(file, file + ".other") == 0)
     let refused = try ledgers.tabella("undo", "links.csv")
-    #expect(refused.status == 4 && refused.errors.contains("--in-place"), "\(refused.errors)")
+    #expect(refused.status == 4 && refused.errors.contains("in-place=true"), "\(refused.errors)")
     let undo = try ledgers.tabella("undo", "links.csv", "--in-place")
     #expect(undo.status == 0, "\(undo.errors)")
     for name in [file, file + ".other"] {
