@@ -4,7 +4,7 @@ import Tabella
 /// Fills in the entry for a host, with a provider written in Swift.
 ///
 /// The strings and options live until the process ends, as the contract requires.
-public func exportProvider(
+package func exportProvider(
   to entry: UnsafeMutablePointer<tabella_entry>, id: String, version: String,
   options: [OptionDeclaration],
   open: @escaping (OpenRequest) throws(TableError) -> any TableDataSource

@@ -5,7 +5,7 @@ import Tabella
 ///
 /// A source whose edits are not stored (``TableDataSource/storesEdits``) is exported as read-only. Otherwise a host
 /// would report an edit as done and keep a receipt, although the edit is lost when the process ends.
-public func exportSource(_ source: any TableDataSource) -> tabella_source {
+package func exportSource(_ source: any TableDataSource) -> tabella_source {
   let box = SourceBox(source)
   return tabella_source(
     table: box.cancellation == nil ? sourceTable : cancellableSourceTable,

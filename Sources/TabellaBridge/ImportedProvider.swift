@@ -2,19 +2,19 @@ import CTabella
 import Tabella
 
 /// The entry function that a provider library exports.
-public typealias ProviderEntry =
+package typealias ProviderEntry =
   @convention(c) (UnsafeMutablePointer<tabella_entry>) -> Int32
 
 /// A provider behind the C contract.
 ///
 /// It lives until the process ends. Calls must not overlap; the host ensures this.
-public final class ImportedProvider {
+package final class ImportedProvider {
   /// The id of the provider.
-  public let id: String
+  package let id: String
   /// The version of the provider, for the user.
-  public let version: String
+  package let version: String
   /// The options that the provider's code declares. A host reads them from the manifest, without running code.
-  public let options: [OptionDeclaration]
+  package let options: [OptionDeclaration]
   let raw: tabella_provider
 
   /// Calls the entry function and checks its result.
@@ -24,7 +24,7 @@ public final class ImportedProvider {
   ///
   /// `log` receives the lines that the provider writes to the host's log. Any thread may call it until the process
   /// ends. If `isMinimal` is true, the provider sees a host without any optional feature.
-  public init(
+  package init(
     calling entry: ProviderEntry, name: String, isMinimal: Bool = false,
     log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
   ) throws(TableError) {
@@ -90,13 +90,13 @@ public final class ImportedProvider {
 }
 
 /// A contract version in readable form: 0.1.
-public func contractName(_ version: UInt32) -> String { "\(version >> 16).\(version & 0xFFFF)" }
+package func contractName(_ version: UInt32) -> String { "\(version >> 16).\(version & 0xFFFF)" }
 
 /// The contract version of this build in readable form.
-public let contractVersionName = contractName(TABELLA_CONTRACT_VERSION)
+package let contractVersionName = contractName(TABELLA_CONTRACT_VERSION)
 
 /// The name of the only symbol that a provider library exports.
-public let providerEntrySymbol = TABELLA_ENTRY_SYMBOL
+package let providerEntrySymbol = TABELLA_ENTRY_SYMBOL
 
 // The features of this host: no optional ones yet, and a log that is discarded.
 nonisolated(unsafe) private let sharedHost = immortal(

@@ -32,7 +32,7 @@ public final class Checker {
   /// The manifest next to the library, or the shipped one; nil if there is none.
   public let manifest: Manifest?
   /// The id, version and options that the library reports; nil if it could not be loaded.
-  public private(set) var provider: LoadedProvider?
+  package private(set) var provider: LoadedProvider?
   /// The reason why the library could not be loaded.
   public private(set) var failure: TableError?
   /// The locations used for the checks.

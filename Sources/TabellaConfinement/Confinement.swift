@@ -8,7 +8,7 @@ import TabellaSystem
 /// A worker calls ``begin(_:telling:prefix:on:)`` before it loads foreign code, and ``tighten(_:on:)`` afterwards. Only
 /// the first call protects against hostile code: code that has run since then may have changed this process and so the
 /// second call. docs/security.md lists the remaining abilities.
-public enum Confinement {
+package enum Confinement {
   /// The time in milliseconds that other threads have to confine themselves.
   private static let patience: Int32 = 5000
 
@@ -22,7 +22,7 @@ public enum Confinement {
   /// rules are strict, `.conflict` if a path of the rules leads to another file than the host found, `.io` if an
   /// existing feature fails. After an error, less is forbidden than the rules require, and the process must not load
   /// foreign code.
-  public static func begin(
+  package static func begin(
     _ rules: WorkerRules, telling socket: Int32? = nil, prefix: [UInt8] = [],
     on kernel: KernelFeatures = .running
   ) throws(TableError) -> ConfinementReport {
@@ -55,7 +55,7 @@ public enum Confinement {
   /// Removes the access that only loading needed. The granted files and the basic system files remain.
   ///
   /// Throws ``TableError`` with `.io` as above, also if a thread of the library does not answer.
-  public static func tighten(_ rules: WorkerRules, on kernel: KernelFeatures = .running)
+  package static func tighten(_ rules: WorkerRules, on kernel: KernelFeatures = .running)
     throws(TableError)
   {
     guard kernel.landlock > 0 else { return }

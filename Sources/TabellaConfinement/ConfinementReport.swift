@@ -8,7 +8,7 @@ public struct ConfinementReport: Hashable, Sendable {
   public var absent: [[UInt8]] = []
 
   /// An empty report.
-  public init() {}
+  package init() {}
 
   /// The features of a kernel that the rules need, before any of them is used.
   init(_ kernel: KernelFeatures, _ rules: WorkerRules) {

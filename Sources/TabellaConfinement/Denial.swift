@@ -5,22 +5,22 @@ import Tabella
 ///
 /// The process itself reports it, and a hostile process can hide or invent reports. So it helps authors and users, but
 /// proves nothing.
-public struct Denial: Hashable, Sendable {
+package struct Denial: Hashable, Sendable {
   /// The number of the system call on this machine.
-  public var call: UInt32
+  package var call: UInt32
   /// The error of the call: usually `EACCES` from Landlock or `EPERM` from seccomp.
-  public var error: Int32
+  package var error: Int32
   /// The first three arguments.
-  public var arguments: [UInt64]
+  package var arguments: [UInt64]
   /// The paths among the arguments. They are absolute if possible.
-  public var paths: [[UInt8]]
+  package var paths: [[UInt8]]
   /// Whether the permissions of the file deny the access, too. Then it would fail in any process of this user.
-  public var isByMode: Bool
+  package var isByMode: Bool
   /// Whether this process reports no further denials.
-  public var isLast: Bool
+  package var isLast: Bool
 
   /// Decodes a record without its prefix. Returns nil if it is malformed.
-  public init?(_ record: UnsafeRawBufferPointer) {
+  package init?(_ record: UnsafeRawBufferPointer) {
     let head = MemoryLayout<tabella_denial>.size
     guard record.count >= head else { return nil }
     let denial = record.loadUnaligned(as: tabella_denial.self)
@@ -36,7 +36,7 @@ public struct Denial: Hashable, Sendable {
   }
 
   /// The name of the system call, or its number if this build does not know the call.
-  public var name: String {
+  package var name: String {
     tabella_call_name(call).map { String(cString: $0) } ?? "\(call)"
   }
 }
@@ -44,7 +44,7 @@ public struct Denial: Hashable, Sendable {
 extension Denial: CustomStringConvertible {
   /// The denied act as text for people, such as `reading /etc/shadow`. Paths may contain any bytes, so make the text
   /// safe before you show it.
-  public var description: String {
+  package var description: String {
     let names = paths.map { String(decoding: $0, as: UTF8.self) }
     let first = names.first ?? "a file"
     switch name {

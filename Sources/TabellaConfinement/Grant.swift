@@ -6,16 +6,16 @@ import TabellaSystem
 ///
 /// A path can lead elsewhere a moment later, for example if somebody puts a symbolic link in its place. So the
 /// host also notes which object it found. A worker grants that object or nothing.
-public struct Grant: Hashable, Sendable {
+package struct Grant: Hashable, Sendable {
   /// The identity of a file, independent of its path: the device and inode numbers of stat(2).
-  public struct Identity: Hashable, Sendable {
+  package struct Identity: Hashable, Sendable {
     /// The number of the device that contains the file.
-    public var device: UInt64
+    package var device: UInt64
     /// The inode number on that device.
-    public var inode: UInt64
+    package var inode: UInt64
 
     /// Creates an identity from the numbers of stat(2).
-    public init(device: UInt64, inode: UInt64) {
+    package init(device: UInt64, inode: UInt64) {
       self.device = device
       self.inode = inode
     }
@@ -25,18 +25,18 @@ public struct Grant: Hashable, Sendable {
 
   /// The absolute path without symbolic links. A file without such a path, for example a pipe as standard input, has
   /// the path by which it was found.
-  public var path: [UInt8]
+  package var path: [UInt8]
   /// The identity; nil if the file does not exist.
-  public var identity: Identity?
+  package var identity: Identity?
 
   /// Creates a grant without looking at the file system.
-  public init(path: [UInt8], identity: Identity?) {
+  package init(path: [UInt8], identity: Identity?) {
     self.path = path
     self.identity = identity
   }
 
   /// Creates a grant for the file that a path leads to, through all symbolic links.
-  public init(finding path: [UInt8]) { self.init(ResolvedPath(path), path) }
+  package init(finding path: [UInt8]) { self.init(ResolvedPath(path), path) }
 
   /// Creates a grant for a resolved path, or for nothing.
   init(_ place: ResolvedPath?, _ path: [UInt8]) {

@@ -1,20 +1,20 @@
 import CTabellaSystem
 
 /// The features of the running kernel that confine a process.
-public struct KernelFeatures: Hashable, Sendable {
+package struct KernelFeatures: Hashable, Sendable {
   /// The version of Landlock; 0 if Landlock is missing or switched off.
-  public var landlock: Int
+  package var landlock: Int
   /// Whether seccomp can filter system calls.
-  public var seccomp: Bool
+  package var seccomp: Bool
 
   /// A fictitious kernel for tests. Features that it lacks are not used, even if the real kernel has them.
-  public init(landlock: Int, seccomp: Bool) {
+  package init(landlock: Int, seccomp: Bool) {
     self.landlock = landlock
     self.seccomp = seccomp
   }
 
   /// The running kernel.
-  public static var running: KernelFeatures {
+  package static var running: KernelFeatures {
     KernelFeatures(
       landlock: max(0, Int(tabella_landlock_version())), seccomp: tabella_seccomp_is_there())
   }

@@ -15,7 +15,7 @@ extension WorkerRules {
   ///
   /// A worker that reads cannot create or extend any file. Throws ``TableError`` with `.conflict` if somebody replaces
   /// the location at the same time.
-  public static func forLocation(
+  package static func forLocation(
     _ location: [UInt8], isPath: Bool, isEditing: Bool, library: [UInt8],
     otherLibraries: [[UInt8]] = [], permissions: GrantedPermissions = GrantedPermissions()
   ) throws(TableError) -> WorkerRules {

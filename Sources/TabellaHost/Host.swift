@@ -109,7 +109,7 @@ public final class Host {
   }
 
   /// Loads a provider. Returns the loaded one if there is one.
-  public func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
+  package func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
     if let provider = providers[entry.manifest.id] { return provider }
     let provider = try Library.load(try checkChosen(entry), name: entry.manifest.id)
     try entry.check(id: provider.id)

@@ -8,16 +8,16 @@ import TabellaSystem
 ///
 /// ``Library/load(_:name:isMinimal:log:)`` loads this open file, and refuses it if it has changed since the check.
 /// The file is open until the object is released.
-public final class CheckedLibrary: Sendable {
+package final class CheckedLibrary: Sendable {
   private let file: Descriptor
   /// The file's absolute path without links, for messages and for libraries in the same folder.
-  public let path: String
+  package let path: String
   /// The absolute folders in which the loader searches the library's dependencies (RUNPATH).
-  public let searched: [String]
+  package let searched: [String]
   /// The absolute paths of dependencies that the library names by path rather than by name (NEEDED).
-  public let neededPaths: [String]
+  package let neededPaths: [String]
   /// The fingerprint of the file at the time of the check.
-  public let fingerprint: Fingerprint
+  package let fingerprint: Fingerprint
   /// Whether paths of dependencies begin with this library's own folder.
   let usesOrigin: Bool
 
@@ -26,7 +26,7 @@ public final class CheckedLibrary: Sendable {
   /// This check does not ask who can write the file. A host asks before (docs/trust.md), and a worker receives the
   /// file from its host. Throws ``TableError`` with `.noProvider` that names the path, and then closes the
   /// descriptor.
-  public init(taking descriptor: Int32, path: String) throws(TableError) {
+  package init(taking descriptor: Int32, path: String) throws(TableError) {
     file = Descriptor(owning: descriptor)
     self.path = path
     do throws(TableError) {
@@ -49,10 +49,10 @@ public final class CheckedLibrary: Sendable {
   }
 
   /// The file, open for reading.
-  public var descriptor: Int32 { file.raw }
+  package var descriptor: Int32 { file.raw }
 
   /// Throws ``TableError`` with `.denied` if the file has changed since the check.
-  public func checkUnchanged() throws(TableError) {
+  package func checkUnchanged() throws(TableError) {
     guard (try? Fingerprint(of: descriptor)) == fingerprint else {
       throw TableError(
         .denied, "\(path) is not trusted (changed): it was changed since it was checked; try again")

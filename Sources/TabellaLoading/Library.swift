@@ -8,7 +8,7 @@ import TabellaSystem
 
 /// Loads provider libraries. A library stays loaded until the process ends, because unloading Swift code causes
 /// crashes later (docs/decisions/0004-never-dlclose.md).
-public enum Library {
+package enum Library {
   /// A loaded library. Its file stays open. The loader identifies it by a path through the descriptor, so the
   /// descriptor must not become that of another file.
   private struct Loaded: Sendable {
@@ -25,7 +25,7 @@ public enum Library {
   /// and `log`. Throws ``TableError`` with `.noProvider` if the library cannot be loaded or has another contract
   /// version. Throws `.denied` if the file has changed since the check, and `.misbehaved` if the library breaks the
   /// contract.
-  public static func load(
+  package static func load(
     _ library: CheckedLibrary, name: String, isMinimal: Bool = false,
     log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
   ) throws(TableError) -> ImportedProvider {
@@ -42,7 +42,7 @@ public enum Library {
   /// Loads a checked library, once per process, and returns its entry function without calling it, for checks.
   ///
   /// This runs the library's constructors.
-  public static func entry(of library: CheckedLibrary) throws(TableError) -> ProviderEntry {
+  package static func entry(of library: CheckedLibrary) throws(TableError) -> ProviderEntry {
     let result = loaded.withLock { loaded in
       Result { () throws(TableError) in try entry(of: library, in: &loaded) }
     }

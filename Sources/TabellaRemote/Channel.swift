@@ -2,21 +2,21 @@ import Glibc
 import Tabella
 
 /// The secret in every packet of one worker, so that packets of other sessions are not accepted.
-public struct Token: Hashable, Sendable {
+package struct Token: Hashable, Sendable {
   /// The two words of the token.
-  public var words: (UInt64, UInt64)
+  package var words: (UInt64, UInt64)
 
   /// Creates a token.
-  public init(_ first: UInt64, _ second: UInt64) { words = (first, second) }
+  package init(_ first: UInt64, _ second: UInt64) { words = (first, second) }
 
   /// A random token.
-  public static func random() -> Token {
+  package static func random() -> Token {
     Token(.random(in: 1 ... .max), .random(in: 1 ... .max))
   }
 
-  public static func == (left: Token, right: Token) -> Bool { left.words == right.words }
+  package static func == (left: Token, right: Token) -> Bool { left.words == right.words }
 
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(words.0)
     hasher.combine(words.1)
   }
@@ -243,5 +243,5 @@ final class Channel: Transport {
 
 extension TableError {
   /// The error for a closed connection. The supervisor of the other end knows the reason.
-  public static let closed = TableError(.misbehaved, "the connection was closed")
+  package static let closed = TableError(.misbehaved, "the connection was closed")
 }

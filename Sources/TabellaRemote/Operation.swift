@@ -3,7 +3,7 @@ import TabellaConfinement
 import TabellaSystem
 
 /// The calls that a host can make to a worker: one for each function of the contract.
-public enum Operation: Int32, Hashable, Sendable, CaseIterable {
+package enum Operation: Int32, Hashable, Sendable, CaseIterable {
   // Calls of the worker.
   case load = 1
   case open
@@ -40,7 +40,7 @@ public enum Operation: Int32, Hashable, Sendable, CaseIterable {
   case canInsertSections
 
   /// The name in messages, as in the contract.
-  public var name: String {
+  package var name: String {
     switch self {
     case .numberOfRows: "row_count"
     case .numberOfSections: "sections.count"
@@ -105,7 +105,7 @@ public enum Operation: Int32, Hashable, Sendable, CaseIterable {
   }
 
   /// Whether the call can change the user's data. The result of such a call must always be determined.
-  public var edits: Bool { self == .commit || self == .undo }
+  package var edits: Bool { self == .commit || self == .undo }
 }
 
 extension Operation: WireValue {}
@@ -153,20 +153,20 @@ struct SourceDescription: WireValue {
 }
 
 /// The first request to a worker: the library and the permissions.
-public struct LoadRequest: Hashable, Sendable {
+package struct LoadRequest: Hashable, Sendable {
   /// The library's path, for messages and for the loader. The file itself is the worker's descriptor 6.
-  public var library: String
+  package var library: String
   /// The name of the provider until its id is known.
-  public var name: String
+  package var name: String
   /// Whether the provider sees a host without optional features.
-  public var isMinimal: Bool
+  package var isMinimal: Bool
   /// Whether the worker does not call the entry, because a probe calls it. The reply then has no information.
-  public var isProbed: Bool
+  package var isProbed: Bool
   /// The permissions of the worker.
-  public var rules: WorkerRules
+  package var rules: WorkerRules
 
   /// Creates a request.
-  public init(
+  package init(
     library: String, name: String, isMinimal: Bool = false, isProbed: Bool = false,
     rules: WorkerRules = WorkerRules()
   ) {
@@ -196,18 +196,18 @@ extension LoadRequest: WireValue {
 }
 
 /// The information that a provider returns about itself when it is loaded.
-public struct LoadedProvider: Hashable, Sendable {
+package struct LoadedProvider: Hashable, Sendable {
   /// The id of the provider.
-  public var id: String
+  package var id: String
   /// The version of the provider.
-  public var version: String
+  package var version: String
   /// The options that the provider's code declares.
-  public var options: [OptionDeclaration]
+  package var options: [OptionDeclaration]
   /// The restrictions of the worker, in words; nil if the provider runs in the host's own process.
-  public var confinement: ConfinementReport?
+  package var confinement: ConfinementReport?
 
   /// Creates the reply.
-  public init(
+  package init(
     id: String, version: String, options: [OptionDeclaration], confinement: ConfinementReport? = nil
   ) {
     self.id = id
@@ -248,18 +248,18 @@ extension ResourceUse: WireValue {
 }
 
 /// A check that must run in the provider's process.
-public struct ProbeRequest: Hashable, Sendable {
+package struct ProbeRequest: Hashable, Sendable {
   /// The name of the probe or law.
-  public var name: String
+  package var name: String
   /// The seed of the random choices.
-  public var seed: UInt64
+  package var seed: UInt64
   /// The location to open, if the probe needs one.
-  public var request: OpenRequest?
+  package var request: OpenRequest?
   /// Whether the probe may attempt edits, all of which are impossible.
-  public var mayEdit: Bool
+  package var mayEdit: Bool
 
   /// Creates a request.
-  public init(name: String, seed: UInt64, request: OpenRequest?, mayEdit: Bool = false) {
+  package init(name: String, seed: UInt64, request: OpenRequest?, mayEdit: Bool = false) {
     self.name = name
     self.seed = seed
     self.request = request
@@ -283,21 +283,21 @@ extension ProbeRequest: WireValue {
 }
 
 /// The result of a probe.
-public struct ProbeAnswer: Hashable, Sendable {
+package struct ProbeAnswer: Hashable, Sendable {
   /// The kind of the result.
-  public enum Kind: Int32, Hashable, Sendable, CaseIterable {
+  package enum Kind: Int32, Hashable, Sendable, CaseIterable {
     case passed
     case skipped
     case failed
   }
 
   /// The kind of the result.
-  public var kind: Kind
+  package var kind: Kind
   /// The reason for skipping, or the fault.
-  public var text: String
+  package var text: String
 
   /// Creates a result.
-  public init(_ kind: Kind, _ text: String = "") {
+  package init(_ kind: Kind, _ text: String = "") {
     self.kind = kind
     self.text = text
   }

@@ -6,7 +6,7 @@ import TabellaSystem
 /// Watches a worker during calls of a session.
 ///
 /// The calling thread calls all methods, except ``cancel(_:)``, which any thread may call.
-public protocol WorkerSupervisor: AnyObject, Sendable {
+package protocol WorkerSupervisor: AnyObject, Sendable {
   /// Reports that a call begins. Each call ends with ``callEnded()``.
   func callBegan(_ operation: Operation, number: UInt64)
   /// Reports that the running call has ended.
@@ -24,7 +24,7 @@ public protocol WorkerSupervisor: AnyObject, Sendable {
 /// A session of calls to one worker. Any thread may use it.
 ///
 /// It makes one call at a time. Every call is answered exactly once. If the worker ends, the answer is an error.
-public final class RemoteSession: @unchecked Sendable {
+package final class RemoteSession: @unchecked Sendable {
   /// A request that was sent in advance, so that the worker prepares the next rows while the caller uses the
   /// current ones.
   private struct Ahead {
@@ -48,7 +48,7 @@ public final class RemoteSession: @unchecked Sendable {
   private let listeners = Mutex<[Int: @Sendable () -> Void]>([:])
 
   /// Creates a session over a connected socket. `limit` is the maximum number of bytes of an answer.
-  public convenience init(
+  package convenience init(
     socket: Int32, arena: SharedMemory, token: Token, limit: Int, supervisor: any WorkerSupervisor
   ) {
     let channel = Channel(socket: socket, arena: arena, token: token) { () throws(TableError) in
@@ -66,14 +66,14 @@ public final class RemoteSession: @unchecked Sendable {
   // Calls.
 
   /// Makes the worker load its library.
-  public func load(_ request: LoadRequest) throws(TableError) -> LoadedProvider {
+  package func load(_ request: LoadRequest) throws(TableError) -> LoadedProvider {
     try call(.load, [request]) { reader, _ throws(TableError) in
       try reader.get(LoadedProvider.self)
     }
   }
 
   /// Opens a location. The source in the worker is released together with the returned object.
-  public func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
+  package func open(_ request: OpenRequest) throws(TableError) -> any TableDataSource {
     let description: SourceDescription = try call(.open, [request]) {
       reader, _ throws(TableError) in try reader.get(SourceDescription.self)
     }
@@ -81,21 +81,21 @@ public final class RemoteSession: @unchecked Sendable {
   }
 
   /// Returns the resources that the worker uses.
-  public func statistics() throws(TableError) -> ResourceUse {
+  package func statistics() throws(TableError) -> ResourceUse {
     try call(.statistics, []) { reader, _ throws(TableError) in
       try reader.get(ResourceUse.self)
     }
   }
 
   /// Makes the worker check the library that it loaded for a probe.
-  public func probe(_ request: ProbeRequest) throws(TableError) -> ProbeAnswer {
+  package func probe(_ request: ProbeRequest) throws(TableError) -> ProbeAnswer {
     try call(.probe, [request]) { reader, _ throws(TableError) in
       try reader.get(ProbeAnswer.self)
     }
   }
 
   /// The reason why the session ended; nil while it continues.
-  public var ended: TableError? {
+  package var ended: TableError? {
     guard case .success(let ending) = lock.withLock({ () throws(TableError) in ending }) else {
       return nil
     }
@@ -289,7 +289,7 @@ public final class RemoteSession: @unchecked Sendable {
   }
 
   /// Calls the listener of a source, because the worker reported changes to pull.
-  public func sourceNotified(_ source: Int) { listeners.withLock { $0[source]?() } }
+  package func sourceNotified(_ source: Int) { listeners.withLock { $0[source]?() } }
 }
 
 /// A lock that a call can hold for any length of time.

@@ -8,17 +8,17 @@ import TabellaSystem
 /// The host creates it once, with a sealed size, and reads and writes it as a file. The host never maps memory that
 /// another process writes. The worker maps it. It has two halves, so that one message can be copied out while the
 /// next one is written; see ``start(ofMessage:)``.
-public final class SharedMemory {
+package final class SharedMemory {
   /// 16 MiB. Batches of more than half of it are rare and are sent in pieces.
-  public static let standardSize = 16 << 20
+  package static let standardSize = 16 << 20
 
   private let file: Descriptor?
   /// The size in bytes.
-  public let size: Int
+  package let size: Int
   private let mapping: UnsafeMutableRawPointer?
 
   /// Creates shared memory. Throws ``TableError`` with `.io` if there is no memory.
-  public init(size: Int = SharedMemory.standardSize) throws(TableError) {
+  package init(size: Int = SharedMemory.standardSize) throws(TableError) {
     let made = tabella_system_make_shared_memory(size)
     guard let file = Descriptor(made) else {
       throw .system(-made, "the shared memory cannot be created")
@@ -31,7 +31,7 @@ public final class SharedMemory {
   /// Maps shared memory of the host and closes the descriptor. Throws ``TableError`` with `.io` on failure.
   ///
   /// With the descriptor, foreign code could map the memory a second time, as executable code.
-  public init(mapping descriptor: Int32) throws(TableError) {
+  package init(mapping descriptor: Int32) throws(TableError) {
     let size = Int(lseek(descriptor, 0, SEEK_END))
     let mapped = mmap(nil, max(size, 1), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
     guard size > 0, let mapped, mapped != MAP_FAILED else {
@@ -44,7 +44,7 @@ public final class SharedMemory {
   }
 
   /// The descriptor; -1 in a worker.
-  public var descriptor: Int32 { file.raw }
+  package var descriptor: Int32 { file.raw }
 
   /// The maximum number of bytes of a message that fit into one half.
   var capacity: Int { size / 2 }

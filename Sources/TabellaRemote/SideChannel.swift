@@ -2,7 +2,7 @@ import Glibc
 import Tabella
 
 /// A message that is independent of calls and can be sent at any time. Each is one packet on a second socket.
-public enum SideMessage: Hashable, Sendable {
+package enum SideMessage: Hashable, Sendable {
   /// To the worker: stop the running call with this number soon.
   case cancel(UInt64)
   /// To the host: a source has changes to pull.
@@ -13,7 +13,7 @@ public enum SideMessage: Hashable, Sendable {
   case denial([UInt8])
 
   /// The bytes in front of the record of a denial in its packet.
-  public static let denialPrefix = [UInt8(ascii: "d")]
+  package static let denialPrefix = [UInt8(ascii: "d")]
 
   /// The maximum length of a packet. Longer lines are cut.
   static let limit = 4096
@@ -46,7 +46,7 @@ public enum SideMessage: Hashable, Sendable {
   }
 
   /// Sends the message without waiting, from any thread. If the other end does not read, the message is lost.
-  public func send(to socket: Int32) {
+  package func send(to socket: Int32) {
     packet.withUnsafeBytes { bytes in
       _ = Glibc.send(
         socket, bytes.baseAddress, bytes.count,
@@ -55,7 +55,7 @@ public enum SideMessage: Hashable, Sendable {
   }
 
   /// The result of a receive.
-  public enum Received {
+  package enum Received {
     case message(SideMessage)
     /// An invalid packet.
     case rubbish
@@ -66,7 +66,7 @@ public enum SideMessage: Hashable, Sendable {
   }
 
   /// Receives the next packet from a socket.
-  public static func receive(from socket: Int32, waiting: Bool) -> Received {
+  package static func receive(from socket: Int32, waiting: Bool) -> Received {
     withUnsafeTemporaryAllocation(byteCount: limit, alignment: 8) { buffer in
       while true {
         let count = recv(

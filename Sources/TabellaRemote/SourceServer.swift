@@ -3,20 +3,20 @@ import Tabella
 import TabellaSystem
 
 /// The server in a worker. It answers calls of the host on the worker's sources, one after the other.
-public final class SourceServer {
+package final class SourceServer {
   /// The functions of the worker itself. Each throws ``TableError``.
-  public struct Handlers {
+  package struct Handlers {
     /// Loads the library.
-    public var load: (LoadRequest) throws(TableError) -> LoadedProvider
+    package var load: (LoadRequest) throws(TableError) -> LoadedProvider
     /// Opens a location.
-    public var open: (OpenRequest) throws(TableError) -> any TableDataSource
+    package var open: (OpenRequest) throws(TableError) -> any TableDataSource
     /// Returns the resources that the worker uses.
-    public var statistics: () -> ResourceUse
+    package var statistics: () -> ResourceUse
     /// Runs a probe.
-    public var probe: (ProbeRequest) throws(TableError) -> ProbeAnswer
+    package var probe: (ProbeRequest) throws(TableError) -> ProbeAnswer
 
     /// Creates handlers.
-    public init(
+    package init(
       load: @escaping (LoadRequest) throws(TableError) -> LoadedProvider,
       open: @escaping (OpenRequest) throws(TableError) -> any TableDataSource,
       statistics: @escaping () -> ResourceUse,
@@ -32,11 +32,11 @@ public final class SourceServer {
   }
 
   /// The running call, so that another thread can cancel exactly this call.
-  public final class RunningCall: Sendable {
+  package final class RunningCall: Sendable {
     private let call = Mutex<(number: UInt64, cancellation: (@Sendable () -> Void)?)>((0, nil))
 
     /// Cancels the call with this number if it is running. Any thread may call it.
-    public func cancel(_ number: UInt64) {
+    package func cancel(_ number: UInt64) {
       call.withLock { if $0.number == number { $0.cancellation?() } }
     }
 
@@ -48,7 +48,7 @@ public final class SourceServer {
   }
 
   /// The running call.
-  public let running = RunningCall()
+  package let running = RunningCall()
   private let channel: Channel
   private let side: Int32
   private let handlers: Handlers
@@ -56,14 +56,14 @@ public final class SourceServer {
   private var lastSource = 0
 
   /// Creates a server on a connected socket. `side` is the socket for notifications.
-  public init(socket: Int32, side: Int32, arena: SharedMemory, token: Token, handlers: Handlers) {
+  package init(socket: Int32, side: Int32, arena: SharedMemory, token: Token, handlers: Handlers) {
     channel = Channel(socket: socket, arena: arena, token: token)
     self.side = side
     self.handlers = handlers
   }
 
   /// Answers calls until the host is gone. Throws ``TableError`` for a message that no host sends.
-  public func run() throws(TableError) {
+  package func run() throws(TableError) {
     while true {
       let (number, message): (UInt64, IncomingMessage)
       do throws(TableError) {

@@ -2,7 +2,7 @@
 ///
 /// The standard library's decoder does not report how many bytes it skipped.
 @inlinable @inline(__always)
-public func decodeScalar(
+package func decodeScalar(
   _ bytes: UnsafeRawBufferPointer, _ at: Int
 ) -> (scalar: Unicode.Scalar, length: Int)? {
   let first = UInt32(bytes[at])

@@ -1,9 +1,9 @@
 import Tabella
 
 /// Values in a readable form for tables. JSON and CSV contain the exact values.
-public enum Readable {
+package enum Readable {
   /// A number of bytes in powers of 1024, rounded: `512`, `4.0K`, `12M`.
-  public static func bytes(_ count: Int64) -> String {
+  package static func bytes(_ count: Int64) -> String {
     if count.magnitude < 1024 { return "\(count)" }
     var value = Double(count)
     var unit = 0
@@ -23,7 +23,7 @@ public enum Readable {
   }
 
   /// A large number in powers of 1000, with about two digits: `950`, `3.2M`.
-  public static func count(_ value: Double) -> String {
+  package static func count(_ value: Double) -> String {
     var value = value
     for unit in ["", "k", "M", "G"] {
       if value < 999.5 { return "\(decimal(value, unit.isEmpty || value >= 9.95 ? 0 : 1))\(unit)" }
@@ -33,10 +33,10 @@ public enum Readable {
   }
 
   /// A percentage with one digit after the point.
-  public static func percent(_ value: Double) -> String { decimal(value, 1) }
+  package static func percent(_ value: Double) -> String { decimal(value, 1) }
 
   /// A moment in UTC, to the second: `2026-11-21 01:57:33Z`. JSON and CSV contain the same moment with all digits.
-  public static func date(_ moment: Timestamp) -> String {
+  package static func date(_ moment: Timestamp) -> String {
     let exact = moment.description
     return "\(exact.prefix(10)) \(exact.dropFirst(11).prefix(8))Z"
   }

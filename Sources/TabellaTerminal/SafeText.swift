@@ -9,26 +9,26 @@ import Tabella
 /// - invalid UTF-8.
 ///
 /// It shows at most eight marks on one character, and `…` for the rest.
-public struct SafeText: Hashable, Sendable, CustomStringConvertible {
+package struct SafeText: Hashable, Sendable, CustomStringConvertible {
   /// The text.
-  public private(set) var string: String
+  package private(set) var string: String
   /// The width in terminal columns. If the text is cut, the minimum width.
-  public private(set) var width: Int
+  package private(set) var width: Int
   /// Whether a terminal displays some of the text from right to left.
-  public private(set) var hasRightToLeft: Bool
+  package private(set) var hasRightToLeft: Bool
   /// Whether only the beginning of the text was read. ``fitted(to:ellipsis:by:)`` then adds an ellipsis.
-  public private(set) var isCut: Bool
+  package private(set) var isCut: Bool
 
-  public var description: String { string }
+  package var description: String { string }
 
   /// Creates safe text from a string.
-  public init(_ text: String, by rules: WidthRules = .current) {
+  package init(_ text: String, by rules: WidthRules = .current) {
     var text = text
     self = text.withUTF8 { SafeText(bytes: UnsafeRawBufferPointer($0), by: rules) }
   }
 
   /// Creates safe text from bytes, which need not be UTF-8.
-  public init(bytes: UnsafeRawBufferPointer, by rules: WidthRules = .current) {
+  package init(bytes: UnsafeRawBufferPointer, by rules: WidthRules = .current) {
     self.init(bytes: bytes, columns: .max, by: rules)
   }
 
@@ -38,7 +38,7 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
   /// columns before printing. The cost of a cell thus depends on its visible text and not on its length.
   /// - Complexity: O(`limit`), even for characters without columns: at most 64 bytes per column are read, and
   ///   longer text counts as too wide.
-  public init(
+  package init(
     bytes: UnsafeRawBufferPointer, columns limit: Int, by rules: WidthRules = .current
   ) {
     let limit = max(0, limit)
@@ -74,7 +74,7 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Appends another text.
-  public mutating func append(_ other: SafeText) {
+  package mutating func append(_ other: SafeText) {
     string += other.string
     width += other.width
     hasRightToLeft = hasRightToLeft || other.hasRightToLeft
@@ -85,7 +85,7 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
   ///
   /// Graphemes stay whole. If a grapheme of two columns does not fit, the text is one column shorter. Do not use
   /// this for styled text, because it could cut an escape sequence.
-  public func fitted(
+  package func fitted(
     to limit: Int, ellipsis: SafeText = "…", by rules: WidthRules = .current
   ) -> SafeText {
     if width <= limit, !isCut { return self }
@@ -113,12 +113,12 @@ public struct SafeText: Hashable, Sendable, CustomStringConvertible {
   ///
   /// The isolation keeps the text from reordering adjacent cells. These are the only bidi controls in the output.
   /// Those in the text are escaped, so the controls are always balanced.
-  public var isolated: SafeText {
+  package var isolated: SafeText {
     hasRightToLeft ? SafeText(trusted: "\u{2068}\(string)\u{2069}", width: width) : self
   }
 
   /// The text with spaces in front of it or after it, so that it takes `columns` columns.
-  public func padded(to columns: Int, alignedRight: Bool = false) -> SafeText {
+  package func padded(to columns: Int, alignedRight: Bool = false) -> SafeText {
     if width >= columns { return self }
     let space = SafeText.spaces(columns - width)
     return alignedRight ? space + self : self + space

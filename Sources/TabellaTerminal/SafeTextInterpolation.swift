@@ -7,56 +7,56 @@ import Tabella
 /// A string from elsewhere thus cannot be printed without being made safe.
 extension SafeText: ExpressibleByStringInterpolation {
   /// The text of an interpolated literal under construction.
-  public struct StringInterpolation: StringInterpolationProtocol {
+  package struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var text: SafeText
 
-    public init(literalCapacity: Int, interpolationCount: Int) { text = SafeText() }
+    package init(literalCapacity: Int, interpolationCount: Int) { text = SafeText() }
 
-    public mutating func appendLiteral(_ literal: String) {
+    package mutating func appendLiteral(_ literal: String) {
       text.append(SafeText(trusted: literal, width: displayWidth(of: literal)))
     }
 
-    public mutating func appendInterpolation(_ text: SafeText) { self.text.append(text) }
-    public mutating func appendInterpolation(_ text: String) { self.text.append(SafeText(text)) }
-    public mutating func appendInterpolation(_ number: some BinaryInteger) {
+    package mutating func appendInterpolation(_ text: SafeText) { self.text.append(text) }
+    package mutating func appendInterpolation(_ text: String) { self.text.append(SafeText(text)) }
+    package mutating func appendInterpolation(_ number: some BinaryInteger) {
       let digits = String(number)
       text.append(SafeText(trusted: digits, width: digits.utf8.count))
     }
   }
 
-  public init(stringInterpolation: StringInterpolation) { self = stringInterpolation.text }
+  package init(stringInterpolation: StringInterpolation) { self = stringInterpolation.text }
 
-  public init(stringLiteral value: String) {
+  package init(stringLiteral value: String) {
     self.init(trusted: value, width: displayWidth(of: value))
   }
 
   /// Creates text of several lines. Everything except the line ends is made safe.
-  public init(lines text: String) {
+  package init(lines text: String) {
     self = .joined(
       text.split(separator: "\n", omittingEmptySubsequences: false).map { SafeText(String($0)) },
       separator: "\n")
   }
 
   /// Creates an empty text.
-  public init() { self.init(trusted: "", width: 0) }
+  package init() { self.init(trusted: "", width: 0) }
 
   /// A text of `count` spaces.
-  public static func spaces(_ count: Int) -> SafeText { SafeText(repeating: " ", count: count) }
+  package static func spaces(_ count: Int) -> SafeText { SafeText(repeating: " ", count: count) }
 
   /// Repeats a character of one column: an ASCII or box-drawing character.
-  public init(repeating character: Character, count: Int) {
+  package init(repeating character: Character, count: Int) {
     self.init(trusted: String(repeating: character, count: max(0, count)), width: max(0, count))
   }
 
   /// The two texts, one after the other.
-  public static func + (left: SafeText, right: SafeText) -> SafeText {
+  package static func + (left: SafeText, right: SafeText) -> SafeText {
     var text = left
     text.append(right)
     return text
   }
 
   /// The texts in order, with a separator between them.
-  public static func joined(_ texts: some Sequence<SafeText>, separator: SafeText) -> SafeText {
+  package static func joined(_ texts: some Sequence<SafeText>, separator: SafeText) -> SafeText {
     var all = SafeText()
     for (number, text) in texts.enumerated() {
       if number > 0 { all.append(separator) }
@@ -68,7 +68,7 @@ extension SafeText: ExpressibleByStringInterpolation {
   /// The text in lines of at most `columns` columns.
   ///
   /// A line is broken at a space if there is one in its second half, otherwise between two graphemes.
-  public func wrapped(to columns: Int) -> [SafeText] {
+  package func wrapped(to columns: Int) -> [SafeText] {
     guard width > columns, columns > 0 else { return [self] }
     var lines: [SafeText] = []
     var line = SafeText()

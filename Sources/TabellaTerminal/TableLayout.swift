@@ -1,26 +1,26 @@
 import Tabella
 
 /// The column widths of a printed table.
-public struct TableLayout: Hashable, Sendable {
+package struct TableLayout: Hashable, Sendable {
   /// The minimum widths: of the first column, which identifies rows, of other columns, and of names.
   static let minimum = (first: 16, cells: 8, name: 12)
 
   /// The number of terminal columns between two columns of the table.
-  public let gap: Int
+  package let gap: Int
   /// The minimum width of each column.
   private let least: [Int]
 
   /// The numbers and widths of the shown columns.
-  public private(set) var columns: [(index: Int, width: Int)]
+  package private(set) var columns: [(index: Int, width: Int)]
   /// The numbers of the columns that did not fit.
-  public private(set) var dropped: [Int] = []
+  package private(set) var dropped: [Int] = []
 
   /// Fits columns into a width. `cells` and `names` are the widths of the widest cells and of the names.
   ///
   /// All widths are in terminal columns; nil means no limit. If the columns do not fit at their minimum widths, the
   /// rightmost ones are dropped. Then the widest columns that can shrink become narrower together. Names can always
   /// be cut.
-  public init(cells: [Int], names: [Int], canShrink: [Bool], gap: Int = 2, width: Int?) {
+  package init(cells: [Int], names: [Int], canShrink: [Bool], gap: Int = 2, width: Int?) {
     self.gap = gap
     let minimum = TableLayout.minimum
     columns = zip(cells, names).enumerated().map { ($0.offset, max($0.element.0, $0.element.1)) }
@@ -52,14 +52,14 @@ public struct TableLayout: Hashable, Sendable {
   }
 
   /// Widens the first column to `wish`, as far as `width` permits.
-  public mutating func widenFirst(to wish: Int, within width: Int?) {
+  package mutating func widenFirst(to wish: Int, within width: Int?) {
     guard let first = columns.first, wish > first.width else { return }
     let spare = width.map { max(0, $0 - total) } ?? .max
     columns[0].width += min(spare, wish - first.width)
   }
 
   /// The width of a line in terminal columns.
-  public var total: Int {
+  package var total: Int {
     columns.reduce(0) { $0 + $1.width } + gap * max(0, columns.count - 1)
   }
 
@@ -74,11 +74,11 @@ public struct TableLayout: Hashable, Sendable {
     }
   }
 
-  public static func == (left: TableLayout, right: TableLayout) -> Bool {
+  package static func == (left: TableLayout, right: TableLayout) -> Bool {
     left.dropped == right.dropped && left.columns.map(\.width) == right.columns.map(\.width)
   }
 
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(columns.map(\.width))
     hasher.combine(dropped)
   }

@@ -1,7 +1,7 @@
 import Tabella
 
 /// The meaning of text. A terminal shows it by colour and weight, which never carry information alone.
-public enum TextStyle: Sendable, CaseIterable {
+package enum TextStyle: Sendable, CaseIterable {
   /// The title of a section.
   case title
   /// The name of a column.
@@ -28,7 +28,7 @@ public enum TextStyle: Sendable, CaseIterable {
   }
 
   /// The style of a provider's text; nil if the provider's style is unknown, which means plain text.
-  public init?(_ style: StyledText.Style) {
+  package init?(_ style: StyledText.Style) {
     switch style {
     case .emphasis: self = .emphasis
     case .strong: self = .strong
@@ -42,22 +42,22 @@ public enum TextStyle: Sendable, CaseIterable {
 }
 
 /// Applies styles to text, if styles are enabled.
-public struct Palette: Sendable {
+package struct Palette: Sendable {
   /// Whether styles are enabled.
-  public var isColoured: Bool
+  package var isColoured: Bool
 
   /// Creates a palette.
-  public init(isColoured: Bool) { self.isColoured = isColoured }
+  package init(isColoured: Bool) { self.isColoured = isColoured }
 
   /// The text in a style. Fit the text to its width before, because styled text cannot be cut.
-  public func paint(_ text: SafeText, _ style: TextStyle?) -> SafeText {
+  package func paint(_ text: SafeText, _ style: TextStyle?) -> SafeText {
     guard isColoured, let style, text.width > 0 else { return text }
     return SafeText(
       trusted: "\u{1B}[\(style.parameters)m\(text.string)\u{1B}[0m", width: text.width)
   }
 
   /// A provider's styled text on one line of at most `columns` columns.
-  public func paint(_ text: StyledText, columns: Int?, ellipsis: SafeText) -> SafeText {
+  package func paint(_ text: StyledText, columns: Int?, ellipsis: SafeText) -> SafeText {
     let whole = text.bytes.withUnsafeBytes { SafeText(bytes: $0) }
     if let columns, whole.width > columns { return whole.fitted(to: columns, ellipsis: ellipsis) }
     guard isColoured else { return whole }
@@ -83,7 +83,7 @@ extension SafeText {
   /// The text as a hyperlink, for terminals that support OSC 8.
   ///
   /// If the address contains anything but printable ASCII, the text stays unchanged, so percent-encode the address.
-  public func linked(to address: String) -> SafeText {
+  package func linked(to address: String) -> SafeText {
     guard address.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return self }
     return SafeText(
       trusted: "\u{1B}]8;;\(address)\u{1B}\\\(string)\u{1B}]8;;\u{1B}\\", width: width)

@@ -1,28 +1,28 @@
 /// The properties of the terminal that determine the width of text.
-public struct WidthRules: Hashable, Sendable {
+package struct WidthRules: Hashable, Sendable {
   /// Whether characters of ambiguous width take two columns, as in terminals with East Asian fonts.
   ///
   /// Examples are `±`, `…`, box drawing, Greek and Cyrillic letters, and private use characters.
-  public var ambiguousIsWide: Bool
+  package var ambiguousIsWide: Bool
 
   /// Creates rules.
-  public init(ambiguousIsWide: Bool = false) { self.ambiguousIsWide = ambiguousIsWide }
+  package init(ambiguousIsWide: Bool = false) { self.ambiguousIsWide = ambiguousIsWide }
 
   /// The rules of the terminal that the process writes to.
   ///
   /// Set them once at the start, before any text is measured and before other threads run. No lock protects them,
   /// because every cell reads them.
-  nonisolated(unsafe) public static var current = WidthRules()
+  nonisolated(unsafe) package static var current = WidthRules()
 
   /// The version of Unicode of the width table.
-  public static var unicodeVersion: String { WidthTable.version }
+  package static var unicodeVersion: String { WidthTable.version }
 }
 
 /// The number of terminal columns that text takes.
 ///
 /// It is the sum of the widths of its scalars, except that a picture of several scalars (a flag, a family, a skin
 /// tone) takes two columns. docs/decisions/0010-widths.md gives the reasons.
-public func displayWidth(of text: String, by rules: WidthRules = .current) -> Int {
+package func displayWidth(of text: String, by rules: WidthRules = .current) -> Int {
   var measure = WidthMeasure(rules)
   measure.add(text)
   return measure.width

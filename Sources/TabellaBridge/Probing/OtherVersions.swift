@@ -5,7 +5,7 @@ import Tabella
 ///
 /// Only the first two fields of such a host's struct are known, and nothing follows them in memory. An entry that
 /// accesses more ends the process. Use it only for checks, in a process that may end.
-public func complaintAboutOtherVersions(_ entry: ProviderEntry) -> String? {
+package func complaintAboutOtherVersions(_ entry: ProviderEntry) -> String? {
   let own = TABELLA_CONTRACT_VERSION
   for version in [0, own + 1, own + 0x10000, 0x7FFF_0000, UInt32.max] where version != own {
     guard let memory = GuardedMemory(8) else { return nil }

@@ -6,7 +6,7 @@ extension ImportedProvider {
   ///
   /// Use it only for checks, in a process that may end. Only if `mayEdit` is true, the calls include edits, all of
   /// which are impossible.
-  public func complaintAboutSenselessCalls(
+  package func complaintAboutSenselessCalls(
     opening request: OpenRequest, mayEdit: Bool, calls: Int, draw: (Range<Int>) -> Int
   ) throws(TableError) -> String? {
     let foreign = try ForeignSource(try openRaw(request), provider: id)

@@ -6,7 +6,7 @@ extension ImportedProvider {
   /// a wrong answer, or nil.
   ///
   /// The memory after each id is inaccessible. If code treats an id as a NUL-terminated string, the process ends.
-  public func complaintAboutAbilities(
+  package func complaintAboutAbilities(
     opening request: OpenRequest?
   ) throws(TableError) -> String? {
     if let complaint = complaint(

@@ -2,15 +2,15 @@ import Tabella
 import TabellaBridge
 
 /// A check of a provider's entry point. It covers behaviour that sources in other processes do not show.
-public struct Probe: Hashable, Sendable {
+package struct Probe: Hashable, Sendable {
   /// A short name, such as `entry-is-quiet`.
-  public let name: String
+  package let name: String
   /// The behaviour of every good provider in one sentence.
-  public let summary: String
+  package let summary: String
   /// Advice for the author if the probe fails.
-  public let hint: String
+  package let hint: String
   /// Whether the probe is skipped without a location.
-  public let needsLocation: Bool
+  package let needsLocation: Bool
   let check: @Sendable (ProbeTrial) throws -> Void
 
   init(
@@ -25,24 +25,24 @@ public struct Probe: Hashable, Sendable {
   }
 
   /// Whether both probes have the same name.
-  public static func == (left: Probe, right: Probe) -> Bool { left.name == right.name }
+  package static func == (left: Probe, right: Probe) -> Bool { left.name == right.name }
   /// Hashes the name.
-  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 /// Runs probes, and the laws that need a single process, over the entry point of a library in this process.
 ///
 /// The probes make calls that no host makes, so a bad provider can crash the process. Run each probe in a disposable
 /// process.
-public struct ProbeSuite {
+package struct ProbeSuite {
   /// All probes, in the best order for readers.
-  public static let probes: [Probe] = [
+  package static let probes: [Probe] = [
     .entryRefusesVersions, .entryIsQuiet, .entryIsQuick, .entryAnswersAgain, .unknownAbilities,
     .senselessRequests,
   ]
 
   /// The laws that need a single process.
-  public static let laws = ConformanceSuite.laws.filter(\.needsOneProcess)
+  package static let laws = ConformanceSuite.laws.filter(\.needsOneProcess)
 
   private let seed: UInt64
   private let entry: ProviderEntry
@@ -55,7 +55,7 @@ public struct ProbeSuite {
   ///
   /// Only with `mayEdit` does it try edits, and only ones that must fail. It calls `sign` from time to time as a sign
   /// of life for a watchdog.
-  public init(
+  package init(
     seed: UInt64 = 1, entry: ProviderEntry, name: String, request: OpenRequest? = nil,
     mayEdit: Bool = false, sign: @escaping () -> Void = {}
   ) {
@@ -68,7 +68,7 @@ public struct ProbeSuite {
   }
 
   /// Runs the probe or the law with this name. Returns nil if there is none.
-  public func run(_ name: String) -> ConformanceSuite.Outcome? {
+  package func run(_ name: String) -> ConformanceSuite.Outcome? {
     if let law = ProbeSuite.laws.first(where: { $0.name == name }) { return run(law) }
     guard let probe = ProbeSuite.probes.first(where: { $0.name == name }) else { return nil }
     guard request != nil || !probe.needsLocation else { return .skipped("there is no location") }

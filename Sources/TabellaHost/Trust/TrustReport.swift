@@ -6,7 +6,7 @@ import TabellaLoading
 /// The facts about a trusted library, determined without running its code.
 public struct TrustReport {
   /// The library, checked and open.
-  public let library: CheckedLibrary
+  package let library: CheckedLibrary
   /// The owner of the file.
   public let owner: UInt32
   /// The mode of the file.

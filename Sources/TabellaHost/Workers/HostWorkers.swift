@@ -6,6 +6,7 @@ import TabellaLoading
 import TabellaRemote
 import TabellaSystem
 
+@_exported import struct TabellaConfinement.ConfinementReport
 @_exported import struct TabellaSystem.ResourceUse
 
 // Opening locations in workers.
@@ -45,7 +46,7 @@ extension Host {
   /// Loads a library and returns its id, version and options. Runs its code.
   ///
   /// ``isolation`` selects the process. A worker ends after this call.
-  public func examine(library: String) throws(TableError) -> LoadedProvider {
+  package func examine(library: String) throws(TableError) -> LoadedProvider {
     let entry = entry(of: library)
     if let entry, !isIsolated(entry) {
       let provider = try load(entry)
@@ -65,7 +66,7 @@ extension Host {
   /// both.
   ///
   /// Throws ``TableError`` with the worker's end if the worker ends before it answers.
-  public func probe(
+  package func probe(
     library: String, name: String? = nil, _ probe: ProbeRequest
   ) throws(TableError) -> ProbeAnswer {
     let load = LoadRequest(library: library, name: name ?? library, isProbed: true)
