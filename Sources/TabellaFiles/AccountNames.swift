@@ -1,9 +1,9 @@
 import Glibc
 
 /// A cache of the names of users or groups. It looks up each name once.
-public struct AccountNames {
+package struct AccountNames {
   /// The kind of accounts.
-  public enum Kind { case user, group }
+  package enum Kind { case user, group }
 
   private static let largestEntry = 1 << 20
 
@@ -11,10 +11,10 @@ public struct AccountNames {
   private var names: [UInt32: [UInt8]] = [:]
 
   /// Creates an empty cache.
-  public init(_ kind: Kind) { self.kind = kind }
+  package init(_ kind: Kind) { self.kind = kind }
 
   /// The name of the account with this number, or the number itself if the account has no name.
-  public subscript(number: UInt32) -> [UInt8] {
+  package subscript(number: UInt32) -> [UInt8] {
     mutating get {
       if let name = names[number] { return name }
       let found = kind == .user ? AccountNames.user(number) : AccountNames.group(number)

@@ -4,7 +4,7 @@ import Tabella
 import TabellaSystem
 
 /// A sequence of bytes that can be read at any offset.
-public protocol ByteSource: AnyObject {
+package protocol ByteSource: AnyObject {
   /// Reads bytes at `offset` into `buffer` and returns their number. It is 0 only at the end.
   ///
   /// Throws ``TableError`` with `.io`, or with `.conflict` if the bytes have changed since they were opened.
@@ -37,7 +37,7 @@ extension ByteSource {
   }
 
   /// The bytes from `offset` on: `count` of them, or fewer at the end.
-  public func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
+  package func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
     var failure: TableError?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, got in
       do throws(TableError) {
@@ -57,13 +57,13 @@ extension ByteSource {
 ///
 /// Opening never blocks; reading a FIFO for the first time waits for its writer. Opening a terminal never makes it
 /// the controlling terminal. The object closes the descriptor when it is released.
-public final class OpenFile {
+package final class OpenFile {
   private let file: Descriptor
   /// The fingerprint of the file at the time of opening.
-  public let fingerprint: Fingerprint
+  package let fingerprint: Fingerprint
 
   /// Opens a path (bytes without NUL). Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
-  public init(path: [UInt8]) throws(TableError) {
+  package init(path: [UInt8]) throws(TableError) {
     file = try Descriptor(
       opening: path, O_RDONLY | O_NOCTTY | O_NONBLOCK, errorPrefix: "cannot be opened")
     fingerprint = try Fingerprint(of: file.raw)
@@ -76,7 +76,7 @@ public final class OpenFile {
   }
 
   /// The open file descriptor. The object owns it.
-  public var descriptor: Int32 { file.raw }
+  package var descriptor: Int32 { file.raw }
 
   /// Opens the same file again. The two descriptors share their file offset, but all reads use explicit offsets.
   ///
@@ -95,7 +95,7 @@ public final class OpenFile {
 
   /// The bytes of the file. A regular file is read at its offsets. The bytes of a stream are stored as they are
   /// read.
-  public func bytes() -> any ByteSource {
+  package func bytes() -> any ByteSource {
     if isStored { return FileBytes(self) }
     // A pipe, a device, or a file of /proc or /sys, whose reported size has no meaning.
     var awaitsWriter = fingerprint.kind == S_IFIFO
@@ -111,7 +111,7 @@ public final class OpenFile {
   /// Whether it is a regular file that has the reported size.
   ///
   /// Files in /proc report size 0 although they have content. Files in /sys report the size of a page.
-  public var isStored: Bool {
+  package var isStored: Bool {
     guard fingerprint.kind == S_IFREG else { return false }
     if fingerprint.size > 0 { return !tabella_system_is_of_kernel(descriptor) }
     var byte: UInt8 = 0
@@ -126,26 +126,26 @@ public final class OpenFile {
 }
 
 /// The state of a file, as far as it can be determined without reading the file.
-public struct Fingerprint: Hashable, Sendable {
+package struct Fingerprint: Hashable, Sendable {
   /// The device number.
-  public let device: UInt64
+  package let device: UInt64
   /// The inode number.
-  public let inode: UInt64
+  package let inode: UInt64
   /// The size in bytes.
-  public let size: Int
+  package let size: Int
   /// The type of the file, such as `S_IFREG`.
-  public let kind: UInt32
+  package let kind: UInt32
   let modified: [Int]
   private(set) var changed: [Int]
 
   /// The current fingerprint of an open file. Throws ``TableError`` with `.io`.
-  public init(of descriptor: Int32) throws(TableError) {
+  package init(of descriptor: Int32) throws(TableError) {
     guard let status = stat(of: descriptor) else { throw .system(errno, "cannot be examined") }
     self.init(status)
   }
 
   /// The fingerprint in a result of `stat`.
-  public init(_ status: stat) {
+  package init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     size = Int(status.st_size)
@@ -171,7 +171,7 @@ public struct Fingerprint: Hashable, Sendable {
   }
 
   /// The fingerprint as a version: device, inode, size and both times in nanoseconds.
-  public var version: Version {
+  package var version: Version {
     let times = (modified + changed).map { String($0, radix: 16) }
     return Version(
       "\(String(device, radix: 16)).\(String(inode, radix: 16)).\(String(size, radix: 16))."
@@ -207,18 +207,18 @@ final class FileBytes: ByteSource {
 }
 
 /// A byte source in memory.
-public final class MemoryBytes: ByteSource {
+package final class MemoryBytes: ByteSource {
   private let bytes: [UInt8]
 
   /// Creates a source of these bytes.
-  public init(_ bytes: [UInt8]) { self.bytes = bytes }
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  public var version: Version? { nil }
-  public var size: Int? { bytes.count }
+  package var version: Version? { nil }
+  package var size: Int? { bytes.count }
 
-  public func checkUnchanged() {}
+  package func checkUnchanged() {}
 
-  public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+  package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let count = min(buffer.count, bytes.count - offset)
     guard count > 0 else { return 0 }
     bytes.withUnsafeBytes {

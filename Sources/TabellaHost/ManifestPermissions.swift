@@ -48,7 +48,7 @@ extension Manifest {
 
 extension Manifest.Permissions {
   /// The absolute path for a requested path; nil if the user has no such folder.
-  public static func path(_ requested: String, in folders: UserFolders = .standard) -> [UInt8]? {
+  package static func path(_ requested: String, in folders: UserFolders = .standard) -> [UInt8]? {
     guard !requested.hasPrefix("/") else { return Array(requested.utf8) }
     guard let slash = requested.firstIndex(of: "/") else { return nil }
     let rest = Array(requested[slash...].utf8)

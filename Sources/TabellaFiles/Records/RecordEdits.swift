@@ -4,53 +4,53 @@ import Tabella
 ///
 /// ``BatchPlan`` computes the positions and finds contradictions. This type translates its result to rows that are
 /// records of a file.
-public struct RecordEdits {
+package struct RecordEdits {
   /// A row that is inserted, or moved to a new position.
-  public struct Arrival {
+  package struct Arrival {
     /// The record in front of which the row arrives, numbered as before the batch.
-    public var place: Int
+    package var place: Int
     /// The index of the edit in the batch.
-    public var edit: Int
+    package var edit: Int
     /// The record that moves; nil for a new row.
-    public var source: Int?
+    package var source: Int?
     /// The cells of a new row.
-    public var cells: [Int: Cell]
+    package var cells: [Int: Cell]
     /// The section of the row, numbered as before the batch.
-    public var section: Int
+    package var section: Int
   }
 
   /// Records that stay together when sections move, or the heading of a new section.
-  public struct Block {
+  package struct Block {
     /// The number of the section before the batch; nil for a new section.
-    public var section: Int?
+    package var section: Int?
     /// The records of the block.
-    public var records: Range<Int>
+    package var records: Range<Int>
     /// The index of the edit that inserts the section; nil for an existing section.
-    public var edit: Int?
+    package var edit: Int?
   }
 
   /// The records that are deleted or moved away, in ascending order.
-  public private(set) var gone: [Int] = []
+  package private(set) var gone: [Int] = []
   /// The edits that set cells. The key is the number of the record.
-  public private(set) var sets: [Int: (edit: Int, cells: [Int: Cell])] = [:]
+  package private(set) var sets: [Int: (edit: Int, cells: [Int: Cell])] = [:]
   /// The arrivals in the order of the new text.
-  public private(set) var arrivals: [Arrival] = []
+  package private(set) var arrivals: [Arrival] = []
   /// The path of the row of each edit: the new path of an inserted row, the old path of any other row.
-  public private(set) var places: [IndexPath] = []
+  package private(set) var places: [IndexPath] = []
   /// The batch as changes of the table, exactly as requested.
   ///
   /// The id of a record contains a digest and the offset of the record. A record that was set therefore gets
   /// another id.
-  public private(set) var changes: [ChangeBatch.Change] = []
+  package private(set) var changes: [ChangeBatch.Change] = []
 
   /// The order after the batch.
-  public let plan: BatchPlan
+  package let plan: BatchPlan
   /// The sections in the order of the new text; nil if their order does not change.
-  public private(set) var blocks: [Block]?
+  package private(set) var blocks: [Block]?
   /// The titles that the batch sets. The key is the number of the section after the batch.
-  public private(set) var titles: [Int: String?] = [:]
+  package private(set) var titles: [Int: String?] = [:]
   /// Whether the batch edits sections.
-  public var ofSections: Bool { plan.sections != nil }
+  package var ofSections: Bool { plan.sections != nil }
 
   /// Translates a batch. `record` returns the record of a row, or the record after the last row of a section.
   ///
@@ -172,7 +172,7 @@ public struct RecordEdits {
 }
 
 /// A source whose sections are runs of records, with headings that can be edited.
-public protocol SectionedRecords: AnyObject {
+package protocol SectionedRecords: AnyObject {
   /// The records of each section, including its heading. Each section begins at the end of the previous one.
   func sectionRecords() throws(TableError) -> [Range<Int>]
   /// The record that is a section's heading; nil if the section has none.

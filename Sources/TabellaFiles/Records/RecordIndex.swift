@@ -10,36 +10,36 @@ import TabellaSystem
 /// is checked. A segment with a wrong guess is scanned again.
 ///
 /// Memory: at most 65,536 positions of 16 bytes. Beyond 2 GiB the positions are farther apart.
-public final class RecordIndex {
+package final class RecordIndex {
   /// The sizes of reads and segments. Only tests use smaller ones, to find faults at the borders.
-  public struct Cuts: Hashable, Sendable {
+  package struct Cuts: Hashable, Sendable {
     /// The size of one read in bytes, if the requested record can be near.
     ///
     /// The kernel copies one MiB faster than four quarters of a MiB.
-    public var near = 256 << 10
+    package var near = 256 << 10
     /// The size of one read in bytes, if the requested record is far away.
-    public var block = 1 << 20
+    package var block = 1 << 20
     /// The distance in bytes between two stored positions.
-    public var spacing = 32 << 10
+    package var spacing = 32 << 10
     /// The maximum number of bytes that a thread scans before its result is merged.
-    public var segment = 64 << 20
+    package var segment = 64 << 20
     /// The minimum number of bytes that are worth a thread.
-    public var leastSegment = 8 << 20
+    package var leastSegment = 8 << 20
     /// The maximum number of bytes in which a segment searches for the line feed at its start.
-    public var sample = 64 << 10
+    package var sample = 64 << 10
     /// The maximum number of stored positions.
-    public var positions = 1 << 16
+    package var positions = 1 << 16
     /// The number of threads.
-    public var threads = coreCount
+    package var threads = coreCount
 
     /// Creates the default sizes.
-    public init() {}
+    package init() {}
   }
 
   /// The number of records that are known to exist.
-  public private(set) var known = 0
+  package private(set) var known = 0
   /// Whether ``known`` is the total number.
-  public private(set) var isComplete = false
+  package private(set) var isComplete = false
 
   private let source: any ByteSource
   private let rules: RecordRules
@@ -55,7 +55,7 @@ public final class RecordIndex {
   private var tip: (offset: Int, state: tabella_scan_state)
 
   /// Creates an index of the records from `start` on. Reads nothing yet.
-  public init(
+  package init(
     _ source: any ByteSource, from start: Int, rules: RecordRules,
     cancel: CancelFlag = CancelFlag(),
     cuts: Cuts = Cuts()
@@ -74,7 +74,7 @@ public final class RecordIndex {
   /// Scans until ``known`` is at least `minimum`, or complete.
   ///
   /// Throws ``TableError`` with `.cancelled`, and the errors of the source.
-  public func know(_ minimum: Int) throws(TableError) {
+  package func know(_ minimum: Int) throws(TableError) {
     try grow { known >= minimum }
   }
 

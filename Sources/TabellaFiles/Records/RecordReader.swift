@@ -2,29 +2,29 @@ import CTabellaScan
 import Tabella
 
 /// Reads the records of a text by number, one page at a time.
-public final class RecordReader {
+package final class RecordReader {
   /// The sizes of reads and pages. Only tests use smaller ones.
-  public struct Sizes: Hashable, Sendable {
+  package struct Sizes: Hashable, Sendable {
     /// The size of the first read after a jump, in bytes.
-    public var first = 64 << 10
+    package var first = 64 << 10
     /// The maximum size of a page in bytes, for sequential reading.
-    public var next = 256 << 10
+    package var next = 256 << 10
     /// The size of one sequential read from a stored file, in bytes. It can exceed a page.
-    public var ahead = 1 << 20
+    package var ahead = 1 << 20
     /// The initial number of separators per page; at least 512.
-    public var room = 1 << 16
+    package var room = 1 << 16
     /// The approximate number of bytes that are gathered at once.
-    public var gathered = 88 << 20
+    package var gathered = 88 << 20
     /// The approximate number of gathered bytes that one call provides.
-    public var given = 2 << 20
+    package var given = 2 << 20
     /// The approximate size of a page of gathered records, in bytes.
-    public var page = 256 << 10
+    package var page = 256 << 10
 
     /// Creates the default sizes.
-    public init() {}
+    package init() {}
 
     /// Sizes for a short look at the start of a text.
-    public static let glance: Sizes = {
+    package static let glance: Sizes = {
       var sizes = Sizes()
       (sizes.first, sizes.next, sizes.ahead) = (16 << 10, 64 << 10, 64 << 10)
       sizes.room = 1 << 14
@@ -33,9 +33,9 @@ public final class RecordReader {
   }
 
   /// The index of the records. The reader extends it.
-  public let index: RecordIndex
+  package let index: RecordIndex
   /// The rules that divide the text.
-  public let rules: RecordRules
+  package let rules: RecordRules
   private let source: any ByteSource
   let sizes: Sizes
   private var text: UnsafeMutableRawBufferPointer
@@ -52,7 +52,7 @@ public final class RecordReader {
   var missing: [Int] = []
 
   /// Creates a reader. Reads nothing yet.
-  public init(
+  package init(
     _ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, sizes: Sizes = Sizes()
   ) {
     self.source = source
@@ -72,7 +72,7 @@ public final class RecordReader {
   ///
   /// A caller that asks whether records exist usually reads them next. The method therefore loads and keeps a page
   /// of them.
-  public func know(_ minimum: Int) throws(TableError) {
+  package func know(_ minimum: Int) throws(TableError) {
     if index.known < minimum, minimum < .max { _ = try page(with: index.known) }
     try index.know(minimum)
   }
@@ -82,7 +82,7 @@ public final class RecordReader {
   /// The page is valid until the next call, and only while the reader exists.
   /// - Complexity: O(page) if the record is near or continues the previous page. Otherwise O(bytes in front of the
   ///   record) the first time and O(1) later.
-  public func page(with number: Int) throws(TableError) -> RecordPage? {
+  package func page(with number: Int) throws(TableError) -> RecordPage? {
     if let page, page.numbers.contains(number) { return page }
     if let page, page.numbers.upperBound == number {
       return try load(
@@ -112,7 +112,7 @@ public final class RecordReader {
   }
 
   /// Returns the number of the record that begins at `offset` of the text; nil if none begins there.
-  public func number(ofRecordAt offset: Int) throws(TableError) -> Int? {
+  package func number(ofRecordAt offset: Int) throws(TableError) -> Int? {
     try index.know(recordsUpTo: offset)
     guard var position = index.position(beforeOffset: offset) else { return nil }
     while let page = try page(with: position.number) {
@@ -127,7 +127,7 @@ public final class RecordReader {
   }
 
   /// Returns the number of the record with this id; nil if there is none, or if the record has changed.
-  public func number(ofRecordWithID id: String) throws(TableError) -> Int? {
+  package func number(ofRecordWithID id: String) throws(TableError) -> Int? {
     guard let offset = id.split(separator: ".").first.flatMap({ Int($0, radix: 16) }),
       let number = try number(ofRecordAt: offset), let page = try page(with: number)
     else { return nil }
@@ -231,24 +231,24 @@ public final class RecordReader {
 ///
 /// The pointers belong to the reader that returned the page; see ``RecordReader/page(with:)``. Records have
 /// numbers. Fields are counted across all records of the page; see ``fields(of:)``.
-public struct RecordPage {
+package struct RecordPage {
   /// The number of bytes after ``bytes`` that can be read safely. Their content is undefined.
-  public static let slack = Int(TABELLA_SCAN_SLACK)
+  package static let slack = Int(TABELLA_SCAN_SLACK)
 
   /// The numbers of the records.
-  public let numbers: Range<Int>
+  package let numbers: Range<Int>
   /// The offset of ``bytes`` in the text.
-  public let offset: Int
+  package let offset: Int
   /// The text from the first record on.
-  public let bytes: UnsafeRawPointer
+  package let bytes: UnsafeRawPointer
   let filled: Int
   let separators: UnsafePointer<UInt32>
   let ends: UnsafePointer<UInt32>
   let escape: UInt8?
   /// A lower bound of the number of line ends within quotes. It can include those of a record after the page.
-  public let quotedLineEnds: Int
+  package let quotedLineEnds: Int
   /// The open quote or escape at the end of the last record, if the text ends with it.
-  public let openEnd: OpenEnd?
+  package let openEnd: OpenEnd?
   let reading: UInt64
   /// The origin of gathered records; nil otherwise. The ``numbers`` of gathered records count from 0.
   var origin: Origin?
@@ -259,13 +259,13 @@ public struct RecordPage {
   }
 
   /// The offset in the text after the last record.
-  public var end: Int {
+  package var end: Int {
     min(offset + filled, offset + Int(separators[Int(ends[numbers.count - 1]) - 1]) + 1)
   }
 
   /// The indices of a record's fields.
   @inline(__always)
-  public func fields(of number: Int) -> Range<Int> {
+  package func fields(of number: Int) -> Range<Int> {
     // There is an entry in front of the first one for this access. All values are valid, so the range is not
     // checked.
     let at = number &- numbers.lowerBound
@@ -274,18 +274,18 @@ public struct RecordPage {
 
   /// The offset of a field in ``bytes``.
   @inline(__always)
-  public func start(ofField field: Int) -> Int {
+  package func start(ofField field: Int) -> Int {
     // There is an entry in front of the first one here, too.
     Int(separators[field &- 1] &+ 1)
   }
 
   /// The end of a field in ``bytes``. The field must not be the last of its record.
   @inline(__always)
-  public func end(ofField field: Int) -> Int { Int(separators[field]) }
+  package func end(ofField field: Int) -> Int { Int(separators[field]) }
 
   /// The end of the last field of a record, in front of its LF, CRLF or CR. It is also the end of the record.
   @inline(__always)
-  public func end(ofLastField field: Int) -> Int {
+  package func end(ofLastField field: Int) -> Int {
     let end = Int(separators[field])
     guard byte(end) == 10 else { return end }
     let start = start(ofField: field)
@@ -294,23 +294,23 @@ public struct RecordPage {
   }
 
   /// The offset of a record in ``bytes``.
-  public func start(of number: Int) -> Int { start(ofField: fields(of: number).lowerBound) }
+  package func start(of number: Int) -> Int { start(ofField: fields(of: number).lowerBound) }
 
   /// The end of a record in ``bytes``.
-  public func end(of number: Int) -> Int { end(ofLastField: fields(of: number).upperBound - 1) }
+  package func end(of number: Int) -> Int { end(ofLastField: fields(of: number).upperBound - 1) }
 
   /// The offset of a record in the text. Gathered records have offsets only if the request asked for them.
-  public func offset(of number: Int) -> Int {
+  package func offset(of number: Int) -> Int {
     guard let origin else { return offset + start(of: number) }
     guard let offsets = origin.offsets else { preconditionFailure("gathered without offsets") }
     return offsets[number]
   }
 
   /// The number of a record in the text.
-  public func textNumber(of number: Int) -> Int { origin.map { $0.numbers[number] } ?? number }
+  package func textNumber(of number: Int) -> Int { origin.map { $0.numbers[number] } ?? number }
 
   /// The bytes of a record, without its line end.
-  public func bytes(of number: Int) -> UnsafeRawBufferPointer {
+  package func bytes(of number: Int) -> UnsafeRawBufferPointer {
     let start = start(of: number)
     return UnsafeRawBufferPointer(start: bytes + start, count: end(of: number) - start)
   }
@@ -319,7 +319,7 @@ public struct RecordPage {
   ///
   /// It is valid as long as the record and everything in front of it stay the same. The ids differ between two
   /// readings of the file.
-  public func id(of number: Int) -> String {
+  package func id(of number: Int) -> String {
     let digest = digest64(bytes(of: number)) ^ reading
     return "\(String(offset(of: number), radix: 16)).\(String(digest, radix: 16))"
   }

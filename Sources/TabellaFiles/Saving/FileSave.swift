@@ -6,15 +6,15 @@ import Tabella
 /// The new bytes go to a nameless file in the same folder. That file becomes durable before it takes the name,
 /// unless another program has changed the original in the meantime. docs/saving.md explains each step and its
 /// reason.
-public struct FileSave {
+package struct FileSave {
   /// The result of a save.
-  public struct Saved {
+  package struct Saved {
     /// The file after the save.
-    public let file: OpenFile
+    package let file: OpenFile
     /// The data for ``undoing(_:)``; nil if it would be too large.
-    public let receipt: [UInt8]?
+    package let receipt: [UInt8]?
     /// A problem that occurred although the file was saved, or that the file is half written; nil if there is none.
-    public let problem: String?
+    package let problem: String?
   }
 
   /// The maximum number of bytes in a receipt.
@@ -28,7 +28,7 @@ public struct FileSave {
   let cancel: CancelFlag
 
   /// Creates a save of a file that was opened by this path. Changes nothing yet.
-  public init(
+  package init(
     path: [UInt8], _ file: OpenFile, _ options: SaveOptions, cancel: CancelFlag
   ) {
     self.path = path
@@ -47,7 +47,7 @@ public struct FileSave {
   /// since it was opened, or if another process is saving it. Throws `.readOnly` or `.denied` if the file must not
   /// be saved, and `.io`.
   /// - Complexity: O(size of the file) in time, and O(size of the table) in memory.
-  public func save(
+  package func save(
     _ table: PieceTable, edited: [EditedRange], isDryRun: Bool,
     verify: (any ByteSource) throws(TableError) -> Void
   ) throws(TableError) -> Saved {
@@ -116,7 +116,7 @@ public struct FileSave {
   ///
   /// Throws ``TableError`` with `.conflict` if the file no longer has the bytes of that save, or if another file
   /// has these bytes. Throws `.invalidArgument` if the data is not a receipt.
-  public func undoing(_ receipt: [UInt8]) throws(TableError) -> PieceTable {
+  package func undoing(_ receipt: [UInt8]) throws(TableError) -> PieceTable {
     let receipt = try SaveReceipt(receipt, ofSize: file.fingerprint.size)
     let changed = TableError(.conflict, "was changed since the edit, so the edit cannot be undone")
     let hasVersion = receipt.version == file.fingerprint.version
@@ -179,15 +179,15 @@ struct WrittenFile {
 }
 
 /// A range of a file, with a digest of the bytes that were read there.
-public struct EditedRange: Hashable, Sendable {
+package struct EditedRange: Hashable, Sendable {
   let range: Range<Int>
   let digest: UInt64
 
   /// Creates the range of a record that was read.
-  public init(_ span: RecordSpan) { self.init(span.content, digest: span.digest) }
+  package init(_ span: RecordSpan) { self.init(span.content, digest: span.digest) }
 
   /// Creates a range.
-  public init(_ range: Range<Int>, digest: UInt64) {
+  package init(_ range: Range<Int>, digest: UInt64) {
     self.range = range
     self.digest = digest
   }

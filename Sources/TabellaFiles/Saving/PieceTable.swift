@@ -4,9 +4,9 @@ import Tabella
 ///
 /// An unedited range is one piece, whatever its length. Memory and time thus depend on the size of the edit, and
 /// unedited bytes cannot change.
-public struct PieceTable: Hashable, Sendable {
+package struct PieceTable: Hashable, Sendable {
   /// A piece of the new bytes.
-  public enum Piece: Hashable, Sendable {
+  package enum Piece: Hashable, Sendable {
     /// A range of the old file.
     case old(Range<Int>)
     case new([UInt8])
@@ -20,15 +20,15 @@ public struct PieceTable: Hashable, Sendable {
   }
 
   /// The pieces. None is empty, and adjacent pieces cannot be merged.
-  public private(set) var pieces: [Piece] = []
+  package private(set) var pieces: [Piece] = []
   /// The total number of bytes.
-  public private(set) var size = 0
+  package private(set) var size = 0
 
   /// Creates an empty table.
-  public init() {}
+  package init() {}
 
   /// Appends bytes of the old file.
-  public mutating func append(old range: Range<Int>) {
+  package mutating func append(old range: Range<Int>) {
     guard !range.isEmpty else { return }
     size += range.count
     if case .old(let last) = pieces.last, last.upperBound == range.lowerBound {
@@ -39,7 +39,7 @@ public struct PieceTable: Hashable, Sendable {
   }
 
   /// Appends new bytes.
-  public mutating func append(new bytes: some Collection<UInt8>) {
+  package mutating func append(new bytes: some Collection<UInt8>) {
     guard !bytes.isEmpty else { return }
     size += bytes.count
     // Removing the piece first avoids a copy of its bytes at each call.
@@ -53,7 +53,7 @@ public struct PieceTable: Hashable, Sendable {
   }
 
   /// Whether the table describes the unchanged old file of this size, judged by the ranges only.
-  public func isIdentity(ofSize size: Int) -> Bool {
+  package func isIdentity(ofSize size: Int) -> Bool {
     size == 0 ? pieces.isEmpty : pieces == [.old(0..<size)]
   }
 
