@@ -31,7 +31,8 @@ extension OptionSpec {
 
   static let search = OptionSpec(
     names: ["--search"], argument: "TEXT",
-    summary: "keep rows that contain TEXT in any column; ASCII case is ignored if TEXT has no capital A to Z"
+    summary:
+      "keep rows that contain TEXT in any column; ASCII case is ignored if TEXT has no capital A to Z"
   ) { invocation, value throws(Failure) in invocation.search = value.bytes }
 
   static let sectionBy = OptionSpec(

@@ -29,7 +29,8 @@ import Testing
   ) throws -> Confined {
     if user == .nobody {
       #expect(
-        try TabellaTestSupport.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status == 0)
+        try TabellaTestSupport.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status
+          == 0)
     }
     return try Confined(
       ["library=\(buildFolder)/libtabella-\(library).so"] + words, as: user,

@@ -218,7 +218,8 @@ import Testing
     let location = try makeFolder("strict")
     let strict = try run("many", ["strict"] + missing, location: location)
     #expect(strict.error.first == "denied" && strict.rows.isEmpty, "\(strict)")
-    #expect(strict.error.last?.contains("cannot be confined enough to edit: this system lacks") == true)
+    #expect(
+      strict.error.last?.contains("cannot be confined enough to edit: this system lacks") == true)
     // Without seccomp, the threads of this library can block the signal that the second layer needs.
     if missing == ["landlock=0"] {
       #expect(try run("many", missing, location: location).error.isEmpty)

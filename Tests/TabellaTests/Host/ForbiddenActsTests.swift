@@ -57,7 +57,8 @@ import Testing
       guard user == .nobody else { return }
       // File modes must not be the reason for the refusals.
       #expect(
-        try TabellaTestSupport.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status == 0)
+        try TabellaTestSupport.run(findProgram("chown"), ["-R", "65534:65534", folder.path]).status
+          == 0)
     }
 
     /// Every victim with its mode, size, time and content.

@@ -191,7 +191,8 @@ private struct FlatTable {
     let offset = try TabellaTestSupport.number(bytes, vtable + 4 + id * 2, 2)
     if offset == 0 { return nil }
     try expect(
-      try offset + size <= TabellaTestSupport.number(bytes, vtable + 2, 2), "a field is in its table")
+      try offset + size <= TabellaTestSupport.number(bytes, vtable + 2, 2),
+      "a field is in its table")
     try expect((place + offset) % size == 0, "a field is aligned")
     return place + offset
   }
@@ -208,7 +209,8 @@ private struct FlatTable {
 
   func string(_ id: Int) throws -> String {
     let (start, count) = try vector(id, elementSize: 1)
-    try expect(try TabellaTestSupport.number(bytes, start + count, 1) == 0, "a string ends with a NUL")
+    try expect(
+      try TabellaTestSupport.number(bytes, start + count, 1) == 0, "a string ends with a NUL")
     return String(decoding: bytes[start..<start + count], as: UTF8.self)
   }
 
