@@ -37,6 +37,7 @@ public final class InMemorySource: TableDataSource {
     var rows: [Row]
   }
 
+  /// The columns, which never change.
   public let columns: [Column]
   private var content: [Section]
   private let persistence: Persistence

@@ -1,9 +1,9 @@
 import Glibc
 
 /// A cache of the names of users or groups. It looks up each name once.
-package struct AccountNames {
+public struct AccountNames {
   /// The kind of accounts.
-  package enum Kind { case user, group }
+  public enum Kind { case user, group }
 
   private static let largestEntry = 1 << 20
 
@@ -11,10 +11,10 @@ package struct AccountNames {
   private var names: [UInt32: [UInt8]] = [:]
 
   /// Creates an empty cache.
-  package init(_ kind: Kind) { self.kind = kind }
+  public init(_ kind: Kind) { self.kind = kind }
 
   /// The name of the account with this number, or the number itself if the account has no name.
-  package subscript(number: UInt32) -> [UInt8] {
+  public subscript(number: UInt32) -> [UInt8] {
     mutating get {
       if let name = names[number] { return name }
       let found = kind == .user ? AccountNames.user(number) : AccountNames.group(number)

@@ -4,7 +4,7 @@ import Tabella
 import TabellaSystem
 
 /// A sequence of bytes that can be read at any offset.
-package protocol ByteSource: AnyObject {
+public protocol ByteSource: AnyObject {
   /// Reads bytes at `offset` into `buffer` and returns their number. It is 0 only at the end.
   ///
   /// Throws ``TableError`` with `.io`, or with `.conflict` if the bytes have changed since they were opened.
@@ -37,7 +37,7 @@ extension ByteSource {
   }
 
   /// The bytes from `offset` on: `count` of them, or fewer at the end.
-  package func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
+  public func bytes(at offset: Int, count: Int) throws(TableError) -> [UInt8] {
     var failure: TableError?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, got in
       do throws(TableError) {
@@ -57,13 +57,13 @@ extension ByteSource {
 ///
 /// Opening never blocks; reading a FIFO for the first time waits for its writer. Opening a terminal never makes it
 /// the controlling terminal. The object closes the descriptor when it is released.
-package final class OpenFile {
+public final class OpenFile {
   private let file: Descriptor
   /// The fingerprint of the file at the time of opening.
-  package let fingerprint: Fingerprint
+  public let fingerprint: Fingerprint
 
   /// Opens a path (bytes without NUL). Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
-  package init(path: [UInt8]) throws(TableError) {
+  public init(path: [UInt8]) throws(TableError) {
     file = try Descriptor(
       opening: path, O_RDONLY | O_NOCTTY | O_NONBLOCK, errorPrefix: "cannot be opened")
     fingerprint = try Fingerprint(of: file.raw)
@@ -76,7 +76,7 @@ package final class OpenFile {
   }
 
   /// The open file descriptor. The object owns it.
-  package var descriptor: Int32 { file.raw }
+  public var descriptor: Int32 { file.raw }
 
   /// Opens the same file again. The two descriptors share their file offset, but all reads use explicit offsets.
   ///
@@ -95,7 +95,7 @@ package final class OpenFile {
 
   /// The bytes of the file. A regular file is read at its offsets. The bytes of a stream are stored as they are
   /// read.
-  package func bytes() -> any ByteSource {
+  public func bytes() -> any ByteSource {
     if isStored { return FileBytes(self) }
     // A pipe, a device, or a file of /proc or /sys, whose reported size has no meaning.
     var awaitsWriter = fingerprint.kind == S_IFIFO
@@ -111,7 +111,7 @@ package final class OpenFile {
   /// Whether it is a regular file that has the reported size.
   ///
   /// Files in /proc report size 0 although they have content. Files in /sys report the size of a page.
-  package var isStored: Bool {
+  public var isStored: Bool {
     guard fingerprint.kind == S_IFREG else { return false }
     if fingerprint.size > 0 { return !tabella_system_is_of_kernel(descriptor) }
     var byte: UInt8 = 0
@@ -126,26 +126,26 @@ package final class OpenFile {
 }
 
 /// The state of a file, as far as it can be determined without reading the file.
-package struct Fingerprint: Hashable, Sendable {
+public struct Fingerprint: Hashable, Sendable {
   /// The device number.
-  package let device: UInt64
+  public let device: UInt64
   /// The inode number.
-  package let inode: UInt64
+  public let inode: UInt64
   /// The size in bytes.
-  package let size: Int
+  public let size: Int
   /// The type of the file, such as `S_IFREG`.
-  package let kind: UInt32
+  public let kind: UInt32
   let modified: [Int]
   private(set) var changed: [Int]
 
   /// The current fingerprint of an open file. Throws ``TableError`` with `.io`.
-  package init(of descriptor: Int32) throws(TableError) {
+  public init(of descriptor: Int32) throws(TableError) {
     guard let status = stat(of: descriptor) else { throw .system(errno, "cannot be examined") }
     self.init(status)
   }
 
   /// The fingerprint in a result of `stat`.
-  package init(_ status: stat) {
+  public init(_ status: stat) {
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     size = Int(status.st_size)
@@ -171,7 +171,7 @@ package struct Fingerprint: Hashable, Sendable {
   }
 
   /// The fingerprint as a version: device, inode, size and both times in nanoseconds.
-  package var version: Version {
+  public var version: Version {
     let times = (modified + changed).map { String($0, radix: 16) }
     return Version(
       "\(String(device, radix: 16)).\(String(inode, radix: 16)).\(String(size, radix: 16))."
@@ -207,18 +207,18 @@ final class FileBytes: ByteSource {
 }
 
 /// A byte source in memory.
-package final class MemoryBytes: ByteSource {
+public final class MemoryBytes: ByteSource {
   private let bytes: [UInt8]
 
   /// Creates a source of these bytes.
-  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+  public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  package var version: Version? { nil }
-  package var size: Int? { bytes.count }
+  public var version: Version? { nil }
+  public var size: Int? { bytes.count }
 
-  package func checkUnchanged() {}
+  public func checkUnchanged() {}
 
-  package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+  public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let count = min(buffer.count, bytes.count - offset)
     guard count > 0 else { return 0 }
     bytes.withUnsafeBytes {

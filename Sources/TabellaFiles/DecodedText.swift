@@ -1,20 +1,20 @@
 import Tabella
 
 /// The text of a file: its bytes, converted to UTF-8 if they have another encoding.
-package struct DecodedText {
+public struct DecodedText {
   /// The text. It is UTF-8 if the file is valid in its encoding.
-  package let bytes: any ByteSource
+  public let bytes: any ByteSource
   /// The offset of the text, after a byte order mark.
-  package let start: Int
+  public let start: Int
   /// A digest of the conversion; 0 if the bytes are those of the file.
-  package let reading: UInt64
+  public let reading: UInt64
   private let transcoder: Transcoder?
 
   /// Decodes a file in an encoding that the system's `iconv` supports.
   ///
   /// Without an encoding, a byte order mark of UTF-16 or UTF-32 determines it. Otherwise the bytes stay as they
   /// are. Throws ``TableError`` with `.invalidArgument` if the encoding is unknown.
-  package init(_ file: any ByteSource, encoding: String?) throws(TableError) {
+  public init(_ file: any ByteSource, encoding: String?) throws(TableError) {
     var name = encoding
     if name == nil { name = try DecodedText.markedEncoding(file) }
     transcoder = try name.map { name throws(TableError) in try Transcoder(file, from: name) }
@@ -34,13 +34,13 @@ package struct DecodedText {
   }
 
   /// Whether the text is converted. A converted text is always valid UTF-8.
-  package var isConverted: Bool { transcoder != nil }
+  public var isConverted: Bool { transcoder != nil }
 
   /// Whether the text consists of the file's own bytes, so that offsets in the text are offsets in the file.
-  package var isAsStored: Bool { transcoder == nil && bytes.version != nil }
+  public var isAsStored: Bool { transcoder == nil && bytes.version != nil }
 
   /// A diagnostic about the first bytes so far that could not be converted; nil if there are none.
-  package var diagnostic: String? {
+  public var diagnostic: String? {
     transcoder?.firstFailure.map {
       "byte \($0) could not be converted to UTF-8 and is shown as U+FFFD"
     }
@@ -49,7 +49,7 @@ package struct DecodedText {
 
 extension ByteSource {
   /// Whether the bytes look like text: the first 8 KiB contain no NUL, or there is a byte order mark.
-  package func looksLikeText() throws(TableError) -> Bool {
+  public func looksLikeText() throws(TableError) -> Bool {
     if try DecodedText.markedEncoding(self) != nil { return true }
     return !(try bytes(at: 0, count: 8192)).contains(0)
   }

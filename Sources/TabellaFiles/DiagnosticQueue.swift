@@ -1,21 +1,21 @@
 import Tabella
 
 /// A queue of diagnostics that keeps only the first of each kind, for sources that conform to ``TableDiagnostics``.
-package struct DiagnosticQueue {
+public struct DiagnosticQueue {
   private var pending: [Diagnostic] = []
   private var kinds: Set<String> = []
 
   /// Creates an empty queue.
-  package init() {}
+  public init() {}
 
   /// Adds a warning, unless the queue has received one of this kind before.
-  package mutating func add(_ kind: String, _ message: @autoclosure () -> String) {
+  public mutating func add(_ kind: String, _ message: @autoclosure () -> String) {
     if kinds.insert(kind).inserted { pending.append(Diagnostic(.warning, message())) }
   }
 
   /// Whether the queue has received a diagnostic of this kind.
-  package func has(_ kind: String) -> Bool { kinds.contains(kind) }
+  public func has(_ kind: String) -> Bool { kinds.contains(kind) }
 
   /// Removes and returns the oldest diagnostic; nil if there is none.
-  package mutating func next() -> Diagnostic? { pending.isEmpty ? nil : pending.removeFirst() }
+  public mutating func next() -> Diagnostic? { pending.isEmpty ? nil : pending.removeFirst() }
 }

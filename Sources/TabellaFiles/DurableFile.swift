@@ -7,7 +7,7 @@ import TabellaSystem
 /// The file has no name until it is complete, so that an interruption leaves nothing behind. On file systems
 /// without nameless files, it has a temporary name that begins with a dot. The constructor reserves disk space. A
 /// program can thus record an action after the action, even if the disk is full by then.
-package final class DurableFile {
+public final class DurableFile {
   private let folder: Descriptor
   private let file: TemporaryFile
 
@@ -15,7 +15,7 @@ package final class DurableFile {
   ///
   /// `folder` is a path of any bytes. `room` is the number of bytes that are sure to fit. Throws ``TableError``
   /// with `.denied`, `.readOnly`, `.notFound` or `.io`.
-  package init(in folder: [UInt8], room: Int) throws(TableError) {
+  public init(in folder: [UInt8], room: Int) throws(TableError) {
     self.folder = try Descriptor(
       opening: folder, O_RDONLY | O_DIRECTORY, errorPrefix: "\(folder.shown) cannot be opened")
     file = try TemporaryFile(in: self.folder.raw)
@@ -32,7 +32,7 @@ package final class DurableFile {
   ///
   /// If the folder does not exist, the nearest existing parent is tested. `meanwhile` runs while the space is
   /// reserved.
-  package static func tryOut(
+  public static func tryOut(
     in folder: [UInt8], rooms: [Int], meanwhile: () throws(TableError) -> Void = {}
   ) throws(TableError) {
     var path = folder
@@ -74,7 +74,7 @@ package final class DurableFile {
   ///
   /// Throws ``TableError`` with `.conflict` if the name is taken; that file stays unchanged. After any other error
   /// the file is either complete or does not exist.
-  package func write(_ bytes: [UInt8], name: String) throws(TableError) {
+  public func write(_ bytes: [UInt8], name: String) throws(TableError) {
     var writer = FileWriter(
       file.descriptor, cancel: CancelFlag(), errorPrefix: "\(name) cannot be written")
     try writer.write(bytes)
@@ -92,7 +92,7 @@ package final class DurableFile {
   }
 
   /// Writes the content and replaces an existing file of this name. That file stays complete until then.
-  package func write(_ bytes: [UInt8], replacing name: String) throws(TableError) {
+  public func write(_ bytes: [UInt8], replacing name: String) throws(TableError) {
     var writer = FileWriter(
       file.descriptor, cancel: CancelFlag(), errorPrefix: "\(name) cannot be written")
     try writer.write(bytes)

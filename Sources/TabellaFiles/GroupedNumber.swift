@@ -1,6 +1,6 @@
 extension BinaryInteger {
   /// The number with a comma between groups of three digits: `12,345`.
-  package var grouped: String {
+  public var grouped: String {
     let digits = Array(String(magnitude))
     let text = digits.indices.map { index in
       let isThird = index > 0 && (digits.count - index).isMultiple(of: 3)

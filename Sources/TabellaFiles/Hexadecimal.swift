@@ -1,11 +1,11 @@
 /// The display format of binary data, with a fixed number of bytes per line.
-package enum Hexadecimal {
+public enum Hexadecimal {
   /// The number of bytes per line.
-  package static let width = 16
+  public static let width = 16
   private static let digits = Array("0123456789abcdef".utf8)
 
   /// The bytes in hexadecimal, `48 65 6c 6c 6f`, with an additional space in the middle of a full line.
-  package static func digits(of line: ArraySlice<UInt8>) -> [UInt8] {
+  public static func digits(of line: ArraySlice<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity(3 * width + 1)
     for (index, byte) in line.enumerated() {
@@ -18,7 +18,7 @@ package enum Hexadecimal {
   }
 
   /// The bytes as ASCII, with dots for bytes that cannot be printed.
-  package static func text(of line: ArraySlice<UInt8>) -> [UInt8] {
+  public static func text(of line: ArraySlice<UInt8>) -> [UInt8] {
     line.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }
   }
 }

@@ -6,7 +6,7 @@ extension ByteSource {
   ///
   /// The first line begins at `start`. A line ends at LF, CRLF or CR.
   /// - Complexity: O(bytes from `start` to `offset`).
-  package func lineNumber(at offset: Int, from start: Int = 0) throws(TableError) -> Int {
+  public func lineNumber(at offset: Int, from start: Int = 0) throws(TableError) -> Int {
     let lines = RecordRules(endsAtCarriageReturn: true).scan
     let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 64)
     defer { block.deallocate() }
@@ -31,13 +31,13 @@ extension ByteSource {
 
 extension UnsafeRawBufferPointer {
   /// Whether the bytes are UTF-8. Outside ASCII, this is several times as fast as the standard library.
-  package var isScannedUTF8: Bool {
+  public var isScannedUTF8: Bool {
     guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
     return tabella_scan_is_utf8(base, count) != 0
   }
 
   /// The number of line ends: LF, CRLF and CR.
-  package var lineEndCount: Int {
+  public var lineEndCount: Int {
     guard let base = baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
     var state = tabella_scan_start()
     var last = 0

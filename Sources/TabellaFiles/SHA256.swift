@@ -2,7 +2,7 @@ import Tabella
 import TabellaSystem
 
 /// The SHA-256 digest of bytes (FIPS 180-4). It identifies a file even if someone tries to pass off another one.
-package struct SHA256: Sendable {
+public struct SHA256: Sendable {
   private var state: (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32) = (
     0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A,
     0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19
@@ -14,11 +14,11 @@ package struct SHA256: Sendable {
   private static let blockSize = 64
 
   /// Creates the digest of no bytes.
-  package init() {}
+  public init() {}
 
   /// The digest of all bytes of an open file, in hexadecimal. Reads at explicit offsets.
   /// - Complexity: O(bytes), about 250 MB per second.
-  package static func digest(ofFile descriptor: Int32) throws(TableError) -> String {
+  public static func digest(ofFile descriptor: Int32) throws(TableError) -> String {
     var hash = SHA256()
     var block = [UInt8](repeating: 0, count: 1 << 18)
     var offset = 0
@@ -33,14 +33,14 @@ package struct SHA256: Sendable {
   }
 
   /// The digest of bytes, in hexadecimal.
-  package static func digest(of bytes: [UInt8]) -> String {
+  public static func digest(of bytes: [UInt8]) -> String {
     var hash = SHA256()
     bytes.withUnsafeBytes { hash.add($0) }
     return hash.digest()
   }
 
   /// Adds bytes after the earlier ones.
-  package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+  public mutating func add(_ bytes: UnsafeRawBufferPointer) {
     count += UInt64(bytes.count)
     var bytes = bytes[...]
     if !rest.isEmpty {
@@ -58,7 +58,7 @@ package struct SHA256: Sendable {
   }
 
   /// The digest of all added bytes: 64 hexadecimal digits.
-  package func digest() -> String {
+  public func digest() -> String {
     var last = self
     let zeros = (119 - Int(count % 64)) % 64
     var padding = [0x80] + [UInt8](repeating: 0, count: zeros)

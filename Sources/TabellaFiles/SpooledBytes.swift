@@ -6,7 +6,7 @@ import TabellaSystem
 /// The first ``memoryLimit`` bytes stay in memory, and the rest goes to an unlinked temporary file. A worker
 /// without permission to write files keeps all bytes in memory. A read at an offset consumes the stream only up to
 /// there.
-package final class SpooledBytes: ByteSource {
+public final class SpooledBytes: ByteSource {
   static let memoryLimit = 1 << 20
 
   private let fill: (UnsafeMutableRawBufferPointer) throws(TableError) -> Int
@@ -19,18 +19,18 @@ package final class SpooledBytes: ByteSource {
   private var failure: TableError?
 
   /// Creates a spool of the bytes that `fill` returns: at least one per call, 0 at the end.
-  package init(_ fill: @escaping (UnsafeMutableRawBufferPointer) throws(TableError) -> Int) {
+  public init(_ fill: @escaping (UnsafeMutableRawBufferPointer) throws(TableError) -> Int) {
     self.fill = fill
   }
 
   deinit { chunk.deallocate() }
 
-  package var version: Version? { nil }
-  package var size: Int? { nil }
+  public var version: Version? { nil }
+  public var size: Int? { nil }
 
-  package func checkUnchanged() {}
+  public func checkUnchanged() {}
 
-  package func read(
+  public func read(
     at offset: Int, into buffer: UnsafeMutableRawBufferPointer
   ) throws(TableError) -> Int {
     while count <= offset, !isComplete { try readMore() }

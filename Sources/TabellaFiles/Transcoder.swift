@@ -1,7 +1,7 @@
 import Tabella
 
 /// Converts text from another encoding to UTF-8 as it is read, with the system's `iconv`.
-package final class Transcoder {
+public final class Transcoder {
   private let source: any ByteSource
   private let converter: iconv_t
   /// The size in bytes of the smallest unit that can be skipped.
@@ -14,10 +14,10 @@ package final class Transcoder {
   private var isAtEnd = false
   private var isFlushed = false
   /// The offset in the source of the first sequence that could not be converted.
-  package private(set) var firstFailure: Int?
+  public private(set) var firstFailure: Int?
 
   /// Throws ``TableError`` with `.invalidArgument` if the system does not support the encoding.
-  package init(_ source: any ByteSource, from encoding: String) throws(TableError) {
+  public init(_ source: any ByteSource, from encoding: String) throws(TableError) {
     converter = iconv_open("UTF-8", encoding)
     guard converter != iconv_t(bitPattern: -1) else {
       input.deallocate()
@@ -40,7 +40,7 @@ package final class Transcoder {
   }
 
   /// The text as UTF-8. U+FFFD replaces everything that cannot be converted.
-  package func bytes() -> SpooledBytes {
+  public func bytes() -> SpooledBytes {
     SpooledBytes { [self] buffer throws(TableError) in try convert(into: buffer) }
   }
 

@@ -3,10 +3,10 @@ import Tabella
 import TabellaSystem
 
 /// The user's folders, from the environment (XDG Base Directory Specification).
-package struct UserFolders: Sendable {
+public struct UserFolders: Sendable {
   /// The kinds of folders. The raw value is the environment variable; `inHome` is the default path in the home
   /// folder.
-  package enum Kind: String, CaseIterable, Sendable {
+  public enum Kind: String, CaseIterable, Sendable {
     case data = "XDG_DATA_HOME"
     case configuration = "XDG_CONFIG_HOME"
     case state = "XDG_STATE_HOME"
@@ -25,19 +25,19 @@ package struct UserFolders: Sendable {
   private let variable: @Sendable (String) -> [UInt8]?
 
   /// Creates folders from a function that returns the value of a variable.
-  package init(variable: @escaping @Sendable (String) -> [UInt8]?) { self.variable = variable }
+  public init(variable: @escaping @Sendable (String) -> [UInt8]?) { self.variable = variable }
 
   /// The folders of this process.
   ///
   /// There are none if the process has more rights than its user. Otherwise the author of the environment could
   /// choose the files that the process reads and writes with these rights.
-  package static let standard = UserFolders { trustedVariable($0) }
+  public static let standard = UserFolders { trustedVariable($0) }
 
   /// The home folder; nil unless the environment has it as an absolute path.
-  package var home: [UInt8]? { absolute("HOME") }
+  public var home: [UInt8]? { absolute("HOME") }
 
   /// The path of a folder of the user. The folder need not exist.
-  package func folder(_ kind: Kind) -> [UInt8]? {
+  public func folder(_ kind: Kind) -> [UInt8]? {
     absolute(kind.rawValue) ?? home.map { $0 + Array(kind.inHome.utf8) }
   }
 
@@ -50,19 +50,19 @@ package struct UserFolders: Sendable {
 ///
 /// It is also nil if this process has more rights than its user (AT_SECURE). Otherwise the user could misuse these
 /// rights.
-package func trustedVariable(_ name: String) -> [UInt8]? {
+public func trustedVariable(_ name: String) -> [UInt8]? {
   guard !tabella_system_is_privileged(), let value = getenv(name) else { return nil }
   return Array(UnsafeRawBufferPointer(start: value, count: strlen(value)))
 }
 
 /// The folder for data that must outlive the process: `$XDG_STATE_HOME/tabella`, or `$HOME/.local/state/tabella`.
 /// Nil if neither variable is an absolute path.
-package func stateFolder() -> [UInt8]? {
+public func stateFolder() -> [UInt8]? {
   UserFolders.standard.folder(.state).map { $0 + Array("/tabella".utf8) }
 }
 
 /// Creates the missing folders of a path, accessible only to their owner, and makes their names durable.
-package func makeFolders(_ path: [UInt8]) throws(TableError) {
+public func makeFolders(_ path: [UInt8]) throws(TableError) {
   for end in path.indices.dropFirst() + [path.count]
   where end == path.count || path[end] == UInt8(ascii: "/") {
     let folder = Array(path[..<end])

@@ -3,7 +3,7 @@ import Tabella
 /// A moving window over bytes, for a sequential reader.
 ///
 /// The buffer grows only if an item that must be in the window as a whole is larger than the buffer.
-package final class Window {
+public final class Window {
   private let source: any ByteSource
   private var buffer: UnsafeMutableRawBufferPointer
   private var base = 0
@@ -11,7 +11,7 @@ package final class Window {
   private var isAtEnd = false
 
   /// Creates a window. `capacity` is its initial size in bytes.
-  package init(_ source: any ByteSource, capacity: Int = 1 << 18) {
+  public init(_ source: any ByteSource, capacity: Int = 1 << 18) {
     self.source = source
     buffer = .allocate(byteCount: capacity, alignment: 64)
   }
@@ -21,7 +21,7 @@ package final class Window {
   /// The bytes in the window from `offset` on, and whether they reach the end of the source.
   ///
   /// They are valid until the next call. They are empty only at the end.
-  package func bytes(
+  public func bytes(
     from offset: Int
   ) throws(TableError) -> (bytes: UnsafeRawBufferPointer, isLast: Bool) {
     if offset < base || offset > base + count {
@@ -38,7 +38,7 @@ package final class Window {
   }
 
   /// Returns more bytes from `offset` on than before, for an item that did not end in the window.
-  package func more(
+  public func more(
     from offset: Int
   ) throws(TableError) -> (bytes: UnsafeRawBufferPointer, isLast: Bool) {
     let kept = base + count - offset

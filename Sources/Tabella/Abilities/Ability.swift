@@ -65,6 +65,7 @@ public struct AbilitySet: OptionSet, Hashable, Sendable {
 
   public init(rawValue: Int) { self.rawValue = rawValue }
 
+  /// The set of these abilities.
   public init(_ abilities: Ability...) {
     rawValue = abilities.reduce(0) { $0 | 1 << $1.rawValue }
   }
@@ -85,6 +86,7 @@ public struct AbilitySet: OptionSet, Hashable, Sendable {
     if (try? index.sectionIndexTitles())?.isEmpty != false { remove(AbilitySet(.sectionIndex)) }
   }
 
+  /// Whether the ability is in the set.
   public func contains(_ ability: Ability) -> Bool { rawValue & 1 << ability.rawValue != 0 }
 
   /// The abilities, in the order of ``Ability/allCases``.

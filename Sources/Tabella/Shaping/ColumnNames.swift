@@ -7,6 +7,7 @@ public struct ColumnNames: Sendable {
   public let names: [String]
   private let byLength: [Int]
 
+  /// Names these columns.
   public init(_ columns: [Column]) {
     let names = uniqueNames(columns.map(\.name))
     self.names = names

@@ -18,6 +18,7 @@ public struct TableShape: Hashable, Sendable {
   /// The order of the rows within each section; empty keeps the source's own order.
   public var order: [SortDescriptor]
 
+  /// Creates a shape. Without arguments it changes nothing.
   public init(
     conditions: [Condition] = [], search: [UInt8]? = nil, grouping: Grouping? = nil,
     order: [SortDescriptor] = []

@@ -4,7 +4,7 @@ import Tabella
 ///
 /// The source defines the meaning of its records. The protocol provides everything else: each commit is one save,
 /// which is atomic and can be undone.
-package protocol RecordEditing: TableDataSource, TableEditing, TableMoving, TableUndoing {
+public protocol RecordEditing: TableDataSource, TableEditing, TableMoving, TableUndoing {
   /// The file, with the options for saving it.
   var shownFile: ShownFile { get }
   /// The reader of the file's records.
@@ -50,27 +50,27 @@ package protocol RecordEditing: TableDataSource, TableEditing, TableMoving, Tabl
 
 extension RecordEditing {
   /// Returns nil: the edited text is the file.
-  package func uncommented(_ bytes: any ByteSource) -> UncommentedBytes? { nil }
+  public func uncommented(_ bytes: any ByteSource) -> UncommentedBytes? { nil }
 
-  package func prefix(
+  public func prefix(
     for edits: RecordEdits
   ) throws(TableError) -> (splices: [RecordPlan.Splice], edited: [EditedRange]) { ([], []) }
 
-  package func checkReads(
+  public func checkReads(
     _ bytes: any ByteSource, prefix: [RecordPlan.Splice]
   ) throws(TableError) { try checkReads(bytes) }
 
   /// Returns nil: sections cannot be edited.
-  package var sectionedRecords: (any SectionedRecords)? { nil }
+  public var sectionedRecords: (any SectionedRecords)? { nil }
 
-  package func editability(
+  public func editability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [RowEditability] {
     let isEditable = (try? checkEditable()) != nil
     return try answers(isEditable ? [.editable, .delete] : [], for: rows, section)
   }
 
-  package func movability(
+  public func movability(
     ofRows rows: Range<Int>, inSection section: Int
   ) throws(TableError) -> [Bool] {
     try answers((try? checkEditable()) != nil, for: rows, section)
@@ -83,7 +83,7 @@ extension RecordEditing {
     return Array(repeating: answer, count: rows.count)
   }
 
-  package func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
+  public func commit(_ batch: EditBatch) throws(TableError) -> EditResult {
     cancel.begin()
     let (before, columnsBefore) = (try version(), columns)
     guard batch.version == nil || batch.version == before else {
@@ -149,7 +149,7 @@ extension RecordEditing {
     return result
   }
 
-  package func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
+  public func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
     cancel.begin()
     let before = try version()
     try checkEditable()

@@ -4,53 +4,53 @@ import Tabella
 ///
 /// ``BatchPlan`` computes the positions and finds contradictions. This type translates its result to rows that are
 /// records of a file.
-package struct RecordEdits {
+public struct RecordEdits {
   /// A row that is inserted, or moved to a new position.
-  package struct Arrival {
+  public struct Arrival {
     /// The record in front of which the row arrives, numbered as before the batch.
-    package var place: Int
+    public var place: Int
     /// The index of the edit in the batch.
-    package var edit: Int
+    public var edit: Int
     /// The record that moves; nil for a new row.
-    package var source: Int?
+    public var source: Int?
     /// The cells of a new row.
-    package var cells: [Int: Cell]
+    public var cells: [Int: Cell]
     /// The section of the row, numbered as before the batch.
-    package var section: Int
+    public var section: Int
   }
 
   /// Records that stay together when sections move, or the heading of a new section.
-  package struct Block {
+  public struct Block {
     /// The number of the section before the batch; nil for a new section.
-    package var section: Int?
+    public var section: Int?
     /// The records of the block.
-    package var records: Range<Int>
+    public var records: Range<Int>
     /// The index of the edit that inserts the section; nil for an existing section.
-    package var edit: Int?
+    public var edit: Int?
   }
 
   /// The records that are deleted or moved away, in ascending order.
-  package private(set) var gone: [Int] = []
+  public private(set) var gone: [Int] = []
   /// The edits that set cells. The key is the number of the record.
-  package private(set) var sets: [Int: (edit: Int, cells: [Int: Cell])] = [:]
+  public private(set) var sets: [Int: (edit: Int, cells: [Int: Cell])] = [:]
   /// The arrivals in the order of the new text.
-  package private(set) var arrivals: [Arrival] = []
+  public private(set) var arrivals: [Arrival] = []
   /// The path of the row of each edit: the new path of an inserted row, the old path of any other row.
-  package private(set) var places: [IndexPath] = []
+  public private(set) var places: [IndexPath] = []
   /// The batch as changes of the table, exactly as requested.
   ///
   /// The id of a record contains a digest and the offset of the record. A record that was set therefore gets
   /// another id.
-  package private(set) var changes: [ChangeBatch.Change] = []
+  public private(set) var changes: [ChangeBatch.Change] = []
 
   /// The order after the batch.
-  package let plan: BatchPlan
+  public let plan: BatchPlan
   /// The sections in the order of the new text; nil if their order does not change.
-  package private(set) var blocks: [Block]?
+  public private(set) var blocks: [Block]?
   /// The titles that the batch sets. The key is the number of the section after the batch.
-  package private(set) var titles: [Int: String?] = [:]
+  public private(set) var titles: [Int: String?] = [:]
   /// Whether the batch edits sections.
-  package var ofSections: Bool { plan.sections != nil }
+  public var ofSections: Bool { plan.sections != nil }
 
   /// Translates a batch. `record` returns the record of a row, or the record after the last row of a section.
   ///
@@ -172,7 +172,7 @@ package struct RecordEdits {
 }
 
 /// A source whose sections are runs of records, with headings that can be edited.
-package protocol SectionedRecords: AnyObject {
+public protocol SectionedRecords: AnyObject {
   /// The records of each section, including its heading. Each section begins at the end of the previous one.
   func sectionRecords() throws(TableError) -> [Range<Int>]
   /// The record that is a section's heading; nil if the section has none.

@@ -11,7 +11,7 @@ extension RecordReader {
   /// request for the first of them reads all of them. Pages contain the offsets of their records only if
   /// `withOffsets` is true. Throws ``TableError`` with `.notFound` for a number without a record.
   /// - Complexity: O(bytes of the text) at most per call, O(n).
-  package func gather(
+  public func gather(
     _ numbers: [Int], withOffsets: Bool,
     _ body: (RecordPage, Range<Int>) throws(TableError) -> Void
   ) throws(TableError) -> Int {

@@ -10,36 +10,36 @@ import TabellaSystem
 /// is checked. A segment with a wrong guess is scanned again.
 ///
 /// Memory: at most 65,536 positions of 16 bytes. Beyond 2 GiB the positions are farther apart.
-package final class RecordIndex {
+public final class RecordIndex {
   /// The sizes of reads and segments. Only tests use smaller ones, to find faults at the borders.
-  package struct Cuts: Hashable, Sendable {
+  public struct Cuts: Hashable, Sendable {
     /// The size of one read in bytes, if the requested record can be near.
     ///
     /// The kernel copies one MiB faster than four quarters of a MiB.
-    package var near = 256 << 10
+    public var near = 256 << 10
     /// The size of one read in bytes, if the requested record is far away.
-    package var block = 1 << 20
+    public var block = 1 << 20
     /// The distance in bytes between two stored positions.
-    package var spacing = 32 << 10
+    public var spacing = 32 << 10
     /// The maximum number of bytes that a thread scans before its result is merged.
-    package var segment = 64 << 20
+    public var segment = 64 << 20
     /// The minimum number of bytes that are worth a thread.
-    package var leastSegment = 8 << 20
+    public var leastSegment = 8 << 20
     /// The maximum number of bytes in which a segment searches for the line feed at its start.
-    package var sample = 64 << 10
+    public var sample = 64 << 10
     /// The maximum number of stored positions.
-    package var positions = 1 << 16
+    public var positions = 1 << 16
     /// The number of threads.
-    package var threads = coreCount
+    public var threads = coreCount
 
     /// Creates the default sizes.
-    package init() {}
+    public init() {}
   }
 
   /// The number of records that are known to exist.
-  package private(set) var known = 0
+  public private(set) var known = 0
   /// Whether ``known`` is the total number.
-  package private(set) var isComplete = false
+  public private(set) var isComplete = false
 
   private let source: any ByteSource
   private let rules: RecordRules
@@ -55,7 +55,7 @@ package final class RecordIndex {
   private var tip: (offset: Int, state: tabella_scan_state)
 
   /// Creates an index of the records from `start` on. Reads nothing yet.
-  package init(
+  public init(
     _ source: any ByteSource, from start: Int, rules: RecordRules,
     cancel: CancelFlag = CancelFlag(),
     cuts: Cuts = Cuts()
@@ -74,7 +74,7 @@ package final class RecordIndex {
   /// Scans until ``known`` is at least `minimum`, or complete.
   ///
   /// Throws ``TableError`` with `.cancelled`, and the errors of the source.
-  package func know(_ minimum: Int) throws(TableError) {
+  public func know(_ minimum: Int) throws(TableError) {
     try grow { known >= minimum }
   }
 

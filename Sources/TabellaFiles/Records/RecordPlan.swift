@@ -5,35 +5,35 @@ import Tabella
 /// Each record owns its line end. A text that does not end with a line end keeps that property: when a record is
 /// appended, the former last record receives a line end and the new last record has none. A new record has the line
 /// end of the records around it.
-package struct RecordPlan {
+public struct RecordPlan {
   /// A replacement of some bytes within a record.
-  package struct Splice {
+  public struct Splice {
     /// The replaced range, as offsets in the old text.
-    package var range: Range<Int>
+    public var range: Range<Int>
     /// The new bytes.
-    package var bytes: [UInt8]
+    public var bytes: [UInt8]
 
     /// Creates a splice.
-    package init(_ range: Range<Int>, _ bytes: [UInt8]) {
+    public init(_ range: Range<Int>, _ bytes: [UInt8]) {
       self.range = range
       self.bytes = bytes
     }
   }
 
   /// A record of the new text that an edit created, changed or moved.
-  package struct Touched {
+  public struct Touched {
     /// The index of the edit. A record that was both set and moved appears twice.
-    package var edit: Int
+    public var edit: Int
     /// The range of the record in the new text, without its line end.
-    package var content: Range<Int>
+    public var content: Range<Int>
   }
 
   /// The pieces of the new text.
-  package private(set) var table = PieceTable()
+  public private(set) var table = PieceTable()
   /// The touched records, in the order of the new text.
-  package private(set) var touched: [Touched] = []
+  public private(set) var touched: [Touched] = []
   /// The ranges of the old text that were read for this plan.
-  package private(set) var edited: [EditedRange] = []
+  public private(set) var edited: [EditedRange] = []
 
   private let reader: RecordReader
   private let bytes: any ByteSource
@@ -55,7 +55,7 @@ package struct RecordPlan {
   /// Throws ``TableError`` with `.notFound` for a position that does not exist, and with `.readOnly` for a record
   /// with an ``OpenEnd``.
   /// - Complexity: O(edits), plus the time to find the records.
-  package init(
+  public init(
     _ edits: RecordEdits, _ reader: RecordReader, _ bytes: any ByteSource,
     size: Int, prefixEnd: LineEnd?, prefix: [Splice] = [],
     content: (RecordEdits.Arrival) throws(TableError) -> [UInt8],

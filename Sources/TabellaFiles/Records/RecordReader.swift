@@ -2,29 +2,29 @@ import CTabellaScan
 import Tabella
 
 /// Reads the records of a text by number, one page at a time.
-package final class RecordReader {
+public final class RecordReader {
   /// The sizes of reads and pages. Only tests use smaller ones.
-  package struct Sizes: Hashable, Sendable {
+  public struct Sizes: Hashable, Sendable {
     /// The size of the first read after a jump, in bytes.
-    package var first = 64 << 10
+    public var first = 64 << 10
     /// The maximum size of a page in bytes, for sequential reading.
-    package var next = 256 << 10
+    public var next = 256 << 10
     /// The size of one sequential read from a stored file, in bytes. It can exceed a page.
-    package var ahead = 1 << 20
+    public var ahead = 1 << 20
     /// The initial number of separators per page; at least 512.
-    package var room = 1 << 16
+    public var room = 1 << 16
     /// The approximate number of bytes that are gathered at once.
-    package var gathered = 88 << 20
+    public var gathered = 88 << 20
     /// The approximate number of gathered bytes that one call provides.
-    package var given = 2 << 20
+    public var given = 2 << 20
     /// The approximate size of a page of gathered records, in bytes.
-    package var page = 256 << 10
+    public var page = 256 << 10
 
     /// Creates the default sizes.
-    package init() {}
+    public init() {}
 
     /// Sizes for a short look at the start of a text.
-    package static let glance: Sizes = {
+    public static let glance: Sizes = {
       var sizes = Sizes()
       (sizes.first, sizes.next, sizes.ahead) = (16 << 10, 64 << 10, 64 << 10)
       sizes.room = 1 << 14
@@ -33,9 +33,9 @@ package final class RecordReader {
   }
 
   /// The index of the records. The reader extends it.
-  package let index: RecordIndex
+  public let index: RecordIndex
   /// The rules that divide the text.
-  package let rules: RecordRules
+  public let rules: RecordRules
   private let source: any ByteSource
   let sizes: Sizes
   private var text: UnsafeMutableRawBufferPointer
@@ -52,7 +52,7 @@ package final class RecordReader {
   var missing: [Int] = []
 
   /// Creates a reader. Reads nothing yet.
-  package init(
+  public init(
     _ source: any ByteSource, _ index: RecordIndex, rules: RecordRules, sizes: Sizes = Sizes()
   ) {
     self.source = source
@@ -72,7 +72,7 @@ package final class RecordReader {
   ///
   /// A caller that asks whether records exist usually reads them next. The method therefore loads and keeps a page
   /// of them.
-  package func know(_ minimum: Int) throws(TableError) {
+  public func know(_ minimum: Int) throws(TableError) {
     if index.known < minimum, minimum < .max { _ = try page(with: index.known) }
     try index.know(minimum)
   }
@@ -82,7 +82,7 @@ package final class RecordReader {
   /// The page is valid until the next call, and only while the reader exists.
   /// - Complexity: O(page) if the record is near or continues the previous page. Otherwise O(bytes in front of the
   ///   record) the first time and O(1) later.
-  package func page(with number: Int) throws(TableError) -> RecordPage? {
+  public func page(with number: Int) throws(TableError) -> RecordPage? {
     if let page, page.numbers.contains(number) { return page }
     if let page, page.numbers.upperBound == number {
       return try load(
@@ -112,7 +112,7 @@ package final class RecordReader {
   }
 
   /// Returns the number of the record that begins at `offset` of the text; nil if none begins there.
-  package func number(ofRecordAt offset: Int) throws(TableError) -> Int? {
+  public func number(ofRecordAt offset: Int) throws(TableError) -> Int? {
     try index.know(recordsUpTo: offset)
     guard var position = index.position(beforeOffset: offset) else { return nil }
     while let page = try page(with: position.number) {
@@ -127,7 +127,7 @@ package final class RecordReader {
   }
 
   /// Returns the number of the record with this id; nil if there is none, or if the record has changed.
-  package func number(ofRecordWithID id: String) throws(TableError) -> Int? {
+  public func number(ofRecordWithID id: String) throws(TableError) -> Int? {
     guard let offset = id.split(separator: ".").first.flatMap({ Int($0, radix: 16) }),
       let number = try number(ofRecordAt: offset), let page = try page(with: number)
     else { return nil }
@@ -231,24 +231,24 @@ package final class RecordReader {
 ///
 /// The pointers belong to the reader that returned the page; see ``RecordReader/page(with:)``. Records have
 /// numbers. Fields are counted across all records of the page; see ``fields(of:)``.
-package struct RecordPage {
+public struct RecordPage {
   /// The number of bytes after ``bytes`` that can be read safely. Their content is undefined.
-  package static let slack = Int(TABELLA_SCAN_SLACK)
+  public static let slack = Int(TABELLA_SCAN_SLACK)
 
   /// The numbers of the records.
-  package let numbers: Range<Int>
+  public let numbers: Range<Int>
   /// The offset of ``bytes`` in the text.
-  package let offset: Int
+  public let offset: Int
   /// The text from the first record on.
-  package let bytes: UnsafeRawPointer
+  public let bytes: UnsafeRawPointer
   let filled: Int
   let separators: UnsafePointer<UInt32>
   let ends: UnsafePointer<UInt32>
   let escape: UInt8?
   /// A lower bound of the number of line ends within quotes. It can include those of a record after the page.
-  package let quotedLineEnds: Int
+  public let quotedLineEnds: Int
   /// The open quote or escape at the end of the last record, if the text ends with it.
-  package let openEnd: OpenEnd?
+  public let openEnd: OpenEnd?
   let reading: UInt64
   /// The origin of gathered records; nil otherwise. The ``numbers`` of gathered records count from 0.
   var origin: Origin?
@@ -259,13 +259,13 @@ package struct RecordPage {
   }
 
   /// The offset in the text after the last record.
-  package var end: Int {
+  public var end: Int {
     min(offset + filled, offset + Int(separators[Int(ends[numbers.count - 1]) - 1]) + 1)
   }
 
   /// The indices of a record's fields.
   @inline(__always)
-  package func fields(of number: Int) -> Range<Int> {
+  public func fields(of number: Int) -> Range<Int> {
     // There is an entry in front of the first one for this access. All values are valid, so the range is not
     // checked.
     let at = number &- numbers.lowerBound
@@ -274,18 +274,18 @@ package struct RecordPage {
 
   /// The offset of a field in ``bytes``.
   @inline(__always)
-  package func start(ofField field: Int) -> Int {
+  public func start(ofField field: Int) -> Int {
     // There is an entry in front of the first one here, too.
     Int(separators[field &- 1] &+ 1)
   }
 
   /// The end of a field in ``bytes``. The field must not be the last of its record.
   @inline(__always)
-  package func end(ofField field: Int) -> Int { Int(separators[field]) }
+  public func end(ofField field: Int) -> Int { Int(separators[field]) }
 
   /// The end of the last field of a record, in front of its LF, CRLF or CR. It is also the end of the record.
   @inline(__always)
-  package func end(ofLastField field: Int) -> Int {
+  public func end(ofLastField field: Int) -> Int {
     let end = Int(separators[field])
     guard byte(end) == 10 else { return end }
     let start = start(ofField: field)
@@ -294,23 +294,23 @@ package struct RecordPage {
   }
 
   /// The offset of a record in ``bytes``.
-  package func start(of number: Int) -> Int { start(ofField: fields(of: number).lowerBound) }
+  public func start(of number: Int) -> Int { start(ofField: fields(of: number).lowerBound) }
 
   /// The end of a record in ``bytes``.
-  package func end(of number: Int) -> Int { end(ofLastField: fields(of: number).upperBound - 1) }
+  public func end(of number: Int) -> Int { end(ofLastField: fields(of: number).upperBound - 1) }
 
   /// The offset of a record in the text. Gathered records have offsets only if the request asked for them.
-  package func offset(of number: Int) -> Int {
+  public func offset(of number: Int) -> Int {
     guard let origin else { return offset + start(of: number) }
     guard let offsets = origin.offsets else { preconditionFailure("gathered without offsets") }
     return offsets[number]
   }
 
   /// The number of a record in the text.
-  package func textNumber(of number: Int) -> Int { origin.map { $0.numbers[number] } ?? number }
+  public func textNumber(of number: Int) -> Int { origin.map { $0.numbers[number] } ?? number }
 
   /// The bytes of a record, without its line end.
-  package func bytes(of number: Int) -> UnsafeRawBufferPointer {
+  public func bytes(of number: Int) -> UnsafeRawBufferPointer {
     let start = start(of: number)
     return UnsafeRawBufferPointer(start: bytes + start, count: end(of: number) - start)
   }
@@ -319,7 +319,7 @@ package struct RecordPage {
   ///
   /// It is valid as long as the record and everything in front of it stay the same. The ids differ between two
   /// readings of the file.
-  package func id(of number: Int) -> String {
+  public func id(of number: Int) -> String {
     let digest = digest64(bytes(of: number)) ^ reading
     return "\(String(offset(of: number), radix: 16)).\(String(digest, radix: 16))"
   }

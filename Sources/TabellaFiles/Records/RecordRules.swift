@@ -5,23 +5,23 @@ import Tabella
 ///
 /// A record ends at LF or CRLF outside quotes. A quote opens only at the start of a field. Inside quotes, a doubled
 /// quote means one quote. docs/providers/csv.md has all rules.
-package struct RecordRules: Hashable, Sendable {
+public struct RecordRules: Hashable, Sendable {
   /// The byte between the fields of a record; nil if a record is one field.
-  package var delimiter: UInt8?
+  public var delimiter: UInt8?
   /// The byte that encloses fields; nil if there is none.
-  package var quote: UInt8?
+  public var quote: UInt8?
   /// The byte that makes the next byte literal; nil if there is none.
-  package var escape: UInt8?
+  public var escape: UInt8?
   /// Whether a CR alone also ends a record.
-  package var endsAtCarriageReturn: Bool
+  public var endsAtCarriageReturn: Bool
   /// A digest of the reading, if the text is not the file's own bytes (converted, or without comments); otherwise
   /// 0.
   ///
   /// It makes ids differ between readings of a file, because offsets mean other records in another reading.
-  package var reading: UInt64 = 0
+  public var reading: UInt64 = 0
 
   /// Creates rules.
-  package init(
+  public init(
     delimiter: UInt8? = nil, quote: UInt8? = nil, escape: UInt8? = nil,
     endsAtCarriageReturn: Bool = false
   ) {
@@ -32,7 +32,7 @@ package struct RecordRules: Hashable, Sendable {
   }
 
   /// The rules for plain lines.
-  package static let lines = RecordRules()
+  public static let lines = RecordRules()
 
   /// The error for a record that is too large for a batch.
   func tooLarge(_ number: Int, at offset: Int) -> TableError {

@@ -1,7 +1,7 @@
 import Tabella
 
 /// The line end of a record.
-package enum LineEnd: Hashable, Sendable {
+public enum LineEnd: Hashable, Sendable {
   /// The record ends with the text.
   case none
   case lineFeed, carriageReturn, both
@@ -16,7 +16,7 @@ package enum LineEnd: Hashable, Sendable {
   }
 
   /// The line end that consists of exactly these bytes; `.none` for other bytes.
-  package init(_ bytes: some Collection<UInt8>) {
+  public init(_ bytes: some Collection<UInt8>) {
     switch (bytes.first, bytes.count) {
     case (10, 1): self = .lineFeed
     case (13, 1): self = .carriageReturn
@@ -27,7 +27,7 @@ package enum LineEnd: Hashable, Sendable {
 }
 
 /// An open construct at the end of a text. A line end after it would not end a record.
-package enum OpenEnd: Hashable, Sendable {
+public enum OpenEnd: Hashable, Sendable {
   /// A quote that is never closed.
   case quote
   /// An escape without a byte after it.
@@ -35,11 +35,11 @@ package enum OpenEnd: Hashable, Sendable {
 }
 
 /// The location of a record in the text.
-package struct RecordSpan: Hashable, Sendable {
+public struct RecordSpan: Hashable, Sendable {
   /// The range of the record without its line end.
-  package var content: Range<Int>
+  public var content: Range<Int>
   /// The line end of the record.
-  package var lineEnd: LineEnd
+  public var lineEnd: LineEnd
   /// The open construct at the end of the record, if the text ends with it.
   var openEnd: OpenEnd?
   var digest: UInt64
@@ -50,7 +50,7 @@ package struct RecordSpan: Hashable, Sendable {
 
 extension RecordPage {
   /// The location of a record in the text. The page must not be gathered.
-  package func span(of number: Int) -> RecordSpan {
+  public func span(of number: Int) -> RecordSpan {
     let (start, end) = (start(of: number), end(of: number))
     let next = min(filled, Int(separators[fields(of: number).upperBound - 1]) + 1)
     return RecordSpan(
@@ -69,7 +69,7 @@ extension RecordReader {
   }
 
   /// The page of the record that begins at an offset. Its numbers count from 0. Use a separate reader for it.
-  package func page(at offset: Int) throws(TableError) -> RecordPage? {
+  public func page(at offset: Int) throws(TableError) -> RecordPage? {
     try load(0, at: offset, sizes.first)
   }
 }

@@ -8,7 +8,7 @@ import Tabella
 /// remaining text to an edit of the whole text.
 ///
 /// The text is scanned from the front, as far as it is read. It uses 32 bytes of memory per run of comment lines.
-package final class UncommentedBytes: ByteSource {
+public final class UncommentedBytes: ByteSource {
   /// Consecutive comment lines.
   private struct Comment {
     /// Their offset in the remaining text.
@@ -35,7 +35,7 @@ package final class UncommentedBytes: ByteSource {
   private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 64)
 
   /// Creates the remaining text of `base`. Comments are removed from `start` on, which is the start of a record.
-  package init(_ base: any ByteSource, from start: Int, rules: RecordRules, mark: UInt8) {
+  public init(_ base: any ByteSource, from start: Int, rules: RecordRules, mark: UInt8) {
     self.base = base
     self.rules = rules
     self.mark = mark
@@ -44,13 +44,13 @@ package final class UncommentedBytes: ByteSource {
 
   deinit { block.deallocate() }
 
-  package var version: Version? { base.version }
+  public var version: Version? { base.version }
   /// The size is nil, because it is known only after reading, and because only one thread may read.
-  package var size: Int? { nil }
+  public var size: Int? { nil }
 
-  package func checkUnchanged() throws(TableError) { try base.checkUnchanged() }
+  public func checkUnchanged() throws(TableError) { try base.checkUnchanged() }
 
-  package func read(
+  public func read(
     at offset: Int, into buffer: UnsafeMutableRawBufferPointer
   ) throws(TableError) -> Int {
     while known <= offset, !isComplete { try scanMore() }
@@ -66,13 +66,13 @@ package final class UncommentedBytes: ByteSource {
   private var known: Int { (openComment ?? scanned) - total }
 
   /// The number of bytes without comments. Scans the whole text.
-  package func count() throws(TableError) -> Int {
+  public func count() throws(TableError) -> Int {
     while !isComplete { try scanMore() }
     return known
   }
 
   /// The offset in the whole text of a byte that has been read.
-  package func wholeOffset(of offset: Int) -> Int {
+  public func wholeOffset(of offset: Int) -> Int {
     let next = commentCount(upTo: offset)
     return offset + (next == 0 ? 0 : comments[next - 1].total)
   }
@@ -173,7 +173,7 @@ package final class UncommentedBytes: ByteSource {
   ///
   /// Every comment is kept, byte for byte and in the same order. It stays in front of its record as long as that
   /// record keeps its position.
-  package func whole(_ table: PieceTable) throws(TableError) -> PieceTable {
+  public func whole(_ table: PieceTable) throws(TableError) -> PieceTable {
     _ = try count()
     var assembly = Assembly(comments: comments[...], base: base)
     try assembly.put(commentsUpTo: 0)
@@ -260,7 +260,7 @@ package final class UncommentedBytes: ByteSource {
   }
 
   /// Translates ranges that were read to ranges in the whole text.
-  package func whole(_ edited: [EditedRange]) -> [EditedRange] {
+  public func whole(_ edited: [EditedRange]) -> [EditedRange] {
     edited.map { EditedRange(wholeRange(of: $0.range), digest: $0.digest) }
   }
 

@@ -3,9 +3,9 @@ import Tabella
 import TabellaSystem
 
 /// The attributes of a file: owner, mode, access control list, and the other extended attributes.
-package enum FileAttributes {
+public enum FileAttributes {
   /// The purpose of the file that receives the attributes.
-  package enum Role: Sendable {
+  public enum Role: Sendable {
     /// The file replaces the other one and must have all its attributes.
     case replacement
     /// The file is a copy at another path. The security module of the system chooses its label. It keeps the owner
@@ -19,7 +19,7 @@ package enum FileAttributes {
   /// setgid bits are not copied either, because they would grant the rights of another user or group. Throws
   /// ``TableError`` that names the attribute that could not be copied. The file then has some of the attributes.
   @discardableResult
-  package static func copy(
+  public static func copy(
     from old: Int32, to new: Int32, as role: Role
   ) throws(TableError) -> (was: stat, keepsOwner: Bool) {
     guard let was = stat(of: old), let now = stat(of: new) else {

@@ -6,15 +6,15 @@ import Tabella
 /// The new bytes go to a nameless file in the same folder. That file becomes durable before it takes the name,
 /// unless another program has changed the original in the meantime. docs/saving.md explains each step and its
 /// reason.
-package struct FileSave {
+public struct FileSave {
   /// The result of a save.
-  package struct Saved {
+  public struct Saved {
     /// The file after the save.
-    package let file: OpenFile
+    public let file: OpenFile
     /// The data for ``undoing(_:)``; nil if it would be too large.
-    package let receipt: [UInt8]?
+    public let receipt: [UInt8]?
     /// A problem that occurred although the file was saved, or that the file is half written; nil if there is none.
-    package let problem: String?
+    public let problem: String?
   }
 
   /// The maximum number of bytes in a receipt.
@@ -28,7 +28,7 @@ package struct FileSave {
   let cancel: CancelFlag
 
   /// Creates a save of a file that was opened by this path. Changes nothing yet.
-  package init(
+  public init(
     path: [UInt8], _ file: OpenFile, _ options: SaveOptions, cancel: CancelFlag
   ) {
     self.path = path
@@ -47,7 +47,7 @@ package struct FileSave {
   /// since it was opened, or if another process is saving it. Throws `.readOnly` or `.denied` if the file must not
   /// be saved, and `.io`.
   /// - Complexity: O(size of the file) in time, and O(size of the table) in memory.
-  package func save(
+  public func save(
     _ table: PieceTable, edited: [EditedRange], isDryRun: Bool,
     verify: (any ByteSource) throws(TableError) -> Void
   ) throws(TableError) -> Saved {
@@ -116,7 +116,7 @@ package struct FileSave {
   ///
   /// Throws ``TableError`` with `.conflict` if the file no longer has the bytes of that save, or if another file
   /// has these bytes. Throws `.invalidArgument` if the data is not a receipt.
-  package func undoing(_ receipt: [UInt8]) throws(TableError) -> PieceTable {
+  public func undoing(_ receipt: [UInt8]) throws(TableError) -> PieceTable {
     let receipt = try SaveReceipt(receipt, ofSize: file.fingerprint.size)
     let changed = TableError(.conflict, "was changed since the edit, so the edit cannot be undone")
     let hasVersion = receipt.version == file.fingerprint.version
@@ -179,15 +179,15 @@ struct WrittenFile {
 }
 
 /// A range of a file, with a digest of the bytes that were read there.
-package struct EditedRange: Hashable, Sendable {
+public struct EditedRange: Hashable, Sendable {
   let range: Range<Int>
   let digest: UInt64
 
   /// Creates the range of a record that was read.
-  package init(_ span: RecordSpan) { self.init(span.content, digest: span.digest) }
+  public init(_ span: RecordSpan) { self.init(span.content, digest: span.digest) }
 
   /// Creates a range.
-  package init(_ range: Range<Int>, digest: UInt64) {
+  public init(_ range: Range<Int>, digest: UInt64) {
     self.range = range
     self.digest = digest
   }

@@ -7,10 +7,10 @@ import TabellaSystem
 ///
 /// Errors refer to the file as a whole. The writer writes nothing twice. It continues a write that the system cuts
 /// short.
-package struct FileWriter {
+public struct FileWriter {
   private static let bufferSize = 256 << 10
   /// The text in front of the system's message, for errors of writing a new file.
-  package static let errorPrefix = "cannot be saved; nothing was changed"
+  public static let errorPrefix = "cannot be saved; nothing was changed"
 
   let descriptor: Int32
   let cancel: CancelFlag
@@ -33,7 +33,7 @@ package struct FileWriter {
   /// such a copy has failed. `replacesOld` means that the new file replaces the copied one, so that the bytes of
   /// the old file need not stay in memory. Freeing all of them at the end would take a tenth of the time of a save.
   /// Only tests use a smaller `step`.
-  package init(
+  public init(
     _ descriptor: Int32, cancel: CancelFlag,
     errorPrefix: String = FileWriter.errorPrefix, byHand: Bool = false,
     replacesOld: Bool = false, step: Int = 16 << 20
@@ -85,7 +85,7 @@ package struct FileWriter {
   }
 
   /// Copies all bytes of another file, until a read reaches its end.
-  package mutating func copyAll(of file: Int32) throws(TableError) {
+  public mutating func copyAll(of file: Int32) throws(TableError) {
     var next = 0
     while true {
       let count = try copySome(step, at: next, of: file)
@@ -174,7 +174,7 @@ package struct FileWriter {
 }
 
 /// Writes all bytes at an offset of an open file. Returns 0, or the system's error number.
-package func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32, at place: Int) -> Int32 {
+public func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32, at place: Int) -> Int32 {
   var done = 0
   while done < bytes.count {
     let count = pwrite(file, bytes.baseAddress! + done, bytes.count - done, place + done)

@@ -4,9 +4,9 @@ import Tabella
 ///
 /// An unedited range is one piece, whatever its length. Memory and time thus depend on the size of the edit, and
 /// unedited bytes cannot change.
-package struct PieceTable: Hashable, Sendable {
+public struct PieceTable: Hashable, Sendable {
   /// A piece of the new bytes.
-  package enum Piece: Hashable, Sendable {
+  public enum Piece: Hashable, Sendable {
     /// A range of the old file.
     case old(Range<Int>)
     case new([UInt8])
@@ -20,15 +20,15 @@ package struct PieceTable: Hashable, Sendable {
   }
 
   /// The pieces. None is empty, and adjacent pieces cannot be merged.
-  package private(set) var pieces: [Piece] = []
+  public private(set) var pieces: [Piece] = []
   /// The total number of bytes.
-  package private(set) var size = 0
+  public private(set) var size = 0
 
   /// Creates an empty table.
-  package init() {}
+  public init() {}
 
   /// Appends bytes of the old file.
-  package mutating func append(old range: Range<Int>) {
+  public mutating func append(old range: Range<Int>) {
     guard !range.isEmpty else { return }
     size += range.count
     if case .old(let last) = pieces.last, last.upperBound == range.lowerBound {
@@ -39,7 +39,7 @@ package struct PieceTable: Hashable, Sendable {
   }
 
   /// Appends new bytes.
-  package mutating func append(new bytes: some Collection<UInt8>) {
+  public mutating func append(new bytes: some Collection<UInt8>) {
     guard !bytes.isEmpty else { return }
     size += bytes.count
     // Removing the piece first avoids a copy of its bytes at each call.
@@ -53,7 +53,7 @@ package struct PieceTable: Hashable, Sendable {
   }
 
   /// Whether the table describes the unchanged old file of this size, judged by the ranges only.
-  package func isIdentity(ofSize size: Int) -> Bool {
+  public func isIdentity(ofSize size: Int) -> Bool {
     size == 0 ? pieces.isEmpty : pieces == [.old(0..<size)]
   }
 

@@ -5,7 +5,7 @@ import Tabella
 ///
 /// Each tested file exists without a name, with its space reserved, until the object is released. Space that
 /// removed files would free counts for later files.
-package final class RoomTrial {
+public final class RoomTrial {
   private struct Freed {
     var bytes = 0
     var files = 0
@@ -16,12 +16,12 @@ package final class RoomTrial {
   private var pages: [UnsafeMutableRawPointer] = []
 
   /// Creates a trial without files.
-  package init() {}
+  public init() {}
 
   deinit { for page in pages { munmap(page, 1) } }
 
   /// Records that a file with so many bytes on the disk will be removed.
-  package func free(_ bytes: Int, onDevice device: UInt64) {
+  public func free(_ bytes: Int, onDevice device: UInt64) {
     freed[device, default: Freed()].bytes += bytes
     freed[device, default: Freed()].files += 1
   }
@@ -32,7 +32,7 @@ package final class RoomTrial {
   /// `old` is the file that the bytes come from; the two files can share space on the disk. `errorPrefix` is the text
   /// in front of the system's message in errors. Throws ``TableError`` with `.denied`, `.readOnly`, `.notFound` or
   /// `.io`, and the errors of `complete`. On a file system without nameless files, the method tests nothing.
-  package func tryFile(
+  public func tryFile(
     ofSize size: Int, in folder: Int32, onDevice device: UInt64, sharing old: Int32? = nil,
     errorPrefix: String, complete: (_ file: Int32) throws(TableError) -> Void = { _ in }
   ) throws(TableError) {

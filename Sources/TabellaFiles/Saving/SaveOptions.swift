@@ -1,20 +1,20 @@
 import Tabella
 
 /// Options for saving a file that cannot or should not simply be replaced.
-package struct SaveOptions: Hashable, Sendable {
+public struct SaveOptions: Hashable, Sendable {
   /// Whether the save overwrites the file instead of replacing it.
   ///
   /// This is for files with several names, and for files that are mount points. If the process is killed, the file
   /// can be half written; the old bytes are then stored elsewhere. See docs/saving.md.
-  package var isInPlace = false
+  public var isInPlace = false
   /// The suffix that is appended to the file's name for a backup; nil for no backup.
-  package var backupSuffix: [UInt8]?
+  public var backupSuffix: [UInt8]?
 
   /// Creates the default options.
-  package init() {}
+  public init() {}
 
   /// The option declarations of a provider that saves files.
-  package static let declarations: [OptionDeclaration] = [
+  public static let declarations: [OptionDeclaration] = [
     OptionDeclaration(
       "in-place", .boolean, default: "false",
       summary: "write into the existing file instead of replacing it"),
@@ -26,7 +26,7 @@ package struct SaveOptions: Hashable, Sendable {
   /// Takes the value of an option. Returns whether the option is one of these.
   ///
   /// Throws ``TableError`` with `.invalidArgument` if the value is wrong.
-  package mutating func take(_ name: String, _ value: String) throws(TableError) -> Bool {
+  public mutating func take(_ name: String, _ value: String) throws(TableError) -> Bool {
     switch name {
     case "in-place": isInPlace = OptionDeclaration.boolean(value) ?? false
     case "backup":

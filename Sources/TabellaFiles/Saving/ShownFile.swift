@@ -1,16 +1,16 @@
 import Tabella
 
 /// The file of a table, as it was opened or last saved.
-package final class ShownFile {
+public final class ShownFile {
   /// The path by which the file was opened.
-  package let path: [UInt8]
+  public let path: [UInt8]
   /// The open file.
-  package private(set) var file: OpenFile
+  public private(set) var file: OpenFile
   private let options: SaveOptions
   private let reading: Reading
 
   /// Creates the file of a table, opened by this path.
-  package init(path: [UInt8], _ file: OpenFile, _ options: SaveOptions, reading: Reading) {
+  public init(path: [UInt8], _ file: OpenFile, _ options: SaveOptions, reading: Reading) {
     self.path = path
     self.file = file
     self.options = options
@@ -20,7 +20,7 @@ package final class ShownFile {
   /// Opens a file for display. Waits at most two seconds for a running save in place.
   ///
   /// Throws ``TableError`` with `.notFound`, `.denied` or `.io`.
-  package static func open(_ path: [UInt8]) throws(TableError) -> OpenFile {
+  public static func open(_ path: [UInt8]) throws(TableError) -> OpenFile {
     for _ in 1...FileSave.lockPatience.attempts {
       let file = try OpenFile(path: path)
       guard trace(of: file, at: path)?.trace == .isRunning else { return file }
@@ -39,7 +39,7 @@ package final class ShownFile {
   }
 
   /// A diagnostic about the file, for example after an interrupted save; nil if there is none.
-  package var diagnostic: String? {
+  public var diagnostic: String? {
     guard let (trace, place) = ShownFile.trace(of: file, at: path) else { return nil }
     return switch trace {
     case .none: nil
@@ -50,7 +50,7 @@ package final class ShownFile {
   }
 
   /// The table's version for a version of the bytes; nil if the bytes have none.
-  package func version(of bytes: Version?) -> Version? {
+  public func version(of bytes: Version?) -> Version? {
     bytes.map { Version("\($0.token).\(reading.token)") }
   }
 
@@ -65,7 +65,7 @@ package final class ShownFile {
   func show(_ saved: OpenFile) { file = saved }
 
   /// Throws if the file, shown as this text, cannot be edited.
-  package func checkEditable(_ text: DecodedText) throws(TableError) {
+  public func checkEditable(_ text: DecodedText) throws(TableError) {
     // This check comes first, because a half-written file can look like anything.
     try FileSave.check(KeptBytes.Slot(of: file, at: path), of: file)
     try ShownFile.checkText(text)
@@ -104,12 +104,12 @@ package final class ShownFile {
 /// The way in which a file is read: the provider, and the options that determine the rows.
 ///
 /// It is part of a table's version, because the same position means another row in another reading.
-package struct Reading: Hashable, Sendable {
+public struct Reading: Hashable, Sendable {
   /// The provider's id, followed by a digest of the options if there are any.
   let token: String
 
   /// Creates a reading. `options` contains the options that differ from the defaults; nil entries are ignored.
-  package init(_ provider: String, _ options: [String?] = []) {
+  public init(_ provider: String, _ options: [String?] = []) {
     let said = options.compactMap { $0 }.map { "\($0.utf8.count) \($0)" }.joined()
     let digest = Array(said.utf8).withUnsafeBytes { digest64($0) }
     token = said.isEmpty ? provider : "\(provider)-\(String(digest, radix: 16))"

@@ -6,11 +6,11 @@ import TabellaSystem
 ///
 /// If the file system supports nameless files, the file has no name until it is complete. A kill before that leaves
 /// nothing behind.
-package final class TemporaryFile {
+public final class TemporaryFile {
   private let file: Descriptor
   let name: [CChar]
   /// The text in front of the system's message, for errors of creating a file.
-  package static let errorPrefix = "a file cannot be created in the folder; nothing was changed"
+  public static let errorPrefix = "a file cannot be created in the folder; nothing was changed"
 
   private let folder: Int32
   private var isNamed: Bool
@@ -20,7 +20,7 @@ package final class TemporaryFile {
   ///
   /// `errorPrefix` is the text in front of the system's message in errors. Throws ``TableError`` with `.denied`,
   /// `.readOnly`, `.notFound` or `.io`.
-  package init(
+  public init(
     in folder: Int32, errorPrefix: String = TemporaryFile.errorPrefix
   ) throws(TableError) {
     self.folder = folder
@@ -66,7 +66,7 @@ package final class TemporaryFile {
   deinit { discard() }
 
   /// The file. Only its owner can read and write it. The object closes it.
-  package var descriptor: Int32 { file.raw }
+  public var descriptor: Int32 { file.raw }
 
   /// Throws if so many bytes do not fit into the file, as far as the file system can tell before a write.
   ///
@@ -96,10 +96,10 @@ package final class TemporaryFile {
   }
 
   /// A name that no one can guess, short enough for any folder, as a C string.
-  package static func randomName() -> [CChar] { Array(".tabella-\(randomDigits())".utf8CString) }
+  public static func randomName() -> [CChar] { Array(".tabella-\(randomDigits())".utf8CString) }
 
   /// The unpredictable part of such a name: 16 hexadecimal digits.
-  package static func randomDigits() -> String {
+  public static func randomDigits() -> String {
     let digits = String(UInt64.random(in: .min ... .max), radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits
   }
@@ -116,7 +116,7 @@ package final class TemporaryFile {
 
   /// Gives the file a permanent name (a C string) in its folder. Returns 0 or -errno: `-EEXIST` if the name is
   /// taken.
-  package func become(_ name: [CChar]) -> Int32 {
+  public func become(_ name: [CChar]) -> Int32 {
     guard isNamed else { return tabella_system_name(descriptor, folder, name) }
     var result = tabella_system_rename(folder, self.name, folder, name, TABELLA_RENAME_NO_REPLACE)
     if TemporaryFile.isUnknown(result) {
