@@ -5,7 +5,7 @@ import Tabella
 @testable import TabellaBridge
 @testable import TabellaRemote
 
-/// Fuzzes the batch validator: Arrow arrays with arbitrary numbers, over memory of the stated length.
+/// Fuzzes the import of batches and their validator: Arrow arrays with arbitrary numbers, over memory of the stated length.
 ///
 /// Arrow's structs do not contain the lengths of buffers, so no validator can detect one that is too short. It
 /// must detect everything else. The target reads an accepted batch cell by cell, whole and in parts, and compares
@@ -22,6 +22,7 @@ struct BatchTarget: FuzzTarget {
     do throws(TableError) {
       let batch = try importBatch(
         drawn.take(), answering: drawn.request, of: drawn.columns, drawn.witness)
+      try batch.validate(answering: drawn.request, of: drawn.columns)
       cells = accept(batch, drawn)
     } catch {
       sink &+= UInt64(error.message.utf8.count)
@@ -57,7 +58,8 @@ struct BatchTarget: FuzzTarget {
     exportBatch(batch, to: &raw)
     guard
       let again = try? importBatch(
-        raw, answering: drawn.request, of: drawn.columns, drawn.witness)
+        raw, answering: drawn.request, of: drawn.columns, drawn.witness),
+      (try? again.validate(answering: drawn.request, of: drawn.columns)) != nil
     else { fatalError("what was accepted is refused behind the contract") }
     return again
   }
