@@ -13,12 +13,7 @@ let wholeModule = [
 let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error), .unsafeFlags(wholeModule, .when(configuration: .debug)),
 ]
-/// Tests run what ships, and in a third of the time; for a debugger, which wants to see every variable,
-/// TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
-let optimized: [SwiftSetting] =
-  Context.environment["TABELLA_UNOPTIMIZED"] == nil
-  ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
-/// What people start: without the libraries for concurrency and regular expressions, which would be
+/// A program's modules: without the libraries for concurrency and regular expressions, which would be
 /// linked though nothing uses them, and take a millisecond of every start.
 let lean: [SwiftSetting] =
   strict + [
@@ -26,7 +21,13 @@ let lean: [SwiftSetting] =
       "-Xfrontend", "-disable-implicit-concurrency-module-import",
       "-Xfrontend", "-disable-implicit-string-processing-module-import",
     ])
-  ] + optimized
+  ]
+/// The modules that read, shape and compare data are optimized for tests too, which then take a third of the time.
+/// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
+let optimized: [SwiftSetting] =
+  lean
+  + (Context.environment["TABELLA_UNOPTIMIZED"] == nil
+    ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : [])
 
 let strictC: [CSetting] = [
   .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=hidden"]),
@@ -53,14 +54,14 @@ struct Plugin {
       dependencies: [
         "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSDK", "TabellaSystem", "TabellaFiles",
       ],
-      path: "Plugins/\(name)/Sources", swiftSettings: lean)
+      path: "Plugins/\(name)/Sources", swiftSettings: optimized)
   }
 
   var entry: Target {
     .target(
       name: "\(name)Entry",
       dependencies: ["CTabella", "TabellaSDK", .byName(name: "Tabella\(name)")],
-      path: "Plugins/\(name)/Entry", swiftSettings: lean,
+      path: "Plugins/\(name)/Entry", swiftSettings: optimized,
       linkerSettings: providerLinking)
   }
 
@@ -137,15 +138,16 @@ let package = Package(
     .target(name: "CTabella", cSettings: strictC),
     .target(name: "CTabellaScan", cSettings: strictC),
     .target(name: "CTabellaSystem", cSettings: strictC),
-    .target(name: "Tabella", swiftSettings: lean),
+    .target(name: "Tabella", swiftSettings: optimized),
     // Shared
     .target(
-      name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: lean),
-    .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: lean),
+      name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: optimized),
+    .target(
+      name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: optimized),
     .target(
       name: "TabellaFiles",
       dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"],
-      swiftSettings: lean),
+      swiftSettings: optimized),
     .target(
       name: "TabellaLoading",
       dependencies: [
@@ -158,7 +160,7 @@ let package = Package(
       swiftSettings: lean),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
-      swiftSettings: lean),
+      swiftSettings: optimized),
     .target(
       name: "TabellaConfinement",
       dependencies: ["CTabellaSystem", "Tabella", "TabellaFiles", "TabellaSystem"],
@@ -172,7 +174,7 @@ let package = Package(
     // Roles: these two never see each other.
     .target(
       name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
-      swiftSettings: lean),
+      swiftSettings: optimized),
     .target(
       name: "TabellaHost",
       dependencies: [
