@@ -12,7 +12,7 @@ extension Failure {
     let status = ExitStatus.of(error.error)
     func failure(_ status: ExitStatus, _ code: String, _ advice: String) -> Failure {
       Failure(
-        status: status, subject: error.subject, code: code, message: "\(error.error)\(advice)",
+        status: status, subject: error.subject, code: code, message: "\(error.error.text)\(advice)",
         column: error.error.column)
     }
     let code = error.code.name

@@ -2,7 +2,7 @@ import Tabella
 
 @testable import TabellaRemote
 
-/// Fuzzes whole sessions with a worker: the decoder of its answers, and all checks of the bridge from call to call.
+/// Fuzzes whole sessions with a worker: the decoder of its answers, and all checks of its source from call to call.
 ///
 /// An input is a sequence of records. Each record is an answer, a step of the host, or both; its bytes are the message
 /// of the answer. The steps run in order. The worker's reply to a request is the next answer to the same operation. If

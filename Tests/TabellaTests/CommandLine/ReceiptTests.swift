@@ -43,6 +43,14 @@ import Testing
 
   // Undo
 
+  /// The advice of the host was lost when an undo could not open the table.
+  @Test func anUndoKeepsTheRemediesOfTheHost() {
+    let error = TableError(.denied, "cannot be confined").with(.acceptWeakIsolation)
+    let failure = Failure.of(ReceiptError(.table, "t.csv", error))
+    #expect(failure.message == "cannot be confined; use --weak-isolation to edit anyway")
+    #expect(failure.subject == "t.csv" && failure.status == .refused)
+  }
+
   @Test func undoAndRedo() throws {
     try edit("count=5")
     let changed = try ledgers.content()
