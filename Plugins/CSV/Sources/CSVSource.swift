@@ -245,6 +245,12 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
     for record in records {
       // An unclosed cell has a diagnostic of its own.
       if page.openEnd == .quote, record == page.numbers.upperBound - 1 { continue }
+      // Most records of a page with many line ends have few. Only the others are divided into cells.
+      let (start, end) = (page.start(of: record), page.end(of: record))
+      guard end - start >= CSVSource.longCell,
+        UnsafeRawBufferPointer(start: page.bytes + start, count: end - start).lineEndCount
+          >= CSVSource.longCell
+      else { continue }
       for cell in page.cells(of: record, quotedWith: quote) {
         let ends = cell.lineEndCount
         guard ends >= CSVSource.longCell, let base = cell.baseAddress else { continue }

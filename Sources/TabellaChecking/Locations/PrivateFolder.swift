@@ -7,8 +7,8 @@ final class PrivateFolder {
   let path: [UInt8]
 
   init() throws(TableError) {
-    let parent = getenv("TMPDIR").map { String(cString: $0) } ?? ""
-    var template = Array("\(parent.hasPrefix("/") ? parent : "/tmp")/tabella-check-XXXXXX".utf8)
+    let parent = trustedVariable("TMPDIR").flatMap { $0.first == UInt8(ascii: "/") ? $0 : nil }
+    var template = ((parent ?? Array("/tmp".utf8)) + Array("/tabella-check-XXXXXX".utf8))
       .map { CChar(bitPattern: $0) }
     template.append(0)
     guard mkdtemp(&template) != nil else {
