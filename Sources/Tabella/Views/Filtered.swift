@@ -38,19 +38,7 @@ public final class FilteredSource: MappedSource {
       base, description: "filtered by \(described), search \(search.map { "\($0)" } ?? "none")")
   }
 
-  override var showsEveryRow: Bool { false }
-  override var hasBaseOrder: Bool { true }
-
-  override func checkShowsAll(ofSection section: Int) throws(TableError) {
-    let known = try known(section) { $0.passing.count < $0.read }
-    guard known.passing.count == known.read else {
-      throw TableError(
-        .constraint,
-        "section \(section) contains rows that the filter hides, and deleting a section deletes all its rows; "
-          + "delete it without the filter", section: section)
-    }
-    try super.checkShowsAll(ofSection: section)
-  }
+  override var editPolicy: any EditPolicy { FilteredEditPolicy(view: self) }
 
   override func forget() {
     super.forget()
@@ -99,32 +87,22 @@ public final class FilteredSource: MappedSource {
     return row < count ? IndexPath(section: path.section, row: row) : .section(path.section)
   }
 
-  private func shownCount(before path: IndexPath) throws(TableError) -> Int {
+  /// The number of shown rows in front of a base row.
+  func shownCount(before path: IndexPath) throws(TableError) -> Int {
     try known(path.section) { $0.read >= path.row }.passing.firstIndex(from: path.row)
   }
 
-  /// The base path directly in front of the next shown row, or the end of the base's section.
-  override func baseTarget(
-    ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
-    _ changes: [ChangeBatch.Change]
-  ) throws(TableError) -> BaseTarget {
-    let row = rows.arrivals[index].nextSurvivor
-    let passing = try known(section) { $0.passing.count > row }.passing
-    return .before(
-      IndexPath(
-        section: section,
-        row: row < passing.count
-          ? passing[row] : try base.exactNumberOfRows(inSection: section)))
+  /// The base path of a row; nil behind the last row of the section.
+  func shownBasePath(of path: IndexPath) throws(TableError) -> IndexPath? {
+    let passing = try known(path.section) { $0.passing.count > path.row }.passing
+    guard path.row < passing.count else { return nil }
+    return IndexPath(section: path.section, row: passing[path.row])
   }
 
-  override func path(
-    ofBaseTarget target: IndexPath, from source: IndexPath, proposed: IndexPath
-  ) throws(TableError) -> IndexPath {
-    let isBehind = target.section == source.section && target.row >= source.row
-    // The first base row after the target, and the number of shown rows in front of that row.
-    let next = IndexPath(section: target.section, row: target.row + (isBehind ? 1 : 0))
-    return IndexPath(
-      section: target.section, row: try shownCount(before: next) - (isBehind ? 1 : 0))
+  /// Whether the conditions hide a row of a section. Reads the section up to its first hidden row.
+  func hidesRows(ofSection section: Int) throws(TableError) -> Bool {
+    let known = try known(section) { $0.passing.count < $0.read }
+    return known.passing.count < known.read
   }
 
   override func read(_ request: RowRequest) throws(TableError) -> Batch {

@@ -59,7 +59,8 @@ public final class GroupedSource: MappedSource {
     _ = try makeKeys()
   }
 
-  private func makeKeys() throws(TableError) -> GroupKeys {
+  /// Empty keys, for the columns of the base's current version.
+  func makeKeys() throws(TableError) -> GroupKeys {
     guard base.columns.indices.contains(grouping.column) else {
       throw TableError(
         .invalidArgument,
@@ -70,15 +71,7 @@ public final class GroupedSource: MappedSource {
   }
 
   override var hasBaseSections: Bool { false }
-
-  override var sectionRefusal: TableError? {
-    let name =
-      base.columns.indices.contains(grouping.column) ? base.columns[grouping.column].name : ""
-    return TableError(
-      .notSupported,
-      "the sections are groups of rows by \(name) and cannot be edited; set \(name) in the rows instead"
-    )
-  }
+  override var editPolicy: any EditPolicy { GroupedEditPolicy(view: self) }
 
   override func forget() {
     super.forget()
@@ -120,105 +113,6 @@ public final class GroupedSource: MappedSource {
     guard number < index.baseStarts[path.section + 1] else { return nil }
     let group = Int(index.groups.groupOfRow[number])
     return IndexPath(section: group, row: index.place(ofNumber: number, inGroup: group))
-  }
-
-  /// Adds the group's value to the cells. Throws if the cells have another value in that column.
-  override func baseCells(
-    _ cells: [Int: Cell], insertedAt target: IndexPath
-  ) throws(TableError) -> [Int: Cell] {
-    let group = target.section
-    if let own = cells[grouping.column] {
-      let title = try grouped().groups.titles[group]
-      guard try self.title(ofGroupWith: own) == title else {
-        let name = base.columns[grouping.column].name
-        throw TableError(
-          .constraint,
-          "a row with \(own) as \(name) does not belong to \(title.map { "\"\($0)\"" } ?? "the group without a value"): "
-            + "leave \(name) out, or insert it into its own group", column: grouping.column)
-      }
-      return cells
-    }
-    guard let value = try value(ofGroup: group) else {
-      let title = try grouped().groups.titles[group]
-      throw TableError(
-        .constraint,
-        "a row of \"\(title ?? "")\" needs a value for \(base.columns[grouping.column].name)",
-        column: grouping.column)
-    }
-    var cells = cells
-    cells[grouping.column] = value
-    return cells
-  }
-
-  /// The title of the group of a row with this cell, even if there is no such group yet.
-  private func title(ofGroupWith cell: Cell) throws(TableError) -> String? {
-    let builder = BatchBuilder([base.columns[grouping.column].type])
-    guard cell == .missing || cell.type == builder.columns[0].type else {
-      throw TableError(
-        .invalidArgument,
-        "\(base.columns[grouping.column].name) must be \(builder.columns[0].type.name), not \(cell)",
-        column: grouping.column)
-    }
-    builder.columns[0].append(cell)
-    var keys = try makeKeys()
-    keys.append(builder.finish(rowCount: 1))
-    return keys.finish().titles.first ?? nil
-  }
-
-  // Moving: GroupedEditing.swift has the rest.
-
-  override var hasGroups: Bool { true }
-
-  /// Available if a row can be moved in the base, or if its cell can be set to the value of another group.
-  public override var moving: (any TableMoving)? {
-    base.editing != nil && (base.moving != nil || canSetColumn) ? self : nil
-  }
-
-  override func movable(
-    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
-  ) throws(TableError) -> [Bool] {
-    var answers = try mayLeave(rows, group: section)
-    if elsewhere || base.moving == nil { return answers }
-    for (number, canMove) in try super.movable(rows, section, elsewhere: false).enumerated()
-    where canMove && !answers[number] {
-      answers[number] = try hasNeighbour(rows.lowerBound + number, inGroup: section)
-    }
-    return answers
-  }
-
-  override func baseTarget(
-    ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
-    _ changes: [ChangeBatch.Change]
-  ) throws(TableError) -> BaseTarget {
-    guard case .move(let source, _) = changes[rows.arrivals[index].change] else {
-      return .before(try baseEnd())
-    }
-    return source.section == section
-      ? .before(try place(ofArrival: index, inGroup: section, rows, changes))
-      : .stays(try cells(moving: source, toGroup: section))
-  }
-
-  override func path(
-    ofBase path: IndexPath, proposed: IndexPath
-  ) throws(TableError) -> IndexPath {
-    let index = try grouped()
-    return IndexPath(
-      section: proposed.section,
-      row: index.place(ofNumber: index.number(path), inGroup: proposed.section))
-  }
-
-  override func path(
-    ofBaseTarget target: IndexPath, from source: IndexPath, proposed: IndexPath
-  ) throws(TableError) -> IndexPath {
-    let index = try grouped()
-    guard index.baseStarts.indices.contains(target.section + 1) else { return proposed }
-    let isBehind = target.section == source.section && target.row >= source.row
-    // The first base row after the moved row.
-    let next = index.number(target) + (isBehind ? 1 : 0)
-    return IndexPath(
-      section: proposed.section,
-      row: index.place(ofNumber: next, inGroup: proposed.section)
-        - (index.number(source) < next ? 1 : 0))
   }
 
   // Sections.

@@ -80,77 +80,11 @@ public class MappedSource: TableDataSource {
   /// Whether the view has the base's sections, with the same numbers.
   var hasBaseSections: Bool { true }
 
-  /// The reason why sections cannot be edited; nil if they are edited as in the base.
-  var sectionRefusal: TableError? { (base as? MappedSource)?.sectionRefusal }
-
-  /// Throws unless the view shows every row of a base section, so that the section can be deleted through the view.
-  func checkShowsAll(ofSection section: Int) throws(TableError) {
-    try (base as? MappedSource)?.checkShowsAll(ofSection: section)
-  }
-
-  /// Whether the view shows every row of the base.
-  var showsEveryRow: Bool { true }
-  /// Whether rows have the base's order.
-  var hasBaseOrder: Bool { false }
-
-  /// Whether sections are groups by value, so that a move to another section sets a cell of the base.
-  var hasGroups: Bool { (base as? MappedSource)?.hasGroups ?? false }
-
-  /// The target in the base of a row that is inserted or moved in the view.
-  enum BaseTarget {
-    /// In front of this base row, numbered as before the batch, or at the end of a section.
-    case before(IndexPath)
-    /// The row keeps its position in the base, and these cells are set.
-    case stays([Int: Cell])
-
-    var base: IndexPath? {
-      if case .before(let path) = self { path } else { nil }
-    }
-
-    var cells: [Int: Cell]? {
-      if case .stays(let cells) = self { cells } else { nil }
-    }
-  }
-
-  /// The target in the base of an arrival in a section of the view.
-  ///
-  /// The default is the end of the base's section.
-  func baseTarget(
-    ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
-    _ changes: [ChangeBatch.Change]
-  ) throws(TableError) -> BaseTarget {
-    .before(IndexPath(section: section, row: try base.exactNumberOfRows(inSection: section)))
-  }
-
-  /// The path in the view of a row that has moved to a target in the base.
-  func path(
-    ofBaseTarget target: IndexPath, from source: IndexPath, proposed: IndexPath
-  ) throws(TableError) -> IndexPath { proposed }
-
-  /// The path in the view of a row that keeps its position in the base and moves within the view.
-  func path(
-    ofBase path: IndexPath, proposed: IndexPath
-  ) throws(TableError) -> IndexPath { proposed }
-
-  /// Whether each of these existing rows can be moved. `elsewhere` means to another section.
-  func movable(
-    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
-  ) throws(TableError) -> [Bool] {
-    try answers(for: rows, section, false) { rows, section throws(TableError) in
-      if elsewhere, let base = base as? MappedSource {
-        return try base.movable(rows, section, elsewhere: true)
-      }
-      return try base.moving?.movability(ofRows: rows, inSection: section) ?? []
-    }
-  }
-
   /// Whether rows can be mapped without reading the base.
   func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool { true }
 
-  /// The cells to insert into the base for a row that is inserted at a path of the view.
-  func baseCells(
-    _ cells: [Int: Cell], insertedAt target: IndexPath
-  ) throws(TableError) -> [Int: Cell] { cells }
+  /// The rules for edits through the view.
+  var editPolicy: any EditPolicy { DefaultEditPolicy(view: self) }
 
   /// Forgets the mapping, because the base shows another version.
   func forget() { pin = nil }
@@ -224,9 +158,9 @@ public class MappedSource: TableDataSource {
   public var changes: (any TableChanges)? { base.changes.map { _ in self } }
   public var editing: (any TableEditing)? { base.editing.map { _ in self } }
   public var sectionEditing: (any TableSectionEditing)? {
-    sectionRefusal == nil ? base.sectionEditing : nil
+    editPolicy.sectionRefusal == nil ? base.sectionEditing : nil
   }
-  public var moving: (any TableMoving)? { hasBaseOrder ? base.moving.map { _ in self } : nil }
+  public var moving: (any TableMoving)? { editPolicy.allowsMoves ? self : nil }
   public var undoing: (any TableUndoing)? { base.undoing.map { _ in self } }
   public var supplementary: (any TableSupplementary)? { base.supplementary.map { _ in self } }
   public var accessories: (any TableAccessories)? { base.accessories.map { _ in self } }

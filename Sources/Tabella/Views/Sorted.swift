@@ -31,6 +31,8 @@ public final class SortedSource: MappedSource {
     }
   }
 
+  override var editPolicy: any EditPolicy { SortedEditPolicy(view: self) }
+
   override func forget() {
     super.forget()
     orders = [:]
@@ -61,24 +63,6 @@ public final class SortedSource: MappedSource {
   ) throws(TableError) -> [IndexPath] {
     let order = try order(of: section)
     return rows.map { IndexPath(section: section, row: Int(order[$0])) }
-  }
-
-  /// Available over groups. Rows then move to another group, and the sort determines their position.
-  public override var moving: (any TableMoving)? { hasGroups ? base.moving.map { _ in self } : nil }
-
-  override func movable(
-    _ rows: Range<Int>, _ section: Int, elsewhere: Bool
-  ) throws(TableError) -> [Bool] { try super.movable(rows, section, elsewhere: true) }
-
-  override func baseTarget(
-    ofArrival index: Int, inSection section: Int, _ rows: ListPlan,
-    _ changes: [ChangeBatch.Change]
-  ) throws(TableError) -> BaseTarget {
-    guard changes[rows.arrivals[index].change].source?.section != section else {
-      throw TableError(
-        .constraint, "rows cannot be moved within a section of a sorted table")
-    }
-    return try super.baseTarget(ofArrival: index, inSection: section, rows, changes)
   }
 
   override func path(ofBase path: IndexPath) throws(TableError) -> IndexPath? {
