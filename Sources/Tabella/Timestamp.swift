@@ -91,38 +91,76 @@ extension Timestamp: CustomStringConvertible {
 
   /// Parses the same formats for the years 0 to 9999. Returns nanoseconds since 1970.
   static func nanoseconds(rfc3339 text: UnsafeRawBufferPointer) -> Int128? {
-    var reader = RFC3339Reader(text: text)
-    return reader.nanoseconds()
+    guard let stated = StatedTime(text), stated.offset != nil || stated.extent == .day else {
+      return nil
+    }
+    return Int128(stated.second - (stated.offset ?? 0)) * 1_000_000_000 + Int128(stated.nanosecond)
   }
 }
 
-/// Reads a moment, character by character.
+/// A date, or a date and time, as a text states it: `2024-02-29`, `2024-02-29 12:30`, `2024-02-29T12:30:00.5+01:00`.
+struct StatedTime {
+  /// The smallest unit that the text states.
+  enum Extent { case day, hour, minute, second, nanosecond }
+
+  /// The seconds from 1970-01-01T00:00:00 to the stated time, both on the clock of the text.
+  private(set) var second: Int64 = 0
+  /// The nanoseconds after the second.
+  private(set) var nanosecond: Int64 = 0
+  /// The offset of the stated zone, in seconds east of UTC; nil if the text states no zone.
+  private(set) var offset: Int64?
+  private(set) var extent = Extent.day
+
+  /// Reads a text of the years 0 to 9999; nil for any other text. Only a time with seconds can have a zone.
+  init?(_ text: UnsafeRawBufferPointer) {
+    var reader = RFC3339Reader(text: text)
+    guard let day = reader.day() else { return nil }
+    second = day * 86400
+    if reader.isAtEnd { return }
+    guard reader.takeDivider(), let hour = reader.number(below: 24) else { return nil }
+    (second, extent) = (second + hour * 3600, .hour)
+    if reader.isAtEnd { return }
+    guard reader.take(":"), let minute = reader.number(below: 60) else { return nil }
+    (second, extent) = (second + minute * 60, .minute)
+    if reader.isAtEnd { return }
+    guard reader.take(":"), let seconds = reader.number(below: 60) else { return nil }
+    (second, extent) = (second + seconds, .second)
+    if reader.take(".") {
+      guard let fraction = reader.fraction() else { return nil }
+      (nanosecond, extent) = (fraction, .nanosecond)
+    }
+    if reader.isAtEnd { return }
+    guard let zone = reader.zone(), reader.isAtEnd else { return nil }
+    offset = zone
+  }
+
+  /// The stated time on the clock of the text.
+  var civil: CivilTime { CivilTime(second: second, nanosecond: nanosecond) }
+}
+
+/// Reads a date and time, character by character.
 private struct RFC3339Reader {
   let text: UnsafeRawBufferPointer
   private var at = 0
 
   init(text: UnsafeRawBufferPointer) { self.text = text }
 
-  mutating func nanoseconds() -> Int128? {
+  var isAtEnd: Bool { at == text.count }
+
+  /// Reads a date. Returns the number of days since 1970-01-01.
+  mutating func day() -> Int64? {
     guard let year = digits(4), take("-"), let month = digits(2), take("-"), let day = digits(2),
       1...12 ~= month, day >= 1, day <= daysInMonth(year, month)
     else { return nil }
-    var second = daysFromCivil(year, month, day) * 86400
-    var fraction: Int64 = 0
-    if at < text.count {
-      guard take("T") || take("t") || take(" "), let hour = digits(2), take(":"),
-        let minute = digits(2), take(":"), let seconds = digits(2),
-        hour < 24, minute < 60, seconds < 60
-      else { return nil }
-      second += hour * 3600 + minute * 60 + seconds
-      if take(".") {
-        guard let read = readFraction() else { return nil }
-        fraction = read
-      }
-      guard let offset = readZone(), at == text.count else { return nil }
-      second -= offset
-    }
-    return Int128(second) * 1_000_000_000 + Int128(fraction)
+    return daysFromCivil(year, month, day)
+  }
+
+  /// Skips the character between date and time.
+  mutating func takeDivider() -> Bool { take("T") || take("t") || take(" ") }
+
+  /// Reads two digits.
+  mutating func number(below limit: Int64) -> Int64? {
+    digits(2).flatMap { $0 < limit ? $0 : nil }
   }
 
   private mutating func digits(_ count: Int) -> Int64? {
@@ -136,7 +174,7 @@ private struct RFC3339Reader {
     return value
   }
 
-  private mutating func take(_ character: Unicode.Scalar) -> Bool {
+  mutating func take(_ character: Unicode.Scalar) -> Bool {
     guard at < text.count, text[at] == UInt8(truncatingIfNeeded: character.value) else {
       return false
     }
@@ -145,7 +183,7 @@ private struct RFC3339Reader {
   }
 
   /// Reads the digits after the decimal point, in nanoseconds.
-  private mutating func readFraction() -> Int64? {
+  mutating func fraction() -> Int64? {
     let start = at
     var fraction: Int64 = 0
     var scale: Int64 = 100_000_000
@@ -160,7 +198,7 @@ private struct RFC3339Reader {
   }
 
   /// The offset of the zone from UTC in seconds; positive east of Greenwich.
-  private mutating func readZone() -> Int64? {
+  mutating func zone() -> Int64? {
     if take("Z") || take("z") { return 0 }
     let isEast = take("+")
     guard isEast || take("-"), let hours = digits(2), take(":"), let minutes = digits(2),
@@ -190,7 +228,7 @@ func civilDate(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
   )
 }
 
-private func daysFromCivil(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+func daysFromCivil(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
   let shifted = month <= 2 ? year - 1 : year
   let era = floorDivide(shifted, 400)
   let yearOfEra = shifted - era * 400
@@ -198,7 +236,7 @@ private func daysFromCivil(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64
   return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
 }
 
-private func daysInMonth(_ year: Int64, _ month: Int64) -> Int64 {
+func daysInMonth(_ year: Int64, _ month: Int64) -> Int64 {
   switch month {
   case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
   case 4, 6, 9, 11: 30

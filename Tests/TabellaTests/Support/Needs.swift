@@ -23,6 +23,11 @@ struct Need: Sendable {
   static let root = Need("root") { geteuid() == 0 }
   static let mounts = Need("root that may mount", program: "mount") { Mount.works }
 
+  /// The data of time zones.
+  static let zones = Need("tzdata") {
+    ["Europe/Berlin", "Pacific/Apia"].allSatisfy { access("/usr/share/zoneinfo/\($0)", R_OK) == 0 }
+  }
+
   /// The programs or the right that the machine lacks, or nil.
   var missing: (name: String, isProgram: Bool)? {
     if !programs.isEmpty, search(programs) == nil {

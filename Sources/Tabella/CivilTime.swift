@@ -1,0 +1,37 @@
+/// A date and a time of day as a clock shows them, without a zone.
+public struct CivilTime: Hashable, Sendable, Comparable {
+  /// The number of days since 1970-01-01; negative for earlier days.
+  public var dayNumber: Int64
+  /// The nanoseconds since midnight on the clock, from 0 to 86,399,999,999,999.
+  public var nanosecondOfDay: Int64
+
+  /// Creates the time of a day. `nanosecondOfDay` is from 0 to 86,399,999,999,999.
+  public init(dayNumber: Int64, nanosecondOfDay: Int64 = 0) {
+    self.dayNumber = dayNumber
+    self.nanosecondOfDay = nanosecondOfDay
+  }
+
+  /// Creates the time that is this many seconds after 1970-01-01T00:00:00. `nanosecond` is from 0 to 999,999,999.
+  init(second: Int64, nanosecond: Int64) {
+    dayNumber = floorDivide(second, 86400)
+    nanosecondOfDay = (second &- dayNumber &* 86400) &* 1_000_000_000 &+ nanosecond
+  }
+
+  /// The year, the month from 1, and the day from 1, in the Gregorian calendar.
+  public var date: (year: Int64, month: Int64, day: Int64) { civilDate(dayNumber) }
+
+  /// The day of the week, from 1 (Monday) to 7 (Sunday), as in ISO 8601.
+  public var weekday: Int { Int(dayNumber + 3 - floorDivide(dayNumber + 3, 7) * 7) + 1 }
+
+  /// The hour, from 0 to 23.
+  public var hour: Int64 { nanosecondOfDay / 3_600_000_000_000 }
+  /// The minute, from 0 to 59.
+  public var minute: Int64 { nanosecondOfDay / 60_000_000_000 % 60 }
+  /// The second, from 0 to 59.
+  public var second: Int64 { nanosecondOfDay / 1_000_000_000 % 60 }
+
+  public static func < (left: CivilTime, right: CivilTime) -> Bool {
+    left.dayNumber != right.dayNumber
+      ? left.dayNumber < right.dayNumber : left.nanosecondOfDay < right.nanosecondOfDay
+  }
+}
