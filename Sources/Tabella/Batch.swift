@@ -30,6 +30,13 @@ public struct Batch {
   /// The cells of one row. Creates a value per cell; use it for a few rows only.
   public func row(_ row: Int) -> [Cell] { columns.map { $0[row] } }
 
+  /// One row of a table with these columns, if the batch contains those with these numbers. Other cells are missing.
+  package func row(_ row: Int, of numbers: [Int], in columns: [Column]) -> [Cell] {
+    var cells = [Cell](repeating: .missing, count: columns.count)
+    for (number, column) in zip(numbers, self.columns) { cells[number] = column[row] }
+    return cells
+  }
+
   /// The rows in a range. The result shares the memory of the batch.
   public subscript(rows: Range<Int>) -> Batch {
     Batch(

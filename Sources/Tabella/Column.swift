@@ -50,19 +50,29 @@ public struct Column: Hashable, Sendable {
   public var reads: ColumnType?
   /// Whether numbers in text have a comma as the decimal separator.
   public var hasDecimalComma = false
+  /// Whether only requests that name the column compute it, because it is expensive or rarely needed.
+  ///
+  /// Programs show such a column only if the user asks for it by name, and a search leaves it out. It cannot be edited.
+  public var isOnRequest = false
 
   /// Creates a column.
   public init(
     _ name: String, _ type: ColumnType = .text, unit: Unit? = nil, reads: ColumnType? = nil,
-    hasDecimalComma: Bool = false
+    hasDecimalComma: Bool = false, isOnRequest: Bool = false
   ) {
     self.name = name
     self.type = type
     self.unit = unit
     self.reads = reads
     self.hasDecimalComma = hasDecimalComma
+    self.isOnRequest = isOnRequest
   }
 
   /// The type of the cells' values: ``reads`` if it is known, otherwise ``type``.
   public var valueType: ColumnType { reads ?? type }
+}
+
+extension [Column] {
+  /// The numbers of all columns except those that are computed only on request (``Column/isOnRequest``).
+  public var usualNumbers: [Int] { indices.filter { !self[$0].isOnRequest } }
 }

@@ -18,6 +18,7 @@ private let typeKey = "tabella.type"
 private let unitKey = "tabella.unit"
 private let readsKey = "tabella.reads"
 private let decimalKey = "tabella.decimal"
+private let requestKey = "tabella.on-request"
 
 /// Fills a schema with these columns.
 func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>) {
@@ -29,6 +30,7 @@ func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>
     if let unit = column.unit { pairs.append((unitKey, unit.rawValue)) }
     if let reads = column.reads { pairs.append((readsKey, reads.name)) }
     if column.hasDecimalComma { pairs.append((decimalKey, ",")) }
+    if column.isOnRequest { pairs.append((requestKey, "true")) }
     child.initialize(
       to: ArrowSchema(
         format: cString(column.format.description, arena),
@@ -136,7 +138,8 @@ private func importColumn(_ field: ArrowSchema, _ index: Int) throws(TableError)
   return Column(
     field.name.map { String(cString: $0) } ?? "", type,
     unit: pairs[unitKey].flatMap { Unit(rawValue: $0) }, reads: reads,
-    hasDecimalComma: type == .text && pairs[decimalKey] == ",")
+    hasDecimalComma: type == .text && pairs[decimalKey] == ",",
+    isOnRequest: pairs[requestKey] == "true")
 }
 
 private func readMetadata(

@@ -187,7 +187,8 @@ extension Column {
       throw TableError(.noProvider, "the manifest has a column with the unknown type \(type)")
     }
     self.init(
-      try fields.text("name"), type, unit: Unit(rawValue: try fields.text("unit", default: "")))
+      try fields.text("name"), type, unit: Unit(rawValue: try fields.text("unit", default: "")),
+      isOnRequest: json["on-request"] == .boolean(true))
   }
 }
 

@@ -42,6 +42,7 @@ extension Column: WireValue {
     writer.put(unit?.rawValue)
     writer.put(reads?.name)
     writer.put(hasDecimalComma)
+    writer.put(isOnRequest)
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> Column {
@@ -51,7 +52,7 @@ extension Column: WireValue {
       reads: try reader.get(String?.self).flatMap { name in
         ColumnType.allCases.first { $0.name == name }
       },
-      hasDecimalComma: try reader.get(Bool.self))
+      hasDecimalComma: try reader.get(Bool.self), isOnRequest: try reader.get(Bool.self))
   }
 }
 

@@ -19,3 +19,11 @@ package struct TransferredBytes: Hashable, Sendable {
     (read, written) = (numbers[0], numbers[1])
   }
 }
+
+/// Reads one byte from `/proc/self/stat`. A host watches the read counter of a worker, and treats progress there as a
+/// sign of life.
+package func giveSignOfLife() {
+  guard let file = Descriptor(opening: "/proc/self/stat", O_RDONLY) else { return }
+  var byte: UInt8 = 0
+  _ = read(file.raw, &byte, 1)
+}

@@ -120,19 +120,11 @@ func probe(
 ) throws(TableError) -> ProbeAnswer {
   let suite = ProbeSuite(
     seed: request.seed, entry: entry, name: name, request: request.request,
-    mayEdit: request.mayEdit, sign: giveSign)
+    mayEdit: request.mayEdit, sign: giveSignOfLife)
   switch suite.run(request.name) {
   case .passed: return ProbeAnswer(.passed)
   case .skipped(let reason): return ProbeAnswer(.skipped, reason)
   case .failed(let what): return ProbeAnswer(.failed, what)
   case nil: throw TableError(.invalidArgument, "there is no probe \(request.name)")
   }
-}
-
-/// Reads one byte from `/proc/self/stat`. The host watches the process's read counter and treats progress there as a
-/// sign of life.
-func giveSign() {
-  guard let file = Descriptor(opening: "/proc/self/stat", O_RDONLY) else { return }
-  var byte: UInt8 = 0
-  _ = read(file.raw, &byte, 1)
 }

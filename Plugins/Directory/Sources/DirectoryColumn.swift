@@ -3,7 +3,7 @@ import Tabella
 
 /// The columns in table order.
 enum DirectoryColumn: Int, CaseIterable {
-  case name, kind, size, modified, mode, owner, group, links, target
+  case name, kind, size, modified, mode, owner, group, links, target, `extension`, total
 
   static let declarations = allCases.map(\.declaration)
 
@@ -12,6 +12,8 @@ enum DirectoryColumn: Int, CaseIterable {
     case .size: Column("size", .integer, unit: .bytes)
     case .modified: Column("modified", .date)
     case .links: Column("links", .integer)
+    case .extension: Column("extension", isOnRequest: true)
+    case .total: Column("total", .integer, unit: .bytes, isOnRequest: true)
     default: Column("\(self)")
     }
   }
@@ -19,7 +21,7 @@ enum DirectoryColumn: Int, CaseIterable {
   /// Whether the column needs the entry's status. The listing alone provides the others.
   var needsStatus: Bool {
     switch self {
-    case .name, .kind, .target: false
+    case .name, .kind, .target, .extension: false
     default: true
     }
   }

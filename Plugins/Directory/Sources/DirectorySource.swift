@@ -27,6 +27,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   private var users = AccountNames(.user)
   private var groups = AccountNames(.group)
   private var statusCache = StatusCache()
+  /// The totals of folders, by entry. Counting one again could take minutes, and contradict an earlier cell.
+  private var totals: [Int: Int64?] = [:]
   /// Entries that could not be examined.
   private var listingDiagnostics = ListingDiagnostics()
   /// A cache of the path built last, the entries of its folder, and the length of the folder's path in bytes.
@@ -88,6 +90,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     hasLookedForID = false
     listingDiagnostics.forgetEntries()
     statusCache = StatusCache()
+    totals = [:]
     return nil
   }
 
@@ -214,6 +217,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       case .name: appendNames(entries, to: cells)
       case .kind: appendKinds(entries, examined, to: cells)
       case .target: try appendTargets(entries, examined, to: cells)
+      case .extension: appendExtensions(entries, examined, to: cells)
+      case .total: try appendTotals(entries, examined, to: cells)
       default: append(column, of: examined, to: cells)
       }
     }
@@ -226,7 +231,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     _ entries: [Int], for wanted: [DirectoryColumn]
   ) throws(TableError) -> [Examined] {
     let needsAll = wanted.contains { $0.needsStatus }
-    let needsKinds = wanted.contains(.kind)
+    let needsKinds = wanted.contains(.kind) || wanted.contains(.extension)
     let needsLinks = wanted.contains(.target)
     func isWanted(_ kind: EntryKind) -> Bool {
       needsAll || (kind == .unknown && (needsKinds || needsLinks)) || (kind == .link && needsLinks)
@@ -317,6 +322,52 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     }
   }
 
+  private func appendExtensions(
+    _ entries: [Int], _ examined: [Examined], to cells: ColumnBuilder
+  ) {
+    for (index, entry) in entries.enumerated() {
+      let text =
+        kind(entry, examined, index) == .directory
+        ? nil : listing.withName(entry) { fileExtension(of: $0) }
+      guard let text else {
+        cells.appendMissing()
+        continue
+      }
+      text.withUnsafeBytes { cells.append(bytes: $0) }
+    }
+  }
+
+  /// Appends the sizes of files, and the totals of folders. The cell of a folder that cannot be read is missing.
+  private func appendTotals(
+    _ entries: [Int], _ examined: [Examined], to cells: ColumnBuilder
+  ) throws(TableError) {
+    let isFolder = examined.map { $0.isGood && $0.kind == .directory }
+    let new = entries.indices.filter { isFolder[$0] && totals[entries[$0]] == nil }
+    try count(new.map { entries[$0] })
+    for (index, entry) in entries.enumerated() {
+      let total =
+        isFolder[index]
+        ? totals[entry] ?? nil
+        : examined[index].isGood ? Int64(clamping: examined[index].status.size) : nil
+      if let total { cells.append(total) } else { cells.appendMissing() }
+    }
+  }
+
+  /// Counts the totals of folders.
+  private func count(_ folders: [Int]) throws(TableError) {
+    if folders.isEmpty { return }
+    let result: TreeCounter.Result
+    do throws(Failure) {
+      result = try TreeCounter(root: root, listing, cancel).count(folders)
+    } catch {
+      throw error.error("folders cannot be counted")
+    }
+    for (entry, total) in zip(folders, result.totals) { totals[entry] = .some(total) }
+    for problem in result.problems {
+      listingDiagnostics.note(problem.what, problem.failure, path: problem.path)
+    }
+  }
+
   func target(of entry: Int, _ opener: FolderOpener) throws(TableError) -> [UInt8]? {
     guard let directory = try folder(of: entry, opener) else { return nil }
     return listing.withCName(entry) { readLink(directory, $0) }
@@ -349,7 +400,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     case .owner: append(&users, of: examined, to: cells) { $0.owner }
     case .group: append(&groups, of: examined, to: cells) { $0.group }
     case .links: each { cells.append(Int64($0.links)) }
-    case .name, .kind, .target: break
+    case .name, .kind, .target, .extension, .total: break
     }
   }
 

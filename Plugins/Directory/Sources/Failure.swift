@@ -62,10 +62,18 @@ struct ListingDiagnostics {
   }
 
   enum What {
-    case unreadFolder, unexaminedEntry
+    case unreadFolder, unexaminedEntry, uncountedFolder, uncountedEntry
 
     func text(_ count: Int) -> String {
       switch self {
+      case .uncountedFolder:
+        count == 1
+          ? "1 folder could not be read, so a total lacks its content"
+          : "\(count) folders could not be read, so totals lack their content"
+      case .uncountedEntry:
+        count == 1
+          ? "1 entry could not be examined, so a total lacks its size"
+          : "\(count) entries could not be examined, so totals lack their sizes"
       case .unreadFolder:
         count == 1 ? "1 folder could not be read" : "\(count) folders could not be read"
       case .unexaminedEntry:
@@ -83,8 +91,13 @@ struct ListingDiagnostics {
   /// Counts a problem of an entry, unless it was counted before.
   mutating func note(_ what: What, _ entry: Int, _ failure: Failure, in listing: Listing) {
     if what == .unexaminedEntry, !seen.insert(UInt32(truncatingIfNeeded: entry)).inserted { return }
+    note(what, failure, path: listing.path(of: entry))
+  }
+
+  /// Counts a problem of an entry with this path.
+  mutating func note(_ what: What, _ failure: Failure, path: @autoclosure () -> [UInt8]) {
     let kind = Kind(what: what, reason: failure.reason)
-    if counts[kind] == nil { firsts.append((kind, listing.path(of: entry))) }
+    if counts[kind] == nil { firsts.append((kind, path())) }
     counts[kind, default: 0] += 1
   }
 

@@ -175,7 +175,10 @@ struct ArrowArray {
  *   "tabella.reads"    Text columns only: "integer", "real", "boolean" or "date" if all cells except
  *                      empty ones can be read as this type. The cells stay text; a host may convert
  *                      them to values.
- *   "tabella.decimal"  Text columns only: "," if numbers in the text have a decimal comma. */
+ *   "tabella.decimal"  Text columns only: "," if numbers in the text have a decimal comma.
+ *   "tabella.on-request"
+ *                      "true" if only requests that name the column compute it. Hosts show it only if
+ *                      the user asks for it by name, and search other columns. It cannot be edited. */
 #define TABELLA_TYPE_TEXT 1    /* "z", metadata tabella.type=text */
 #define TABELLA_TYPE_INTEGER 2 /* "l" */
 #define TABELLA_TYPE_REAL 3    /* "g" */

@@ -70,6 +70,7 @@ public final class JoinedSource: TableDataSource {
           if columns[number].unit != column.unit { columns[number].unit = nil }
           if columns[number].reads != column.reads { columns[number].reads = nil }
           if !column.hasDecimalComma { columns[number].hasDecimalComma = false }
+          if !column.isOnRequest { columns[number].isOnRequest = false }
           owners[part][number] = ownNumber
         } else {
           numbers[name] = columns.count

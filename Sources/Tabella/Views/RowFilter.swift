@@ -1,6 +1,7 @@
 /// Finds the rows that satisfy all conditions and contain a search text.
 struct RowFilter {
-  /// The numbers of the columns that the filter needs, without repetition. A search needs all columns.
+  /// The numbers of the columns that the filter needs, without repetition. A search needs all columns except those on
+  /// request.
   let columns: [Int]
   private var tests: [Test]
   private var search: TextFinder?
@@ -22,7 +23,7 @@ struct RowFilter {
   init(
     _ conditions: [Condition], search: [UInt8]?, in columns: [Column]
   ) throws(TableError) {
-    var wanted: [Int] = search.map { _ in Array(columns.indices) } ?? []
+    var wanted: [Int] = search.map { _ in columns.usualNumbers } ?? []
     tests = []
     for condition in conditions {
       guard columns.indices.contains(condition.column) else {

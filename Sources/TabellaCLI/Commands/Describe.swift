@@ -148,15 +148,18 @@ extension Command {
       try finder.path(of: argument)
     }
     return try Failure.about(operand.text) { () throws(TableError) in
+      let numbers = source.columns.usualNumbers
       let batch = try source.rows(
         RowRequest(
-          section: path.section, first: path.row, count: 1, columns: Array(source.columns.indices),
+          section: path.section, first: path.row, count: 1, columns: numbers,
           includesIDs: source.identity != nil))
       guard batch.rowCount == 1 else {
         throw .noRow(path.row, inSection: path.section, of: path.row)
       }
-      let cells = zip(source.columns, batch.row(0)).map { column, cell in
-        JSONValue.object(["name": .string(column.name), "value": cellJSON(cell)])
+      let cells = zip(numbers, batch.row(0)).map { number, cell in
+        JSONValue.object([
+          "name": .string(source.columns[number].name), "value": cellJSON(cell),
+        ])
       }
       var members: [String: JSONValue] = [
         "location": .string(table.location.description),

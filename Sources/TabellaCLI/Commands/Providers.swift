@@ -160,6 +160,7 @@ func columnJSON(_ column: Column) -> JSONValue {
     "name": .string(column.name), "type": .string(column.valueType.name),
   ]
   if let unit = column.unit { members["unit"] = .string(unit.rawValue) }
+  if column.isOnRequest { members["on request"] = .boolean(true) }
   return .object(members)
 }
 

@@ -62,7 +62,7 @@ struct Confirmation {
 
   /// The order of columns: the first column, then texts, then the others. A narrow terminal leaves out the last ones.
   private var order: [Int] {
-    let numbers = columns.indices
+    let numbers = columns.usualNumbers
     return numbers.prefix(1) + numbers.dropFirst().filter { columns[$0].type == .text }
       + numbers.dropFirst().filter { columns[$0].type != .text }
   }

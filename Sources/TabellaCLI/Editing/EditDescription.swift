@@ -30,7 +30,9 @@ extension PlannedEdit {
 
   private func content(_ columns: [Column], _ row: RowCells?) -> String {
     guard let row else { return "" }
-    let cells = zip(columns, row.cells).map { "\($0.name) \(cellJSON($1).text)" }
+    let cells = columns.usualNumbers.map {
+      "\(columns[$0].name) \(cellJSON(row.cells[$0]).text)"
+    }
     return cells.isEmpty ? "" : ": \(cells.joined(separator: ", "))"
   }
 }

@@ -250,7 +250,10 @@ struct EditReport {
       }
       if let before = item.before {
         members["before"] = .object(
-          Dictionary(uniqueKeysWithValues: zip(names, before.cells.map { cellJSON($0) })))
+          Dictionary(
+            uniqueKeysWithValues: columns.usualNumbers.map {
+              (names[$0], cellJSON(before.cells[$0]))
+            }))
       }
     }
     return .object(members)

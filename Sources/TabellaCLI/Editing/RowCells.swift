@@ -10,12 +10,14 @@ extension TableDataSource {
   /// The number of rows per request.
   private static var chunk: Int { 4096 }
 
-  /// Reads rows at any positions, with their ids if they have any, and with all columns unless some are named.
+  /// Reads rows at any positions, with their ids if they have any.
+  ///
+  /// Unless columns are named, a row has a cell for each column. Cells that are computed only on request are missing.
   func wholeRows(
     at paths: [IndexPath], columns: [Int]? = nil
   ) throws(TableError) -> [RowCells] {
     var rows: [RowCells] = []
-    let numbers = columns ?? Array(self.columns.indices)
+    let numbers = columns ?? self.columns.usualNumbers
     while rows.count < paths.count {
       let batch: Batch
       let path = paths[rows.count]
@@ -32,7 +34,9 @@ extension TableDataSource {
         throw .noRow(path.row, inSection: path.section, of: path.row)
       }
       for row in 0..<batch.rowCount {
-        rows.append(RowCells(cells: batch.row(row), id: batch.id(row)))
+        let cells =
+          columns == nil ? batch.row(row, of: numbers, in: self.columns) : batch.row(row)
+        rows.append(RowCells(cells: cells, id: batch.id(row)))
       }
     }
     return rows

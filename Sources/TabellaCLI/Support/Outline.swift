@@ -120,7 +120,8 @@ struct Outline {
         }
         return key == "default" ? "(default \(short(member)))" : short(member)
       }
-      return ([name] + rest).joined(separator: "  ")
+      let note = members["on request"] == .boolean(true) ? ["on request"] : []
+      return ([name] + rest + note).joined(separator: "  ")
     }
   }
 }

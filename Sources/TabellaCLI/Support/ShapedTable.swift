@@ -34,7 +34,7 @@ struct ShapedTable {
 
   /// Creates a table over a source of the program, without shaping.
   init(_ source: any TableDataSource, name: String = "table") {
-    self.init(source, name: name, columns: Array(source.columns.indices))
+    self.init(source, name: name, columns: source.columns.usualNumbers)
   }
 
   /// Creates a table over a source of the program, with the columns that the command line requests.
@@ -46,7 +46,7 @@ struct ShapedTable {
         try ColumnNames(source.columns).list(text).map(\.column)
       }
     }
-    self.init(source, name: name, columns: numbers ?? Array(source.columns.indices))
+    self.init(source, name: name, columns: numbers ?? source.columns.usualNumbers)
   }
 
   private init(_ source: any TableDataSource, name: String, columns: [Int]) {
@@ -55,7 +55,7 @@ struct ShapedTable {
     tables = []
     joined = nil
     self.columns = columns
-    hasChosenColumns = columns.count != source.columns.count
+    hasChosenColumns = columns != source.columns.usualNumbers
     section = nil
     start = IndexPath(section: 0, row: 0)
   }
@@ -90,7 +90,7 @@ struct ShapedTable {
           try Failure.usage { () throws(TableError) in
             try shape.names.list(text).map(\.column)
           }
-        } ?? Array(shape.source.columns.indices)
+        } ?? shape.source.columns.usualNumbers
       guard Set(columns).count == columns.count else {
         throw .usage("--columns names a column twice")
       }

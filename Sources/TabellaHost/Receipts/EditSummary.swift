@@ -180,9 +180,9 @@ extension TableDataSource {
       path = row
     default: return nil
     }
+    let numbers = columns.usualNumbers
     let batch = try? rows(
-      RowRequest(
-        section: path.section, first: path.row, count: 1, columns: Array(columns.indices)))
-    return batch.flatMap { $0.rowCount == 0 ? nil : $0.row(0) }
+      RowRequest(section: path.section, first: path.row, count: 1, columns: numbers))
+    return batch.flatMap { $0.rowCount == 0 ? nil : $0.row(0, of: numbers, in: columns) }
   }
 }

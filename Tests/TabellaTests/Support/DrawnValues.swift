@@ -135,7 +135,8 @@ extension Column: Drawn {
     let readings: [ColumnType?] = ColumnType.allCases + [nil]
     return Column(
       .drawn(&generator), .drawn(&generator), unit: units.randomElement(using: &generator)!,
-      reads: readings.randomElement(using: &generator)!, hasDecimalComma: .drawn(&generator))
+      reads: readings.randomElement(using: &generator)!, hasDecimalComma: .drawn(&generator),
+      isOnRequest: .drawn(&generator))
   }
 }
 
