@@ -18,6 +18,8 @@ private let typeKey = "tabella.type"
 private let unitKey = "tabella.unit"
 private let readsKey = "tabella.reads"
 private let decimalKey = "tabella.decimal"
+private let rankKey = "tabella.rank"
+private let roleKey = "tabella.role"
 
 /// Fills a schema with these columns.
 func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>) {
@@ -29,6 +31,8 @@ func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>
     if let unit = column.unit { pairs.append((unitKey, unit.rawValue)) }
     if let reads = column.reads { pairs.append((readsKey, reads.name)) }
     if column.hasDecimalComma { pairs.append((decimalKey, ",")) }
+    if let rank = column.rank { pairs.append((rankKey, "\(rank)")) }
+    if let role = column.role { pairs.append((roleKey, role.rawValue)) }
     child.initialize(
       to: ArrowSchema(
         format: cString(column.format.description, arena),
@@ -136,7 +140,9 @@ private func importColumn(_ field: ArrowSchema, _ index: Int) throws(TableError)
   return Column(
     field.name.map { String(cString: $0) } ?? "", type,
     unit: pairs[unitKey].flatMap { Unit(rawValue: $0) }, reads: reads,
-    hasDecimalComma: type == .text && pairs[decimalKey] == ",")
+    hasDecimalComma: type == .text && pairs[decimalKey] == ",",
+    rank: pairs[rankKey].flatMap { Int($0) },
+    role: pairs[roleKey].flatMap { ColumnRole(rawValue: $0) })
 }
 
 private func readMetadata(

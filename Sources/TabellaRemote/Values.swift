@@ -42,6 +42,8 @@ extension Column: WireValue {
     writer.put(unit?.rawValue)
     writer.put(reads?.name)
     writer.put(hasDecimalComma)
+    writer.put(rank)
+    writer.put(role?.rawValue)
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> Column {
@@ -51,7 +53,8 @@ extension Column: WireValue {
       reads: try reader.get(String?.self).flatMap { name in
         ColumnType.allCases.first { $0.name == name }
       },
-      hasDecimalComma: try reader.get(Bool.self))
+      hasDecimalComma: try reader.get(Bool.self), rank: try reader.get(Int?.self),
+      role: try reader.get(String?.self).flatMap { ColumnRole(rawValue: $0) })
   }
 }
 

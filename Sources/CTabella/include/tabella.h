@@ -175,7 +175,11 @@ struct ArrowArray {
  *   "tabella.reads"    Text columns only: "integer", "real", "boolean" or "date" if all cells except
  *                      empty ones can be read as this type. The cells stay text; a host may convert
  *                      them to values.
- *   "tabella.decimal"  Text columns only: "," if numbers in the text have a decimal comma. */
+ *   "tabella.decimal"  Text columns only: "," if numbers in the text have a decimal comma.
+ *   "tabella.rank"     A number from 0 as text: the importance of the column on a narrow screen.
+ *                      Columns without a rank leave first, then those with the greatest rank.
+ *   "tabella.role"     "file.name", "file.kind", "file.mode" or "process.state": the part of the
+ *                      column among the columns of a row. Hosts use it for colours. */
 #define TABELLA_TYPE_TEXT 1    /* "z", metadata tabella.type=text */
 #define TABELLA_TYPE_INTEGER 2 /* "l" */
 #define TABELLA_TYPE_REAL 3    /* "g" */

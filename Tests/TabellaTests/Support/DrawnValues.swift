@@ -135,7 +135,9 @@ extension Column: Drawn {
     let readings: [ColumnType?] = ColumnType.allCases + [nil]
     return Column(
       .drawn(&generator), .drawn(&generator), unit: units.randomElement(using: &generator)!,
-      reads: readings.randomElement(using: &generator)!, hasDecimalComma: .drawn(&generator))
+      reads: readings.randomElement(using: &generator)!, hasDecimalComma: .drawn(&generator),
+      rank: .drawn(&generator),
+      role: (ColumnRole.allCases + [nil]).randomElement(using: &generator)!)
   }
 }
 
