@@ -35,6 +35,20 @@ public enum Unit: String, Hashable, Sendable, CaseIterable {
   case seconds
 }
 
+/// The part that a column plays among the columns of a row. Programs use it for colours.
+///
+/// A program never needs a role to understand a cell, because the cells say the same.
+public enum ColumnRole: String, Hashable, Sendable, CaseIterable {
+  /// The name or the path of a file.
+  case fileName = "file.name"
+  /// The kind of that file: `file`, `directory`, `link`, `fifo`, `socket`, `block`, `character` or `unknown`.
+  case fileKind = "file.kind"
+  /// The permissions of that file as `ls -l` shows them, without the kind: `rwxr-xr-x`.
+  case fileMode = "file.mode"
+  /// The state of a process as one letter of `ps`: `R`, `S`, `D`, `T`, `t`, `Z`, `X` or `I`.
+  case processState = "process.state"
+}
+
 /// A column of a source: its name, its type, and the meaning of its cells.
 public struct Column: Hashable, Sendable {
   /// The name, which need not be unique. It contains no NUL, because names cross the contract as C strings.
@@ -54,11 +68,18 @@ public struct Column: Hashable, Sendable {
   ///
   /// Programs show such a column only if the user asks for it by name, and a search leaves it out. It cannot be edited.
   public var isOnRequest = false
+  /// The importance of the column on a narrow screen. 0 is the most important; nil is less important than any number.
+  ///
+  /// If not all columns fit, those with the greatest rank leave first, and of equal ones the rightmost first.
+  public var rank: Int?
+  /// The part of the column among the columns of a row, if the source knows it.
+  public var role: ColumnRole?
 
   /// Creates a column.
   public init(
     _ name: String, _ type: ColumnType = .text, unit: Unit? = nil, reads: ColumnType? = nil,
-    hasDecimalComma: Bool = false, isOnRequest: Bool = false
+    hasDecimalComma: Bool = false, isOnRequest: Bool = false, rank: Int? = nil,
+    role: ColumnRole? = nil
   ) {
     self.name = name
     self.type = type
@@ -66,6 +87,8 @@ public struct Column: Hashable, Sendable {
     self.reads = reads
     self.hasDecimalComma = hasDecimalComma
     self.isOnRequest = isOnRequest
+    self.rank = rank
+    self.role = role
   }
 
   /// The type of the cells' values: ``reads`` if it is known, otherwise ``type``.

@@ -19,6 +19,8 @@ private let unitKey = "tabella.unit"
 private let readsKey = "tabella.reads"
 private let decimalKey = "tabella.decimal"
 private let requestKey = "tabella.on-request"
+private let rankKey = "tabella.rank"
+private let roleKey = "tabella.role"
 
 /// Fills a schema with these columns.
 func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>) {
@@ -31,6 +33,8 @@ func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>
     if let reads = column.reads { pairs.append((readsKey, reads.name)) }
     if column.hasDecimalComma { pairs.append((decimalKey, ",")) }
     if column.isOnRequest { pairs.append((requestKey, "true")) }
+    if let rank = column.rank { pairs.append((rankKey, "\(rank)")) }
+    if let role = column.role { pairs.append((roleKey, role.rawValue)) }
     child.initialize(
       to: ArrowSchema(
         format: cString(column.format.description, arena),
@@ -139,7 +143,9 @@ private func importColumn(_ field: ArrowSchema, _ index: Int) throws(TableError)
     field.name.map { String(cString: $0) } ?? "", type,
     unit: pairs[unitKey].flatMap { Unit(rawValue: $0) }, reads: reads,
     hasDecimalComma: type == .text && pairs[decimalKey] == ",",
-    isOnRequest: pairs[requestKey] == "true")
+    isOnRequest: pairs[requestKey] == "true",
+    rank: pairs[rankKey].flatMap { Int($0) },
+    role: pairs[roleKey].flatMap { ColumnRole(rawValue: $0) })
 }
 
 private func readMetadata(

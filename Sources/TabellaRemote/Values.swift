@@ -43,6 +43,8 @@ extension Column: WireValue {
     writer.put(reads?.name)
     writer.put(hasDecimalComma)
     writer.put(isOnRequest)
+    writer.put(rank)
+    writer.put(role?.rawValue)
   }
 
   static func read(_ reader: inout WireReader) throws(TableError) -> Column {
@@ -52,7 +54,9 @@ extension Column: WireValue {
       reads: try reader.get(String?.self).flatMap { name in
         ColumnType.allCases.first { $0.name == name }
       },
-      hasDecimalComma: try reader.get(Bool.self), isOnRequest: try reader.get(Bool.self))
+      hasDecimalComma: try reader.get(Bool.self), isOnRequest: try reader.get(Bool.self),
+      rank: try reader.get(Int?.self),
+      role: try reader.get(String?.self).flatMap { ColumnRole(rawValue: $0) })
   }
 }
 

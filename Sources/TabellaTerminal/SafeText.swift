@@ -36,10 +36,13 @@ package struct SafeText: Hashable, Sendable, CustomStringConvertible {
   ///
   /// If they do not fit, the width is more than `limit`. Call ``fitted(to:ellipsis:by:)`` with at most `limit`
   /// columns before printing. The cost of a cell thus depends on its visible text and not on its length.
+  ///
+  /// With `tabStop`, a tab becomes spaces up to the next multiple of so many columns; otherwise it becomes an escape.
   /// - Complexity: O(`limit`), even for characters without columns: at most 64 bytes per column are read, and
   ///   longer text counts as too wide.
   package init(
-    bytes: UnsafeRawBufferPointer, columns limit: Int, by rules: WidthRules = .current
+    bytes: UnsafeRawBufferPointer, columns limit: Int, tabStop: Int? = nil,
+    by rules: WidthRules = .current
   ) {
     let limit = max(0, limit)
     let (needed, overflows) = limit.addingReportingOverflow(1)
@@ -52,7 +55,7 @@ package struct SafeText: Hashable, Sendable, CustomStringConvertible {
       isCut = first.count < bytes.count
       return
     }
-    var scan = SafeScan(rules)
+    var scan = SafeScan(rules, tabStop: tabStop)
     let (budget, isEndless) = needed.multipliedReportingOverflow(by: SafeText.bytesPerColumn)
     let end = isEndless || overflows ? bytes.count : min(bytes.count, budget)
     let read = scan.read(bytes, upTo: end, columns: limit)
@@ -135,7 +138,12 @@ private struct SafeScan {
   private var marks = 0
   private static let marksShown = 8
 
-  init(_ rules: WidthRules) { measure = WidthMeasure(rules) }
+  private let tabStop: Int?
+
+  init(_ rules: WidthRules, tabStop: Int?) {
+    measure = WidthMeasure(rules)
+    self.tabStop = tabStop
+  }
 
   /// Reads until the text is wider than `limit` columns or `end` is reached. Returns the offset.
   mutating func read(_ bytes: UnsafeRawBufferPointer, upTo end: Int, columns limit: Int) -> Int {
@@ -147,7 +155,10 @@ private struct SafeScan {
         continue
       }
       let found = ScalarWidth(scalar.value)
-      if scalar.isUnsafeToPrint {
+      if scalar == "\t", let tabStop {
+        let count = tabStop - measure.width % tabStop
+        escape(bytes, at, length, as: String(repeating: " ", count: count))
+      } else if scalar.isUnsafeToPrint {
         escape(bytes, at, length, as: escaped(scalar))
       } else if !isExcess(found) {
         measure.add(scalar.value, found)

@@ -13,6 +13,10 @@ package enum TextStyle: Sendable, CaseIterable {
   case code
   case warning
   case error
+  /// Activity: a running process.
+  case active
+  /// Text that a search or a pattern matched.
+  case match
 
   /// The parameters of SGR (ECMA-48, 8.3.117). They use only the 16 colours of the terminal's theme.
   var parameters: String {
@@ -24,8 +28,12 @@ package enum TextStyle: Sendable, CaseIterable {
     case .code: "36"
     case .warning: "33"
     case .error: "31"
+    case .active: "32"
+    case .match: "1;31"
     }
   }
+
+  package var rendition: Rendition { Rendition(trusted: parameters) }
 
   /// The style of a provider's text; nil if the provider's style is unknown, which means plain text.
   package init?(_ style: StyledText.Style) {
@@ -41,6 +49,22 @@ package enum TextStyle: Sendable, CaseIterable {
   }
 }
 
+/// The parameters of SGR (ECMA-48, 8.3.117), such as `01;34`.
+package struct Rendition: Hashable, Sendable {
+  let parameters: String
+
+  init(trusted parameters: String) { self.parameters = parameters }
+
+  /// Creates parameters from a setting of the user. Nil if they are not numbers, or if they mean plain text.
+  package init?(_ text: some StringProtocol) {
+    let bytes = text.utf8
+    guard (1...60).contains(bytes.count), bytes.allSatisfy({ 48...57 ~= $0 || $0 == 59 }),
+      !bytes.allSatisfy({ $0 == 48 })
+    else { return nil }
+    parameters = String(text)
+  }
+}
+
 /// Applies styles to text, if styles are enabled.
 package struct Palette: Sendable {
   /// Whether styles are enabled.
@@ -51,9 +75,44 @@ package struct Palette: Sendable {
 
   /// The text in a style. Fit the text to its width before, because styled text cannot be cut.
   package func paint(_ text: SafeText, _ style: TextStyle?) -> SafeText {
-    guard isColoured, let style, text.width > 0 else { return text }
-    return SafeText(
-      trusted: "\u{1B}[\(style.parameters)m\(text.string)\u{1B}[0m", width: text.width)
+    paint(text, style?.rendition)
+  }
+
+  /// The text with these parameters, and with the style of matches in some ranges of its UTF-8. Fit the text before.
+  ///
+  /// A match includes the whole of each grapheme that it touches.
+  package func paint(
+    _ text: SafeText, _ rendition: Rendition?, matches: [Range<Int>] = []
+  ) -> SafeText {
+    guard isColoured, text.width > 0, rendition != nil || !matches.isEmpty else { return text }
+    var painted = ""
+    func add(_ part: Substring, _ rendition: Rendition?) {
+      guard let rendition, !part.isEmpty else {
+        painted += part
+        return
+      }
+      painted += "\u{1B}[\(rendition.parameters)m\(part)\u{1B}[0m"
+    }
+    var rest = text.string[...]
+    if !matches.isEmpty {
+      var (offset, at, isMatch) = (0, rest.startIndex, false)
+      while at < rest.endIndex {
+        let next = rest.index(after: at)
+        let end = offset + rest[at..<next].utf8.count
+        let touches = matches.contains { $0.overlaps(offset..<end) }
+        if touches != isMatch {
+          add(rest[..<at], isMatch ? TextStyle.match.rendition : rendition)
+          (rest, isMatch) = (rest[at...], touches)
+        }
+        (offset, at) = (end, next)
+      }
+      if isMatch {
+        add(rest, TextStyle.match.rendition)
+        rest = ""
+      }
+    }
+    add(rest, rendition)
+    return SafeText(trusted: painted, width: text.width, hasRightToLeft: text.hasRightToLeft)
   }
 
   /// A provider's styled text on one line of at most `columns` columns.

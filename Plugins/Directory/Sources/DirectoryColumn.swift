@@ -9,12 +9,17 @@ enum DirectoryColumn: Int, CaseIterable {
 
   private var declaration: Column {
     switch self {
-    case .size: Column("size", .integer, unit: .bytes)
-    case .modified: Column("modified", .date)
-    case .links: Column("links", .integer)
-    case .extension: Column("extension", isOnRequest: true)
-    case .total: Column("total", .integer, unit: .bytes, isOnRequest: true)
-    default: Column("\(self)")
+    case .name: Column("name", rank: 0, role: .fileName)
+    case .size: Column("size", .integer, unit: .bytes, rank: 1)
+    case .modified: Column("modified", .date, rank: 2)
+    case .kind: Column("kind", rank: 3, role: .fileKind)
+    case .target: Column("target", rank: 4)
+    case .mode: Column("mode", rank: 5, role: .fileMode)
+    case .owner: Column("owner", rank: 6)
+    case .group: Column("group", rank: 7)
+    case .links: Column("links", .integer, rank: 8)
+    case .extension: Column("extension", isOnRequest: true, rank: 9)
+    case .total: Column("total", .integer, unit: .bytes, isOnRequest: true, rank: 1)
     }
   }
 

@@ -178,7 +178,11 @@ struct ArrowArray {
  *   "tabella.decimal"  Text columns only: "," if numbers in the text have a decimal comma.
  *   "tabella.on-request"
  *                      "true" if only requests that name the column compute it. Hosts show it only if
- *                      the user asks for it by name, and search other columns. It cannot be edited. */
+ *                      the user asks for it by name, and search other columns. It cannot be edited.
+ *   "tabella.rank"     A number from 0 as text: the importance of the column on a narrow screen.
+ *                      Columns without a rank leave first, then those with the greatest rank.
+ *   "tabella.role"     "file.name", "file.kind", "file.mode" or "process.state": the part of the
+ *                      column among the columns of a row. Hosts use it for colours. */
 #define TABELLA_TYPE_TEXT 1    /* "z", metadata tabella.type=text */
 #define TABELLA_TYPE_INTEGER 2 /* "l" */
 #define TABELLA_TYPE_REAL 3    /* "g" */

@@ -71,6 +71,8 @@ public final class JoinedSource: TableDataSource {
           if columns[number].reads != column.reads { columns[number].reads = nil }
           if !column.hasDecimalComma { columns[number].hasDecimalComma = false }
           if !column.isOnRequest { columns[number].isOnRequest = false }
+          if columns[number].rank != column.rank { columns[number].rank = nil }
+          if columns[number].role != column.role { columns[number].role = nil }
           owners[part][number] = ownNumber
         } else {
           numbers[name] = columns.count

@@ -194,7 +194,7 @@ struct RegexMachine {
     classCount = examples.count
   }
 
-  private static func isWord(_ byte: UInt8) -> Bool {
+  static func isWord(_ byte: UInt8) -> Bool {
     byte == 95 || byte &- 48 < 10 || (byte | 0x20) &- 97 < 26
   }
 

@@ -15,7 +15,7 @@ extension Command {
     summary: "describe a table, one of its rows or sections, a provider or a library",
     discussion: """
       For a table, prints its provider, version and columns, the options of the provider, the abilities, and up to \
-      100 titles of sections. With ROW, prints all cells of that row, its id, and the supplementary content that the \
+      100 titles of sections and of the index. With ROW, prints all cells of that row, its id, and the supplementary content that the \
       provider shows with it, such as a preview. With `SECTION:`, prints the titles of the section, its number of rows, \
       and its supplementary content. For a provider, prints its manifest. For a library, prints whether it is trusted \
       and can be loaded; this runs none of its code unless you add `--load`.
@@ -74,6 +74,7 @@ extension Command {
         sections.value > 0
         ? try source.numberOfRows(inSection: 0, knowing: countedUpTo) : nil
       let titles = try titles(of: source, sections.value)
+      let index = try source.sectionIndex?.sectionIndexTitles().prefix(mostTitles) ?? []
       return .object([
         "location": .string(table.location.description), "provider": .string(table.manifest.id),
         "version": try source.version().map { .string($0.token) } ?? .null,
@@ -83,6 +84,7 @@ extension Command {
         "columns": .array(source.columns.map { columnJSON($0) }),
         "options": .array(table.manifest.options.map { optionJSON($0) }),
         "sections": countJSON(sections), "titles": .array(titles),
+        "index": .array(index.map { .string($0) }),
         "rows in section 0": rows.map { countJSON($0) } ?? .null,
         "worker": table.worker?.confinement.map { confinementJSON($0) } ?? .null,
       ])

@@ -41,7 +41,8 @@ extension Command {
     )
     var format = Formats.make(invocation.format ?? "table", output, invocation.display)
     try format.begin(shown)
-    let failure = try Viewer(shown, invocation.range, output).show(in: &format)
+    var viewer = Viewer(shown, invocation.range, output)
+    let failure = try viewer.show(in: &format)
     try format.end(failure: failure)
     try output.finish()
     for note in format.notes { Messages.write(note, about: "log") }

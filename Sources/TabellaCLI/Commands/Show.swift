@@ -1,5 +1,6 @@
 import Tabella
 import TabellaHost
+import TabellaTerminal
 
 extension Command {
   static let show = Command(
@@ -16,14 +17,19 @@ extension Command {
       Text in brackets after a name is a badge of the provider, such as `[3 entries]`. It does not belong to the cell. \
       Formats for programs leave it out.
 
-      On a terminal a table fits its width. The command first cuts long text, but never numbers, which are aligned to the \
-      right. Then it leaves out columns at the right and names them on standard error. If less than a third of the columns \
-      fit, it prints each row as a record of several lines. Output that is longer than the screen goes to a pager. In a \
-      pipe or a file nothing is cut. All formats except `json` print rows while they are read. `json` prints one document. \
-      If the rows end early, its last member is `error`.
+      On a terminal a table fits its width. The command cuts long text, but never numbers and dates. It leaves out the \
+      least important columns before it cuts important ones; the provider ranks its columns, and columns of `--columns` \
+      leave from the right. Columns without any value are left out, too, unless you name them. Standard error names the \
+      columns that were left out. If less than a third of the columns fit, the command prints each row as a record of \
+      several lines. The last line counts the rows and columns. Output that is longer than the screen goes to a pager. In \
+      a pipe or a file nothing is cut. All formats except `json` print rows while they are read. `json` prints one \
+      document. If the rows end early, its last member is `error`.
+
+      On a terminal, file names have the colours of `ls` (`LS_COLORS`). Text that `--search` or a filter with `~` matched \
+      is highlighted.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .format, .json, .noHeader, .withSection, .withRow,
+      .columns, .format, .json, .noHeader, .withSection, .withRow, .index,
     ] + OptionSpec.display,
     examples: [
       ("tabella show data.csv", "show a file; its name decides which provider opens it"),
@@ -102,6 +108,11 @@ extension Command {
         "--with-row does not work with \(isGrid ? "--style collection" : "json, which contains the ids"); leave it out",
         command: command)
     }
+    let isReadable = Formats.readableNames.contains(name)
+    guard !invocation.hasIndex || isReadable else {
+      let names = Formats.readableNames.joined(separator: " and ")
+      throw .usage("--index works with \(names); leave it out", command: command)
+    }
     let table = try ShapedTable(invocation, command: command)
     guard !invocation.hasRowColumn || table.tables.count == 1 else {
       throw .usage(
@@ -129,14 +140,54 @@ extension Command {
       format = SectionColumn(format)
     }
     if invocation.hasRowColumn { format = RowColumn(format, of: table.source) }
+    if isReadable {
+      let before = shown.columns.count - table.columns.count
+      shown.highlights = Highlights(
+        table.shape, columns: Array(repeating: nil, count: before) + table.columns)
+      shown.isWhole = ChosenRows(table, range: invocation.range).isEverything
+      shown.stream = InputStream(table.tables.map(\.location))
+    }
+    if invocation.hasIndex { try writeIndex(of: table, output) }
     try format.begin(shown)
-    let viewer = Viewer(shown, invocation.range, output)
+    var viewer = Viewer(shown, invocation.range, output)
     let failure = try viewer.show(in: &format)
     try format.end(failure: failure)
+    if isReadable, output.isTerminal, failure == nil {
+      let summary = try Failure.about(table.subject) { () throws(TableError) in
+        try viewer.summary(shownColumns: format.shownColumnCount)
+      }
+      let screen = output.screen
+      try output.write(screen.paint(screen.fitted(summary), .faint) + "\n")
+    }
     try output.finish()
     for note in format.notes { Messages.write(note, about: table.subject) }
     Messages.writeDiagnostics(of: table.source, location: table.subject)
     if let failure { throw failure }
     return .done
+  }
+
+  /// Writes the titles of the index as a line: `Index: A B C`. If the screen is narrower, the last title follows an
+  /// ellipsis.
+  private static func writeIndex(of table: ShapedTable, _ output: Output) throws(Failure) {
+    let titles = try Failure.about(table.subject) { () throws(TableError) in
+      try table.source.titledIndex().titles.map { SafeText($0) }
+    }
+    let screen = output.screen
+    let hasBlanks = titles.contains { $0.string.utf8.contains(32) }
+    let separator: SafeText = !hasBlanks ? " " : screen.isUnicode ? " · " : ", "
+    var line: SafeText = "Index: "
+    let width = screen.width ?? .max
+    let end = separator + screen.ellipsis + separator + (titles.last ?? SafeText())
+    for (number, title) in titles.enumerated() {
+      let next = number == 0 ? line + title : line + separator + title
+      let isLast = number == titles.count - 1
+      if next.width + (isLast ? 0 : end.width) > width, !(isLast && next.width <= width) {
+        // Titles are left out in front of the last one.
+        line = screen.fitted(line + (number == 0 ? screen.ellipsis + separator + title : end))
+        break
+      }
+      line = next
+    }
+    try output.write(screen.paint(line, .faint) + "\n")
   }
 }

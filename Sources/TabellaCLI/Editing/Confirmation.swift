@@ -82,7 +82,8 @@ struct Confirmation {
     shown.beginsWithRowNames = true
     var format = Formats.make("table", output, display)
     try format.begin(shown)
-    let failure = try Viewer(shown, 0..<Int.max, output).show(in: &format)
+    var viewer = Viewer(shown, 0..<Int.max, output)
+    let failure = try viewer.show(in: &format)
     try format.end(failure: failure)
     try output.finish()
     if let failure { throw failure }

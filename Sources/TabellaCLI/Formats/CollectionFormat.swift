@@ -22,10 +22,12 @@ struct CollectionFormat: Format {
 
   private var screen: Screen { output.screen }
 
-  var needs: FormatNeeds { [.elements, .links] }
+  var needs: FormatNeeds { [.elements, .links, .colours] }
 
   /// By default, an item shows only the first column.
   var columnLimit: Int? { table?.table.hasChosenColumns == true ? nil : 1 }
+
+  var shownColumnCount: Int? { columnLimit }
 
   mutating func begin(_ table: ShownTable) { self.table = table }
 
@@ -43,9 +45,9 @@ struct CollectionFormat: Format {
 
   private func item(_ rows: ShownRows, _ row: Int) -> SafeText {
     guard let table else { return SafeText() }
-    let texts = zip(rows.batch.columns, table.columns).map { batch, column in
+    let texts = zip(rows.batch.columns, table.columns).enumerated().map { index, cell in
       cells.dressed(
-        cells.text(batch, column, row), isMissing: batch.isMissing(row), columns: screen.width)
+        cells.text(cell.0, cell.1, row), rows, row, column: index, columns: screen.width)
     }
     let text = SafeText.joined(texts, separator: " ")
     // Styled text cannot be cut, so a wide item loses its styles.

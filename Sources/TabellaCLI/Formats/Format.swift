@@ -17,12 +17,15 @@ protocol Format {
   mutating func end(failure: Failure?) throws(Failure)
   /// Notes about omitted data, to be printed after the table.
   var notes: [String] { get }
+  /// The number of columns that were shown; nil if all were. Read after ``end(failure:)``.
+  var shownColumnCount: Int? { get }
 }
 
 extension Format {
   var columnLimit: Int? { nil }
   var needs: FormatNeeds { [] }
   var notes: [String] { [] }
+  var shownColumnCount: Int? { nil }
   mutating func beginSection(_ section: ShownSection) throws(Failure) {}
   mutating func endSection(_ section: ShownSection) throws(Failure) {}
   mutating func end(failure: Failure?) throws(Failure) {}
@@ -43,6 +46,10 @@ struct FormatNeeds: OptionSet {
   static let links = FormatNeeds(rawValue: 16)
   /// Sections without rows, even in the result of a search.
   static let emptySections = FormatNeeds(rawValue: 32)
+  /// The colours of cells, if the output has colours.
+  static let colours = FormatNeeds(rawValue: 64)
+  /// Batches that grow slowly at first, because the format measures them.
+  static let growingBatches = FormatNeeds(rawValue: 128)
 }
 
 /// The facts about the table that a format writes.
@@ -57,6 +64,12 @@ struct ShownTable {
   let hidesEmptySections: Bool
   /// Whether the sections are groups by a column's values.
   let isGrouped: Bool
+  /// Whether all rows of the table are shown, so that a column without any value can be left out.
+  var isWhole = false
+  /// The stream that the rows come from, if they can arrive slowly.
+  var stream: InputStream?
+  /// The matches to highlight; nil if there are none.
+  var highlights: Highlights?
 
   init(
     _ table: ShapedTable, hasHeader: Bool, hidesEmptySections: Bool = false, isGrouped: Bool = false
@@ -79,9 +92,22 @@ struct ShownRows {
   var badges: [StyledText?]?
   /// The percent-encoded addresses of the rows' locations.
   var links: [String?]?
+  /// Columns that are not shown, for the colours of cells.
+  var extra: [ColumnBatch] = []
+  var colours: CellColours?
+  var highlights: Highlights?
 }
 
 extension ShownRows {
+  /// Separates the columns that are not shown from the first `count` columns.
+  mutating func separate(_ count: Int) {
+    guard batch.columns.count > count else { return }
+    extra = Array(batch.columns[count...])
+    batch = Batch(
+      rowCount: batch.rowCount, columns: Array(batch.columns[..<count]), ids: batch.ids,
+      isUTF8: batch.isUTF8)
+  }
+
   /// Inserts a text column in front of the others.
   mutating func putFirst(_ text: (Int) -> String?) {
     let builder = BatchBuilder([.text], capacity: batch.rowCount)
@@ -120,6 +146,8 @@ enum Formats {
   static let exportNames = ["csv", "tsv", "jsonl", "plain", "arrow-stream"]
   /// Formats that can have a column with the section.
   static let sectionColumnNames = exportNames
+  /// Formats for people only, with colours, an index and a closing line.
+  static let readableNames = ["table", "vertical"]
 
   static func make(_ name: String, _ output: Output, _ display: DisplayOptions) -> any Format {
     switch name {

@@ -18,7 +18,7 @@ struct ReadableCells {
     switch (cells.type, column.unit) {
     case (.text, _):
       return cells.withBytes(at: row) { bytes in
-        limit.map { SafeText(bytes: bytes, columns: $0) } ?? SafeText(bytes: bytes)
+        SafeText(bytes: bytes, columns: limit ?? .max, tabStop: ReadableCells.tabStop)
       }
     case (.binary, _):
       return SafeText(cells.withBytes(at: row) { base64(start(of: $0)) })
@@ -35,11 +35,53 @@ struct ReadableCells {
     return UnsafeRawBufferPointer(rebasing: bytes[..<limit])
   }
 
-  /// A cell's text, cut to `columns` terminal columns and styled: missing cells are faint, and right-to-left text is
-  /// isolated.
-  func dressed(_ text: SafeText, isMissing: Bool, columns: Int?) -> SafeText {
+  /// A cell's text, cut to `columns` terminal columns and styled: missing cells are faint, matches are highlighted, and
+  /// right-to-left text is isolated. `matches` are ranges of the UTF-8 of the text.
+  func dressed(
+    _ text: SafeText, isMissing: Bool, columns: Int?, rendition: Rendition? = nil,
+    matches: [Range<Int>] = []
+  ) -> SafeText {
     let fitted = columns.map { text.fitted(to: $0, ellipsis: screen.ellipsis) } ?? text
-    return isMissing ? screen.paint(fitted, .faint) : screen.isolated(fitted)
+    if isMissing { return screen.paint(fitted, .faint) }
+    // The ellipsis of a cut text is not part of a match.
+    let isWhole = fitted.string.utf8.count == text.string.utf8.count
+    let end = fitted.string.utf8.count - (isWhole ? 0 : screen.ellipsis.string.utf8.count)
+    let shown = matches.filter { $0.lowerBound < end }.map {
+      $0.lowerBound..<min($0.upperBound, end)
+    }
+    return screen.isolated(screen.palette.paint(fitted, rendition, matches: shown))
+  }
+
+  /// A cell ready for output, with its colours, cut to `columns` terminal columns. `isPart` is true if the text is one
+  /// of several lines of the cell.
+  func dressed(
+    _ text: SafeText, _ rows: ShownRows, _ row: Int, column index: Int, columns: Int?,
+    isPart: Bool = false
+  ) -> SafeText {
+    let batch = rows.batch.columns[index]
+    if batch.isMissing(row) { return dressed(text, isMissing: true, columns: columns) }
+    guard screen.palette.isColoured else {
+      return dressed(text, isMissing: false, columns: columns)
+    }
+    var matches: [Range<Int>] = []
+    if let highlights = rows.highlights, highlights.concerns(index) {
+      if batch.type == .text, !isPart {
+        matches = batch.withBytes(at: row) { bytes in
+          highlights.matches(index, in: bytes, shownAs: text) {
+            SafeText(bytes: $0, columns: .max, tabStop: ReadableCells.tabStop)
+          }
+        }
+      } else {
+        // A match in the exact text is also one in the readable text, if that has the same characters.
+        let bytes = Array(text.string.utf8)
+        matches = bytes.withUnsafeBytes { bytes in
+          highlights.matches(index, in: bytes, shownAs: text) { SafeText(bytes: $0) }
+        }
+      }
+    }
+    return dressed(
+      text, isMissing: false, columns: columns,
+      rendition: rows.colours?.rendition(rows, row, column: index), matches: matches)
   }
 
   /// Whether a text looks like a number: digits with an optional sign, fraction and exponent.
@@ -72,7 +114,7 @@ struct ReadableCells {
 
   /// Whether the cells of a column may be cut.
   static func canShrink(_ column: Column) -> Bool {
-    column.type == .text || column.type == .binary
+    column.valueType == .text || column.type == .binary
   }
 }
 

@@ -21,6 +21,7 @@ struct RowColumn: Format {
   /// One column of the base shows the row names.
   var columnLimit: Int? { base.columnLimit.map { max(0, $0 - 1) } }
   var notes: [String] { base.notes }
+  var shownColumnCount: Int? { base.shownColumnCount.map { max(0, $0 - 1) } }
 
   mutating func begin(_ table: ShownTable) throws(Failure) { try base.begin(table) }
 

@@ -3,11 +3,9 @@ import TabellaTerminal
 
 /// An aligned table for people. On a terminal it fits the width; elsewhere nothing is cut.
 ///
-/// The widths come from the first screenful of rows, which is held back until then, and stay the same afterwards. A
-/// later cell that is wider is still shown completely if its line fits; it only shifts that line.
+/// The widths come from the first rows (``TableMeasure``), which are held back until then, and stay the same afterwards.
+/// On a terminal, later text that is wider is cut. A wider number or date appears whole if its line fits.
 struct TableFormat: Format {
-  /// The maximum number of rows, and of cells, that determine the widths if there is no screen.
-  private static let sample = (rows: 500, cells: 1 << 18)
   /// The maximum padding of a column if nothing is cut, so that one long cell does not widen all lines.
   private static let widestPadding = 200
 
@@ -19,21 +17,35 @@ struct TableFormat: Format {
   private let mayTurn: Bool
   private let cells: ReadableCells
   private let lines: SectionLines
+  private let limits: TableMeasure.Limits
   private var table: ShownTable?
-  /// Whether the cells of each column are aligned right: numbers, and text that looks like numbers.
-  private var isRight: [Bool] = []
+  private var measure: TableMeasure?
   /// The number of columns that can be shown, from the first on.
   private(set) var columnLimit: Int?
   private var layout: TableLayout?
+  /// The shown columns, from left to right.
+  private var shown: [ShownColumn] = []
+  /// The numbers of the columns that have no value, or no space.
+  private var (empty, dropped) = ([Int](), [Int]())
   /// The format that writes records, after the change.
   private var records: VerticalFormat?
   private var held: [Piece] = []
-  private var heldRows = 0
   private var hasSection = false
   /// Whether the current section has a title.
   private var isTitled = false
   /// Whether the frame of a section is open.
   private var isOpen = false
+
+  private struct ShownColumn {
+    let index: Int
+    let width: Int
+    /// Whether the cells are aligned right: numbers, and text that looks like numbers.
+    let isRight: Bool
+    /// Whether a cell that is too wide may be cut.
+    let canShrink: Bool
+    /// The width of fractions if decimal points are aligned.
+    let fraction: Int
+  }
 
   /// A part of the table that has no layout yet.
   private enum Piece {
@@ -42,8 +54,12 @@ struct TableFormat: Format {
     case end(ShownSection)
   }
 
-  init(_ output: Output, isGrouped: Bool, mayTurn: Bool) {
+  init(
+    _ output: Output, isGrouped: Bool, mayTurn: Bool,
+    limits: TableMeasure.Limits = TableMeasure.Limits()
+  ) {
     self.output = output
+    self.limits = limits
     self.mayTurn = mayTurn
     frame = Frame(isGrouped: isGrouped, isUnicode: output.screen.isUnicode)
     cells = ReadableCells(output.screen, limit: output.screen.width)
@@ -52,11 +68,18 @@ struct TableFormat: Format {
 
   private var screen: Screen { output.screen }
 
-  var needs: FormatNeeds { [.elements, .links] }
+  var needs: FormatNeeds { [.elements, .links, .colours, .growingBatches] }
 
   mutating func begin(_ table: ShownTable) throws(Failure) {
     self.table = table
-    guard let width = frame.room(screen.width) else { return }
+    defer {
+      let columns = Array(table.columns.prefix(columnLimit ?? .max))
+      measure = TableMeasure(columns, cells, limits)
+    }
+    // Ranks decide about columns anywhere in the table.
+    guard let width = frame.room(screen.width), ranks(table).allSatisfy({ $0 == nil }) else {
+      return
+    }
     // Each column needs at least one column of the terminal.
     let most = (width + frame.gap) / (1 + frame.gap) + 1
     if mayTurn, table.columns.count > TableFormat.turning * most { return try turn() }
@@ -73,7 +96,7 @@ struct TableFormat: Format {
   mutating func endSection(_ section: ShownSection) throws(Failure) { try put(.end(section)) }
 
   mutating func end(failure: Failure?) throws(Failure) {
-    try layOut()
+    try layOut(isEnd: failure == nil)
     if records != nil {
       try records?.end(failure: failure)
       return
@@ -87,49 +110,77 @@ struct TableFormat: Format {
   }
 
   var notes: [String] {
-    guard let table, let layout else { return records?.notes ?? [] }
-    let shown = layout.columns.count
-    let names = table.columns[shown...].prefix(50).map(\.name).joined(separator: ", ")
-    let rest = table.columns.count - shown - 50
-    if shown == table.columns.count { return [] }
-    return ["columns that do not fit: \(names)\(rest > 0 ? " and \(rest) others" : "")"]
+    guard let table, layout != nil else { return records?.notes ?? [] }
+    func note(_ text: String, _ numbers: [Int]) -> [String] {
+      let names = numbers.prefix(50).map { table.columns[$0].name }.joined(separator: ", ")
+      let rest = numbers.count - 50
+      if numbers.isEmpty { return [] }
+      return ["\(text): \(names)\(rest > 0 ? " and \(rest) others" : "")"]
+    }
+    return note("columns without any value", empty) + note("columns that do not fit", dropped)
+  }
+
+  var shownColumnCount: Int? { records == nil ? shown.count : nil }
+
+  /// The ranks of the columns. Columns that the user named leave from the right, except that row names stay.
+  private func ranks(_ table: ShownTable) -> [Int?] {
+    if table.table.hasChosenColumns { return table.columns.map { _ in nil } }
+    let before = table.columns.count - table.table.columns.count
+    return table.columns.enumerated().map { $0 < before ? .min : $1.rank }
   }
 
   private mutating func put(_ piece: Piece) throws(Failure) {
     if layout != nil || records != nil { return try write(piece) }
     held.append(piece)
-    switch piece {
-    case .rows(let rows): heldRows += rows.batch.rowCount
-    case .title, .end: heldRows += 1
+    // Many sections without rows are held only until the limit, too.
+    guard case .rows(let rows) = piece else {
+      if held.count >= limits.rows { try layOut(isEnd: false) }
+      return
     }
-    let columns = min(table?.columns.count ?? 0, columnLimit ?? .max)
-    if heldRows >= screen.height ?? TableFormat.sample.rows
-      || heldRows >= TableFormat.sample.cells / max(1, columns)
-    {
-      try layOut()
+    measure?.add(rows)
+    guard let measure else { return }
+    // Rows of a stream appear when they arrive.
+    if measure.isOver || table?.stream?.continues(within: measure.remaining) == false {
+      try layOut(isEnd: false)
     }
   }
 
-  /// Measures the held rows, writes the header, and then writes the rows.
-  private mutating func layOut() throws(Failure) {
-    guard layout == nil, records == nil, let table else { return }
-    let columns = Array(table.columns.prefix(columnLimit ?? .max))
-    var widths = columns.map { _ in 0 }
-    let badges = measure(columns, &widths)
-    // A number must not be cut, because it would look like another number.
-    var canShrink = zip(columns, isRight).map { ReadableCells.canShrink($0) && !$1 }
-    // A cut row name would not name the row.
-    if table.beginsWithRowNames, !canShrink.isEmpty { canShrink[0] = false }
-    if screen.width == nil { widths = widths.map { min($0, TableFormat.widestPadding) } }
-    let names = columns.map { table.hasHeader ? SafeText($0.name).width : 0 }
-    var layout = TableLayout(
-      cells: widths, names: names, canShrink: canShrink, gap: frame.gap,
-      width: frame.room(screen.width))
-    if mayTurn, layout.columns.count * TableFormat.turning < table.columns.count {
-      return try turn()
+  /// Chooses the columns and their widths, writes the header, and then writes the held rows. `isEnd` is true if these
+  /// are all rows.
+  private mutating func layOut(isEnd: Bool) throws(Failure) {
+    guard layout == nil, records == nil, let table, let measure else { return }
+    var numbers = Array(measure.facts.indices)
+    if isEnd, table.isWhole, screen.isTerminal, !measure.hasSkippedRows,
+      !table.table.hasChosenColumns, measure.facts.contains(where: \.hasValue)
+    {
+      empty = numbers.filter { !measure.facts[$0].hasValue }
+      numbers.removeAll { !measure.facts[$0].hasValue }
     }
+    // A cut row name would not name the row.
+    let canShrink = numbers.map { index in
+      measure.canShrink(index) && !(table.beginsWithRowNames && index == 0)
+    }
+    let most = screen.width == nil ? TableFormat.widestPadding : .max
+    let names = numbers.map { table.hasHeader ? SafeText(table.columns[$0].name).width : 0 }
+    let ranks = ranks(table)
+    var layout = TableLayout(
+      cells: numbers.map { min(measure.widths($0).cells, most) }, names: names,
+      canShrink: canShrink, ranks: numbers.map { ranks[$0] }, gap: frame.gap,
+      width: frame.room(screen.width))
+    let count = table.columns.count - empty.count
+    if mayTurn, layout.fitting * TableFormat.turning < count { return try turn() }
     // Badges get only the remaining space.
-    layout.widenFirst(to: badges, within: frame.room(screen.width))
+    if numbers.first == 0 {
+      layout.widenFirst(to: measure.badges, within: frame.room(screen.width))
+    }
+    shown = layout.columns.map { number, width in
+      let index = numbers[number]
+      return ShownColumn(
+        index: index, width: width, isRight: measure.isRight(index), canShrink: canShrink[number],
+        fraction: measure.widths(index).fraction)
+    }
+    dropped = layout.dropped.map { numbers[$0] }
+    dropped += Array(measure.facts.count..<table.columns.count)
     self.layout = layout
     if !frame.isGrouped { try writeHeader() }
     let pieces = held
@@ -137,42 +188,10 @@ struct TableFormat: Format {
     for piece in pieces { try write(piece) }
   }
 
-  /// Measures the cells. Returns the width of the first column with its badges.
-  private mutating func measure(_ columns: [Column], _ widths: inout [Int]) -> Int {
-    var badges = 0
-    isRight = columns.map { ReadableCells.isRight($0) }
-    // Whether each text column contains only numbers; nil until it has a cell.
-    var numbers = columns.map { _ in nil as Bool? }
-    var rest = max(1, TableFormat.sample.cells / max(1, columns.count))
-    for case .rows(let rows) in held {
-      for row in 0..<min(rest, rows.batch.rowCount) {
-        for (index, column) in columns.enumerated() {
-          let batch = rows.batch.columns[index]
-          let width = cells.text(batch, column, row).width
-          widths[index] = max(widths[index], width)
-          if index == 0, let badge = rows.badge(row, screen) {
-            badges = max(badges, width + 1 + badge.width)
-          }
-          guard batch.type == .text, numbers[index] != false, !batch.isMissing(row) else {
-            continue
-          }
-          batch.withBytes(at: row) { bytes in
-            guard !bytes.isEmpty else { return }
-            numbers[index] = ReadableCells.isNumber(
-              bytes, hasDecimalComma: column.hasDecimalComma)
-          }
-        }
-      }
-      rest = max(0, rest - rows.batch.rowCount)
-    }
-    for (index, holds) in numbers.enumerated() where holds == true { isRight[index] = true }
-    return badges
-  }
-
   /// Changes into records, beginning with the held rows.
   private mutating func turn() throws(Failure) {
     guard let table else { return }
-    columnLimit = nil
+    (columnLimit, empty) = (nil, [])
     records = VerticalFormat(output)
     records?.begin(table)
     let pieces = held
@@ -232,24 +251,28 @@ struct TableFormat: Format {
   }
 
   private func writeHeader() throws(Failure) {
-    guard let table, table.hasHeader, let layout, !layout.columns.isEmpty else { return }
+    guard let table, table.hasHeader, !shown.isEmpty else { return }
     try writeNames()
     try writeRule(frame.middle)
+    // The names of an open table stay at the top of a pager.
+    if !frame.isGrouped { output.keepLinesAbove() }
   }
 
   private func writeNames() throws(Failure) {
-    guard let table, let layout else { return }
-    let names = layout.columns.map { index, width in
-      let name = SafeText(table.columns[index].name).fitted(to: width, ellipsis: screen.ellipsis)
+    guard let table, layout != nil else { return }
+    let names = shown.map { column in
+      let name = SafeText(table.columns[column.index].name)
+        .fitted(to: column.width, ellipsis: screen.ellipsis)
       return Shown(
-        text: screen.paint(screen.isolated(name), .heading), width: width, isRight: isRight[index])
+        text: screen.paint(screen.isolated(name), .heading), width: column.width,
+        isRight: column.isRight)
     }
     try write(names)
   }
 
   private func writeRule(_ corners: Frame.Rule) throws(Failure) {
-    guard let layout, !layout.columns.isEmpty else { return }
-    let parts = layout.columns.map { screen.rule($0.width) }
+    guard !shown.isEmpty else { return }
+    let parts = shown.map { screen.rule($0.width) }
     let rule = corners.left + SafeText.joined(parts, separator: corners.middle) + corners.right
     try output.write(screen.paint(rule, .faint) + "\n")
   }
@@ -271,16 +294,35 @@ struct TableFormat: Format {
 
   private func write(_ rows: ShownRows, _ row: Int) throws(Failure) {
     guard let table, let layout else { return }
-    // A cell wider than its column is shown completely if its line fits.
-    var spare = frame.room(screen.width).map { $0 - layout.total } ?? .max
-    let shown = layout.columns.map { index, width in
-      let column = table.columns[index]
+    /// The space at the end of the line; nil if there is no limit.
+    var spare = frame.room(screen.width).map { max(0, $0 - layout.total) }
+    let line = shown.enumerated().map { number, column in
+      let (index, width) = (column.index, column.width)
       let batch = rows.batch.columns[index]
-      let text = cells.text(batch, column, row)
-      let excess = max(0, text.width - width)
-      let room = excess <= spare ? width + excess : width
-      spare -= room - width
-      var dressed = cells.dressed(text, isMissing: batch.isMissing(row), columns: room)
+      let text = cells.text(batch, table.columns[index], row)
+      var room = width
+      // A cell can be wider than the measured ones.
+      let excess = text.width - width
+      if excess > 0 {
+        if let rest = spare {
+          // Nothing follows the last cell of an open table, so it shifts nothing.
+          let isLast = !frame.isGrouped && number == shown.count - 1
+          if column.canShrink {
+            room += isLast ? min(rest, excess) : 0
+          } else if excess <= rest {
+            room += excess
+          }
+          spare = rest - (room - width)
+        } else {
+          room = text.width
+        }
+      }
+      var dressed = cells.dressed(text, rows, row, column: index, columns: room)
+      if column.fraction > 0, !batch.isMissing(row) {
+        let whole = ReadableCells.wholeWidth(text.string.utf8, table.columns[index])
+        let padding = min(column.fraction - (text.width - whole), width - dressed.width)
+        if padding > 0 { dressed.append(.spaces(padding)) }
+      }
       if index == 0 {
         if let address = rows.links?[row] { dressed = dressed.linked(to: address) }
         // A badge appears only if the cell leaves room for it.
@@ -288,9 +330,9 @@ struct TableFormat: Format {
           dressed.append(" " + badge)
         }
       }
-      return Shown(text: dressed, width: width, isRight: isRight[index])
+      return Shown(text: dressed, width: width, isRight: column.isRight)
     }
-    try write(shown)
+    try write(line)
   }
 
   /// A cell ready for output.

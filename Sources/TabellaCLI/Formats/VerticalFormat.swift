@@ -24,7 +24,7 @@ struct VerticalFormat: Format {
 
   private var screen: Screen { output.screen }
 
-  var needs: FormatNeeds { [.elements, .links] }
+  var needs: FormatNeeds { [.elements, .links, .colours] }
 
   mutating func begin(_ table: ShownTable) {
     self.table = table
@@ -66,9 +66,11 @@ struct VerticalFormat: Format {
     let name = names[index].padded(to: nameWidth)
     let room = screen.width.map { max(2, $0 - (hasHeader ? nameWidth + 2 : 0)) }
     var isFirst = true
-    for text in value(batch, column, row) {
+    let texts = value(batch, column, row)
+    let isPart = texts.count > 1 || texts[0].width > room ?? .max
+    for text in texts {
       for line in room.map({ text.wrapped(to: $0) }) ?? [text] {
-        var shown = cells.dressed(line, isMissing: batch.isMissing(row), columns: nil)
+        var shown = cells.dressed(line, rows, row, column: index, columns: nil, isPart: isPart)
         if index == 0, let address = rows.links?[row] {
           shown = shown.linked(to: address)
         }
@@ -97,7 +99,9 @@ struct VerticalFormat: Format {
         bytes = UnsafeRawBufferPointer(rebasing: bytes[..<VerticalFormat.longest])
       }
       return bytes.split(separator: 10, omittingEmptySubsequences: false).map {
-        SafeText(bytes: UnsafeRawBufferPointer(rebasing: $0))
+        SafeText(
+          bytes: UnsafeRawBufferPointer(rebasing: $0), columns: .max, tabStop: ReadableCells.tabStop
+        )
       }
     }
   }

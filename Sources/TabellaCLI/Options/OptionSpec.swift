@@ -64,6 +64,8 @@ struct Invocation {
   var hasHeader = true
   var hasSectionColumn = false
   var hasRowColumn = false
+  /// Whether to print the titles of the index above the table.
+  var hasIndex = false
   var display = DisplayOptions()
   var loads = false
   /// Whether to edit even if the system cannot confine the worker completely.

@@ -154,6 +154,11 @@ extension OptionSpec {
       """
   ) { invocation, _ throws(Failure) in invocation.hasRowColumn = true }
 
+  static let index = OptionSpec(
+    names: ["--index"], argument: nil,
+    summary: "print the titles of the index in a line above the table, for --at-index"
+  ) { invocation, _ throws(Failure) in invocation.hasIndex = true }
+
   static let load = OptionSpec(
     names: ["--load"], argument: nil, summary: "load the library and run its code"
   ) { invocation, _ throws(Failure) in invocation.loads = true }

@@ -24,7 +24,7 @@ struct Outline {
     case .array([]): return ""
     case .null where ["columns", "confinement"].contains(key.string): return ""
     // A title can contain blanks, so each title has its own line.
-    case .array(let titles) where key.string == "titles":
+    case .array(let titles) where key.string == "titles" || key.string == "index":
       return "\(indent)\(key):\n"
         + titles.map { "\(indent)  \($0 == .null ? missing : short($0))\n" }.joined()
     // The provider chooses the names of the members.
@@ -79,7 +79,8 @@ struct Outline {
   /// The members to print first, in this order. The others follow, sorted by name.
   private static let leading = [
     "location", "library", "entry", "id", "row", "provider", "version", "summary", "contract",
-    "shipped", "schemes", "patterns", "accepts", "order", "sections", "titles", "rows in section 0",
+    "shipped", "schemes", "patterns", "accepts", "order", "sections", "titles", "index",
+    "rows in section 0",
     "capabilities", "columns", "cells", "accessory", "options",
   ]
 

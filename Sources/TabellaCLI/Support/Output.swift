@@ -17,6 +17,8 @@ final class Output {
   /// The number of terminal lines that were written, with wrapped lines, and the width of the last one.
   private var lines = 0
   private var lineLength = 0
+  /// The number of lines at the top that a pager keeps in view.
+  private var keptLines = 0
 
   /// Creates an output for standard output or another descriptor.
   init(descriptor: Int32 = 1) {
@@ -40,6 +42,11 @@ final class Output {
   var hasScrolled: Bool {
     guard pager == nil, let height = screen.height else { return false }
     return lines >= height
+  }
+
+  /// Makes the lines written so far stay at the top of a pager that can do so.
+  func keepLinesAbove() {
+    if let height = screen.height, lines < height / 2 { keptLines = lines }
   }
 
   /// Writes text that is safe to print.
@@ -134,7 +141,7 @@ final class Output {
     if let choice = pendingPager {
       pendingPager = nil
       Progress.end()
-      pager = Pager(choice)
+      pager = Pager(choice, keptLines: keptLines)
     }
     let count = filled
     filled = 0

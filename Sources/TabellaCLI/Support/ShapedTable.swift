@@ -8,6 +8,8 @@ struct ShapedTable {
   let tables: [OpenedTable]
   /// The join, if the sections are still those of the locations; else nil.
   private let joined: JoinedSource?
+  /// The shape of the rows.
+  let shape: TableShape
   /// The numbers of the shown columns.
   let columns: [Int]
   /// Whether an option chose the columns.
@@ -54,6 +56,7 @@ struct ShapedTable {
     subject = name
     tables = []
     joined = nil
+    shape = TableShape()
     self.columns = columns
     hasChosenColumns = columns != source.columns.usualNumbers
     section = nil
@@ -84,6 +87,7 @@ struct ShapedTable {
     do throws(Failure) {
       let shape = try Shape(tables, invocation, subject: subject)
       source = shape.source
+      self.shape = shape.shape
       joined = invocation.sectionBy == nil ? shape.joined : nil
       columns =
         try invocation.columns.map { text throws(Failure) in
@@ -141,6 +145,7 @@ struct ShapedTable {
     var source: any TableDataSource
     var joined: JoinedSource?
     let names: ColumnNames
+    let shape: TableShape
 
     init(
       _ tables: [OpenedTable], _ invocation: Invocation, subject: String
@@ -165,6 +170,7 @@ struct ShapedTable {
         if let text = invocation.sort { shape.order = try SortDescriptor.list(text, names) }
         return shape
       }
+      self.shape = shape
       let base = source
       source = try Failure.about(nil) { () throws(TableError) in
         try base.shaped(by: shape) { view in
@@ -188,13 +194,19 @@ func openTable(
 }
 
 extension TableDataSource {
-  /// The position that a title of the index leads to.
-  fileprivate func indexPath(forTitle title: String) throws(TableError) -> IndexPath {
+  /// The index of sections and its titles. Throws ``TableError`` with `.notFound` if there is none.
+  func titledIndex() throws(TableError) -> (index: any TableSectionIndex, titles: [String]) {
     let titles = try sectionIndex?.sectionIndexTitles() ?? []
     guard let sectionIndex, !titles.isEmpty else {
       throw TableError(
         .notFound, "the table has no index; use --section TITLE to show one section")
     }
+    return (sectionIndex, titles)
+  }
+
+  /// The position that a title of the index leads to.
+  fileprivate func indexPath(forTitle title: String) throws(TableError) -> IndexPath {
+    let (sectionIndex, titles) = try titledIndex()
     guard let index = titles.firstIndex(where: { $0.utf8.elementsEqual(title.utf8) }) else {
       let some = titles.prefix(50).joined(separator: ", ")
       throw TableError(.notFound, "there is no index title \(title); the titles are \(some)")

@@ -21,6 +21,8 @@ struct TableReader {
 
   /// The number of rows of the next request: few at first, then many.
   private var size: Int
+  /// The factor by which requests grow.
+  private let growth: Int
   private let laterSize: Int
   private var ahead = ReadAhead()
   /// The number of gathered rows that were requested but not returned yet, and the maximum number that was
@@ -30,11 +32,14 @@ struct TableReader {
   /// The rows of the last prefetch advice that were not read yet.
   private var advised: (section: Int, rows: Range<Int>)?
 
-  /// `cells` is the maximum number of cells of a batch; only tests use a smaller one.
+  /// If `grows` is true, the requests become larger step by step. `cells` is the maximum number of cells of a batch;
+  /// only tests use a smaller one.
   init(
     source: any TableDataSource, columns: [Int], includesIDs: Bool = false, section: Int? = nil,
-    start: IndexPath = IndexPath(section: 0, row: 0), cells: Int = TableReader.batchSizes.cells
+    start: IndexPath = IndexPath(section: 0, row: 0), grows: Bool = false,
+    cells: Int = TableReader.batchSizes.cells
   ) {
+    growth = grows ? 8 : TableReader.batchSizes.later
     self.source = source
     self.columns = columns
     self.includesIDs = includesIDs
@@ -141,7 +146,7 @@ struct TableReader {
     if let read = ahead.take(at: path) { return read }
     let wanted = min(
       rest > 0 ? min(rest, max(given * 2, TableReader.batchSizes.first)) : size, limit)
-    if rest == 0 { size = laterSize }
+    if rest == 0 { size = min(size * growth, laterSize) }
     if let gathering = source.gathering, let runs = try runs(from: path, limit: wanted) {
       let paths = runs.flatMap { run in
         run.rows.map { IndexPath(section: run.section, row: $0) }

@@ -1,6 +1,9 @@
 import Glibc
 import Tabella
+import TabellaFiles
 import TabellaHost
+import TabellaSystem
+import TabellaTerminal
 
 /// Shows rows of a table in a format. It requests the data that the format needs from the source, in the order
 /// of UIKit.
@@ -8,6 +11,8 @@ struct Viewer {
   private let shown: ShownTable
   private let range: Range<Int>
   private let output: Output
+  /// The numbers of rows and sections that were shown.
+  private(set) var (rowCount, sectionCount) = (0, 0)
 
   init(_ shown: ShownTable, _ range: Range<Int>, _ output: Output) {
     self.shown = shown
@@ -19,19 +24,26 @@ struct Viewer {
 
   /// Writes the rows. If they end early, returns the failure. Throws only errors of the output
   /// itself.
-  func show(in format: inout any Format) throws(Failure) -> Failure? {
+  mutating func show(in format: inout any Format) throws(Failure) -> Failure? {
     let table = shown.table
     let needs = format.needs
+    let columns = Array(table.columns.prefix(format.columnLimit ?? .max))
+    let colours =
+      needs.contains(.colours) && output.screen.palette.isColoured
+      ? CellColours(shown, shown: columns.count) : nil
     var reader = TableReader(
-      source: source, columns: Array(table.columns.prefix(format.columnLimit ?? .max)),
+      source: source, columns: columns + (colours?.extra ?? []),
       includesIDs: needs.contains(.ids) && source.identity != nil, section: table.section,
-      start: table.start)
+      start: table.start, grows: needs.contains(.growingBatches))
     do {
       let elements = try Elements(needs.contains(.elements) ? source.supplementary : nil)
       let links = needs.contains(.links) && output.screen.hasLinks ? Links(table) : nil
       let indexTitles = needs.contains(.indexTitles) ? try sectionIndexTitles() : [:]
       var current = ShownSection(number: 0, count: .atLeast(0))
       let hidesEmpty = shown.hidesEmptySections && !needs.contains(.emptySections)
+      let highlights = needs.contains(.colours) ? shown.highlights : nil
+      var (rowCount, sectionCount) = (0, 0)
+      defer { (self.rowCount, self.sectionCount) = (rowCount, sectionCount) }
       // A section that may be empty begins with its first row.
       var hasBegun = false
       // The number of sections before this one, and its first shown row: positions count from there.
@@ -46,15 +58,25 @@ struct Viewer {
             headerElement: try elements.element("header", of: number),
             indexTitle: indexTitles[number], table: try table.table(ofSection: number))
           hasBegun = !hidesEmpty
-          if hasBegun { try format.beginSection(current) }
+          if hasBegun {
+            try format.beginSection(current)
+            sectionCount += 1
+          }
         },
         rows: { batch, first in
-          if !hasBegun { try format.beginSection(current) }
+          if !hasBegun {
+            try format.beginSection(current)
+            sectionCount += 1
+          }
           hasBegun = true
+          rowCount += batch.rowCount
           let firstShown = start ?? first.row
           start = firstShown
           var rows = try rows(batch, first, needs, elements, links)
           rows.first = IndexPath(section: place, row: first.row - firstShown)
+          rows.colours = colours
+          rows.highlights = highlights
+          rows.separate(columns.count)
           try format.write(rows)
           try output.flush()
         },
@@ -98,6 +120,35 @@ struct Viewer {
     return rows
   }
 
+  /// The rows and columns that were shown: `2,000 rows, 8 columns (6 shown)`. Read after ``show(in:)``.
+  ///
+  /// If options chose the rows, their number is compared with the number of all rows, as far as it is known without
+  /// further reading.
+  func summary(shownColumns: Int?) throws(TableError) -> SafeText {
+    let table = shown.table
+    var total: Int?
+    if !ChosenRows(table, range: range).isEverything {
+      let sections = try source.numberOfSections(knowing: 0)
+      var sum = 0
+      var isExact = sections.isExact && sections.value <= 1000
+      for section in 0..<sections.value where isExact {
+        let count = try source.numberOfRows(inSection: section, knowing: 0)
+        sum += count.value
+        isExact = count.isExact
+      }
+      if isExact, sum > rowCount { total = sum }
+    }
+    var text: SafeText = "\(rowCount.grouped)"
+    if let total { text.append(" of \(total.grouped)") }
+    text.append(total ?? rowCount == 1 ? " row" : " rows")
+    if sectionCount > 1 { text.append(", \(sectionCount.grouped) sections") }
+    let all = table.hasChosenColumns ? source.columns.count : table.columns.count
+    let columns = min(shownColumns ?? table.columns.count, table.columns.count)
+    text.append(", \(all.grouped) column\(all == 1 ? "" : "s")")
+    if columns != all { text.append(" (\(columns.grouped) shown)") }
+    return text
+  }
+
   /// The first index title that leads to each section.
   private func sectionIndexTitles() throws -> [Int: String] {
     guard let index = source.sectionIndex else { return [:] }
@@ -137,10 +188,12 @@ private struct Elements {
 }
 
 /// The targets of the first cells of rows, as `file` URLs (RFC 8089).
-private struct Links {
+private final class Links {
   private let accessories: any TableAccessories
   private let host: String
   private let folder: [UInt8]
+  /// The folders that the last path with `..` leads to.
+  private var resolved: (path: [UInt8], folder: [UInt8]?)?
 
   /// Nil if rows have no targets, or if the first column is not shown first.
   init?(_ table: ShapedTable) {
@@ -162,10 +215,35 @@ private struct Links {
       return nil
     }
     let slash = UInt8(ascii: "/")
-    guard location[0] != slash else { return "file://\(host)\(Links.encoded(location))" }
-    // A location that is not absolute may be `SCHEME:REST`.
-    guard !folder.isEmpty, Location(location).isPath else { return nil }
-    return "file://\(host)\(Links.encoded(folder + [slash] + location))"
+    var path = location
+    if location[0] != slash {
+      // A location that is not absolute may be `SCHEME:REST`.
+      guard !folder.isEmpty, Location(location).isPath else { return nil }
+      path = folder + [slash] + location
+    }
+    return withoutDots(path).map { "file://\(host)\(Links.encoded($0))" }
+  }
+
+  /// An absolute path without the components `.` and `..`; nil if the path does not exist.
+  ///
+  /// `..` after a symbolic link means the folder that contains the target of the link. So the path up to the last `..`
+  /// is resolved, and links after it are kept.
+  private func withoutDots(_ path: [UInt8]) -> [UInt8]? {
+    let slash = UInt8(ascii: "/")
+    let dot = UInt8(ascii: ".")
+    var components = path.split(separator: slash)[...]
+    var start: [UInt8] = []
+    if let last = components.lastIndex(where: { $0.elementsEqual([dot, dot]) }) {
+      let folder = components[...last].flatMap { [slash] + $0 }
+      if resolved?.path != folder { resolved = (folder, realPath(folder)) }
+      guard let found = resolved?.folder else { return nil }
+      start = found == [slash] ? [] : found
+      components = components[(last + 1)...]
+    }
+    let rest = components.filter { !$0.elementsEqual([dot]) }.flatMap { [slash] + $0 }
+    let isFolder = path.last == slash && !rest.isEmpty
+    let all = start + rest + (isFolder ? [slash] : [])
+    return all.isEmpty ? [slash] : all
   }
 
   /// Percent-encoded, except for unreserved characters (RFC 3986) and slashes.

@@ -48,7 +48,7 @@ import Testing
     _ source: Recording, _ range: Range<Int> = 0..<Int.max, _ notes: Notes = Notes(needs: [])
   ) throws {
     var format: any Format = notes
-    let viewer = Viewer(ShownTable(ShapedTable(source), hasHeader: true), range, Output())
+    var viewer = Viewer(ShownTable(ShapedTable(source), hasHeader: true), range, Output())
     let failure = try viewer.show(in: &format)
     if let failure { throw failure }
   }

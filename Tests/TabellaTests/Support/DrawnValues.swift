@@ -136,7 +136,9 @@ extension Column: Drawn {
     return Column(
       .drawn(&generator), .drawn(&generator), unit: units.randomElement(using: &generator)!,
       reads: readings.randomElement(using: &generator)!, hasDecimalComma: .drawn(&generator),
-      isOnRequest: .drawn(&generator))
+      isOnRequest: .drawn(&generator),
+      rank: .drawn(&generator),
+      role: (ColumnRole.allCases + [nil]).randomElement(using: &generator)!)
   }
 }
 
