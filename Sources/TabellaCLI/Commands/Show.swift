@@ -23,7 +23,7 @@ extension Command {
       If the rows end early, its last member is `error`.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .format, .json, .noHeader, .withSection, .withRow,
+      .columns, .format, .json, .noHeader, .withSection, .withNumber, .withRow, .utc,
     ] + OptionSpec.display,
     examples: [
       ("tabella show data.csv", "show a file; its name decides which provider opens it"),
@@ -50,6 +50,14 @@ extension Command {
         "show the names of rows, for other commands"
       ),
       (
+        "tabella show src/ --filter 'modified >= yesterday' --sort modified:desc",
+        "show the files that changed since yesterday"
+      ),
+      (
+        "tabella show server.log --search error --with-number",
+        "show the lines with an error, with their line numbers"
+      ),
+      (
         "tabella show data.csv --rows 1..1 --vertical always",
         "show one row, with one cell per line"
       ),
@@ -67,7 +75,7 @@ extension Command {
       adds them as a column.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .exportFormat, .noHeader, .withSection, .withRow,
+      .columns, .exportFormat, .noHeader, .withSection, .withNumber, .withRow, .utc,
     ],
     examples: [
       ("tabella export data.csv --columns name,born", "write two columns as csv"),
@@ -102,6 +110,11 @@ extension Command {
         "--with-row does not work with \(isGrid ? "--style collection" : "json, which contains the ids"); leave it out",
         command: command)
     }
+    guard !invocation.hasNumberColumn || (name != "json" && !isGrid) else {
+      throw .usage(
+        "--with-number does not work with \(isGrid ? "--style collection" : "json; use --format jsonl")",
+        command: command)
+    }
     let table = try ShapedTable(invocation, command: command)
     guard !invocation.hasRowColumn || table.tables.count == 1 else {
       throw .usage(
@@ -120,6 +133,7 @@ extension Command {
       isGrouped: invocation.sectionBy != nil)
     var format = Formats.make(name, output, invocation.display)
     // The outer format puts its column first. The inner format puts its own column in front of that.
+    if invocation.hasNumberColumn { shown.columns.insert(NumberColumn.column, at: 0) }
     if invocation.hasRowColumn {
       shown.columns.insert(RowColumn.column, at: 0)
       shown.beginsWithRowNames = true
@@ -129,6 +143,7 @@ extension Command {
       format = SectionColumn(format)
     }
     if invocation.hasRowColumn { format = RowColumn(format, of: table.source) }
+    if invocation.hasNumberColumn { format = NumberColumn(format) }
     try format.begin(shown)
     let viewer = Viewer(shown, invocation.range, output)
     let failure = try viewer.show(in: &format)

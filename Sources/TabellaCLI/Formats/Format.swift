@@ -43,6 +43,8 @@ struct FormatNeeds: OptionSet {
   static let links = FormatNeeds(rawValue: 16)
   /// Sections without rows, even in the result of a search.
   static let emptySections = FormatNeeds(rawValue: 32)
+  /// The numbers of rows in their sources.
+  static let numbers = FormatNeeds(rawValue: 64)
 }
 
 /// The facts about the table that a format writes.
@@ -77,6 +79,8 @@ struct ShownRows {
   var editable: [RowEditability]?
   var movable: [Bool]?
   var badges: [StyledText?]?
+  /// The numbers of the rows in their sources.
+  var numbers: [Int]?
   /// The percent-encoded addresses of the rows' locations.
   var links: [String?]?
 }
@@ -84,14 +88,13 @@ struct ShownRows {
 extension ShownRows {
   /// Inserts a text column in front of the others.
   mutating func putFirst(_ text: (Int) -> String?) {
-    let builder = BatchBuilder([.text], capacity: batch.rowCount)
-    for row in 0..<batch.rowCount {
-      if let text = text(row) {
-        builder.columns[0].append(text)
-      } else {
-        builder.columns[0].appendMissing()
-      }
-    }
+    putFirst(.text) { row in text(row).map { .text(Array($0.utf8)) } ?? .missing }
+  }
+
+  /// Inserts a column in front of the others.
+  mutating func putFirst(_ type: ColumnType, _ cell: (Int) -> Cell) {
+    let builder = BatchBuilder([type], capacity: batch.rowCount)
+    for row in 0..<batch.rowCount { builder.columns[0].append(cell(row)) }
     batch = Batch(
       rowCount: batch.rowCount, columns: builder.finish().columns + batch.columns, ids: batch.ids)
   }

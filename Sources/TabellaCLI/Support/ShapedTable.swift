@@ -167,7 +167,7 @@ struct ShapedTable {
       }
       let base = source
       source = try Failure.about(nil) { () throws(TableError) in
-        try base.shaped(by: shape) { view in
+        try base.shaped(by: shape, dates: invocation.dates) { view in
           let isFilter = view is FilteredSource
           view.onProgress = { isFilter ? Progress.passed($0) : Progress.arranged($0) }
         }
