@@ -30,6 +30,19 @@ public struct CivilTime: Hashable, Sendable, Comparable {
   /// The second, from 0 to 59.
   public var second: Int64 { nanosecondOfDay / 1_000_000_000 % 60 }
 
+  /// The date in ISO 8601: `2024-02-29`.
+  public var dateText: String {
+    let date = date
+    let year = "\(date.year)"
+    return String(repeating: "0", count: max(0, 4 - year.utf8.count))
+      + "\(year)-\(CivilTime.two(date.month))-\(CivilTime.two(date.day))"
+  }
+
+  /// The time to the minute: `14:05`.
+  public var minuteText: String { "\(CivilTime.two(hour)):\(CivilTime.two(minute))" }
+
+  private static func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+
   public static func < (left: CivilTime, right: CivilTime) -> Bool {
     left.dayNumber != right.dayNumber
       ? left.dayNumber < right.dayNumber : left.nanosecondOfDay < right.nanosecondOfDay

@@ -57,6 +57,23 @@ public struct Zone: Sendable {
       nanosecond: moment.nanoseconds &- second &* 1_000_000_000)
   }
 
+  /// RFC 3339 in this zone, with 0, 3, 6 or 9 digits of a second: `2024-02-29T13:00:00.500+01:00`, or `Z` in ``utc``.
+  ///
+  /// An offset that is no whole number of minutes has seconds, too. Such offsets ended in the 20th century.
+  public func description(of moment: Timestamp) -> String {
+    let exact = moment.description
+    if isUTC { return exact }
+    let civil = civil(moment)
+    let offset = offset(atSecond: floorDivide(moment.nanoseconds, 1_000_000_000))
+    func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    let rest = offset.magnitude
+    var zone = "\(offset < 0 ? "-" : "+")\(two(Int(rest / 3600))):\(two(Int(rest / 60 % 60)))"
+    if rest % 60 != 0 { zone += ":\(two(Int(rest % 60)))" }
+    // The fraction of the second is the same in all zones.
+    return
+      "\(civil.dateText)T\(civil.minuteText):\(two(Int(civil.second)))\(exact.dropFirst(19).dropLast())\(zone)"
+  }
+
   /// Converts many moments to civil time. It remembers offsets of the last periods, in 12 KiB.
   public struct Converter: Sendable {
     /// The zone of the civil times.

@@ -8,7 +8,8 @@ extension ByteSource {
   /// - Complexity: O(bytes from `start` to `offset`).
   public func lineNumber(at offset: Int, from start: Int = 0) throws(TableError) -> Int {
     let lines = RecordRules(endsAtCarriageReturn: true).scan
-    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 64)
+    let block = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: min(1 << 20, max(1, offset - start)), alignment: 64)
     defer { block.deallocate() }
     var (number, at) = (1, start)
     var state = tabella_scan_start()
@@ -26,6 +27,39 @@ extension ByteSource {
       at += count
     }
     return number
+  }
+}
+
+/// Finds the line numbers of many offsets of the same bytes. It remembers the line of one offset per 256 KiB or more.
+public struct LineNumbers {
+  private static let distance = 1 << 18
+
+  /// Offsets in ascending order, and the line that begins at each of them.
+  private var marks: [(offset: Int, line: Int)]
+  /// The last result.
+  private var last: (offset: Int, line: Int)
+
+  /// Creates an empty memory for bytes whose first line begins at `start`.
+  public init(from start: Int = 0) {
+    last = (start, 1)
+    marks = [last]
+  }
+
+  /// Returns the number of the line that begins at `offset`, counted from 1. A line ends at LF, CRLF or CR.
+  /// - Complexity: O(bytes from the last offset in front of this one that is remembered).
+  public mutating func line(startingAt offset: Int, in bytes: any ByteSource) throws(TableError)
+    -> Int
+  {
+    let next = marks.partitioningIndex { $0.offset > offset }
+    guard next > 0 else { return 1 }
+    var nearest = marks[next - 1]
+    let behind = offset - nearest.offset
+    if last.offset <= offset, last.offset > nearest.offset { nearest = last }
+    last = (
+      offset, nearest.line - 1 + (try bytes.lineNumber(at: offset, from: nearest.offset))
+    )
+    if behind >= LineNumbers.distance { marks.insert(last, at: next) }
+    return last.line
   }
 }
 

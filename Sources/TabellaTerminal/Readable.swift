@@ -35,10 +35,11 @@ package enum Readable {
   /// A percentage with one digit after the point.
   package static func percent(_ value: Double) -> String { decimal(value, 1) }
 
-  /// A moment in UTC, to the second: `2026-11-21 01:57:33Z`. JSON and CSV contain the same moment with all digits.
-  package static func date(_ moment: Timestamp) -> String {
-    let exact = moment.description
-    return "\(exact.prefix(10)) \(exact.dropFirst(11).prefix(8))Z"
+  /// A moment on the clock of a zone, to the minute: `2026-11-21 01:57`, in UTC `2026-11-21 01:57Z`. JSON and CSV contain
+  /// the same moment with all digits.
+  package static func date(_ moment: Timestamp, in zone: Zone) -> String {
+    let civil = zone.civil(moment)
+    return "\(civil.dateText) \(civil.minuteText)\(zone.isUTC ? "Z" : "")"
   }
 
   static func decimal(_ value: Double, _ digits: Int) -> String {

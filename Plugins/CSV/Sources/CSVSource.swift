@@ -3,7 +3,9 @@ import TabellaFiles
 import TabellaSDK
 
 /// A delimited text as a table with one section.
-final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiagnostics {
+final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupplementary,
+  TableDiagnostics
+{
   /// The limits of a batch in bytes: of its cells, and of the records read for them.
   private static let batchSize = (cells: 1 << 20, records: 8 << 20)
 
@@ -19,6 +21,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
   // `ProviderSource` determines these by casts, which cost as much as reading a small file.
   var gathering: (any TableGathering)? { self }
   var identity: (any TableIdentity)? { self }
+  var supplementary: (any TableSupplementary)? { self }
   var diagnostics: (any TableDiagnostics)? { self }
 
   var file: any ByteSource { text.file }
@@ -199,6 +202,25 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableDiag
       throw TableError(.notFound, "there is no row with the id \(id); it was changed or moved")
     }
     return IndexPath(section: 0, row: number)
+  }
+
+  // Line numbers
+
+  func supplementaryKinds() -> [String] { [SupplementaryKind.line] }
+
+  /// The number of the line in which a row begins.
+  func supplementaryElement(
+    ofKind kind: String, at path: IndexPath
+  ) throws(TableError) -> SupplementaryElement? {
+    guard kind == SupplementaryKind.line, !path.isSection else { return nil }
+    guard path.section == 0 else { throw .noSection(path.section) }
+    cancel.begin()
+    guard path.row >= 0, let page = try reader.page(with: path.row) else {
+      throw .noRow(path.row, inSection: 0, of: reader.index.known)
+    }
+    let line = try text.line(startingAt: page.offset(of: path.row))
+    try file.checkUnchanged()
+    return .text(StyledText("\(line)"))
   }
 
   // Diagnostics

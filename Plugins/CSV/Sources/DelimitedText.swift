@@ -28,6 +28,8 @@ struct DelimitedText {
   /// The reason why the header is incomplete at the end of the text.
   private(set) var headerEnd: OpenEnd?
   /// Diagnostics, one per kind.
+  /// The lines of records that were asked for.
+  private var lines = LineNumbers()
   private(set) var diagnostics: [(kind: String, message: String)] = []
 
   init(_ file: any ByteSource, _ options: Options, cancel: CancelFlag) throws(TableError) {
@@ -126,6 +128,12 @@ struct DelimitedText {
   /// The line number of a byte of the text, counted from 1.
   func lineNumber(at offset: Int) throws(TableError) -> Int {
     try DelimitedText.lineNumber(at: offset, decoded, uncommented)
+  }
+
+  /// The line number of a byte with which a line begins, counted from 1.
+  mutating func line(startingAt offset: Int) throws(TableError) -> Int {
+    try lines.line(
+      startingAt: uncommented?.wholeOffset(of: offset) ?? offset, in: decoded.bytes)
   }
 
   private static func lineNumber(

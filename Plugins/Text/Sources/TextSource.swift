@@ -259,14 +259,25 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return IndexPath(section: section, row: line - finder.sections[section].lines.lowerBound)
   }
 
-  // Previews
+  // Line numbers and previews
 
-  func supplementaryKinds() -> [String] { ["preview"] }
+  func supplementaryKinds() -> [String] { [SupplementaryKind.line, "preview"] }
 
-  /// The preview of a section shows its first lines. The preview of a row shows the lines around it.
+  /// The number of a row's line, or a preview. The preview of a section shows its first lines, and the preview of a row
+  /// the lines around it.
   func supplementaryElement(
     ofKind kind: String, at path: IndexPath
   ) throws(TableError) -> SupplementaryElement? {
+    if kind == SupplementaryKind.line, !path.isSection {
+      cancel.begin()
+      let line = try line(at: path)
+      try reader.know(line + 1)
+      try file.checkUnchanged()
+      guard line < reader.index.known else {
+        throw .noRow(path.row, inSection: path.section, of: reader.index.known)
+      }
+      return .text(StyledText("\(line + 1)"))
+    }
     guard kind == "preview" else { return nil }
     cancel.begin()
     let last =

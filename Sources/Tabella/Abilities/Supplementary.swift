@@ -13,6 +13,12 @@ public protocol TableSupplementary: AnyObject {
     -> SupplementaryElement?
 }
 
+/// Kinds of elements with a meaning that programs rely on.
+public enum SupplementaryKind {
+  /// The line of the file in which a row begins, in decimal digits, counted from 1.
+  public static let line = "line"
+}
+
 /// An element: styled text or a small table.
 public enum SupplementaryElement {
   case text(StyledText)

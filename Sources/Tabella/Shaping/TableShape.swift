@@ -34,15 +34,15 @@ extension TableDataSource {
   /// Returns a view of this source in a shape: it filters first, then groups, then sorts. A shape that asks for nothing
   /// returns the source itself.
   ///
-  /// The columns keep their numbers. `onView` receives each view that is made, the filter first: a program sets
-  /// ``MappedSource/onProgress`` there. Throws ``TableError`` with `.invalidArgument` for a column that does not exist
-  /// and for a condition that makes no sense for its column.
+  /// The columns keep their numbers. `dates` is the zone and the present moment of dates in conditions. `onView` receives
+  /// each view that is made, the filter first: a program sets ``MappedSource/onProgress`` there. Throws ``TableError``
+  /// with `.invalidArgument` for a column that does not exist and for a condition that makes no sense for its column.
   public func shaped(
-    by shape: TableShape, onView: (MappedSource) -> Void = { _ in }
+    by shape: TableShape, dates: DateContext = .utc, onView: (MappedSource) -> Void = { _ in }
   ) throws(TableError) -> any TableDataSource {
     var source: any TableDataSource = self
     if !shape.conditions.isEmpty || shape.search != nil {
-      let view = try source.filtered(by: shape.conditions, search: shape.search)
+      let view = try source.filtered(by: shape.conditions, search: shape.search, dates: dates)
       onView(view)
       source = view
     }

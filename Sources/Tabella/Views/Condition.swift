@@ -4,11 +4,13 @@
 ///
 /// - a number: a JSON number; for bytes also `10K`, `1.5 MiB`, `2G` (powers of 1024), for percent also `5%`;
 /// - a boolean: `true` or `false`;
-/// - a date: RFC 3339 or a prefix of it, in UTC. `2024-05` means all of that month: `=` is true within it, `<`
-///   before it, `<=` until its end, `>` after it, and `>=` from its start;
+/// - a date: RFC 3339 or a prefix of it. `2024-05` means all of that month: `=` is true within it, `<` before it, `<=`
+///   until its end, `>` after it, and `>=` from its start. A value without a zone means the clock of the zone of the
+///   ``DateContext``: a cell is within the month if that clock shows the month. `today`, `yesterday` and `tomorrow` are
+///   whole days, `today-7d` too. `now`, `now-2h` and `-7d` are moments: `s`, `m`, `h`, `d` (24 hours), `w`;
 /// - text that is a number: text cells that are numbers compare as numbers (10 = 10.0);
-/// - text that is a date or a prefix of one: text cells that are dates compare as dates, in UTC if they have no
-///   zone;
+/// - text that is a date as above: text cells that are dates compare as dates. A cell without a zone never shifts. `=`
+///   and `!=` also compare bytes, so that the word `today` can be found;
 /// - other text: `=` and `!=` compare bytes. The other comparisons use the order of ``SortDescriptor`` and ignore
 ///   cells that are numbers;
 /// - binary: by bytes.
@@ -70,11 +72,14 @@ enum ConditionValue {
   case integers(below: Int128, upTo: Int128)
   case real(Double)
   case boolean(Bool)
-  case text([UInt8], number: NumberText?, dates: ClosedRange<Int128>?)
+  case date(DateValue)
+  case text([UInt8], number: NumberText?, date: DateValue?)
   case binary([UInt8])
   case pattern(ByteRegex)
 
-  init(_ condition: Condition, _ column: Column) throws(TableError) {
+  init(
+    _ condition: Condition, _ column: Column, _ context: DateContext
+  ) throws(TableError) {
     let text = String(decoding: condition.value, as: UTF8.self)
     func wrong(_ what: String) -> TableError {
       TableError(
@@ -97,7 +102,7 @@ enum ConditionValue {
           ?? (column.hasDecimalComma ? NumberText(text, hasComma: true) : nil)
       }
       self = .text(
-        condition.value, number: number, dates: Timestamp.range(prefix: condition.value))
+        condition.value, number: number, date: DateValue(condition.value, in: context))
     case .binary: self = .binary(condition.value)
     case .boolean:
       guard let value = OptionDeclaration.boolean(text.lowercased()) else {
@@ -105,10 +110,14 @@ enum ConditionValue {
       }
       self = .boolean(value)
     case .date:
-      guard let range = Timestamp.range(prefix: condition.value) else {
-        throw wrong("date, such as 2024-05-01 or 2024-05")
+      guard let date = DateValue(condition.value, in: context) else {
+        if context.now == nil, DateValue.isRelative(condition.value) {
+          throw TableError(
+            .invalidArgument, "\(text) needs the present time, which the program does not provide")
+        }
+        throw wrong("date, such as 2024-05-01, 2024-05, today, now-2h or -7d (units: s m h d w)")
       }
-      self = .integers(below: range.lowerBound, upTo: range.upperBound)
+      self = .date(date)
     case .real:
       guard let value = ConditionValue.number(number, column.unit) else { throw wrong("number") }
       self = .real(value)
@@ -145,50 +154,5 @@ enum ConditionValue {
 
   private static func number(_ text: ArraySlice<UInt8>) -> Double? {
     text.withUnsafeBytes { Tabella.number(in: $0) }
-  }
-}
-
-extension Timestamp {
-  /// The moment that a text names, in nanoseconds since 1970; nil if the text names none.
-  ///
-  /// The text is an RFC 3339 date, or a date and time. The time can be incomplete, and it is in UTC if it has no
-  /// zone (`2024-05-01 12:30`).
-  static func nanoseconds(text: UnsafeRawBufferPointer) -> Int128? {
-    guard text.count >= 10, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-") else {
-      return nil
-    }
-    return nanoseconds(rfc3339: text) ?? moment(Array(text) + [UInt8(ascii: "Z")])
-      ?? range(prefix: Array(text))?.lowerBound
-  }
-
-  /// The first and the last nanosecond of a period: a year, month, day, hour, minute, second, or a moment. Nil if
-  /// the text names no period.
-  static func range(prefix: [UInt8]) -> ClosedRange<Int128>? {
-    let text = prefix.map { $0 == 32 ? UInt8(ascii: "T") : $0 }
-    // A date without a time means the whole day.
-    if text.count != 10, let moment = moment(text) { return moment...moment }
-    let whole = Array("0000-01-01T00:00:00Z".utf8)
-    guard [4, 7, 10, 13, 16, 19].contains(text.count),
-      let start = moment(text + whole[text.count...])
-    else { return nil }
-    let second: Int128 = 1_000_000_000
-    switch text.count {
-    case 4: return start...(start + daysInYear(text) * 86_400 * second - 1)
-    case 7:
-      let days = (28...31).last { moment(text + Array("-\($0)".utf8)) != nil } ?? 31
-      return start...(start + Int128(days) * 86_400 * second - 1)
-    case 10: return start...(start + 86_400 * second - 1)
-    case 13: return start...(start + 3_600 * second - 1)
-    case 16: return start...(start + 60 * second - 1)
-    default: return start...(start + second - 1)
-    }
-  }
-
-  private static func moment(_ text: some Collection<UInt8>) -> Int128? {
-    Array(text).withUnsafeBytes { nanoseconds(rfc3339: $0) }
-  }
-
-  private static func daysInYear(_ year: [UInt8]) -> Int128 {
-    moment(year + Array("-02-29".utf8)) == nil ? 365 : 366
   }
 }

@@ -20,6 +20,7 @@ public final class FilteredSource: MappedSource {
 
   private let conditions: [Condition]
   private let search: [UInt8]?
+  private let dates: DateContext
   /// The compiled conditions, for the columns of the base's current version.
   private var filter: RowFilter?
   private var known: [Int: Section] = [:]
@@ -28,12 +29,15 @@ public final class FilteredSource: MappedSource {
   /// Creates a view. Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its
   /// column.
   init(
-    _ base: any TableDataSource, by conditions: [Condition], search: [UInt8]?
+    _ base: any TableDataSource, by conditions: [Condition], search: [UInt8]?, dates: DateContext
   ) throws(TableError) {
     self.conditions = conditions
     self.search = search
-    filter = try RowFilter(conditions, search: search, in: base.columns)
-    let described = conditions.map { "\($0.column) \($0.comparison.rawValue) \($0.value)" }
+    self.dates = dates
+    filter = try RowFilter(conditions, search: search, in: base.columns, dates: dates)
+    let described = conditions.map {
+      "\($0.column) \($0.comparison.rawValue) \(dates.meaning(of: $0.value))"
+    }
     super.init(
       base, description: "filtered by \(described), search \(search.map { "\($0)" } ?? "none")")
   }
@@ -175,7 +179,9 @@ public final class FilteredSource: MappedSource {
   private func readOn(
     _ state: Section, _ section: Int, _ request: RowRequest?
   ) throws(TableError) {
-    if filter == nil { filter = try RowFilter(conditions, search: search, in: base.columns) }
+    if filter == nil {
+      filter = try RowFilter(conditions, search: search, in: base.columns, dates: dates)
+    }
     let needed = filter?.columns ?? []
     let paysOff = state.passing.count * 8 >= state.read
     let columns =
@@ -200,11 +206,12 @@ public final class FilteredSource: MappedSource {
 extension TableDataSource {
   /// A view of the rows that satisfy all conditions. With a search, rows must also contain its text in some column.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its column.
+  /// `dates` fixes the meaning of dates in the conditions for the life of the view. Throws ``TableError`` with
+  /// `.invalidArgument` for a condition that makes no sense for its column.
   public func filtered(
-    by conditions: [Condition], search: [UInt8]? = nil
+    by conditions: [Condition], search: [UInt8]? = nil, dates: DateContext = .utc
   ) throws(TableError) -> FilteredSource {
-    try FilteredSource(self, by: conditions, search: search)
+    try FilteredSource(self, by: conditions, search: search, dates: dates)
   }
 }
 

@@ -5,6 +5,7 @@ struct RowFilter {
   let columns: [Int]
   private var tests: [Test]
   private var search: TextFinder?
+  private var converter: Zone.Converter
   private var rows: [Int32] = []
   private var scratch = [UInt8](repeating: 0, count: ColumnBatch.longestText)
 
@@ -18,11 +19,12 @@ struct RowFilter {
 
   /// Creates a filter for a table with these columns. An empty search matches every row.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist, for a value that does not fit
-  /// the column's type, and for an invalid pattern.
+  /// `dates` is the zone and the present moment of dates. Throws ``TableError`` with `.invalidArgument` for a column that
+  /// does not exist, for a value that does not fit the column's type, and for an invalid pattern.
   init(
-    _ conditions: [Condition], search: [UInt8]?, in columns: [Column]
+    _ conditions: [Condition], search: [UInt8]?, in columns: [Column], dates: DateContext = .utc
   ) throws(TableError) {
+    converter = Zone.Converter(dates.zone)
     var wanted: [Int] = search.map { _ in columns.usualNumbers } ?? []
     tests = []
     for condition in conditions {
@@ -37,7 +39,7 @@ struct RowFilter {
         Test(
           index: wanted.firstIndex(of: condition.column) ?? 0, column: columns[condition.column],
           comparison: condition.comparison,
-          value: try ConditionValue(condition, columns[condition.column])))
+          value: try ConditionValue(condition, columns[condition.column], dates)))
     }
     self.columns = wanted
     self.search = search.map { TextFinder($0) }
@@ -57,8 +59,11 @@ struct RowFilter {
     let test = tests[index]
     let comparison = test.comparison
     var column = batch.columns[test.index]
-    // A pattern applies to the text, not to the value.
-    if test.column.reads != nil, comparison != .matches, comparison != .doesNotMatch {
+    // A pattern applies to the text, not to the value. A date in a text is compared as it is, because it may state no
+    // zone.
+    if let reads = test.column.reads, reads != .date, comparison != .matches,
+      comparison != .doesNotMatch
+    {
       column = test.column.values(of: column)
     }
     let hasComma = test.column.hasDecimalComma
@@ -78,14 +83,34 @@ struct RowFilter {
       keep(column, comparison) { row in
         comparison.holds((column.boolean(row) ? 1 : 0) - (wanted ? 1 : 0))
       }
-    case .text(let wanted, let number, let dates):
+    case .date(let wanted):
+      var converter = converter
+      if column.type == .date {
+        keep(column, comparison) { row in
+          comparison.holds(
+            wanted.order(of: Timestamp(nanoseconds: column.integer(row)), &converter))
+        }
+      } else {
+        keep(column, comparison) { row in
+          guard let date = column.withBytes(at: row, { StatedTime($0) }) else {
+            // An empty cell counts as missing.
+            return comparison.isNegated
+          }
+          return comparison.holds(wanted.order(of: date, &converter))
+        }
+      }
+      self.converter = converter
+    case .text(let wanted, let number, let date):
+      var converter = converter
       wanted.withUnsafeBytes { wanted in
         keep(column, comparison) { row in
           column.withBytes(at: row) {
-            RowFilter.holds(comparison, $0, wanted, number, dates, hasComma: hasComma)
+            RowFilter.holds(
+              comparison, $0, wanted, number, date, &converter, hasComma: hasComma)
           }
         }
       }
+      self.converter = converter
     case .binary(let wanted):
       wanted.withUnsafeBytes { wanted in
         keep(column, comparison) { row in
@@ -112,7 +137,7 @@ struct RowFilter {
   private static func holds(
     _ comparison: Condition.Comparison, _ cell: UnsafeRawBufferPointer,
     _ wanted: UnsafeRawBufferPointer, _ wantedNumber: NumberText?,
-    _ wantedDates: ClosedRange<Int128>?, hasComma: Bool
+    _ wantedDate: DateValue?, _ converter: inout Zone.Converter, hasComma: Bool
   ) -> Bool {
     let isEquality = comparison == .equal || comparison == .notEqual
     if isEquality, cell.count == wanted.count, cell.elementsEqual(wanted) {
@@ -121,12 +146,11 @@ struct RowFilter {
     if let wantedNumber, let number = NumberText(cell, hasComma: hasComma) {
       return comparison.holds(NumberText.compare(number, cell, wantedNumber, wanted))
     }
-    if let wantedDates, let date = Timestamp.nanoseconds(text: cell) {
-      return comparison.holds(
-        date < wantedDates.lowerBound ? -1 : date > wantedDates.upperBound ? 1 : 0)
+    if let wantedDate, let date = StatedTime(cell) {
+      return comparison.holds(wantedDate.order(of: date, &converter))
     }
     // A cell of another kind than the value is unequal to it, and neither less nor greater.
-    if isEquality || wantedNumber != nil || wantedDates != nil
+    if isEquality || wantedNumber != nil || wantedDate != nil
       || number(in: cell, hasComma: hasComma) != nil
     {
       return comparison == .notEqual

@@ -9,7 +9,7 @@ extension Command {
       Counts the rows that the options choose, which are the rows that `show` would print. With `--section-by` the \
       output has one line per section: its title, a tab, and its number of rows.
       """,
-    options: OptionSpec.opening + OptionSpec.shaping + [.columns, .json],
+    options: OptionSpec.opening + OptionSpec.shaping + [.columns, .utc, .json],
     examples: [
       ("tabella count data.csv", "count the rows of a file, without its header"),
       (

@@ -17,12 +17,13 @@ extension Command {
       For a table, prints its provider, version and columns, the options of the provider, the abilities, and up to \
       100 titles of sections and of the index. With ROW, prints all cells of that row, its id, and the supplementary content that the \
       provider shows with it, such as a preview. With `SECTION:`, prints the titles of the section, its number of rows, \
-      and its supplementary content. For a provider, prints its manifest. For a library, prints whether it is trusted \
-      and can be loaded; this runs none of its code unless you add `--load`.
+      and its supplementary content. Dates are exact, in local time with its offset. For a provider, prints its \
+      manifest. For a library, prints whether it is trusted and can be loaded; this runs none of its code unless you \
+      add `--load`.
 
       If a name is both a provider and a file, it means the provider. Write `./csv` for the file.
       """,
-    options: OptionSpec.opening + OptionSpec.shaping + [.load, .json],
+    options: OptionSpec.opening + OptionSpec.shaping + [.utc, .load, .json],
     examples: [
       ("tabella describe data.csv", "show the columns, options and abilities of a table"),
       ("tabella describe data.csv 12", "show all of one row"),
@@ -131,12 +132,24 @@ extension Command {
     .object(["count": .number("\(count.value)"), "exact": .boolean(count.isExact)])
   }
 
+  /// The zone of dates: local time for people, UTC in JSON.
+  private static func dateZone(_ invocation: Invocation) -> Zone {
+    invocation.isJSON ? .utc : invocation.dates.zone
+  }
+
+  /// The exact value of a cell, with a date in a zone.
+  private static func shown(_ cell: Cell, _ zone: Zone) -> JSONValue {
+    if case .date(let moment) = cell { return .string(zone.description(of: moment)) }
+    return cellJSON(cell)
+  }
+
   private static func describeRow(
     _ invocation: Invocation, _ operand: Argument, _ row: Argument, _ troubles: inout [Failure]
   ) throws(Failure) -> JSONValue {
     let shaped = try shapedTable(operand, invocation)
     let table = shaped.tables[0]
     let source = shaped.source
+    let zone = dateZone(invocation)
     let argument = try RowArgument(row, command: "describe", as: .one)
     let chosen = ChosenRows(shaped, range: invocation.range)
     var finder = RowFinder(source: source, chosen: chosen)
@@ -144,7 +157,7 @@ extension Command {
       return try describeSection(
         try Failure.about(operand.text) { () throws(TableError) in
           try finder.run(section, upTo: 0).section
-        }, of: shaped, operand.text, &troubles)
+        }, of: shaped, zone, operand.text, &troubles)
     }
     let path = try Failure.about(operand.text) { () throws(TableError) in
       try finder.path(of: argument)
@@ -160,7 +173,7 @@ extension Command {
       }
       let cells = zip(numbers, batch.row(0)).map { number, cell in
         JSONValue.object([
-          "name": .string(source.columns[number].name), "value": cellJSON(cell),
+          "name": .string(source.columns[number].name), "value": shown(cell, zone),
         ])
       }
       var members: [String: JSONValue] = [
@@ -168,7 +181,7 @@ extension Command {
         "row": .string(batch.id(0).map { "id:\($0)" } ?? path.description),
         "id": batch.id(0).map { .string($0) } ?? .null, "cells": .array(cells),
       ]
-      let elements = elements(of: source, at: path, subject: operand.text, &troubles)
+      let elements = elements(of: source, at: path, zone, subject: operand.text, &troubles)
       if !elements.isEmpty { members["supplementary"] = .object(elements) }
       if let location = try source.accessories?.location(forRowAt: path) {
         members["accessory"] = cellJSON(.text(location))
@@ -178,7 +191,8 @@ extension Command {
   }
 
   private static func describeSection(
-    _ section: Int, of shaped: ShapedTable, _ subject: String, _ troubles: inout [Failure]
+    _ section: Int, of shaped: ShapedTable, _ zone: Zone, _ subject: String,
+    _ troubles: inout [Failure]
   ) throws(Failure) -> JSONValue {
     let source = shaped.source
     var members = try Failure.about(subject) { () throws(TableError) -> [String: JSONValue] in
@@ -192,7 +206,7 @@ extension Command {
         "rows": countJSON(try source.numberOfRows(inSection: section, knowing: countedUpTo)),
       ]
     }
-    let elements = elements(of: source, at: .section(section), subject: subject, &troubles)
+    let elements = elements(of: source, at: .section(section), zone, subject: subject, &troubles)
     if !elements.isEmpty { members["supplementary"] = .object(elements) }
     return .object(members)
   }
@@ -200,7 +214,7 @@ extension Command {
   /// The supplementary elements of a row by their kinds. If one cannot be read, the error is reported and the
   /// others are shown.
   private static func elements(
-    of source: any TableDataSource, at path: IndexPath, subject: String,
+    of source: any TableDataSource, at path: IndexPath, _ zone: Zone, subject: String,
     _ troubles: inout [Failure]
   ) -> [String: JSONValue] {
     var elements: [String: JSONValue] = [:]
@@ -219,7 +233,7 @@ extension Command {
         switch try supplementary.supplementaryElement(ofKind: kind, at: path) {
         case nil: break
         case .text(let text): elements[kind] = cellJSON(.text(text.bytes))
-        case .table(let table): elements[kind] = try tableJSON(table)
+        case .table(let table): elements[kind] = try tableJSON(table, zone)
         }
       } catch {
         note(error, "the \(kind) of \(path.isSection ? "section" : "row") \(path)")
@@ -232,7 +246,9 @@ extension Command {
   private static let longestElement = 10_000
 
   /// A table as JSON, with its columns and rows, and `truncated` if it has more rows than are shown.
-  private static func tableJSON(_ table: any TableDataSource) throws(TableError) -> JSONValue {
+  private static func tableJSON(
+    _ table: any TableDataSource, _ zone: Zone
+  ) throws(TableError) -> JSONValue {
     var rows: [JSONValue] = []
     let sections = try table.numberOfSections(knowing: longestElement).value
     for section in 0..<sections where rows.count <= longestElement {
@@ -243,7 +259,9 @@ extension Command {
             section: section, first: first, count: longestElement + 1 - rows.count,
             columns: Array(table.columns.indices)))
         if batch.rowCount == 0 { break }
-        for row in 0..<batch.rowCount { rows.append(.array(batch.row(row).map { cellJSON($0) })) }
+        for row in 0..<batch.rowCount {
+          rows.append(.array(batch.row(row).map { shown($0, zone) }))
+        }
         first += batch.rowCount
       }
     }

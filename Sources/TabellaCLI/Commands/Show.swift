@@ -29,7 +29,7 @@ extension Command {
       is highlighted.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .format, .json, .noHeader, .withSection, .withRow, .index,
+      .columns, .format, .json, .noHeader, .withSection, .withNumber, .withRow, .index, .utc,
     ] + OptionSpec.display,
     examples: [
       ("tabella show data.csv", "show a file; its name decides which provider opens it"),
@@ -56,6 +56,14 @@ extension Command {
         "show the names of rows, for other commands"
       ),
       (
+        "tabella show src/ --filter 'modified >= yesterday' --sort modified:desc",
+        "show the files that changed since yesterday"
+      ),
+      (
+        "tabella show server.log --search error --with-number",
+        "show the lines with an error, with their line numbers"
+      ),
+      (
         "tabella show data.csv --rows 1..1 --vertical always",
         "show one row, with one cell per line"
       ),
@@ -73,7 +81,7 @@ extension Command {
       adds them as a column.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .exportFormat, .noHeader, .withSection, .withRow,
+      .columns, .exportFormat, .noHeader, .withSection, .withNumber, .withRow, .utc,
     ],
     examples: [
       ("tabella export data.csv --columns name,born", "write two columns as csv"),
@@ -113,6 +121,11 @@ extension Command {
       let names = Formats.readableNames.joined(separator: " and ")
       throw .usage("--index works with \(names); leave it out", command: command)
     }
+    guard !invocation.hasNumberColumn || (name != "json" && !isGrid) else {
+      throw .usage(
+        "--with-number does not work with \(isGrid ? "--style collection" : "json; use --format jsonl")",
+        command: command)
+    }
     let table = try ShapedTable(invocation, command: command)
     guard !invocation.hasRowColumn || table.tables.count == 1 else {
       throw .usage(
@@ -131,6 +144,7 @@ extension Command {
       isGrouped: invocation.sectionBy != nil)
     var format = Formats.make(name, output, invocation.display)
     // The outer format puts its column first. The inner format puts its own column in front of that.
+    if invocation.hasNumberColumn { shown.columns.insert(NumberColumn.column, at: 0) }
     if invocation.hasRowColumn {
       shown.columns.insert(RowColumn.column, at: 0)
       shown.beginsWithRowNames = true
@@ -140,6 +154,7 @@ extension Command {
       format = SectionColumn(format)
     }
     if invocation.hasRowColumn { format = RowColumn(format, of: table.source) }
+    if invocation.hasNumberColumn { format = NumberColumn(format) }
     if isReadable {
       let before = shown.columns.count - table.columns.count
       shown.highlights = Highlights(

@@ -50,6 +50,8 @@ struct FormatNeeds: OptionSet {
   static let colours = FormatNeeds(rawValue: 64)
   /// Batches that grow slowly at first, because the format measures them.
   static let growingBatches = FormatNeeds(rawValue: 128)
+  /// The numbers of rows in their sources.
+  static let numbers = FormatNeeds(rawValue: 256)
 }
 
 /// The facts about the table that a format writes.
@@ -90,6 +92,8 @@ struct ShownRows {
   var editable: [RowEditability]?
   var movable: [Bool]?
   var badges: [StyledText?]?
+  /// The numbers of the rows in their sources.
+  var numbers: [Int]?
   /// The percent-encoded addresses of the rows' locations.
   var links: [String?]?
   /// Columns that are not shown, for the colours of cells.
@@ -110,14 +114,13 @@ extension ShownRows {
 
   /// Inserts a text column in front of the others.
   mutating func putFirst(_ text: (Int) -> String?) {
-    let builder = BatchBuilder([.text], capacity: batch.rowCount)
-    for row in 0..<batch.rowCount {
-      if let text = text(row) {
-        builder.columns[0].append(text)
-      } else {
-        builder.columns[0].appendMissing()
-      }
-    }
+    putFirst(.text) { row in text(row).map { .text(Array($0.utf8)) } ?? .missing }
+  }
+
+  /// Inserts a column in front of the others.
+  mutating func putFirst(_ type: ColumnType, _ cell: (Int) -> Cell) {
+    let builder = BatchBuilder([type], capacity: batch.rowCount)
+    for row in 0..<batch.rowCount { builder.columns[0].append(cell(row)) }
     batch = Batch(
       rowCount: batch.rowCount, columns: builder.finish().columns + batch.columns, ids: batch.ids)
   }

@@ -24,7 +24,9 @@ struct ReadableCells {
       return SafeText(cells.withBytes(at: row) { base64(start(of: $0)) })
     case (.integer, .bytes): return SafeText(Readable.bytes(cells.integer(row)))
     case (.real, .percent): return SafeText(Readable.percent(cells.real(row)))
-    case (.date, _): return SafeText(Readable.date(Timestamp(nanoseconds: cells.integer(row))))
+    case (.date, _):
+      return SafeText(
+        Readable.date(Timestamp(nanoseconds: cells.integer(row)), in: screen.zone))
     default: return SafeText(cells[row].description)
     }
   }

@@ -38,6 +38,8 @@ struct DisplayOptions {
   var pages = true
   /// Whether characters of ambiguous width (UAX 11) take two columns.
   var ambiguousIsWide = false
+  /// Whether dates are in UTC instead of the local zone.
+  var usesUTC = false
 }
 
 extension OptionSpec {

@@ -53,5 +53,5 @@ extension OptionSpec {
   static let committing: [OptionSpec] = [.yes, .dryRun, .ifVersion, .inPlace, .backup, .json]
 
   /// All options of the commands that edit.
-  static let editing: [OptionSpec] = opening + shaping + committing
+  static let editing: [OptionSpec] = opening + shaping + [.utc] + committing
 }

@@ -66,7 +66,10 @@ struct Invocation {
   var hasRowColumn = false
   /// Whether to print the titles of the index above the table.
   var hasIndex = false
+  var hasNumberColumn = false
   var display = DisplayOptions()
+  /// The present moment, which is the same for all parts of a command.
+  let now = Timestamp.now
   var loads = false
   /// Whether to edit even if the system cannot confine the worker completely.
   var acceptsWeakIsolation = false
@@ -88,6 +91,9 @@ struct Invocation {
   var savingOptions: [String: String] = [:]
   /// The characters that separate words in bash, for its completions.
   var bashBreaks: [UInt8]?
+
+  /// The zone and the present moment of dates in filters.
+  var dates: DateContext { DateContext(zone: display.usesUTC ? .utc : .local, now: now) }
 
   var isJSON: Bool { format == "json" }
 

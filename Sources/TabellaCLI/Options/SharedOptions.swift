@@ -25,7 +25,8 @@ extension OptionSpec {
       A row must match all filters. `~` matches a regular expression; begin it with `(?i)` to ignore case. \
       `!~` matches cells without it, so `!~ .` matches cells that are missing or empty. Blanks around VALUE \
       are ignored unless VALUE is in quotes. Numbers and dates compare by value. `2026-02` is the whole month, \
-      and `10K` is 10 × 1024 in a column of bytes
+      and `10K` is 10 × 1024 in a column of bytes. Dates can be relative: `today`, `yesterday`, `now-2h`, `-7d` \
+      (units s m h d w). A date without a zone means local time
       """, values: .filter, repeats: true
   ) { invocation, value throws(Failure) in invocation.filters.append(value) }
 
@@ -158,6 +159,25 @@ extension OptionSpec {
     names: ["--index"], argument: nil,
     summary: "print the titles of the index in a line above the table, for --at-index"
   ) { invocation, _ throws(Failure) in invocation.hasIndex = true }
+
+  static let withNumber = OptionSpec(
+    names: ["--with-number"], argument: nil,
+    summary: "add a first column with the number of each row in its source",
+    detail: """
+      The number of a row in a text or CSV file is the line where it begins, counted from 1 as in editors. The number \
+      of any other row is its position, counted from 0 as in `--rows` without other options. Not for `json`, nor for \
+      `--style collection`
+      """
+  ) { invocation, _ throws(Failure) in invocation.hasNumberColumn = true }
+
+  static let utc = OptionSpec(
+    names: ["--utc"], argument: nil,
+    summary: "print dates in UTC, and read dates in filters and `today` in UTC",
+    detail: """
+      By default, `table`, `vertical`, `markdown` and filters use local time (the variable `TZ`). The other formats \
+      always print exact dates in UTC
+      """
+  ) { invocation, _ throws(Failure) in invocation.display.usesUTC = true }
 
   static let load = OptionSpec(
     names: ["--load"], argument: nil, summary: "load the library and run its code"

@@ -16,6 +16,8 @@ struct Screen {
   private let isSmart: Bool
   var palette: Palette
   var hasLinks: Bool
+  /// Whether dates are in UTC instead of the local zone.
+  private var usesUTC = false
 
   /// Examines a descriptor, by default standard output.
   init(descriptor: Int32 = 1) {
@@ -39,6 +41,7 @@ struct Screen {
   /// Applies the display options.
   mutating func adopt(_ display: DisplayOptions) {
     if let width = display.width { self.width = width }
+    usesUTC = display.usesUTC
     if display.ambiguousIsWide { isUnicode = false }
     switch display.colour {
     case .auto: break
@@ -54,6 +57,9 @@ struct Screen {
 
   /// Whether output longer than the screen can go to a pager.
   var canPage: Bool { isSmart && isatty(2) == 1 }
+
+  /// The zone of dates in output for people.
+  var zone: Zone { usesUTC ? .utc : .local }
 
   /// The text for a missing value in output for people.
   var missing: SafeText { isUnicode ? "∅" : "null" }

@@ -173,7 +173,7 @@ struct ShapedTable {
       self.shape = shape
       let base = source
       source = try Failure.about(nil) { () throws(TableError) in
-        try base.shaped(by: shape) { view in
+        try base.shaped(by: shape, dates: invocation.dates) { view in
           let isFilter = view is FilteredSource
           view.onProgress = { isFilter ? Progress.passed($0) : Progress.arranged($0) }
         }

@@ -38,6 +38,7 @@ struct Viewer {
     do {
       let elements = try Elements(needs.contains(.elements) ? source.supplementary : nil)
       let links = needs.contains(.links) && output.screen.hasLinks ? Links(table) : nil
+      var numbers = needs.contains(.numbers) ? try SourceNumbers(source) : nil
       let indexTitles = needs.contains(.indexTitles) ? try sectionIndexTitles() : [:]
       var current = ShownSection(number: 0, count: .atLeast(0))
       let hidesEmpty = shown.hidesEmptySections && !needs.contains(.emptySections)
@@ -73,6 +74,11 @@ struct Viewer {
           let firstShown = start ?? first.row
           start = firstShown
           var rows = try rows(batch, first, needs, elements, links)
+          if numbers != nil {
+            rows.numbers = try (first.row..<first.row + batch.rowCount).map { row in
+              try numbers!.number(of: IndexPath(section: first.section, row: row))
+            }
+          }
           rows.first = IndexPath(section: place, row: first.row - firstShown)
           rows.colours = colours
           rows.highlights = highlights

@@ -175,6 +175,28 @@ import Testing
     #expect(other == nil)
   }
 
+  /// The element `line` counts all lines of the file, also those that are no rows.
+  @Test(arguments: [("none", [1, 2, 3, 4, 5]), ("paragraphs", [1, 3, 5]), ("headings", [2, 5])])
+  func lineNumbers(_ sections: String, _ expected: [Int]) throws {
+    let source = try open(
+      sections == "headings" ? "# a\nb\n# c\n# d\ne" : "a\n\nc\n\ne", ["sections": sections])
+    var lines: [Int?] = []
+    func line(_ path: IndexPath) throws -> Int? {
+      guard
+        case .text(let text)? = try source.supplementary?.supplementaryElement(
+          ofKind: "line", at: path)
+      else { return nil }
+      return Int(String(decoding: text.bytes, as: UTF8.self))
+    }
+    for section in 0..<(try source.numberOfSections(knowing: .max).value) {
+      let count = try source.exactNumberOfRows(inSection: section)
+      for row in 0..<count { lines.append(try line(IndexPath(section: section, row: row))) }
+      #expect(try line(.section(section)) == nil)
+      #expect(throws: TableError.self) { try line(IndexPath(section: section, row: count)) }
+    }
+    #expect(lines == expected)
+  }
+
   @Test func encodings() throws {
     let utf16: [UInt8] =
       [0xFF, 0xFE] + "é\r\nb\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }

@@ -10,13 +10,13 @@ struct ProgramResult: Sendable {
   var lines: [String] { text.split(separator: "\n").map(String.init) }
 }
 
-/// The environment of this process without variables that change the output of programs, so that expectations do not
-/// depend on the user.
+/// The environment of this process without variables that change the output of programs, and with UTC as the local
+/// time, so that expectations do not depend on the user.
 let inheritedEnvironment = ProcessInfo.processInfo.environment.filter {
   ![
     "NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS", "LINES", "PAGER", "LESS",
   ].contains($0.key)
-}
+}.merging(["TZ": "UTC"]) { $1 }
 
 /// Runs a program to its end, without input.
 func run(

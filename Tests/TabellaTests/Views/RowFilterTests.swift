@@ -37,12 +37,13 @@ import Testing
       return NaiveOrder.number(text) != nil
     }
     // Text that is a date compares with a date or a year.
-    let dates = type == .text ? Timestamp.range(prefix: bytes) : nil
+    let dates = type == .text ? DateValue(bytes, in: .utc) : nil
+    var utc = Zone.Converter(.utc)
     func dateOrder(_ cell: Cell) -> Int? {
       guard let dates, case .text(let text) = cell,
-        let date = text.withUnsafeBytes({ Timestamp.nanoseconds(text: $0) })
+        let date = text.withUnsafeBytes({ StatedTime($0) })
       else { return nil }
-      return date < dates.lowerBound ? -1 : date > dates.upperBound ? 1 : 0
+      return dates.order(of: date, &utc)
     }
     for comparison in Condition.Comparison.allCases.prefix(6) {
       var filter = try RowFilter(
