@@ -82,7 +82,7 @@ struct ShapedTable {
     let subject = tables.map(\.location.description).joined(separator: " ")
     self.subject = subject
     do throws(Failure) {
-      let shape = try Shape(tables, invocation, subject: subject)
+      let shape = try Shape(tables, invocation, subject: subject, command: command)
       source = shape.source
       joined = invocation.sectionBy == nil ? shape.joined : nil
       columns =
@@ -143,7 +143,7 @@ struct ShapedTable {
     let names: ColumnNames
 
     init(
-      _ tables: [OpenedTable], _ invocation: Invocation, subject: String
+      _ tables: [OpenedTable], _ invocation: Invocation, subject: String, command: String
     ) throws(Failure) {
       if tables.count == 1 {
         source = tables[0].source
@@ -154,6 +154,7 @@ struct ShapedTable {
       }
       let names = ColumnNames(source.columns)
       self.names = names
+      try Guesses.checkOrder(invocation, names, command: command)
       let shape = try Failure.usage { () throws(TableError) in
         var shape = TableShape(search: invocation.search)
         for filter in invocation.filters {
