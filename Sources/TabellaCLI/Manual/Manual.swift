@@ -36,8 +36,8 @@ enum Manual {
     return Page(blocks + rules)
   }
 
-  /// The page of a command, of a topic, or of both if they have the same name. Throws a usage error that suggests a
-  /// similar name if there is neither.
+  /// The page of a command, of a topic, or of both if they have the same name. If there is neither, throws a usage error
+  /// with the command that the name means in other programs, or a similar name.
   static func page(named name: String) throws(Failure) -> Page {
     let command = CommandTable.commands.first { $0.name == name }
     let topic = Topic.all.first { $0.name == name }
@@ -47,8 +47,12 @@ enum Manual {
       page += blocks(of: topic)
     }
     guard page.isEmpty else { return Page(page) }
+    let message = "there is no command and no topic \(name)"
+    if let command = Guesses.commands.first(where: { $0.names.contains(name) })?.command {
+      throw .usage("\(message); the command here is \(command)", command: command)
+    }
     let names = CommandTable.shown.map(\.name) + Topic.all.map(\.name)
-    throw .usage("there is no command and no topic \(name)\(Suggestion.hint(name, among: names))")
+    throw .usage("\(message)\(Suggestion.hint(name, among: names))")
   }
 
   /// The usage of a command, its description, its own options, the names of the options that other pages explain, and

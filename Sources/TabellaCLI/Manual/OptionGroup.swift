@@ -7,7 +7,7 @@ struct OptionGroup {
 
   static let all = [
     OptionGroup(
-      title: "Choose and arrange rows; the order of the options is fixed", page: "show",
+      title: "Choose and arrange rows; the options apply in this order", page: "show",
       options: OptionSpec.shaping),
     OptionGroup(
       title: "Content and format", page: "show",

@@ -43,7 +43,7 @@ struct DisplayOptions {
 extension OptionSpec {
   static let style = choice(
     "--style", "STYLE",
-    "the arrangement of sections"
+    "how sections look"
   ) { $0.display.style = $1 }
 
   static let vertical = choice(
