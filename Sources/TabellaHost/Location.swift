@@ -41,6 +41,13 @@ extension Catalogue {
     var rest: [UInt8]
   }
 
+  /// Whether the location has the form `SCHEME:REST` with a scheme that a provider claims, even if that provider is
+  /// refused. Runs no code of a provider.
+  public func claimsScheme(of location: Location) -> Bool {
+    guard let scheme = location.schemeAndRest?.scheme else { return false }
+    return candidates.contains { $0.manifest.schemes.contains(scheme) }
+  }
+
   /// Chooses the provider of a location without running its code.
   ///
   /// The order is: the named provider, the scheme, the longest matching pattern of file names, magic bytes, the pattern

@@ -28,11 +28,24 @@ class Grammar:
             return done.stdout.decode()
 
         self.commands = []
-        for part in run("help", "--format", "markdown").split("\n## tabella ")[1:]:
+        manual = run("help", "--format", "markdown")
+
+        def written_options(text):
+            written = re.findall(r"^- `(-[^`]+)`:", text, re.M)
+            return {re.match(r"--?[\w-]+", each).group(): each for each in written}
+
+        # The page of a command has its own options. It only names those that another page explains.
+        everywhere = written_options(manual)
+        for part in manual.split("\n## tabella ")[1:]:
             name = part.split("\n", 1)[0]
             usage = re.search(rf"```text\ntabella {name}(.*)\n", part).group(1)
+            own = written_options(part)
             options = []
-            for written in re.findall(r"^- `(-[^`]*)`:", part.partition("### Options")[2].partition("###")[0], re.M):
+            for line in run("complete", "--", name, "-").splitlines()[1:]:
+                offered = line.partition("\t")[0]
+                if offered == "--help":
+                    continue
+                written = own.get(offered) or everywhere[offered]
                 names = re.findall(r"--?[\w-]+", written.partition("[")[0].partition(" ")[0] + " ")
                 match = re.match(r"((?:--?[\w-]+(?:, )?)+)(?:\[=(.*)\]| (.*))?$", written)
                 attached, argument = match.group(2), match.group(3)

@@ -15,28 +15,25 @@ extension Command {
         {"op":"delete","row":"id:ID"}
         {"op":"move","row":"0:1","to":"0:end"}
 
-      Rows and sections have the same names as in the other commands. `row` names a row as it is before the batch; \
+      `tabella help rows` explains the names of rows. `row` names a row as it is before the batch; \
       `at` and `to` are positions after the batch. `"row":"0:3..9"` names seven rows to set or delete. `"2:"` names a \
       section. A section has one cell, its title:
 
         {"op":"insert","at":"2:","cells":{"title":"Plan"}}
         {"op":"set","row":"Berlin:","cells":{"title":"Bonn"}}
 
-      Cells have the form that `show --json` prints. `null` is a missing cell. `{"base64":"…"}` holds bytes that are \
-      not UTF-8, or the bytes of a binary column. If a line is not valid, the command prints its number and changes \
-      nothing.
+      Cells have the form that `show --json` prints. If a line is not valid, the command prints its number and \
+      changes nothing.
 
       If the provider can do so, it makes all edits or none. Some providers cannot (folders, processes); then the \
       message lists the edits that were made. Such a provider also receives rows whose id no longer exists, for \
       example of a process that has ended, and can still make the other edits.
-
-      \(saving)
       """,
     options: OptionSpec.editing,
     examples: [
       ("tabella apply data.csv edits.jsonl", "make the edits that a file lists"),
       ("tabella apply data.csv - < edits.jsonl", "read the edits from standard input"),
-    ], seeAlso: ["set", "insert", "delete", "move", "undo"]
+    ], seeAlso: ["edit", "rows", "formats"], group: .edits
   ) { invocation, output throws(Failure) in
     guard let location = invocation.operands.first else {
       throw .usage("a location is missing", command: "apply")

@@ -10,12 +10,13 @@ import TabellaTerminal
 extension Command {
   static let check = Command(
     name: "check", operands: "LIBRARY|PROVIDER [LOCATION]", operandValues: [.provider, .location],
-    summary: "check a provider against the contract, each check in its own process",
+    summary: "check a provider against the contract",
     discussion: """
       Loads the library of any provider and runs the conformance suite on it. The suite checks the entry function, \
       the sources, and locations that are empty, huge or hostile. It makes calls in any order and with wrong \
       arguments. It makes edits and compares the results with the reported outcomes. It also looks for memory leaks. \
-      The command needs only the library, no special build. docs/check.md describes each check.
+      Each check runs in a process of its own. \
+      The command needs only the library, no special build. `--list` describes the checks.
 
       LOCATION is the location to open. Without LOCATION, the manifest beside the library decides: the command \
       creates samples that match its patterns, or opens its schemes with an empty rest. The checks edit copies of a \
@@ -41,7 +42,7 @@ extension Command {
         "tabella check ./libmine.so data.csv --only cuts-agree --reproduce 1",
         "repeat one check with the seed of an earlier run"
       ),
-    ], seeAlso: ["providers", "describe"]
+    ], seeAlso: ["providers", "describe"], group: .providers
   ) { invocation, output throws(Failure) in
     let arguments = invocation.checks
     for name in arguments.only where !Check.all.contains(where: { $0.name == name }) {

@@ -16,12 +16,22 @@ struct Command: Sendable {
   let options: [OptionSpec]
   /// Command lines that work, each with its meaning.
   let examples: [(line: String, meaning: String)]
-  /// Related commands.
+  /// Related commands and topics.
   var seeAlso: [String] = []
+  /// The part of the list of commands that it belongs to.
+  var group = CommandGroup.tables
   /// Whether only programs use the command, so that help does not list it.
   var isHidden = false
   /// Runs the command. Throws the failure that ends it early.
   let run: @Sendable (Invocation, Output) throws(Failure) -> ExitStatus
+}
+
+/// The parts of the list of commands, with their titles.
+enum CommandGroup: String, CaseIterable {
+  case tables = "Read tables"
+  case edits = "Change data"
+  case providers = "Providers"
+  case help = "Help"
 }
 
 /// All commands. A new command needs an entry here and a file beside this one.
@@ -35,12 +45,6 @@ enum CommandTable {
 
   /// The commands that help lists.
   static var shown: [Command] { commands.filter { !$0.isHidden } }
-
-  /// The command with a name. If there is none, throws a usage error that suggests a similar name.
-  static func command(_ name: String) throws(Failure) -> Command {
-    if let command = commands.first(where: { $0.name == name }) { return command }
-    throw .usage("there is no command \(name)\(Suggestion.hint(name, among: shown.map(\.name)))")
-  }
 
   /// Runs the command that the arguments name, and reports errors.
   static func run(_ arguments: [Argument]) -> ExitStatus {
@@ -76,17 +80,18 @@ enum CommandTable {
     _ arguments: [Argument], _ output: Output
   ) throws(Failure) -> ExitStatus {
     guard let first = arguments.first?.text else {
-      throw .usage("no command was given")
+      Messages.write("a command or a location is missing", about: nil)
+      Messages.put(Manual.text(of: Manual.firstSteps, output))
+      return .usage
     }
     if first == "--version" || first == "-V" {
       try output.write("tabella \(version)\n")
       return .done
     }
-    let command = try command(first == "--help" || first == "-h" ? "help" : first)
-    let rest = Array(arguments.dropFirst())
+    let (command, rest) = try FirstWord.command(of: arguments)
     if rest.prefix(while: { $0.text != "--" }).contains(where: { $0.text == "--help" }) {
       output.adopt(DisplayOptions())
-      try Manual.write(Manual.page(of: command), output)
+      try Manual.write(Manual.page(named: command.name), output)
       return .done
     }
     let invocation = try Invocation(rest, specs: command.options, command: command.name)

@@ -5,7 +5,7 @@ extension Command {
   static let completions = Command(
     name: "completions", operands: "bash|zsh|fish",
     operandValues: [.choices(CompletionScript.shells)],
-    summary: "print a script that lets a shell complete command lines of tabella",
+    summary: "print a script with which a shell completes command lines",
     discussion: """
       The script asks tabella for the completions. It completes commands, options, providers and their options, and \
       the columns and titles of the table that the command line names. To find those, it opens the location as \
@@ -20,7 +20,8 @@ extension Command {
         fish  tabella completions fish | source
       """,
     options: [],
-    examples: [("tabella completions bash", "print the script for bash")], seeAlso: ["help"]
+    examples: [("tabella completions bash", "print the script for bash")], seeAlso: ["help"],
+    group: .help
   ) { invocation, output throws(Failure) in
     guard let shell = invocation.operands.first?.text else {
       throw .usage("the name of a shell is missing", command: "completions")

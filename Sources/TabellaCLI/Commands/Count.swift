@@ -20,7 +20,7 @@ extension Command {
         "tabella count src/ -o recursive=true --filter 'kind = file'",
         "count the files in a folder and its subfolders"
       ),
-    ], seeAlso: ["show"]
+    ], seeAlso: ["show", "filter", "sections"]
   ) { invocation, output throws(Failure) in
     let table = try ShapedTable(invocation, command: "count")
     let counts = try Failure.about(table.subject) { () throws(TableError) in

@@ -12,7 +12,7 @@ extension Command {
   static let describe = Command(
     name: "describe", operands: "LOCATION|PROVIDER|LIBRARY [ROW]",
     operandValues: [.subject, .none],
-    summary: "describe a table, one of its rows or sections, a provider or a library",
+    summary: "describe a table, a row, a section, a provider or a library",
     discussion: """
       For a table, prints its provider, version and columns, the options of the provider, the abilities, and up to \
       100 titles of sections and of the index. With ROW, prints all cells of that row, its id, and the supplementary content that the \

@@ -6,16 +6,12 @@ extension Command {
     operandValues: [.location, .assignment],
     summary: "change cells",
     discussion: """
-      Changes the cells of each ROW. Without ROW, changes the cells of all rows that the options choose. In that case \
-      the command asks for confirmation as `delete` does; in a script, use `--yes`.
-
-      \(rows)
+      Changes the cells of each ROW. Without ROW, changes the cells of all rows that the options choose.
 
       In a column of text, VALUE is stored as it is. In other columns VALUE is a number, `true` or `false`, a date \
       (`2026-02-28`, `2026-02-28T12:00:00Z`), or binary data in hexadecimal. An empty VALUE is empty text in a column \
-      of text, and a missing cell in other columns. A section has one cell, its title: `set notes.md 2: title=Plan`.
-
-      \(saving)
+      of text, and a missing cell in other columns. An assignment that matches two columns is refused. A section has one cell, its \
+      title: `set notes.md 2: title=Plan`.
       """,
     options: OptionSpec.editing,
     examples: [
@@ -28,7 +24,7 @@ extension Command {
       (
         "tabella set data.csv 0 born=1900 --sort born --dry-run", "print the edit without making it"
       ),
-    ], seeAlso: ["insert", "apply", "undo"]
+    ], seeAlso: ["rows", "edit", "apply"], group: .edits
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 2, command: "set", missing: "a COLUMN=VALUE")
     return try edit(invocation, operands[0], "set", output) { run throws(Failure) in
@@ -60,14 +56,12 @@ extension Command {
 
       With `--section-by` the row gets the value of its section. In a sorted table the command stores the row after \
       the last row and shows it at its sorted position.
-
-      \(saving)
       """,
     options: OptionSpec.editing,
     examples: [
       ("tabella insert data.csv 0 name=Ada", "insert a row at the start"),
       ("tabella insert data.csv end name=Ada born=1815", "insert a row at the end"),
-    ], seeAlso: ["set", "delete", "move"]
+    ], seeAlso: ["rows", "edit"], group: .edits
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 2, command: "insert", missing: "a ROW")
     let place = try RowArgument(operands[1], command: "insert", as: .place)
@@ -84,17 +78,6 @@ extension Command {
     discussion: """
       Deletes each ROW. Without ROW, deletes all rows that the options choose. `SECTION:` deletes a section with its \
       rows.
-
-      \(rows)
-
-      On a terminal the command shows the rows and how the provider will delete them, then asks for confirmation. For \
-      more than 100 rows, type their number to confirm. Without a terminal, `--yes` is required.
-
-      Some orders change by themselves (folders, processes). There a position may belong to another row when the \
-      command uses it. Name such a row by `id:ID`, or use its position with `--if-version`, or confirm its position on \
-      the terminal; the command then deletes the row that it showed, by its id.
-
-      \(saving)
       """,
     options: OptionSpec.editing,
     examples: [
@@ -105,7 +88,7 @@ extension Command {
       ),
       ("tabella delete data.csv --filter 'born > 1900' --yes", "delete all rows that match"),
       ("tabella delete data.csv 0:3..9 --yes", "delete seven rows"),
-    ], seeAlso: ["undo", "log"]
+    ], seeAlso: ["rows", "edit", "undo"], group: .edits
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 1, command: "delete", missing: "a ROW")
     let rows = try operands.dropFirst().map { operand throws(Failure) in
@@ -121,8 +104,6 @@ extension Command {
     name: "move", operands: "LOCATION ROW ROW", operandValues: [.location, .none, .none],
     summary: "move a row or a section",
     discussion: """
-      \(rows)
-
       The first ROW is the row to move. The second ROW is its new position, counted without the row itself: \
       `move data.csv 0 2` makes the first row the third. `end` is the position after the last row. \
       `move notes.md 3: 0:` makes the fourth section the first.
@@ -132,14 +113,12 @@ extension Command {
 
       With `--sort` rows cannot be moved. With `--section-by` a row that moves to another section gets the value of \
       that section. This works only if each section stands for one value.
-
-      \(saving)
       """,
     options: OptionSpec.editing,
     examples: [
       ("tabella move data.csv 0 2", "make the first row the third"),
       ("tabella move data.csv 0:5 end", "make the sixth row the last"),
-    ], seeAlso: ["insert", "undo"]
+    ], seeAlso: ["rows", "edit"], group: .edits
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 3, to: 3, command: "move", missing: "a ROW")
     let row = try RowArgument(operands[1], command: "move", as: .one)
@@ -153,22 +132,6 @@ extension Command {
       [.init(kind: .move, row: row, place: place)]
     }
   }
-
-  /// How commands name rows.
-  static let rows = """
-    ROW is `id:ID`, which `show --with-row` prints, or a position. A position is `SECTION:ROW`, or `ROW` alone for the \
-    first section. Both are counted from 0 in the table that the same options show. `A..B` and `SECTION:A..B` are the \
-    rows A to B. SECTION is a number or a title, as in `Berlin:0`. Write `title:3:0` if the title is a number. An id \
-    names the same row with all options that show the row; otherwise the command fails.
-    """
-
-  /// The rules that all commands that edit have in common.
-  static let saving = """
-    When the command ends, the edit is stored durably or not made at all. The command reports the edit and its \
-    receipt on standard error, or with `--json` on standard output. `tabella undo` takes the receipt. If the table \
-    has changed since it was opened, the command changes nothing (status 5). If neither XDG_STATE_HOME nor HOME is \
-    an absolute path, the receipt cannot be stored, so every edit is refused (status 1).
-    """
 
   private static func edit(
     _ invocation: Invocation, _ location: Argument, _ command: String, _ output: Output,

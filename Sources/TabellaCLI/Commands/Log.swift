@@ -8,15 +8,15 @@ extension Command {
     summary: "list the edits that were made, newest first",
     discussion: """
       Each edit has a receipt. A line contains the id of the receipt, the time, the location, the provider, the \
-      edits, whether `tabella undo` can undo them, and whether it has done so. The folder `tabella/receipts` in \
-      XDG_STATE_HOME keeps the last 1,000 receipts, with a total size of at most 256 MiB.
+      edits, whether `tabella undo` can undo them, and whether it has done so. The last 1,000 receipts are kept, with a \
+      total size of at most 256 MiB.
       """,
     options: [.columns, .rows, .limit, .format, .json, .noHeader] + OptionSpec.display,
     examples: [
       ("tabella log", "list all edits"),
       ("tabella log data.csv -n 5", "list the last five edits of a file"),
       ("tabella log --format jsonl", "list the edits for a program"),
-    ], seeAlso: ["undo"]
+    ], seeAlso: ["undo", "formats"], group: .edits
   ) { invocation, output throws(Failure) in
     guard invocation.operands.count <= 1 else {
       throw .usage("\(invocation.operands[1].text) is not expected", command: "log")

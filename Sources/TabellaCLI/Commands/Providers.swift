@@ -5,7 +5,7 @@ import TabellaHost
 extension Command {
   static let providers = Command(
     name: "providers", operands: "[ID…]", operandValues: [.provider],
-    summary: "list the providers, and the candidates that are refused; pin providers",
+    summary: "list the providers, or pin them",
     discussion: """
       A provider is a library with a manifest beside it, `NAME.tabella.json`. The command finds providers without \
       running their code. For each candidate that cannot be used it prints the reason on standard error; the exit \
@@ -20,7 +20,7 @@ extension Command {
     examples: [
       ("tabella providers", "list all providers"),
       ("tabella providers --pin", "pin the added providers as they are now"),
-    ], seeAlso: ["describe"]
+    ], seeAlso: ["describe", "locations"], group: .providers
   ) { invocation, output throws(Failure) in
     let host = Host()
     let ids = invocation.operands.map(\.text)

@@ -4,70 +4,16 @@ import TabellaTerminal
 
 extension Command {
   static let show = Command(
-    name: "show", operands: "LOCATION…", operandValues: [.location], summary: "print a table",
-    discussion: """
-      The location decides which provider opens it: first the scheme, then the name of the file, then the first bytes \
-      of the file. If that provider is refused, the command fails and prints the reason. `--provider` names another \
-      provider, and `-o` sets its options. `tabella describe LOCATION` lists the columns and the options.
-
-      Several locations form one table. It contains their sections in order, and columns with the same name become one \
-      column. The options apply in a fixed order, whatever their order on the command line: the locations are joined, \
-      then `--filter` and `--search`, `--section-by`, `--sort`, `--section`, `--at-index`, `--rows`, `-n`.
-
-      Text in brackets after a name is a badge of the provider, such as `[3 entries]`. It does not belong to the cell. \
-      Formats for programs leave it out.
-
-      On a terminal a table fits its width. The command cuts long text, but never numbers and dates. It leaves out the \
-      least important columns before it cuts important ones; the provider ranks its columns, and columns of `--columns` \
-      leave from the right. Columns without any value are left out, too, unless you name them. Standard error names the \
-      columns that were left out. If less than a third of the columns fit, the command prints each row as a record of \
-      several lines. The last line counts the rows and columns. Output that is longer than the screen goes to a pager. In \
-      a pipe or a file nothing is cut. All formats except `json` print rows while they are read. `json` prints one \
-      document. If the rows end early, its last member is `error`.
-
-      On a terminal, file names have the colours of `ls` (`LS_COLORS`). Text that `--search` or a filter with `~` matched \
-      is highlighted.
-      """,
+    name: "show", operands: "LOCATION…", operandValues: [.location],
+    summary: "print a table; `tabella LOCATION…` does the same",
     options: OptionSpec.opening + OptionSpec.shaping + [
       .columns, .format, .json, .noHeader, .withSection, .withNumber, .withRow, .index, .utc,
     ] + OptionSpec.display,
     examples: [
-      ("tabella show data.csv", "show a file; its name decides which provider opens it"),
-      (
-        "tabella show processes: --columns pid,user,command -n 20",
-        "show three columns of 20 processes"
-      ),
-      (
-        "tabella show processes: --section-by user --sort memory:desc",
-        "group by user, largest first"
-      ),
-      (
-        "tabella show src/ --filter 'size > 1M' --filter 'name ~ \\.swift$'",
-        "show large Swift files"
-      ),
-      ("tabella show src/ --section-by kind --style grouped", "show a framed table per kind"),
-      ("tabella show src/ --style collection", "show only names, in a grid as ls does"),
-      ("tabella show README.md -o sections=headings --at-index Install", "start at a heading"),
-      ("tabella show a.csv b.csv", "show two files as one table"),
-      ("tabella show csv:/etc/passwd -o delimiter=: -o header=false --json", "print JSON"),
-      ("tabella show data.csv --rows 1000..1009 --format csv", "print ten rows from the middle"),
-      (
-        "tabella show data.csv --filter 'born > 1900' --with-row",
-        "show the names of rows, for other commands"
-      ),
-      (
-        "tabella show src/ --filter 'modified >= yesterday' --sort modified:desc",
-        "show the files that changed since yesterday"
-      ),
-      (
-        "tabella show server.log --search error --with-number",
-        "show the lines with an error, with their line numbers"
-      ),
-      (
-        "tabella show data.csv --rows 1..1 --vertical always",
-        "show one row, with one cell per line"
-      ),
-    ], seeAlso: ["count", "export", "describe"]
+      ("tabella show data.csv --filter 'born > 1900' -n 5", "choose rows"),
+      ("tabella show processes: --columns pid,user,command -n 20", "choose columns"),
+      ("tabella show a.csv b.csv --json", "print two files as JSON"),
+    ], seeAlso: ["locations", "rows", "filter", "sections", "formats"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "show", defaultFormat: "table")
   }
@@ -76,9 +22,8 @@ extension Command {
     name: "export", operands: "LOCATION…", operandValues: [.location],
     summary: "write a whole table for other programs",
     discussion: """
-      The same as `show`, but in a format for other programs. The command prints rows while it reads them, whatever \
-      their number, and prints the bytes of cells unchanged. It leaves out titles of sections unless `--with-section` \
-      adds them as a column.
+      The same as `show`, but in a format for other programs. The command prints any number of rows in constant memory. \
+      It leaves out titles of sections unless `--with-section` adds them.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
       .columns, .exportFormat, .noHeader, .withSection, .withNumber, .withRow, .utc,
@@ -94,7 +39,7 @@ extension Command {
         "tabella export data.csv --format arrow-stream > data.arrows",
         "write a file for Arrow, pandas and Polars"
       ),
-    ], seeAlso: ["show", "count"]
+    ], seeAlso: ["show", "formats"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "export", defaultFormat: "csv")
   }

@@ -23,7 +23,7 @@ extension Command {
     examples: [
       ("tabella undo data.csv", "undo the newest edit"),
       ("tabella undo data.csv --dry-run", "check whether the newest edit can be undone"),
-    ], seeAlso: ["log", "set", "delete"]
+    ], seeAlso: ["log", "edit"], group: .edits
   ) { invocation, output throws(Failure) in
     guard let operand = invocation.operands.first else {
       throw .usage("a location or a receipt is missing", command: "undo")

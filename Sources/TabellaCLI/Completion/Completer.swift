@@ -8,7 +8,7 @@ import TabellaTerminal
 struct Completer {
   private let host = Host()
 
-  /// The candidates for the last word. The first word is the command.
+  /// The candidates for the last word. The first word is a command, or a location to show.
   func candidates(_ words: [Argument]) -> Candidates {
     var found = Candidates()
     guard let word = words.last else { return found }
@@ -18,12 +18,23 @@ struct Completer {
       if typed.hasPrefix("-") {
         found.offer("--help", "tells how to use tabella", for: typed)
         found.offer("--version", "prints the version", for: typed)
+        return found
       }
+      let hasCommand = !found.items.isEmpty
+      offer(.location, typed, behind: "", PartialLine(.show, []), &found)
+      // A command is complete; a scheme or a folder is not.
+      found.isOpen = !hasCommand
       return found
     }
     let first = name == "--help" || name == "-h" ? "help" : name
-    guard let command = CommandTable.shown.first(where: { $0.name == first }) else { return found }
-    let line = PartialLine(command, words.dropFirst().dropLast())
+    let line: PartialLine
+    if let command = CommandTable.shown.first(where: { $0.name == first }) {
+      line = PartialLine(command, words.dropFirst().dropLast())
+    } else if FirstWord.isLocation(Completer.path(words[0]), host) {
+      line = PartialLine(.show, words.dropLast())
+    } else {
+      return found
+    }
     if let spec = line.pending {
       offer(spec.values, typed, behind: "", line, &found)
     } else if line.isPastOptions || !typed.hasPrefix("-") {
@@ -56,8 +67,9 @@ struct Completer {
     switch kind {
     case .none: break
     case .choices(let choices): for choice in choices { offer(choice) }
-    case .command:
+    case .helpPage:
       for command in CommandTable.shown { offer(command.name, command.summary) }
+      for topic in Topic.all { offer(topic.name, topic.summary) }
     case .path: found.files = start.count
     case .provider: for entry in providers { offer(entry.id, entry.summary) }
     case .location, .subject, .receipt:

@@ -5,7 +5,8 @@ extension Page {
   private static func roff(of block: Block) -> String {
     switch block {
     case .heading(let title): ".PP\n\(roffLine("\\fB\(roffText(title))\\fR"))"
-    case .usage(let line): ".PP\n\(roffLine("\\fB\(roffText(line))\\fR"))"
+    case .usage(let lines):
+      lines.map { ".PP\n\(roffLine("\\fB\(roffText($0))\\fR"))" }.joined()
     case .paragraph(let text): ".PP\n\(roffLine(roffMarked(text)))"
     case .verbatim(let lines):
       ".PP\n.RS 4\n.nf\n\(lines.map { roffLine(roffText($0)) }.joined()).fi\n.RE\n"

@@ -10,7 +10,7 @@ extension Page {
     switch block {
     case .heading(let title):
       return "\(String(repeating: "#", count: level)) \(markdownText(title))\n"
-    case .usage(let line): return "```text\n\(line)\n```\n"
+    case .usage(let lines): return "```text\n\(lines.joined(separator: "\n"))\n```\n"
     case .paragraph(let text): return filled(markdownText(text), width: width)
     case .verbatim(let lines): return "```text\n\(lines.joined(separator: "\n"))\n```\n"
     case .terms(let terms):

@@ -1,8 +1,8 @@
 /// A block of the manual, independent of the output format.
 enum Block: Hashable, Sendable {
   case heading(String)
-  /// The syntax of a command.
-  case usage(String)
+  /// The syntax of a command, one line per form.
+  case usage([String])
   /// Text to be filled. Text in backticks is input.
   case paragraph(String)
   /// Lines that stay as they are.

@@ -3,44 +3,81 @@ import TabellaTerminal
 extension Page {
   /// The page as text for a terminal.
   func text(width: Int) -> String {
+    let names = blocks.flatMap { block -> [Int] in
+      guard case .terms(let terms) = block else { return [] }
+      return terms.map { displayWidth(of: $0.name) }
+    }
+    // All lists of a page have their meanings in one column.
+    let column = names.filter { $0 <= Page.longestName }.max() ?? Page.longestName
     var text = ""
-    for block in blocks {
-      let next = Page.text(of: block, width: width)
-      // No blank line between a heading and its block.
-      let isBelow = text.hasSuffix(":\n") && next.hasPrefix("  ")
-      if !text.isEmpty, !isBelow { text += "\n" }
-      text += next
+    for (number, block) in blocks.enumerated() {
+      if number > 0, !isAdjacent(number) { text += "\n" }
+      text += Page.text(of: block, width: width, column: column)
     }
     return text
   }
 
-  private static func text(of block: Block, width: Int) -> String {
-    switch block {
-    case .heading(let title): "\(title):\n"
-    case .usage(let line): filled("Usage: \(line)", width: width, indent: 7 + 8)
-    case .paragraph(let text): filled(text, width: width)
-    case .verbatim(let lines): lines.map { "  \($0)\n" }.joined()
-    case .terms(let terms): Page.text(of: terms, width: width)
-    case .examples(let terms):
-      terms.map { "  \($0.name)\n" + filled("      \($0.meaning)", width: width, indent: 6) }
-        .joined()
+  /// The maximum width of a name in the column of names.
+  private static let longestName = 24
+
+  /// Whether no blank line separates a block from the one in front of it: below a heading, and between two lists with
+  /// headings.
+  private func isAdjacent(_ number: Int) -> Bool {
+    switch (blocks[number - 1], blocks[number]) {
+    case (.heading, _): true
+    case (.terms, .heading):
+      switch number + 1 < blocks.count ? blocks[number + 1] : nil {
+      case .terms, .examples: true
+      default: false
+      }
+    default: false
     }
   }
 
-  /// Names in one column and meanings in another. A name that is too long has its own line.
-  private static func text(of terms: [Term], width: Int) -> String {
-    let most = 24
-    let widths = terms.map { displayWidth(of: $0.name) }
-    let column = widths.filter { $0 <= most }.max() ?? most
-    return zip(terms, widths).map { term, width0 in
+  private static func text(of block: Block, width: Int, column: Int) -> String {
+    switch block {
+    case .heading(let title): "\(title):\n"
+    case .usage(let lines):
+      lines.enumerated().map { number, line in
+        filled("\(number == 0 ? "Usage:" : "      ") \(line)", width: width, indent: 7 + 8)
+      }.joined()
+    case .paragraph(let text): filled(text, width: width)
+    case .verbatim(let lines): lines.map { "  \($0)\n" }.joined()
+    case .terms(let terms): Page.text(of: terms, width: width, column: column)
+    case .examples(let terms):
+      examples(terms, width: width)
+    }
+  }
+
+  /// Command lines with their meanings behind them, as comments of a shell. A meaning that does not fit there has its
+  /// own line.
+  private static func examples(_ terms: [Term], width: Int) -> String {
+    func fits(_ term: Term, _ column: Int) -> Bool {
+      max(column, displayWidth(of: term.name)) + displayWidth(of: term.meaning) + 6 <= width
+    }
+    let column =
+      terms.filter { fits($0, 0) }.map { displayWidth(of: $0.name) }.max() ?? 0
+    return terms.map { term in
+      guard fits(term, 0) else {
+        return "  \(term.name)\n" + filled("      \(term.meaning)", width: width, indent: 6)
+      }
+      let gap = fits(term, column) ? column - displayWidth(of: term.name) : 0
+      return "  \(term.name)\(blanks(gap))  # \(term.meaning)\n"
+    }.joined()
+  }
+
+  /// Names in one column and meanings in another. A name that is too long has its own line, unless its meaning fits
+  /// behind it.
+  private static func text(of terms: [Term], width: Int, column: Int) -> String {
+    terms.map { term in
       let indent = column + 4
-      if width0 > column {
+      let gap = max(0, column - displayWidth(of: term.name)) + 2
+      let line = "  \(term.name)\(blanks(gap))\(term.meaning)"
+      if displayWidth(of: term.name) > column, displayWidth(of: line) > width {
         return "  \(term.name)\n"
           + filled(blanks(indent) + term.meaning, width: width, indent: indent)
       }
-      return filled(
-        "  \(term.name)\(blanks(column - width0 + 2))\(term.meaning)", width: width,
-        indent: indent)
+      return filled(line, width: width, indent: indent)
     }.joined()
   }
 }

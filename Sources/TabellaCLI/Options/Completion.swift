@@ -10,7 +10,8 @@ enum Completion: Hashable, Sendable {
   case subject
   /// A location or the receipt of an edit.
   case receipt
-  case command
+  /// A command or a topic of the help.
+  case helpPage
   case provider
   /// `KEY=VALUE`, with an option that the provider declares.
   case providerOption

@@ -45,27 +45,27 @@ struct DisplayOptions {
 extension OptionSpec {
   static let style = choice(
     "--style", "STYLE",
-    "print one table, a framed table per section, or a grid of the first cells"
+    "how sections look"
   ) { $0.display.style = $1 }
 
   static let vertical = choice(
     "--vertical", "WHEN",
-    "print each row as a record of several lines; auto: if less than a third of the columns fit"
+    "one line per cell"
   ) { $0.display.vertical = $1 }
 
   static let color = choice(
-    "--color", "WHEN", "print colours; auto: on a terminal, unless NO_COLOR is set"
+    "--color", "WHEN", "colours"
   ) {
     $0.display.colour = $1
   }
 
   static let hyperlink = choice(
-    "--hyperlink", "WHEN", "print file names as links; auto: on a terminal"
+    "--hyperlink", "WHEN", "file names as links"
   ) { $0.display.links = $1 }
 
   static let width = OptionSpec(
     names: ["--width"], argument: "N",
-    summary: "fit the output to N columns instead of the width of the terminal"
+    summary: "fit the output to N columns"
   ) { invocation, value throws(Failure) in
     guard let width = Int(value.text), 1...100_000 ~= width else {
       throw .usage("must be a number from 1 to 100000")
@@ -75,7 +75,7 @@ extension OptionSpec {
 
   static let ambiguousWidth = OptionSpec(
     names: ["--ambiguous-width"], argument: "1|2",
-    summary: "set the width of ambiguous-width characters; the default is 1",
+    summary: "the width of ambiguous-width characters",
     values: .choices(["1", "2"])
   ) { invocation, value throws(Failure) in
     guard let width = Int(value.text), 1...2 ~= width else { throw .usage("must be 1 or 2") }
@@ -83,7 +83,7 @@ extension OptionSpec {
   }
 
   static let noPager = OptionSpec(
-    names: ["--no-pager"], argument: nil, summary: "print long output directly, without a pager"
+    names: ["--no-pager"], argument: nil, summary: "print long output without a pager"
   ) { invocation, _ throws(Failure) in invocation.display.pages = false }
 
   /// The options for the layout of a table for people.

@@ -140,6 +140,11 @@ struct Invocation {
       }
       let (name, attached) = Invocation.split(argument)
       guard let spec = specs.first(where: { $0.names.contains(name) }) else {
+        if let failure = Guesses.failure(
+          option: name, in: argument, arguments, command: command, specs)
+        {
+          throw failure
+        }
         let hint = Suggestion.hint(name, among: specs.flatMap(\.names) + ["--help"])
         throw .usage("there is no option \(name)\(hint)", command: command)
       }

@@ -20,47 +20,35 @@ extension OptionSpec {
 
   static let filter = OptionSpec(
     names: ["--filter"], argument: "'COLUMN OP VALUE'",
-    summary: "keep rows that match (= != < <= > >= ~ !~); can be repeated",
-    detail: """
-      A row must match all filters. `~` matches a regular expression; begin it with `(?i)` to ignore case. \
-      `!~` matches cells without it, so `!~ .` matches cells that are missing or empty. Blanks around VALUE \
-      are ignored unless VALUE is in quotes. Numbers and dates compare by value. `2026-02` is the whole month, \
-      and `10K` is 10 × 1024 in a column of bytes. Dates can be relative: `today`, `yesterday`, `now-2h`, `-7d` \
-      (units s m h d w). A date without a zone means local time
-      """, values: .filter, repeats: true
+    summary: "keep rows that match; can be repeated", values: .filter, repeats: true
   ) { invocation, value throws(Failure) in invocation.filters.append(value) }
 
   static let search = OptionSpec(
     names: ["--search"], argument: "TEXT",
-    summary:
-      "keep rows that contain TEXT in any column; ASCII case is ignored if TEXT has no capital A to Z"
+    summary: "keep rows that contain TEXT in any column"
   ) { invocation, value throws(Failure) in invocation.search = value.bytes }
 
   static let sectionBy = OptionSpec(
     names: ["--section-by"], argument: "COLUMN[:CLASS]",
-    summary: "make a section per value of COLUMN, or per letter, day, month or size",
-    detail: "These sections replace those of the table. The section of missing cells is the last",
+    summary: "make a section per value or class of COLUMN",
     values: .sectionColumn
   ) { invocation, value throws(Failure) in invocation.sectionBy = value.text }
 
   static let sort = OptionSpec(
     names: ["--sort"], argument: "COLUMN[:desc],…",
     summary: "sort the rows of each section, ascending or descending",
-    detail: """
-      Numbers and dates are sorted by value, and text in natural order (`a9` before `a10`). Missing cells are \
-      last. Equal rows keep their order
-      """, values: .sortColumns
+    values: .sortColumns
   ) { invocation, value throws(Failure) in invocation.sort = value.text }
 
   static let section = OptionSpec(
     names: ["--section"], argument: "TITLE|INDEX",
-    summary: "show one section; write title:3 if the title is a number",
+    summary: "show one section",
     values: .sectionTitle
   ) { invocation, value throws(Failure) in invocation.section = value.text }
 
   static let atIndex = OptionSpec(
     names: ["--at-index"], argument: "TITLE",
-    summary: "start at the position of this title in the index",
+    summary: "start at this title of the index",
     values: .indexTitle
   ) { invocation, value throws(Failure) in invocation.atIndex = value.text }
 
@@ -71,8 +59,7 @@ extension OptionSpec {
 
   static let rows = OptionSpec(
     names: ["--rows"], argument: "A..B",
-    summary:
-      "show rows A to B inclusive, numbered from 0 across all sections; A.. ends at the last row, ..B starts at row 0"
+    summary: "show the rows A to B, counted from 0"
   ) { invocation, value throws(Failure) in
     let text = value.text
     guard let dots = text.range(of: "..") else {
@@ -94,23 +81,9 @@ extension OptionSpec {
     invocation.limit = count
   }
 
-  /// The description of the formats for other programs.
-  private static let streamed = """
-    `csv` is RFC 4180 with LF line ends. Cells are quoted only if necessary, their bytes are unchanged, and \
-    missing cells are empty. `tsv` separates cells with tabs and writes `\\t` `\\n` `\\r` `\\\\` inside cells. \
-    `plain` is for scripts: it has tabs and no header, `\\N` is a missing cell, and escapes such as `\\n` or \
-    `\\x1b` replace characters that are unsafe to print. `jsonl` has one object per line, with the names of \
-    columns as keys.
-    """
-
   static let format = OptionSpec(
     names: ["--format"], argument: "FORMAT",
-    summary: "\(Formats.names.joined(separator: ", ")); the default is table",
-    detail: """
-      `vertical` prints one cell per line. `markdown` is a table for GitHub. `json` is one document \
-      (docs/json.md). \
-      \(streamed)
-      """,
+    summary: Formats.names.joined(separator: ", "),
     values: .choices(Formats.names)
   ) { invocation, value throws(Failure) in
     guard Formats.names.contains(value.text) else {
@@ -122,7 +95,6 @@ extension OptionSpec {
   static let exportFormat = OptionSpec(
     names: ["--format"], argument: "FORMAT",
     summary: "\(Formats.exportNames.joined(separator: ", ")); the default is csv",
-    detail: "\(streamed) `arrow-stream` is binary, for readers of Apache Arrow; text must be UTF-8",
     values: .choices(Formats.exportNames)
   ) { invocation, value throws(Failure) in
     guard Formats.exportNames.contains(value.text) else {
@@ -132,7 +104,7 @@ extension OptionSpec {
   }
 
   static let json = OptionSpec(
-    names: ["--json"], argument: nil, summary: "print JSON"
+    names: ["--json"], argument: nil, summary: "print JSON; for a table, --format json"
   ) { invocation, _ throws(Failure) in invocation.format = "json" }
 
   static let noHeader = OptionSpec(
@@ -141,42 +113,27 @@ extension OptionSpec {
 
   static let withSection = OptionSpec(
     names: ["--with-section"], argument: nil,
-    summary:
-      "add the title of the section as the first column (\(Formats.sectionColumnNames.joined(separator: ", ")))"
+    summary: "add the title of the section as the first column"
   ) { invocation, _ throws(Failure) in invocation.hasSectionColumn = true }
 
   static let withRow = OptionSpec(
     names: ["--with-row"], argument: nil,
-    summary: "add a first column with the name of each row, for set, delete, move and apply",
-    detail: """
-      The name is the id (`id:…`), which names the same row with other options, too. If the rows have no ids, \
-      the name is the position (`0:5`), and options that choose or sort rows are refused. Not for `json`, which \
-      contains the ids, nor for `--style collection`
-      """
+    summary: "add the name of each row as the first column"
   ) { invocation, _ throws(Failure) in invocation.hasRowColumn = true }
 
   static let index = OptionSpec(
     names: ["--index"], argument: nil,
-    summary: "print the titles of the index in a line above the table, for --at-index"
+    summary: "print the titles of the index above the table, for --at-index"
   ) { invocation, _ throws(Failure) in invocation.hasIndex = true }
 
   static let withNumber = OptionSpec(
     names: ["--with-number"], argument: nil,
-    summary: "add a first column with the number of each row in its source",
-    detail: """
-      The number of a row in a text or CSV file is the line where it begins, counted from 1 as in editors. The number \
-      of any other row is its position, counted from 0 as in `--rows` without other options. Not for `json`, nor for \
-      `--style collection`
-      """
+    summary: "add the number of each row in its source as the first column"
   ) { invocation, _ throws(Failure) in invocation.hasNumberColumn = true }
 
   static let utc = OptionSpec(
     names: ["--utc"], argument: nil,
-    summary: "print dates in UTC, and read dates in filters and `today` in UTC",
-    detail: """
-      By default, `table`, `vertical`, `markdown` and filters use local time (the variable `TZ`). The other formats \
-      always print exact dates in UTC
-      """
+    summary: "print dates in UTC, and read dates in filters and `today` in UTC"
   ) { invocation, _ throws(Failure) in invocation.display.usesUTC = true }
 
   static let load = OptionSpec(
@@ -185,13 +142,12 @@ extension OptionSpec {
 
   static let isolate = OptionSpec(
     names: ["--isolate"], argument: nil,
-    summary: "run every provider in its own process; the default for providers that are not shipped"
+    summary: "run every provider in a process of its own"
   ) { invocation, _ throws(Failure) in invocation.isolation = .always }
 
   static let inProcess = OptionSpec(
     names: ["--in-process"], argument: nil,
-    summary:
-      "load all providers into this process, for debugging; a provider that crashes ends tabella"
+    summary: "run all providers in this process, for debugging"
   ) { invocation, _ throws(Failure) in invocation.isolation = .never }
 
   /// The options that choose the process of a provider.
@@ -199,7 +155,7 @@ extension OptionSpec {
 
   static let weakIsolation = OptionSpec(
     names: ["--weak-isolation"], argument: nil,
-    summary: "edit even if the system cannot confine the provider's process completely"
+    summary: "edit even if a provider's process is confined in part"
   ) { invocation, _ throws(Failure) in invocation.acceptsWeakIsolation = true }
 
   static let pin = OptionSpec(

@@ -85,7 +85,7 @@ struct ShapedTable {
     let subject = tables.map(\.location.description).joined(separator: " ")
     self.subject = subject
     do throws(Failure) {
-      let shape = try Shape(tables, invocation, subject: subject)
+      let shape = try Shape(tables, invocation, subject: subject, command: command)
       source = shape.source
       self.shape = shape.shape
       joined = invocation.sectionBy == nil ? shape.joined : nil
@@ -148,7 +148,7 @@ struct ShapedTable {
     let shape: TableShape
 
     init(
-      _ tables: [OpenedTable], _ invocation: Invocation, subject: String
+      _ tables: [OpenedTable], _ invocation: Invocation, subject: String, command: String
     ) throws(Failure) {
       if tables.count == 1 {
         source = tables[0].source
@@ -159,6 +159,7 @@ struct ShapedTable {
       }
       let names = ColumnNames(source.columns)
       self.names = names
+      try Guesses.checkOrder(invocation, names, command: command)
       let shape = try Failure.usage { () throws(TableError) in
         var shape = TableShape(search: invocation.search)
         for filter in invocation.filters {

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import TabellaCLI
 @testable import TabellaTestSupport
 
 /// Help, docs/cli.md and the man page, which come from the same descriptions.
@@ -47,9 +48,10 @@ import Testing
   }
 
   @Test(.needs("groff")) func hasEveryCommandAndOption() throws {
-    let commands = try names("")
+    let commands = CommandTable.shown.map(\.name)
     #expect(commands.contains("show") && commands.contains("completions"))
     #expect(!commands.contains("complete"))
+    #expect(Set(try names("help", "")) == Set(commands + Topic.all.map(\.name)))
     let (overview, page) = (try text("help"), try shownByMan())
     let markdown = try DocumentationTests.text("docs/cli.md")
     for command in commands {
@@ -59,13 +61,19 @@ import Testing
       #expect(page.contains(" tabella \(command) "))
       #expect(try text(command, "--help") == help)
       for option in try names(command, "-") where option != "--help" {
-        #expect(help.contains("\n  \(option)"))
+        #expect(help.contains("\n  \(option)") || help.contains("`\(option)`"), "\(option)")
         #expect(markdown.contains("\n- `\(option)"))
         #expect(page.contains(" \(option) ") || page.contains(" \(option)["))
       }
     }
+    for topic in Topic.all {
+      #expect(overview.contains("\n  \(topic.name) "))
+      #expect(markdown.contains("\n## \(topic.title)\n"))
+      #expect(page.contains(" \(topic.title.uppercased()) "))
+    }
+    let variables = try text("help", "environment")
     for variable in ["TABELLA_PROVIDER_PATH", "TABELLA_TRACE", "XDG_DATA_HOME", "NO_COLOR"] {
-      for text in [overview, markdown, page] { #expect(text.contains(variable)) }
+      for text in [variables, markdown, page] { #expect(text.contains(variable)) }
     }
   }
 
@@ -77,13 +85,78 @@ import Testing
 
   /// Help is at most 80 columns wide, except for unbreakable lines.
   @Test func helpIsFilled() throws {
-    for command in try names("") {
-      for line in try text("help", command).components(separatedBy: "\n")
+    for page in try names("help", "") + [""] {
+      for line in try tabella(page.isEmpty ? ["help"] : ["help", page]).lines
       where !line.hasPrefix("  tabella ") {
         #expect(line.count <= 80, "\(line)")
         #expect(!line.hasSuffix(" "), "\(line)")
       }
     }
+  }
+
+  /// The help of `show` filled three screens, and facts about all edits were on six pages. A page fits on two screens of
+  /// 24 lines, `show` with a little more; no other page has more than 60 lines.
+  @Test func pagesFit() throws {
+    let (commands, topics) = (CommandTable.shown.map(\.name), Topic.all.map(\.name))
+    #expect(try text("help").split(separator: "\n").count <= 60)
+    for name in Set(commands + topics) {
+      let pages = [commands, topics].count { $0.contains(name) }
+      let lines = try tabella(["help", name]).lines.count
+      #expect(lines <= (name == "show" ? 50 : 60 * pages), "\(name): \(lines) lines")
+    }
+  }
+
+  /// The sentences of a page. Command lines, names of options and headings are none.
+  private static func sentences(of page: Page) -> [String] {
+    let texts = page.blocks.flatMap { block -> [String] in
+      switch block {
+      case .paragraph(let text): [text]
+      case .terms(let terms): terms.map(\.meaning)
+      case .heading, .usage, .verbatim, .examples: []
+      }
+    }
+    var sentences: [String] = []
+    for text in texts {
+      for part in text.replacing(#/[.;:] /#, with: "\n").split(separator: "\n") {
+        let words = part.replacing(/`[^`]*`/, with: "").split(separator: " ").filter { $0 != "," }
+        guard words.count >= 4 else { continue }
+        sentences.append(part.hasSuffix(".") ? String(part.dropLast()) : String(part))
+      }
+    }
+    return sentences
+  }
+
+  /// Each fact is on one page. Details of `--filter`, of row names and of receipts were repeated on many pages.
+  @Test func noSentenceIsOnTwoPages() throws {
+    var pages: [String: Set<String>] = [:]
+    for name in Set(CommandTable.shown.map(\.name) + Topic.all.map(\.name)) {
+      for sentence in Self.sentences(of: try Manual.page(named: name)) {
+        pages[sentence, default: []].insert(name)
+      }
+    }
+    #expect(pages.count > 200)
+    for (sentence, names) in pages where names.count > 1 {
+      Issue.record("\(names.sorted()): \(sentence)")
+    }
+  }
+
+  /// The help referred to docs/json.md, docs/check.md and docs/debugging.md, which `make install` does not install.
+  @Test func namesNoFileOfTheSources() throws {
+    for page in try names("help", "") + [""] {
+      let help = try tabella(page.isEmpty ? ["help"] : ["help", page]).text
+      for folder in ["docs/", "Examples/", "Sources/", "Tests/"] {
+        #expect(!help.contains(folder), "\(page) names \(folder)")
+      }
+    }
+  }
+
+  /// Each page that another page refers to exists.
+  @Test func referencesLead() throws {
+    let manual = try text("help", "--format", "markdown")
+    var references = Set(manual.matches(of: /`tabella help ([a-z-]+)`/).map { String($0.1) })
+    for command in CommandTable.shown { references.formUnion(command.seeAlso) }
+    #expect(references.count > 10)
+    for name in references { _ = try Manual.page(named: name) }
   }
 
   /// Every command line in the manual works with files of these names. The slow ones of `check` run only with

@@ -1,0 +1,266 @@
+import Foundation
+import Testing
+
+@testable import TabellaCLI
+@testable import TabellaTestSupport
+
+/// The first word of a command line, and words that people guess from other programs.
+@Suite struct WordsTests {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try writeData()
+    try folder.write("edits.jsonl", #"{"op":"set","row":"0:0","cells":{"born":"1816"}}"#)
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/src", withIntermediateDirectories: true)
+    try folder.write("src/main.swift", "")
+  }
+
+  private func writeData() throws {
+    try folder.write("data.csv", "name,born,city,salary\nAda,1815,London,3\nBob,1906,Bonn,9\n")
+  }
+
+  /// Runs a command line of a shell in the folder.
+  private func shell(_ line: String) throws -> ProgramResult {
+    try run(
+      "/bin/sh", ["-c", line],
+      environment: [
+        "PATH": "\(buildFolder):\(searchPath)", "LC_ALL": "C.UTF-8",
+        "XDG_STATE_HOME": "\(folder.path)/state", "XDG_CONFIG_HOME": "\(folder.path)/config",
+        "XDG_DATA_HOME": folder.path,
+      ], directory: folder.path)
+  }
+
+  /// The command line that a message recommends.
+  private func recommended(_ line: String) throws -> String? {
+    let result = try shell(line)
+    #expect(result.status == 2 && result.output.isEmpty, "\(line): \(result.text)")
+    #expect(result.errors.split(separator: "\n").count == 1, "\(line): \(result.errors)")
+    let message = result.errors.trimmingCharacters(in: .newlines)
+    let parts = message.components(separatedBy: "; run: ")
+    return parts.count == 2 ? parts[1] : nil
+  }
+
+  // Locations
+
+  /// `tabella data.csv` was an unknown command.
+  @Test(arguments: [
+    "data.csv", "src", "./src/", "csv:data.csv", "data.csv -n 1", "data.csv data.csv --json",
+    "data.csv --sort salary:desc --columns name", "- --provider csv < data.csv",
+    "src --style collection", "data.csv --help",
+  ])
+  func aLocationIsShown(_ words: String) throws {
+    let (short, long) = (try shell("tabella \(words)"), try shell("tabella show \(words)"))
+    #expect(short.status == 0 && !short.output.isEmpty && short.errors.isEmpty, "\(short.errors)")
+    #expect(short.text == long.text)
+  }
+
+  @Test func aSchemeIsShown() throws {
+    let result = try shell("tabella processes: --columns pid -n 1")
+    #expect(result.status == 0 && result.text.contains("pid"))
+  }
+
+  /// A command comes first, so that a file cannot change the meaning of a script.
+  @Test func aCommandComesBeforeAFile() throws {
+    try folder.write("count", "one\ntwo\n")
+    try folder.write("ls", "three\n")
+    #expect(try shell("tabella count data.csv").text == "2\n")
+    #expect(try shell("tabella ./count").text.contains("two"))
+    #expect(try shell("tabella ls").text.contains("three"))
+  }
+
+  /// A link without a target exists, so the error is about the file, as with `show`.
+  @Test func errorsAreThoseOfShow() throws {
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path + "/broken.csv", withDestinationPath: "nowhere")
+    for words in ["broken.csv", "data.csv nowhere.csv", "data.csv --columns x", "data.csv --zzz"] {
+      let (short, long) = (try shell("tabella \(words)"), try shell("tabella show \(words)"))
+      #expect(short.status == long.status && short.errors == long.errors && short.status != 0)
+    }
+  }
+
+  @Test(arguments: [
+    ("nowhere.csv", "there is no command and no file nowhere.csv"),
+    ("''", "there is no command and no file with an empty name"),
+    ("planets:", "there is no command and no file planets:"),
+    ("proceses:", "did you mean processes:?"), ("cuont data.csv", "did you mean count?"),
+    ("--vrsion", "did you mean --version?"), ("--json", "there is no option --json without a"),
+  ])
+  func otherWordsAreRefused(_ words: String, _ says: String) throws {
+    let result = try shell("tabella \(words)")
+    #expect(result.status == 2 && result.output.isEmpty)
+    #expect(result.errors.contains(says), "\(result.errors)")
+  }
+
+  /// Without arguments, the message named only `tabella help`.
+  @Test func withoutWordsTheFirstStepsAreNamed() throws {
+    let result = try shell("tabella")
+    #expect(result.status == 2 && result.output.isEmpty)
+    for step in ["tabella data.csv", "tabella .", "tabella processes:", "tabella help"] {
+      #expect(result.errors.contains("\n  \(step)"), "\(result.errors)")
+    }
+  }
+
+  // Guesses
+
+  /// These words led to "there is no option", without the right one.
+  @Test(arguments: [
+    ("ls", "tabella show ."), ("ls src", "tabella show src"),
+    ("ls -la src", "tabella show src -o hidden=true"),
+    ("head data.csv", "tabella show data.csv -n 10"),
+    ("head -n 1 data.csv", "tabella show data.csv -n 1"),
+    ("head -1 data.csv", "tabella show data.csv -n 1"),
+    ("grep Ada data.csv", "tabella show data.csv --search Ada"),
+    ("wc data.csv", "tabella count data.csv"),
+    ("rm data.csv 0 --force", "tabella delete data.csv 0 --yes"),
+    ("add data.csv name=Eve", "tabella insert data.csv end name=Eve"),
+    ("-n 1 data.csv", "tabella show data.csv -n 1"),
+    ("--where 'born > 1900' data.csv", "tabella show data.csv --filter 'born > 1900'"),
+    ("data.csv --where 'born > 1900'", "tabella show data.csv --filter 'born > 1900'"),
+    ("show data.csv --limit 5", "tabella show data.csv -n 5"),
+    ("show data.csv --limit=5 --no-header", "tabella show data.csv -n 5 --no-header"),
+    ("show data.csv --group-by city", "tabella show data.csv --section-by city"),
+    ("count src --recursive", "tabella count src -o recursive=true"),
+    ("show src -R", "tabella show src -o recursive=true"),
+    ("show data.csv --sort -salary", "tabella show data.csv --sort salary:desc"),
+    (
+      "show data.csv --sort 'city desc,-salary' -n 1",
+      "tabella show data.csv -n 1 --sort city:desc,salary:desc"
+    ),
+    ("show data.csv --order-by 'salary DESC'", "tabella show data.csv --sort salary:desc"),
+    ("show data.csv -d ';'", "tabella show data.csv -o 'delimiter=;'"),
+    ("show data.csv --select name --limit 1", "tabella show data.csv --columns name -n 1"),
+    ("show --limit 1 -- data.csv", "tabella show data.csv -n 1"),
+    ("show data.csv -h", "tabella show data.csv --help"),
+  ])
+  func guessesAreAnswered(_ words: String, _ expected: String) throws {
+    let remedy = try recommended("tabella \(words)")
+    #expect(remedy == expected)
+    if let remedy { #expect(try shell(remedy).status == 0, "\(remedy)") }
+  }
+
+  @Test(arguments: [
+    ("show data.csv --tail 5", "--rows A.."), ("tail data.csv", "--rows A.."),
+    ("show data.csv --reverse", "--sort COLUMN:desc"), ("mv a b", "tabella set FOLDER"),
+    ("rm", "the command here is delete (see: tabella help delete)"),
+    ("help ls", "the command here is show (see: tabella help show)"),
+  ])
+  func guessesWithoutTheSameMeaningGetAdvice(_ words: String, _ says: String) throws {
+    let result = try shell("tabella \(words)")
+    #expect(result.status == 2 && result.errors.contains(says), "\(result.errors)")
+  }
+
+  /// A column can have a name that looks like an order of another program.
+  @Test func columnsComeBeforeGuesses() throws {
+    try folder.write("odd.csv", "-a,a desc\n2,x\n1,y\n")
+    #expect(try shell("tabella odd.csv --sort -a").status == 0)
+    #expect(try shell("tabella odd.csv --sort 'a desc'").status == 0)
+    #expect(try shell("tabella odd.csv --sort -b").errors.contains("there is no column -b"))
+  }
+
+  /// An argument for the option of a remedy.
+  private static let samples = [
+    "--filter": "'born > 1900'", "--search": "Ada", "-n": "1", "--rows": "1",
+    "--section-by": "city", "--sort": "born", "--columns": "name", "delimiter={}": ",",
+    "encoding={}": "UTF-8", "--color": "never",
+  ]
+
+  /// Each guessed option has a remedy that runs, or advice that names existing words.
+  @Test func theRemediesOfOptionsWork() throws {
+    for guess in Guesses.options {
+      let command = try #require(
+        ["show", "export", "delete"].compactMap { name in
+          CommandTable.commands.first { $0.name == name }
+        }.first { guess.fits($0.options) }, "\(guess.names): no command has the words")
+      for name in guess.names {
+        #expect(!command.options.contains { $0.names.contains(name) }, "\(name) is an option")
+        var line = "tabella \(command.name) "
+        line += guess.words.contains { $0.hasSuffix("=true") } ? "src" : "data.csv"
+        if command.name == "delete" { line += " 0" }
+        line += " \(name)"
+        if let advice = guess.advice {
+          #expect(try shell(line).errors.contains(advice), "\(line)")
+          try expectExists(advice)
+          continue
+        }
+        if guess.takesArgument {
+          let key = guess.words.first { $0 != "-o" && $0 != "{}" } ?? ""
+          line += " \(try #require(Self.samples[key]))"
+        }
+        let remedy = try #require(try recommended(line), "\(line) has no remedy")
+        let result = try shell(remedy)
+        #expect(result.status == 0, "\(line): \(remedy): \(result.errors)")
+        try writeData()
+      }
+    }
+  }
+
+  /// The operands with which each command runs.
+  private static let operands = [
+    "show": "data.csv", "count": "data.csv", "describe": "data.csv", "export": "data.csv",
+    "delete": "data.csv 0 --yes", "set": "data.csv 0 born=1", "insert": "data.csv name=Eve",
+    "apply": "data.csv edits.jsonl", "undo": "data.csv", "log": "data.csv", "providers": "",
+    "check": "csv --list", "help": "show", "completions": "bash",
+  ]
+
+  @Test func theRemediesOfCommandsWork() throws {
+    var seen: Set<String> = []
+    for guess in Guesses.commands {
+      for name in guess.names {
+        #expect(seen.insert(name).inserted, "\(name) occurs twice")
+        #expect(!CommandTable.commands.contains { $0.name == name }, "\(name) is a command")
+        var line = "tabella \(name)"
+        if let advice = guess.advice {
+          #expect(try shell(line).errors.contains(advice), "\(line)")
+          try expectExists(advice)
+          continue
+        }
+        // A file to change, with an edit to undo.
+        try writeData()
+        #expect(try shell("tabella set data.csv 1 born=1907").status == 0)
+        if guess.options.contains("recursive=true") {
+          line += " src"
+        } else if guess.operands.isEmpty {
+          line += " \(try #require(Self.operands[guess.command]))"
+        }
+        if let option = guess.option { line += " \(try #require(Self.samples[option]))" }
+        let remedy = try #require(try recommended(line), "\(line) has no remedy")
+        let result = try shell(remedy)
+        #expect(result.status == 0, "\(line): \(remedy): \(result.errors)")
+      }
+    }
+  }
+
+  /// The commands and options in an advice exist.
+  private func expectExists(_ advice: String) throws {
+    let options = Set(CommandTable.commands.flatMap(\.options).flatMap(\.names))
+    for match in advice.matches(of: /--[a-z-]+/) {
+      #expect(options.contains(String(match.0)), "\(advice)")
+    }
+    for match in advice.matches(of: /tabella ([a-z-]+)/) {
+      #expect(CommandTable.shown.contains { $0.name == match.1 }, "\(advice)")
+    }
+  }
+
+  // Completion
+
+  private func complete(_ words: String...) throws -> [String] {
+    let words = words.map { "'\($0)'" }.joined(separator: " ")
+    return try shell("tabella complete -- \(words)").lines.map {
+      $0.components(separatedBy: "\t")[0]
+    }
+  }
+
+  /// The first word completes to commands and locations. A space follows a command only.
+  @Test func theFirstWordCompletes() throws {
+    #expect(try complete("sho") == [": files=0", "show"])
+    #expect(try complete("proc") == [": files=0 nospace", "processes:"])
+    #expect(try complete("data") == [": files=0 nospace"])
+    #expect(try complete("csv:da") == [": files=4 nospace"])
+    #expect(try complete("--ver") == [":", "--version"])
+    #expect(try complete("data.csv", "--fil").last == "--filter")
+    #expect(try complete("data.csv", "--sort", "sal").contains("salary:desc"))
+    #expect(try complete("help", "fil") == [":", "filter"])
+  }
+}
