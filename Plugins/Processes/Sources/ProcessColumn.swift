@@ -9,15 +9,15 @@ enum ProcessColumn: Int, CaseIterable {
   private var declaration: Column {
     switch self {
     case .pid: Column("pid", .integer, rank: 0)
-    case .command: Column("command", rank: 1)
-    case .cpu: Column("cpu", .real, unit: .percent, rank: 2)
-    case .memory: Column("memory", .integer, unit: .bytes, rank: 2)
-    case .user: Column("user", rank: 3)
-    case .arguments: Column("arguments", rank: 4)
-    case .state: Column("state", rank: 5, role: .processState)
-    case .started: Column("started", .date, rank: 6)
-    case .nice: Column("nice", .integer, rank: 7)
-    case .parent: Column("parent", .integer, rank: 8)
+    case .user: Column("user", rank: 0)
+    case .cpu: Column("cpu", .real, unit: .percent, rank: 0)
+    case .memory: Column("memory", .integer, unit: .bytes, rank: 0)
+    case .command: Column("command", rank: 0)
+    case .arguments: Column("arguments", rank: 1)
+    case .state: Column("state", rank: 2, role: .processState)
+    case .started: Column("started", .date, rank: 3)
+    case .nice: Column("nice", .integer, rank: 4)
+    case .parent: Column("parent", .integer, rank: 5)
     }
   }
 }

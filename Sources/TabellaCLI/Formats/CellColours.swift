@@ -19,8 +19,9 @@ struct CellColours {
   /// The numbers of the columns that are read for colours only.
   private(set) var extra: [Int] = []
 
-  /// Chooses the columns of a table of which the first `count` are shown; nil if no column has a colour.
-  init?(_ table: ShownTable, shown count: Int) {
+  /// Chooses the columns of a table of which the first `count` are shown; nil if no column has a colour. `setting` is the
+  /// value of LS_COLORS.
+  init?(_ table: ShownTable, shown count: Int, _ setting: String?) {
     let source = table.table.source.columns
     let numbers = table.table.columns.prefix(count)
     // Other columns may precede those of the source.
@@ -31,7 +32,7 @@ struct CellColours {
     name = shown(.fileName)
     state = shown(.processState)
     guard name != nil || state != nil else { return nil }
-    files = FileColours(name == nil ? nil : environment("LS_COLORS"))
+    files = FileColours(name == nil ? nil : setting)
     guard name != nil else { return }
     func place(_ role: ColumnRole, _ extra: inout [Int]) -> Place? {
       if let index = shown(role) { return .shown(index) }

@@ -69,7 +69,7 @@ struct ShownTable {
   /// Whether all rows of the table are shown, so that a column without any value can be left out.
   var isWhole = false
   /// The stream that the rows come from, if they can arrive slowly.
-  var stream: InputStream?
+  var stream: RowStream?
   /// The matches to highlight; nil if there are none.
   var highlights: Highlights?
 

@@ -318,10 +318,10 @@ struct TableFormat: Format {
         }
       }
       var dressed = cells.dressed(text, rows, row, column: index, columns: room)
+      var padding = 0
       if column.fraction > 0, !batch.isMissing(row) {
         let whole = ReadableCells.wholeWidth(text.string.utf8, table.columns[index])
-        let padding = min(column.fraction - (text.width - whole), width - dressed.width)
-        if padding > 0 { dressed.append(.spaces(padding)) }
+        padding = max(0, min(column.fraction - (text.width - whole), width - dressed.width))
       }
       if index == 0 {
         if let address = rows.links?[row] { dressed = dressed.linked(to: address) }
@@ -330,7 +330,7 @@ struct TableFormat: Format {
           dressed.append(" " + badge)
         }
       }
-      return Shown(text: dressed, width: width, isRight: column.isRight)
+      return Shown(text: dressed, width: width, isRight: column.isRight, padding: padding)
     }
     try write(line)
   }
@@ -340,6 +340,8 @@ struct TableFormat: Format {
     let text: SafeText
     let width: Int
     var isRight = false
+    /// The number of spaces after a number, so that its decimal point is below the others.
+    var padding = 0
   }
 
   private func write(_ shown: [Shown]) throws(Failure) {
@@ -349,9 +351,10 @@ struct TableFormat: Format {
     for (number, cell) in shown.enumerated() {
       if number > last ?? .max { break }
       if number > 0 { line.append(frame.separator) }
-      line.append(
-        number == last && !cell.isRight
-          ? cell.text : cell.text.padded(to: cell.width, alignedRight: cell.isRight))
+      let text =
+        cell.isRight
+        ? cell.text.padded(to: cell.width - cell.padding, alignedRight: true) : cell.text
+      line.append(number == last ? text : text.padded(to: cell.width))
     }
     line.append(frame.right)
     line.append("\n")

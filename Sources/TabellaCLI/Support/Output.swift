@@ -20,10 +20,10 @@ final class Output {
   /// The number of lines at the top that a pager keeps in view.
   private var keptLines = 0
 
-  /// Creates an output for standard output or another descriptor.
-  init(descriptor: Int32 = 1) {
+  /// Creates an output for standard output or another descriptor, and examines it unless its screen is known.
+  init(descriptor: Int32 = 1, screen: Screen? = nil) {
     self.descriptor = descriptor
-    screen = Screen(descriptor: descriptor)
+    self.screen = screen ?? Screen(descriptor: descriptor)
   }
 
   deinit { buffer.deallocate() }

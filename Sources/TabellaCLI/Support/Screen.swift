@@ -5,19 +5,21 @@ import TabellaTerminal
 /// The terminal or file of standard output, with its size and the display options.
 struct Screen {
   /// Whether it is a terminal. Then every format is made safe to print.
-  let isTerminal: Bool
+  var isTerminal: Bool
   /// The number of columns; nil means no limit.
   var width: Int?
   /// The number of lines, if it is a terminal.
   let height: Int?
   /// Whether the output can contain characters beyond ASCII. The locale and the width of lines decide.
-  private(set) var isUnicode: Bool
+  var isUnicode: Bool
   /// Whether it supports cursor movement, colours and links.
   private let isSmart: Bool
   var palette: Palette
   var hasLinks: Bool
   /// Whether dates are in UTC instead of the local zone.
   private var usesUTC = false
+  /// The colours of file names, as the variable LS_COLORS of `ls` describes them.
+  var fileColours: String?
 
   /// Examines a descriptor, by default standard output.
   init(descriptor: Int32 = 1) {
@@ -36,6 +38,7 @@ struct Screen {
     isSmart = isTerminal && terminal != "dumb"
     palette = Palette(isColoured: wantsColour(isSmart))
     hasLinks = isSmart && terminal != "linux"
+    fileColours = environment("LS_COLORS")
   }
 
   /// Applies the display options.

@@ -30,7 +30,7 @@ struct Viewer {
     let columns = Array(table.columns.prefix(format.columnLimit ?? .max))
     let colours =
       needs.contains(.colours) && output.screen.palette.isColoured
-      ? CellColours(shown, shown: columns.count) : nil
+      ? CellColours(shown, shown: columns.count, output.screen.fileColours) : nil
     var reader = TableReader(
       source: source, columns: columns + (colours?.extra ?? []),
       includesIDs: needs.contains(.ids) && source.identity != nil, section: table.section,

@@ -3,6 +3,9 @@ import Tabella
 import TabellaTerminal
 import Testing
 
+@testable import TabellaCLI
+@testable import TabellaDirectory
+@testable import TabellaProcesses
 @testable import TabellaTestSupport
 
 /// Tables on a terminal, compared with reviewed files.
@@ -197,6 +200,122 @@ import Testing
     }
     try Self.compare(
       shown.text.replacingOccurrences(of: "\u{1B}", with: "^["), "colours")
+  }
+
+  // Every provider in colour
+
+  /// 2026-01-02T03:04:05Z
+  private static let day = Timestamp(nanoseconds: 1_767_323_045_000_000_000)
+  private static let colourWidths = [60, 80, 120, 200]
+  private static let colours = "di=01;34:ln=01;36:ex=01;32:*.gz=01;31:*.png=01;35"
+
+  /// The folder that the colours show, with fixed owners and sizes.
+  private static var entries: InMemorySource {
+    InMemorySource(
+      DirectoryColumn.declarations,
+      rows: [
+        entry("docs", "directory", 4096, "rwxr-xr-x", links: 3),
+        entry(
+          "a-name-that-is-longer-than-most-columns-are-wide-and-than-many-terminals.tar.gz", "file",
+          5_000_000, "rw-r--r--"),
+        entry("écran.png", "file", 2048, "rw-r--r--"),
+        entry("read me.txt", "file", 120, "rw-r-----"),
+        entry("run", "file", 31_337, "rwxr-xr-x"),
+        entry("latest", "link", 11, "rwxrwxrwx", target: "read me.txt"),
+      ])
+  }
+
+  private static func entry(
+    _ name: String, _ kind: String, _ size: Int64, _ mode: String, links: Int64 = 1,
+    target: String? = nil
+  ) -> [Cell] {
+    [
+      .text(name), .text(kind), .integer(size), .date(day),
+      .text(mode), "anna", "staff", .integer(links), target.map { .text($0) } ?? .missing,
+    ]
+  }
+
+  /// The processes that the colours show.
+  private static var processes: InMemorySource {
+    InMemorySource(
+      ProcessColumn.declarations,
+      rows: [
+        process(1, 0, "root", "S", 0, 0.0, 13_000_000, "systemd", "/sbin/init splash"),
+        process(2, 0, "root", "I", -20, 0.0, 0, "kworker/R-rcu_gp", nil),
+        process(
+          417, 1, "systemd-resolve", "S", 0, 0.1, 14_500_000, "systemd-resolve",
+          "/usr/lib/systemd/systemd-resolved"),
+        process(
+          20_311, 1, "anna", "R", 5, 99.7, 2_600_000_000, "swift-build",
+          "/usr/bin/swift-build --build-tests --configuration debug --jobs 2 --package-path ."),
+        process(20_312, 20_311, "anna", "D", 5, 12.5, 512_000, "cp", "cp -a data copy"),
+        process(20_313, 20_311, "anna", "Z", 5, 0.0, 0, "defunct", nil),
+        process(20_314, 1, "anna", "T", 0, 0.0, 40_000_000, "vim", "vim notes.md"),
+      ])
+  }
+
+  private static func process(
+    _ pid: Int64, _ parent: Int64, _ user: String, _ state: String, _ nice: Int64, _ cpu: Double,
+    _ memory: Int64, _ command: String, _ arguments: String?
+  ) -> [Cell] {
+    [
+      .integer(pid), .integer(parent), .text(user), .text(state), .integer(nice), .real(cpu),
+      .integer(memory), .date(day), .text(command),
+      arguments.map { .text($0) } ?? .missing,
+    ]
+  }
+
+  /// The columns of a provider with fixed rows, in colour at every width.
+  @Test(arguments: ["directory", "processes"]) func fixedRowsInColour(_ name: String) throws {
+    let source = name == "directory" ? Self.entries : Self.processes
+    var all = ""
+    for width in Self.colourWidths {
+      let folder = try TemporaryFolder()
+      let file = open(try folder.write("shown", ""), O_WRONLY | O_TRUNC)
+      defer { close(file) }
+      var screen = Screen(descriptor: file)
+      (screen.width, screen.isTerminal, screen.isUnicode) = (width, true, true)
+      (screen.palette.isColoured, screen.fileColours) = (true, Self.colours)
+      let output = Output(descriptor: file, screen: screen)
+      var shown = ShownTable(ShapedTable(source), hasHeader: true)
+      shown.isWhole = true
+      var format = Formats.make("table", output, DisplayOptions())
+      try format.begin(shown)
+      var viewer = Viewer(shown, 0..<Int.max, output)
+      #expect(try viewer.show(in: &format) == nil)
+      try format.end(failure: nil)
+      try output.finish()
+      let text = String(decoding: try folder.read("shown"), as: UTF8.self)
+      all += "== \(width) columns\n\(text)" + format.notes.map { "\($0)\n" }.joined()
+    }
+    try Self.compareColours(all, name)
+  }
+
+  /// The same for files that the program opens.
+  @Test(arguments: goldens.filter { ["csv", "text"].contains($0.name) })
+  func filesInColour(_ golden: Golden) throws {
+    let folder = try TemporaryFolder()
+    try Self.fill(folder)
+    var all = ""
+    for width in Self.colourWidths {
+      let shown = try runOnTerminal(
+        buildFolder + "/tabella",
+        ["show", golden.location] + golden.options + ["--no-pager", "--search", "e"], width: width,
+        environment: ["TERM": "xterm-256color", "LS_COLORS": Self.colours], directory: folder.path)
+      #expect(shown.status == 0)
+      all += "== \(width) columns\n\(shown.text)"
+    }
+    try Self.compareColours(all, golden.name)
+  }
+
+  /// Compares coloured text, where `^` replaces ESC. Every style ends on its line.
+  private static func compareColours(_ text: String, _ name: String) throws {
+    for line in text.split(separator: "\n") {
+      let begun = line.components(separatedBy: "\u{1B}[").count - 1
+      let ended = line.components(separatedBy: "\u{1B}[0m").count - 1
+      #expect(begun == 2 * ended, "\(line)")
+    }
+    try compare(text.replacingOccurrences(of: "\u{1B}", with: "^"), "\(name)-colour")
   }
 
   private static func compare(_ text: String, _ name: String) throws {

@@ -194,6 +194,73 @@ import Testing
     }
   }
 
+  /// Less important columns leave before more important ones are cut to less than half of the width.
+  @Test(arguments: [20, 40, 80, 200])
+  func importantColumnsStay(_ width: Int) {
+    var generator = SeededGenerator(seed: UInt64(width) + 1)
+    for _ in 0..<500 {
+      let natural = (0..<Int.random(in: 1...9, using: &generator)).map { _ in
+        Int.random(in: 0...60, using: &generator)
+      }
+      let canShrink = natural.map { _ in Bool.random(using: &generator) }
+      let names = natural.map { _ in Int.random(in: 0...10, using: &generator) }
+      let ranks = natural.map { _ in [nil, 0, 1, 2, 3].randomElement(using: &generator)! }
+      let layout = TableLayout(
+        cells: natural, names: names, canShrink: canShrink, ranks: ranks, width: width)
+      #expect(layout.total <= width)
+      let shown = layout.columns.map(\.index)
+      #expect(shown == shown.sorted() && Set(shown + layout.dropped) == Set(natural.indices))
+      #expect(layout.fitting >= shown.count)
+      func order(_ index: Int) -> (Int, Int) { (ranks[index] ?? .max, index) }
+      let last = shown.map(order).max { $0 < $1 }!
+      #expect(layout.dropped.allSatisfy { order($0) > last })
+      for column in layout.columns where shown.count > 1 {
+        let cells = natural[column.index]
+        #expect(column.width >= (canShrink[column.index] ? min(cells, 8) : cells))
+        guard ranks[column.index] ?? .max < last.0 else { continue }
+        #expect(column.width >= (canShrink[column.index] ? min(cells, width / 2) : cells))
+      }
+      let whole = zip(natural, names).map { max($0, $1) }
+      if whole.reduce(0, +) + 2 * (whole.count - 1) <= width {
+        #expect(layout.columns.map(\.width) == whole)
+      }
+    }
+  }
+
+  /// A tab becomes spaces up to the next stop of its cell; other control characters stay escapes.
+  @Test(arguments: [
+    ("\tx", "        x"), ("a\tb", "a       b"), ("1234567\tb", "1234567 b"),
+    ("12345678\tb", "12345678        b"), ("漢\tb", "漢      b"), ("a\t\t", "a               "),
+    ("\u{1B}\t\n", "\\x1b    \\n"),
+  ])
+  func tabsExpand(_ text: String, _ expected: String) {
+    let safe = Array(text.utf8).withUnsafeBytes { SafeText(bytes: $0, columns: .max, tabStop: 8) }
+    #expect(safe.string == expected && safe.width == displayWidth(of: expected))
+    let limited = Array(text.utf8).withUnsafeBytes { SafeText(bytes: $0, columns: 4, tabStop: 8) }
+    #expect(limited.fitted(to: 4) == safe.fitted(to: 4))
+  }
+
+  /// Styles of settings contain numbers only, so that no other escape reaches the terminal.
+  @Test func renditionsAreNumbers() {
+    for text in ["01;34", "0;1", "38;5;208", ";"] { #expect(Rendition(text) != nil, "\(text)") }
+    for text in ["", "0", "00", "1m\u{1B}]", "1:2", "x", " 1", String(repeating: "1", count: 61)] {
+      #expect(Rendition(text) == nil, "\(text)")
+    }
+  }
+
+  /// A match is painted with whole graphemes, and the text stays the same.
+  @Test func matchesArePainted() {
+    let palette = Palette(isColoured: true)
+    let text = SafeText("a漢e\u{301}b")
+    let painted = palette.paint(text, Rendition("32"), matches: [1..<4, 5..<6])
+    #expect(
+      painted.string
+        == "\u{1B}[32ma\u{1B}[0m\u{1B}[1;31m漢e\u{301}\u{1B}[0m\u{1B}[32mb\u{1B}[0m")
+    #expect(painted.width == text.width)
+    #expect(palette.paint(text, nil as Rendition?, matches: []) == text)
+    #expect(Palette(isColoured: false).paint(text, Rendition("32"), matches: [0..<9]) == text)
+  }
+
   @Test(
     arguments: [
       (0, "0"), (1023, "1023"), (1024, "1.0K"), (1536, "1.5K"), (10240, "10K"), (1_048_575, "1.0M"),

@@ -4,7 +4,7 @@ import TabellaHost
 import TabellaSystem
 
 /// Rows that can arrive slowly: those of a pipe, a socket or a terminal.
-enum InputStream {
+enum RowStream {
   /// Standard input, whose state can be asked.
   case standardInput
   /// A named pipe, or another file without an end.
