@@ -135,18 +135,18 @@ extension Command {
     let screen = output.screen
     let hasBlanks = titles.contains { $0.string.utf8.contains(32) }
     let separator: SafeText = !hasBlanks ? " " : screen.isUnicode ? " · " : ", "
-    var line: SafeText = "Index: "
     let width = screen.width ?? .max
-    let end = separator + screen.ellipsis + separator + (titles.last ?? SafeText())
-    for (number, title) in titles.enumerated() {
-      let next = number == 0 ? line + title : line + separator + title
-      let isLast = number == titles.count - 1
-      if next.width + (isLast ? 0 : end.width) > width, !(isLast && next.width <= width) {
-        // Titles are left out in front of the last one.
-        line = screen.fitted(line + (number == 0 ? screen.ellipsis + separator + title : end))
-        break
+    var line: SafeText = "Index: " + .joined(titles, separator: separator)
+    if line.width > width, let last = titles.last {
+      // As many titles as fit, an ellipsis, and the last title.
+      let end = screen.ellipsis + separator + last
+      line = "Index: "
+      for title in titles {
+        let next = line + title + separator
+        if next.width + end.width > width { break }
+        line = next
       }
-      line = next
+      line = screen.fitted(line + end)
     }
     try output.write(screen.paint(line, .faint) + "\n")
   }

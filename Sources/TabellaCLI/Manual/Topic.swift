@@ -383,6 +383,10 @@ struct Topic: Sendable {
             the program that shows output longer than the screen. The first variable that is set counts; the \
             default is `less`. Empty or `cat` means no pager. If the pager fails, the exit status is 1
             """),
+        Term(
+          name: "LS_COLORS",
+          meaning:
+            "the colours of file names, as for `ls`; the codes `or`, `mi` and `mh` have no effect"),
         Term(name: "LESS", meaning: "the options of `less`; the default is `FRX`"),
         Term(
           name: "COLUMNS, LINES",

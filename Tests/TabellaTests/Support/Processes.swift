@@ -14,7 +14,7 @@ struct ProgramResult: Sendable {
 /// time, so that expectations do not depend on the user.
 let inheritedEnvironment = ProcessInfo.processInfo.environment.filter {
   ![
-    "NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS", "LINES", "PAGER", "LESS",
+    "NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS", "LINES", "PAGER", "LESS", "LS_COLORS",
   ].contains($0.key)
 }.merging(["TZ": "UTC"]) { $1 }
 
