@@ -72,6 +72,8 @@ struct TableFormat: Format {
 
   mutating func endSection(_ section: ShownSection) throws(Failure) { try put(.end(section)) }
 
+  mutating func pause() throws(Failure) { try layOut() }
+
   mutating func end(failure: Failure?) throws(Failure) {
     try layOut()
     if records != nil {

@@ -71,8 +71,8 @@ enum Manual {
       name: "LOCATION",
       meaning: """
         a path (`data.csv`, `src/`); or `SCHEME:REST`, with a scheme of a provider (`processes:`, \
-        `csv:odd.name`); or `-` for standard input, together with `--provider`. Several locations form one \
-        table. `tabella providers` lists the schemes and file names that providers open
+        `csv:odd.name`); or `-` for standard input, which is text unless its first bytes or `--provider` choose \
+        another provider. Several locations form one table. `tabella providers` lists the schemes and file names that providers open
         """),
     Term(
       name: "ROW",

@@ -1,6 +1,7 @@
 import Glibc
 import Tabella
 import TabellaHost
+import TabellaSystem
 
 /// Shows rows of a table in a format. It requests the data that the format needs from the source, in the order
 /// of UIKit.
@@ -15,12 +16,16 @@ struct Viewer {
     self.output = output
   }
 
+  /// The time without new bytes after which standard input pauses, in milliseconds.
+  private static let quietTime: Int32 = 100
+
   private var source: any TableDataSource { shown.table.source }
 
   /// Writes the rows. If they end early, returns the failure. Throws only errors of the output
   /// itself.
   func show(in format: inout any Format) throws(Failure) -> Failure? {
     let table = shown.table
+    let isInput = table.tables.contains { $0.location.isStandardInput }
     let needs = format.needs
     var reader = TableReader(
       source: source, columns: Array(table.columns.prefix(format.columnLimit ?? .max)),
@@ -57,6 +62,10 @@ struct Viewer {
           rows.first = IndexPath(section: place, row: first.row - firstShown)
           try format.write(rows)
           try output.flush()
+          if isInput, !hasInput(0, within: Viewer.quietTime) {
+            try format.pause()
+            try output.sendNow()
+          }
         },
         end: { number, count in
           guard hasBegun else { return }
