@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -149,4 +150,20 @@ int tabella_system_short_link(int folder) {
   /* tmpfs stores up to 128 bytes including the NUL in the inode, ext2 to ext4 up to 60. The others are
    * assumed to be like ext4. */
   return fstatfs(folder, &system) == 0 && system.f_type == TMPFS_MAGIC ? 127 : 59;
+}
+
+size_t tabella_system_peek(int file, void *buffer, size_t size) {
+  struct stat status;
+  if (fstat(file, &status) != 0) return 0;
+  if (S_ISSOCK(status.st_mode)) {
+    ssize_t got = recv(file, buffer, size, MSG_PEEK | MSG_DONTWAIT);
+    return got < 0 ? 0 : (size_t)got;
+  }
+  int copy[2];
+  if (!S_ISFIFO(status.st_mode) || pipe2(copy, O_CLOEXEC | O_NONBLOCK) != 0) return 0;
+  ssize_t got = tee(file, copy[1], size, SPLICE_F_NONBLOCK);
+  if (got > 0) got = read(copy[0], buffer, size);
+  close(copy[0]);
+  close(copy[1]);
+  return got < 0 ? 0 : (size_t)got;
 }

@@ -118,6 +118,9 @@ public struct TableError: Error, Hashable, Sendable {
     case pinAgain(provider: String)
     /// Accept that this system cannot confine the provider's process completely.
     case acceptWeakIsolation
+    /// Decompress a file, or standard input if `path` is nil, with a command. Then open the output of the command as
+    /// standard input, with a provider if the name of the file determines one.
+    case decompress(command: String, path: [UInt8]?, provider: String?)
   }
 
   /// The actions that can remove the cause, in the order of preference. The host sets them. They never cross the

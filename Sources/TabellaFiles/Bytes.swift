@@ -18,9 +18,70 @@ public protocol ByteSource: AnyObject {
 
   /// The number of bytes, if it is known. In that case, several threads may read at the same time.
   var size: Int? { get }
+
+  /// Whether a read at `offset` returns at once, or at least within some time: the bytes or the end have arrived.
+  ///
+  /// Only a stream can answer with false. The default is true.
+  func hasArrived(at offset: Int, within milliseconds: Int32) throws(TableError) -> Bool
 }
 
 extension ByteSource {
+  public func hasArrived(at offset: Int, within milliseconds: Int32) throws(TableError) -> Bool {
+    true
+  }
+
+  /// Fills `buffer` with the bytes from `offset` on that have arrived, and waits only for the first `least` bytes.
+  ///
+  /// Returns the number of bytes, and whether the text is known to end with them. There are fewer than `least` bytes
+  /// only at the end.
+  func fillArrived(
+    _ buffer: UnsafeMutableRawBufferPointer, at offset: Int, least: Int = 1
+  ) throws(TableError) -> (count: Int, isEnd: Bool) {
+    if let size {
+      let got = try fill(buffer, at: offset)
+      return (got, got < buffer.count || offset + got == size)
+    }
+    var got = 0
+    while got < buffer.count {
+      if got >= least, !(try hasArrived(at: offset + got, within: 0)) { return (got, false) }
+      let more = try read(
+        at: offset + got, into: UnsafeMutableRawBufferPointer(rebasing: buffer[got...]))
+      if more == 0 { return (got, true) }
+      got += more
+    }
+    return (got, false)
+  }
+
+  /// Waits for the start of a stream: for `limit` bytes from `start` on, for the end, or for a pause.
+  ///
+  /// A pause is a tenth of a second without new bytes, after at least one byte or, with `includesLine`, one line.
+  /// Returns the end of the bytes that arrived, and whether the text ends there. For a stored file the result is
+  /// `limit` or the end of the file.
+  public func sampleEnd(
+    from start: Int, upTo limit: Int, includesLine: Bool = false
+  ) throws(TableError) -> (end: Int, isWhole: Bool) {
+    if let size { return (max(start, min(limit, size)), size <= limit) }
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 64)
+    defer { block.deallocate() }
+    var (end, isEnough) = (start, false)
+    while end < limit {
+      if isEnough, !(try hasArrived(at: end, within: 100)) { return (end, false) }
+      let got = try read(
+        at: end,
+        into: UnsafeMutableRawBufferPointer(rebasing: block[..<min(block.count, limit - end)]))
+      if got == 0 { return (end, true) }
+      isEnough = isEnough || !includesLine || block[..<got].contains { $0 == 10 || $0 == 13 }
+      end += got
+    }
+    guard try hasArrived(at: end, within: 0) else { return (end, false) }
+    return (end, try bytes(at: end, count: 1).isEmpty)
+  }
+
+  /// The first bytes: `count` of them, or fewer if the text ends or if a stream pauses.
+  public func firstBytes(_ count: Int) throws(TableError) -> [UInt8] {
+    try bytes(at: 0, count: sampleEnd(from: 0, upTo: count).end)
+  }
+
   /// Fills `buffer` with the bytes from `offset` on, and returns the number of bytes read. It is lower than the
   /// size of the buffer only at the end.
   func fill(
@@ -100,11 +161,14 @@ public final class OpenFile {
     // A pipe, a device, or a file of /proc or /sys, whose reported size has no meaning.
     var awaitsWriter = fingerprint.kind == S_IFIFO
     return SpooledBytes { [self] buffer throws(TableError) in
-      if awaitsWriter { awaitWriter() }
+      // Before a writer opens the FIFO, it would seem to be empty.
+      if awaitsWriter { _ = hasInput(descriptor) }
       awaitsWriter = false
       return try readRetrying("cannot be read") {
         Glibc.read(descriptor, buffer.baseAddress, buffer.count)
       }
+    } hasArrived: { [self] milliseconds in
+      hasInput(descriptor, within: milliseconds)
     }
   }
 
@@ -116,12 +180,6 @@ public final class OpenFile {
     if fingerprint.size > 0 { return !tabella_system_is_of_kernel(descriptor) }
     var byte: UInt8 = 0
     return pread(descriptor, &byte, 1, 0) == 0
-  }
-
-  /// Waits until a writer opens the FIFO. Before that, the FIFO would seem to be empty.
-  private func awaitWriter() {
-    var pipe = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    while poll(&pipe, 1, -1) < 0, errno == EINTR {}
   }
 }
 

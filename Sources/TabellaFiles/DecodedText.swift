@@ -20,12 +20,12 @@ public struct DecodedText {
     transcoder = try name.map { name throws(TableError) in try Transcoder(file, from: name) }
     reading = name.map { Array($0.utf8).withUnsafeBytes { digest64($0) } | 1 } ?? 0
     bytes = transcoder?.bytes() ?? file
-    start = try bytes.bytes(at: 0, count: 3) == [0xEF, 0xBB, 0xBF] ? 3 : 0
+    start = try bytes.firstBytes(3) == [0xEF, 0xBB, 0xBF] ? 3 : 0
   }
 
   /// The encoding that a byte order mark names, except UTF-8.
   static func markedEncoding(_ file: any ByteSource) throws(TableError) -> String? {
-    let sample = try file.bytes(at: 0, count: 4)
+    let sample = try file.firstBytes(4)
     if sample == [0xFF, 0xFE, 0, 0] { return "UTF-32LE" }
     if sample == [0, 0, 0xFE, 0xFF] { return "UTF-32BE" }
     if sample.starts(with: [0xFF, 0xFE]) { return "UTF-16LE" }
@@ -48,9 +48,10 @@ public struct DecodedText {
 }
 
 extension ByteSource {
-  /// Whether the bytes look like text: the first 8 KiB contain no NUL, or there is a byte order mark.
+  /// Whether the bytes look like text: the first 8 KiB contain no NUL, or there is a byte order mark. Of a stream, only
+  /// the bytes in front of its first pause count.
   public func looksLikeText() throws(TableError) -> Bool {
     if try DecodedText.markedEncoding(self) != nil { return true }
-    return !(try bytes(at: 0, count: 8192)).contains(0)
+    return !(try firstBytes(8192)).contains(0)
   }
 }

@@ -10,6 +10,7 @@ public final class SpooledBytes: ByteSource {
   static let memoryLimit = 1 << 20
 
   private let fill: (UnsafeMutableRawBufferPointer) throws(TableError) -> Int
+  private let isReady: (Int32) throws(TableError) -> Bool
   private let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
   private var head: [UInt8] = []
   private var spill: Spill?
@@ -19,8 +20,14 @@ public final class SpooledBytes: ByteSource {
   private var failure: TableError?
 
   /// Creates a spool of the bytes that `fill` returns: at least one per call, 0 at the end.
-  public init(_ fill: @escaping (UnsafeMutableRawBufferPointer) throws(TableError) -> Int) {
+  ///
+  /// `hasArrived` tells whether `fill` returns within so many milliseconds.
+  public init(
+    _ fill: @escaping (UnsafeMutableRawBufferPointer) throws(TableError) -> Int,
+    hasArrived: @escaping (Int32) throws(TableError) -> Bool = { _ in true }
+  ) {
     self.fill = fill
+    isReady = hasArrived
   }
 
   deinit { chunk.deallocate() }
@@ -44,6 +51,11 @@ public final class SpooledBytes: ByteSource {
       return wanted
     }
     return try spill.read(at: offset - head.count, into: .init(rebasing: buffer[..<available]))
+  }
+
+  public func hasArrived(at offset: Int, within milliseconds: Int32) throws(TableError) -> Bool {
+    if count > offset || isComplete || failure != nil { return true }
+    return try isReady(milliseconds)
   }
 
   private func readMore() throws(TableError) {

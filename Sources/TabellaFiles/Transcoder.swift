@@ -41,15 +41,24 @@ public final class Transcoder {
 
   /// The text as UTF-8. U+FFFD replaces everything that cannot be converted.
   public func bytes() -> SpooledBytes {
-    SpooledBytes { [self] buffer throws(TableError) in try convert(into: buffer) }
+    SpooledBytes { [self] buffer throws(TableError) in
+      try convert(into: buffer)
+    } hasArrived: { [self] milliseconds throws(TableError) in
+      try source.hasArrived(at: position + rest.count, within: milliseconds)
+    }
   }
 
-  /// Fills `output` as far as possible and returns the number of bytes; 0 at the end.
+  /// Fills `output` as far as the source has arrived, with at least one byte. Returns the number of bytes; 0 at the
+  /// end.
   private func convert(into output: UnsafeMutableRawBufferPointer) throws(TableError) -> Int {
     var written = 0
     // This is the minimum space for one step: a character or two, or a replacement.
     while output.count - written >= 64 {
-      if rest.count < 64, !isAtEnd { try readMore() }
+      if rest.count < 64, !isAtEnd {
+        let hasMore = try source.hasArrived(at: position + rest.count, within: 0)
+        if written > 0, !hasMore { break }
+        try readMore()
+      }
       if rest.isEmpty {
         // Some encodings hold a character back until the next one.
         if !isFlushed { flush(output, &written) }

@@ -26,6 +26,9 @@ public struct Location: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
   /// Whether the location cannot have the form `SCHEME:REST`.
   public var isPath: Bool { schemeAndRest == nil }
 
+  /// Whether the location is standard input.
+  public var isStandardInput: Bool { bytes == [UInt8(ascii: "-")] }
+
   /// The last component of the path.
   var fileName: ArraySlice<UInt8> {
     bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes[($0 + 1)...] } ?? bytes[...]
@@ -63,13 +66,64 @@ extension Catalogue {
       throw TableError(.invalidArgument, "the location contains a NUL")
     }
     let named = try provider.map { id throws(TableError) in try entry(id: id) }
-    if location.bytes == [UInt8(ascii: "-")] {
-      guard let named else {
-        throw TableError(.invalidArgument, "standard input has no file name")
-          .with(.chooseProvider(ids: entries.map(\.manifest.id)))
-      }
-      return Choice(entry: named, scheme: nil, rest: Array("/dev/stdin".utf8))
+    if location.isStandardInput { return try chooseForInput(named) }
+    let choice = try chooseForPath(location, named)
+    // A scheme or a name chooses the provider, too. The file counts even if its name does not.
+    let isNamed = named != nil || choice.scheme != nil
+    if choice.entry.isDeceivable(isNamed: isNamed) {
+      let file = Location(choice.rest)
+      try checkNotCompressed(readStart(file), file, provider: isNamed ? choice.entry : nil)
     }
+    return choice
+  }
+
+  /// Chooses the provider of standard input by its first bytes. Otherwise it is text for a provider of any file.
+  private func chooseForInput(_ named: Entry?) throws(TableError) -> Choice {
+    let accepting = candidates.filter { $0.manifest.accepts.contains(.file) }
+    let magic = named == nil ? accepting.flatMap(\.manifest.magic) : []
+    let size = max(
+      Compression.magicSize, magic.map { $0.offset + $0.bytes.count }.max() ?? 0)
+    let start = InputStart.bytes(size) { start in
+      (magic + Compression.magics.map { Manifest.Magic(offset: 0, bytes: $0) }).allSatisfy {
+        $0.isDecided(by: start)
+      }
+    }
+    let entry: Entry
+    if let named {
+      entry = named
+    } else if let found = byMagic(start, accepting) ?? byAnyPattern(accepting) {
+      entry = try self.entry(of: found)
+    } else {
+      throw TableError(.noProvider, "no provider reads any standard input")
+        .with(.chooseProvider(ids: entries.map(\.manifest.id)))
+    }
+    if entry.isDeceivable(isNamed: named != nil) {
+      try checkNotCompressed(start, nil, provider: named)
+    }
+    return Choice(entry: entry, scheme: nil, rest: Array("/dev/stdin".utf8))
+  }
+
+  /// Throws for the start of a compressed file or input, with the command that shows it. `provider` is the provider that
+  /// the user named.
+  private func checkNotCompressed(
+    _ start: [UInt8], _ file: Location?, provider: Entry?
+  ) throws(TableError) {
+    guard let found = Compression(start) else { return }
+    // `data.csv.gz` contains `data.csv`.
+    let name = file?.fileName ?? []
+    let inner = name.lastIndex(of: UInt8(ascii: ".")).map { name[..<$0] } ?? []
+    let accepting = candidates.filter { $0.manifest.accepts.contains(.file) }
+    let claims = byPattern(inner, accepting) ?? byPattern(name, accepting)
+    throw TableError(.noProvider, "is compressed with \(found.rawValue), which no provider reads")
+      .with(
+        .decompress(
+          command: found.command, path: file?.bytes,
+          provider: provider?.manifest.id ?? claims?.manifest.id))
+  }
+
+  private func chooseForPath(
+    _ location: Location, _ named: Entry?
+  ) throws(TableError) -> Choice {
     if let (scheme, rest) = location.schemeAndRest {
       if let named {
         if named.manifest.schemes.contains(scheme) {
@@ -82,8 +136,8 @@ extension Catalogue {
     if let named { return Choice(entry: named, scheme: nil, rest: location.bytes) }
     let kind = try pathKind(location)
     let accepting = candidates.filter { $0.manifest.accepts.contains(kind) }
-    if let found = byPattern(location, accepting) ?? byMagic(location, kind, accepting)
-      ?? accepting.first(where: { $0.manifest.patterns.contains("*") })
+    if let found = byPattern(location.fileName, accepting) ?? byMagic(location, kind, accepting)
+      ?? byAnyPattern(accepting)
     {
       return Choice(entry: try entry(of: found), scheme: nil, rest: location.bytes)
     }
@@ -131,12 +185,16 @@ extension Catalogue {
       "there is no such file, and no provider has the scheme \(scheme): (the schemes are \(known))")
   }
 
-  private func byPattern(_ location: Location, _ candidates: [Candidate]) -> Candidate? {
+  private func byAnyPattern(_ candidates: [Candidate]) -> Candidate? {
+    candidates.first { $0.manifest.patterns.contains("*") }
+  }
+
+  private func byPattern(_ name: ArraySlice<UInt8>, _ candidates: [Candidate]) -> Candidate? {
     var best: (length: Int, candidate: Candidate)?
     for candidate in candidates {
       for pattern in candidate.manifest.patterns where pattern != "*" {
         let length = pattern.utf8.count
-        if length > best?.length ?? 0, matches(location.fileName, Array(pattern.utf8)[...]) {
+        if length > best?.length ?? 0, matches(name, Array(pattern.utf8)[...]) {
           best = (length, candidate)
         }
       }
@@ -150,12 +208,11 @@ extension Catalogue {
     guard kind == .file, candidates.contains(where: { !$0.manifest.magic.isEmpty }) else {
       return nil
     }
-    let start = readStart(location)
-    return candidates.first { candidate in
-      candidate.manifest.magic.contains { magic in
-        start.count >= magic.offset && start[magic.offset...].starts(with: magic.bytes)
-      }
-    }
+    return byMagic(readStart(location), candidates)
+  }
+
+  private func byMagic(_ start: [UInt8], _ candidates: [Candidate]) -> Candidate? {
+    candidates.first { $0.manifest.magic.contains { $0.matches(start) } }
   }
 
   private func readStart(_ location: Location) -> [UInt8] {
@@ -164,6 +221,27 @@ extension Catalogue {
       let file = try? OpenFile(path: location.bytes)
     else { return [] }
     return (try? file.bytes().bytes(at: 0, count: 8192)) ?? []
+  }
+}
+
+extension Catalogue.Entry {
+  /// Whether the provider would take a compressed file for something else.
+  ///
+  /// Shipped providers read no compressed files. But a provider of any file, if the user names it, shows the bytes.
+  fileprivate func isDeceivable(isNamed: Bool) -> Bool {
+    isShipped && !manifest.patterns.isEmpty && !(isNamed && manifest.patterns.contains("*"))
+  }
+}
+
+extension Manifest.Magic {
+  fileprivate func matches(_ start: [UInt8]) -> Bool {
+    start.count >= offset && start[offset...].starts(with: bytes)
+  }
+
+  /// Whether further bytes cannot change the result of ``matches(_:)``.
+  fileprivate func isDecided(by start: [UInt8]) -> Bool {
+    start.count >= offset + bytes.count
+      || (start.count > offset && !bytes.starts(with: start[offset...]))
   }
 }
 

@@ -41,3 +41,15 @@ package func readSmallFile(_ path: String, upTo limit: Int = 4096) -> [UInt8]? {
   guard let file = Descriptor(opening: path, O_RDONLY) else { return nil }
   return readAll(file.raw, upTo: limit)?.bytes
 }
+
+/// Waits until an open file has input, has ended, or has failed. Without a time, it waits as long as necessary.
+///
+/// Returns false if that did not happen within the time.
+package func hasInput(_ file: Int32, within milliseconds: Int32 = -1) -> Bool {
+  var input = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+  while true {
+    let ready = poll(&input, 1, milliseconds)
+    if ready >= 0 { return ready > 0 }
+    if errno != EINTR { return true }
+  }
+}

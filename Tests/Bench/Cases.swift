@@ -9,7 +9,7 @@ struct Cases {
     [
       startup, showSmall, firstRows, countPlain, countQuoted, nthRows, selectPlain, selectQuoted,
       group, sortFirst, sortAll, groupCells, sortCells, textCount, textLine, folderNames,
-      folderStat, folderSort, processes, deleteRow, showIsolated, exportIsolated,
+      folderStat, folderSort, folderTotal, processes, deleteRow, showIsolated, exportIsolated,
     ]
   }
 
@@ -427,6 +427,22 @@ struct Cases {
           check: names.measuring(.lines)),
       ],
       aims: [.cpu(1.3, of: "floor")])
+  }
+
+  private var folderTotal: Case {
+    let folder = cache.manyFiles
+    let name = folder.split(separator: "/").last ?? ""
+    let sum = Reduction(measure: .number)
+    return Case(
+      name: "total", about: "the size of everything in a folder", needs: [.manyFiles],
+      commands: [
+        floor("total", folder, check: sum),
+        tabella(
+          "export", String(folder.dropLast(name.count)), "--filter",
+          "name = \(name)", "--columns", "total", "--no-header", check: sum),
+        peer("du", "-sb", folder, check: sum),
+      ],
+      aims: [.wall(0.75, of: "floor")])
   }
 
   // MARK: Processes

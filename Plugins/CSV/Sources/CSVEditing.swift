@@ -12,6 +12,12 @@ extension CSVSource: RecordEditing {
 
   func checkEditable() throws(TableError) {
     try shownFile.checkEditable(text.decoded)
+    guard !text.splitsAtBlanks else {
+      throw TableError(
+        .readOnly,
+        "blanks separate the cells (-o delimiter=whitespace), so the file is read-only: a new cell could shift the others"
+      )
+    }
     switch text.headerEnd {
     case nil: return
     case .quote:

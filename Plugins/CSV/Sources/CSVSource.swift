@@ -85,7 +85,8 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     var size = 0
     while count < limit, size < CSVSource.batchSize.records,
       builder.columns.reduce(count * rowSize, { $0 + $1.byteCount }) < CSVSource.batchSize.cells,
-      let page = try reader.page(with: request.first + count)
+      // Rows of a stream that have arrived do not wait for others.
+      let page = try reader.page(with: request.first + count, waits: count == 0)
     {
       let first = request.first + count
       let records = first..<min(page.numbers.upperBound, first + limit - count)
@@ -128,8 +129,14 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     _ page: RecordPage, _ records: Range<Int>, _ bytes: Int, to builder: BatchBuilder,
     _ numbers: [Int]
   ) {
+    let blanks =
+      text.splitsAtBlanks ? BlankFields(page, records, width: columns.count) : nil
     for (builder, column) in zip(builder.columns, numbers) {
-      append(column, page, records, bytes, to: builder)
+      if let blanks {
+        append(column, page, records, blanks, to: builder)
+      } else {
+        append(column, page, records, bytes, to: builder)
+      }
     }
     if let ids = builder.ids {
       for record in records { ids.append(page.id(of: record)) }
@@ -138,6 +145,20 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
       noteUnclosed(page)
     }
     if page.quotedLineEnds >= CSVSource.longCell { noteLongCell(page, records) }
+  }
+
+  /// Appends the cells of a column that blanks separate from others.
+  private func append(
+    _ column: Int, _ page: RecordPage, _ records: Range<Int>, _ blanks: BlankFields,
+    to builder: ColumnBuilder
+  ) {
+    let room = records.reduce(0) { $0 + (blanks.range(column, $1)?.count ?? 0) }
+    let written = builder.append(records.count, room: room) { number, place in
+      guard let range = blanks.range(column, records.lowerBound &+ number) else { return -1 }
+      memcpy(place, page.bytes + range.lowerBound, range.count)
+      return range.count
+    }
+    if checksUTF8, !written.isScannedUTF8 { noteEncoding(column, page, records) }
   }
 
   /// Appends the cells of a column.
@@ -180,6 +201,19 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     let (cells, width) = (text.cells, columns.count)
     var number = 0
     while let page = try reader.page(with: number) {
+      if text.splitsAtBlanks {
+        let blanks = BlankFields(page, page.numbers, width: width)
+        for record in page.numbers {
+          for column in 0..<width {
+            guard let range = blanks.range(column, record) else { continue }
+            types.observe(
+              UnsafeRawBufferPointer(start: page.bytes + range.lowerBound, count: range.count),
+              column: column)
+          }
+        }
+        number = page.numbers.upperBound
+        continue
+      }
       for record in page.numbers {
         for column in 0..<width {
           cells.withCell(column, page, record, width: width) { cell in

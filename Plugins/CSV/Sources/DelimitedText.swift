@@ -13,6 +13,8 @@ struct DelimitedText {
   /// The offset of the first record or comment, after a byte order mark and skipped lines.
   let contentStart: Int
   let rules: RecordRules
+  /// Whether runs of blanks separate the cells. Then a record is one field for ``rules``.
+  let splitsAtBlanks: Bool
   let cells: Cells
   let reader: RecordReader
   /// The offset of the first row.
@@ -39,11 +41,13 @@ struct DelimitedText {
     var rules = RecordRules(
       quote: options.quote, escape: options.escape, endsAtCarriageReturn: true)
     // Spreadsheet programs write such a line. `tsv` and `plain` output never has it.
-    let separator = options.hasEscapes ? nil : try sniffer.takeSeparatorLine()
+    let separator =
+      options.hasEscapes || options.splitsAtBlanks ? nil : try sniffer.takeSeparatorLine()
     // A detected delimiter must differ from the quote and the escape.
     let usable = separator.flatMap { $0 == rules.quote || $0 == rules.escape ? nil : $0 }
     rules.delimiter = options.delimiter ?? usable
-    if rules.delimiter == nil { rules.delimiter = try sniffer.delimiter(rules) }
+    splitsAtBlanks = options.splitsAtBlanks
+    if rules.delimiter == nil, !splitsAtBlanks { rules.delimiter = try sniffer.delimiter(rules) }
     var survey = try sniffer.survey(rules)
     if !options.hasQuote, survey.hasStrayQuote {
       rules.quote = nil
@@ -70,13 +74,17 @@ struct DelimitedText {
     }
     if let header, options.hasHeader {
       let fields = header.fields(of: 0)
-      guard fields.count <= DelimitedText.mostColumns else {
+      let width = splitsAtBlanks ? BlankFields.count(header, 0) : fields.count
+      guard width <= DelimitedText.mostColumns else {
         throw TableError(
           .constraint,
-          "the header has \(fields.count) cells; a table has at most \(DelimitedText.mostColumns) columns (if the delimiter is wrong, see -o delimiter, -o header=false)"
+          "the header has \(width) cells; a table has at most \(DelimitedText.mostColumns) columns (if the delimiter is wrong, see -o delimiter, -o header=false)"
         )
       }
-      names = fields.map { cells.name(header, $0, isLast: $0 == fields.last) }
+      names =
+        splitsAtBlanks
+        ? BlankFields.words(header, 0)
+        : fields.map { cells.name(header, $0, isLast: $0 == fields.last) }
       start = header.numbers.count > 1 ? header.offset(of: 1) : header.end
       prefixEnd = header.span(of: 0).lineEnd
       if !isUTF8(header, upTo: start) {
@@ -103,10 +111,9 @@ struct DelimitedText {
     // A name from the option that the header contains is the header's column.
     addedNames = options.hasHeader ? options.names.filter { !names.contains($0) } : []
     names += options.hasHeader ? addedNames : options.names
-    // Without a header, the width comes from the sample. A longer row keeps its surplus in the last cell.
     let width = min(
       DelimitedText.mostColumns,
-      max(header?.fields(of: 0).count ?? 0, survey.width, options.columns, names.count))
+      DelimitedText.width(header, survey, names: names.count, options))
     columns = (0..<width).map { index in
       Column(
         index < names.count && !names[index].isEmpty ? names[index] : "column \(index + 1)",
@@ -115,6 +122,21 @@ struct DelimitedText {
     self.start = start
     let index = RecordIndex(text, from: start, rules: rules, cancel: cancel)
     reader = RecordReader(text, index, rules: rules)
+  }
+
+  /// The number of columns. Longer rows have the rest in the last cell.
+  private static func width(
+    _ first: RecordPage?, _ survey: Sniffer.Survey, names: Int, _ options: Options
+  ) -> Int {
+    let named = max(names, options.columns)
+    // Without a header, the width comes from the sample.
+    guard options.splitsAtBlanks else {
+      return max(first?.fields(of: 0).count ?? 0, survey.width, named)
+    }
+    guard let first else { return named }
+    // The last column takes the rest of each line, so the names alone determine the width.
+    if named > 0 { return named }
+    return max(1, survey.width, BlankFields.count(first, 0))
   }
 
   /// The advice for text that is not UTF-8.
@@ -144,12 +166,19 @@ struct DelimitedText {
 
   /// The range of a column's field in a page; nil if the record has no such field.
   func bounds(_ column: Int, _ page: RecordPage, _ record: Int) -> Range<Int>? {
-    page.bounds(column, record, width: columns.count)?.range
+    splitsAtBlanks
+      ? BlankFields.range(column, page, record, width: columns.count)
+      : page.bounds(column, record, width: columns.count)?.range
   }
 
   /// A cell as its row shows it.
   func cell(_ column: Int, _ page: RecordPage, _ record: Int) -> Cell {
-    cells.withCell(column, page, record, width: columns.count) { cell in
+    if splitsAtBlanks {
+      return bounds(column, page, record).map { range in
+        .text(Array(UnsafeRawBufferPointer(start: page.bytes, count: range.upperBound)[range]))
+      } ?? .missing
+    }
+    return cells.withCell(column, page, record, width: columns.count) { cell in
       cell.map { .text(Array($0)) } ?? .missing
     }
   }

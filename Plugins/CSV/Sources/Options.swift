@@ -6,6 +6,8 @@ struct Options {
   var hasHeader = true
   /// Nil means automatic detection.
   var delimiter: UInt8?
+  /// Whether runs of blanks separate the cells; see ``BlankFields``.
+  var splitsAtBlanks = false
   var quote: UInt8? = UInt8(ascii: "\"")
   /// Whether the user chose the quote. Then the text is not examined for stray quotes.
   var hasQuote = false
@@ -34,7 +36,9 @@ struct Options {
         summary: "whether the first record contains the names of the columns"),
       OptionDeclaration(
         "delimiter", default: "auto",
-        summary: "the separator of cells: a character, tab, comma, semicolon, pipe, space or auto"),
+        summary:
+          "the separator of cells: a character, tab, comma, semicolon, pipe, space, auto, or whitespace for runs of blanks"
+      ),
       OptionDeclaration(
         "quote", default: "\"",
         summary: "the quote around cells that contain separators: a character, or none"),
@@ -73,7 +77,9 @@ struct Options {
       try declaration.check(value)
       switch name {
       case "header": hasHeader = OptionDeclaration.boolean(value) ?? true
-      case "delimiter": delimiter = value == "auto" ? nil : try Options.character(name, value)
+      case "delimiter":
+        splitsAtBlanks = value == "whitespace"
+        if value != "auto", !splitsAtBlanks { delimiter = try Options.character(name, value) }
       case "quote":
         quote = value == "none" ? nil : try Options.character(name, value)
         hasQuote = true
@@ -93,6 +99,7 @@ struct Options {
       }
     }
     // A repeated special character would make the text ambiguous.
+    if splitsAtBlanks { try takeBlanks() }
     if hasEscapes { try takeEscapes() }
     let special = [delimiter, quote, escape, comment].compactMap { $0 }
     guard Set(special).count == special.count else {
@@ -121,6 +128,17 @@ struct Options {
     self.names = names
   }
 
+  /// Sets the rules of cells between blanks: no character is special.
+  private mutating func takeBlanks() throws(TableError) {
+    guard !hasQuote || quote == nil, escape == nil, !hasEscapes else {
+      throw TableError(
+        .invalidArgument,
+        "option delimiter=whitespace cannot be combined with quotes or escapes: leave -o quote, -o escape and -o escapes out"
+      )
+    }
+    (quote, hasQuote) = (nil, true)
+  }
+
   /// Sets the rules of `tsv` output: tabs and no quotes.
   private mutating func takeEscapes() throws(TableError) {
     let backslash = UInt8(ascii: "\\")
@@ -141,8 +159,8 @@ struct Options {
       "csv",
       [
         hasHeader ? nil : "header",
-        delimiter.map { "delimiter \($0)" },
-        hasQuote ? "quote \(quote ?? 0)" : nil,
+        splitsAtBlanks ? "delimiter whitespace" : delimiter.map { "delimiter \($0)" },
+        hasQuote && !splitsAtBlanks ? "quote \(quote ?? 0)" : nil,
         escape.map { "escape \($0)" },
         encoding.map { "encoding \($0)" },
         skip == 0 ? nil : "skip \(skip)",

@@ -16,7 +16,8 @@ struct Sniffer {
   init(_ source: any ByteSource, from start: Int, _ options: Options) throws(TableError) {
     self.options = options
     self.start = try Sniffer.skipLines(options.skip, from: start, source)
-    sample = try Prefix(source, end: self.start + Sniffer.sampleSize)
+    sample = try Prefix(
+      source, from: self.start, upTo: self.start + Sniffer.sampleSize)
   }
 
   /// The offset after `count` lines, or the end of the text.
@@ -115,7 +116,9 @@ struct Sniffer {
         // A record at the end of the sample may continue after it.
         let end = uncommented?.wholeOffset(of: page.end) ?? page.end
         if end == sample.end, record == page.numbers.last, !sample.isWhole { break }
-        let count = page.fields(of: record).count
+        let count =
+          options.splitsAtBlanks
+          ? BlankFields.count(page, record) : page.fields(of: record).count
         survey.width = max(survey.width, count)
         if limit < .max { survey.counts.append(count) }
       }
@@ -158,10 +161,10 @@ private final class Prefix: ByteSource {
   /// Whether the text ends within the prefix.
   let isWhole: Bool
 
-  init(_ base: any ByteSource, end: Int) throws(TableError) {
+  /// The bytes up to `limit`. Of a stream, these are the bytes in front of its first pause, with a line at least.
+  init(_ base: any ByteSource, from start: Int, upTo limit: Int) throws(TableError) {
     self.base = base
-    self.end = end
-    isWhole = try base.bytes(at: end, count: 1).isEmpty
+    (end, isWhole) = try base.sampleEnd(from: start, upTo: limit, includesLine: true)
   }
 
   var version: Version? { nil }

@@ -9,7 +9,8 @@ import TabellaSystem
 /// A total is the sum of the sizes that `lstat` returns for a folder and for everything below it. Each inode of a tree
 /// counts once. Symbolic links are not followed. Other file systems in the tree count, too.
 ///
-/// The unit of work is a folder. The threads share a stack of folders, so that few of them wait at a time.
+/// A task is a folder, or some entries of a large one. The threads share a stack of tasks, so that few of them wait at a
+/// time.
 final class TreeCounter {
   /// The totals in the order of the trees, nil for a tree whose root cannot be read; and what they lack.
   struct Result {
@@ -26,10 +27,12 @@ final class TreeCounter {
 
   /// The maximum length of a path that one call opens, in bytes. A path can be longer.
   private static let longestPath = 4000
+  /// The number of entries of one folder that another thread can examine.
+  private static let share = 2048
   /// The time between two signs of life, in seconds.
   private static let signInterval = 2.0
 
-  /// An open folder. It stays open as long as folders below it wait for their turn.
+  /// An open folder. It stays open as long as tasks need it.
   private final class Base {
     let descriptor: Descriptor
     /// The path below the root of the listing, with a final slash; empty for the root.
@@ -46,14 +49,16 @@ final class TreeCounter {
     deinit { counter.open.subtract(1, ordering: .relaxed) }
   }
 
-  /// A folder that waits for its turn.
-  private struct Folder {
+  /// A folder to read, or entries to examine.
+  private struct Task {
     let tree: Int
     let base: Base
-    /// The path below the base.
-    let path: [UInt8]
-    /// The entry of the listing, if it is the root of its tree.
+    /// The path of the folder below the base.
+    var path: [UInt8] = []
+    /// The entry of the listing, if the folder is the root of its tree.
     var root: Int?
+    /// The names of entries of the base, each with a NUL; nil for a folder.
+    var names: [CChar]?
   }
 
   /// An inode in one of the trees.
@@ -67,7 +72,7 @@ final class TreeCounter {
     }
   }
 
-  /// The result of reading one folder.
+  /// The result of one task.
   private struct Contents {
     var size: UInt64 = 0
     var folders: [[UInt8]] = []
@@ -85,8 +90,8 @@ final class TreeCounter {
 
   // The threads share these, and hold the lock while they use them.
   private let lock = Lock()
-  private var waiting: [Folder] = []
-  /// The number of folders that are being read.
+  private var waiting: [Task] = []
+  /// The number of tasks that are being done.
   private var running = 0
   private var seen: Set<Inode> = []
   private var sums: [UInt64?] = []
@@ -108,7 +113,7 @@ final class TreeCounter {
     let base = Base(descriptor, path: [], self)
     sums = entries.map { _ in nil }
     waiting = entries.enumerated().reversed().map { tree, entry in
-      Folder(tree: tree, base: base, path: listing.path(of: entry), root: entry)
+      Task(tree: tree, base: base, path: listing.path(of: entry), root: entry)
     }
     inParallel(coreCount) { _ in work() }
     // A base refers to its counter.
@@ -119,28 +124,25 @@ final class TreeCounter {
 
   // Threads
 
-  /// Reads folders until none is left.
+  /// Does tasks until none is left.
   private func work() {
     var records = Records()
     lock.lock()
     defer { lock.unlock() }
     while true {
       while waiting.isEmpty, running > 0, failure == nil { lock.wait() }
-      guard failure == nil, let folder = waiting.popLast() else { break }
+      guard failure == nil, let task = waiting.popLast() else { break }
       giveSign()
       running += 1
       lock.unlock()
-      var read: Contents?
-      var problem: Failure?
-      do throws(Failure) {
-        read = try self.read(folder, &records)
-      } catch {
-        problem = error
-      }
+      let result = Swift.Result { () throws(Failure) in try contents(of: task, &records) }
       lock.lock()
       running -= 1
-      if let read { add(read, of: folder.tree) }
-      if let problem { note(problem, folder) }
+      switch result {
+      case .success(let contents?): add(contents, of: task.tree)
+      case .success(nil): break
+      case .failure(let problem): note(problem, task)
+      }
       lock.wakeAll()
     }
     lock.wakeAll()
@@ -155,7 +157,7 @@ final class TreeCounter {
     problems += contents.problems
   }
 
-  private func note(_ problem: Failure, _ folder: Folder) {
+  private func note(_ problem: Failure, _ folder: Task) {
     if problem.isOfCall {
       failure = failure ?? problem
     } else if folder.root != nil || problem != .vanished {
@@ -174,8 +176,18 @@ final class TreeCounter {
 
   // Folders
 
-  /// Reads a folder, and lets the folders in it wait for their turn. Returns nil if it was read before.
-  private func read(_ folder: Folder, _ records: inout Records) throws(Failure) -> Contents? {
+  /// Does a task. Returns nil for a folder that was read before.
+  private func contents(of task: Task, _ records: inout Records) throws(Failure) -> Contents? {
+    if cancel.isSet { throw .cancelled }
+    guard let names = task.names else { return try read(task, &records) }
+    var contents = Contents()
+    examine(names, of: task, in: task.base, &contents)
+    addTasks(for: contents.folders, in: task.base, task)
+    return contents
+  }
+
+  /// Reads a folder, and adds tasks for the folders in it.
+  private func read(_ folder: Task, _ records: inout Records) throws(Failure) -> Contents? {
     let opened = try openCountingRefused(folder)
     let status = try tabella_status(opened.raw)
     if let entry = folder.root {
@@ -185,48 +197,79 @@ final class TreeCounter {
     // A mount can show one folder at several paths.
     guard isNew(status, folder.tree) else { return nil }
     var contents = Contents(size: status.size)
-    let path = folder.base.path + folder.path + [UInt8(ascii: "/")]
+    let base = Base(opened, path: folder.base.path + folder.path + [UInt8(ascii: "/")], self)
+    var (names, count) = ([] as [CChar], 0)
     while true {
       if cancel.isSet { throw .cancelled }
       records.count = 0
       do throws(Failure) {
-        if try !records.read(opened.raw) { break }
+        if try !records.read(base.descriptor.raw) { break }
       } catch {
         if error.isOfCall { throw error }
-        contents.problems.append(Problem(what: .uncountedFolder, path: path, failure: error))
+        contents.problems.append(
+          Problem(what: .uncountedFolder, path: base.path, failure: error))
         break
       }
       records.forEach(from: 0) { record, name in
-        examine(
-          name, EntryKind(type: records.type(record)), in: opened.raw, path, folder.tree, &contents)
+        let bytes = UnsafeBufferPointer(start: name, count: strlen(name) + 1)
+        if bytes.elementsEqual([46, 0]) || bytes.elementsEqual([46, 46, 0]) { return }
+        if EntryKind(type: records.type(record)) == .directory {
+          contents.folders.append(bytes.dropLast().map { UInt8(bitPattern: $0) })
+          return
+        }
+        names += bytes
+        count += 1
+        guard count == TreeCounter.share else { return }
+        if !share(names, base, folder.tree) { examine(names, of: folder, in: base, &contents) }
+        (names, count) = ([], 0)
       }
     }
-    if !contents.folders.isEmpty { wait(contents.folders, in: opened, path, folder) }
+    examine(names, of: folder, in: base, &contents)
+    addTasks(for: contents.folders, in: base, folder)
     return contents
   }
 
-  /// Adds an entry of an open folder to its contents.
+  /// Lets another thread examine entries. Returns false if all threads have work.
+  private func share(_ names: [CChar], _ base: Base, _ tree: Int) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    guard running + waiting.count < coreCount else { return false }
+    waiting.append(Task(tree: tree, base: base, names: names))
+    lock.wakeAll()
+    return true
+  }
+
+  /// Adds entries of an open folder to its contents.
   private func examine(
-    _ name: UnsafePointer<CChar>, _ kind: EntryKind, in directory: Int32, _ path: [UInt8],
-    _ tree: Int, _ contents: inout Contents
+    _ names: [CChar], of task: Task, in base: Base, _ contents: inout Contents
   ) {
-    let bytes = UnsafeRawBufferPointer(start: name, count: strlen(name))
-    if bytes.elementsEqual([46]) || bytes.elementsEqual([46, 46]) { return }
-    if kind == .directory {
-      contents.folders.append(Array(bytes))
-      return
+    names.withUnsafeBufferPointer { names in
+      var at = 0
+      while at < names.count, let name = names.baseAddress.map({ $0 + at }) {
+        let length = strlen(name)
+        examine(name, length, task.tree, in: base, &contents)
+        at += length + 1
+      }
     }
+  }
+
+  private func examine(
+    _ name: UnsafePointer<CChar>, _ length: Int, _ tree: Int, in base: Base,
+    _ contents: inout Contents
+  ) {
     var status = tabella_status()
-    let result = tabella_system_status(directory, name, &status)
+    let result = tabella_system_status(base.descriptor.raw, name, &status)
+    lazy var bytes = Array(UnsafeRawBufferPointer(start: name, count: length))
     if result < 0 {
       let failure = Failure(-result)
       // An entry that has vanished has no size anymore.
       if failure != .vanished {
         contents.problems.append(
-          Problem(what: .uncountedEntry, path: path + Array(bytes), failure: failure))
+          Problem(what: .uncountedEntry, path: base.path + bytes, failure: failure))
       }
     } else if EntryKind(mode: status.mode) == .directory {
-      contents.folders.append(Array(bytes))
+      // The listing did not tell the kind.
+      contents.folders.append(bytes)
     } else if status.links > 1 {
       contents.linked.append((Inode(tree: tree, status), status.size))
     } else {
@@ -234,26 +277,23 @@ final class TreeCounter {
     }
   }
 
-  /// Lets the folders in an open folder wait for their turn.
-  private func wait(
-    _ names: [[UInt8]], in opened: consuming Descriptor, _ path: [UInt8], _ parent: Folder
-  ) {
-    var base = parent.base
-    var prefix = parent.path + [UInt8(ascii: "/")]
-    if open.load(ordering: .relaxed) < mostOpen {
-      base = Base(opened, path: path, self)
-      prefix = []
-    }
+  /// Adds tasks for folders in an open folder, which was found by a task.
+  private func addTasks(for names: [[UInt8]], in base: Base, _ parent: Task) {
+    if names.isEmpty { return }
+    // If too many folders are open, this one is closed, and paths begin at one above it.
+    let keeps = parent.names != nil || open.load(ordering: .relaxed) <= mostOpen
+    let prefix = keeps ? [] : parent.path + [UInt8(ascii: "/")]
     lock.lock()
     for name in names.reversed() {
-      waiting.append(Folder(tree: parent.tree, base: base, path: prefix + name))
+      waiting.append(
+        Task(tree: parent.tree, base: keeps ? base : parent.base, path: prefix + name))
     }
     lock.wakeAll()
     lock.unlock()
   }
 
   /// Opens a folder. If it cannot be opened, its own size counts.
-  private func openCountingRefused(_ folder: Folder) throws(Failure) -> Descriptor {
+  private func openCountingRefused(_ folder: Task) throws(Failure) -> Descriptor {
     do throws(Failure) {
       return try descriptor(of: folder)
     } catch {
@@ -263,7 +303,7 @@ final class TreeCounter {
   }
 
   /// Opens a folder, in several steps if its path is too long for one.
-  private func descriptor(of folder: Folder) throws(Failure) -> Descriptor {
+  private func descriptor(of folder: Task) throws(Failure) -> Descriptor {
     var rest = folder.path[...]
     var last: Descriptor?
     while rest.count > TreeCounter.longestPath {
@@ -285,7 +325,7 @@ final class TreeCounter {
   }
 
   /// Adds the size of a folder that cannot be read.
-  private func addOwnSize(of folder: Folder) {
+  private func addOwnSize(of folder: Task) {
     guard folder.path.count <= TreeCounter.longestPath,
       let status = try? tabella_status(folder.base.descriptor.raw, folder.path),
       isNew(status, folder.tree)

@@ -191,7 +191,8 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     var next = lines.lowerBound
     var size = 0
     while next < lines.upperBound, size < TextSource.batchSize,
-      let page = try reader.page(with: next)
+      // Rows of a stream that have arrived do not wait for others.
+      let page = try reader.page(with: next, waits: next == lines.lowerBound)
     {
       let numbers = next..<min(lines.upperBound, page.numbers.upperBound)
       let bytes = page.end(of: numbers.upperBound - 1) - page.start(of: next)

@@ -73,6 +73,10 @@ int tabella_system_status(int directory, const char *_Nonnull name, tabella_stat
  * `follow` is set. Returns a descriptor or -errno. */
 int tabella_system_open_directory(int directory, const char *_Nonnull name, int follow);
 
+/* Copies bytes that wait in a pipe or a socket, and leaves them there. Returns their number; 0 if none
+ * wait, or if the file is neither. tee(2) is not imported. */
+size_t tabella_system_peek(int file, void *_Nonnull buffer, size_t size);
+
 /* Whether an open directory or file is in /proc or /sys. There, only the kernel creates and removes
  * names, whatever their modes are, and files have no size. statfs(2) is not imported. */
 bool tabella_system_is_of_kernel(int file);

@@ -105,8 +105,8 @@ extension Command {
       shown.highlights = Highlights(
         table.shape, columns: Array(repeating: nil, count: before) + table.columns)
       shown.isWhole = ChosenRows(table, range: invocation.range).isEverything
-      shown.stream = RowStream(table.tables.map(\.location))
     }
+    shown.stream = RowStream(table.tables.map(\.location))
     if invocation.hasIndex { try writeIndex(of: table, output) }
     try format.begin(shown)
     var viewer = Viewer(shown, invocation.range, output)

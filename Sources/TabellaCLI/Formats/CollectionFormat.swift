@@ -65,6 +65,8 @@ struct CollectionFormat: Format {
     return screen.fitted(SafeText.joined(texts, separator: " "))
   }
 
+  mutating func pause() throws(Failure) { try writeItems() }
+
   /// Writes the collected items in as few lines as possible.
   private mutating func writeItems() throws(Failure) {
     guard !items.isEmpty else { return }

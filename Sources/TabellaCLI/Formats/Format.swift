@@ -13,6 +13,8 @@ protocol Format {
   /// Writes at least one row of the current section.
   mutating func write(_ rows: ShownRows) throws(Failure)
   mutating func endSection(_ section: ShownSection) throws(Failure)
+  /// Writes the rows that the format holds back, because it may take long until more arrive.
+  mutating func pause() throws(Failure)
   /// Writes everything after the last section. `failure` is the reason if the rows ended early.
   mutating func end(failure: Failure?) throws(Failure)
   /// Notes about omitted data, to be printed after the table.
@@ -28,6 +30,7 @@ extension Format {
   var shownColumnCount: Int? { nil }
   mutating func beginSection(_ section: ShownSection) throws(Failure) {}
   mutating func endSection(_ section: ShownSection) throws(Failure) {}
+  mutating func pause() throws(Failure) {}
   mutating func end(failure: Failure?) throws(Failure) {}
 }
 

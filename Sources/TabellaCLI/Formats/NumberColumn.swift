@@ -12,6 +12,7 @@ struct NumberColumn: Format {
   var needs: FormatNeeds { base.needs.subtracting(.links).union(.numbers) }
   /// One column of the base shows the numbers.
   var columnLimit: Int? { base.columnLimit.map { max(0, $0 - 1) } }
+  var shownColumnCount: Int? { base.shownColumnCount.map { max(0, $0 - 1) } }
   var notes: [String] { base.notes }
 
   mutating func begin(_ table: ShownTable) throws(Failure) { try base.begin(table) }
@@ -27,6 +28,8 @@ struct NumberColumn: Format {
     rows.putFirst(.integer) { .integer(Int64(numbers[$0])) }
     try base.write(rows)
   }
+
+  mutating func pause() throws(Failure) { try base.pause() }
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
     try base.endSection(section)

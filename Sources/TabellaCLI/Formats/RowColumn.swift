@@ -44,5 +44,7 @@ struct RowColumn: Format {
     try base.endSection(section)
   }
 
+  mutating func pause() throws(Failure) { try base.pause() }
+
   mutating func end(failure: Failure?) throws(Failure) { try base.end(failure: failure) }
 }

@@ -26,5 +26,7 @@ struct SectionColumn: Format {
     try base.endSection(section)
   }
 
+  mutating func pause() throws(Failure) { try base.pause() }
+
   mutating func end(failure: Failure?) throws(Failure) { try base.end(failure: failure) }
 }

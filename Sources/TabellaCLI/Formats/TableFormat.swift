@@ -95,6 +95,9 @@ struct TableFormat: Format {
 
   mutating func endSection(_ section: ShownSection) throws(Failure) { try put(.end(section)) }
 
+  // The rows of a stream appear when they arrive.
+  mutating func pause() throws(Failure) { try layOut(isEnd: false) }
+
   mutating func end(failure: Failure?) throws(Failure) {
     try layOut(isEnd: failure == nil)
     if records != nil {
@@ -138,11 +141,7 @@ struct TableFormat: Format {
       return
     }
     measure?.add(rows)
-    guard let measure else { return }
-    // Rows of a stream appear when they arrive.
-    if measure.isOver || table?.stream?.continues(within: measure.remaining) == false {
-      try layOut(isEnd: false)
-    }
+    if measure?.isOver == true { try layOut(isEnd: false) }
   }
 
   /// Chooses the columns and their widths, writes the header, and then writes the held rows. `isEnd` is true if these

@@ -19,7 +19,10 @@ struct Topic: Sendable {
         Term(name: "data.csv, src/", meaning: "a path of a file or a folder"),
         Term(
           name: "processes:, csv:odd.name", meaning: "`SCHEME:REST`, if a provider has the scheme"),
-        Term(name: "-", meaning: "standard input, together with `--provider`"),
+        Term(
+          name: "-",
+          meaning:
+            "standard input, which is text unless its first bytes or `--provider` choose another provider"),
       ]),
       .paragraph(
         """

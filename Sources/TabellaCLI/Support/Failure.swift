@@ -91,7 +91,25 @@ extension TableError.Remedy {
       "choose a provider with --provider (\(ids.joined(separator: ", ")))"
     case .pinAgain(let provider): "if you know why it changed: tabella providers --pin \(provider)"
     case .acceptWeakIsolation: "use --weak-isolation to edit anyway"
+    case .decompress(let command, let path, let provider):
+      "run: \(Self.start(command, path)) | \(Self.showingInput(provider))"
     }
+  }
+}
+
+extension TableError.Remedy {
+  /// The start of a shell line that passes a file, or the input, to a command.
+  private static func start(_ command: String, _ path: [UInt8]?) -> String {
+    guard let path else { return "… | \(command)" }
+    // A name must not look like an option.
+    let prefix = path.first == UInt8(ascii: "-") ? Array("./".utf8) : []
+    return "\(command) \(ShellWords.quoted(Argument(prefix + path)))"
+  }
+
+  /// The command that shows standard input with a provider.
+  private static func showingInput(_ provider: String?) -> String {
+    (["tabella", "show", "-"] + (provider.map { ["--provider", $0] } ?? []))
+      .joined(separator: " ")
   }
 }
 

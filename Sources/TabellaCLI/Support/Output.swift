@@ -113,6 +113,12 @@ final class Output {
     if pendingPager == nil { try send() }
   }
 
+  /// Sends the buffer even if it is held back. A pager does not start afterwards.
+  func sendNow() throws(Failure) {
+    if filled > 0 { pendingPager = nil }
+    try send()
+  }
+
   /// Sends everything and waits until the pager ends. Do not write after this call.
   func finish() throws(Failure) {
     pendingPager = nil

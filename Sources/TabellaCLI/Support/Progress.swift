@@ -143,7 +143,7 @@ enum Progress {
 
   /// The size of the regular file at a path, or of standard input if that is one.
   private static func fileSize(_ location: Location) -> Int? {
-    let path = location.bytes == [UInt8(ascii: "-")] ? Array("/dev/stdin".utf8) : location.bytes
+    let path = location.isStandardInput ? Array("/dev/stdin".utf8) : location.bytes
     guard let status = stat(at: path), status.kind == S_IFREG else { return nil }
     return Int(status.st_size)
   }

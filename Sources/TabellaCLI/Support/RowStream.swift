@@ -13,7 +13,7 @@ enum RowStream {
   /// The stream among some locations; nil if none is a stream.
   init?(_ locations: [Location]) {
     for location in locations {
-      let isInput = location.bytes == [UInt8(ascii: "-")]
+      let isInput = location.isStandardInput
       let path = isInput ? Array("/dev/stdin".utf8) : location.bytes
       guard isInput || location.isPath, let status = stat(at: path) else { continue }
       guard [S_IFIFO, S_IFSOCK, S_IFCHR].contains(status.kind) else { continue }
@@ -23,10 +23,9 @@ enum RowStream {
     return nil
   }
 
-  /// Whether more data arrives within some seconds, or the stream ends. False if that is unknown.
-  func continues(within seconds: Double) -> Bool {
+  /// Whether more data arrives within some milliseconds, or the stream ends. False if that is unknown.
+  func continues(within milliseconds: Int32) -> Bool {
     guard case .standardInput = self else { return false }
-    var input = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
-    return poll(&input, 1, Int32((seconds * 1000).rounded(.up))) > 0
+    return hasInput(0, within: milliseconds)
   }
 }

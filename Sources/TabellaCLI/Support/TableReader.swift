@@ -70,15 +70,18 @@ struct TableReader {
       let skipped = number == start.section ? start.row : 0
       let left = range.upperBound - max(position, range.lowerBound)
       let first = skipped + max(0, range.lowerBound - position)
-      // Counts one row more than is shown, to know whether there are more.
-      let shown = first + min(size, left) + 1
+      // Counts one row more than is shown, because titles show the exact number. A source without sections has no
+      // title, and counting the rows of a stream would wait for them.
+      let isAlone = source.sections == nil && position >= range.lowerBound
+      let shown = isAlone ? first : first + min(size, left) + 1
       let count = try source.numberOfRows(inSection: number, knowing: shown)
       let isReached = position >= range.lowerBound || count.value > first
       if isReached {
         try section(number, count)
         let next = try walk(number, from: first, limit: left, count, rows, position: position)
         position += next.row - skipped
-        try end(number, next.isEnd ? .exact(next.row) : count)
+        let known = isAlone ? try source.numberOfRows(inSection: number, knowing: 0) : count
+        try end(number, next.isEnd ? .exact(next.row) : known)
       } else {
         position += max(0, count.value - skipped)
       }

@@ -1,6 +1,5 @@
 import Glibc
 import Tabella
-import TabellaFiles
 import TabellaHost
 import TabellaSystem
 import TabellaTerminal
@@ -19,6 +18,9 @@ struct Viewer {
     self.range = range
     self.output = output
   }
+
+  /// The time without new bytes after which a stream pauses, in milliseconds.
+  private static let quietTime: Int32 = 50
 
   private var source: any TableDataSource { shown.table.source }
 
@@ -85,6 +87,10 @@ struct Viewer {
           rows.separate(columns.count)
           try format.write(rows)
           try output.flush()
+          if let stream = shown.stream, !stream.continues(within: Viewer.quietTime) {
+            try format.pause()
+            try output.sendNow()
+          }
         },
         end: { number, count in
           guard hasBegun else { return }

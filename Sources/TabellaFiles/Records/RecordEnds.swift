@@ -76,21 +76,20 @@ struct RecordEnds {
       if find(next.number, in: rest.prefix(piece)) || find(next.number, in: rest) { return true }
       if isEnd { return false }
       // The record is larger than the window.
-      if rest.lowerBound == 0 {
+      if rest.lowerBound == 0, filled == text.count {
         guard text.count < Int(Int32.max) else { throw rules.tooLarge(next.number, at: offset) }
         text = Array(repeating: 0, count: 2 * text.count)
       }
-      try fill(from: next.offset)
+      try fill(from: next.offset, least: rest.count + 1)
     }
   }
 
-  /// Reads the window at `start`.
-  private mutating func fill(from start: Int) throws(TableError) {
-    filled = try text.withUnsafeMutableBytes { [source] text in
-      Result { () throws(TableError) in try source.fill(text, at: start) }
+  /// Reads the window at `start`, with at least `least` bytes if there are so many.
+  private mutating func fill(from start: Int, least: Int = 1) throws(TableError) {
+    (filled, isEnd) = try text.withUnsafeMutableBytes { [source] text in
+      Result { () throws(TableError) in try source.fillArrived(text, at: start, least: least) }
     }.get()
     offset = start
-    isEnd = filled < text.count || offset + filled == source.size
   }
 
   /// Finds the records that end in a part of the window. `number` is the first of them. Returns false if none ends

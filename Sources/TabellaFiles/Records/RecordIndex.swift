@@ -263,12 +263,13 @@ public final class RecordIndex {
         try index.cancel.check()
         let wanted = min(block.count, limit - end)
         let start = end
-        let got = try index.source.fill(
-          UnsafeMutableRawBufferPointer(rebasing: block[..<wanted]), at: end)
-        reachedEnd = got < wanted || end + got == index.source.size
+        // A CR alone could be half of a CRLF, so one byte is not enough.
+        let got: Int
+        (got, reachedEnd) = try index.source.fillArrived(
+          UnsafeMutableRawBufferPointer(rebasing: block[..<wanted]), at: end, least: 2)
         scan(UnsafeRawBufferPointer(rebasing: block[..<got]), index)
-        // The next scan decides about a final CR, with the byte after it.
-        if end == start { break }
+        // The next scan decides about a final CR, with the byte after it. More of a stream may not be needed.
+        if end == start || (got < wanted && !reachedEnd) { break }
       }
     }
 

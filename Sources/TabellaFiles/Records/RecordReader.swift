@@ -42,6 +42,8 @@ public final class RecordReader {
   /// The offset of the buffer in the whole text, and the number of bytes in the buffer.
   private var start = 0
   private var filled = 0
+  /// The end of the text, once a read has found it.
+  private var textEnd: Int?
   private var separatorOffsets: SeparatorOffsets
   private var page: RecordPage?
   /// Records that were gathered and not yet provided.
@@ -79,18 +81,21 @@ public final class RecordReader {
 
   /// Returns the page with the record of this number; nil if there is no such record.
   ///
+  /// A page contains the records that have arrived. If `waits` is false, the result is also nil if the rest of a stream
+  /// must arrive first.
+  ///
   /// The page is valid until the next call, and only while the reader exists.
   /// - Complexity: O(page) if the record is near or continues the previous page. Otherwise O(bytes in front of the
   ///   record) the first time and O(1) later.
-  public func page(with number: Int) throws(TableError) -> RecordPage? {
+  public func page(with number: Int, waits: Bool = true) throws(TableError) -> RecordPage? {
     if let page, page.numbers.contains(number) { return page }
     if let page, page.numbers.upperBound == number {
       return try load(
-        number, at: page.end, sizes.next, ahead: source.size == nil ? 0 : sizes.ahead)
+        number, at: page.end, sizes.next, ahead: source.size == nil ? 0 : sizes.ahead, waits: waits)
     }
     // Read the first unknown record directly. The index need not search for it.
     if number == index.known, !index.isComplete {
-      return try load(number, at: index.frontier, sizes.first)
+      return try load(number, at: index.frontier, sizes.first, waits: waits)
     }
     if number >= index.known { try index.know(past: number) }
     guard number < index.known else { return nil }
@@ -136,12 +141,15 @@ public final class RecordReader {
 
   /// Creates the page whose first record has this number and begins at `offset`.
   func load(
-    _ number: Int, at offset: Int, _ size: Int, ahead: Int = 0
+    _ number: Int, at offset: Int, _ size: Int, ahead: Int = 0, waits: Bool = true
   ) throws(TableError) -> RecordPage? {
     page = nil
     var wanted = max(size, 2)
+    var need = Need(waits: waits)
     while true {
-      let (bytes, count, isEnd) = try hold(wanted, at: offset, ahead: ahead)
+      guard let (bytes, count, isEnd) = try hold(wanted, at: offset, ahead: ahead, need) else {
+        return nil
+      }
       if count == 0 {
         index.note(number: number, at: offset, isEnd: true)
         return nil
@@ -173,7 +181,10 @@ public final class RecordReader {
         separatorOffsets.grow()
       } else {
         guard count < Int(Int32.max) else { throw rules.tooLarge(number, at: offset) }
-        wanted = min(2 * max(wanted, count), Int(Int32.max))
+        if count == wanted { wanted = min(2 * wanted, Int(Int32.max)) }
+        need.count = count + 1
+        // Any byte tells whether a CR at the end is a line end.
+        need.hasLineEnd = usable == count
       }
     }
   }
@@ -194,15 +205,26 @@ public final class RecordReader {
     found.records += 1
   }
 
-  /// Ensures that `wanted` bytes from `offset` on are in the buffer, if the text has them. If it must read, it
+  /// The bytes of a stream for which a page waits.
+  private struct Need {
+    /// The number of bytes from the first record on.
+    var count = 1
+    /// Whether a line end must be among the new bytes, because no record can end without one.
+    var hasLineEnd = false
+    /// If false, the page gives up instead of waiting.
+    var waits: Bool
+  }
+
+  /// Ensures that `wanted` bytes from `offset` on are in the buffer, as far as they have arrived. If it must read, it
   /// reads `ahead` bytes.
   ///
-  /// Returns the address of the bytes, their number, and whether the text ends with them.
+  /// Returns the address of the bytes, their number, and whether the text ends with them. Returns nil if it would have
+  /// to wait.
   private func hold(
-    _ wanted: Int, at offset: Int, ahead: Int
-  ) throws(TableError) -> (UnsafeMutablePointer<UInt8>, count: Int, isEnd: Bool) {
+    _ wanted: Int, at offset: Int, ahead: Int, _ need: Need
+  ) throws(TableError) -> (UnsafeMutablePointer<UInt8>, count: Int, isEnd: Bool)? {
     if offset < start || offset > start + filled { (start, filled) = (offset, 0) }
-    if start + filled - offset < wanted, start + filled != source.size {
+    if start + filled - offset < wanted, start + filled != source.size ?? textEnd {
       // Bytes that are already in the buffer move to its front.
       filled -= offset - start
       let larger = max(wanted, ahead)
@@ -217,13 +239,39 @@ public final class RecordReader {
       } else {
         memmove(text.baseAddress!, base, filled)
       }
-      filled += try source.fill(
-        UnsafeMutableRawBufferPointer(rebasing: text[filled..<larger]), at: offset + filled)
+      guard try fill(upTo: larger, need) else { return nil }
     }
     let bytes = (text.baseAddress! + (offset - start)).assumingMemoryBound(to: UInt8.self)
     let there = start + filled - offset
-    let isEnd = there < wanted || (there == wanted && start + filled == source.size)
-    return (bytes, min(there, wanted), isEnd)
+    let count = min(there, wanted)
+    return (bytes, count, offset + count == source.size ?? textEnd)
+  }
+
+  /// Reads until the buffer has `size` bytes, or all bytes that have arrived, if these are as many as needed. Returns
+  /// false if it would have to wait.
+  private func fill(upTo size: Int, _ need: Need) throws(TableError) -> Bool {
+    // The last try ended in front of the last needed byte.
+    var hasLineEnd =
+      !need.hasLineEnd || RecordReader.hasLineEnd(text[min(need.count - 1, filled)..<filled])
+    while filled < size {
+      let isEnough = hasLineEnd && filled >= need.count
+      if isEnough || !need.waits, !(try source.hasArrived(at: start + filled, within: 0)) {
+        return isEnough
+      }
+      let (got, isEnd) = try source.fillArrived(
+        UnsafeMutableRawBufferPointer(rebasing: text[filled..<size]), at: start + filled)
+      hasLineEnd = hasLineEnd || RecordReader.hasLineEnd(text[filled..<filled + got])
+      filled += got
+      if isEnd {
+        textEnd = start + filled
+        break
+      }
+    }
+    return true
+  }
+
+  private static func hasLineEnd(_ bytes: Slice<UnsafeMutableRawBufferPointer>) -> Bool {
+    bytes.contains { $0 == 10 || $0 == 13 }
   }
 }
 

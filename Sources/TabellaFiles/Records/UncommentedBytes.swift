@@ -62,6 +62,14 @@ public final class UncommentedBytes: ByteSource {
       into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, limit - offset)]))
   }
 
+  public func hasArrived(at offset: Int, within milliseconds: Int32) throws(TableError) -> Bool {
+    while known <= offset, !isComplete {
+      guard try base.hasArrived(at: scanned, within: milliseconds) else { return false }
+      try scanMore()
+    }
+    return true
+  }
+
   /// The number of known bytes of the remaining text.
   private var known: Int { (openComment ?? scanned) - total }
 

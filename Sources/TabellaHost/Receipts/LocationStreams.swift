@@ -9,7 +9,7 @@ extension Location {
     func isPipe(_ path: some Collection<UInt8>) -> Bool {
       stat(at: Array(path))?.kind == S_IFIFO
     }
-    let isInput = bytes == [UInt8(ascii: "-")]
+    let isInput = isStandardInput
     // A path after a scheme can be a pipe, too.
     let path = bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst()
     guard isInput || isPipe(bytes) || isPipe(path) else { return }
