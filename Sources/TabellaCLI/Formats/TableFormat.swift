@@ -137,7 +137,7 @@ struct TableFormat: Format {
     held.append(piece)
     // Many sections without rows are held only until the limit, too.
     guard case .rows(let rows) = piece else {
-      if held.count >= limits.rows { try layOut(isEnd: false) }
+      if held.count > limits.rows { try layOut(isEnd: false) }
       return
     }
     measure?.add(rows)

@@ -61,7 +61,7 @@ final class Pager {
       program.split(separator: "/").last == "less",
       let version = lessVersion(String(program)), version >= 600
     else { return command }
-    return "\(command) --header=\(keptLines)"
+    return [command, "--header=\(keptLines)"].joined(separator: " ")
   }
 
   /// The version of a `less`: `less 643 (GNU regular expressions)`; nil if it does not print one.
@@ -74,7 +74,8 @@ final class Pager {
     do {
       // Afterwards only the process holds the writing end, so reading ends with it.
       let input = Descriptor(owning: ends[1])
-      started = start("\(program) --version </dev/null 2>/dev/null", input.raw, as: 1)
+      let question = [program, "--version", "</dev/null", "2>/dev/null"].joined(separator: " ")
+      started = start(question, input.raw, as: 1)
     }
     guard let process = started else { return nil }
     var text = [UInt8](repeating: 0, count: 256)
