@@ -1,8 +1,8 @@
-/// A view with one section for each group of rows. Rows of a group have the same value, or kind of value, in a
-/// column.
+/// A view with one section for each group of rows. Rows of a group have the same value, or kind of value, in one
+/// column or in several.
 ///
 /// The base's own sections are not shown. Within a group, rows have the base's order. The first call that needs the
-/// groups reads the column to its end. The view stores the group of each row. Once rows are requested, it also
+/// groups reads the columns to their end. The view stores the group of each row. Once rows are requested, it also
 /// stores the rows of each group; together this takes 8 bytes per row.
 public final class GroupedSource: MappedSource {
   final class Index {
@@ -13,6 +13,9 @@ public final class GroupedSource: MappedSource {
     let starts: [Int]
     /// The base rows, numbered across the base's sections, in the order of the groups. Computed on demand.
     lazy var rows = groupedRows()
+    /// The number of groups for each combination of values of the keys that a move cannot change freely. Computed on
+    /// demand.
+    var fixedCombinations: [[UInt32]: Int]?
 
     init(groups: Groups, baseStarts: [Int]) {
       self.groups = groups
@@ -49,34 +52,41 @@ public final class GroupedSource: MappedSource {
     }
   }
 
-  let grouping: Grouping
+  let groupings: [Grouping]
   private var index: Index?
 
-  /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped in this way.
-  init(_ base: any TableDataSource, by grouping: Grouping) throws(TableError) {
-    self.grouping = grouping
-    super.init(base, description: "grouped by \(grouping.column) \(grouping.by.rawValue)")
+  /// Throws ``TableError`` with `.invalidArgument` if there is no grouping, or if a column does not exist or cannot be
+  /// grouped in this way.
+  init(_ base: any TableDataSource, by groupings: [Grouping]) throws(TableError) {
+    guard !groupings.isEmpty else {
+      throw TableError(.invalidArgument, "there is no column to group by")
+    }
+    self.groupings = groupings
+    let described = groupings.map { "\($0.column) \($0.by.name)" }.joined(separator: ", ")
+    super.init(base, description: "grouped by \(described)")
     _ = try makeKeys()
   }
 
   private func makeKeys() throws(TableError) -> GroupKeys {
-    guard base.columns.indices.contains(grouping.column) else {
-      throw TableError(
-        .invalidArgument,
-        "there is no column \(grouping.column) to group by; there are \(base.columns.count)",
-        column: grouping.column)
-    }
-    return try GroupKeys(grouping, in: base.columns)
+    try GroupKeys(groupings, in: base.columns)
   }
 
-  override var hasBaseSections: Bool { false }
+  /// The names of the grouped columns, for messages.
+  var columnNames: String {
+    var names: [String] = []
+    for grouping in groupings where base.columns.indices.contains(grouping.column) {
+      let name = base.columns[grouping.column].name
+      if !names.contains(name) { names.append(name) }
+    }
+    return names.joined(separator: " and ")
+  }
+
+  override func baseSection(of section: Int) throws(TableError) -> Int? { nil }
 
   override var sectionRefusal: TableError? {
-    let name =
-      base.columns.indices.contains(grouping.column) ? base.columns[grouping.column].name : ""
-    return TableError(
+    TableError(
       .notSupported,
-      "the sections are groups of rows by \(name) and cannot be edited; set \(name) in the rows instead"
+      "the sections are groups of rows by \(columnNames) and cannot be edited; set \(columnNames) in the rows instead"
     )
   }
 
@@ -122,36 +132,42 @@ public final class GroupedSource: MappedSource {
     return IndexPath(section: group, row: index.place(ofNumber: number, inGroup: group))
   }
 
-  /// Adds the group's value to the cells. Throws if the cells have another value in that column.
+  /// Adds the group's values to the cells. Throws if the cells have other values in the grouped columns.
   override func baseCells(
     _ cells: [Int: Cell], insertedAt target: IndexPath
   ) throws(TableError) -> [Int: Cell] {
+    let groups = try grouped().groups
     let group = target.section
-    if let own = cells[grouping.column] {
-      let title = try grouped().groups.titles[group]
-      guard try self.title(ofGroupWith: own) == title else {
-        let name = base.columns[grouping.column].name
+    guard groups.counts.indices.contains(group) else { throw .noSection(group) }
+    var cells = cells
+    for column in Set(groupings.map(\.column)).sorted() {
+      let keys = groups.keys.filter { $0.grouping.column == column }
+      let name = base.columns[column].name
+      guard let own = cells[column] else {
+        guard let value = keys.compactMap({ $0.cell(ofGroup: group) }).first else {
+          throw TableError(
+            .constraint,
+            "a row of \"\(groups.titles[group] ?? "")\" needs a value for \(name)", column: column)
+        }
+        cells[column] = value
+        continue
+      }
+      for key in keys where try title(of: own, groupedBy: key.grouping) != key.title(ofGroup: group)
+      {
+        let title = groups.titles[group].map { "\"\($0)\"" } ?? "the group without a value"
         throw TableError(
           .constraint,
-          "a row with \(own) as \(name) does not belong to \(title.map { "\"\($0)\"" } ?? "the group without a value"): "
-            + "leave \(name) out, or insert it into its own group", column: grouping.column)
+          "a row with \(own) as \(name) does not belong to \(title): leave \(name) out, or insert it into its own group",
+          column: column)
       }
-      return cells
     }
-    guard let value = try value(ofGroup: group) else {
-      let title = try grouped().groups.titles[group]
-      throw TableError(
-        .constraint,
-        "a row of \"\(title ?? "")\" needs a value for \(base.columns[grouping.column].name)",
-        column: grouping.column)
-    }
-    var cells = cells
-    cells[grouping.column] = value
     return cells
   }
 
-  /// The title of the group of a row with this cell, even if there is no such group yet.
-  private func title(ofGroupWith cell: Cell) throws(TableError) -> String? {
+  /// The title of a cell's group by one key, even if there is no such group yet.
+  private func title(
+    of cell: Cell, groupedBy grouping: Grouping
+  ) throws(TableError) -> String? {
     let builder = BatchBuilder([base.columns[grouping.column].type])
     guard cell == .missing || cell.type == builder.columns[0].type else {
       throw TableError(
@@ -160,7 +176,7 @@ public final class GroupedSource: MappedSource {
         column: grouping.column)
     }
     builder.columns[0].append(cell)
-    var keys = try makeKeys()
+    var keys = try GroupKeys([grouping], in: base.columns)
     keys.append(builder.finish(rowCount: 1))
     return keys.finish().titles.first ?? nil
   }
@@ -171,7 +187,7 @@ public final class GroupedSource: MappedSource {
 
   /// Available if a row can be moved in the base, or if its cell can be set to the value of another group.
   public override var moving: (any TableMoving)? {
-    base.editing != nil && (base.moving != nil || canSetColumn) ? self : nil
+    base.editing != nil && (base.moving != nil || canSetSomeColumn) ? self : nil
   }
 
   override func movable(
@@ -227,10 +243,10 @@ public final class GroupedSource: MappedSource {
 
   /// The first letters of the groups' titles. Available for groups named by text, if there are enough letters.
   public override var sectionIndex: (any TableSectionIndex)? {
+    let first = groupings[0]
     let isText =
-      base.columns.indices.contains(grouping.column)
-      && base.columns[grouping.column].type == .text
-    return isText && (grouping.by == .value || grouping.by == .letter) ? self : nil
+      base.columns.indices.contains(first.column) && base.columns[first.column].type == .text
+    return isText && (first.by == .value || first.by == .letter) ? self : nil
   }
 
   public override func sectionIndexTitles() throws(TableError) -> [String] {
@@ -265,7 +281,7 @@ public final class GroupedSource: MappedSource {
     while try base.numberOfSections(knowing: baseStarts.count).value >= baseStarts.count {
       let section = baseStarts.count - 1
       let count = try readBase(
-        section: section, columns: [grouping.column], done: baseStarts[section]
+        section: section, columns: keys.columns, done: baseStarts[section]
       ) { keys.append($0) }
       baseStarts.append(baseStarts[section] + count)
     }
@@ -294,6 +310,15 @@ extension TableDataSource {
   ///
   /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped in this way.
   public func grouped(by grouping: Grouping) throws(TableError) -> GroupedSource {
-    try GroupedSource(self, by: grouping)
+    try GroupedSource(self, by: [grouping])
+  }
+
+  /// A view with one section for each combination of values, in the order of the first grouping, then the second, and
+  /// so on. The titles of a section's values are joined: `north · 2026-02`.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` if there is no grouping, or if a column does not exist or cannot be
+  /// grouped in this way.
+  public func grouped(by groupings: [Grouping]) throws(TableError) -> GroupedSource {
+    try GroupedSource(self, by: groupings)
   }
 }

@@ -2,21 +2,16 @@
 // base row.
 
 extension GroupedSource {
-  /// Whether the grouped column can be set.
-  var canSetColumn: Bool {
+  /// Whether each column of the base can be set.
+  private func canSet(_ column: Int) -> Bool {
     guard let editing = base.editing, let columns = try? editing.editableColumns() else {
       return base.editing != nil
     }
-    return columns.indices.contains(grouping.column) && columns[grouping.column]
+    return columns.indices.contains(column) && columns[column]
   }
 
-  /// The value that makes a row a member of a group; nil for a group with several values.
-  func value(ofGroup group: Int) throws(TableError) -> Cell? {
-    let groups = try grouped().groups
-    guard groups.cells.indices.contains(group) else { throw .noSection(group) }
-    guard groups.cells[group] != .missing || groups.titles[group] == nil else { return nil }
-    return groups.cells[group]
-  }
+  /// Whether any grouped column can be set.
+  var canSetSomeColumn: Bool { groupings.contains { canSet($0.column) } }
 
   /// The end of the base's last section. New rows go there.
   func baseEnd() throws(TableError) -> IndexPath {
@@ -30,17 +25,43 @@ extension GroupedSource {
 
   /// Whether each row can be moved to another group.
   func mayLeave(_ rows: Range<Int>, group: Int) throws(TableError) -> [Bool] {
-    let groups = try grouped().groups
-    let hasTarget =
-      grouping.by == .value
-      ? groups.counts.count > 1
-      : groups.titles.last == .some(nil) && group + 1 < groups.titles.count
-    guard hasTarget, canSetColumn, let editing = base.editing else {
+    guard try hasTarget(fromGroup: group), let editing = base.editing else {
       return rows.map { _ in false }
     }
     return try answers(for: rows, group, RowEditability()) { rows, section throws(TableError) in
       try editing.editability(ofRows: rows, inSection: section)
     }.map { $0.contains(.editable) }
+  }
+
+  /// Whether cells can bring a row of a group to another group.
+  ///
+  /// A key of equal values can get any value. A class can only stay, or become missing, because its cell is not known. A
+  /// column that cannot be set stays.
+  /// - Complexity: O(2ⁿ) for n classes, plus O(groups) once.
+  private func hasTarget(fromGroup group: Int) throws(TableError) -> Bool {
+    let index = try grouped()
+    let keys = index.groups.keys
+    let free = Set(
+      keys.map(\.grouping).filter { $0.by == .value && canSet($0.column) }.map(\.column))
+    let fixed = keys.filter { !free.contains($0.grouping.column) }
+    let counts =
+      index.fixedCombinations
+      ?? index.groups.counts.indices.reduce(into: [[UInt32]: Int]()) { counts, group in
+        counts[fixed.map { $0.valueOfGroup[group] }, default: 0] += 1
+      }
+    index.fixedCombinations = counts
+    var reachable = [fixed.map { $0.valueOfGroup[group] }]
+    if counts[reachable[0], default: 0] > 1 { return true }
+    for (number, key) in fixed.enumerated()
+    where key.titles.last == .some(nil) && canSet(key.grouping.column) {
+      let missing = UInt32(truncatingIfNeeded: key.titles.count - 1)
+      for var combination in reachable where combination[number] != missing {
+        combination[number] = missing
+        if counts[combination] != nil { return true }
+        reachable.append(combination)
+      }
+    }
+    return false
   }
 
   /// Whether an adjacent row of the group is in the same base section, so that the two rows can be swapped.
@@ -57,24 +78,33 @@ extension GroupedSource {
     try basePath(of: IndexPath(section: group, row: row)).section
   }
 
-  /// The cells to set in a row that moves to another group.
+  /// The cells to set in a row that moves to another group: the values of the keys in which the groups differ.
   func cells(moving source: IndexPath, toGroup group: Int) throws(TableError) -> [Int: Cell] {
-    let name = base.columns[grouping.column].name
-    guard let value = try value(ofGroup: group) else {
+    let groups = try grouped().groups
+    guard groups.counts.indices.contains(group) else { throw .noSection(group) }
+    var cells: [Int: Cell] = [:]
+    let changed = groups.keys.filter { $0.valueOfGroup[source.section] != $0.valueOfGroup[group] }
+    for key in changed {
+      if let cell = key.cell(ofGroup: group) { cells[key.grouping.column] = cell }
+    }
+    for key in changed where cells[key.grouping.column] == nil {
+      let name = base.columns[key.grouping.column].name
       throw TableError(
         .constraint,
-        "\"\(try grouped().groups.titles[group] ?? "")\" contains rows with several values: set \(name) to one of "
-          + "them instead of moving \(source.noun)", column: grouping.column)
+        "\"\(groups.titles[group] ?? "")\" contains rows with several values: set \(name) to one of "
+          + "them instead of moving \(source.noun)", column: key.grouping.column)
     }
     let path = try basePath(of: source)
     let rows = path.row..<path.row + 1
     let editability = try base.editing?.editability(ofRows: rows, inSection: path.section)
-    guard canSetColumn, editability?.first?.contains(.editable) == true else {
+    for column in cells.keys.sorted()
+    where !canSet(column) || editability?.first?.contains(.editable) != true {
       throw TableError(
-        .constraint, "\(source.noun) cannot be moved to another group: its \(name) cannot be set",
-        column: grouping.column)
+        .constraint,
+        "\(source.noun) cannot be moved to another group: its \(base.columns[column].name) cannot be set",
+        column: column)
     }
-    return [grouping.column: value]
+    return cells
   }
 
   /// The base row in front of which a row that is moved within its group arrives.

@@ -11,7 +11,8 @@ extension Command {
 
       Several locations form one table. It contains their sections in order, and columns with the same name become one \
       column. The options apply in a fixed order, whatever their order on the command line: the locations are joined, \
-      then `--filter` and `--search`, `--section-by`, `--sort`, `--section`, `--at-index`, `--rows`, `-n`.
+      then `--filter` and `--search`, `--section-by`, `--sort`, `--sections-by`, `--section`, `--at-index`, \
+      `--per-section`, `--rows`, `-n`.
 
       Text in brackets after a name is a badge of the provider, such as `[3 entries]`. It does not belong to the cell. \
       Formats for programs leave it out.
@@ -23,7 +24,7 @@ extension Command {
       If the rows end early, its last member is `error`.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .format, .json, .noHeader, .withSection, .withRow,
+      .columns, .footer, .format, .json, .noHeader, .withSection, .withRow,
     ] + OptionSpec.display,
     examples: [
       ("tabella show data.csv", "show a file; its name decides which provider opens it"),
@@ -34,6 +35,10 @@ extension Command {
       (
         "tabella show processes: --section-by user --sort memory:desc",
         "group by user, largest first"
+      ),
+      (
+        "tabella show src/ --section-by extension --sections-by 'sum size:desc' --per-section 3 --footer 'rows, sum size'",
+        "show three files of each kind, with the number and size of all, and the largest kinds first"
       ),
       (
         "tabella show src/ --filter 'size > 1M' --filter 'name ~ \\.swift$'",
@@ -53,7 +58,7 @@ extension Command {
         "tabella show data.csv --rows 1..1 --vertical always",
         "show one row, with one cell per line"
       ),
-    ], seeAlso: ["count", "export", "describe"]
+    ], seeAlso: ["count", "export", "summarize", "describe"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "show", defaultFormat: "table")
   }
@@ -96,6 +101,15 @@ extension Command {
         "--with-section works with \(names); \(name) shows sections anyway, so leave the option out",
         command: command)
     }
+    guard invocation.footer == nil || Formats.footerNames.contains(name) else {
+      let line = invocation.line("summarize", without: ["--footer", "--section-by"])
+      throw .usage(
+        "--footer works with \(Formats.footerNames.joined(separator: ", ")); to get aggregates as \(name), run: \(line) --by … --compute …",
+        command: command)
+    }
+    try Failure.usage(command: command) { () throws(TableError) in
+      if let footer = invocation.footer { try Aggregate.check(footer) }
+    }
     let isGrid = name == "table" && invocation.display.style == .collection
     guard !invocation.hasRowColumn || (name != "json" && !isGrid) else {
       throw .usage(
@@ -118,6 +132,9 @@ extension Command {
       table, hasHeader: invocation.hasHeader,
       hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil,
       isGrouped: invocation.sectionBy != nil)
+    shown.footers = try invocation.footer.map { text throws(Failure) in
+      try Footers(text, of: table, isExact: name == "json", output.screen)
+    }
     var format = Formats.make(name, output, invocation.display)
     // The outer format puts its column first. The inner format puts its own column in front of that.
     if invocation.hasRowColumn {
@@ -129,14 +146,23 @@ extension Command {
       format = SectionColumn(format)
     }
     if invocation.hasRowColumn { format = RowColumn(format, of: table.source) }
+    try write(shown, in: &format, invocation, output)
+    Messages.writeDiagnostics(of: table.source, location: table.subject)
+    return .done
+  }
+
+  /// Writes a table in a format, and the notes of the format.
+  static func write(
+    _ shown: ShownTable, in format: inout any Format, _ invocation: Invocation, _ output: Output
+  ) throws(Failure) {
     try format.begin(shown)
-    let viewer = Viewer(shown, invocation.range, output)
-    let failure = try viewer.show(in: &format)
+    let failure = try Viewer(shown, invocation.range, output).show(in: &format)
     try format.end(failure: failure)
     try output.finish()
-    for note in format.notes { Messages.write(note, about: table.subject) }
-    Messages.writeDiagnostics(of: table.source, location: table.subject)
-    if let failure { throw failure }
-    return .done
+    for note in format.notes { Messages.write(note, about: shown.table.subject) }
+    if let failure {
+      Messages.writeDiagnostics(of: shown.table.source, location: shown.table.subject)
+      throw failure
+    }
   }
 }

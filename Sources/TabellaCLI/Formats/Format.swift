@@ -57,6 +57,8 @@ struct ShownTable {
   let hidesEmptySections: Bool
   /// Whether the sections are groups by a column's values.
   let isGrouped: Bool
+  /// The aggregates below the sections and the table, if they are requested.
+  var footers: Footers?
 
   init(
     _ table: ShapedTable, hasHeader: Bool, hidesEmptySections: Bool = false, isGrouped: Bool = false
@@ -106,6 +108,8 @@ struct ShownSection {
   /// The element that replaces the title.
   var headerElement: SupplementaryElement?
   var footerElement: SupplementaryElement?
+  /// The text of the section's aggregates.
+  var aggregates: String?
   var indexTitle: String?
   /// The table of the section, if several tables are joined.
   var table: OpenedTable?
@@ -118,6 +122,8 @@ enum Formats {
   ]
   /// Formats that are written row by row, without the data of sections.
   static let exportNames = ["csv", "tsv", "jsonl", "plain", "arrow-stream"]
+  /// Formats that have footers.
+  static let footerNames = ["table", "json", "markdown", "vertical"]
   /// Formats that can have a column with the section.
   static let sectionColumnNames = exportNames
 

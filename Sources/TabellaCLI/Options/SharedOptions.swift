@@ -36,11 +36,19 @@ extension OptionSpec {
   ) { invocation, value throws(Failure) in invocation.search = value.bytes }
 
   static let sectionBy = OptionSpec(
-    names: ["--section-by"], argument: "COLUMN[:CLASS]",
-    summary: "make a section per value of COLUMN, or per letter, day, month or size",
-    detail: "These sections replace those of the table. The section of missing cells is the last",
-    values: .sectionColumn
+    names: ["--section-by"], argument: "COLUMN[:CLASS],…",
+    summary: "make a section per value of COLUMN, or per class of values",
+    detail: """
+      These sections replace those of the table. The section of missing cells is the last. \(classes)
+      """,
+    values: .groupings
   ) { invocation, value throws(Failure) in invocation.sectionBy = value.text }
+
+  /// The description of the classes of groups.
+  static let classes = """
+    CLASS is \(Grouping.Class.named.map { "`\($0.name)`" }.joined(separator: ", ")) or a number, the width of \
+    bins: `amount:100`. Several columns make a group of each combination
+    """
 
   static let sort = OptionSpec(
     names: ["--sort"], argument: "COLUMN[:desc],…",
@@ -50,6 +58,14 @@ extension OptionSpec {
       last. Equal rows keep their order
       """, values: .sortColumns
   ) { invocation, value throws(Failure) in invocation.sort = value.text }
+
+  static let sectionsBy = OptionSpec(
+    names: ["--sections-by"], argument: "AGGREGATE[:desc]",
+    summary: "sort the sections by an aggregate of their rows: rows, or sum COLUMN and others",
+    detail: """
+      Sections without a value are last. `tabella help summarize` lists the aggregates
+      """, values: .sectionOrder
+  ) { invocation, value throws(Failure) in invocation.sectionsBy = value.text }
 
   static let section = OptionSpec(
     names: ["--section"], argument: "TITLE|INDEX",
@@ -62,6 +78,15 @@ extension OptionSpec {
     summary: "start at the position of this title in the index",
     values: .indexTitle
   ) { invocation, value throws(Failure) in invocation.atIndex = value.text }
+
+  static let perSection = OptionSpec(
+    names: ["--per-section"], argument: "N", summary: "show only the first N rows of each section"
+  ) { invocation, value throws(Failure) in
+    guard let count = TableNumber.read(value.text) else {
+      throw .usage("must be a whole number, 0 or more")
+    }
+    invocation.perSection = count
+  }
 
   static let columns = OptionSpec(
     names: ["--columns"], argument: "A,B,…", summary: "show these columns, in this order",
@@ -198,7 +223,8 @@ extension OptionSpec {
 
   /// The options that choose and arrange rows, in the order of their application.
   static let shaping: [OptionSpec] = [
-    .filter, .search, .sectionBy, .sort, .section, .atIndex, .rows, .limit,
+    .filter, .search, .sectionBy, .sort, .sectionsBy, .section, .atIndex, .perSection, .rows,
+    .limit,
   ]
 }
 

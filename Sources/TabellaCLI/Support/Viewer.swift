@@ -25,7 +25,7 @@ struct Viewer {
     var reader = TableReader(
       source: source, columns: Array(table.columns.prefix(format.columnLimit ?? .max)),
       includesIDs: needs.contains(.ids) && source.identity != nil, section: table.section,
-      start: table.start)
+      start: table.start, perSection: table.perSection)
     do {
       let elements = try Elements(needs.contains(.elements) ? source.supplementary : nil)
       let links = needs.contains(.links) && output.screen.hasLinks ? Links(table) : nil
@@ -63,6 +63,7 @@ struct Viewer {
           current.count = count
           current.footer = try source.sections?.title(.footer, ofSection: number)
           current.footerElement = try elements.element("footer", of: number)
+          current.aggregates = shown.footers?.text(ofSection: number)
           try format.endSection(current)
         })
       return nil
