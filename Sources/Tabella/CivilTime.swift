@@ -23,6 +23,13 @@ public struct CivilTime: Hashable, Sendable, Comparable {
   /// The day of the week, from 1 (Monday) to 7 (Sunday), as in ISO 8601.
   public var weekday: Int { Int(dayNumber + 3 - floorDivide(dayNumber + 3, 7) * 7) + 1 }
 
+  /// The week by ISO 8601, and the year that it belongs to: the year of its Thursday.
+  public var week: (year: Int64, number: Int64) {
+    let thursday = dayNumber + 4 - Int64(weekday)
+    let year = civilDate(thursday).year
+    return (year, (thursday - daysFromCivil(year, 1, 1)) / 7 + 1)
+  }
+
   /// The hour, from 0 to 23.
   public var hour: Int64 { nanosecondOfDay / 3_600_000_000_000 }
   /// The minute, from 0 to 59.

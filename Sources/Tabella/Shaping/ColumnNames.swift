@@ -39,13 +39,15 @@ public struct ColumnNames: Sendable {
   }
 
   /// Returns the error for an item of a list that names no column.
-  private func unknown(item: Substring, _ suffixes: [String]) -> TableError {
+  private func unknown(
+    item: Substring, _ suffixes: [String], _ usage: [String]
+  ) -> TableError {
     if item.isEmpty { return TableError(.invalidArgument, "the name of a column is missing") }
     var rest = item
     if !suffixes.isEmpty, take(from: &rest, where: { $0.hasPrefix(":") }) != nil {
       return TableError(
         .invalidArgument,
-        "\(item): unknown suffix \(rest); use one of \(suffixes.joined(separator: ", "))")
+        "\(item): unknown suffix \(rest); use one of \(usage.joined(separator: ", "))")
     }
     let suffix = suffixes.first { item.hasSuffix($0) }
     return unknown(String(item.dropLast(suffix?.count ?? 0)))
@@ -67,11 +69,12 @@ public struct ColumnNames: Sendable {
     return nil
   }
 
-  /// Reads a list `A,B,…`. Each item is a column's name, with one of `suffixes` after it or none.
+  /// Reads a list `A,B,…`. Each item is a column's name, with one of `suffixes` after it or none. `usage` names the
+  /// suffixes in messages.
   ///
   /// Throws ``TableError`` with `.invalidArgument` for an item that names no column.
   public func list(
-    _ text: String, suffixes: [String] = []
+    _ text: String, suffixes: [String] = [], usage: [String]? = nil
   ) throws(TableError) -> [(column: Int, suffix: String?)] {
     var items: [(column: Int, suffix: String?)] = []
     var rest = text[...]
@@ -80,8 +83,10 @@ public struct ColumnNames: Sendable {
         let ends = [""] + suffixes
         return ends.contains { rest == $0 || rest.hasPrefix($0 + ",") }
       }
-      guard let column else { throw unknown(item: rest.prefix { $0 != "," }, suffixes) }
-      let suffix = suffixes.first { rest.hasPrefix($0) }
+      guard let column else {
+        throw unknown(item: rest.prefix { $0 != "," }, suffixes, usage ?? suffixes)
+      }
+      let suffix = suffixes.first { rest == $0 || rest.hasPrefix($0 + ",") }
       rest = rest.dropFirst(suffix?.count ?? 0)
       items.append((column, suffix))
       guard rest.popFirst() != nil else { return items }

@@ -67,14 +67,38 @@ extension Condition.Comparison {
 }
 
 extension Grouping {
-  /// Reads `COLUMN[:CLASS]`. Throws ``TableError`` with `.invalidArgument` for a text that is none.
-  public init(_ text: String, _ names: ColumnNames) throws(TableError) {
-    let items = try names.list(text, suffixes: Class.allCases.map { ":\($0.rawValue)" })
-    guard items.count == 1, let item = items.first else {
-      throw TableError(.invalidArgument, "\(text): rows are grouped by one column")
+  /// Reads `COLUMN[:CLASS][,…]`. A class is a name of ``Class/named`` or the width of bins: `amount:100`.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` for a text that is none.
+  public static func list(
+    _ text: String, _ names: ColumnNames
+  ) throws(TableError) -> [Grouping] {
+    let suffixes = Class.named.map { ":\($0.name)" }
+    // A column's name may contain anything, so each number after a colon may be a width.
+    let widths = text.split(separator: ":", omittingEmptySubsequences: false).dropFirst().map {
+      ":\($0.prefix { "0123456789.".contains($0) })"
+    }.filter { $0.utf8.count > 1 }
+    let items = try names.list(
+      text, suffixes: suffixes + widths.sorted { $0.utf8.count > $1.utf8.count },
+      usage: suffixes + [":WIDTH (a number, for bins)"])
+    return try items.map { item throws(TableError) in
+      guard let suffix = item.suffix?.dropFirst() else { return Grouping(column: item.column) }
+      if let kind = Class.named.first(where: { $0.name == suffix }) {
+        return Grouping(column: item.column, by: kind)
+      }
+      guard let width = BinWidth(suffix) else {
+        throw TableError(
+          .invalidArgument,
+          "\(suffix) is not the width of bins: it must be a number above 0, such as 100 or 0.5",
+          column: item.column)
+      }
+      return Grouping(column: item.column, by: .bins(width))
     }
-    let kind = item.suffix.flatMap { Class(rawValue: String($0.dropFirst())) }
-    self.init(column: item.column, by: kind ?? .value)
+  }
+
+  /// The text that ``list(_:_:)`` reads as the grouping: `city`, `date:month`, `amount:100`.
+  public func text(_ names: ColumnNames) -> String {
+    by == .value ? names.names[column] : "\(names.names[column]):\(by.name)"
   }
 }
 

@@ -4,7 +4,7 @@
 /// let names = ColumnNames(source.columns)
 /// var shape = TableShape()
 /// shape.conditions = [try Condition(Array("amount > 300".utf8), names)]
-/// shape.grouping = try Grouping("city", names)
+/// shape.groupings = try Grouping.list("city,date:month", names)
 /// shape.order = try SortDescriptor.list("amount:desc", names)
 /// let table = try source.shaped(by: shape)
 /// ```
@@ -13,28 +13,31 @@ public struct TableShape: Hashable, Sendable {
   public var conditions: [Condition]
   /// The bytes that some column of a row must contain; nil for any row. See ``TableDataSource/filtered(by:search:)``.
   public var search: [UInt8]?
-  /// The column whose values make the sections; nil keeps the source's own sections.
-  public var grouping: Grouping?
+  /// The columns whose values make the sections; empty keeps the source's own sections.
+  public var groupings: [Grouping]
   /// The order of the rows within each section; empty keeps the source's own order.
   public var order: [SortDescriptor]
+  /// The order of the sections; nil keeps the order of groups, or that of the source.
+  public var sectionOrder: SectionOrder?
 
   /// Creates a shape. Without arguments it changes nothing.
   public init(
-    conditions: [Condition] = [], search: [UInt8]? = nil, grouping: Grouping? = nil,
-    order: [SortDescriptor] = []
+    conditions: [Condition] = [], search: [UInt8]? = nil, groupings: [Grouping] = [],
+    order: [SortDescriptor] = [], sectionOrder: SectionOrder? = nil
   ) {
     self.conditions = conditions
     self.search = search
-    self.grouping = grouping
+    self.groupings = groupings
     self.order = order
+    self.sectionOrder = sectionOrder
   }
 }
 
 extension TableDataSource {
-  /// Returns a view of this source in a shape: it filters first, then groups, then sorts. A shape that asks for nothing
-  /// returns the source itself.
+  /// Returns a view of this source in a shape: it filters first, then groups, then sorts, then orders the
+  /// sections. A shape that asks for nothing returns the source itself.
   ///
-  /// The columns keep their numbers. `dates` is the zone and the present moment of dates in conditions. `onView` receives
+  /// The columns keep their numbers. `dates` is the zone and the present moment of dates in conditions and groups. `onView` receives
   /// each view that is made, the filter first: a program sets ``MappedSource/onProgress`` there. Throws ``TableError``
   /// with `.invalidArgument` for a column that does not exist and for a condition that makes no sense for its column.
   public func shaped(
@@ -46,13 +49,18 @@ extension TableDataSource {
       onView(view)
       source = view
     }
-    if let grouping = shape.grouping {
-      let view = try source.grouped(by: grouping)
+    if !shape.groupings.isEmpty {
+      let view = try source.grouped(by: shape.groupings, in: dates.zone)
       onView(view)
       source = view
     }
     if !shape.order.isEmpty {
       let view = try source.sorted(by: shape.order)
+      onView(view)
+      source = view
+    }
+    if let order = shape.sectionOrder {
+      let view = try source.sectionsSorted(by: order)
       onView(view)
       source = view
     }

@@ -1,8 +1,8 @@
-/// A view with one section for each group of rows. Rows of a group have the same value, or kind of value, in a
-/// column.
+/// A view with one section for each group of rows. Rows of a group have the same value, or kind of value, in one
+/// column or in several.
 ///
 /// The base's own sections are not shown. Within a group, rows have the base's order. The first call that needs the
-/// groups reads the column to its end. The view stores the group of each row. Once rows are requested, it also
+/// groups reads the columns to their end. The view stores the group of each row. Once rows are requested, it also
 /// stores the rows of each group; together this takes 8 bytes per row.
 public final class GroupedSource: MappedSource {
   final class Index {
@@ -13,6 +13,9 @@ public final class GroupedSource: MappedSource {
     let starts: [Int]
     /// The base rows, numbered across the base's sections, in the order of the groups. Computed on demand.
     lazy var rows = groupedRows()
+    /// The number of groups for each combination of values of the keys that a move cannot change freely. Computed on
+    /// demand.
+    var fixedCombinations: [[UInt32]: Int]?
 
     init(groups: Groups, baseStarts: [Int]) {
       self.groups = groups
@@ -49,28 +52,43 @@ public final class GroupedSource: MappedSource {
     }
   }
 
-  let grouping: Grouping
+  let groupings: [Grouping]
+  /// The zone of days and hours.
+  let zone: Zone
   private var index: Index?
 
-  /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped in this way.
-  init(_ base: any TableDataSource, by grouping: Grouping) throws(TableError) {
-    self.grouping = grouping
-    super.init(base, description: "grouped by \(grouping.column) \(grouping.by.rawValue)")
+  /// Throws ``TableError`` with `.invalidArgument` if there is no grouping, or if a column does not exist or cannot be
+  /// grouped in this way.
+  init(
+    _ base: any TableDataSource, by groupings: [Grouping], in zone: Zone = .utc
+  ) throws(TableError) {
+    guard !groupings.isEmpty else {
+      throw TableError(.invalidArgument, "there is no column to group by")
+    }
+    self.groupings = groupings
+    self.zone = zone
+    let described = groupings.map { "\($0.column) \($0.by.name)" }.joined(separator: ", ")
+    let place = groupings.contains { $0.by.isOfDates } ? " in \(zone.name)" : ""
+    super.init(base, description: "grouped by \(described)\(place)")
     _ = try makeKeys()
   }
 
   /// Empty keys, for the columns of the base's current version.
   func makeKeys() throws(TableError) -> GroupKeys {
-    guard base.columns.indices.contains(grouping.column) else {
-      throw TableError(
-        .invalidArgument,
-        "there is no column \(grouping.column) to group by; there are \(base.columns.count)",
-        column: grouping.column)
-    }
-    return try GroupKeys(grouping, in: base.columns)
+    try GroupKeys(groupings, in: base.columns, zone: zone)
   }
 
-  override var hasBaseSections: Bool { false }
+  /// The names of the grouped columns, for messages.
+  var columnNames: String {
+    var names: [String] = []
+    for grouping in groupings where base.columns.indices.contains(grouping.column) {
+      let name = base.columns[grouping.column].name
+      if !names.contains(name) { names.append(name) }
+    }
+    return names.joined(separator: " and ")
+  }
+
+  override func baseSection(of section: Int) throws(TableError) -> Int? { nil }
   override var editPolicy: any EditPolicy { GroupedEditPolicy(view: self) }
 
   override func forget() {
@@ -121,10 +139,10 @@ public final class GroupedSource: MappedSource {
 
   /// The first letters of the groups' titles. Available for groups named by text, if there are enough letters.
   public override var sectionIndex: (any TableSectionIndex)? {
+    let first = groupings[0]
     let isText =
-      base.columns.indices.contains(grouping.column)
-      && base.columns[grouping.column].type == .text
-    return isText && (grouping.by == .value || grouping.by == .letter) ? self : nil
+      base.columns.indices.contains(first.column) && base.columns[first.column].type == .text
+    return isText && (first.by == .value || first.by == .letter) ? self : nil
   }
 
   public override func sectionIndexTitles() throws(TableError) -> [String] {
@@ -159,7 +177,7 @@ public final class GroupedSource: MappedSource {
     while try base.numberOfSections(knowing: baseStarts.count).value >= baseStarts.count {
       let section = baseStarts.count - 1
       let count = try readBase(
-        section: section, columns: [grouping.column], done: baseStarts[section]
+        section: section, columns: keys.columns, done: baseStarts[section]
       ) { keys.append($0) }
       baseStarts.append(baseStarts[section] + count)
     }
@@ -185,9 +203,23 @@ extension GroupedSource: TableSections {
 
 extension TableDataSource {
   /// A view with one section for each group of rows, in the order of the groups' values. Missing values are last.
+  /// `zone` is the zone of days and hours.
   ///
   /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or cannot be grouped in this way.
-  public func grouped(by grouping: Grouping) throws(TableError) -> GroupedSource {
-    try GroupedSource(self, by: grouping)
+  public func grouped(
+    by grouping: Grouping, in zone: Zone = .utc
+  ) throws(TableError) -> GroupedSource {
+    try GroupedSource(self, by: [grouping], in: zone)
+  }
+
+  /// A view with one section for each combination of values, in the order of the first grouping, then the second, and
+  /// so on. The titles of a section's values are joined: `north · 2026-02`.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` if there is no grouping, or if a column does not exist or cannot be
+  /// grouped in this way.
+  public func grouped(
+    by groupings: [Grouping], in zone: Zone = .utc
+  ) throws(TableError) -> GroupedSource {
+    try GroupedSource(self, by: groupings, in: zone)
   }
 }

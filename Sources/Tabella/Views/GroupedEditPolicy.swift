@@ -5,15 +5,12 @@
 struct GroupedEditPolicy: EditPolicy {
   let view: GroupedSource
 
-  private var grouping: Grouping { view.grouping }
   private func grouped() throws(TableError) -> GroupedSource.Index { try view.grouped() }
 
   var sectionRefusal: TableError? {
-    let name =
-      base.columns.indices.contains(grouping.column) ? base.columns[grouping.column].name : ""
-    return TableError(
+    TableError(
       .notSupported,
-      "the sections are groups of rows by \(name) and cannot be edited; set \(name) in the rows instead"
+      "the sections are groups of rows by \(view.columnNames) and cannot be edited; set \(view.columnNames) in the rows instead"
     )
   }
 
@@ -21,7 +18,7 @@ struct GroupedEditPolicy: EditPolicy {
 
   /// Available if a row can be moved in the base, or if its cell can be set to the value of another group.
   var allowsMoves: Bool {
-    base.editing != nil && (base.moving != nil || canSetColumn)
+    base.editing != nil && (base.moving != nil || canSetSomeColumn)
   }
 
   func movable(
@@ -71,36 +68,42 @@ struct GroupedEditPolicy: EditPolicy {
         - (index.number(source) < next ? 1 : 0))
   }
 
-  /// Adds the group's value to the cells. Throws if the cells have another value in that column.
+  /// Adds the group's values to the cells. Throws if the cells have other values in the grouped columns.
   func baseCells(
     _ cells: [Int: Cell], insertedAt target: IndexPath
   ) throws(TableError) -> [Int: Cell] {
+    let groups = try grouped().groups
     let group = target.section
-    if let own = cells[grouping.column] {
-      let title = try grouped().groups.titles[group]
-      guard try self.title(ofGroupWith: own) == title else {
-        let name = base.columns[grouping.column].name
+    guard groups.counts.indices.contains(group) else { throw .noSection(group) }
+    var cells = cells
+    for column in Set(view.groupings.map(\.column)).sorted() {
+      let keys = groups.keys.filter { $0.grouping.column == column }
+      let name = base.columns[column].name
+      guard let own = cells[column] else {
+        guard let value = keys.compactMap({ $0.cell(ofGroup: group) }).first else {
+          throw TableError(
+            .constraint,
+            "a row of \"\(groups.titles[group] ?? "")\" needs a value for \(name)", column: column)
+        }
+        cells[column] = value
+        continue
+      }
+      for key in keys where try title(of: own, groupedBy: key.grouping) != key.title(ofGroup: group)
+      {
+        let title = groups.titles[group].map { "\"\($0)\"" } ?? "the group without a value"
         throw TableError(
           .constraint,
-          "a row with \(own) as \(name) does not belong to \(title.map { "\"\($0)\"" } ?? "the group without a value"): "
-            + "leave \(name) out, or insert it into its own group", column: grouping.column)
+          "a row with \(own) as \(name) does not belong to \(title): leave \(name) out, or insert it into its own group",
+          column: column)
       }
-      return cells
     }
-    guard let value = try value(ofGroup: group) else {
-      let title = try grouped().groups.titles[group]
-      throw TableError(
-        .constraint,
-        "a row of \"\(title ?? "")\" needs a value for \(base.columns[grouping.column].name)",
-        column: grouping.column)
-    }
-    var cells = cells
-    cells[grouping.column] = value
     return cells
   }
 
-  /// The title of the group of a row with this cell, even if there is no such group yet.
-  private func title(ofGroupWith cell: Cell) throws(TableError) -> String? {
+  /// The title of a cell's group by one key, even if there is no such group yet.
+  private func title(
+    of cell: Cell, groupedBy grouping: Grouping
+  ) throws(TableError) -> String? {
     let builder = BatchBuilder([base.columns[grouping.column].type])
     guard cell == .missing || cell.type == builder.columns[0].type else {
       throw TableError(
@@ -109,26 +112,21 @@ struct GroupedEditPolicy: EditPolicy {
         column: grouping.column)
     }
     builder.columns[0].append(cell)
-    var keys = try view.makeKeys()
+    var keys = try GroupKeys([grouping], in: base.columns, zone: view.zone)
     keys.append(builder.finish(rowCount: 1))
     return keys.finish().titles.first ?? nil
   }
 
-  /// Whether the grouped column can be set.
-  private var canSetColumn: Bool {
+  /// Whether each column of the base can be set.
+  private func canSet(_ column: Int) -> Bool {
     guard let editing = base.editing, let columns = try? editing.editableColumns() else {
       return base.editing != nil
     }
-    return columns.indices.contains(grouping.column) && columns[grouping.column]
+    return columns.indices.contains(column) && columns[column]
   }
 
-  /// The value that makes a row a member of a group; nil for a group with several values.
-  private func value(ofGroup group: Int) throws(TableError) -> Cell? {
-    let groups = try grouped().groups
-    guard groups.cells.indices.contains(group) else { throw .noSection(group) }
-    guard groups.cells[group] != .missing || groups.titles[group] == nil else { return nil }
-    return groups.cells[group]
-  }
+  /// Whether any grouped column can be set.
+  private var canSetSomeColumn: Bool { view.groupings.contains { canSet($0.column) } }
 
   /// The end of the base's last section. New rows go there.
   private func baseEnd() throws(TableError) -> IndexPath {
@@ -142,18 +140,44 @@ struct GroupedEditPolicy: EditPolicy {
 
   /// Whether each row can be moved to another group.
   private func mayLeave(_ rows: Range<Int>, group: Int) throws(TableError) -> [Bool] {
-    let groups = try grouped().groups
-    let hasTarget =
-      grouping.by == .value
-      ? groups.counts.count > 1
-      : groups.titles.last == .some(nil) && group + 1 < groups.titles.count
-    guard hasTarget, canSetColumn, let editing = base.editing else {
+    guard try hasTarget(fromGroup: group), let editing = base.editing else {
       return rows.map { _ in false }
     }
     return try view.answers(for: rows, group, RowEditability()) {
       rows, section throws(TableError) in
       try editing.editability(ofRows: rows, inSection: section)
     }.map { $0.contains(.editable) }
+  }
+
+  /// Whether cells can bring a row of a group to another group.
+  ///
+  /// A key of equal values can get any value. A class can only stay, or become missing, because its cell is not known. A
+  /// column that cannot be set stays.
+  /// - Complexity: O(2ⁿ) for n classes, plus O(groups) once.
+  private func hasTarget(fromGroup group: Int) throws(TableError) -> Bool {
+    let index = try grouped()
+    let keys = index.groups.keys
+    let free = Set(
+      keys.map(\.grouping).filter { $0.by == .value && canSet($0.column) }.map(\.column))
+    let fixed = keys.filter { !free.contains($0.grouping.column) }
+    let counts =
+      index.fixedCombinations
+      ?? index.groups.counts.indices.reduce(into: [[UInt32]: Int]()) { counts, group in
+        counts[fixed.map { $0.valueOfGroup[group] }, default: 0] += 1
+      }
+    index.fixedCombinations = counts
+    var reachable = [fixed.map { $0.valueOfGroup[group] }]
+    if counts[reachable[0], default: 0] > 1 { return true }
+    for (number, key) in fixed.enumerated()
+    where key.titles.last == .some(nil) && canSet(key.grouping.column) {
+      let missing = UInt32(truncatingIfNeeded: key.titles.count - 1)
+      for var combination in reachable where combination[number] != missing {
+        combination[number] = missing
+        if counts[combination] != nil { return true }
+        reachable.append(combination)
+      }
+    }
+    return false
   }
 
   /// Whether an adjacent row of the group is in the same base section, so that the two rows can be swapped.
@@ -170,25 +194,34 @@ struct GroupedEditPolicy: EditPolicy {
     try view.basePath(of: IndexPath(section: group, row: row)).section
   }
 
-  /// The cells to set in a row that moves to another group.
+  /// The cells to set in a row that moves to another group: the values of the keys in which the groups differ.
   private func cells(moving source: IndexPath, toGroup group: Int) throws(TableError) -> [Int: Cell]
   {
-    let name = base.columns[grouping.column].name
-    guard let value = try value(ofGroup: group) else {
+    let groups = try grouped().groups
+    guard groups.counts.indices.contains(group) else { throw .noSection(group) }
+    var cells: [Int: Cell] = [:]
+    let changed = groups.keys.filter { $0.valueOfGroup[source.section] != $0.valueOfGroup[group] }
+    for key in changed {
+      if let cell = key.cell(ofGroup: group) { cells[key.grouping.column] = cell }
+    }
+    for key in changed where cells[key.grouping.column] == nil {
+      let name = base.columns[key.grouping.column].name
       throw TableError(
         .constraint,
-        "\"\(try grouped().groups.titles[group] ?? "")\" contains rows with several values: set \(name) to one of "
-          + "them instead of moving \(source.noun)", column: grouping.column)
+        "\"\(groups.titles[group] ?? "")\" contains rows with several values: set \(name) to one of "
+          + "them instead of moving \(source.noun)", column: key.grouping.column)
     }
     let path = try view.basePath(of: source)
     let rows = path.row..<path.row + 1
     let editability = try base.editing?.editability(ofRows: rows, inSection: path.section)
-    guard canSetColumn, editability?.first?.contains(.editable) == true else {
+    for column in cells.keys.sorted()
+    where !canSet(column) || editability?.first?.contains(.editable) != true {
       throw TableError(
-        .constraint, "\(source.noun) cannot be moved to another group: its \(name) cannot be set",
-        column: grouping.column)
+        .constraint,
+        "\(source.noun) cannot be moved to another group: its \(base.columns[column].name) cannot be set",
+        column: column)
     }
-    return [grouping.column: value]
+    return cells
   }
 
   /// The base row in front of which a row that is moved within its group arrives.

@@ -9,9 +9,12 @@ extension MappedSource: TableSupplementary, TableAccessories {
     ofKind kind: String, at path: IndexPath
   ) throws(TableError) -> SupplementaryElement? {
     flag.begin()
-    if path.isSection, !hasBaseSections { return nil }
-    return try base.supplementary?.supplementaryElement(
-      ofKind: kind, at: path.isSection ? path : basePath(of: path))
+    let basePath =
+      path.isSection
+      ? try baseSection(of: path.section).map { .section($0) } : try basePath(of: path)
+    return try basePath.flatMap { path throws(TableError) in
+      try base.supplementary?.supplementaryElement(ofKind: kind, at: path)
+    }
   }
 
   public func location(forRowAt path: IndexPath) throws(TableError) -> [UInt8]? {

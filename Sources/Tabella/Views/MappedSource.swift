@@ -77,8 +77,8 @@ public class MappedSource: TableDataSource {
     return try self.path(ofBase: path) ?? .section(path.section)
   }
 
-  /// Whether the view has the base's sections, with the same numbers.
-  var hasBaseSections: Bool { true }
+  /// The number in the base of a section; nil if it is no section of the base.
+  func baseSection(of section: Int) throws(TableError) -> Int? { section }
 
   /// Whether rows can be mapped without reading the base.
   func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool { true }

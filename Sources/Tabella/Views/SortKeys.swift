@@ -48,8 +48,11 @@ struct SortKeys {
   mutating func append(_ batch: Batch) {
     for index in keys.indices {
       let source = sources[index]
+      // Text that reads as numbers is compared with all its digits, which a value might not hold.
+      let isNumber = source.type == .text && (source.reads == .real || source.reads == .integer)
       keys[index].append(
-        source.values(of: batch.columns[index]), hasComma: source.hasDecimalComma)
+        isNumber ? batch.columns[index] : source.values(of: batch.columns[index]),
+        hasComma: source.hasDecimalComma, isNumber: isNumber)
     }
     count += batch.rowCount
   }
@@ -96,7 +99,8 @@ private struct KeyColumn {
   private var longRows: [UInt32] = []
   private var longTexts: [Int] = []
 
-  mutating func append(_ column: ColumnBatch, hasComma: Bool) {
+  /// `isNumber` says that the texts are numbers, and that empty text is missing.
+  mutating func append(_ column: ColumnBatch, hasComma: Bool, isNumber: Bool) {
     words.makeRoom(for: column.count)
     for row in 0..<column.count {
       if column.missingCount > 0, column.isMissing(row) {
@@ -113,6 +117,8 @@ private struct KeyColumn {
           if let number = NumberText(text, hasComma: hasComma) {
             if !number.isShort { keepLong(text) }
             append(number.value.orderedBits, .number)
+          } else if isNumber {
+            append(0, .missing)
           } else {
             append(text: text)
           }

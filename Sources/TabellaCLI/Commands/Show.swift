@@ -7,13 +7,14 @@ extension Command {
     name: "show", operands: "LOCATION…", operandValues: [.location],
     summary: "print a table; `tabella LOCATION…` does the same",
     options: OptionSpec.opening + OptionSpec.shaping + [
-      .columns, .format, .json, .noHeader, .withSection, .withNumber, .withRow, .index, .utc,
+      .columns, .footer, .format, .json, .noHeader, .withSection, .withNumber, .withRow, .index,
+      .utc,
     ] + OptionSpec.display,
     examples: [
       ("tabella show data.csv --filter 'born > 1900' -n 5", "choose rows"),
       ("tabella show processes: --columns pid,user,command -n 20", "choose columns"),
       ("tabella show a.csv b.csv --json", "print two files as JSON"),
-    ], seeAlso: ["locations", "rows", "filter", "sections", "formats"]
+    ], seeAlso: ["locations", "rows", "filter", "sections", "formats", "summarize"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "show", defaultFormat: "table")
   }
@@ -55,6 +56,15 @@ extension Command {
         "--with-section works with \(names); \(name) shows sections anyway, so leave the option out",
         command: command)
     }
+    guard invocation.footer == nil || Formats.footerNames.contains(name) else {
+      let line = invocation.line("summarize", without: ["--footer", "--section-by"])
+      throw .usage(
+        "--footer works with \(Formats.footerNames.joined(separator: ", ")); to get aggregates as \(name), run: \(line) --by … --compute …",
+        command: command)
+    }
+    try Failure.usage(command: command) { () throws(TableError) in
+      if let footer = invocation.footer { try Aggregate.check(footer) }
+    }
     let isGrid = name == "table" && invocation.display.style == .collection
     guard !invocation.hasRowColumn || (name != "json" && !isGrid) else {
       throw .usage(
@@ -87,6 +97,9 @@ extension Command {
       table, hasHeader: invocation.hasHeader,
       hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil,
       isGrouped: invocation.sectionBy != nil)
+    shown.footers = try invocation.footer.map { text throws(Failure) in
+      try Footers(text, of: table, isExact: name == "json", output.screen)
+    }
     var format = Formats.make(name, output, invocation.display)
     // The outer format puts its column first. The inner format puts its own column in front of that.
     if invocation.hasNumberColumn { shown.columns.insert(NumberColumn.column, at: 0) }
@@ -108,21 +121,8 @@ extension Command {
     }
     shown.stream = RowStream(table.tables.map(\.location))
     if invocation.hasIndex { try writeIndex(of: table, output) }
-    try format.begin(shown)
-    var viewer = Viewer(shown, invocation.range, output)
-    let failure = try viewer.show(in: &format)
-    try format.end(failure: failure)
-    if isReadable, output.isTerminal, failure == nil {
-      let summary = try Failure.about(table.subject) { () throws(TableError) in
-        try viewer.summary(shownColumns: format.shownColumnCount)
-      }
-      let screen = output.screen
-      try output.write(screen.paint(screen.fitted(summary), .faint) + "\n")
-    }
-    try output.finish()
-    for note in format.notes { Messages.write(note, about: table.subject) }
+    try write(shown, in: &format, invocation, output)
     Messages.writeDiagnostics(of: table.source, location: table.subject)
-    if let failure { throw failure }
     return .done
   }
 
@@ -149,5 +149,30 @@ extension Command {
       line = screen.fitted(line + end)
     }
     try output.write(screen.paint(line, .faint) + "\n")
+  }
+
+  /// Writes a table in a format, the closing line on a terminal, and the notes of the format.
+  static func write(
+    _ shown: ShownTable, in format: inout any Format, _ invocation: Invocation, _ output: Output
+  ) throws(Failure) {
+    try format.begin(shown)
+    var viewer = Viewer(shown, invocation.range, output)
+    let failure = try viewer.show(in: &format)
+    try format.end(failure: failure)
+    if output.isTerminal, failure == nil,
+      Formats.readableNames.contains(invocation.format ?? "table")
+    {
+      let summary = try Failure.about(shown.table.subject) { () throws(TableError) in
+        try viewer.summary(shownColumns: format.shownColumnCount)
+      }
+      let screen = output.screen
+      try output.write(screen.paint(screen.fitted(summary), .faint) + "\n")
+    }
+    try output.finish()
+    for note in format.notes { Messages.write(note, about: shown.table.subject) }
+    if let failure {
+      Messages.writeDiagnostics(of: shown.table.source, location: shown.table.subject)
+      throw failure
+    }
   }
 }

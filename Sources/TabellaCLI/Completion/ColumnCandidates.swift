@@ -5,18 +5,41 @@ struct ColumnCandidates {
   private let columns: [Column]
   private let names: ColumnNames
 
-  init(_ columns: [Column]) {
+  private let summary: SummaryArguments
+
+  init(_ columns: [Column], summary: SummaryArguments = SummaryArguments()) {
     self.columns = columns
+    self.summary = summary
     names = ColumnNames(columns)
+  }
+
+  /// The candidates for columns of the result of `summarize`. Their types are not known.
+  private var ofResult: ColumnCandidates {
+    let groupings = summary.by.flatMap { try? Grouping.list($0, names) } ?? []
+    let aggregates = summary.compute.flatMap { try? Aggregate.list($0, names) } ?? [.rows]
+    return ColumnCandidates(
+      (groupings.map { $0.text(names) } + aggregates.map { $0.name(names) }).map { Column($0) })
   }
 
   /// Values of a kind that begin with the typed text, with their meaning.
   func values(_ kind: Completion, _ typed: String) -> [(value: String, meaning: String)] {
     switch kind {
-    case .columns: list(typed) { _ in [] }
-    case .sortColumns: list(typed) { _ in [":desc", ":asc"] }
-    case .sectionColumn: alone(typed) { classes(of: $0) }
+    case .columns: list(typed, { try? names.list($0).map(\.column) }) { _ in [] }
+    case .sortColumns:
+      list(typed, { try? SortDescriptor.list($0, names).map(\.column) }) { _ in
+        [":desc", ":asc"]
+      }
+    case .groupings:
+      list(typed, { try? Grouping.list($0, names).map(\.column) }) { classes(of: $0) }
     case .filter: conditions(typed)
+    case .aggregates: aggregates(typed)
+    case .sectionOrder:
+      aggregates(typed, isList: false).flatMap { item in
+        ["", ":desc"].map { (item.value + $0, $0.isEmpty ? item.meaning : "") }
+      }
+    case .resultColumns: ofResult.values(.columns, typed)
+    case .resultSort: ofResult.values(.sortColumns, typed)
+    case .resultFilter: ofResult.values(.filter, typed)
     case .assignment: names.names.indices.map { ("\(names.names[$0])=", meaning(of: $0)) }
     default: alone(typed) { _ in [] }
     }
@@ -33,42 +56,38 @@ struct ColumnCandidates {
 
   /// Candidates for the last item of a list of columns, without the columns already in the list.
   private func list(
-    _ typed: String, _ suffixes: (Int) -> [String]
+    _ typed: String, _ parse: (String) -> [Int]?, _ suffixes: (Int) -> [String]
   ) -> [(value: String, meaning: String)] {
     // A name may contain commas, so the last item may begin after any of them.
     var rest = typed[...]
     var used: Set<Int> = []
-    var found = items(after: typed[..<rest.startIndex], rest, without: used, suffixes)
-    while let column = takeItem(from: &rest, suffixes) {
+    var found = items(after: typed[..<rest.startIndex], rest, without: used, parse, suffixes)
+    while let column = takeItem(from: &rest) {
       used.insert(column)
-      found += items(after: typed[..<rest.startIndex], rest, without: used, suffixes)
+      found += items(after: typed[..<rest.startIndex], rest, without: used, parse, suffixes)
     }
     return found
   }
 
   /// Removes a column, its suffix and a comma from the front of a list. Returns the column.
-  private func takeItem(from list: inout Substring, _ suffixes: (Int) -> [String]) -> Int? {
+  private func takeItem(from list: inout Substring) -> Int? {
     var rest = list
     let column = names.take(from: &rest) { rest in
-      ([""] + suffixes(0)).contains { rest.hasPrefix($0 + ",") }
+      rest.hasPrefix(",") || rest.hasPrefix(":") && rest.contains(",")
     }
     guard let column else { return nil }
-    if let suffix = suffixes(column).first(where: { rest.hasPrefix($0) }) {
-      rest = rest.dropFirst(suffix.count)
-    }
-    list = rest.dropFirst()
+    list = rest.drop { $0 != "," }.dropFirst()
     return column
   }
 
   /// Candidates for the next item of a list. Only those remain that parse as the intended column.
   private func items(
     after start: Substring, _ typed: Substring, without used: Set<Int>,
-    _ suffixes: (Int) -> [String]
+    _ parse: (String) -> [Int]?, _ suffixes: (Int) -> [String]
   ) -> [(value: String, meaning: String)] {
     items(typed, behind: String(start), without: used, suffixes).filter { item in
-      let list = try? names.list(item.value, suffixes: suffixes(item.column))
-      return list?.last?.column == item.column
-        && Set(list?.map(\.column) ?? []) == used.union([item.column])
+      let list = parse(item.value)
+      return list?.last == item.column && Set(list ?? []) == used.union([item.column])
     }.map { ($0.value, $0.meaning) }
   }
 
@@ -122,14 +141,32 @@ struct ColumnCandidates {
 
   /// The classes for grouping by a column.
   private func classes(of column: Int) -> [String] {
-    let classes: [Grouping.Class] =
-      switch columns[column].valueType {
-      case .text: [.letter, .day, .month, .size]
-      case .integer, .real: [.size]
-      case .date: [.day, .month]
-      default: []
+    let column = columns[column]
+    return Grouping.Class.named.filter { $0.fits(column.type) && $0.fits(column.valueType) }
+      .map { ":\($0.name)" }
+  }
+
+  /// Candidates for an aggregate, in a list the last one.
+  private func aggregates(
+    _ typed: String, isList: Bool = true
+  ) -> [(value: String, meaning: String)] {
+    let end = isList ? typed.lastIndex(of: ",").map { typed.index(after: $0) } : nil
+    let item = typed[(end ?? typed.startIndex)...]
+    let start = typed[..<(item.firstIndex { $0 != " " } ?? typed.endIndex)]
+    let begun = typed[start.endIndex...]
+    var found: [(value: String, meaning: String)] = []
+    for function in Aggregate.Function.allCases {
+      let all: [Int?] = function.needsColumn ? names.names.indices.map { $0 } : [nil]
+      for column in all where found.count < Candidates.limit {
+        let type = column.map { columns[$0].valueType }
+        if function.needsNumbers, ![.integer, .real, .text].contains(type) { continue }
+        let name = Aggregate(function, ofColumn: column).name(names)
+        if name.hasPrefix(begun) {
+          found.append((String(start) + name, column.map { meaning(of: $0) } ?? ""))
+        }
       }
-    return classes.map { ":\($0.rawValue)" }
+    }
+    return found
   }
 }
 

@@ -85,9 +85,10 @@ struct Completer {
     case .providerOption:
       offerProviderOptions(typed, line, offer)
       found.isOpen = !typed.contains("=")
-    case .column, .columns, .sortColumns, .sectionColumn, .filter, .assignment:
+    case .column, .columns, .sortColumns, .groupings, .filter, .assignment, .aggregates,
+      .sectionOrder, .resultColumns, .resultSort, .resultFilter:
       guard let columns = table(of: line, isShaped: false)?.source.columns else { return }
-      let candidates = ColumnCandidates(columns)
+      let candidates = ColumnCandidates(columns, summary: line.invocation.summary)
       for (value, meaning) in candidates.values(kind, typed) { offer(value, meaning) }
       found.isOpen = kind != .column
     case .sectionTitle:
@@ -161,6 +162,7 @@ struct Completer {
     (invocation.section, invocation.atIndex) = (nil, nil)
     if !isShaped {
       (invocation.filters, invocation.search, invocation.sectionBy) = ([], nil, nil)
+      invocation.sectionsBy = nil
     }
     return try? ShapedTable(invocation, command: line.command.name)
   }

@@ -126,7 +126,7 @@ struct EditRun {
     guard !takesAll || invocation.choosesRows else {
       let line = invocation.line(command, adding: ["--filter", "COLUMN OP VALUE"])
       throw .usage(
-        "name a ROW, or choose rows with --filter, --search, --section, --at-index, --rows or -n: \(line)"
+        "name a ROW, or choose rows with --filter, --search, --section, --at-index, --per-section, --rows or -n: \(line)"
       )
     }
     return (command == "delete" || takesAll) && !invocation.isConfirmed && !invocation.isDryRun
@@ -146,6 +146,11 @@ struct EditRun {
         .notSupported,
         "the groups of --section-by are not sections of the table; set the cells that the groups depend on"
       )
+    }
+    if invocation.sectionsBy != nil, requests.contains(where: \.isOfSection) {
+      throw TableError(
+        .notSupported,
+        "--sections-by changes the order of the sections; leave it out to edit them")
     }
     if source.sectionEditing == nil, requests.contains(where: \.isOfSection) {
       throw noSectionEditing

@@ -89,7 +89,10 @@ struct CollectionFormat: Format {
     try lines.writeBelow(section, of: table, to: output)
   }
 
-  mutating func end(failure: Failure?) throws(Failure) { try writeItems() }
+  mutating func end(failure: Failure?) throws(Failure) {
+    try writeItems()
+    if failure == nil { try lines.writeTotal(of: table, to: output) }
+  }
 }
 
 /// A layout of items in as few lines as possible, in column order.

@@ -75,6 +75,8 @@ struct ShownTable {
   var stream: RowStream?
   /// The matches to highlight; nil if there are none.
   var highlights: Highlights?
+  /// The aggregates below the sections and the table, if they are requested.
+  var footers: Footers?
 
   init(
     _ table: ShapedTable, hasHeader: Bool, hidesEmptySections: Bool = false, isGrouped: Bool = false
@@ -138,6 +140,8 @@ struct ShownSection {
   /// The element that replaces the title.
   var headerElement: SupplementaryElement?
   var footerElement: SupplementaryElement?
+  /// The text of the section's aggregates.
+  var aggregates: String?
   var indexTitle: String?
   /// The table of the section, if several tables are joined.
   var table: OpenedTable?
@@ -150,6 +154,8 @@ enum Formats {
   ]
   /// Formats that are written row by row, without the data of sections.
   static let exportNames = ["csv", "tsv", "jsonl", "plain", "arrow-stream"]
+  /// Formats that have footers.
+  static let footerNames = ["table", "json", "markdown", "vertical"]
   /// Formats that can have a column with the section.
   static let sectionColumnNames = exportNames
   /// Formats for people only, with colours, an index and a closing line.

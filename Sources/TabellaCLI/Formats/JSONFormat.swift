@@ -92,7 +92,8 @@ struct JSONFormat: Format {
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
     var text = Array("],\"footer\":".utf8)
-    append(section.footer, to: &text)
+    let footers = [section.footer, section.aggregates].compactMap { $0 }
+    append(footers.isEmpty ? nil : footers.joined(separator: " · "), to: &text)
     text.append(UInt8(ascii: "}"))
     try output.write(json: text)
     isInSection = false
@@ -103,6 +104,10 @@ struct JSONFormat: Format {
     var text: [UInt8] = []
     if isInSection { text += Array("],\"footer\":null}".utf8) }
     text.append(UInt8(ascii: "]"))
+    if failure == nil, let total = table?.footers?.total {
+      text += Array(",\n \"footer\":".utf8)
+      append(total, to: &text)
+    }
     if let failure {
       text += Array(",\n \"error\":".utf8)
       failure.json.append(to: &text)

@@ -46,8 +46,17 @@ struct MarkdownFormat: Format {
   }
 
   mutating func endSection(_ section: ShownSection) throws(Failure) {
-    guard let footer = section.footer else { return }
-    try output.write("\n\(Self.escaped(SafeText(footer), isParagraph: true))\n")
+    for footer in [section.footer, section.aggregates] {
+      if let footer { try write(paragraph: footer) }
+    }
+  }
+
+  mutating func end(failure: Failure?) throws(Failure) {
+    if failure == nil, let total = table?.footers?.total { try write(paragraph: total) }
+  }
+
+  private func write(paragraph text: String) throws(Failure) {
+    try output.write("\n\(Self.escaped(SafeText(text), isParagraph: true))\n")
   }
 
   /// The text with a backslash in front of markup. CommonMark 2.4 allows that for all ASCII punctuation.

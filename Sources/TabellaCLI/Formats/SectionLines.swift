@@ -71,6 +71,21 @@ struct SectionLines {
       try footer(section, columns: screen.width.map { max(1, $0 - indent.width) })
     }
     for line in below { try output.write(indent + line + "\n") }
+    guard let text = section.aggregates else { return }
+    try output.write(indent + aggregates(text, indent: indent.width) + "\n")
+  }
+
+  /// Writes the aggregates of the whole table below its last section, after a blank line.
+  func writeTotal(of table: ShownTable?, to output: Output) throws(Failure) {
+    guard let text = table?.footers?.total else { return }
+    try output.write("\n" + aggregates(text, indent: 0) + "\n")
+  }
+
+  private func aggregates(_ text: String, indent: Int) -> SafeText {
+    let text = SafeText(text)
+    let room = screen.width.map { max(1, $0 - indent) }
+    let fitted = room.map { text.fitted(to: $0, ellipsis: screen.ellipsis) } ?? text
+    return screen.paint(screen.isolated(fitted), .faint)
   }
 
   /// The text `1 row` or `12 rows`.

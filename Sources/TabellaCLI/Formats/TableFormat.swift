@@ -110,6 +110,7 @@ struct TableFormat: Format {
       try writeRule(frame.middle)
       try writeNames()
     }
+    if failure == nil { try lines.writeTotal(of: table, to: output) }
   }
 
   var notes: [String] {

@@ -113,6 +113,10 @@ struct VerticalFormat: Format {
     try lines.writeBelow(section, of: table, to: output)
   }
 
+  mutating func end(failure: Failure?) throws(Failure) {
+    if failure == nil { try lines.writeTotal(of: table, to: output) }
+  }
+
   var notes: [String] {
     cutCells == 0
       ? []

@@ -55,11 +55,19 @@ struct Invocation {
   var search: [UInt8]?
   var sectionBy: String?
   var sort: String?
+  /// `rows` or `sum C`, with `:desc` or not.
+  var sectionsBy: String?
   var section: String?
   var atIndex: String?
+  /// The maximum number of rows to show of each section.
+  var perSection: Int?
   /// The rows to show, numbered across all sections; nil means all.
   var rows: ClosedRange<Int>?
   var limit: Int?
+  /// `sum C, …`: the aggregates of footers.
+  var footer: String?
+  /// The groups, aggregates and conditions of `summarize`.
+  var summary = SummaryArguments()
   var format: String?
   var hasHeader = true
   var hasSectionColumn = false
@@ -97,22 +105,23 @@ struct Invocation {
 
   var isJSON: Bool { format == "json" }
 
-  /// Whether an option changes the positions of rows. `-n` does not, because the first rows keep theirs.
+  /// Whether an option changes the positions of rows. `-n` and `--per-section` do not, because the first rows keep
+  /// theirs.
   var givesOtherPositions: Bool {
     !filters.isEmpty || search != nil || section != nil || atIndex != nil || sectionBy != nil
-      || sort != nil || rows?.lowerBound ?? 0 > 0
+      || sort != nil || sectionsBy != nil || rows?.lowerBound ?? 0 > 0
   }
 
   /// Whether an option chooses rows by their position or by the position of their section.
   var choosesByPosition: Bool {
     let isNumber = section.map { TableNumber.read($0) != nil } ?? false
-    return rows != nil || limit != nil || atIndex != nil || isNumber
+    return rows != nil || limit != nil || perSection != nil || atIndex != nil || isNumber
   }
 
   /// Whether an option chooses some of the rows.
   var choosesRows: Bool {
     !filters.isEmpty || search != nil || section != nil || atIndex != nil || rows != nil
-      || limit != nil
+      || limit != nil || perSection != nil
   }
 
   /// The rows to show as a half-open range, after `--rows` and `-n`.

@@ -29,16 +29,30 @@ extension OptionSpec {
   ) { invocation, value throws(Failure) in invocation.search = value.bytes }
 
   static let sectionBy = OptionSpec(
-    names: ["--section-by"], argument: "COLUMN[:CLASS]",
+    names: ["--section-by"], argument: "COLUMN[:CLASS],…",
     summary: "make a section per value or class of COLUMN",
-    values: .sectionColumn
+    values: .groupings
   ) { invocation, value throws(Failure) in invocation.sectionBy = value.text }
+
+  /// The description of the classes of groups.
+  static let classes = """
+    CLASS is \(Grouping.Class.named.map { "`\($0.name)`" }.joined(separator: ", ")) or a number, the width of \
+    bins: `amount:100`. Several columns make a group of each combination
+    """
 
   static let sort = OptionSpec(
     names: ["--sort"], argument: "COLUMN[:desc],…",
     summary: "sort the rows of each section, ascending or descending",
     values: .sortColumns
   ) { invocation, value throws(Failure) in invocation.sort = value.text }
+
+  static let sectionsBy = OptionSpec(
+    names: ["--sections-by"], argument: "AGGREGATE[:desc]",
+    summary: "sort the sections by an aggregate of their rows: rows, or sum COLUMN and others",
+    detail: """
+      Sections without a value are last. `tabella help summarize` lists the aggregates
+      """, values: .sectionOrder
+  ) { invocation, value throws(Failure) in invocation.sectionsBy = value.text }
 
   static let section = OptionSpec(
     names: ["--section"], argument: "TITLE|INDEX",
@@ -51,6 +65,15 @@ extension OptionSpec {
     summary: "start at this title of the index",
     values: .indexTitle
   ) { invocation, value throws(Failure) in invocation.atIndex = value.text }
+
+  static let perSection = OptionSpec(
+    names: ["--per-section"], argument: "N", summary: "show only the first N rows of each section"
+  ) { invocation, value throws(Failure) in
+    guard let count = TableNumber.read(value.text) else {
+      throw .usage("must be a whole number, 0 or more")
+    }
+    invocation.perSection = count
+  }
 
   static let columns = OptionSpec(
     names: ["--columns"], argument: "A,B,…", summary: "show these columns, in this order",
@@ -179,7 +202,8 @@ extension OptionSpec {
 
   /// The options that choose and arrange rows, in the order of their application.
   static let shaping: [OptionSpec] = [
-    .filter, .search, .sectionBy, .sort, .section, .atIndex, .rows, .limit,
+    .filter, .search, .sectionBy, .sort, .sectionsBy, .section, .atIndex, .perSection, .rows,
+    .limit,
   ]
 }
 

@@ -12,6 +12,7 @@ struct ChosenRows {
   private let source: any TableDataSource
   private let section: Int?
   private let start: IndexPath
+  private let perSection: Int?
   /// Row numbers across all sections, from the start.
   private let range: Range<Int>
 
@@ -19,12 +20,14 @@ struct ChosenRows {
     source = table.source
     section = table.section
     start = table.start
+    perSection = table.perSection
     self.range = range
   }
 
   /// Whether every row of the table is chosen.
   var isEverything: Bool {
-    section == nil && start == IndexPath(section: 0, row: 0) && range == 0..<Int.max
+    section == nil && start == IndexPath(section: 0, row: 0) && perSection == nil
+      && range == 0..<Int.max
   }
 
   /// The runs in order. The iterator counts a section when it reaches it, and only as far as the options
@@ -49,12 +52,15 @@ struct ChosenRows {
         try source.numberOfSections(knowing: number + 1).value > number
       {
         let skipped = number == chosen.start.section ? chosen.start.row : 0
+        let most = chosen.perSection.map { skipped.advancedUp(by: $0) } ?? .max
         let first = skipped.advancedUp(by: max(0, range.lowerBound - position))
-        let end = first.advancedUp(by: range.upperBound - max(position, range.lowerBound))
-        let count =
+        let end = min(
+          most, first.advancedUp(by: range.upperBound - max(position, range.lowerBound)))
+        let known =
           end == .max
           ? try source.exactNumberOfRows(inSection: number)
           : try source.numberOfRows(inSection: number, knowing: end).value
+        let count = min(known, most)
         let isReached = position >= range.lowerBound || count > first
         position = position.advancedUp(by: max(0, count - skipped))
         next = number == chosen.section ? nil : number + 1

@@ -18,6 +18,10 @@ struct ShapedTable {
   let section: Int?
   /// The first row to show.
   let start: IndexPath
+  /// The maximum number of rows to show of each section.
+  let perSection: Int?
+  /// The view that sorts the sections, if there is one.
+  private let sectionOrder: SectionSortedSource?
 
   /// The subject of messages: the location, or all locations.
   let subject: String
@@ -30,7 +34,8 @@ struct ShapedTable {
   /// The table that a section belongs to, if several tables are joined and the section belongs to one of them.
   func table(ofSection section: Int) throws(TableError) -> OpenedTable? {
     try joined.map { joined throws(TableError) in
-      tables[try joined.sourceNumber(ofSection: section)]
+      let section = try sectionOrder?.numberInBase(ofSection: section) ?? section
+      return tables[try joined.sourceNumber(ofSection: section)]
     }
   }
 
@@ -61,6 +66,20 @@ struct ShapedTable {
     hasChosenColumns = columns != source.columns.usualNumbers
     section = nil
     start = IndexPath(section: 0, row: 0)
+    (perSection, sectionOrder) = (nil, nil)
+  }
+
+  /// Creates a table over a summary of another table, with some columns.
+  init(summary: any TableDataSource, of table: ShapedTable, columns: [Int]?) {
+    source = summary
+    tables = table.tables
+    subject = table.subject
+    joined = nil
+    self.columns = columns ?? Array(summary.columns.indices)
+    hasChosenColumns = columns != nil
+    section = nil
+    start = IndexPath(section: 0, row: 0)
+    (perSection, sectionOrder) = (nil, nil)
   }
 
   /// Opens the locations of a command and applies the shaping options, in the order that the help describes.
@@ -77,11 +96,13 @@ struct ShapedTable {
     }
     try Failure.usage(command: command) { () throws(TableError) in
       for filter in invocation.filters { try Condition.check(filter.bytes) }
+      if let order = invocation.sectionsBy { try Aggregate.check(order) }
     }
     Progress.begin(invocation.operands.map { Location($0.bytes) })
     let tables = try ShapedTable.open(invocation)
     self.tables = tables
     hasChosenColumns = invocation.columns != nil
+    perSection = invocation.perSection
     let subject = tables.map(\.location.description).joined(separator: " ")
     self.subject = subject
     do throws(Failure) {
@@ -89,6 +110,7 @@ struct ShapedTable {
       source = shape.source
       self.shape = shape.shape
       joined = invocation.sectionBy == nil ? shape.joined : nil
+      sectionOrder = shape.source as? SectionSortedSource
       columns =
         try invocation.columns.map { text throws(Failure) in
           try Failure.usage { () throws(TableError) in
@@ -165,10 +187,9 @@ struct ShapedTable {
         for filter in invocation.filters {
           shape.conditions.append(try Condition(filter.bytes, names))
         }
-        shape.grouping = try invocation.sectionBy.map { text throws(TableError) in
-          try Grouping(text, names)
-        }
+        if let text = invocation.sectionBy { shape.groupings = try Grouping.list(text, names) }
         if let text = invocation.sort { shape.order = try SortDescriptor.list(text, names) }
+        if let text = invocation.sectionsBy { shape.sectionOrder = try SectionOrder(text, names) }
         return shape
       }
       self.shape = shape

@@ -18,6 +18,8 @@ struct TableReader {
   let section: Int?
   /// The first row.
   let start: IndexPath
+  /// The maximum number of rows of each section.
+  let perSection: Int?
 
   /// The number of rows of the next request: few at first, then many.
   private var size: Int
@@ -36,7 +38,7 @@ struct TableReader {
   /// only tests use a smaller one.
   init(
     source: any TableDataSource, columns: [Int], includesIDs: Bool = false, section: Int? = nil,
-    start: IndexPath = IndexPath(section: 0, row: 0), grows: Bool = false,
+    start: IndexPath = IndexPath(section: 0, row: 0), perSection: Int? = nil, grows: Bool = false,
     cells: Int = TableReader.batchSizes.cells
   ) {
     growth = grows ? 8 : TableReader.batchSizes.later
@@ -45,6 +47,7 @@ struct TableReader {
     self.includesIDs = includesIDs
     self.section = section
     self.start = start
+    self.perSection = perSection
     let most = max(1, cells / max(1, columns.count))
     laterSize = min(most, TableReader.batchSizes.later)
     size = min(most, TableReader.batchSizes.first)
@@ -68,31 +71,34 @@ struct TableReader {
       // The walk ends with the section that contains the last row of the range.
       if position >= range.upperBound { return }
       let skipped = number == start.section ? start.row : 0
-      let left = range.upperBound - max(position, range.lowerBound)
+      let most = perSection.map { skipped.advancedUp(by: $0) } ?? .max
       let first = skipped + max(0, range.lowerBound - position)
+      let total = range.upperBound - max(position, range.lowerBound)
+      let left = min(total, max(0, most - first))
       // Counts one row more than is shown, because titles show the exact number. A source without sections has no
       // title, and counting the rows of a stream would wait for them.
       let isAlone = source.sections == nil && position >= range.lowerBound
       let shown = isAlone ? first : first + min(size, left) + 1
       let count = try source.numberOfRows(inSection: number, knowing: shown)
-      let isReached = position >= range.lowerBound || count.value > first
+      let isReached = position >= range.lowerBound || min(count.value, most) > first
       if isReached {
         try section(number, count)
-        let next = try walk(number, from: first, limit: left, count, rows, position: position)
+        let next = try walk(
+          number, from: first, limit: left, total: total, count, rows, position: position)
         position += next.row - skipped
         let known = isAlone ? try source.numberOfRows(inSection: number, knowing: 0) : count
         try end(number, next.isEnd ? .exact(next.row) : known)
       } else {
-        position += max(0, count.value - skipped)
+        position += max(0, min(count.value, most) - skipped)
       }
       if number == self.section { return }
     }
   }
 
   /// Reads the rows of one section. Returns the row after the last one, and whether the section ends
-  /// there.
+  /// there. `total` is the number of rows to read of this section and the next ones.
   private mutating func walk(
-    _ section: Int, from first: Int, limit: Int, _ count: Count,
+    _ section: Int, from first: Int, limit: Int, total: Int, _ count: Count,
     _ rows: (Batch, IndexPath) throws -> Void, position: Int
   ) throws -> (row: Int, isEnd: Bool) {
     var next = first
@@ -100,7 +106,8 @@ struct TableReader {
       if count.isExact, next >= count.value { return (max(next, count.value), true) }
       let path = IndexPath(section: section, row: next)
       let (batch, endsSection) = try read(
-        at: path, limit: limit - (next - first), end: count.isExact ? count.value : .max)
+        at: path, limit: limit - (next - first), total: total - (next - first),
+        end: count.isExact ? count.value : .max)
       if batch.rowCount == 0 {
         try checkEnd(section, next)
         return (next, true)
@@ -114,7 +121,7 @@ struct TableReader {
       Progress.written(
         position + next - first,
         of: self.section != nil && count.isExact ? count.value - first : nil)
-      if endsSection { return (next, true) }
+      if endsSection, perSection == nil || next - first < limit { return (next, true) }
     }
     return (next, count.isExact && next == count.value)
   }
@@ -140,17 +147,19 @@ struct TableReader {
     source.prefetching?.cancelPrefetching(rows: rows, inSection: section)
   }
 
-  /// Reads at most `limit` rows of one section from `path` on, and whether they are known to be the last ones.
-  /// The section ends before the row `end`.
+  /// Reads at most `limit` rows of one section from `path` on, and whether they are known to be the last ones, or the
+  /// last ones to read. The section ends before the row `end`.
   private mutating func read(
-    at path: IndexPath, limit: Int, end: Int
+    at path: IndexPath, limit: Int, total: Int, end: Int
   ) throws -> (Batch, endsSection: Bool) {
     advised = nil
     if let read = ahead.take(at: path) { return read }
-    let wanted = min(
-      rest > 0 ? min(rest, max(given * 2, TableReader.batchSizes.first)) : size, limit)
+    let most = rest > 0 ? min(rest, max(given * 2, TableReader.batchSizes.first)) : size
+    let wanted = min(most, limit)
     if rest == 0 { size = min(size * growth, laterSize) }
-    if let gathering = source.gathering, let runs = try runs(from: path, limit: wanted) {
+    if let gathering = source.gathering,
+      let runs = try runs(from: path, limit: limit, total: min(most, total))
+    {
       let paths = runs.flatMap { run in
         run.rows.map { IndexPath(section: run.section, row: $0) }
       }
@@ -177,22 +186,26 @@ struct TableReader {
   ///
   /// The rows of a group can be anywhere in the base. Reading each group alone would read the base once per
   /// group.
-  private func runs(from path: IndexPath, limit: Int) throws -> [ReadAhead.Run]? {
+  private func runs(
+    from path: IndexPath, limit: Int, total: Int
+  ) throws -> [ReadAhead.Run]? {
     guard source.sections != nil, section == nil else { return nil }
     var runs: [ReadAhead.Run] = []
-    var rest = limit
+    var rest = total
     var first = path.row
     for number in path.section... {
       guard rest > 0, try source.numberOfSections(knowing: number + 1).value > number else { break }
+      let most = number == path.section ? path.row.advancedUp(by: limit) : perSection ?? .max
       let count = try source.numberOfRows(
-        inSection: number, knowing: first + rest + 1)
-      guard count.isExact, count.value - first <= rest else { break }
-      if count.value > first {
-        runs.append((number, first..<count.value))
+        inSection: number, knowing: min(most, first + rest + 1))
+      let end = min(count.value, most)
+      guard count.isExact || end == most, end - first <= rest else { break }
+      if end > first {
+        runs.append((number, first..<end))
       } else if number == path.section {
         return nil
       }
-      rest -= max(0, count.value - first)
+      rest -= max(0, end - first)
       first = 0
     }
     return runs.count > 1 ? runs : nil

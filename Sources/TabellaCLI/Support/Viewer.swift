@@ -36,7 +36,7 @@ struct Viewer {
     var reader = TableReader(
       source: source, columns: columns + (colours?.extra ?? []),
       includesIDs: needs.contains(.ids) && source.identity != nil, section: table.section,
-      start: table.start, grows: needs.contains(.growingBatches))
+      start: table.start, perSection: table.perSection, grows: needs.contains(.growingBatches))
     do {
       let elements = try Elements(needs.contains(.elements) ? source.supplementary : nil)
       let links = needs.contains(.links) && output.screen.hasLinks ? Links(table) : nil
@@ -97,6 +97,7 @@ struct Viewer {
           current.count = count
           current.footer = try source.sections?.title(.footer, ofSection: number)
           current.footerElement = try elements.element("footer", of: number)
+          current.aggregates = shown.footers?.text(ofSection: number)
           try format.endSection(current)
         })
       return nil

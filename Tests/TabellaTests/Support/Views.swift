@@ -49,6 +49,21 @@ enum Views {
         return try base.grouped(by: .init(column: number, by: .size))
       }
     ),
+    (
+      "grouped by two columns",
+      { base throws(TableError) in
+        guard let first = base.columns.indices.first, let last = base.columns.indices.last else {
+          return base
+        }
+        return try base.grouped(by: [.init(column: last), .init(column: first)])
+      }
+    ),
+    (
+      "sections sorted",
+      { base throws(TableError) in
+        try base.sectionsSorted(by: SectionOrder(.rows, isDescending: true))
+      }
+    ),
     ("joined alone", { base throws(TableError) in joined([("alone", base)]) }),
     (
       "joined",

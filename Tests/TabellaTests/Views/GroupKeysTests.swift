@@ -7,7 +7,7 @@ import Testing
   private func groups(
     _ cells: [Cell], _ type: ColumnType, _ by: Grouping.Class, unit: Unit? = nil
   ) throws -> Groups {
-    var keys = try GroupKeys(Grouping(column: 0, by: by), in: [Column("c", type, unit: unit)])
+    var keys = try GroupKeys([Grouping(column: 0, by: by)], in: [Column("c", type, unit: unit)])
     keys.append(AwkwardCells.batch([cells], [type]))
     return keys.finish()
   }
@@ -29,14 +29,15 @@ import Testing
     #expect(groups.titles.count == Set(cells.map(key)).count)
     #expect(groups.counts.reduce(0, +) == cells.count)
     for (cell, group) in zip(cells, groups.groupOfRow) {
-      #expect(key(groups.cells[Int(group)]) == key(cell))
+      #expect(groups.keys[0].cell(ofGroup: Int(group)).map(key) == key(cell))
       let title = key(cell) == "NaN" ? "nan" : key(cell).description
       #expect(groups.titles[Int(group)] == (cell == .missing ? nil : title))
     }
     for group in groups.counts.indices {
       #expect(groups.counts[group] == groups.groupOfRow.count { $0 == UInt32(group) })
       if group > 0 {
-        #expect(NaiveOrder.compare(groups.cells[group - 1], groups.cells[group]) <= 0)
+        let cells = groups.keys[0].cells.map { $0 ?? .missing }
+        #expect(NaiveOrder.compare(cells[group - 1], cells[group]) <= 0)
       }
     }
   }
@@ -56,7 +57,7 @@ import Testing
     }
     let groups = try groups((texts + texts.reversed()).map { .binary($0) }, .binary, .value)
     #expect(groups.counts == Array(repeating: 2, count: texts.count))
-    #expect(Set(groups.cells) == Set(texts.map { .binary($0) }))
+    #expect(Set(groups.keys[0].cells) == Set(texts.map { .binary($0) }))
   }
 
   @Test func letters() throws {
@@ -64,7 +65,7 @@ import Testing
     let groups = try groups(texts.map { .text($0) } + [.missing, .text([0xFF])], .text, .letter)
     #expect(groups.titles == ["#", "A", "SS", "Z", "É", nil])
     #expect(groups.counts == [4, 1, 1, 2, 2, 1])
-    #expect(groups.cells.allSatisfy { $0 == .missing })
+    #expect(groups.keys[0].cells.dropLast().allSatisfy { $0 == nil })
     #expect(groups.indexTitles.map(\.title) == ["#", "A", "S", "Z", "É"])
     #expect(groups.indexTitles.map(\.group) == [0, 1, 2, 3, 4])
   }
@@ -100,10 +101,156 @@ import Testing
     #expect(try groups([.real(.nan), .real(1e300)], .real, .size).titles.count == 2)
   }
 
+  @Test func hoursWeeksWeekdaysAndYears() throws {
+    let cells: [Cell] = [
+      "2024-02-29T23:59:59+01:00", "2024-02-29 22:10", "2026-01-01", "2024-12-30", "2024-12-29",
+      "2024-02-29 noon", "soon", .missing,
+    ]
+    let hours = try groups(cells, .text, .hour)
+    #expect(
+      hours.titles == [
+        "2024-02-29 22:00", "2024-12-29 00:00", "2024-12-30 00:00", "2026-01-01 00:00", "other",
+        nil,
+      ])
+    #expect(hours.counts == [2, 1, 1, 1, 2, 1])
+    // The last days of December can belong to week 1.
+    let weeks = try groups(cells, .text, .week)
+    #expect(weeks.titles == ["2024-W09", "2024-W52", "2025-W01", "2026-W01", "other", nil])
+    let weekdays = try groups(cells, .text, .weekday)
+    #expect(weekdays.titles == ["Monday", "Thursday", "Sunday", "other", nil])
+    #expect(weekdays.counts == [1, 4, 1, 1, 1])
+    #expect(try groups(cells, .text, .year).titles == ["2024", "2026", "other", nil])
+    let moments: [Cell] = [.date(Timestamp(nanoseconds: -1)), .date(Timestamp(nanoseconds: 0))]
+    #expect(
+      try groups(moments, .date, .hour).titles == ["1969-12-31 23:00", "1970-01-01 00:00"])
+    #expect(try groups(moments, .date, .weekday).titles == ["Wednesday", "Thursday"])
+  }
+
+  /// Weeks have seven days from Monday on, and week 1 is the first with at least four days of its year.
+  @Test func weeksFollowTheirDefinition() {
+    let day: Int128 = 86_400_000_000_000
+    var last: CivilTime?
+    for number in -40_000...40_000 as ClosedRange<Int128> {
+      let time = CivilTime(nanoseconds: number * day + 5)
+      if let last {
+        #expect(time.weekday == last.weekday % 7 + 1)
+        #expect((time.week == last.week) == (time.weekday != 1))
+      }
+      if time.month == 1, time.day == 4 { #expect(time.week == (time.year, 1)) }
+      last = time
+    }
+  }
+
+  @Test func extensions() throws {
+    let names = [
+      "a.TXT", "b.txt", "a.tar.gz", ".profile", "x/.profile", "d.d/name", "end.", "plain", "..c",
+      "ü.É",
+    ]
+    let groups = try groups(
+      names.map { .text($0) } + [.missing, .text([46, 97, 46, 0xFF])], .text, .fileExtension)
+    #expect(groups.titles == ["no extension", "c", "gz", "txt", "é", "\u{FFFD}", nil])
+    #expect(groups.counts == [5, 1, 1, 2, 1, 1, 1])
+  }
+
+  @Test func bins() throws {
+    func bins(_ cells: [Cell], _ type: ColumnType, _ width: String) throws -> Groups {
+      try groups(cells, type, .bins(try #require(BinWidth(width))))
+    }
+    let numbers = try bins([-1, 0, 99, 100, -100, -101, 250, .missing], .integer, "100")
+    #expect(
+      numbers.titles == [
+        "-200 to <-100", "-100 to <0", "0 to <100", "100 to <200", "200 to <300", nil,
+      ])
+    #expect(numbers.counts == [1, 2, 2, 1, 1, 1])
+    let decimals = try bins(
+      [
+        "0.1", "0.49999999999999999999", "0.5", "-0.00000000000000000000000001", "x", "1e30",
+        "1e300",
+      ],
+      .text, "0.50")
+    #expect(
+      decimals.titles == [
+        "-0.5 to <0", "0 to <0.5", "0.5 to <1",
+        "1000000000000000000000000000000 to <1000000000000000000000000000000.5", "other",
+      ])
+    // The shortest text of a double counts: 0.3 lies in the bin that begins at 0.3.
+    let reals = try bins([.real(0.3), .real(0.1 + 0.2), .real(.nan), .real(-0.0)], .real, "0.1")
+    #expect(reals.titles == ["0 to <0.1", "0.3 to <0.4", "other"])
+    #expect(reals.counts == [1, 2, 1])
+    for wrong in ["0", "", ".", "-1", "1e3", "0.00", "1.", "1234567890123456789"] {
+      #expect(BinWidth(wrong) == nil, "\(wrong)")
+    }
+  }
+
+  /// The bin of a number is that of integers, computed by counting up from the lowest one.
+  @Test func binsAreTheNaiveBins() throws {
+    for width in 1...7 {
+      let cells = (-30...30).map { Cell.text("\(Double($0) / 10)") }
+      let groups = try groups(cells, .text, .bins(try #require(BinWidth("\(Double(width) / 10)"))))
+      for (number, group) in zip(-30...30, groups.groupOfRow) {
+        var low = -100 * width
+        while low + width <= number { low += width }
+        func text(_ tenths: Int) -> String { Cell.real(Double(tenths) / 10).description }
+        #expect(groups.titles[Int(group)] == "\(text(low)) to <\(text(low + width))")
+      }
+    }
+  }
+
+  /// Groups by several keys equal those of the keys alone, combined.
+  @Test(arguments: 0..<60)
+  func severalKeysAreTheNaiveKeys(_ seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let types: [ColumnType] = [.text, .integer, .date]
+    let columns = types.map { Column("c", $0) }
+    let rows = (0..<Int.random(in: 0...60, using: &generator)).map { _ in
+      types.map { type -> Cell in
+        let value = Int.random(in: 0..<4, using: &generator)
+        if value == 0 { return .missing }
+        return switch type {
+        case .text: .text(["b", "a10", "a9"][value - 1])
+        case .integer: .integer(Int64(value))
+        default: .date(Timestamp(nanoseconds: Int64(value) * 700_000_000_000_000))
+        }
+      }
+    }
+    let classes: [[Grouping.Class]] = [
+      [.value, .letter], [.value, .bins(BinWidth("2")!), .size], [.value, .day, .weekday],
+    ]
+    let groupings = (0..<Int.random(in: 2...4, using: &generator)).map { _ in
+      let column = Int.random(in: 0..<3, using: &generator)
+      return Grouping(column: column, by: classes[column].randomElement(using: &generator)!)
+    }
+    var keys = try GroupKeys(groupings, in: columns)
+    let cells = keys.columns.map { column in rows.map { $0[column] } }
+    keys.append(AwkwardCells.batch(cells, keys.columns.map { types[$0] }))
+    let groups = keys.finish()
+    let alone = try groupings.map { grouping in
+      var keys = try GroupKeys([grouping], in: columns)
+      keys.append(
+        AwkwardCells.batch([rows.map { $0[grouping.column] }], [types[grouping.column]]))
+      return keys.finish()
+    }
+    let tuples = rows.indices.map { row in alone.map { $0.groupOfRow[row] } }
+    let order = Set(tuples).sorted { $0.lexicographicallyPrecedes($1) }
+    #expect(groups.counts == order.map { tuple in tuples.count { $0 == tuple } })
+    #expect(groups.groupOfRow.map { order[Int($0)] } == tuples)
+    for (group, tuple) in order.enumerated() {
+      let titles = zip(alone, tuple).map { $0.titles[Int($1)] }
+      #expect(groups.keys.map { $0.title(ofGroup: group) } == titles)
+      let isMissing = titles.allSatisfy { $0 == nil }
+      let joined = titles.map { $0 ?? "missing" }.joined(separator: " · ")
+      #expect(groups.titles[group] == (isMissing ? nil : joined))
+      #expect(
+        groups.keys.map { $0.cell(ofGroup: group) }
+          == zip(alone, tuple).map { $0.keys[0].cell(ofGroup: Int($1)) })
+    }
+  }
+
   @Test func whatCannotBeGrouped() {
     for (type, by) in [
       (ColumnType.integer, Grouping.Class.letter), (.boolean, .day), (.date, .size),
-      (.binary, .size),
+      (.binary, .size), (.integer, .week), (.boolean, .bins(BinWidth("1")!)),
+      (.date, .fileExtension),
     ] {
       #expect(throws: TableError.self) { try groups([], type, by) }
     }

@@ -43,16 +43,54 @@ import Testing
   }
 
   @Test func groupingsAndOrdersAreRead() throws {
-    #expect(try Grouping("city:letter", names) == Grouping(column: 0, by: .letter))
-    #expect(try Grouping("a,b", names) == Grouping(column: 3))
-    #expect(throws: TableError.self) { try Grouping("city,amount", names) }
-    #expect(throws: TableError.self) { try Grouping("city:colour", names) }
+    #expect(try Grouping.list("city:letter", names) == [Grouping(column: 0, by: .letter)])
+    #expect(try Grouping.list("a,b", names) == [Grouping(column: 3)])
+    let several = [
+      Grouping(column: 0, by: .weekday), Grouping(column: 1, by: .bins(BinWidth("0.5")!)),
+      Grouping(column: 3, by: .fileExtension), Grouping(column: 0, by: .week),
+    ]
+    let text = "city:weekday,amount:0.5,a,b:extension,city:week"
+    #expect(try Grouping.list(text, names) == several)
+    #expect(several.map { $0.text(names) }.joined(separator: ",") == text)
+    for (text, message) in [
+      ("city:colour", "unknown suffix :colour"), ("amount:0", "width of bins"),
+      ("amount:1x", "unknown suffix"), ("amuont", "did you mean amount?"), ("city,", "missing"),
+    ] {
+      let error = #expect(throws: TableError.self) { try Grouping.list(text, names) }
+      #expect(error?.message.contains(message) == true, "\(text): \(error?.message ?? "")")
+    }
     #expect(
       try SortDescriptor.list("amount:desc,a,b,city:asc", names) == [
         SortDescriptor(column: 1, isDescending: true), SortDescriptor(column: 3),
         SortDescriptor(column: 0),
       ])
     #expect(throws: TableError.self) { try SortDescriptor.list("amount:up", names) }
+  }
+
+  @Test func aggregatesAndOrdersOfSectionsAreRead() throws {
+    #expect(
+      try Aggregate.list("rows,sum amount,  mean a,b , min  city 2, distinct amount > 3", names)
+        == [
+          .rows, Aggregate(.sum, ofColumn: 1), Aggregate(.mean, ofColumn: 3),
+          Aggregate(.min, ofColumn: 4), Aggregate(.distinct, ofColumn: 2),
+        ])
+    #expect(Aggregate(.mean, ofColumn: 3).name(names) == "mean a,b")
+    #expect(try SectionOrder("rows:desc", names) == SectionOrder(.rows, isDescending: true))
+    #expect(
+      try SectionOrder("sum amount:asc", names) == SectionOrder(Aggregate(.sum, ofColumn: 1)))
+    for (text, message) in [
+      ("avg amount", "did you mean mean?"), ("sun amount", "did you mean sum?"),
+      ("rows, count", "did you mean rows?"), ("rows city", "rows has no column"),
+      ("sum", "needs a column"),
+      ("sum amuont", "did you mean amount?"), ("", "an aggregate is missing"), ("rows,", "missing"),
+    ] {
+      let error = #expect(throws: TableError.self) { try Aggregate.list(text, names) }
+      #expect(error?.message.contains(message) == true, "\(text): \(error?.message ?? "")")
+    }
+    #expect(throws: TableError.self) { try Aggregate.check("avg amount") }
+    #expect(throws: TableError.self) { try SectionOrder("rows, sum amount", names) }
+    #expect(throws: TableError.self) { try SectionOrder("sum amount:up", names) }
+    try Aggregate.check("sum anything, avg x")
   }
 
   @Test func shapesFilterThenGroupThenSort() throws {
@@ -63,7 +101,8 @@ import Testing
     let names = ColumnNames(source.columns)
     let shape = TableShape(
       conditions: [try Condition(Array("amount > 0".utf8), names)],
-      grouping: try Grouping("city", names), order: try SortDescriptor.list("amount:desc", names))
+      groupings: try Grouping.list("city", names),
+      order: try SortDescriptor.list("amount:desc", names))
     var views: [String] = []
     let table = try source.shaped(by: shape) { views.append("\(type(of: $0))") }
     #expect(views == ["FilteredSource", "GroupedSource", "SortedSource"])

@@ -36,12 +36,19 @@ import Testing
 
   enum Kind: CaseIterable {
     case filtered, sorted, grouped, joined, filteredGrouped, sortedFiltered, imported
+    case groupedTwice, sectionsSorted, sectionsSortedGrouped
 
     func view(of base: any TableDataSource) throws -> any TableDataSource {
       switch self {
       case .filtered: try base.filtered(by: isA)
       case .sorted: try base.sorted(by: down)
       case .grouped: try base.grouped(by: Grouping(column: 1, by: .value))
+      case .groupedTwice:
+        try base.grouped(by: [Grouping(column: 1), Grouping(column: 0, by: .bins(BinWidth("5")!))])
+      case .sectionsSorted: try base.sectionsSorted(by: SectionOrder(.rows, isDescending: true))
+      case .sectionsSortedGrouped:
+        try base.grouped(by: Grouping(column: 1)).sorted(by: down)
+          .sectionsSorted(by: SectionOrder(Aggregate(.sum, ofColumn: 0), isDescending: true))
       case .joined:
         Tabella.joined([("x", InMemorySource(columns, rows: [[0, "x", "x"]])), ("base", base)])
       case .filteredGrouped:
@@ -342,6 +349,111 @@ import Testing
       let section = try #require(after.firstIndex { $0.contains(number) })
       #expect(after[section].firstIndex(of: number) == target.row, "seed \(seed)")
       #expect(try view.sections?.title(.header, ofSection: section) == title)
+    }
+  }
+
+  /// A move between groups of two keys sets the columns in which the groups differ, if the values are known.
+  @Test func movesBetweenGroupsOfTwoKeys() throws {
+    for seed in 0..<200 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let rows = (0..<Int.random(in: 2..<12, using: &generator)).map { number -> [Cell] in
+        [
+          .integer(Int64(number)), ["a", "b", .missing].randomElement(using: &generator)!,
+          ["apple", "axe", "bee", .missing].randomElement(using: &generator)!,
+        ]
+      }
+      let base = InMemorySource(Self.columns, rows: rows, persistence: .byAuthor)
+      let view = try base.grouped(by: [Grouping(column: 1), Grouping(column: 2, by: .letter)])
+      func key(_ row: [Cell]) -> [Cell] {
+        [row[1], row[2] == .missing ? .missing : .text(row[2].description.prefix(1).uppercased())]
+      }
+      let shown = try Naive(reading: view).sections
+      let section = Int.random(in: shown.indices, using: &generator)
+      let group = Int.random(in: shown.indices, using: &generator)
+      guard section != group else { continue }
+      let row = Int.random(in: shown[section].rows.indices, using: &generator)
+      let (moved, member) = (shown[section].rows[row], shown[group].rows[0])
+      let mayMove = key(moved)[1] == key(member)[1] || member[2] == .missing
+      let movable = try view.movability(ofRows: row..<row + 1, inSection: section)[0]
+      let others = shown.indices.filter { $0 != section }
+      let hasTarget = others.contains { other in
+        let member = shown[other].rows[0]
+        return key(moved)[1] == key(member)[1] || member[2] == .missing
+      }
+      #expect(movable == (hasTarget || shown[section].rows.count > 1), "seed \(seed)")
+      let edit = EditBatch.Edit.move(
+        .path(IndexPath(section: section, row: row)), to: IndexPath(section: group, row: 0))
+      guard mayMove else {
+        let error = #expect(throws: TableError.self) { try view.commit(EditBatch([edit])) }
+        #expect(error?.code == .constraint && error?.message.contains("set note") == true)
+        continue
+      }
+      _ = try view.commit(EditBatch([edit]))
+      var expected = moved
+      expected[1] = member[1]
+      if member[2] == .missing { expected[2] = .missing }
+      var all = rows
+      all[all.firstIndex { $0[0] == moved[0] }!] = expected
+      #expect(try Naive(reading: base).sections[0].rows == all)
+    }
+  }
+
+  /// An insertion into a group of two keys takes the values that the group determines, and needs the others.
+  @Test func insertsIntoGroupsOfTwoKeys() throws {
+    let base = InMemorySource(
+      Self.columns, rows: [[1, "a", "apple"], [2, "b", "bee"], [3, nil, nil]],
+      persistence: .byAuthor)
+    let view = try base.grouped(by: [Grouping(column: 1), Grouping(column: 2, by: .letter)])
+    func insert(_ section: Int, _ cells: [Int: Cell]) throws {
+      _ = try view.commit(
+        EditBatch([.insert(at: IndexPath(section: section, row: 0), cells: cells)]))
+    }
+    var error = #expect(throws: TableError.self) { try insert(0, [0: 4]) }
+    #expect(error?.message == "a row of \"a · A\" needs a value for note")
+    error = #expect(throws: TableError.self) { try insert(0, [0: 4, 2: "bat"]) }
+    #expect(error?.message.contains("does not belong to \"a · A\"") == true)
+    error = #expect(throws: TableError.self) { try insert(0, [0: 4, 1: "b", 2: "axe"]) }
+    #expect(error?.message.contains("leave kind out") == true)
+    try insert(0, [0: 4, 2: "axe"])
+    try insert(2, [0: 5])
+    #expect(
+      try Naive(reading: base).sections[0].rows.suffix(2) == [[4, "a", "axe"], [5, nil, nil]])
+    #expect(try Self.numbers(view) == [[1, 4], [2], [3, 5]])
+  }
+
+  /// Edits in sorted sections land in their section of the base, at the same row.
+  @Test func sortedSectionsKeepTheirRows() throws {
+    for seed in 0..<100 as Range<UInt64> {
+      var generator = SeededGenerator(seed: seed)
+      let base = Self.table(&generator)
+      let order = SectionOrder(Aggregate(.sum, ofColumn: 0), isDescending: seed % 2 == 0)
+      let view = try base.sectionsSorted(by: order)
+      let before = try Self.numbers(base)
+      let shown = try Self.numbers(view)
+      let section = Int.random(in: 0..<3, using: &generator)
+      let own = try view.numberInBase(ofSection: section)
+      #expect(shown[section] == before[own])
+      #expect(try view.title(.header, ofSection: section) == "s\(own)")
+      let row = Int.random(in: 0...shown[section].count, using: &generator)
+      let kind = before[own].isEmpty || seed % 3 == 0 ? 0 : seed % 3 == 1 ? 1 : 2
+      var expected = before
+      let edit: EditBatch.Edit
+      switch kind {
+      case 0:
+        edit = .insert(at: IndexPath(section: section, row: row), cells: [0: 900])
+        expected[own].insert(900, at: row)
+      case 1:
+        let last = min(row, shown[section].count - 1)
+        edit = .delete(.path(IndexPath(section: section, row: last)))
+        expected[own].remove(at: last)
+      default:
+        let last = min(row, shown[section].count - 1)
+        edit = .move(
+          .path(IndexPath(section: section, row: 0)), to: IndexPath(section: section, row: last))
+        expected[own].insert(expected[own].remove(at: 0), at: last)
+      }
+      _ = try view.commit(EditBatch([edit], version: view.version()))
+      #expect(try Self.numbers(base) == expected)
     }
   }
 

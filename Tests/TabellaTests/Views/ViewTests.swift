@@ -107,10 +107,10 @@ struct Naive {
     return result
   }
 
-  func grouped(by grouping: Grouping) throws -> Naive {
-    var keys = try GroupKeys(grouping, in: columns)
+  func grouped(by groupings: [Grouping]) throws -> Naive {
+    var keys = try GroupKeys(groupings, in: columns)
     let rows = sections.flatMap(\.rows)
-    for row in rows { keys.append(batch([row], [grouping.column])) }
+    for row in rows { keys.append(batch([row], keys.columns)) }
     let groups = keys.finish()
     return Naive(
       columns: columns,
@@ -118,6 +118,36 @@ struct Naive {
         Section(
           header: title, footer: nil,
           rows: rows.indices.filter { groups.groupOfRow[$0] == group }.map { rows[$0] })
+      })
+  }
+
+  /// Sections in the order of an aggregate of each section alone.
+  func sectionsSorted(by order: SectionOrder) throws -> Naive {
+    let values = try sections.map { section in
+      try Naive(columns: columns, sections: [section]).source.summarized(
+        computing: [order.aggregate])
+    }
+    let cells = try values.map { try Naive(reading: $0).sections[0].rows[0] }
+    // A sum of some sections may be an integer, and another one text with decimals.
+    let types = Set(values.map(\.columns[0].type))
+    let column = types.count > 1 ? Column("", .text) : values.first?.columns[0] ?? Column("")
+    let rows = cells.map { row in
+      row.map { types.count > 1 && $0 != .missing ? .text($0.description) : $0 }
+    }
+    let naive = Naive(
+      columns: [column, Column("", .integer)],
+      sections: [
+        Section(
+          header: nil, footer: nil,
+          rows: rows.enumerated().map { $0.element + [.integer(Int64($0.offset))] })
+      ])
+    let sorted = naive.sorted(
+      by: [SortDescriptor(column: 0, isDescending: order.isDescending)])
+    return Naive(
+      columns: columns,
+      sections: sorted.sections[0].rows.map { row in
+        guard case .integer(let section) = row[1] else { preconditionFailure("a number") }
+        return sections[Int(section)]
       })
   }
 
@@ -210,7 +240,7 @@ private func expectSame(
 @Suite struct ViewTests {
   /// The construction of a view from a source, and naively.
   enum Kind: CaseIterable {
-    case filtered, searched, sorted, grouped
+    case filtered, searched, sorted, grouped, sectionsSorted
 
     func view(
       of source: any TableDataSource, _ generator: inout SeededGenerator
@@ -240,11 +270,22 @@ private func expectSame(
         ]
         return (try source.sorted(by: descriptors), { $0.sorted(by: descriptors) })
       case .grouped:
-        let possible = Grouping.Class.allCases.map { Grouping(column: column, by: $0) }.filter {
-          (try? GroupKeys($0, in: source.columns)) != nil
+        let classes = Grouping.Class.named + [.value, .bins(BinWidth("2.5")!)]
+        let groupings = [column, other].prefix(Int.random(in: 1...2, using: &generator)).map {
+          column in
+          let possible = classes.filter { $0.fits(source.columns[column].type) }
+          return Grouping(column: column, by: possible.randomElement(using: &generator)!)
         }
-        let grouping = possible.randomElement(using: &generator)!
-        return (try source.grouped(by: grouping), { try $0.grouped(by: grouping) })
+        return (try source.grouped(by: groupings), { try $0.grouped(by: groupings) })
+      case .sectionsSorted:
+        let possible = Aggregate.Function.allCases.map { Aggregate($0, ofColumn: column) }.filter {
+          // Text that is no number has no sum.
+          source.columns[column].type != .text || !$0.function.needsNumbers
+        }.filter { (try? Aggregator([$0], in: source.columns)) != nil }
+        let order = SectionOrder(
+          possible.randomElement(using: &generator)!,
+          isDescending: Bool.random(using: &generator))
+        return (try source.sectionsSorted(by: order), { try $0.sectionsSorted(by: order) })
       }
     }
   }

@@ -1,0 +1,428 @@
+/// Computes aggregates of groups of rows from batches, in one pass.
+///
+/// Its memory depends on the number of groups. In addition, a median stores the numbers of all rows, and `distinct` stores
+/// the different values.
+struct Aggregator {
+  /// The columns to read, without repetition.
+  let columns: [Int]
+  private let aggregates: [Aggregate]
+  private var states: [ColumnState]
+  private let names: ColumnNames
+  /// The number of rows of each group.
+  private var counts: [Int] = []
+
+  /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist or has no such aggregate.
+  init(_ aggregates: [Aggregate], in columns: [Column]) throws(TableError) {
+    var wanted: [Int] = []
+    for aggregate in aggregates {
+      try aggregate.check(in: columns)
+      if let column = aggregate.column, !wanted.contains(column) { wanted.append(column) }
+    }
+    self.columns = wanted
+    self.aggregates = aggregates
+    names = ColumnNames(columns)
+    states = wanted.map { column in
+      ColumnState(
+        columns[column], number: column,
+        Set(aggregates.filter { $0.column == column }.map(\.function)))
+    }
+  }
+
+  /// Whether a result depends on the order of the rows.
+  var needsOrder: Bool { aggregates.contains { $0.function == .first || $0.function == .last } }
+
+  /// Makes room for groups. All groups exist from then on, even without rows.
+  mutating func makeRoom(forGroups count: Int) {
+    guard count > counts.count else { return }
+    counts += repeatElement(0, count: count - counts.count)
+    for index in states.indices { states[index].makeRoom(forGroups: count) }
+  }
+
+  /// Adds rows to a group without reading cells. Possible if no aggregate reads a column.
+  mutating func append(rows: Int, group: Int) {
+    precondition(columns.isEmpty, "the cells of the rows are needed")
+    counts[group] += rows
+  }
+
+  /// Adds rows. `groups` holds the number of the group of each row, below the number of groups that there is room for.
+  ///
+  /// `cells` holds the columns of ``columns``. Throws ``TableError`` with `.io` for text that should be a number; its row
+  /// is the row in the batch.
+  mutating func append(
+    _ cells: [ColumnBatch], groups: UnsafeBufferPointer<UInt32>
+  ) throws(TableError) {
+    for group in groups { counts[Int(group)] += 1 }
+    for index in states.indices { try states[index].append(cells[index], groups) }
+  }
+
+  /// The results, one column per aggregate, and one row per group in the given order.
+  func results(_ order: [UInt32]) -> [AggregateColumn] {
+    aggregates.map { aggregate in
+      let name = aggregate.name(names)
+      guard let column = aggregate.column, let index = columns.firstIndex(of: column) else {
+        return AggregateColumn(
+          column: Column(name, .integer), cells: order.map { .integer(Int64(counts[Int($0)])) })
+      }
+      return states[index].result(aggregate.function, name: name, order)
+    }
+  }
+}
+
+/// The values of an aggregate, with their type.
+struct AggregateColumn {
+  var column: Column
+  var cells: [Cell]
+}
+
+/// The state of all aggregates of one column.
+private struct ColumnState {
+  private let column: Column
+  private let number: Int
+  private let functions: Set<Aggregate.Function>
+  /// Whether numbers are added as doubles.
+  private let isReal: Bool
+
+  // One element per group each, if an aggregate needs it.
+  private var sums: [ExactSum] = []
+  private var realSums: [CompensatedSum] = []
+  /// The number of values, for means and missing sums.
+  private var counts: [Int] = []
+  private var numbers: [[ExactNumber]] = []
+  private var reals: [[Double]] = []
+  private var distinct: [Int] = []
+  private var least: [Extreme?] = []
+  private var greatest: [Extreme?] = []
+  private var firsts: [Cell] = []
+  private var lasts: [Cell] = []
+
+  /// The different values, and the pairs of a group and a value in it.
+  private var values = KeyTable()
+  private var pairs = KeyTable()
+
+  init(_ column: Column, number: Int, _ functions: Set<Aggregate.Function>) {
+    self.column = column
+    self.number = number
+    self.functions = functions
+    isReal = column.type == .real
+  }
+
+  private var hasSum: Bool { functions.contains(.sum) || functions.contains(.mean) }
+  private var hasMedian: Bool { functions.contains(.median) }
+  private var hasExtreme: Bool { functions.contains(.min) || functions.contains(.max) }
+
+  mutating func makeRoom(forGroups count: Int) {
+    func grow<T>(_ array: inout [T], _ isNeeded: Bool, _ empty: T) {
+      if isNeeded { array += repeatElement(empty, count: count - array.count) }
+    }
+    grow(&sums, hasSum && !isReal, ExactSum())
+    grow(&realSums, hasSum && isReal, CompensatedSum())
+    grow(&counts, hasSum || hasMedian, 0)
+    grow(&numbers, hasMedian && !isReal, [])
+    grow(&reals, hasMedian && isReal, [])
+    grow(&distinct, functions.contains(.distinct), 0)
+    grow(&least, functions.contains(.min), nil)
+    grow(&greatest, functions.contains(.max), nil)
+    grow(&firsts, functions.contains(.first), .missing)
+    grow(&lasts, functions.contains(.last), .missing)
+  }
+
+  mutating func append(
+    _ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>
+  ) throws(TableError) {
+    if hasSum || hasMedian {
+      if isReal { addReals(cells, groups) } else { try addNumbers(cells, groups) }
+    }
+    if functions.contains(.distinct) { addDistinct(cells, groups) }
+    if hasExtreme { addExtremes(cells, groups) }
+    if functions.contains(.first) {
+      for row in 0..<cells.count where firsts[Int(groups[row])] == .missing && counts(cells, row) {
+        firsts[Int(groups[row])] = cells[row]
+      }
+    }
+    if functions.contains(.last) {
+      // The last row of a group in the batch is the first one from its end.
+      var seen: Set<UInt32> = []
+      for row in (0..<cells.count).reversed()
+      where counts(cells, row) && seen.insert(groups[row]).inserted {
+        lasts[Int(groups[row])] = cells[row]
+      }
+    }
+  }
+
+  /// Whether a cell is a value: not missing, and not empty text.
+  @inline(__always)
+  private func counts(_ cells: ColumnBatch, _ row: Int) -> Bool {
+    if cells.missingCount > 0, cells.isMissing(row) { return false }
+    return !cells.type.isBytes || cells.withBytes(at: row) { !$0.isEmpty }
+  }
+
+  private mutating func addReals(_ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>) {
+    for row in 0..<cells.count where !(cells.missingCount > 0 && cells.isMissing(row)) {
+      let (group, value) = (Int(groups[row]), cells.real(row))
+      counts[group] += 1
+      if hasSum { realSums[group].add(value) }
+      if hasMedian { reals[group].append(value) }
+    }
+  }
+
+  private mutating func addNumbers(
+    _ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>
+  ) throws(TableError) {
+    let (hasSum, hasMedian, hasComma) = (hasSum, hasMedian, column.hasDecimalComma)
+    for row in 0..<cells.count {
+      if cells.missingCount > 0, cells.isMissing(row) { continue }
+      let number: ExactNumber
+      if cells.type == .integer {
+        number = ExactNumber(cells.integer(row))
+      } else {
+        let (read, isEmpty) = cells.withBytes(at: row) {
+          ($0.isEmpty ? nil : ExactNumber($0, hasComma: hasComma), $0.isEmpty)
+        }
+        if isEmpty { continue }
+        guard let read else { throw wrong(cells, row) }
+        number = read
+      }
+      let group = Int(groups[row])
+      counts[group] += 1
+      if hasSum { sums[group].add(number) }
+      if hasMedian { numbers[group].append(number) }
+    }
+  }
+
+  /// The error for text that is no number.
+  private func wrong(_ cells: ColumnBatch, _ row: Int) -> TableError {
+    let function = Aggregate.Function.allCases.first { functions.contains($0) && $0.needsNumbers }
+    let text = cells.withBytes(at: row) { bytes in
+      String(decoding: bytes.prefix(80), as: UTF8.self) + (bytes.count > 80 ? "…" : "")
+    }
+    let isNumber = cells.withBytes(at: row) {
+      NumberText($0, hasComma: column.hasDecimalComma) != nil
+    }
+    let reason =
+      isNumber ? "has an exponent beyond \(ExactNumber.exponentLimit)" : "is not a number"
+    return TableError(
+      .io, "no \(function?.rawValue ?? "") of \(column.name): \"\(text)\" \(reason)", row: row,
+      column: number)
+  }
+
+  private mutating func addDistinct(_ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>) {
+    for row in 0..<cells.count where counts(cells, row) {
+      let value =
+        cells.type.isBytes
+        ? cells.withBytes(at: row) { values.number(of: $0) }
+        : withUnsafeBytes(of: cells.keyWord(row)) { values.number(of: $0) }
+      let pair = (groups[row], value)
+      let known = pairs.count
+      if withUnsafeBytes(of: pair, { Int(pairs.number(of: $0)) }) == known {
+        distinct[Int(groups[row])] += 1
+      }
+    }
+  }
+
+  private mutating func addExtremes(_ cells: ColumnBatch, _ groups: UnsafeBufferPointer<UInt32>) {
+    let key = ExtremeKey(column, cells)
+    for row in 0..<cells.count where counts(cells, row) && key.hasValue(row) {
+      let group = Int(groups[row])
+      if functions.contains(.min) {
+        if let known = least[group], key.compare(row, known) >= 0 {
+        } else {
+          least[group] = key.extreme(row)
+        }
+      }
+      if functions.contains(.max) {
+        if let known = greatest[group], key.compare(row, known) <= 0 {
+        } else {
+          greatest[group] = key.extreme(row)
+        }
+      }
+    }
+  }
+
+  // Results
+
+  func result(
+    _ function: Aggregate.Function, name: String, _ order: [UInt32]
+  ) -> AggregateColumn {
+    var own = column
+    own.name = name
+    let groups = order.map { Int($0) }
+    switch function {
+    case .rows: preconditionFailure("the number of rows belongs to no column")
+    case .distinct:
+      return AggregateColumn(
+        column: Column(name, .integer), cells: groups.map { .integer(Int64(distinct[$0])) })
+    case .min:
+      return AggregateColumn(column: own, cells: groups.map { least[$0]?.cell ?? .missing })
+    case .max:
+      return AggregateColumn(column: own, cells: groups.map { greatest[$0]?.cell ?? .missing })
+    case .first: return AggregateColumn(column: own, cells: groups.map { firsts[$0] })
+    case .last: return AggregateColumn(column: own, cells: groups.map { lasts[$0] })
+    case .sum, .mean, .median:
+      if isReal {
+        return AggregateColumn(
+          column: own,
+          cells: groups.map { counts[$0] == 0 ? .missing : .real(real(function, ofGroup: $0)) })
+      }
+      let values = groups.map { counts[$0] == 0 ? nil : exact(function, ofGroup: $0) }
+      return AggregateColumn(values, name: name, unit: column.unit, column.hasDecimalComma)
+    }
+  }
+
+  private func real(_ function: Aggregate.Function, ofGroup group: Int) -> Double {
+    switch function {
+    case .mean: return realSums[group].value / Double(counts[group])
+    case .median:
+      let sorted = reals[group].sorted { $0.orderedBits < $1.orderedBits }
+      let (low, high) = (sorted[(sorted.count - 1) / 2], sorted[sorted.count / 2])
+      // Halving first avoids an overflow.
+      return low == high ? low : low / 2 + high / 2
+    default: return realSums[group].value
+    }
+  }
+
+  private func exact(_ function: Aggregate.Function, ofGroup group: Int) -> ExactDecimal {
+    switch function {
+    case .mean:
+      return sums[group].value.divided(
+        by: counts[group], significant: Aggregate.significantDigits)
+    case .median:
+      let (low, high) = ExactNumber.middle(of: numbers[group])
+      guard let high else { return low.decimal }
+      var sum = ExactSum()
+      sum.add(low)
+      sum.add(high)
+      // A half has at most one more digit.
+      return sum.value.divided(by: 2, significant: .max)
+    default: return sums[group].value
+    }
+  }
+}
+
+extension AggregateColumn {
+  /// Exact numbers as a column: of integers if all fit, otherwise of text that reads as numbers.
+  fileprivate init(
+    _ values: [ExactDecimal?], name: String, unit: Unit?, _ hasComma: Bool
+  ) {
+    let integers = values.map { $0.map { $0.integer } }
+    if integers.allSatisfy({ $0 == nil || $0 != .some(nil) }) {
+      column = Column(name, .integer, unit: unit)
+      cells = integers.map { $0.flatMap { $0 }.map { .integer($0) } ?? .missing }
+      return
+    }
+    // A number beyond the doubles could not be read.
+    let isReadable = values.allSatisfy { $0.map { $0.digits.count - $0.scale <= 308 } ?? true }
+    column = Column(
+      name, unit: unit, reads: isReadable ? .real : nil, hasDecimalComma: hasComma)
+    cells = values.map { $0.map { .text($0.text(hasComma: hasComma)) } ?? .missing }
+  }
+}
+
+extension ExactNumber {
+  /// The middle one of some numbers in their order, or both if there are two. There is at least one number.
+  /// - Complexity: O(n log n)
+  fileprivate static func middle(of numbers: [ExactNumber]) -> (ExactNumber, ExactNumber?) {
+    func pick<T>(_ sorted: [T], _ number: (T) -> ExactNumber) -> (ExactNumber, ExactNumber?) {
+      let low = number(sorted[(sorted.count - 1) / 2])
+      return (low, sorted.count % 2 == 0 ? number(sorted[sorted.count / 2]) : nil)
+    }
+    // Numbers with the same number of decimals are in the order of their integers.
+    var mantissas: [Int64] = []
+    mantissas.reserveCapacity(numbers.count)
+    var common: Int8?
+    for case .small(let mantissa, let scale) in numbers {
+      guard scale == common ?? scale else { break }
+      common = scale
+      mantissas.append(mantissa)
+    }
+    if mantissas.count == numbers.count {
+      return pick(mantissas.sorted()) { .small($0, scale: common ?? 0) }
+    }
+    return pick(numbers.sorted { compare($0, $1) < 0 }) { $0 }
+  }
+}
+
+extension ColumnBatch {
+  /// The key of a value that is neither text nor binary: NaN is one value, and so are the two zeros.
+  @inline(__always)
+  func keyWord(_ row: Int) -> Int64 {
+    switch type {
+    case .boolean: return boolean(row) ? 1 : 0
+    case .real:
+      let real = real(row)
+      return Int64(bitPattern: (real.isNaN ? .nan : real == 0 ? 0 : real).bitPattern)
+    default: return integer(row)
+    }
+  }
+}
+
+/// The first or last value of a group so far.
+private struct Extreme {
+  var cell: Cell
+  /// The value as a word with the order of the values; 0 for text.
+  var word: UInt64
+  /// The number that a text is, if it is one.
+  var number: NumberText?
+}
+
+/// Compares cells of a batch with stored values, in the order of ``SortDescriptor``.
+private struct ExtremeKey {
+  private let cells: ColumnBatch
+  /// The cells as values with words; nil for text and binary.
+  private let values: ColumnBatch?
+  private let hasComma: Bool
+
+  init(_ column: Column, _ cells: ColumnBatch) {
+    self.cells = cells
+    hasComma = column.hasDecimalComma
+    switch column.valueType {
+    case .text, .binary: values = nil
+    // Text that is numbers is compared with all its digits.
+    case .integer, .real: values = cells.type == .text ? nil : cells
+    case .boolean, .date: values = column.values(of: cells)
+    }
+  }
+
+  /// Whether the text of a cell can be read as the column's type.
+  func hasValue(_ row: Int) -> Bool { values.map { !$0.isMissing(row) } ?? true }
+
+  private func word(_ row: Int) -> UInt64 {
+    guard let values else { return 0 }
+    switch values.type {
+    case .real: return values.real(row).orderedBits
+    case .boolean: return values.boolean(row) ? 1 : 0
+    default: return UInt64(bitPattern: values.integer(row)) ^ 1 << 63
+    }
+  }
+
+  func extreme(_ row: Int) -> Extreme {
+    Extreme(
+      cell: cells[row], word: word(row),
+      number: cells.type == .text && values == nil
+        ? cells.withBytes(at: row) { NumberText($0, hasComma: hasComma) } : nil)
+  }
+
+  /// Negative if the cell comes before the stored value, 0 if both are equal, otherwise positive.
+  func compare(_ row: Int, _ known: Extreme) -> Int {
+    if values != nil {
+      let word = word(row)
+      return word == known.word ? 0 : word < known.word ? -1 : 1
+    }
+    guard case .text(let bytes) = known.cell else {
+      guard case .binary(let bytes) = known.cell else { return 0 }
+      return bytes.withUnsafeBytes { known in
+        cells.withBytes(at: row) { NaturalOrder.compareBytes($0, known) }
+      }
+    }
+    return bytes.withUnsafeBytes { knownText in
+      cells.withBytes(at: row) { text in
+        let number = NumberText(text, hasComma: hasComma)
+        switch (number, known.number) {
+        case (let number?, let other?): return NumberText.compare(number, text, other, knownText)
+        case (nil, nil): return NaturalOrder.compare(text, knownText)
+        case (_?, nil): return -1
+        case (nil, _?): return 1
+        }
+      }
+    }
+  }
+}

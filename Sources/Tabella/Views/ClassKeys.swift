@@ -1,0 +1,178 @@
+/// The keys of the groups of a class, except of equal values. The byte order of keys is the order of groups.
+struct ClassKeys {
+  private let by: Grouping.Class
+  private let column: Column
+  private var converter: Zone.Converter
+  private var key: [UInt8] = []
+
+  /// The key of texts that are no date, and the title of a group of values without a key of their own.
+  private static let other = "other"
+
+  init(_ by: Grouping.Class, of column: Column, in zone: Zone) {
+    self.by = by
+    self.column = column
+    converter = Zone.Converter(zone)
+  }
+
+  /// Calls `body` with the key of a cell, which is not missing.
+  mutating func withKey<R>(
+    _ cells: ColumnBatch, _ row: Int, _ body: (UnsafeRawBufferPointer) -> R
+  ) -> R {
+    key.removeAll(keepingCapacity: true)
+    switch by {
+    case .value: break
+    case .letter: cells.withBytes(at: row) { key += ClassKeys.letter(of: $0).utf8 }
+    case .fileExtension: cells.withBytes(at: row) { key += fileExtension(of: $0) ?? [] }
+    case .hour, .day, .week, .weekday, .month, .year: appendDate(cells, row)
+    case .size:
+      key.append(
+        SizeClass.number(of: magnitude(cells, row), isBytes: column.unit == .bytes))
+    case .bins(let width): append(bin: number(cells, row).flatMap { width.bin(of: $0) })
+    }
+    return key.withUnsafeBytes(body)
+  }
+
+  /// The title of the group with a key.
+  func title(of key: UnsafeRawBufferPointer) -> String {
+    switch by {
+    case .size: return SizeClass.title(of: key[0], isBytes: column.unit == .bytes)
+    case .weekday: return 1...7 ~= key[0] ? ClassKeys.weekdays[Int(key[0]) - 1] : ClassKeys.other
+    case .fileExtension where key.isEmpty: return "no extension"
+    case .bins(let width):
+      guard key.count == MemoryLayout<Int128>.size else { return ClassKeys.other }
+      let word = UInt128(bigEndian: key.loadUnaligned(as: UInt128.self))
+      let bin = Int128(truncatingIfNeeded: word ^ 1 << 127)
+      return width.title(ofBin: bin, hasComma: column.hasDecimalComma) ?? ClassKeys.other
+    default: return String(decoding: key, as: UTF8.self)
+    }
+  }
+
+  // Texts
+
+  /// The first letter in upper case, or `#`.
+  static func letter(of text: UnsafeRawBufferPointer) -> String {
+    var decoder = UTF8()
+    var bytes = text.prefix(4).makeIterator()
+    guard case .scalarValue(let scalar) = decoder.decode(&bytes), scalar.properties.isAlphabetic
+    else { return "#" }
+    return scalar.properties.uppercaseMapping
+  }
+
+  // Dates
+
+  private static let weekdays = [
+    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+  ]
+
+  /// Appends the key of a date, or of a text that is none in the years 0 to 9999.
+  private mutating func appendDate(_ cells: ColumnBatch, _ row: Int) {
+    let time = civilTime(cells, row)
+    let date = time?.date
+    let year = by == .week ? time?.week.year : date?.year
+    guard let time, let date, let year, 0...9999 ~= year else {
+      key += by == .weekday ? [.max] : Array(ClassKeys.other.utf8)
+      return
+    }
+    if by == .weekday { return key.append(UInt8(truncatingIfNeeded: time.weekday)) }
+    append(year, digits: 4)
+    if by == .week {
+      key += "-W".utf8
+      append(time.week.number, digits: 2)
+    }
+    guard by == .month || by == .day || by == .hour else { return }
+    key.append(UInt8(ascii: "-"))
+    append(date.month, digits: 2)
+    guard by != .month else { return }
+    key.append(UInt8(ascii: "-"))
+    append(date.day, digits: 2)
+    guard by == .hour else { return }
+    key.append(UInt8(ascii: " "))
+    append(time.hour, digits: 2)
+    key += ":00".utf8
+  }
+
+  private mutating func append(_ value: Int64, digits: Int) {
+    var divisor = ExactNumber.powers[digits - 1]
+    while divisor > 0 {
+      key.append(UInt8(truncatingIfNeeded: 48 + value / divisor % 10))
+      divisor /= 10
+    }
+  }
+
+  /// The civil time that a cell names; nil for other text. A text without a zone never shifts.
+  private mutating func civilTime(_ cells: ColumnBatch, _ row: Int) -> CivilTime? {
+    if cells.type == .date {
+      return converter.civil(Timestamp(nanoseconds: cells.integer(row)))
+    }
+    return cells.withBytes(at: row) { text in
+      if let time = converter.civil(text: text) { return time }
+      // Text that begins with a date counts as the date, which has no hour.
+      guard by != .hour, text.count > 10 else { return nil }
+      return converter.civil(text: UnsafeRawBufferPointer(rebasing: text[..<10]))
+    }
+  }
+
+  // Numbers
+
+  private func magnitude(_ cells: ColumnBatch, _ row: Int) -> Double? {
+    switch cells.type {
+    case .integer: Double(cells.integer(row))
+    case .real: cells.real(row)
+    default:
+      cells.withBytes(at: row) { Tabella.number(in: $0, hasComma: column.hasDecimalComma) }
+    }
+  }
+
+  private func number(_ cells: ColumnBatch, _ row: Int) -> ExactNumber? {
+    switch cells.type {
+    case .integer: ExactNumber(cells.integer(row))
+    case .real: ExactNumber(cells.real(row))
+    default: cells.withBytes(at: row) { ExactNumber($0, hasComma: column.hasDecimalComma) }
+    }
+  }
+
+  /// Appends 16 bytes with the order of the bins, or 17 bytes for a value without a bin.
+  private mutating func append(bin: Int128?) {
+    guard let bin else {
+      key += repeatElement(.max, count: MemoryLayout<Int128>.size + 1)
+      return
+    }
+    let word = (UInt128(truncatingIfNeeded: bin) ^ 1 << 127).bigEndian
+    withUnsafeBytes(of: word) { key += $0 }
+  }
+}
+
+/// The orders of magnitude. Their numbers have the same order.
+enum SizeClass {
+  private static let bytes = ["under 1 KiB", "1 KiB to 1 MiB", "1 MiB to 1 GiB", "1 GiB and more"]
+  private static let other: UInt8 = 255
+
+  static func number(of value: Double?, isBytes: Bool) -> UInt8 {
+    guard let value, !value.isNaN else { return other }
+    if value < 0 { return 0 }
+    if value == 0 { return 1 }
+    if isBytes {
+      let limits: [Double] = [1024, 1_048_576, 1_073_741_824]
+      return UInt8(2 + limits.count { value >= $0 })
+    }
+    if value < 1 { return 2 }
+    var number: UInt8 = 3
+    var limit = 10.0
+    while value >= limit, number < 250 {
+      limit *= 10
+      number += 1
+    }
+    return number
+  }
+
+  static func title(of number: UInt8, isBytes: Bool) -> String {
+    switch number {
+    case 0: return "below 0"
+    case 1: return "0"
+    case other: return "other"
+    case _ where isBytes: return bytes[Int(number) - 2]
+    case 2: return "below 1"
+    default: return "from 1" + String(repeating: "0", count: Int(number) - 3)
+    }
+  }
+}

@@ -1,0 +1,148 @@
+/// The order of sections: by an aggregate of their rows. Sections without a value are the last in both directions.
+public struct SectionOrder: Hashable, Sendable {
+  /// The value to order by.
+  public var aggregate: Aggregate
+  /// Whether the order is descending.
+  public var isDescending: Bool
+
+  /// Creates an order of sections.
+  public init(_ aggregate: Aggregate, isDescending: Bool = false) {
+    self.aggregate = aggregate
+    self.isDescending = isDescending
+  }
+}
+
+/// A view with the sections of its base in the order of an aggregate. Sections with equal values keep their order.
+///
+/// The first call that needs the order reads the column of the aggregate to its end. Rows keep their order within their
+/// section.
+public final class SectionSortedSource: MappedSource {
+  private let order: SectionOrder
+  /// The base's number of each section, and the reverse.
+  private var sorted: (sections: [Int], inverse: [Int])?
+
+  /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or has no such aggregate.
+  init(_ base: any TableDataSource, by order: SectionOrder) throws(TableError) {
+    self.order = order
+    let (aggregate, direction) = (order.aggregate, order.isDescending ? "down" : "up")
+    super.init(
+      base,
+      description:
+        "sections by \(aggregate.function.rawValue) \(aggregate.column ?? -1) \(direction)"
+    )
+    _ = try Aggregator([aggregate], in: base.columns)
+  }
+
+  override func forget() {
+    super.forget()
+    sorted = nil
+  }
+
+  override var editPolicy: any EditPolicy { SectionSortedEditPolicy(view: self) }
+
+  override func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool { sorted != nil }
+
+  override func baseSection(of section: Int) throws(TableError) -> Int? {
+    let sections = try baseSections()
+    guard sections.indices.contains(section) else { throw .noSection(section) }
+    return sections[section]
+  }
+
+  /// Returns the base's number of a section. Throws ``TableError`` with `.notFound` if there is no such section.
+  public func numberInBase(ofSection section: Int) throws(TableError) -> Int {
+    flag.begin()
+    return try inBase(section)
+  }
+
+  private func inBase(_ section: Int) throws(TableError) -> Int {
+    try baseSection(of: section) ?? section
+  }
+
+  /// The number in the view of a section of the base.
+  func section(ofBase section: Int) throws(TableError) -> Int {
+    let inverse = try order(of: base).inverse
+    guard inverse.indices.contains(section) else { throw .noSection(section) }
+    return inverse[section]
+  }
+
+  override func count(
+    inSection section: Int, knowing minimum: Int
+  ) throws(TableError) -> Count {
+    try base.numberOfRows(inSection: try inBase(section), knowing: minimum)
+  }
+
+  override func basePath(of path: IndexPath) throws(TableError) -> IndexPath {
+    let section = try inBase(path.section)
+    let count = try base.numberOfRows(inSection: section, knowing: path.row.advancedUp(by: 1)).value
+    guard 0..<count ~= path.row else {
+      throw .noRow(path.row, inSection: path.section, of: count)
+    }
+    return IndexPath(section: section, row: path.row)
+  }
+
+  override func basePaths(
+    of rows: Range<Int>, inSection section: Int
+  ) throws(TableError) -> [IndexPath] {
+    let section = try inBase(section)
+    return rows.map { IndexPath(section: section, row: $0) }
+  }
+
+  override func path(ofBase path: IndexPath) throws(TableError) -> IndexPath? {
+    IndexPath(section: try section(ofBase: path.section), row: path.row)
+  }
+
+  override func indexTitleTarget(forBase path: IndexPath) throws(TableError) -> IndexPath {
+    IndexPath(section: try section(ofBase: path.section), row: path.row)
+  }
+
+  // Sections
+
+  public override var sections: (any TableSections)? { base.sections.map { _ in self } }
+
+  /// The base's number of each section, in the order of the view.
+  func baseSections() throws(TableError) -> [Int] { try order(of: base).sections }
+
+  private func order(
+    of base: any TableDataSource
+  ) throws(TableError) -> (sections: [Int], inverse: [Int]) {
+    if let sorted { return sorted }
+    let rows = try mapping { () throws(TableError) in
+      let values = try base.sectionAggregates(
+        [order.aggregate], flag: flag, onProgress: onProgress ?? { _ in })
+      let builder = BatchBuilder(values.columns.map(\.type), capacity: values.sections.count)
+      for cells in values.sections { builder.columns[0].append(cells[0]) }
+      var keys = SortKeys(
+        [SortDescriptor(column: 0, isDescending: order.isDescending)], in: values.columns)
+      keys.append(builder.finish(rowCount: values.sections.count))
+      guard let rows = keys.sortedRows(isCancelled: { flag.isSet }) else {
+        throw TableError(.cancelled, "cancelled")
+      }
+      return rows
+    }
+    var inverse = [Int](repeating: 0, count: rows.count)
+    for (section, row) in rows.enumerated() { inverse[Int(row)] = section }
+    let made = (rows.map { Int($0) }, inverse)
+    sorted = made
+    return made
+  }
+}
+
+extension SectionSortedSource: TableSections {
+  public func numberOfSections(knowing minimum: Int) throws(TableError) -> Count {
+    try base.numberOfSections(knowing: minimum)
+  }
+
+  public func title(_ place: TitlePlace, ofSection section: Int) throws(TableError) -> String? {
+    flag.begin()
+    return try base.sections?.title(place, ofSection: try inBase(section))
+  }
+}
+
+extension TableDataSource {
+  /// A view with the same sections in the order of an aggregate of their rows.
+  ///
+  /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or has no such aggregate.
+  public func sectionsSorted(by order: SectionOrder) throws(TableError) -> SectionSortedSource {
+    try SectionSortedSource(self, by: order)
+  }
+}

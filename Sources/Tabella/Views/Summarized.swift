@@ -1,0 +1,155 @@
+/// A table with one row per group of another table's rows: the values of the group, then its aggregates.
+///
+/// The table is computed when it is created, and does not change. It holds its cells and does not need its source any
+/// more. Groups are in the order of their values, with missing values last.
+public final class SummarizedSource: TableDataSource {
+  public let columns: [Column]
+  /// Whether the order of the source's rows could differ at its next opening. The order of groups does not depend on it.
+  public let hasVolatileOrder = false
+  private let batches: [Batch]
+  /// The number of rows in front of each batch, and the total.
+  private let starts: [Int]
+  private let known: Version?
+
+  /// Reads `source`. See ``TableDataSource/summarized(by:computing:in:flag:onProgress:)``.
+  init(
+    _ source: any TableDataSource, by groupings: [Grouping], computing aggregates: [Aggregate],
+    in zone: Zone, flag: CancelFlag, onProgress: (Int) -> Void
+  ) throws(TableError) {
+    var keys = try GroupKeys(groupings, in: source.columns, zone: zone)
+    var reader = AggregateReader(source, try Aggregator(aggregates, in: source.columns), nil)
+    let version = try source.version()
+    try reader.readGroups(&keys, flag: flag, onProgress: onProgress)
+    guard try source.version() == version else {
+      throw TableError(.conflict, "the table changed while it was read; read it again")
+    }
+    let names = ColumnNames(source.columns)
+    let order = keys.sortedGroups()
+    let results = reader.aggregator.results(order)
+    columns =
+      groupings.enumerated().map { keys.resultColumn($0.offset, name: $0.element.text(names)) }
+      + results.map(\.column)
+    batches = SummarizedSource.batches(columns, order, keys, groupings.count, results)
+    starts = batches.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1.rowCount) }
+    let place = groupings.contains { $0.by.isOfDates } ? [zone.name] : []
+    let described =
+      place + groupings.map { "\($0.column) \($0.by.name)" }
+      + aggregates.map { "\($0.function.rawValue) \($0.column ?? -1)" }
+    known = version.flatMap { version in
+      let token = "\(version.token).\(fingerprint("summary \(described)", digits: 8))"
+      return token.utf8.count <= Version.maximumLength
+        ? Version(token) : Version(fingerprint(token, digits: 16))
+    }
+  }
+
+  /// The rows as batches. Each has at most 2 GiB of text.
+  private static func batches(
+    _ columns: [Column], _ order: [UInt32], _ keys: GroupKeys, _ keyCount: Int,
+    _ results: [AggregateColumn]
+  ) -> [Batch] {
+    var batches: [Batch] = []
+    var builder = BatchBuilder(columns.map(\.type))
+    var count = 0
+    for (row, group) in order.enumerated() {
+      let cells =
+        (0..<keyCount).map { keys.cell($0, ofGroup: group) } + results.map { $0.cells[row] }
+      let isFull = zip(builder.columns, cells).contains { column, cell in
+        column.byteCount + cell.byteCount > Int(Int32.max)
+      }
+      if isFull || count == MappedSource.batchSize {
+        batches.append(builder.finish(rowCount: count))
+        (builder, count) = (BatchBuilder(columns.map(\.type)), 0)
+      }
+      for (column, cell) in zip(builder.columns, cells) { column.append(cell) }
+      count += 1
+    }
+    return batches + [builder.finish(rowCount: count)]
+  }
+
+  private var count: Int { starts[starts.count - 1] }
+
+  public func version() throws(TableError) -> Version? { known }
+
+  public func numberOfRows(
+    inSection section: Int, knowing minimum: Int
+  ) throws(TableError) -> Count {
+    guard section == 0 else { throw .noSection(section) }
+    return .exact(count)
+  }
+
+  public func rows(_ request: RowRequest) throws(TableError) -> Batch {
+    try check(request)
+    guard request.section == 0 else { throw .noSection(request.section) }
+    guard request.first <= count else {
+      throw .noRow(request.first, inSection: 0, of: count)
+    }
+    let (number, row) = place(min(request.first, max(0, count - 1)))
+    let batch = SummarizedSource.part(batches[number], request.columns)
+    let first = request.first == count ? batch.rowCount : row
+    return batch[first..<min(batch.rowCount, first.advancedUp(by: request.count))]
+  }
+
+  /// The batch that contains a row, and the row in it.
+  private func place(_ row: Int) -> (batch: Int, row: Int) {
+    let number = max(0, starts.partitioningIndex { $0 > row } - 1)
+    return (min(number, batches.count - 1), row - starts[min(number, batches.count - 1)])
+  }
+
+  private static func part(_ batch: Batch, _ columns: [Int]) -> Batch {
+    Batch(
+      rowCount: batch.rowCount, columns: columns.map { batch.columns[$0] }, isUTF8: batch.isUTF8)
+  }
+
+  public var gathering: (any TableGathering)? { self }
+}
+
+extension SummarizedSource: TableGathering {
+  public func rows(
+    at paths: [IndexPath], columns: [Int], includesIDs: Bool
+  ) throws(TableError) -> Batch {
+    try check(gathering: paths, columns: columns, includesIDs: includesIDs)
+    var picks: [RowSelection] = []
+    picks.reserveCapacity(paths.count)
+    for path in paths {
+      guard path.section == 0 else { throw .noSection(path.section) }
+      guard path.row < count else { throw .noRow(path.row, inSection: 0, of: count) }
+      let (batch, row) = place(path.row)
+      picks.append(
+        RowSelection(
+          batch: Int32(truncatingIfNeeded: batch), row: Int32(truncatingIfNeeded: row)))
+    }
+    return Batch(picking: picks, from: batches.map { SummarizedSource.part($0, columns) })
+  }
+}
+
+extension Cell {
+  /// The number of bytes of text or binary.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .text(let bytes), .binary(let bytes): bytes.count
+    default: 0
+    }
+  }
+}
+
+extension TableDataSource {
+  /// Computes a table with one row per group: one column per grouping, then one per aggregate, named `sum amount`. Reads
+  /// the columns that it needs once, to their end.
+  ///
+  /// Without groupings, all rows are one group, even if there are none. Grouped columns keep their type; classes are
+  /// text. Sums and medians of decimal numbers are integers, or text that reads as numbers if one of them has decimals or
+  /// exceeds 64 bits. Means are text that reads as numbers. Aggregates of reals are reals.
+  ///
+  /// `zone` is the zone of days and hours. `flag` cancels the call from any thread. `onProgress` receives the number of rows read so far. Throws
+  /// ``TableError`` with `.invalidArgument` for a column that does not exist or has no such groups or aggregate, with
+  /// `.io` for text that should be a number (with the position of its row), with `.conflict` if the source moves on, and
+  /// with `.cancelled`.
+  public func summarized(
+    by groupings: [Grouping] = [], computing aggregates: [Aggregate] = [.rows],
+    in zone: Zone = .utc, flag: CancelFlag = CancelFlag(),
+    onProgress: (_ rowsDone: Int) -> Void = { _ in }
+  ) throws(TableError) -> SummarizedSource {
+    try SummarizedSource(
+      self, by: groupings, computing: aggregates, in: zone, flag: flag, onProgress: onProgress)
+  }
+}

@@ -1,0 +1,126 @@
+import Tabella
+
+extension Command {
+  static let summarize = Command(
+    name: "summarize", operands: "LOCATION…", operandValues: [.location],
+    summary: "print one row per group, with sums, means and other aggregates",
+    discussion: """
+      The rows with the same values in the columns of `--by` are a group. The result is a table with one row per \
+      group: first the columns of `--by`, then one column per aggregate of `--compute`, named as written: \
+      `sum amount`. The groups are in the order of their values, and the group of missing cells is last. Without \
+      `--by` the result is one row for the whole table.
+
+      `--filter` and `--search` choose the rows that count. `--having`, `--sort`, `--rows`, `-n` and `--columns` work \
+      on the result, and use its column names.
+
+        rows          the number of rows
+        distinct C    the number of different values
+        sum C         the sum of the numbers
+        mean C        the sum, divided by the number of values
+        median C      the middle number, or the mean of the two middle ones
+        min C, max C  the first and the last value in the order of `--sort`
+        first C       the value of the first row that has one
+        last C        the value of the last row that has one
+
+      Missing and empty cells count for `rows` only. Numbers in text count; other text is an error that names the row. \
+      Sums and medians of integers and decimal numbers are exact. A mean has all its digits if they end; otherwise it \
+      is rounded to \(Aggregate.significantDigits) digits.
+      """,
+    options: OptionSpec.opening + [
+      .filter, .search, .by, .compute, .having,
+      .ofResult(.sort, "sort the groups, ascending or descending", .resultSort), .rows, .limit,
+      .ofResult(.columns, "show these columns of the result, in this order", .resultColumns),
+      .format, .json, .noHeader, .utc,
+    ] + OptionSpec.display,
+    examples: [
+      (
+        "tabella summarize sales.csv --by region --compute 'rows, sum amount, mean amount' --sort 'sum amount:desc'",
+        "compute totals per region, the largest first"
+      ),
+      ("tabella summarize data.csv --by name --having 'rows > 1'", "find values that occur twice"),
+      (
+        "tabella summarize src/ -o recursive=true --by name:extension --compute 'rows, sum size'",
+        "count files and bytes per extension"
+      ),
+      (
+        "tabella summarize sales.csv --by region,date:month --compute 'sum amount' --format csv",
+        "write the amount per region and month as csv"
+      ),
+      (
+        "tabella summarize processes: --by user --compute 'rows, sum memory' -n 5",
+        "sum up memory per user"
+      ),
+    ], seeAlso: ["show", "count"]
+  ) { invocation, output throws(Failure) in
+    let arguments = invocation.summary
+    try Failure.usage(command: "summarize") { () throws(TableError) in
+      if let text = arguments.compute { try Aggregate.check(text) }
+      for condition in arguments.conditions { try Condition.check(condition.bytes) }
+    }
+    let name = invocation.format ?? "table"
+    var opening = invocation
+    // These options are about the result.
+    (opening.columns, opening.sort) = (nil, nil)
+    let table = try ShapedTable(opening, command: "summarize")
+    let summary = try ofCommand { () throws(Failure) in try summarized(table, invocation) }
+    let shown = ShownTable(
+      try ofCommand { () throws(Failure) in try shaped(summary, of: table, invocation) },
+      hasHeader: invocation.hasHeader)
+    var format = Formats.make(name, output, invocation.display)
+    try write(shown, in: &format, invocation, output)
+    Messages.writeDiagnostics(of: table.source, location: table.subject)
+    return .done
+  }
+
+  /// Runs `body`. Errors of the command line refer to the help of the command.
+  private static func ofCommand<R>(_ body: () throws(Failure) -> R) throws(Failure) -> R {
+    do throws(Failure) { return try body() } catch {
+      throw error.status == .usage && error.subject == nil
+        ? error.about(command: "summarize") : error
+    }
+  }
+
+  /// One row per group of a table.
+  private static func summarized(
+    _ table: ShapedTable, _ invocation: Invocation
+  ) throws(Failure) -> SummarizedSource {
+    let (names, arguments) = (ColumnNames(table.source.columns), invocation.summary)
+    let (groupings, aggregates) = try Failure.usage { () throws(TableError) in
+      (
+        try arguments.by.map { text throws(TableError) in try Grouping.list(text, names) } ?? [],
+        try arguments.compute.map { text throws(TableError) in try Aggregate.list(text, names) }
+          ?? [.rows]
+      )
+    }
+    return try Failure.about(table.subject) { () throws(TableError) in
+      try table.source.summarized(
+        by: groupings, computing: aggregates, in: invocation.dates.zone,
+        onProgress: Progress.arranged)
+    }
+  }
+
+  /// The groups that the options choose, in the order that they request.
+  private static func shaped(
+    _ summary: SummarizedSource, of table: ShapedTable, _ invocation: Invocation
+  ) throws(Failure) -> ShapedTable {
+    let names = ColumnNames(summary.columns)
+    let (shape, columns) = try Failure.usage { () throws(TableError) in
+      var shape = TableShape()
+      for condition in invocation.summary.conditions {
+        shape.conditions.append(try Condition(condition.bytes, names))
+      }
+      if let text = invocation.sort { shape.order = try SortDescriptor.list(text, names) }
+      let columns = try invocation.columns.map { text throws(TableError) in
+        try names.list(text).map(\.column)
+      }
+      return (shape, columns)
+    }
+    guard Set(columns ?? []).count == columns?.count ?? 0 else {
+      throw .usage("--columns names a column twice")
+    }
+    let source = try Failure.about(table.subject) { () throws(TableError) in
+      try summary.shaped(by: shape, dates: invocation.dates)
+    }
+    return ShapedTable(summary: source, of: table, columns: columns)
+  }
+}

@@ -1,0 +1,56 @@
+import Tabella
+
+/// The options of `summarize`.
+struct SummaryArguments {
+  /// `COLUMN[:CLASS],…`
+  var by: String?
+  /// `rows, sum C, …`
+  var compute: String?
+  /// Each `COLUMN OP VALUE` about the groups.
+  var conditions: [Argument] = []
+}
+
+extension OptionSpec {
+  static let by = OptionSpec(
+    names: ["--by"], argument: "COLUMN[:CLASS],…",
+    summary:
+      "make a group per value of COLUMN, or per class of values; without it, all rows are one",
+    detail: classes, values: .groupings
+  ) { invocation, value throws(Failure) in invocation.summary.by = value.text }
+
+  static let compute = OptionSpec(
+    names: ["--compute"], argument: "'AGGREGATE, …'",
+    summary: "compute these from the rows of each group; the default is rows",
+    detail: aggregates, values: .aggregates
+  ) { invocation, value throws(Failure) in invocation.summary.compute = value.text }
+
+  static let having = OptionSpec(
+    names: ["--having"], argument: "'COLUMN OP VALUE'",
+    summary: "keep groups that match, such as 'rows > 1' or 'sum amount >= 100'; can be repeated",
+    values: .resultFilter, repeats: true
+  ) { invocation, value throws(Failure) in invocation.summary.conditions.append(value) }
+
+  static let footer = OptionSpec(
+    names: ["--footer"], argument: "'AGGREGATE, …'",
+    summary: "compute these from all rows of each section, and of the whole table at the end",
+    detail: """
+      A footer counts all rows of its section that the filters keep, also those that `--per-section`, `--rows` and \
+      `-n` leave out. For table, vertical, markdown and json. `tabella help summarize` lists the aggregates
+      """, values: .aggregates
+  ) { invocation, value throws(Failure) in invocation.footer = value.text }
+
+  /// The description of the aggregates.
+  private static let aggregates = """
+    AGGREGATE is `rows`, or one of \
+    \(Aggregate.Function.allCases.filter(\.needsColumn).map { "`\($0.rawValue)`" }.joined(separator: ", ")) with a \
+    column: `sum amount`. Missing and empty cells do not count. Numbers in text count; other text is an error for \
+    `sum`, `mean` and `median`
+    """
+
+  /// The same option, for columns of the result.
+  static func ofResult(_ spec: OptionSpec, _ summary: String, _ values: Completion) -> OptionSpec {
+    OptionSpec(
+      names: spec.names, argument: spec.argument, summary: summary, values: values,
+      apply: spec.apply)
+  }
+}

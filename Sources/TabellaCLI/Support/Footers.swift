@@ -1,0 +1,41 @@
+import Tabella
+import TabellaTerminal
+
+/// The aggregates that `--footer` shows below each section and below the table: `sum amount: 600 · rows: 3`.
+struct Footers {
+  private let sections: [String]
+  /// The text of the aggregates of all rows; nil if the table shows one section only.
+  let total: String?
+
+  /// Reads the table. The texts are exact for programs and readable for people.
+  init(
+    _ text: String, of table: ShapedTable, isExact: Bool, _ screen: Screen
+  ) throws(Failure) {
+    let aggregates = try Failure.usage { () throws(TableError) in
+      try Aggregate.list(text, ColumnNames(table.source.columns))
+    }
+    let values = try Failure.about(table.subject) { () throws(TableError) in
+      try table.source.sectionAggregates(aggregates, onProgress: Progress.arranged)
+    }
+    let separator = isExact || screen.isUnicode ? " · " : " - "
+    func line(_ columns: [Column], _ cells: [Cell]) -> String {
+      zip(columns, cells).map { column, cell in
+        "\(column.name): \(isExact ? cell.description : Footers.readable(cell, column, screen))"
+      }.joined(separator: separator)
+    }
+    sections = values.sections.map { line(values.columns, $0) }
+    total =
+      sections.count > 1 && table.section == nil
+      ? "total\(separator)\(line(values.totalColumns, values.total))" : nil
+  }
+
+  func text(ofSection section: Int) -> String? {
+    sections.indices.contains(section) ? sections[section] : nil
+  }
+
+  private static func readable(_ cell: Cell, _ column: Column, _ screen: Screen) -> String {
+    let builder = BatchBuilder([column.type])
+    builder.columns[0].append(cell)
+    return ReadableCells(screen, limit: nil).text(builder.finish().columns[0], column, 0).string
+  }
+}
