@@ -242,7 +242,7 @@ import Testing
       "set", notes, "0:0", "line=Y", "-o", "sections=headings", "--sections-by", "rows:desc",
       "--in-process")
     #expect(edit.status == 0 || edit.errors.contains("no ids"), "\(edit.errors)")
-    let other = try folder.write("b.csv", "k,v\nz,9\n")
+    let other = try folder.write("b.csv", "k,v\nz,90\n")
     let joined = try tabella("show", path, other, "--sections-by", "sum v:desc", "--json")
     let document = try #require(
       try JSONSerialization.jsonObject(with: joined.output) as? [String: Any])
@@ -297,7 +297,7 @@ import Testing
       (["--compute", "avg v"], 2, "did you mean mean?"),
       (["--compute", "sum w"], 2, "no column w"),
       (["--by", "w"], 2, "no column w"), (["--by", "k:colour"], 2, "unknown suffix"),
-      (["--having", "k = a"], 2, "the columns are rows"), (["--sort", "k"], 2, "no column k"),
+      (["--having", "k = a"], 2, "with a column of rows"), (["--sort", "k"], 2, "no column k"),
       (["--columns", "rows,rows"], 2, "twice"), (["--compute", "sum v"], 1, "(row 1)"),
       (["--having", "rows"], 2, "COLUMN OP VALUE"), (["--section-by", "k"], 2, "no option"),
     ] {
@@ -321,7 +321,7 @@ import Testing
         "show", path, "--section-by", "k", "--footer", "sum v, rows", "--per-section", "1",
         "--columns", "v")
           == """
-           v
+             v
           ────
           ── a · 2 rows
           1.50
