@@ -8,7 +8,7 @@ struct Cases {
   var all: [Case] {
     [
       startup, showSmall, firstRows, countPlain, countQuoted, nthRows, selectPlain, selectQuoted,
-      group, sortFirst, sortAll, groupCells, sortCells, textCount, textLine, folderNames,
+      group, summarize, sortFirst, sortAll, groupCells, sortCells, textCount, textLine, folderNames,
       folderStat, folderSort, folderTotal, processes, deleteRow, showIsolated, exportIsolated,
     ]
   }
@@ -224,6 +224,24 @@ struct Cases {
           check: groups),
       ],
       aims: [.cpu(1.5, of: "floor"), .cpu(1, of: "duckdb"), .cpu(1, of: "polars")])
+  }
+
+  private var summarize: Case {
+    let groups = Reduction(measure: .set)
+    return Case(
+      name: "summarize", about: "count the rows and add the amounts of each city",
+      needs: [.file(.plain)],
+      commands: [
+        floor("summarize", plain, "2", "4", check: groups),
+        tabella(
+          "summarize", plain, "--by", "city", "--compute", "rows, sum amount", "--format", "plain",
+          check: groups),
+        duckdb(
+          "copy (select city, count(*), sum(amount::decimal(18,2)) from \(varchars(plain)) "
+            + "group by city) to '/dev/stdout' (header false, delimiter '\\t')",
+          speed: .slow, check: groups),
+      ],
+      aims: [.cpu(2, of: "floor"), .cpu(1, of: "duckdb")])
   }
 
   private var sortFirst: Case {

@@ -93,6 +93,11 @@ class Draw:
     def classed(self):
         return self.column() + self.pick(["", ""] if not self.is_odd() else ["", "", ":letter", ":day", ":month", ":year", ":hour", ":week", ":weekday", ":size", ":extension", ":desc", ":asc", f":{self.number()}"])
 
+    def aggregate(self):
+        names = ["rows", "distinct", "sum", "mean", "median", "min", "max", "first", "last"]
+        name = self.pick(names + (["avg", "", "SUM", "rows x"] if self.is_odd() else []))
+        return name if name == "rows" else f"{name}{self.pick([' ', '  ']) if self.is_odd() else ' '}{self.column()}"
+
     def option_value(self, option):
         if option["choices"] and self.chance(0.8):
             return self.pick(option["choices"])
@@ -118,6 +123,10 @@ class Draw:
             return self.pick(option.choices)
         if "KEY=VALUE" in kind:
             return self.provider_option()
+        if kind == "AGGREGATE[:desc]":
+            return self.aggregate() + self.pick(["", ":desc", ":asc"])
+        if "AGGREGATE" in kind:
+            return self.pick([", ", ","]).join(self.aggregate() for _ in range(self.pick([1, 1, 2, 4])))
         if "OP" in kind:
             return self.condition()
         if "A..B" in kind:

@@ -36,7 +36,7 @@ public struct Aggregate: Hashable, Sendable {
 
   /// The computation.
   public var function: Function
-  /// The number of the column; nil for ``Function/rows``.
+  /// The number of the column; without effect for ``Function/rows``.
   public var column: Int?
 
   /// Creates an aggregate.
@@ -44,6 +44,9 @@ public struct Aggregate: Hashable, Sendable {
     self.function = function
     self.column = column
   }
+
+  /// The column that the aggregate needs.
+  var readColumn: Int? { function.needsColumn ? column : nil }
 
   /// The number of rows.
   public static let rows = Aggregate(.rows)
@@ -68,7 +71,7 @@ public struct Aggregate: Hashable, Sendable {
 
   /// The name of the result: `rows`, `sum amount`.
   public func name(_ names: ColumnNames) -> String {
-    guard function.needsColumn, let column else { return function.rawValue }
+    guard let column = readColumn else { return function.rawValue }
     return "\(function.rawValue) \(names.names[column])"
   }
 }

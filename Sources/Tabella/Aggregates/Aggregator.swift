@@ -16,7 +16,7 @@ struct Aggregator {
     var wanted: [Int] = []
     for aggregate in aggregates {
       try aggregate.check(in: columns)
-      if let column = aggregate.column, !wanted.contains(column) { wanted.append(column) }
+      if let column = aggregate.readColumn, !wanted.contains(column) { wanted.append(column) }
     }
     self.columns = wanted
     self.aggregates = aggregates
@@ -24,7 +24,7 @@ struct Aggregator {
     states = wanted.map { column in
       ColumnState(
         columns[column], number: column,
-        Set(aggregates.filter { $0.column == column }.map(\.function)))
+        Set(aggregates.filter { $0.readColumn == column }.map(\.function)))
     }
   }
 
@@ -59,7 +59,7 @@ struct Aggregator {
   func results(_ order: [UInt32]) -> [AggregateColumn] {
     aggregates.map { aggregate in
       let name = aggregate.name(names)
-      guard let column = aggregate.column, let index = columns.firstIndex(of: column) else {
+      guard let column = aggregate.readColumn, let index = columns.firstIndex(of: column) else {
         return AggregateColumn(
           column: Column(name, .integer), cells: order.map { .integer(Int64(counts[Int($0)])) })
       }

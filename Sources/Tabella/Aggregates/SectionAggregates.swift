@@ -25,10 +25,18 @@ extension TableDataSource {
     try reader.readSections(flag: flag, onProgress: onProgress)
     let order = reader.sectionOrder.map { UInt32(truncatingIfNeeded: $0) }
     let (results, total) = (reader.aggregator.results(order), reader.total?.results([0]) ?? [])
+    // The reader may have read the rows in another order than the sections have.
+    let totals = zip(aggregates, zip(results, total)).map { aggregate, values in
+      switch aggregate.function {
+      case .first: values.0.cells.first { $0 != .missing } ?? .missing
+      case .last: values.0.cells.last { $0 != .missing } ?? .missing
+      default: values.1.cells[0]
+      }
+    }
     return SectionAggregates(
       columns: results.map(\.column),
       sections: order.indices.map { section in results.map { $0.cells[section] } },
-      totalColumns: total.map(\.column), total: total.map { $0.cells[0] })
+      totalColumns: total.map(\.column), total: totals)
   }
 }
 

@@ -81,7 +81,7 @@ extension Grouping {
     let items = try names.list(
       text, suffixes: suffixes + widths.sorted { $0.utf8.count > $1.utf8.count },
       usage: suffixes + [":WIDTH (a number, for bins)"])
-    return try items.map { item throws(TableError) in
+    let groupings = try items.map { item throws(TableError) in
       guard let suffix = item.suffix?.dropFirst() else { return Grouping(column: item.column) }
       if let kind = Class.named.first(where: { $0.name == suffix }) {
         return Grouping(column: item.column, by: kind)
@@ -94,6 +94,12 @@ extension Grouping {
       }
       return Grouping(column: item.column, by: .bins(width))
     }
+    for (number, grouping) in groupings.enumerated() where groupings[..<number].contains(grouping) {
+      throw TableError(
+        .invalidArgument, "\(text): \(grouping.text(names)) is named twice",
+        column: grouping.column)
+    }
+    return groupings
   }
 
   /// The text that ``list(_:_:)`` reads as the grouping: `city`, `date:month`, `amount:100`.

@@ -201,9 +201,11 @@ private struct KeyNumbers {
 
   init(_ grouping: Grouping, _ column: Column, in zone: Zone) throws(TableError) {
     guard grouping.by.fits(column.type) else {
+      var kind = grouping.by.name
+      if case .bins = grouping.by { kind = "bins of \(kind)" }
       throw TableError(
         .invalidArgument,
-        "\(column.name) is \(column.type.name) and cannot be grouped by \(grouping.by.name)",
+        "\(column.name) is \(column.type.name) and cannot be grouped by \(kind)",
         column: grouping.column)
     }
     self.grouping = grouping

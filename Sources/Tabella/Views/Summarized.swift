@@ -137,13 +137,14 @@ extension TableDataSource {
   /// the columns that it needs once, to their end.
   ///
   /// Without groupings, all rows are one group, even if there are none. Grouped columns keep their type; classes are
-  /// text. Sums and medians of decimal numbers are integers, or text that reads as numbers if one of them has decimals or
-  /// exceeds 64 bits. Means are text that reads as numbers. Aggregates of reals are reals.
+  /// text. Sums, means and medians of integers and decimal numbers are integers, or text that reads as numbers if one of them
+  /// has decimals or exceeds 64 bits. Aggregates of reals are reals.
   ///
-  /// `zone` is the zone of days and hours. `flag` cancels the call from any thread. `onProgress` receives the number of rows read so far. Throws
-  /// ``TableError`` with `.invalidArgument` for a column that does not exist or has no such groups or aggregate, with
-  /// `.io` for text that should be a number (with the position of its row), with `.conflict` if the source moves on, and
-  /// with `.cancelled`.
+  /// `zone` is the zone of days and hours. `flag` cancels the call from any thread. `onProgress` receives the number of
+  /// rows read so far. Throws
+  /// ``TableError`` with `.invalidArgument` for a column that does not exist or has no such groups or aggregate. Throws
+  /// `.io` for text that should be a number, with the position of its row. Throws `.conflict` if the source moves on, and
+  /// `.cancelled`.
   public func summarized(
     by groupings: [Grouping] = [], computing aggregates: [Aggregate] = [.rows],
     in zone: Zone = .utc, flag: CancelFlag = CancelFlag(),

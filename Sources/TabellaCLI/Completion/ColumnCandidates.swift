@@ -24,13 +24,15 @@ struct ColumnCandidates {
   /// Values of a kind that begin with the typed text, with their meaning.
   func values(_ kind: Completion, _ typed: String) -> [(value: String, meaning: String)] {
     switch kind {
-    case .columns: list(typed, { try? names.list($0).map(\.column) }) { _ in [] }
+    case .columns: list(typed, parse: { try? names.list($0).map(\.column) }, suffixes: { _ in [] })
     case .sortColumns:
-      list(typed, { try? SortDescriptor.list($0, names).map(\.column) }) { _ in
-        [":desc", ":asc"]
-      }
+      list(
+        typed, parse: { try? SortDescriptor.list($0, names).map(\.column) },
+        suffixes: { _ in [":desc", ":asc"] })
     case .groupings:
-      list(typed, { try? Grouping.list($0, names).map(\.column) }) { classes(of: $0) }
+      list(
+        typed, parse: { try? Grouping.list($0, names).map(\.column) },
+        suffixes: { classes(of: $0) })
     case .filter: conditions(typed)
     case .aggregates: aggregates(typed)
     case .sectionOrder:
@@ -56,7 +58,7 @@ struct ColumnCandidates {
 
   /// Candidates for the last item of a list of columns, without the columns already in the list.
   private func list(
-    _ typed: String, _ parse: (String) -> [Int]?, _ suffixes: (Int) -> [String]
+    _ typed: String, parse: (String) -> [Int]?, suffixes: (Int) -> [String]
   ) -> [(value: String, meaning: String)] {
     // A name may contain commas, so the last item may begin after any of them.
     var rest = typed[...]

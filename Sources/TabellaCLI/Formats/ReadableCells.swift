@@ -16,6 +16,13 @@ struct ReadableCells {
   func text(_ cells: ColumnBatch, _ column: Column, _ row: Int) -> SafeText {
     if cells.isMissing(row) { return screen.missing }
     switch (cells.type, column.unit) {
+    case (.text, .bytes) where column.reads == .real:
+      // The mean of numbers of bytes. Nobody needs a part of a byte.
+      let value = column.values(of: cells[row..<row + 1])
+      guard !value.isMissing(0), let bytes = Int64(exactly: value.real(0).rounded()) else {
+        fallthrough
+      }
+      return SafeText(Readable.bytes(bytes))
     case (.text, _):
       return cells.withBytes(at: row) { bytes in
         SafeText(bytes: bytes, columns: limit ?? .max, tabStop: ReadableCells.tabStop)

@@ -55,7 +55,7 @@ import Testing
   @Test func commandsAndOptions() throws {
     #expect(try values("co") == ["count", "completions"])
     #expect(try values("--v") == ["--version"])
-    #expect(try values("show", "--sec") == ["--section-by", "--section"])
+    #expect(try values("show", "--sec") == ["--section-by", "--sections-by", "--section"])
     #expect(try values("show", "--json", "--j").isEmpty)
     #expect(try values("show", "--filter", "a=b", "--fil") == ["--filter"])
     #expect(try values("show", "--", "--j").isEmpty)

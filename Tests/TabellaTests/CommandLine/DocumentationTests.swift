@@ -20,7 +20,7 @@ import Testing
   static let documents = [
     "README.md", "docs/tour.md", "docs/cookbook-tables.md", "docs/cookbook-formats.md",
     "docs/cookbook-edits.md", "docs/cookbook-text.md", "docs/cookbook-system.md",
-    "docs/editing-guide.md", "docs/shaping.md", "docs/providers/text.md",
+    "docs/editing-guide.md", "docs/shaping.md", "docs/summarizing.md", "docs/providers/text.md",
     "docs/providers/directory.md", "docs/providers/directory-editing.md",
     "docs/providers/directory-safety.md", "docs/providers/csv.md", "docs/providers/csv-editing.md",
     "docs/check.md", "docs/debugging.md",
@@ -157,10 +157,10 @@ import Testing
     let program = try Self.text("Examples/embed-swift/Sources/Embed/main.swift")
     #expect(program.contains(try #require(Self.blocks("swift", in: embedding).first)))
     let blocks = Self.blocks("swift", in: embedding)
-    #expect(blocks.count == 4)
+    #expect(blocks.count == 5)
     let shapes = try Self.text("Tests/TabellaTests/Views/TableShapeTests.swift")
     let receipts = try Self.text("Tests/TabellaTests/Host/EmbeddedReceiptTests.swift")
-    for (number, tests) in [(1, shapes), (2, receipts), (3, receipts)] {
+    for (number, tests) in [(1, shapes), (2, shapes), (3, receipts), (4, receipts)] {
       #expect(tests.contains(blocks[number]), "\(blocks[number])")
     }
     let printed = try Self.text("Examples/expected/embed-swift.txt")

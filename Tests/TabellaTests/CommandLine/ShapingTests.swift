@@ -132,7 +132,7 @@ import Testing
     for bad in [
       ["--filter", "z = 1"], ["--filter", "a"], ["--sort", "z"], ["--sort", "a:down"],
       ["--section-by", "a,a"], ["--section-by", "z"], ["--columns", "a,a"], ["--columns", "z"],
-      ["--filter", "a ~ ("], ["--section-by", "a:year"],
+      ["--filter", "a ~ ("], ["--section-by", "a:colour"],
     ] {
       let result = try run("\(buildFolder)/tabella", ["show", path] + bad)
       #expect(result.status == 2 && result.errors.contains("tabella"), "\(bad): \(result.errors)")
@@ -146,7 +146,7 @@ import Testing
     for (options, message) in [
       (["--filter", "name == a"], "no operator =="), (["--filter", "name=~a"], "no operator =~"),
       (["--filter", "n <> 1"], "no operator <>"), (["--sort", "n:up"], "n:up: unknown suffix :up"),
-      (["--section-by", "n:year"], ":letter"), (["--columns", "n,,name"], "is missing"),
+      (["--section-by", "n:colour"], ":letter"), (["--columns", "n,,name"], "is missing"),
       (["--format", "xml"], "(see: tabella help show)"),
     ] {
       let result = try run("\(buildFolder)/tabella", ["show", path] + options)
@@ -178,6 +178,172 @@ import Testing
     let path = try folder.write("a.csv", "k\n1\n2\n2\n3\n")
     #expect(try text("count", path, "--section-by", "k", "-n", "2") == "1\t1\n2\t1\n")
     #expect(try text("count", path, "--section-by", "k", "--rows", "1..2") == "2\t2\n")
+  }
+
+  /// The first rows of each section, counted on by the other options.
+  @Test func rowsPerSection() throws {
+    let (path, rows) = try cities()
+    let titles = Set(rows.map { $0[1] }).sorted { $0.lowercased() < $1.lowercased() }
+    let groups = titles.map { title in rows.filter { $0[1] == title } }
+    for count in [0, 1, 3, 1000] {
+      let kept = groups.flatMap { $0.prefix(count) }
+      let grouped = [
+        "export", path, "--no-header", "--section-by", "city", "--per-section", "\(count)",
+      ]
+      func shown(_ more: String...) throws -> String {
+        try run("\(buildFolder)/tabella", grouped + more).text
+      }
+      #expect(try shown() == csv(kept))
+      #expect(try shown("-n", "4") == csv(Array(kept.prefix(4))))
+      #expect(try shown("--rows", "2..5") == csv(Array(kept.prefix(6).dropFirst(2))))
+      #expect(
+        try shown("--section", "1", "--rows", "1..")
+          == csv(Array(groups[1].prefix(count).dropFirst())))
+      #expect(
+        try text(
+          "count", path, "--section-by", "city", "--per-section", "\(count)", "--rows", "1.."
+        )
+        .split(separator: "\n").compactMap { Int($0.split(separator: "\t")[1]) }.reduce(0, +)
+          == max(0, kept.count - 1))
+    }
+    let copy = try folder.write("copy.csv", "k,v\nb,1\na,2\nb,3\na,4\n")
+    let result = try tabella(
+      "delete", copy, "--section-by", "k", "--per-section", "1", "--yes")
+    #expect(result.status == 0)
+    #expect(try text("export", copy) == "k,v\nb,3\na,4\n")
+    #expect(try tabella("show", copy, "--per-section", "-1").status == 2)
+  }
+
+  /// `--sections-by` sorts sections by an aggregate, and `--at-index` and `--section` then find them by title.
+  @Test func sortedSections() throws {
+    let path = try folder.write("a.csv", "k,v\na,1\nb,5\nc,\nb,-1\nd,4\n")
+    func titles(_ order: String) throws -> String {
+      try text("count", path, "--section-by", "k", "--sections-by", order)
+        .split(separator: "\n").map { String($0.prefix(1)) }.joined()
+    }
+    #expect(try titles("rows:desc") == "bacd")
+    #expect(try titles("sum v") == "abdc")
+    #expect(try titles("sum v:desc") == "bdac")
+    #expect(try titles("max v:desc") == "bdac")
+    #expect(
+      try text(
+        "export", path, "--no-header", "--section-by", "k", "--sections-by", "rows:desc",
+        "--section", "0") == "b,5\nb,-1\n")
+    for (order, message) in [
+      ("avg v", "did you mean mean?"), ("sum w", "no column w"), ("v", "no aggregate v"),
+    ] {
+      let wrong = try tabella("count", path, "--sections-by", order)
+      #expect(wrong.status == 2 && wrong.errors.contains(message), "\(wrong.errors)")
+    }
+    let notes = try folder.write("n.md", "# A\nx\n# B\ny\nz\n")
+    #expect(
+      try text("count", notes, "-o", "sections=headings", "--sections-by", "rows:desc") == "3\n")
+    let edit = try tabella(
+      "set", notes, "0:0", "line=Y", "-o", "sections=headings", "--sections-by", "rows:desc",
+      "--in-process")
+    #expect(edit.status == 0 || edit.errors.contains("no ids"), "\(edit.errors)")
+    let other = try folder.write("b.csv", "k,v\nz,90\n")
+    let joined = try tabella("show", path, other, "--sections-by", "sum v:desc", "--json")
+    let document = try #require(
+      try JSONSerialization.jsonObject(with: joined.output) as? [String: Any])
+    let sections = try #require(document["sections"] as? [[String: Any]])
+    #expect(sections.map { $0["location"] as? String } == [other, path])
+  }
+
+  @Test func summaries() throws {
+    let (path, rows) = try cities()
+    func tenths(_ amount: String) -> Int {
+      let parts = amount.drop { $0 == "-" }.split(separator: ".").map { Int($0)! }
+      return (amount.hasPrefix("-") ? -1 : 1) * (parts[0] * 10 + parts[1])
+    }
+    func text(ofTenths sum: Int) -> String {
+      "\(sum < 0 ? "-" : "")\(abs(sum) / 10).\(abs(sum) % 10)"
+    }
+    let titles = Set(rows.map { $0[1] }).sorted { $0.lowercased() < $1.lowercased() }
+    let groups = titles.map { title in
+      let own = rows.filter { $0[1] == title }
+      return (
+        title, own.count, own.map { tenths($0[2]) }.reduce(0, +), Set(own.map { $0[3] }).count
+      )
+    }
+    let compute = ["--compute", "rows, sum amount, distinct note"]
+    let command = ["summarize", path, "--by", "city"] + compute + ["--format", "csv"]
+    func summary(_ more: [String] = []) throws -> String {
+      let result = try run("\(buildFolder)/tabella", command + more)
+      #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+      return result.text
+    }
+    func lines(_ groups: [(String, Int, Int, Int)]) -> String {
+      groups.map { "\($0.0),\($0.1),\(text(ofTenths: $0.2)),\($0.3)\n" }.joined()
+    }
+    #expect(try summary() == "city,rows,sum amount,distinct note\n" + lines(groups))
+    #expect(
+      try summary(["--no-header", "--sort", "sum amount:desc", "-n", "2"])
+        == lines(Array(groups.sorted { $0.2 > $1.2 }.prefix(2))))
+    #expect(
+      try summary(["--no-header", "--having", "rows > 80", "--having", "city ~ ^[A-Z]"])
+        == lines(groups.filter { $0.1 > 80 && $0.0.first!.isUppercase && $0.0.first!.isASCII }))
+    #expect(
+      try summary(["--columns", "sum amount,city", "--rows", "1..1", "--no-header"])
+        == "\(text(ofTenths: groups[1].2)),\(groups[1].0)\n")
+    #expect(
+      try self.text("summarize", path, "--filter", "city = Oslo", "--format", "plain")
+        == "\(rows.count { $0[1] == "Oslo" })\n")
+  }
+
+  @Test func summariesThatAreWrong() throws {
+    let path = try folder.write("a.csv", "k,v\na,1\nb,x\n")
+    for (options, status, message) in [
+      (["--compute", "avg v"], 2, "did you mean mean?"),
+      (["--compute", "sum w"], 2, "no column w"),
+      (["--by", "w"], 2, "no column w"), (["--by", "k:colour"], 2, "unknown suffix"),
+      (["--having", "k = a"], 2, "with a column of rows"), (["--sort", "k"], 2, "no column k"),
+      (["--columns", "rows,rows"], 2, "twice"), (["--compute", "sum v"], 1, "(row 1)"),
+      (["--having", "rows"], 2, "COLUMN OP VALUE"), (["--section-by", "k"], 2, "no option"),
+    ] {
+      let result = try run("\(buildFolder)/tabella", ["summarize", path] + options)
+      #expect(result.status == status && result.errors.contains(message), "\(result.errors)")
+      #expect(result.errors.split(separator: "\n").count == 1)
+    }
+    // Texts are checked before files are opened.
+    #expect(try tabella("summarize", "/nothing", "--compute", "avg v").status == 2)
+    #expect(try tabella("show", "/nothing", "--footer", "avg v").status == 2)
+    for format in ["csv", "tsv", "jsonl", "plain"] {
+      let result = try tabella("show", path, "--footer", "rows", "--format", format)
+      #expect(result.status == 2 && result.errors.contains("tabella summarize"))
+    }
+  }
+
+  @Test func footers() throws {
+    let path = try folder.write("a.csv", "k,v\na,1.50\nb,2\na,0.25\n")
+    #expect(
+      try text(
+        "show", path, "--section-by", "k", "--footer", "sum v, rows", "--per-section", "1",
+        "--columns", "v")
+          == """
+             v
+          ────
+          ── a · 2 rows
+          1.50
+          sum v: 1.75 · rows: 2
+          ── b · 1 row
+             2
+          sum v: 2 · rows: 1
+
+          total · sum v: 3.75 · rows: 3
+
+          """)
+    let markdown = try text("show", path, "--footer", "sum v", "--format", "markdown")
+    #expect(markdown.hasSuffix("| a | 0.25 |\n\nsum v: 3\\.75\n"))
+    let vertical = try text(
+      "show", path, "--section-by", "k", "--footer", "rows", "--vertical", "always")
+    #expect(vertical.hasSuffix("rows: 1\n\ntotal · rows: 3\n"))
+    let result = try tabella("show", path, "--section-by", "k", "--footer", "mean v", "--json")
+    let document = try #require(
+      try JSONSerialization.jsonObject(with: result.output) as? [String: Any])
+    #expect(document["footer"] as? String == "total · mean v: 1.25")
+    let sections = try #require(document["sections"] as? [[String: Any]])
+    #expect(sections.map { $0["footer"] as? String } == ["mean v: 0.875", "mean v: 2"])
   }
 
   @Test func severalLocations() throws {

@@ -55,6 +55,7 @@ import Testing
     for (text, message) in [
       ("city:colour", "unknown suffix :colour"), ("amount:0", "width of bins"),
       ("amount:1x", "unknown suffix"), ("amuont", "did you mean amount?"), ("city,", "missing"),
+      ("city,city", "named twice"),
     ] {
       let error = #expect(throws: TableError.self) { try Grouping.list(text, names) }
       #expect(error?.message.contains(message) == true, "\(text): \(error?.message ?? "")")
@@ -113,6 +114,13 @@ import Testing
       return (0..<batch.rowCount).map { batch.row($0)[0] }
     }
     #expect(shown == [[.integer(4), .integer(1)], [.integer(5), .integer(3)]])
+    let totals = try source.summarized(
+      by: Grouping.list("city", names), computing: Aggregate.list("rows, sum amount", names))
+    let batch = try totals.rows(RowRequest(first: 0, count: 9, columns: [0, 1, 2]))
+    #expect(
+      (0..<batch.rowCount).map { batch.row($0) } == [
+        ["Bonn", 2, 5], ["Oslo", 1, 0], ["Rome", 2, 8],
+      ])
     #expect(try source.shaped(by: TableShape()) === source)
   }
 }
