@@ -22,12 +22,13 @@ let lean: [SwiftSetting] =
       "-Xfrontend", "-disable-implicit-string-processing-module-import",
     ])
   ]
-/// The modules that read, shape and compare data are optimized for tests too, which then take a third of the time.
+/// The modules that read, shape, pass on and check data are optimized for tests too, which then take a third of the
+/// time.
 /// For a debugger, which wants to see every variable, TABELLA_UNOPTIMIZED=1 builds as SwiftPM would.
-let optimized: [SwiftSetting] =
-  lean
-  + (Context.environment["TABELLA_UNOPTIMIZED"] == nil
-    ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : [])
+let optimization: [SwiftSetting] =
+  Context.environment["TABELLA_UNOPTIMIZED"] == nil
+  ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
+let optimized = lean + optimization
 
 let strictC: [CSetting] = [
   .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=hidden"]),
@@ -107,7 +108,7 @@ let testTargets: [Target] = {
   return [
     .testTarget(
       name: "TabellaTestSupport", dependencies: libraries, path: "Tests/TabellaTests/Support",
-      swiftSettings: strict),
+      swiftSettings: strict + optimization),
     .testTarget(
       name: "TabellaTests", dependencies: libraries + ["TabellaTestSupport"],
       path: "Tests/TabellaTests", exclude: ofPrograms + ["Providers/Corpus", "Support"],
@@ -157,7 +158,7 @@ let package = Package(
     .target(
       name: "TabellaConformance",
       dependencies: ["CTabellaSystem", "Tabella", "TabellaBridge", "TabellaSystem"],
-      swiftSettings: lean),
+      swiftSettings: optimized),
     .target(
       name: "TabellaTerminal", dependencies: ["Tabella"], exclude: ["Unicode/make-widths"],
       swiftSettings: optimized),
@@ -170,7 +171,7 @@ let package = Package(
       dependencies: [
         "CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles", "TabellaSystem",
       ],
-      swiftSettings: lean),
+      swiftSettings: optimized),
     // Roles: these two never see each other.
     .target(
       name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
@@ -181,7 +182,7 @@ let package = Package(
         "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaConfinement", "TabellaFiles",
         "TabellaLoading", "TabellaRemote", "TabellaSystem", "ShippedManifests",
       ],
-      swiftSettings: lean),
+      swiftSettings: optimized),
     .target(
       name: "TabellaChecking",
       dependencies: [

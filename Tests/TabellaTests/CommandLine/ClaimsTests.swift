@@ -51,13 +51,18 @@ import Testing
     let tests: String
   }
 
+  // Patterns are compiled once, because a literal is compiled at each evaluation.
+  nonisolated(unsafe) private static let documentForm = /## \[(.+)\]\((.+)\)/
+  nonisolated(unsafe) private static let testsForm = /`[^`]+`(, `[^`]+`)*/
+  nonisolated(unsafe) private static let headingForm = /##? (.+)/
+
   private static func problems(in text: String) throws -> [String] {
     var problems: [String] = []
     var claims: [Claim] = []
     var exempt: [(document: String, heading: String)] = []
     var (document, heading) = ("", "")
     for line in text.components(separatedBy: "\n") {
-      if let match = line.wholeMatch(of: /## \[(.+)\]\((.+)\)/), match.1 == match.2 {
+      if let match = line.wholeMatch(of: documentForm), match.1 == match.2 {
         (document, heading) = (String(match.1), "")
       } else if line.hasPrefix("## ") {
         (document, heading) = (String(line.dropFirst(3)), "")
@@ -77,7 +82,7 @@ import Testing
     }
     let tests = try TestNames.all.get()
     for claim in claims {
-      guard claim.tests.wholeMatch(of: /`[^`]+`(, `[^`]+`)*/) != nil else {
+      guard claim.tests.wholeMatch(of: testsForm) != nil else {
         problems.append("\(claim.text): no tests: \(claim.tests)")
         continue
       }
@@ -112,7 +117,9 @@ import Testing
     return try DocumentationTests.text("docs/\(document)").components(separatedBy: "\n")
       .compactMap { line in
         if line.hasPrefix("```") { isCode.toggle() }
-        guard !isCode, let match = line.wholeMatch(of: /##? (.+)/) else { return nil }
+        guard !isCode, line.hasPrefix("#"), let match = line.wholeMatch(of: headingForm) else {
+          return nil
+        }
         return String(match.1)
       }
   }
@@ -147,6 +154,12 @@ private struct TestNames: Sendable {
     return result.lines.map { $0.components(separatedBy: "\t") }
   }
 
+  nonisolated(unsafe) private static let typeForm =
+    /(?:@Suite.* |private |final )*(?:struct|class|enum|actor|extension) (\w+)/
+  nonisolated(unsafe) private static let functionForm = /\ \ (?:@Test.* )?func (\w+)/
+  nonisolated(unsafe) private static let swiftForm = /\w+\/\w+/
+  nonisolated(unsafe) private static let harnessForm = /([a-z]+):([\w-]+)/
+
   private static func functions() throws -> Set<String> {
     var names: Set<String> = []
     let folder = "\(packageFolder)/Tests/TabellaTests"
@@ -156,13 +169,12 @@ private struct TestNames: Sendable {
       for line in try String(contentsOfFile: "\(folder)/\(path)", encoding: .utf8)
         .components(separatedBy: "\n")
       {
-        if let match = line.firstMatch(
-          of: /^(?:@Suite.* |private |final )*(?:struct|class|enum|actor|extension) (\w+)/)
-        {
+        // Types are not indented; the test is faster than a pattern.
+        if line.utf8.first != UInt8(ascii: " "), let match = line.prefixMatch(of: typeForm) {
           (suite, isTest) = (String(match.1), false)
         }
         if line.hasPrefix("  @Test") { isTest = true }
-        if isTest, let match = line.firstMatch(of: /^  (?:@Test.* )?func (\w+)/) {
+        if isTest, let match = line.prefixMatch(of: functionForm) {
           names.insert("\(suite)/\(match.1)")
           isTest = false
         }
@@ -174,11 +186,11 @@ private struct TestNames: Sendable {
   /// The problem with a test name; nil if there is such a test.
   func problem(with name: String) -> String? {
     let isThere: Bool
-    if name.wholeMatch(of: /\w+\/\w+/) != nil {
+    if name.wholeMatch(of: Self.swiftForm) != nil {
       isThere = functions.contains(name)
     } else if name.hasPrefix("Tests/") {
       isThere = access("\(packageFolder)/\(name)", X_OK) == 0
-    } else if let match = name.wholeMatch(of: /([a-z]+):([\w-]+)/),
+    } else if let match = name.wholeMatch(of: Self.harnessForm),
       let names = ofHarnesses[String(match.1)]
     {
       isThere = names.contains(String(match.2))

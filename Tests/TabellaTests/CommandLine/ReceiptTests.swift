@@ -468,9 +468,10 @@ import Testing
     #expect(
       ledgers.receiptIDs
         == (2...5).map { "2001010\($0)T000000.000000Z-abcdef" } + [first, second])
-    let bytes = [UInt8](repeating: 0, count: ReceiptFolder.longestWayBack + 1)
-    #expect(Receipt.WayBack(to: bytes) == nil)
-    #expect(Receipt.WayBack(to: bytes.dropLast())?.count == ReceiptFolder.longestWayBack)
+    func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
+    let longest = ReceiptFolder.longestWayBack
+    #expect(Receipt.WayBack(to: zeros(longest + 1)) == nil)
+    #expect(Receipt.WayBack(to: zeros(longest))?.count == longest)
     #expect(ReceiptFolder.longestWayBack * 4 <= ReceiptFolder.mostBytes)
   }
 

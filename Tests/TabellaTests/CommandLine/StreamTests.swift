@@ -8,10 +8,13 @@ import Testing
   let folder: TemporaryFolder
   static let formats = SafetyTests.formats.map { ["--format"] + $0 }
 
+  /// The content of many.csv, which every test has in its folder.
+  private static let many = Array(
+    ("id,name\n" + (0..<20_000).map { "\($0),name \($0)\n" }.joined()).utf8)
+
   init() throws {
     folder = try TemporaryFolder()
-    try folder.write(
-      "many.csv", "id,name\n" + (0..<20_000).map { "\($0),name \($0)\n" }.joined())
+    try folder.write("many.csv", Self.many)
     try folder.write("few.csv", "id,name\n1,a\n2,b\n")
   }
 

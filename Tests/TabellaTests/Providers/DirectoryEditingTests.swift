@@ -399,6 +399,7 @@ import Testing
   /// Finding a row by its id searched all rows each time, and reporting a new row searched all new ones, so twice as
   /// many edits took four times as long.
   @Test func manyEditsTakeNoTimeEach() throws {
+    let tree = EditedTree(inMemory: true)
     let (folders, files) = (300, 100)
     for folder in 0..<folders {
       tree.make(Array("f\(folder)/".utf8))

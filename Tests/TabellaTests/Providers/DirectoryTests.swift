@@ -329,7 +329,9 @@ import Testing
   }
 
   /// Creates nested folders and calls `fill` with the descriptor of each.
-  private func makeDeep(_ depth: Int, name: String, _ fill: (Int, Int32) -> Void = { _, _ in }) {
+  private func makeDeep(
+    _ depth: Int, name: String, in folder: TemporaryFolder, _ fill: (Int, Int32) -> Void
+  ) {
     var descriptor = Glibc.open(folder.path, O_RDONLY | O_DIRECTORY)
     for level in 0..<depth {
       #expect(mkdirat(descriptor, name, 0o755) == 0)
@@ -341,7 +343,7 @@ import Testing
     close(descriptor)
   }
 
-  private func removeDeep(_ name: String) throws {
+  private func removeDeep(_ name: String, in folder: TemporaryFolder) throws {
     // Foundation cannot remove such deep folders.
     #expect(try run("/bin/rm", ["-rf", "\(folder.path)/\(name)"]).status == 0)
   }
@@ -349,11 +351,12 @@ import Testing
   /// A tree deeper than the longest path, with further folders at each level. The folders are opened step by step.
   @Test func deepTrees() throws {
     let depth = 2000
-    makeDeep(depth, name: "deep") { _, descriptor in
+    let folder = try TemporaryFolder(inMemory: true)
+    makeDeep(depth, name: "deep", in: folder) { _, descriptor in
       #expect(mkdirat(descriptor, "later", 0o755) == 0)
       close(openat(descriptor, "later/leaf", O_CREAT | O_WRONLY, 0o644))
     }
-    let source = try open(nil, ["recursive": "true"])
+    let source = try open(folder.path, ["recursive": "true"])
     #expect(try source.numberOfRows(inSection: 0, knowing: .max) == .exact(3 * depth))
     // Down all the way, then up again.
     func path(_ level: Int, _ end: String) -> Cell {
@@ -368,17 +371,18 @@ import Testing
       #expect(batch.row(0)[1] != .missing)
     }
     #expect(source.diagnostics?.nextDiagnostic() == nil)
-    try removeDeep("deep")
+    try removeDeep("deep", in: folder)
   }
 
   /// Long paths lead to short batches, regardless of the requested number of rows.
   @Test func longPathsMakeShortBatches() throws {
     let name = String(repeating: "n", count: 255)
-    makeDeep(200, name: name) { level, descriptor in
+    let folder = try TemporaryFolder(inMemory: true)
+    makeDeep(200, name: name, in: folder) { level, descriptor in
       guard level == 199 else { return }
       for number in 0..<300 { close(openat(descriptor, "\(number)", O_CREAT | O_WRONLY, 0o644)) }
     }
-    let source = try open(nil, ["recursive": "true"])
+    let source = try open(folder.path, ["recursive": "true"])
     let batch = try source.rows(RowRequest(first: 200, count: 300, columns: [0]))
     #expect(batch.rowCount > 10 && batch.rowCount < 300)
     let paths = (200..<500).map { IndexPath(section: 0, row: $0) }
@@ -386,7 +390,7 @@ import Testing
       try source.gathering?.rows(at: paths, columns: [0], includesIDs: false))
     #expect(gathered.rowCount > 10 && gathered.rowCount < 300)
     #expect(try names(source).count == 500)
-    try removeDeep(name)
+    try removeDeep(name, in: folder)
   }
 
   /// Without descriptors, a folder's content is unknown, so it must not look empty. The listing continues when

@@ -6,11 +6,12 @@ import Testing
 
 /// A folder with a tree to edit, and a separate home and trash next to it.
 final class EditedTree: Sendable {
-  let folder = try! TemporaryFolder()
+  let folder: TemporaryFolder
   var root: String { folder.path + "/tree" }
   var trashPath: String { folder.path + "/data/Trash" }
 
-  init() {
+  init(inMemory: Bool = false) {
+    folder = try! TemporaryFolder(inMemory: inMemory)
     for name in ["tree", "home"] { #expect(mkdir("\(folder.path)/\(name)", 0o755) == 0) }
   }
 

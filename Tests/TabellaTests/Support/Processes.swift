@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The result of a program.
 struct ProgramResult: Sendable {
@@ -59,10 +60,68 @@ let packageFolder: String = {
 }()
 
 /// Compiles a C file into a shared library. Returns its path.
+///
+/// A file of the package is compiled once per run with the same flags, and then copied.
 func compileLibrary(
   _ source: String, into folder: TemporaryFolder, name: String, flags: [String] = []
 ) throws -> String {
   let library = "\(folder.path)/\(name)"
+  guard source.hasPrefix(packageFolder + "/"), !flags.contains(where: { $0.hasPrefix("/") }) else {
+    try compile(source, to: library, flags: flags)
+    return library
+  }
+  // Like a compiler, this replaces a library with that name.
+  try? FileManager.default.removeItem(atPath: library)
+  try FileManager.default.copyItem(
+    atPath: CompiledLibraries.shared.path(of: source, flags: flags), toPath: library)
+  return library
+}
+
+/// The libraries of the package's C files that this run has compiled.
+private final class CompiledLibraries: Sendable {
+  static let shared = CompiledLibraries()
+
+  /// A library that the first caller compiles, while the others wait.
+  private final class Entry: Sendable {
+    let number: Int
+    let result = Mutex<Result<String, any Error>?>(nil)
+
+    init(_ number: Int) { self.number = number }
+  }
+
+  private let folder = Result { try TemporaryFolder() }
+  private let entries = Mutex<[[String]: Entry]>([:])
+
+  private init() {
+    // Nothing releases a static object, so its folder is removed at the end of the run.
+    atexit {
+      if case .success(let folder) = CompiledLibraries.shared.folder {
+        try? FileManager.default.removeItem(atPath: folder.path)
+      }
+    }
+  }
+
+  func path(of source: String, flags: [String]) throws -> String {
+    let key = [source] + flags
+    let entry = entries.withLock { entries in
+      let entry = entries[key] ?? Entry(entries.count)
+      entries[key] = entry
+      return entry
+    }
+    return try entry.result.withLock { result in
+      if let result { return result }
+      let compiled = Result {
+        let library = try "\(folder.get().path)/\(entry.number).so"
+        try compile(source, to: library, flags: flags)
+        return library
+      }
+      result = compiled
+      return compiled
+    }.get()
+  }
+}
+
+private func compile(_ source: String, to library: String, flags: [String]) throws {
   let result = try run(
     findProgram("clang"),
     [
@@ -70,5 +129,4 @@ func compileLibrary(
       "-I\(packageFolder)/Sources/CTabella/include", "-o", library, source,
     ] + flags)
   guard result.status == 0 else { throw MissingTool("a compiled \(source): \(result.errors)") }
-  return library
 }

@@ -4,8 +4,8 @@ import Foundation
 final class TemporaryFolder: Sendable {
   let path: String
 
-  /// Creates the folder; with `inMemory` on a file system without costs for fsync, for tests that save thousands of
-  /// times.
+  /// Creates the folder; with `inMemory` on a file system without costs for fsync, for tests that save or create
+  /// thousands of files.
   init(inMemory: Bool = false) throws {
     let parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NSTemporaryDirectory()
     _ = TemporaryFolder.usualMask

@@ -77,12 +77,12 @@ import Testing
   }
 
   /// Generated patterns on generated texts match as with Python's `re`, also with few states, which are discarded
-  /// often.
+  /// often. 200 patterns; with `TABELLA_ALL_ROADS`, 600.
   @Test(.needs("python3")) func agreesWithPython() throws {
     var generator = SeededGenerator(seed: 11)
     let letters = ["a", "b", "c", "1", "-", "é", " ", "_"]
     var cases: [(pattern: String, texts: [String])] = []
-    for _ in 0..<600 {
+    for _ in 0..<(takesAllRoads ? 600 : 200) {
       let texts = (0..<12).map { _ in
         (0..<Int.random(in: 0...10, using: &generator)).map { _ in
           letters.randomElement(using: &generator)!
@@ -112,9 +112,11 @@ import Testing
       var regex = try ByteRegex(Array(one.pattern.utf8))
       var forgetful = try ByteRegex(Array(one.pattern.utf8), stateLimit: 1)
       for (text, answer) in zip(one.texts, answers) {
-        Array(text.utf8).withUnsafeBytes { bytes in
-          #expect(regex.isFound(in: bytes) == answer, "\(one.pattern) in \(text)")
-          #expect(forgetful.isFound(in: bytes) == answer, "\(one.pattern) in \(text), forgetful")
+        let found = Array(text.utf8).withUnsafeBytes {
+          (regex.isFound(in: $0), forgetful.isFound(in: $0))
+        }
+        if found != (answer, answer) {
+          Issue.record("\(one.pattern) in \(text): \(found), not \(answer)")
         }
       }
     }

@@ -46,13 +46,15 @@ enum AwkwardCells {
 
 /// The order of cells, implemented naively.
 enum NaiveOrder {
+  /// Compiled once, because a literal is compiled at each evaluation.
+  nonisolated(unsafe) private static let numberForm =
+    /[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/
+
   static func number(_ text: [UInt8]) -> Double? {
     let string = String(decoding: text, as: UTF8.self).drop { $0 == " " }
     var trimmed = string
     while trimmed.last == " " { trimmed.removeLast() }
-    guard
-      trimmed.wholeMatch(of: /[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil
-    else { return nil }
+    guard trimmed.wholeMatch(of: numberForm) != nil else { return nil }
     return Double(trimmed.first == "+" ? trimmed.dropFirst() : trimmed)
   }
 
