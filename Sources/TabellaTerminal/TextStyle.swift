@@ -13,6 +13,10 @@ package enum TextStyle: Sendable, CaseIterable {
   case code
   case warning
   case error
+  /// A row that a comparison finds only in the new table.
+  case inserted
+  /// A row that a comparison finds only in the old table.
+  case deleted
 
   /// The parameters of SGR (ECMA-48, 8.3.117). They use only the 16 colours of the terminal's theme.
   var parameters: String {
@@ -23,7 +27,8 @@ package enum TextStyle: Sendable, CaseIterable {
     case .emphasis: "3"
     case .code: "36"
     case .warning: "33"
-    case .error: "31"
+    case .error, .deleted: "31"
+    case .inserted: "32"
     }
   }
 

@@ -27,7 +27,8 @@ struct Command: Sendable {
 /// All commands. A new command needs an entry here and a file beside this one.
 enum CommandTable {
   static let commands: [Command] = [
-    .show, .count, .export, .describe, .set, .insert, .delete, .move, .apply, .undo, .log,
+    .show, .count, .export, .describe, .diff, .set, .insert, .delete, .move, .apply, .edit, .undo,
+    .log,
     .providers, .check, .help, .completions, .complete,
   ]
 

@@ -31,7 +31,7 @@ extension Command {
     ], seeAlso: ["insert", "apply", "undo"]
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 2, command: "set", missing: "a COLUMN=VALUE")
-    return try edit(invocation, operands[0], "set", output) { run throws(Failure) in
+    return try makeEdits(invocation, operands[0], "set", output) { run throws(Failure) in
       let words = operands.dropFirst()
       let rows = words.prefix { !run.cells.isAssignment($0) }
       let values = words.dropFirst(rows.count)
@@ -71,7 +71,7 @@ extension Command {
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 2, command: "insert", missing: "a ROW")
     let place = try RowArgument(operands[1], command: "insert", as: .place)
-    return try edit(invocation, operands[0], "insert", output) { run throws(Failure) in
+    return try makeEdits(invocation, operands[0], "insert", output) { run throws(Failure) in
       var request = RequestedEdit(kind: .insert, place: place)
       try run.cells.give(operands[2...], to: &request)
       return [request]
@@ -111,7 +111,7 @@ extension Command {
     let rows = try operands.dropFirst().map { operand throws(Failure) in
       try RowArgument(operand, command: "delete", as: .existing)
     }
-    return try edit(invocation, operands[0], "delete", output) { _ throws(Failure) in
+    return try makeEdits(invocation, operands[0], "delete", output) { _ throws(Failure) in
       rows.isEmpty
         ? [.init(kind: .delete)] : rows.map { .init(kind: .delete, row: $0) }
     }
@@ -149,7 +149,7 @@ extension Command {
         "move a row to the position of a row, or a section (SECTION:) to the position of a section",
         command: "move")
     }
-    return try edit(invocation, operands[0], "move", output) { _ throws(Failure) in
+    return try makeEdits(invocation, operands[0], "move", output) { _ throws(Failure) in
       [.init(kind: .move, row: row, place: place)]
     }
   }
@@ -170,7 +170,7 @@ extension Command {
     an absolute path, the receipt cannot be stored, so every edit is refused (status 1).
     """
 
-  private static func edit(
+  private static func makeEdits(
     _ invocation: Invocation, _ location: Argument, _ command: String, _ output: Output,
     _ requests: (EditRun) throws(Failure) -> [RequestedEdit]
   ) throws(Failure) -> ExitStatus {
