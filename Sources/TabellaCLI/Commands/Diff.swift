@@ -36,10 +36,10 @@ extension Command {
         "make the rows of old.csv equal to those of new.csv"
       ),
       (
-        "tabella diff photos/ backup/ --key name --columns name,size",
+        "tabella diff src/ backup/ --key name --columns name,size",
         "compare the files of two folders by name and size"
       ),
-      ("tabella diff a.txt b.txt --exit-code > /dev/null", "only test whether two files differ"),
+      ("tabella diff old.csv new.csv --key id --json", "print the changes for a program"),
     ], seeAlso: ["apply", "show", "edit"]
   ) { invocation, output throws(Failure) in
     let count = invocation.operands.count

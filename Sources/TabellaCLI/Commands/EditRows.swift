@@ -12,8 +12,8 @@ extension Command {
       command compares the lines with the rows, shows the edits as one batch, and asks for confirmation. In a script, \
       use `--yes`.
 
-        1	a.txt	file
-        2	b.txt	file
+        1    a.txt    file
+        2    b.txt    file
 
       Each line begins with the number of its row, and tabs separate the cells. Change a cell to set it, remove a line \
       to delete its row, and move a line to move its row. A line with `+` instead of a number inserts a row. A section \
@@ -32,13 +32,9 @@ extension Command {
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [.columns] + OptionSpec.committing,
     examples: [
-      ("tabella edit photos/ --columns name", "rename the files of a folder"),
+      ("tabella edit src/ --columns name", "rename the files of a folder"),
       ("tabella edit data.csv --filter 'city = Bonn'", "edit some rows of a file"),
-      ("tabella edit notes.md -o sections=headings", "edit, move and rename sections and lines"),
-      (
-        "EDITOR='sed -i s/IMG_/photo-/' tabella edit photos/ --columns name --yes",
-        "rename files by a script"
-      ),
+      ("tabella edit README.md -o sections=headings", "edit, move and rename sections and lines"),
     ], seeAlso: ["set", "diff", "apply", "undo"]
   ) { invocation, output throws(Failure) in
     guard let location = invocation.operands.first else {
