@@ -5,19 +5,20 @@ public func digest64(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
   var hash = 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
   var at = 0
   while at + 8 <= bytes.count {
-    hash = fold(
+    hash = digestFold(
       hash ^ bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian,
       0xE703_7ED1_A0B4_28DB)
     at += 8
   }
-  return fold(fold(hash ^ tail(of: bytes), 0x8EBC_6AF0_9C88_C6E3), 0x5899_65CC_7537_4CC3)
+  return digestFold(
+    digestFold(hash ^ digestTail(of: bytes), 0x8EBC_6AF0_9C88_C6E3), 0x5899_65CC_7537_4CC3)
 }
 
 /// The bytes after the last whole word, as a little-endian number.
 ///
 /// It loads overlapping words, because a loop over so few bytes would cost more.
 @inline(__always)
-private func tail(of bytes: UnsafeRawBufferPointer) -> UInt64 {
+func digestTail(of bytes: UnsafeRawBufferPointer) -> UInt64 {
   func load<N: FixedWidthInteger & BitwiseCopyable>(_ at: Int, _: N.Type) -> UInt64 {
     UInt64(truncatingIfNeeded: bytes.loadUnaligned(fromByteOffset: at, as: N.self).littleEndian)
   }
@@ -45,11 +46,12 @@ func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -
     }
     at += 8
   }
-  return tail(of: left) == tail(of: right)
+  return digestTail(of: left) == digestTail(of: right)
 }
 
+/// Combines two words by a 128-bit multiplication.
 @inline(__always)
-private func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+func digestFold(_ left: UInt64, _ right: UInt64) -> UInt64 {
   let product = left.multipliedFullWidth(by: right)
   return product.high ^ product.low
 }

@@ -17,6 +17,10 @@ package enum TextStyle: Sendable, CaseIterable {
   case active
   /// Text that a search or a pattern matched.
   case match
+  /// A row that a comparison finds only in the new table.
+  case inserted
+  /// A row that a comparison finds only in the old table.
+  case deleted
 
   /// The parameters of SGR (ECMA-48, 8.3.117). They use only the 16 colours of the terminal's theme.
   var parameters: String {
@@ -27,8 +31,8 @@ package enum TextStyle: Sendable, CaseIterable {
     case .emphasis: "3"
     case .code: "36"
     case .warning: "33"
-    case .error: "31"
-    case .active: "32"
+    case .error, .deleted: "31"
+    case .active, .inserted: "32"
     case .match: "1;31"
     }
   }

@@ -29,6 +29,7 @@ struct Bench {
       switch need {
       case .file(let kind): try cache.prepare(kind)
       case .copy: try cache.prepareCopy()
+      case .changed: try cache.prepareChanged()
       case .cells: try cache.prepareCells()
       case .manyFiles: try cache.prepareFolder()
       case .herd: herd = try Herd(floors.herd, count: cache.sizes.processes)

@@ -44,6 +44,8 @@ struct Cache {
   /// The copy of the plain file that is edited, and the target of moves.
   var editedFile: String { data("edited.csv") }
   var copiedFile: String { data("copied.csv") }
+  /// The plain file with a change in every thousandth row.
+  var changedFile: String { data("changed.csv") }
   /// The CSV file with the cells of the provider in C.
   var cellsFile: String { data("cells.csv") }
 
@@ -58,6 +60,14 @@ struct Cache {
       try write(kind, rows: sizes.rows(of: kind), to: path)
     }
     try settle(path)
+  }
+
+  /// Creates the changed file unless it exists, and reads it into memory.
+  func prepareChanged() throws {
+    if !FileManager.default.fileExists(atPath: changedFile) {
+      try write(.plain, rows: sizes.plain, to: changedFile, changing: 1000)
+    }
+    try settle(changedFile)
   }
 
   /// Creates the copy again.
@@ -85,7 +95,10 @@ struct Cache {
     try write(.plain, rows: 9, to: kilobyteFile)
   }
 
-  private func write(_ kind: DataKind, rows: Int, to path: String) throws {
+  /// Writes generated rows. With `changing`, the last cell of every row whose number is a multiple of it is longer.
+  private func write(
+    _ kind: DataKind, rows: Int, to path: String, changing: Int? = nil
+  ) throws {
     // The file has another name until it is complete, so that an interrupted run leaves nothing to reuse.
     let partial = path + ".part"
     try Data().write(to: URL(fileURLWithPath: partial))
@@ -93,8 +106,12 @@ struct Cache {
     var generator = DataGenerator(kind, seed: seed)
     var bytes: [UInt8] = []
     generator.appendHeader(to: &bytes)
-    for _ in 0..<rows {
+    for row in 0..<rows {
       generator.appendRow(to: &bytes)
+      if let changing, row % changing == 0 {
+        bytes.removeLast()
+        bytes += Array(" changed\n".utf8)
+      }
       guard bytes.count >= 1 << 20 else { continue }
       try file.write(contentsOf: bytes)
       bytes.removeAll(keepingCapacity: true)

@@ -17,6 +17,8 @@ enum Need: Equatable {
   case file(DataKind)
   /// A copy of the plain file, to be edited.
   case copy
+  /// The plain file with a change in every thousandth row.
+  case changed
   /// The provider of cells, and a CSV file with the same cells.
   case cells
   case manyFiles

@@ -8,8 +8,9 @@ struct Cases {
   var all: [Case] {
     [
       startup, showSmall, firstRows, countPlain, countQuoted, nthRows, selectPlain, selectQuoted,
-      group, summarize, sortFirst, sortAll, groupCells, sortCells, textCount, textLine, folderNames,
-      folderStat, folderSort, folderTotal, processes, deleteRow, showIsolated, exportIsolated,
+      group, summarize, sortFirst, sortAll, groupCells, sortCells, diff, textCount, textLine,
+      folderNames, folderStat, folderSort, folderTotal, processes, deleteRow, showIsolated,
+      exportIsolated,
     ]
   }
 
@@ -333,6 +334,28 @@ struct Cases {
       name: name, about: about, needs: [.cells],
       commands: [over(cache.cellsFile, "CSV"), over("cells:\(sizes.cells)", "C")],
       reference: "CSV", aims: [.cpu(1.25, of: "CSV", command: "C")])
+  }
+
+  // MARK: Comparisons
+
+  private var diff: Case {
+    let changed = cache.changedFile
+    func signs(_ text: String) -> Reduction { Reduction(measure: .lines, containing: text) }
+    return Case(
+      name: "diff", about: "print the rows that differ in two CSV files, a thousandth of all",
+      needs: [.file(.plain), .changed],
+      commands: [
+        floor("differences", plain, changed, check: Reduction(measure: .lines)),
+        tabella("diff", plain, changed, check: signs("~ ")),
+        tabella(
+          "diff", plain, changed, "--key", "id", label: "tabella --key", check: signs("~ ")),
+        // diff ends with status 1 if there are differences.
+        Command(
+          label: "diff",
+          pipeline: [["sh", "-c", "diff \"$0\" \"$1\"; test $? = 1", plain, changed]],
+          tool: "diff", check: signs("> ")),
+      ],
+      aims: [.cpu(1, of: "diff"), .cpu(1.5, of: "tabella", command: "tabella --key")])
   }
 
   // MARK: Edits

@@ -37,7 +37,8 @@ enum CommandGroup: String, CaseIterable {
 /// All commands. A new command needs an entry here and a file beside this one.
 enum CommandTable {
   static let commands: [Command] = [
-    .show, .count, .export, .summarize, .describe, .set, .insert, .delete, .move, .apply, .undo,
+    .show, .count, .export, .summarize, .describe, .diff, .set, .insert, .delete, .move, .apply,
+    .edit, .undo,
     .log,
     .providers, .check, .help, .completions, .complete,
   ]

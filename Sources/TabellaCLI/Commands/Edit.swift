@@ -27,7 +27,7 @@ extension Command {
     ], seeAlso: ["rows", "edit", "apply"], group: .edits
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 2, command: "set", missing: "a COLUMN=VALUE")
-    return try edit(invocation, operands[0], "set", output) { run throws(Failure) in
+    return try makeEdits(invocation, operands[0], "set", output) { run throws(Failure) in
       let words = operands.dropFirst()
       let rows = words.prefix { !run.cells.isAssignment($0) }
       let values = words.dropFirst(rows.count)
@@ -65,7 +65,7 @@ extension Command {
   ) { invocation, output throws(Failure) in
     let operands = try invocation.operands(from: 2, command: "insert", missing: "a ROW")
     let place = try RowArgument(operands[1], command: "insert", as: .place)
-    return try edit(invocation, operands[0], "insert", output) { run throws(Failure) in
+    return try makeEdits(invocation, operands[0], "insert", output) { run throws(Failure) in
       var request = RequestedEdit(kind: .insert, place: place)
       try run.cells.give(operands[2...], to: &request)
       return [request]
@@ -94,7 +94,7 @@ extension Command {
     let rows = try operands.dropFirst().map { operand throws(Failure) in
       try RowArgument(operand, command: "delete", as: .existing)
     }
-    return try edit(invocation, operands[0], "delete", output) { _ throws(Failure) in
+    return try makeEdits(invocation, operands[0], "delete", output) { _ throws(Failure) in
       rows.isEmpty
         ? [.init(kind: .delete)] : rows.map { .init(kind: .delete, row: $0) }
     }
@@ -128,12 +128,12 @@ extension Command {
         "move a row to the position of a row, or a section (SECTION:) to the position of a section",
         command: "move")
     }
-    return try edit(invocation, operands[0], "move", output) { _ throws(Failure) in
+    return try makeEdits(invocation, operands[0], "move", output) { _ throws(Failure) in
       [.init(kind: .move, row: row, place: place)]
     }
   }
 
-  private static func edit(
+  private static func makeEdits(
     _ invocation: Invocation, _ location: Argument, _ command: String, _ output: Output,
     _ requests: (EditRun) throws(Failure) -> [RequestedEdit]
   ) throws(Failure) -> ExitStatus {

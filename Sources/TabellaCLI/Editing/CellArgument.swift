@@ -122,7 +122,7 @@ struct CellArguments {
   }
 
   /// The cell for a typed value. No value means empty text in a column of text, and a missing cell elsewhere.
-  private func cell(_ value: [UInt8], _ column: Int) throws(Failure) -> Cell {
+  func cell(_ value: [UInt8], _ column: Int) throws(Failure) -> Cell {
     let type = columns[column].type
     if value.isEmpty, type != .text { return .missing }
     if let reads = columns[column].reads { return try cell(value, column, reading: reads) }

@@ -49,11 +49,11 @@ struct Confirmation {
     if edits.count > shown.count { Messages.put("and \(edits.count - shown.count) more\n") }
     let isLarge = edits.count > Confirmation.mostRows
     let asked = isShared ? remark.map { "\(question) (\($0))" } ?? question : question
-    // Input from before the question is not an answer.
-    tcflush(0, TCIFLUSH)
-    Messages.put(isLarge ? "\(asked) Type the number of rows to confirm: " : "\(asked) [y/N] ")
-    let answer = Confirmation.readAnswer().lowercased()
-    guard isLarge ? answer == "\(edits.count)" : answer == "y" || answer == "yes" else {
+    let isConfirmed =
+      isLarge
+      ? Confirmation.answer("\(asked) Type the number of rows to confirm: ") == "\(edits.count)"
+      : Confirmation.isAnswered("\(asked) [y/N] ", byDefault: false)
+    guard isConfirmed else {
       throw Failure(
         status: .failed, subject: subject, code: "cancelled",
         message: "not confirmed; nothing was done")
@@ -87,6 +87,19 @@ struct Confirmation {
     try format.end(failure: failure)
     try output.finish()
     if let failure { throw failure }
+  }
+
+  /// Asks a question that is answered with yes or no. An empty answer is the default.
+  static func isAnswered(_ question: String, byDefault isYes: Bool) -> Bool {
+    let answer = answer(question)
+    return answer.isEmpty ? isYes : answer == "y" || answer == "yes"
+  }
+
+  private static func answer(_ question: String) -> String {
+    // Input from before the question is not an answer.
+    tcflush(0, TCIFLUSH)
+    Messages.put("\(SafeText(question))")
+    return readAnswer().lowercased()
   }
 
   /// A line from the terminal, without its line end; empty at the end of input.

@@ -164,6 +164,10 @@ struct EditPlanner {
   private mutating func place(
     _ section: SectionArgument?, _ row: Int
   ) throws(TableError) -> IndexPath {
+    if chosen.isEverything, case .number(let number) = section ?? .number(0) {
+      // Sections can have other numbers after the batch, so this one need not exist yet.
+      return IndexPath(section: number, row: row)
+    }
     let run = try finder.run(section, upTo: row)
     // The position after the last shown row is valid, too. `checkPlace` checks it against the table later.
     guard chosen.isEverything || row <= run.rows.count else {

@@ -106,16 +106,39 @@ struct EditRun {
   /// Makes the edits, after confirmation if required.
   mutating func run(_ requests: [RequestedEdit]) throws(Failure) -> ExitStatus {
     let asks = try asksFirst(requests)
-    var edits = try Failure.about(subject) { () throws(TableError) in
-      let edits = try plan(requests)
-      try source.checkStyles(edits, of: subject)
+    let edits = try Failure.about(subject) { () throws(TableError) in try plan(requests) }
+    return try make(edits, asks: asks)
+  }
+
+  /// Makes edits whose rows are known, after confirmation.
+  func make(_ edits: [PlannedEdit]) throws(Failure) -> ExitStatus {
+    let edits = try Failure.about(subject) { () throws(TableError) in
+      var edits = edits
+      try checkAbilities(
+        movesRows: edits.contains { $0.kind == .move && !$0.isOfSection },
+        editsSections: edits.contains(where: \.isOfSection))
+      try retarget(&edits)
       return edits
+    }
+    return try make(edits, asks: !invocation.isConfirmed && !invocation.isDryRun)
+  }
+
+  private func make(_ edits: [PlannedEdit], asks: Bool) throws(Failure) -> ExitStatus {
+    var edits = edits
+    try Failure.about(subject) { () throws(TableError) in
+      try source.checkStyles(edits, of: subject)
     }
     guard !edits.isEmpty else {
       return try report([], nil, nil, before: [], source.columns)
     }
     try confirm(&edits, asks: asks)
     return try commit(edits, invocation.isDryRun ? try rows(edits) : [])
+  }
+
+  /// Whether the options show all sections of the table, and the table can edit them.
+  var editsAllSections: Bool {
+    source.sectionEditing != nil && invocation.sectionBy == nil
+      && ChosenRows(table, range: invocation.range).isEverything
   }
 
   /// Whether the user must confirm: for `delete`, and for `set` of all rows that the options choose.
@@ -132,8 +155,9 @@ struct EditRun {
     return (command == "delete" || takesAll) && !invocation.isConfirmed && !invocation.isDryRun
   }
 
-  private func plan(_ requests: [RequestedEdit]) throws(TableError) -> [PlannedEdit] {
-    if requests.contains(where: { $0.kind == .move && !$0.isOfSection }), source.moving == nil {
+  /// Throws if the table lacks an ability that edits need.
+  private func checkAbilities(movesRows: Bool, editsSections: Bool) throws(TableError) {
+    if movesRows, source.moving == nil {
       let hasOtherOrder = invocation.sort != nil || invocation.sectionBy != nil
       throw TableError(
         .notSupported,
@@ -141,20 +165,24 @@ struct EditRun {
           ? "rows cannot be moved in a sorted or grouped table; leave out --sort and --section-by, and name the row by its id, which show --with-row prints"
           : "its rows cannot be moved: provider \(table.provider) cannot change their order")
     }
-    if invocation.sectionBy != nil, requests.contains(where: \.isOfSection) {
+    if invocation.sectionBy != nil, editsSections {
       throw TableError(
         .notSupported,
         "the groups of --section-by are not sections of the table; set the cells that the groups depend on"
       )
     }
-    if invocation.sectionsBy != nil, requests.contains(where: \.isOfSection) {
+    if invocation.sectionsBy != nil, editsSections {
       throw TableError(
         .notSupported,
         "--sections-by changes the order of the sections; leave it out to edit them")
     }
-    if source.sectionEditing == nil, requests.contains(where: \.isOfSection) {
-      throw noSectionEditing
-    }
+    if source.sectionEditing == nil, editsSections { throw noSectionEditing }
+  }
+
+  private func plan(_ requests: [RequestedEdit]) throws(TableError) -> [PlannedEdit] {
+    try checkAbilities(
+      movesRows: requests.contains { $0.kind == .move && !$0.isOfSection },
+      editsSections: requests.contains(where: \.isOfSection))
     if source.identity == nil, invocation.givesOtherPositions {
       try refusePositions(requests)
     }
@@ -217,6 +245,8 @@ struct EditRun {
         _ = try source.editing?.commit(EditBatch([edits[number].edit], isDryRun: true))
         throw TableError(.readOnly, "\(edits[number].name) cannot be moved")
       }
+      // The source counts sections as before the batch. It checks the targets when it commits the batch.
+      if edits.contains(where: { $0.isOfSection && $0.kind != .set }) { continue }
       // The source answers for one move alone. If other edits make room, ask for the last existing position.
       let count = try source.numberOfRows(
         inSection: target.section, knowing: target.row.advancedUp(by: 2)
@@ -313,7 +343,9 @@ struct EditRun {
 
   /// The command line that names a row by its id and a section by its title; nil if there is none.
   private func workingLine(_ edits: [PlannedEdit], asks: Bool) throws(Failure) -> String? {
-    guard command != "apply", edits.count == 1, let edit = edits.first else { return nil }
+    guard command != "apply", command != "edit", edits.count == 1, let edit = edits.first else {
+      return nil
+    }
     var operands = invocation.operands
     var without: Set<String> = []
     if edit.kind != .insert {

@@ -89,6 +89,10 @@ struct Invocation {
   var pinning: Pinning?
   /// The options of `check`.
   var checks = CheckArguments()
+  /// `A,B,…`: the columns that identify a row in a comparison.
+  var keys: String?
+  /// Whether a difference is reported by the exit status.
+  var exitsByDifference = false
   /// Edit without asking.
   var isConfirmed = false
   var isDryRun = false

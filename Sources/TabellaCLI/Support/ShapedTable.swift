@@ -136,29 +136,11 @@ struct ShapedTable {
     }
   }
 
-  /// Opens all locations. Each of several locations gets only the options that its provider has.
+  /// Opens all locations.
   private static func open(_ invocation: Invocation) throws(Failure) -> [OpenedTable] {
     let host = Host(invocation)
-    guard invocation.operands.count > 1 else {
-      return [try openTable(invocation.operands[0], invocation, host)]
-    }
-    let declared = try invocation.operands.map { operand throws(Failure) in
-      try Failure.about(operand.text) { () throws(TableError) in
-        Set(
-          try host.manifest(for: Location(operand.bytes), provider: invocation.provider).options
-            .map(\.name))
-      }
-    }
-    let known = declared.reduce(into: Set<String>()) { $0.formUnion($1) }
-    if let name = invocation.options.keys.sorted().first(where: { !known.contains($0) }) {
-      throw .usage(
-        "no provider of these locations has the option \(name); their options are \(known.sorted().joined(separator: ", "))"
-      )
-    }
-    return try zip(invocation.operands, declared).map { pair throws(Failure) in
-      var own = invocation
-      own.options = invocation.options.filter { pair.1.contains($0.key) }
-      return try openTable(pair.0, own, host)
+    return try invocation.dividedByLocation(host).map { own throws(Failure) in
+      try openTable(own.operands[0], own, host)
     }
   }
 
@@ -200,6 +182,31 @@ struct ShapedTable {
           view.onProgress = { isFilter ? Progress.passed($0) : Progress.arranged($0) }
         }
       }
+    }
+  }
+}
+
+extension Invocation {
+  /// A command line per location. Each of several locations gets only the options that its provider has.
+  func dividedByLocation(_ host: Host) throws(Failure) -> [Invocation] {
+    guard operands.count > 1 else { return [self] }
+    let declared = try operands.map { operand throws(Failure) in
+      try Failure.about(operand.text) { () throws(TableError) in
+        Set(
+          try host.manifest(for: Location(operand.bytes), provider: provider).options.map(\.name))
+      }
+    }
+    let known = declared.reduce(into: Set<String>()) { $0.formUnion($1) }
+    if let name = options.keys.sorted().first(where: { !known.contains($0) }) {
+      throw .usage(
+        "no provider of these locations has the option \(name); their options are \(known.sorted().joined(separator: ", "))"
+      )
+    }
+    return zip(operands, declared).map { operand, names in
+      var own = self
+      own.operands = [operand]
+      own.options = options.filter { names.contains($0.key) }
+      return own
     }
   }
 }

@@ -1,0 +1,240 @@
+/// The rows of two tables that belong together. Rows are numbered across all sections.
+struct RowMatching {
+  /// For each row of the new table the row of the old one, or -1.
+  private(set) var oldRow: [Int32]
+  /// For each row of the old table the row of the new one, or -1.
+  private(set) var newRow: [Int32]
+  /// For each row of the new table whether it belongs to a row of the paired section, and all such rows ascend.
+  private(set) var isInOrder: [Bool]
+  /// For each row of the new table whether its cells differ from those of its partner.
+  private(set) var isChanged: [Bool] = []
+
+  private let old: ComparedRows
+  private let new: ComparedRows
+
+  init(_ old: ComparedRows, _ new: ComparedRows) {
+    self.old = old
+    self.new = new
+    oldRow = Array(repeating: -1, count: new.count)
+    newRow = Array(repeating: -1, count: old.count)
+    isInOrder = Array(repeating: false, count: new.count)
+  }
+
+  /// Whether an old row has a partner and keeps its order.
+  func staysInOrder(old row: Int) -> Bool { newRow[row] >= 0 && isInOrder[Int(newRow[row])] }
+
+  /// Pairs two rows between rows that keep their order.
+  mutating func pair(_ old: Int, _ new: Int) {
+    match(old, new)
+    isInOrder[new] = true
+  }
+
+  private mutating func match(_ old: Int, _ new: Int) {
+    oldRow[new] = Int32(truncatingIfNeeded: old)
+    newRow[old] = Int32(truncatingIfNeeded: new)
+  }
+
+  /// Pairs equal rows that keep their order, section by section.
+  mutating func matchEqualRows(_ sections: SectionMatching, _ digests: TableDigests) {
+    for (section, partner) in sections.oldSection.enumerated() {
+      guard let partner else { continue }
+      let oldRange = old.range(ofSection: partner)
+      let newRange = new.range(ofSection: section)
+      // Sections have numbers of their own, so that a small section does not cost memory for all rows.
+      var numbers = SectionNumbers(isWhole: sections.oldSection.count == 1, digests.rowCount)
+      let subsequence = CommonSubsequence(
+        numbers.list(digests.oldRows[oldRange]), numbers.list(digests.newRows[newRange]),
+        bound: numbers.bound)
+      for (row, other) in subsequence.partners.enumerated() where other >= 0 {
+        pair(oldRange.lowerBound + Int(other), newRange.lowerBound + row)
+      }
+    }
+  }
+
+  /// Pairs the other equal rows, first within sections that belong together, then with `movesRows` across sections.
+  mutating func matchMovedRows(
+    _ sections: SectionMatching, _ digests: TableDigests, movesRows: Bool
+  ) {
+    var numbers = NumberTallies(bound: digests.rowCount)
+    func matchRows(_ olds: [Int], _ news: [Int]) {
+      if olds.isEmpty || news.isEmpty { return }
+      for pair in numbers.pairs(digests.oldRows, olds, digests.newRows, news) {
+        match(pair.old, pair.new)
+      }
+    }
+    func rest(_ section: Int, _ partner: Int) -> (old: [Int], new: [Int]) {
+      (
+        old.range(ofSection: partner).filter { newRow[$0] < 0 },
+        new.range(ofSection: section).filter { oldRow[$0] < 0 }
+      )
+    }
+    var (olds, news): ([Int], [Int]) = ([], [])
+    for (section, partner) in sections.oldSection.enumerated() {
+      guard let partner else { continue }
+      var (old, new) = rest(section, partner)
+      matchRows(old, new)
+      (old, new) = rest(section, partner)
+      olds += old
+      news += new
+    }
+    if movesRows { matchRows(olds.sorted(), news) }
+  }
+
+  /// Pairs rows with equal keys, first within sections that belong together, then across them if only one row of each
+  /// table is left with the key. `reordersRows` allows pairs in another order within a section, and `movesRows` pairs
+  /// in two sections.
+  mutating func matchKeys(
+    _ sections: SectionMatching, _ digests: TableDigests, reordersRows: Bool, movesRows: Bool
+  ) {
+    var byKey = [Int32](repeating: -1, count: digests.keyCount)
+    var (olds, news): ([Int], [Int]) = ([], [])
+    for (section, partner) in sections.oldSection.enumerated() {
+      guard let partner else { continue }
+      let oldRange = old.range(ofSection: partner)
+      let newRange = new.range(ofSection: section)
+      for row in oldRange {
+        byKey[Int(digests.oldKeys[row])] = Int32(truncatingIfNeeded: row)
+      }
+      let partners = newRange.map { byKey[Int(digests.newKeys[$0])] }
+      let matching = ListMatching(partners: partners)
+      for (index, row) in newRange.enumerated() where partners[index] >= 0 {
+        if matching.isInOrder[index] {
+          pair(Int(partners[index]), row)
+        } else if reordersRows {
+          match(Int(partners[index]), row)
+        }
+      }
+      for row in oldRange {
+        byKey[Int(digests.oldKeys[row])] = -1
+        if newRow[row] < 0 { olds.append(row) }
+      }
+      news += newRange.filter { oldRow[$0] < 0 }
+    }
+    if movesRows { matchUniqueKeys(olds, news, digests) }
+  }
+
+  /// Pairs the rows whose keys occur once on both sides.
+  private mutating func matchUniqueKeys(_ olds: [Int], _ news: [Int], _ digests: TableDigests) {
+    var tallies = NumberTallies(bound: digests.keyCount)
+    for pair in tallies.uniquePairs(digests.oldKeys, olds, digests.newKeys, news) {
+      match(pair.old, pair.new)
+    }
+  }
+
+  /// Compares the cells of the rows that belong together.
+  mutating func noteChanges(_ digests: TableDigests) {
+    isChanged = oldRow.enumerated().map { row, partner in
+      partner >= 0 && digests.oldRows[Int(partner)] != digests.newRows[row]
+    }
+  }
+
+  /// The rows without partners between rows that keep their order, in two sections that belong together.
+  func gaps(_ oldRange: Range<Int>, _ newRange: Range<Int>) -> [(old: [Int], new: [Int])] {
+    var gaps: [(old: [Int], new: [Int])] = []
+    var (oldStart, newStart) = (oldRange.lowerBound, newRange.lowerBound)
+    func add(_ oldEnd: Int, _ newEnd: Int) {
+      if oldStart == oldEnd || newStart == newEnd { return }
+      let olds = (oldStart..<oldEnd).filter { newRow[$0] < 0 }
+      let news = (newStart..<newEnd).filter { oldRow[$0] < 0 }
+      if !olds.isEmpty, !news.isEmpty { gaps.append((olds, news)) }
+    }
+    for row in newRange where isInOrder[row] {
+      add(Int(oldRow[row]), row)
+      (oldStart, newStart) = (Int(oldRow[row]) + 1, row + 1)
+    }
+    add(oldRange.upperBound, newRange.upperBound)
+    return gaps
+  }
+}
+
+/// Small numbers for the rows of one section.
+private struct SectionNumbers {
+  private let isWhole: Bool
+  private var numbers: [Int32: Int32] = [:]
+  private(set) var bound: Int
+
+  /// `isWhole` is whether there is only one section, whose numbers are used unchanged.
+  init(isWhole: Bool, _ bound: Int) {
+    self.isWhole = isWhole
+    self.bound = isWhole ? bound : 0
+  }
+
+  mutating func list(_ slice: ArraySlice<Int32>) -> [Int32] {
+    if isWhole { return Array(slice) }
+    return slice.map { number in
+      if let known = numbers[number] { return known }
+      let next = Int32(truncatingIfNeeded: numbers.count)
+      numbers[number] = next
+      bound = numbers.count
+      return next
+    }
+  }
+}
+
+/// Finds the deleted and inserted rows that are versions of one row.
+struct ChangedRows {
+  /// Rows that are compared with each other.
+  struct Window {
+    var old: [Int]
+    var new: [Int]
+  }
+
+  /// The maximum number of comparisons in a window, and of rows in each side of a divided window.
+  private static let most = (comparisons: 1 << 12, rows: 64)
+
+  let columnCount: Int
+
+  /// Divides large gaps, so that the work is proportional to the number of rows.
+  static func windows(_ old: [Int], _ new: [Int]) -> [Window] {
+    if old.count * new.count <= most.comparisons { return [Window(old: old, new: new)] }
+    let count = (max(old.count, new.count) + most.rows - 1) / most.rows
+    return (0..<count).map { number in
+      func part(_ rows: [Int]) -> [Int] {
+        Array(rows[rows.count * number / count..<rows.count * (number + 1) / count])
+      }
+      return Window(old: part(old), new: part(new))
+    }
+  }
+
+  /// The pairs of rows in order with the largest number of equal cells in total. Each has at least half of its cells
+  /// equal. `old` and `new` hold a digest for each cell, row by row.
+  func pairs(
+    _ old: [RowDigest], _ oldRows: Range<Int>, _ new: [RowDigest], _ newRows: Range<Int>
+  ) -> [(old: Int, new: Int)] {
+    let width = newRows.count + 1
+    // The best total for the rows from an old and a new row on.
+    var best = [Int](repeating: 0, count: (oldRows.count + 1) * width)
+    var scores = best
+    for left in (0..<oldRows.count).reversed() {
+      for right in (0..<newRows.count).reversed() {
+        let at = left * width + right
+        scores[at] = score(
+          old, (oldRows.lowerBound + left) * columnCount, new,
+          (newRows.lowerBound + right) * columnCount)
+        best[at] = max(best[at + 1], best[at + width])
+        if scores[at] > 0 { best[at] = max(best[at], scores[at] + best[at + width + 1]) }
+      }
+    }
+    var pairs: [(old: Int, new: Int)] = []
+    var (left, right) = (0, 0)
+    while left < oldRows.count, right < newRows.count {
+      let at = left * width + right
+      if scores[at] > 0, best[at] == scores[at] + best[at + width + 1] {
+        pairs.append((left, right))
+        (left, right) = (left + 1, right + 1)
+      } else if best[at] == best[at + width] {
+        left += 1
+      } else {
+        right += 1
+      }
+    }
+    return pairs
+  }
+
+  /// The number of equal cells of two rows; 0 if it is less than half of the cells.
+  private func score(_ old: [RowDigest], _ first: Int, _ new: [RowDigest], _ second: Int) -> Int {
+    var equal = 0
+    for column in 0..<columnCount where old[first + column] == new[second + column] { equal += 1 }
+    return equal * 2 >= columnCount - 1 && equal > 0 ? equal : 0
+  }
+}

@@ -1,0 +1,66 @@
+import Tabella
+
+/// The changes as lines for `apply`. Nothing is written before the comparison is complete, because `apply` would
+/// make a part of the edits.
+struct DiffEdits: DiffFormat {
+  private let run: DiffRun
+  private let comparison: TableComparison
+  private let output: Output
+  private let lines: DiffLines
+  private var text: [UInt8] = []
+  /// The number of rows in inserted sections.
+  private var laterCount = 0
+  private var newSections: Set<Int> = []
+  private var settable: [Bool]?
+
+  init(_ run: DiffRun, _ comparison: TableComparison, _ output: Output) {
+    self.run = run
+    self.comparison = comparison
+    self.output = output
+    lines = DiffLines(run, comparison)
+  }
+
+  mutating func begin() throws(Failure) {
+    settable = try Failure.about(run.old.subject) { () throws(TableError) in
+      try run.old.source.editing?.editableColumns()
+    }
+  }
+
+  mutating func write(_ detail: TableComparison.Detail) throws(Failure) {
+    if detail.change.isOfSection {
+      guard run.old.source.sectionEditing != nil else {
+        throw .of(
+          TableError(
+            .notSupported,
+            "the sections of the tables differ, and the sections of this table cannot be edited"),
+          subject: run.old.subject)
+      }
+      if case .insert(let path) = detail.change { newSections.insert(path.section) }
+    } else if let path = detail.change.new, newSections.contains(path.section) {
+      laterCount += 1
+      return
+    }
+    if case .set(let path, _) = detail.change, !path.isSection {
+      for (_, pair) in run.columns.changed(detail) where settable?[pair.old] == false {
+        throw .of(
+          TableError(
+            .readOnly,
+            "row \(path.name) differs in the column \(pair.name), which cannot be set; choose other columns with --columns",
+            column: pair.old), subject: run.old.subject)
+      }
+    }
+    try lines.append(detail, as: .edits(byID: run.namesRowsByID), to: &text)
+    text.append(10)
+  }
+
+  func end(_ counts: DiffCounts, failure: Failure?) throws(Failure) {
+    guard failure == nil else { return }
+    try output.write(json: text)
+    try output.finish()
+    if laterCount > 0 {
+      Messages.write(
+        "note: \(laterCount) row\(laterCount == 1 ? "" : "s") of new sections are not in these lines; apply the lines, then run both commands again",
+        about: "diff")
+    }
+  }
+}

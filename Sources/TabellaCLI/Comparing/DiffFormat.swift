@@ -1,0 +1,41 @@
+import Tabella
+
+/// A way to write the changes of a comparison.
+protocol DiffFormat {
+  /// Writes the text in front of the changes.
+  mutating func begin() throws(Failure)
+
+  mutating func write(_ detail: TableComparison.Detail) throws(Failure)
+
+  /// Writes the text after the changes. With a failure, they are incomplete.
+  mutating func end(_ counts: DiffCounts, failure: Failure?) throws(Failure)
+}
+
+/// The formats of `diff`.
+enum DiffFormats {
+  static let names = ["text", "json", "apply"]
+
+  static func make(
+    _ run: DiffRun, _ comparison: TableComparison, _ output: Output
+  ) -> any DiffFormat {
+    switch run.invocation.format {
+    case "json": DiffJSON(run, comparison, output)
+    case "apply": DiffEdits(run, comparison, output)
+    default: DiffText(run, comparison, output)
+    }
+  }
+}
+
+extension IndexPath {
+  /// The name of the row or section in all commands: `0:5`, or `2:` for a section.
+  var name: String { isSection ? "\(section):" : description }
+}
+
+extension ComparedColumns {
+  /// The pairs whose cells differ, and the index of each.
+  func changed(_ detail: TableComparison.Detail) -> [(index: Int, pair: Pair)] {
+    pairs.enumerated().filter { index, pair in
+      !detail.oldCells[index].isSame(as: detail.newCells[index], asText: pair.isText)
+    }.map { ($0, $1) }
+  }
+}
