@@ -7,7 +7,7 @@ import class Foundation.ProcessInfo
 @testable import TabellaTestSupport
 
 /// Random sequences of 20 batches, compared with an array model after each: in memory, in files and through the
-/// contract, directly and in views. `make model` runs the full number.
+/// contract, directly and in views. `TABELLA_ALL_ROADS` doubles the number in files; `make model` runs the full number.
 @Suite struct EditModelTests {
   static let files: [EditSubject] = [.csv, .inferred, .text, .headings, .ini]
   static let shapes = EditShape.all(isLine: false).indices
@@ -18,7 +18,7 @@ import class Foundation.ProcessInfo
   /// A tenth of the sequences, because each batch is a save.
   @Test(arguments: files.indices, shapes)
   func inFiles(_ file: Int, _ shape: Int) {
-    run(Self.files[file], shape, EditSubject.sequences(60) / 10)
+    run(Self.files[file], shape, EditSubject.sequences(takesAllRoads ? 60 : 30) / 10)
   }
 
   @Test(arguments: shapes)

@@ -95,7 +95,8 @@ import Testing
     }
   }
 
-  @Test(arguments: subjects)
+  /// One subject of each provider, or with `TABELLA_ALL_ROADS` all. The libraries below cross the contract, too.
+  @Test(arguments: takesAllRoads ? subjects : oneOfEach)
   func throughTheContract(_ subject: Subject) {
     func open(_ subject: Subject) throws(TableError) -> any TableDataSource {
       try importSource(exportSource(subject.open()), provider: subject.provider.id)
