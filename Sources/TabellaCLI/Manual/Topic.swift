@@ -22,7 +22,8 @@ struct Topic: Sendable {
         Term(
           name: "-",
           meaning:
-            "standard input, which is text unless its first bytes or `--provider` choose another provider"),
+            "standard input, which is text unless its first bytes or `--provider` choose another provider"
+        ),
       ]),
       .paragraph(
         """
