@@ -27,15 +27,13 @@ extension Command {
 
       In a folder or the list of processes, rows are named by their ids, and cannot be moved within a section. The \
       text of the rows can have at most 64 MiB.
-
-      \(saving)
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [.columns] + OptionSpec.committing,
     examples: [
       ("tabella edit src/ --columns name", "rename the files of a folder"),
       ("tabella edit data.csv --filter 'city = Bonn'", "edit some rows of a file"),
       ("tabella edit README.md -o sections=headings", "edit, move and rename sections and lines"),
-    ], seeAlso: ["set", "diff", "apply", "undo"]
+    ], seeAlso: ["set", "diff", "apply", "undo"], group: .edits
   ) { invocation, output throws(Failure) in
     guard let location = invocation.operands.first else {
       throw .usage("a location is missing", command: "edit")

@@ -12,7 +12,8 @@ struct OptionGroup {
     OptionGroup(
       title: "Content and format", page: "show",
       options: [
-        .columns, .format, .json, .noHeader, .withSection, .withNumber, .withRow, .index, .utc,
+        .columns, .footer, .format, .json, .noHeader, .withSection, .withNumber, .withRow, .index,
+        .utc,
       ]),
     OptionGroup(title: "Looks", page: "show", options: OptionSpec.display),
     OptionGroup(title: "Provider", page: "show", options: OptionSpec.opening),

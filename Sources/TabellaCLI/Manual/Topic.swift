@@ -174,7 +174,11 @@ struct Topic: Sendable {
         """),
       .terms([
         Term(name: "COLUMN:letter", meaning: "the first letter, as a capital"),
-        Term(name: "COLUMN:day, COLUMN:month", meaning: "the day or the month of a date"),
+        Term(
+          name: "COLUMN:hour, day, week, weekday, month, year",
+          meaning: "a part of a date; weeks are those of ISO 8601"),
+        Term(name: "COLUMN:extension", meaning: "the extension of a file name"),
+        Term(name: "COLUMN:100", meaning: "bins of this width, such as 100 to 200"),
         Term(
           name: "COLUMN:size",
           meaning: "the power of ten of a number; 1 KiB, 1 MiB and so on in a column of bytes"),
@@ -182,7 +186,7 @@ struct Topic: Sendable {
       .paragraph(
         """
         These sections replace those of the table, and the column stays. They are in the order of their values. The \
-        section of missing cells is the last.
+        section of missing cells is the last. Several columns, `region,date:month`, make a section of each combination.
         """),
       .paragraph(
         """
@@ -193,6 +197,12 @@ struct Topic: Sendable {
         """
         `--section` shows one section, by its title or by its number, counted from 0. If a title is a number, write \
         `title:3`. `--at-index` starts at a title of the index, which `--index` prints.
+        """),
+      .paragraph(
+        """
+        `--sections-by` orders the sections by an aggregate of their rows (`rows`, `sum COLUMN`); sections without a \
+        value are last. `--per-section` limits the rows of each. `--footer` prints aggregates of all rows of a section \
+        that the filters keep, and of the table. `tabella help summarize` lists the aggregates.
         """),
       .paragraph(
         """

@@ -48,10 +48,8 @@ extension OptionSpec {
 
   static let sectionsBy = OptionSpec(
     names: ["--sections-by"], argument: "AGGREGATE[:desc]",
-    summary: "sort the sections by an aggregate of their rows: rows, or sum COLUMN and others",
-    detail: """
-      Sections without a value are last. `tabella help summarize` lists the aggregates
-      """, values: .sectionOrder
+    summary: "sort the sections by rows, sum COLUMN or another aggregate",
+    values: .sectionOrder
   ) { invocation, value throws(Failure) in invocation.sectionsBy = value.text }
 
   static let section = OptionSpec(

@@ -32,11 +32,8 @@ extension OptionSpec {
 
   static let footer = OptionSpec(
     names: ["--footer"], argument: "'AGGREGATE, …'",
-    summary: "compute these from all rows of each section, and of the whole table at the end",
-    detail: """
-      A footer counts all rows of its section that the filters keep, also those that `--per-section`, `--rows` and \
-      `-n` leave out. For table, vertical, markdown and json. `tabella help summarize` lists the aggregates
-      """, values: .aggregates
+    summary: "compute these from all rows of each section and of the table",
+    values: .aggregates
   ) { invocation, value throws(Failure) in invocation.footer = value.text }
 
   /// The description of the aggregates.

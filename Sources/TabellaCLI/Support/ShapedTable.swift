@@ -75,6 +75,7 @@ struct ShapedTable {
     tables = table.tables
     subject = table.subject
     joined = nil
+    shape = TableShape()
     self.columns = columns ?? Array(summary.columns.indices)
     hasChosenColumns = columns != nil
     section = nil

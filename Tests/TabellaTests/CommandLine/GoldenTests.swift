@@ -232,6 +232,8 @@ import Testing
     [
       .text(name), .text(kind), .integer(size), .date(day),
       .text(mode), "anna", "staff", .integer(links), target.map { .text($0) } ?? .missing,
+      // The columns on request.
+      .missing, .missing,
     ]
   }
 

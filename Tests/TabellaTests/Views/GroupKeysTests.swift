@@ -128,15 +128,14 @@ import Testing
 
   /// Weeks have seven days from Monday on, and week 1 is the first with at least four days of its year.
   @Test func weeksFollowTheirDefinition() {
-    let day: Int128 = 86_400_000_000_000
     var last: CivilTime?
-    for number in -40_000...40_000 as ClosedRange<Int128> {
-      let time = CivilTime(nanoseconds: number * day + 5)
+    for number in -40_000...40_000 as ClosedRange<Int64> {
+      let time = CivilTime(dayNumber: number, nanosecondOfDay: 5)
       if let last {
         #expect(time.weekday == last.weekday % 7 + 1)
         #expect((time.week == last.week) == (time.weekday != 1))
       }
-      if time.month == 1, time.day == 4 { #expect(time.week == (time.year, 1)) }
+      if time.date.month == 1, time.date.day == 4 { #expect(time.week == (time.date.year, 1)) }
       last = time
     }
   }
@@ -148,8 +147,8 @@ import Testing
     ]
     let groups = try groups(
       names.map { .text($0) } + [.missing, .text([46, 97, 46, 0xFF])], .text, .fileExtension)
-    #expect(groups.titles == ["no extension", "c", "gz", "txt", "é", "\u{FFFD}", nil])
-    #expect(groups.counts == [5, 1, 1, 2, 1, 1, 1])
+    #expect(groups.titles == ["no extension", "gz", "txt", "é", "\u{FFFD}", nil])
+    #expect(groups.counts == [6, 1, 2, 1, 1, 1])
   }
 
   @Test func bins() throws {
