@@ -272,7 +272,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     if kind == SupplementaryKind.line, !path.isSection {
       cancel.begin()
       let line = try line(at: path)
-      try reader.know(line + 1)
+      try reader.know(line.advancedUp(by: 1))
       try file.checkUnchanged()
       guard line < reader.index.known else {
         throw .noRow(path.row, inSection: path.section, of: reader.index.known)
