@@ -175,7 +175,7 @@ class Draw:
     def operand(self, name, command):
         if name.startswith("LIBRARY|PROVIDER"):
             return self.pick([*self.grammar.providers, "data.csv", "nothing.so"])
-        if name.startswith("LOCATION"):
+        if name.startswith("LOCATION") or name in ("A", "B"):
             if "PROVIDER" in name and self.chance(0.3):
                 return self.pick(self.grammar.providers)
             return self.location()
@@ -194,7 +194,7 @@ class Draw:
     def line(self):
         """The words after `tabella`, and the input of an apply."""
         # Most commands take a table, so most lines use these.
-        tables = [command for command in self.grammar.commands if "LOCATION" in command.operands and command.name != "check"]
+        tables = [command for command in self.grammar.commands if ("LOCATION" in command.operands or command.operands == "A B") and command.name != "check"]
         command = self.pick(tables if self.chance(0.85) else self.grammar.commands)
         self.table = None
         operands = self.operands(command)
@@ -214,7 +214,7 @@ class Draw:
         for operand, place in reversed(list(zip(operands, places))):
             words.insert(place, (operand,))
         line = [word.replace("\0", "") for group in words for word in group]
-        if command.name in ("set", "insert", "delete", "move", "apply") and self.chance(0.5):
+        if command.name in ("set", "insert", "delete", "move", "apply", "edit") and self.chance(0.5):
             line.append("--yes")
         if self.chance(0.02):
             line.insert(self.random.randrange(len(line) + 1), "--")

@@ -34,7 +34,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TIMEOUT = 60
 STATUSES = {0, 1, 2, 3, 4, 5}
 CRASHES = re.compile(rb"Program crashed|Fatal error|Swift runtime failure|\*\*\* Signal |Backtrac(e took|ing from)|terminate called|stack smashing")
-EDITS = {"set", "insert", "delete", "move", "apply", "undo"}
+EDITS = {"set", "insert", "delete", "move", "apply", "edit", "undo"}
 
 
 class Case:

@@ -73,11 +73,14 @@ class World:
             "HOME": self.home,
             "LC_ALL": "C.UTF-8",
             "TABELLA_PAGER": "cat",
+            "TMPDIR": self.home,
+            # An editor that waits for a person would never end.
+            "VISUAL": "true",
         }
 
     def harmless(self, command, words, draw):
         """A harmless variant of the line, which kills nothing and ends by itself."""
-        edits = command in ("set", "insert", "delete", "move", "apply", "undo")
+        edits = command in ("set", "insert", "delete", "move", "apply", "edit", "undo")
         if edits and any("processes" in word for word in words):
             # It comes first, so that no option takes it as its argument.
             return ["--dry-run", *words]
@@ -107,6 +110,7 @@ VARIABLES = {
     "FORCE_COLOR": ["", "0", "1"],
     "PAGER": ["", "cat", "false", "no-such-program", "head -n 1"],
     "TABELLA_PAGER": ["", "cat", "false", "no-such-program", "head -n 1"],
+    "VISUAL": ["true", "false", "no-such-program", "sed -i 2d", "sed -i 's/a/b/'", "sed -i '$p'", "rm"],
     "TABELLA_PROVIDER_PATH": ODD,
     "TABELLA_TRACE": ["", "-", "/dev/null", "/dev/full", "/nowhere/at/all", "../home/trace"],
     "SWIFT_BACKTRACE": ["enable=no", "", "x"],
@@ -118,12 +122,12 @@ def draw_environment(draw, world):
     environment = world.environment()
     for _ in range(draw.pick([0, 0, 1, 2, 3])):
         name = draw.pick(list(VARIABLES))
-        if draw.chance(0.2):
+        if draw.chance(0.2) and name != "VISUAL":
             environment.pop(name, None)
         else:
             environment[name] = draw.pick(VARIABLES[name])
     if draw.chance(0.02):
-        return {}
+        return {"VISUAL": "true"}
     if draw.chance(0.01):
         environment.update({f"FILL_{n}": "x" * 1000 for n in range(500)})
     return environment

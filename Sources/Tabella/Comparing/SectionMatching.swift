@@ -14,7 +14,7 @@ struct SectionMatching {
 
   /// Pairs equal sections, then sections with equal titles, then sections between these.
   init(
-    _ old: ComparedRows, _ new: ComparedRows, _ digests: TableDigests, comparesOrder: Bool
+    _ old: ComparedRows, _ new: ComparedRows, _ digests: TableDigests
   ) throws(TableError) {
     oldTitles = try old.titles()
     newTitles = try new.titles()

@@ -53,7 +53,7 @@ public struct TableComparison {
     self.columns = columns
     self.options = options
     let digests = try TableDigests(old, new, columns, keys: options.keys)
-    sections = try SectionMatching(old, new, digests, comparesOrder: options.comparesOrder)
+    sections = try SectionMatching(old, new, digests)
     rows = RowMatching(old, new)
     if options.keys.isEmpty {
       rows.matchEqualRows(sections, digests)

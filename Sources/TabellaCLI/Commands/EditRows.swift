@@ -32,7 +32,7 @@ extension Command {
     examples: [
       ("tabella edit src/ --columns name", "rename the files of a folder"),
       ("tabella edit data.csv --filter 'city = Bonn'", "edit some rows of a file"),
-      ("tabella edit README.md -o sections=headings", "edit, move and rename sections and lines"),
+      ("tabella edit README.md -o sections=headings", "edit headings and lines, also their order"),
     ], seeAlso: ["set", "diff", "apply", "undo"], group: .edits
   ) { invocation, output throws(Failure) in
     guard let location = invocation.operands.first else {
@@ -126,7 +126,7 @@ extension Command {
     let fixed = zip(facts.shown, facts.isEditable).filter { !$1 }.map { facts.names[$0.0] }
     var lines = [
       "\(table.subject): \(facts.count) row\(facts.count == 1 ? "" : "s"). Save and quit to continue; leave the text unchanged to stop.",
-      "Change cells, remove lines to delete rows, and add lines that begin with + and a tab to insert rows.",
+      "Change cells. Remove lines to delete rows. To insert rows, add lines that begin with + and a tab.",
     ]
     if table.source.moving != nil, !table.source.hasVolatileOrder {
       lines.append("Move lines to move rows.")
