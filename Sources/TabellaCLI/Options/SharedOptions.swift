@@ -42,13 +42,13 @@ extension OptionSpec {
 
   static let sort = OptionSpec(
     names: ["--sort"], argument: "COLUMN[:desc],…",
-    summary: "sort the rows of each section, ascending or descending",
+    summary: "sort the rows of each section",
     values: .sortColumns
   ) { invocation, value throws(Failure) in invocation.sort = value.text }
 
   static let sectionsBy = OptionSpec(
     names: ["--sections-by"], argument: "AGGREGATE[:desc]",
-    summary: "sort the sections by rows, sum COLUMN or another aggregate",
+    summary: "sort the sections by rows, sum COLUMN …",
     values: .sectionOrder
   ) { invocation, value throws(Failure) in invocation.sectionsBy = value.text }
 
@@ -144,17 +144,17 @@ extension OptionSpec {
 
   static let index = OptionSpec(
     names: ["--index"], argument: nil,
-    summary: "print the titles of the index above the table, for --at-index"
+    summary: "print the titles of the index above the table"
   ) { invocation, _ throws(Failure) in invocation.hasIndex = true }
 
   static let withNumber = OptionSpec(
     names: ["--with-number"], argument: nil,
-    summary: "add the number of each row in its source as the first column"
+    summary: "add the line or number of each row in its source"
   ) { invocation, _ throws(Failure) in invocation.hasNumberColumn = true }
 
   static let utc = OptionSpec(
     names: ["--utc"], argument: nil,
-    summary: "print dates in UTC, and read dates in filters and `today` in UTC"
+    summary: "print dates, and read those of filters, in UTC"
   ) { invocation, _ throws(Failure) in invocation.display.usesUTC = true }
 
   static let load = OptionSpec(

@@ -32,7 +32,7 @@ extension OptionSpec {
 
   static let footer = OptionSpec(
     names: ["--footer"], argument: "'AGGREGATE, …'",
-    summary: "compute these from all rows of each section and of the table",
+    summary: "compute these for each section and the table",
     values: .aggregates
   ) { invocation, value throws(Failure) in invocation.footer = value.text }
 

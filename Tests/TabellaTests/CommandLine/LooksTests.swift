@@ -77,7 +77,7 @@ import Testing
   @Test func namedColumnsLeaveFromTheRight() throws {
     let lines = try show(
       "show", "processes:", "--filter", "pid = \(getpid())", "--columns", "parent,started,pid,nice",
-      "--vertical", "never", width: 34)
+      "--vertical", "never", width: 28)
     #expect(lines[0].split(separator: " ").prefix(2) == ["parent", "started"], "\(lines)")
     #expect(lines.last?.hasSuffix("columns that do not fit: pid, nice") == true)
   }

@@ -167,6 +167,7 @@ import Testing
       let rows = String(repeating: "Ada,1815,London\nGrace,1906,Bonn\n", count: 600)
       try folder.write(name, "name,born,city\n" + rows)
     }
+    try folder.write("sales.csv", "region,date,amount\nnorth,2026-02-01,1.50\nsouth,2026-03-01,2\n")
     try folder.write("edits.jsonl", #"{"op":"set","row":"0:5","cells":{"born":"1816"}}"#)
     try folder.write("README.md", "# About\na\n# Install\nb\n# Use\nc\n")
     try folder.write("old.csv", "id,name\n1,Ada\n2,Bob\n")

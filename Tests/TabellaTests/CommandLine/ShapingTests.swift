@@ -327,7 +327,7 @@ import Testing
           1.50
           sum v: 1.75 · rows: 2
           ── b · 1 row
-             2
+          2
           sum v: 2 · rows: 1
 
           total · sum v: 3.75 · rows: 3

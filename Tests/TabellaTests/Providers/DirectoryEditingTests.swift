@@ -31,12 +31,12 @@ import Testing
     tree.expectRefusal(.constraint, "named b exists already", source, try rename([98]))
     tree.expectRefusal(
       .constraint, "must be text", source, [.set(try tree.row(source, "a"), cells: [0: .missing])])
-    for column in [1, 2, 5, 6, 7, 8] {
+    for column in [1, 2, 5, 6, 7, 8, 9, 10] {
       tree.expectRefusal(
         .readOnly, "cannot be set", source, [.set(try tree.row(source, "a"), cells: [column: "x"])])
     }
     tree.expectRefusal(
-      .invalidArgument, "no column 9", source, [.set(try tree.row(source, "a"), cells: [9: "x"])])
+      .invalidArgument, "no column 11", source, [.set(try tree.row(source, "a"), cells: [11: "x"])])
     tree.expectRefusal(
       .notFound, "no row 7", source,
       [.set(.path(IndexPath(section: 0, row: 7)), cells: [0: "x"])])
@@ -59,7 +59,7 @@ import Testing
     tree.expectRefusal(.notSupported, "sections=folder", source, [.deleteSection(0)])
     #expect(
       source.editableColumns()
-        == [true, false, false, true, true, false, false, false, false])
+        == [true, false, false, true, true] + [Bool](repeating: false, count: 6))
     #expect(
       try source.editability(ofRows: 0..<2, inSection: 0) == [
         [.editable, .delete], [.editable, .delete],
