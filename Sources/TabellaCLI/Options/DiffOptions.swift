@@ -20,7 +20,7 @@ extension OptionSpec {
     names: ["--format"], argument: "FORMAT",
     summary: "\(DiffFormats.names.joined(separator: ", ")); the default is text",
     detail: """
-      `json` is one document (docs/json.md). `apply` is a batch of edits for `tabella apply A -`
+      `json` is one document. `apply` is a batch of edits for `tabella apply A -`
       """,
     values: .choices(DiffFormats.names)
   ) { invocation, value throws(Failure) in
