@@ -11,7 +11,7 @@ struct MarkdownFormat: Format {
 
   init(_ output: Output) {
     self.output = output
-    cells = ReadableCells(output.screen, limit: nil)
+    cells = ReadableCells(output.screen, limit: nil, expandsTabs: false)
   }
 
   mutating func begin(_ table: ShownTable) { self.table = table }

@@ -7,9 +7,14 @@ struct ReadableCells {
   /// The maximum width of a cell in terminal columns; nil means no limit.
   private let limit: Int?
 
-  init(_ screen: Screen, limit: Int?) {
+  /// The distance of tab stops; nil if tabs are escapes.
+  private let tabStop: Int?
+
+  /// `expandsTabs` is false for text that is not shown in columns.
+  init(_ screen: Screen, limit: Int?, expandsTabs: Bool = true) {
     self.screen = screen
     self.limit = limit
+    tabStop = expandsTabs ? ReadableCells.tabStop : nil
   }
 
   /// The text of a cell before it is cut to the width of its column.
@@ -25,7 +30,7 @@ struct ReadableCells {
       return SafeText(Readable.bytes(bytes))
     case (.text, _):
       return cells.withBytes(at: row) { bytes in
-        SafeText(bytes: bytes, columns: limit ?? .max, tabStop: ReadableCells.tabStop)
+        SafeText(bytes: bytes, columns: limit ?? .max, tabStop: tabStop)
       }
     case (.binary, _):
       return SafeText(cells.withBytes(at: row) { base64(start(of: $0)) })
@@ -77,7 +82,7 @@ struct ReadableCells {
       if batch.type == .text, !isPart {
         matches = batch.withBytes(at: row) { bytes in
           highlights.matches(index, in: bytes, shownAs: text) {
-            SafeText(bytes: $0, columns: .max, tabStop: ReadableCells.tabStop)
+            SafeText(bytes: $0, columns: .max, tabStop: tabStop)
           }
         }
       } else {
