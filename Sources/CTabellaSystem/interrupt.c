@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "screen.h"
 #include "tabella_system.h"
 
 static volatile sig_atomic_t has_line;
@@ -18,6 +19,7 @@ static volatile sig_atomic_t pager;
 static volatile sig_atomic_t pager_input = -1;
 
 static void end_by(int number) {
+    tabella_screen_restore();
     if (has_line) {
         ssize_t ignored = write(2, "\r\033[K", 4);
         (void)ignored;

@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <malloc.h>
 #include <sys/auxv.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -113,4 +114,29 @@ bool tabella_system_is_of_kernel(int file) {
   struct statfs system;
   if (fstatfs(file, &system) < 0) return false;
   return system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC;
+}
+
+bool tabella_system_is_watchable(int file) {
+  struct statfs system;
+  if (fstatfs(file, &system) < 0) return false;
+  switch ((uint32_t)system.f_type) {
+  case NFS_SUPER_MAGIC:
+  case SMB_SUPER_MAGIC:
+  case SMB2_SUPER_MAGIC:
+  case CIFS_SUPER_MAGIC:
+  case CODA_SUPER_MAGIC:
+  case AFS_SUPER_MAGIC:
+  case AFS_FS_MAGIC:
+  case CEPH_SUPER_MAGIC:
+  case FUSE_SUPER_MAGIC:
+  case V9FS_MAGIC:
+  case PROC_SUPER_MAGIC:
+  case SYSFS_MAGIC: return false;
+  default: return true;
+  }
+}
+
+int tabella_system_make_event(void) {
+  int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return event < 0 ? -errno : event;
 }

@@ -81,6 +81,13 @@ size_t tabella_system_peek(int file, void *_Nonnull buffer, size_t size);
  * names, whatever their modes are, and files have no size. statfs(2) is not imported. */
 bool tabella_system_is_of_kernel(int file);
 
+/* Whether inotify(7) reports all changes of an open file or directory: not if other hosts can change its
+ * file system (NFS, SMB, Ceph, AFS, 9P), nor on FUSE, nor in /proc and /sys. */
+bool tabella_system_is_watchable(int file);
+
+/* Creates an event counter that does not block; a descriptor or -errno. eventfd(2) is not imported. */
+int tabella_system_make_event(void);
+
 typedef enum {
   TABELLA_RENAME_OVER,       /* Replaces an existing file of the new name. */
   TABELLA_RENAME_NO_REPLACE, /* Returns -EEXIST if the new name exists. */
@@ -244,6 +251,16 @@ int tabella_system_thread_count(int process);
 /* Tests whether a child has ended. Returns its process id and status, 0 if it has not ended, or -errno.
  * It is waitpid(2) without waiting. */
 int tabella_system_wait(int process, int *_Nonnull status);
+
+/* Uses the whole screen of a terminal, an open descriptor, until tabella_system_end_screen. The end of
+ * the program by a signal, a crash and Ctrl-Z restore the terminal. If the size of the terminal changes,
+ * and after Ctrl-Z, a handler writes the byte "r" to `wake`, so that the caller draws again. If standard
+ * input is the terminal, keys are not echoed and can be read at once. A signal handler must not be
+ * Swift. */
+void tabella_system_begin_screen(int terminal, int wake);
+void tabella_system_end_screen(void);
+/* Whether keys can be read from standard input now. */
+bool tabella_system_screen_has_keys(void);
 
 /* Records whether standard error shows a progress line. */
 void tabella_system_has_progress_line(bool there_is);
