@@ -13,8 +13,10 @@ extension BatchPlan {
 }
 
 /// Throws unless the changes lead from the old rows to the new ones.
+///
+/// A section that an edit inserts is empty. With `fillsSections`, an inserted section can have any rows.
 func replay(
-  _ batch: ChangeBatch, from old: [[EditedRow]], to new: [[EditedRow]]
+  _ batch: ChangeBatch, from old: [[EditedRow]], to new: [[EditedRow]], fillsSections: Bool = false
 ) throws {
   guard let changes = batch.changes else { return }
   let plan: BatchPlan
@@ -44,7 +46,9 @@ func replay(
   if let sections = plan.sections {
     let whole = replayed
     replayed = sections.applied(to: whole) { arrival in
-      guard case .move(let from, _) = changes[arrival.change] else { return [] }
+      guard case .move(let from, _) = changes[arrival.change] else {
+        return fillsSections ? nil : []
+      }
       return whole[from.section]
     }
   }

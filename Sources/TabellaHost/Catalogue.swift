@@ -86,6 +86,18 @@ public struct Catalogue: Sendable {
     return others.isEmpty ? error : error.with(.chooseProvider(ids: others))
   }
 
+  /// The error for options that the provider of a path lacks. Its remedy is to choose a provider of such paths that has
+  /// them, if there is one.
+  func naming(
+    providersWith options: [String: String], insteadOf entry: Entry, _ error: TableError
+  ) -> TableError {
+    let ids = entries.map(\.manifest).filter { manifest in
+      !manifest.patterns.isEmpty && manifest.accepts == entry.manifest.accepts
+        && (try? manifest.check(options)) != nil
+    }.map(\.id)
+    return ids.isEmpty ? error : error.with(.chooseProvider(ids: ids))
+  }
+
   /// Throws the reason if a provider with this id or scheme is refused.
   public func checkNotRefused(_ name: String) throws(TableError) {
     guard

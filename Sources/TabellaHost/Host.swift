@@ -80,7 +80,11 @@ public final class Host {
     access: Access = .editing
   ) throws(TableError) -> OpenedTable {
     let choice = try catalogue.choose(location, provider: provider)
-    try choice.entry.manifest.check(options)
+    do throws(TableError) { try choice.entry.manifest.check(options) } catch {
+      // A scheme or a name leaves no choice.
+      throw provider == nil && choice.scheme == nil
+        ? catalogue.naming(providersWith: options, insteadOf: choice.entry, error) : error
+    }
     let request = OpenRequest(location: choice.rest, scheme: choice.scheme, options: options)
     let entry = choice.entry
     let isIsolated = isIsolated(entry)

@@ -290,6 +290,9 @@ package final class RemoteSession: @unchecked Sendable {
 
   /// Calls the listener of a source, because the worker reported changes to pull.
   package func sourceNotified(_ source: Int) { listeners.withLock { $0[source]?() } }
+
+  /// Calls the listeners of all sources, because the worker ended. Their next pull throws the reason.
+  package func workerEnded() { listeners.withLock { for notify in $0.values { notify() } } }
 }
 
 /// A lock that a call can hold for any length of time.

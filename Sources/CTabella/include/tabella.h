@@ -385,8 +385,9 @@ typedef struct tabella_gathering {
 #define TABELLA_CHANGE_RECONFIGURE 5 /* Same row, same id, other cells. */
 
 /* One change. The paths of a section change have row -1. A reconfigured section has a new title and
- * the same rows. Paths count by UIKit's rule: `from` (delete, move, reload, reconfigure) counts in
- * the old version, `to` (insert, move) in the new one. A path that does not apply is {-1, -1}. */
+ * the same rows. A reloaded or inserted section can have any rows, and no other change names one of
+ * them. Paths count by UIKit's rule: `from` (delete, move, reload, reconfigure) counts in the old
+ * version, `to` (insert, move) in the new one. A path that does not apply is {-1, -1}. */
 typedef struct tabella_change {
   int32_t kind;
   int32_t reserved; /* zero */
@@ -410,8 +411,9 @@ typedef struct tabella_changes {
   void *TABELLA_NULLABLE private_data;
 } tabella_changes;
 
-/* The provider calls this function when there are changes to pull: from any thread, also during a
- * call. The host does not call the source from inside it. [any] */
+/* The provider calls this function when a pull may find changes: from any thread, also during a call.
+ * Between two pulls one call suffices. A call without need is allowed, a missing call is not. The host
+ * does not call the source from inside it. [any] */
 typedef void (*tabella_notify)(void *TABELLA_NULLABLE context);
 
 typedef struct tabella_changes_table {
@@ -420,8 +422,11 @@ typedef struct tabella_changes_table {
   int32_t (*TABELLA_NULLABLE listen)(void *TABELLA_NONNULL source, tabella_notify TABELLA_NULLABLE notify,
                                     void *TABELLA_NULLABLE context,
                                     tabella_error *TABELLA_NONNULL error);
-  /* Moves the source to the newest version and returns the changes. If nothing changed, from_version
-   * equals to_version and the list is empty. The caller releases `out`. [serial] */
+  /* Looks at the data now, with or without a listener, moves the source to the newest version and
+   * returns the changes. If nothing changed, from_version equals to_version and the list is empty.
+   * Changes of rows behind an at-least count that nobody has read may be left out. After an error the
+   * source has its old version, and the host may pull again. TABELLA_NOT_FOUND: the data is gone. The
+   * caller releases `out`. [serial] */
   int32_t (*TABELLA_NULLABLE pull)(void *TABELLA_NONNULL source, tabella_changes *TABELLA_NONNULL out,
                                   tabella_error *TABELLA_NONNULL error);
 } tabella_changes_table;

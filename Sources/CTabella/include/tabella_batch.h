@@ -1,5 +1,6 @@
 /*
- * tabella_batch.h: helpers for authors of providers in C. Header only; needs only libc.
+ * tabella_batch.h: helpers for authors of providers in C: batches, errors, changes.
+ * Header only; needs only libc.
  *
  *   tabella_batch_builder *b = tabella_batch_new(types, 2, 0);
  *   tabella_batch_cstring(b, 0, "Ada");
@@ -496,6 +497,121 @@ TABELLA_HELPER int32_t tabella_batch_finish(tabella_batch_builder *builder,
                                             tabella_error *error) {
   int64_t rows = builder != NULL && builder->column_count > 0 ? builder->columns[0].count : 0;
   return tabella_batch_finish_rows(builder, rows, out, error);
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * Changes
+ * --------------------------------------------------------------------------------------------- */
+
+/* The changes of a pull, for tabella_changes_table.pull:
+ *
+ *   tabella_changes_builder changes = {0};
+ *   tabella_changes_delete(&changes, 0, 4);
+ *   tabella_changes_insert(&changes, 0, 0);
+ *   return tabella_changes_finish(&changes, "v1", "v2", out, error);
+ *
+ * Paths count by UIKit's rule: deleted, reloaded, reconfigured rows and sources of moves as before all
+ * changes, inserted rows and targets of moves as after them. Row -1 stands for the section itself. */
+typedef struct tabella_changes_builder {
+  tabella_bytes_ changes;
+  int reloads; /* 1: the host must read everything again */
+  int failed;
+} tabella_changes_builder;
+
+TABELLA_HELPER void tabella_changes_put_(tabella_changes_builder *builder, int32_t kind,
+                                         int64_t from_section, int64_t from_row,
+                                         int64_t to_section, int64_t to_row) {
+  tabella_change change;
+  memset(&change, 0, sizeof change);
+  change.kind = kind;
+  change.from.section = from_section;
+  change.from.row = from_row;
+  change.to.section = to_section;
+  change.to.row = to_row;
+  if (!tabella_bytes_put_(&builder->changes, &change, sizeof change)) builder->failed = 1;
+}
+
+TABELLA_HELPER void tabella_changes_insert(tabella_changes_builder *builder, int64_t section,
+                                           int64_t row) {
+  tabella_changes_put_(builder, TABELLA_CHANGE_INSERT, -1, -1, section, row);
+}
+
+TABELLA_HELPER void tabella_changes_delete(tabella_changes_builder *builder, int64_t section,
+                                           int64_t row) {
+  tabella_changes_put_(builder, TABELLA_CHANGE_DELETE, section, row, -1, -1);
+}
+
+TABELLA_HELPER void tabella_changes_move(tabella_changes_builder *builder, int64_t from_section,
+                                         int64_t from_row, int64_t to_section, int64_t to_row) {
+  tabella_changes_put_(builder, TABELLA_CHANGE_MOVE, from_section, from_row, to_section, to_row);
+}
+
+/* Another row is at this position now. */
+TABELLA_HELPER void tabella_changes_reload(tabella_changes_builder *builder, int64_t section,
+                                           int64_t row) {
+  tabella_changes_put_(builder, TABELLA_CHANGE_RELOAD, section, row, -1, -1);
+}
+
+/* The row has other cells and the same id. */
+TABELLA_HELPER void tabella_changes_reconfigure(tabella_changes_builder *builder, int64_t section,
+                                                int64_t row) {
+  tabella_changes_put_(builder, TABELLA_CHANGE_RECONFIGURE, section, row, -1, -1);
+}
+
+/* The host must read everything again. The changes that were added do not count. */
+TABELLA_HELPER void tabella_changes_reload_all(tabella_changes_builder *builder) {
+  builder->reloads = 1;
+}
+
+/* Frees a builder without finishing it. */
+TABELLA_HELPER void tabella_changes_discard(tabella_changes_builder *builder) {
+  free(builder->changes.data);
+  memset(builder, 0, sizeof *builder);
+}
+
+TABELLA_HELPER void tabella_changes_release_(tabella_changes *changes) {
+  free(changes->private_data);
+  changes->private_data = NULL;
+  changes->changes = NULL;
+  changes->change_count = 0;
+  changes->from_version = tabella_cstring(NULL);
+  changes->to_version = tabella_cstring(NULL);
+  changes->release = NULL;
+}
+
+/* Fills `out` with the changes and frees the builder. Copies both versions; null is an absent one. */
+TABELLA_HELPER int32_t tabella_changes_finish(tabella_changes_builder *builder, const char *from,
+                                              const char *to, tabella_changes *out,
+                                              tabella_error *error) {
+  size_t from_size = from ? strlen(from) : 0;
+  size_t to_size = to ? strlen(to) : 0;
+  size_t size = builder->reloads ? 0 : builder->changes.size;
+  char *memory;
+  /* The changes come first, because they must be aligned. */
+  memory = builder->failed ? NULL : (char *)malloc(size + from_size + to_size + 1);
+  if (memory == NULL) {
+    tabella_changes_discard(builder);
+    return tabella_fail(error, TABELLA_INTERNAL, "out of memory");
+  }
+  memset(out, 0, sizeof *out);
+  if (size > 0) memcpy(memory, builder->changes.data, size);
+  if (from_size > 0) memcpy(memory + size, from, from_size);
+  if (to_size > 0) memcpy(memory + size + from_size, to, to_size);
+  if (size > 0) out->changes = (const tabella_change *)memory;
+  out->change_count = (int64_t)(size / sizeof(tabella_change));
+  out->flags = builder->reloads ? TABELLA_CHANGES_RELOAD : 0;
+  if (from != NULL) {
+    out->from_version.bytes = memory + size;
+    out->from_version.length = (int64_t)from_size;
+  }
+  if (to != NULL) {
+    out->to_version.bytes = memory + size + from_size;
+    out->to_version.length = (int64_t)to_size;
+  }
+  out->private_data = memory;
+  out->release = tabella_changes_release_;
+  tabella_changes_discard(builder);
+  return TABELLA_OK;
 }
 
 #ifdef __cplusplus

@@ -1,11 +1,20 @@
 /// The ability to move on to newer versions of the data. The corresponding C table is `tabella_changes_table`.
 public protocol TableChanges: AnyObject {
-  /// Sets the function to call when the source has changes to pull; nil removes it.
+  /// Sets the function to call when a pull may find changes; nil removes it.
   ///
-  /// A source has one listener. Any thread may call `notify`, and `notify` must not call the source.
+  /// A source has one listener. Any thread may call `notify`, and `notify` must not call the source. Between two pulls
+  /// one call suffices, however much changes. Once a removal returns, the old listener no longer runs. A source may
+  /// call without need, but not omit a call. A caller that pulls from time to time needs no listener.
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError)
 
   /// Moves the source to the newest version and returns the changes that lead to it.
+  ///
+  /// A pull looks at the data now, with or without a listener. If nothing changed, the batch is empty and both versions
+  /// are the same. The columns can change, too; then the caller must read everything again. A source with an at-least
+  /// count need not list changes of rows behind it that nobody has read.
+  ///
+  /// After an error the source still has its old version, and the caller may pull again. Throws ``TableError`` with
+  /// `.notFound` if the data is gone.
   func pull() throws(TableError) -> ChangeBatch
 }
 
@@ -13,7 +22,7 @@ public protocol TableChanges: AnyObject {
 ///
 /// Indices follow UIKit's rules, which ``EditBatch`` states. Deleted, moved, reloaded and reconfigured elements are
 /// numbered as in the old version. Inserted elements and targets of moves are numbered as in the new version. A
-/// reloaded section can have any rows afterwards, and no other change names one of its rows.
+/// reloaded or inserted section can have any rows afterwards, and no other change names one of its rows.
 public struct ChangeBatch: Hashable, Sendable {
   /// One change. Its path names a row or a section.
   public enum Change: Hashable, Sendable {

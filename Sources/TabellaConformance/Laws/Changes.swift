@@ -60,9 +60,15 @@ private final class WatchedTable {
       "a pull led from \(batch.from?.token ?? "none") to \(batch.to?.token ?? "none"), not from "
         + "\(version?.token ?? "none") to \(now?.token ?? "none")")
     try require(
-      same(old, rows) || now == nil || now != version || source.hasVolatileOrder,
+      areSameRows(old, rows) || now == nil || now != version || source.hasVolatileOrder,
       "a pull changed rows, but the version is still \(version?.token ?? "none")")
-    try replay(batch, from: old, to: rows)
+    try replay(batch, from: old, to: rows, fillsSections: true)
+  }
+
+  /// Whether a version may name both: the same rows by id in the same order, or the same cells without ids.
+  private func areSameRows(_ old: [[EditedRow]], _ new: [[EditedRow]]) -> Bool {
+    if source.identity == nil { return same(old, new) }
+    return old.map { $0.map(\.id) } == new.map { $0.map(\.id) }
   }
 
   /// Pulls again, when nothing can have changed.

@@ -102,7 +102,9 @@ final class SideListener: @unchecked Sendable {
     case .message(.log(_, let text)): capture.tell(.logged, text)
     case .message(.denial(let record)): tell(record.withUnsafeBytes { Denial($0) })
     case .message(.cancel), .rubbish, .nothing: break
-    case .closed: return false
+    case .closed:
+      session?.workerEnded()
+      return false
     }
     count.wrappingAdd(1, ordering: .relaxed)
     return true

@@ -62,4 +62,43 @@ import Testing
       Issue.record("\(mistake) was not noticed")
     } catch { #expect(error.code == .internal && error.provider == "batches") }
   }
+
+  /// The host receives every kind of change that an author in C lists.
+  @Test func changesArrive() throws {
+    func pull(_ location: String) throws -> ChangeBatch {
+      try #require(try provider.open(OpenRequest(location: Array(location.utf8))).changes).pull()
+    }
+    func row(_ row: Int) -> Tabella.IndexPath { IndexPath(section: 0, row: row) }
+    let list: [ChangeBatch.Change] = [
+      .insert(row(3)), .delete(row(4)), .move(from: row(5), to: row(6)), .reload(row(7)),
+      .reconfigure(row(8)), .insert(.section(1)),
+    ]
+    #expect(
+      try pull("changes") == ChangeBatch(from: Version("old"), to: Version("new"), changes: list))
+    #expect(
+      try pull("reload-all") == ChangeBatch(from: Version("old"), to: Version("new"), changes: nil))
+    #expect(try pull("no-versions") == ChangeBatch(from: nil, to: nil, changes: list))
+  }
+
+  /// The live example keeps the laws, and tells a listener once a second that a pull may find something.
+  @Test func theLiveExampleKeepsTheLaws() async throws {
+    let example = try loadLibrary(
+      at: compileLibrary(
+        packageFolder + "/Examples/provider-c/memory.c", into: folder, name: "memory.so"))
+    func open() throws(TableError) -> any TableDataSource {
+      try example.open(OpenRequest(location: []))
+    }
+    expectConformance { () throws(TableError) in try open() }
+    let source = try open()
+    let (notices, continuation) = AsyncStream<Void>.makeStream()
+    try #require(source.changes).listen { continuation.yield() }
+    var iterator = notices.makeAsyncIterator()
+    _ = await iterator.next()
+    let rows = try readAll(source)
+    let follower = try TableFollower(source)
+    let changes = try follower.pull().list
+    #expect(changes.allSatisfy { if case .reconfigure = $0 { true } else { false } })
+    #expect(try readAll(source).count == rows.count)
+    try #require(source.changes).listen(nil)
+  }
 }

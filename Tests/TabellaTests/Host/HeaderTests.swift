@@ -17,12 +17,14 @@ import Testing
   private func expectNoWarnings(_ compiler: String, _ level: String) throws {
     let folder = try TemporaryFolder()
     for file in [
-      "Examples/provider-c/planets.c", "Tests/TabellaTests/Host/Libraries/batches.c",
+      "Examples/provider-c/planets.c", "Examples/provider-c/memory.c",
+      "Tests/TabellaTests/Host/Libraries/batches.c",
     ] {
       let result = try run(
         findProgram(compiler),
         [
-          "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", level, "-fPIC", "-shared",
+          "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", level, "-fPIC",
+          "-shared",
           "-I\(packageFolder)/Sources/CTabella/include", "-o", "\(folder.path)/o.so",
           "\(packageFolder)/\(file)",
         ])

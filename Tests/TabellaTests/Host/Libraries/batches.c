@@ -85,7 +85,37 @@ static int32_t rows(void *source, const tabella_row_request *request, tabella_ba
   return code;
 }
 
-static const tabella_source_table table = {release, NULL,   NULL,      flags,
+/* Lists one change of each kind. */
+static int32_t pull(void *source, tabella_changes *out, tabella_error *error) {
+  tabella_changes_builder changes = {0};
+  (void)source;
+  tabella_changes_insert(&changes, 0, 3);
+  tabella_changes_delete(&changes, 0, 4);
+  tabella_changes_move(&changes, 0, 5, 0, 6);
+  tabella_changes_reload(&changes, 0, 7);
+  tabella_changes_reconfigure(&changes, 0, 8);
+  tabella_changes_insert(&changes, 1, -1);
+  if (strcmp(mistake, "reload-all") == 0) tabella_changes_reload_all(&changes);
+  if (strcmp(mistake, "no-versions") == 0)
+    return tabella_changes_finish(&changes, NULL, NULL, out, error);
+  return tabella_changes_finish(&changes, "old", "new", out, error);
+}
+
+static int32_t listen(void *source, tabella_notify notify, void *context, tabella_error *error) {
+  (void)source, (void)error;
+  if (notify != NULL) notify(context);
+  return TABELLA_OK;
+}
+
+static const tabella_changes_table changes_table = {listen, pull};
+
+static const void *ability(void *source, tabella_string id) {
+  (void)source;
+  if (strcmp(mistake, "") == 0 || strcmp(mistake, "uncounted") == 0) return NULL;
+  return tabella_string_equals(id, TABELLA_CHANGES_ID) ? &changes_table : NULL;
+}
+
+static const tabella_source_table table = {release, NULL,   ability,   flags,
                                            version, schema, row_count, rows};
 
 static int32_t open_location(void *provider, const tabella_open_request *request,
