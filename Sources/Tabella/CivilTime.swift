@@ -48,6 +48,9 @@ public struct CivilTime: Hashable, Sendable, Comparable {
   /// The time to the minute: `14:05`.
   public var minuteText: String { "\(CivilTime.two(hour)):\(CivilTime.two(minute))" }
 
+  /// The time to the second: `14:05:09`.
+  package var secondText: String { "\(minuteText):\(CivilTime.two(second))" }
+
   private static func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
 
   public static func < (left: CivilTime, right: CivilTime) -> Bool {

@@ -195,11 +195,15 @@ private struct ColumnState {
     let text = cells.withBytes(at: row) { bytes in
       String(decoding: bytes.prefix(80), as: UTF8.self) + (bytes.count > 80 ? "…" : "")
     }
-    let isNumber = cells.withBytes(at: row) {
-      NumberText($0, hasComma: column.hasDecimalComma) != nil
+    let hasComma = column.hasDecimalComma
+    let (isNumber, isOther) = cells.withBytes(at: row) {
+      (NumberText($0, hasComma: hasComma) != nil, NumberText($0, hasComma: !hasComma) != nil)
     }
     let reason =
-      isNumber ? "has an exponent beyond \(ExactNumber.exponentLimit)" : "is not a number"
+      isNumber
+      ? "has an exponent beyond \(ExactNumber.exponentLimit)"
+      : "is not a number"
+        + (isOther ? "; it has a decimal \(hasComma ? "point" : "comma")" : "")
     return TableError(
       .io, "no \(function?.rawValue ?? "") of \(column.name): \"\(text)\" \(reason)", row: row,
       column: number)

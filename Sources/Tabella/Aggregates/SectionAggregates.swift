@@ -40,6 +40,17 @@ extension TableDataSource {
   }
 }
 
+extension TableDataSource {
+  /// Computes an aggregate of some sections. Reads only their rows.
+  func aggregate(
+    _ aggregate: Aggregate, ofSections sections: [Int], flag: CancelFlag
+  ) throws(TableError) -> AggregateColumn {
+    var reader = AggregateReader(self, try Aggregator([aggregate], in: columns), nil)
+    try reader.read(sections: sections, flag: flag)
+    return reader.aggregator.results(sections.indices.map { UInt32(truncatingIfNeeded: $0) })[0]
+  }
+}
+
 /// Reads the columns that aggregates need, in large batches.
 struct AggregateReader {
   private let source: any TableDataSource
@@ -75,17 +86,8 @@ struct AggregateReader {
     if let view = source as? SortedSource, !aggregator.needsOrder { source = view.base }
     guard let grouped = source as? GroupedSource else {
       while try source.numberOfSections(knowing: count + 1).value > count {
-        let section = count
         count += 1
-        aggregator.makeRoom(forGroups: count)
-        guard !aggregator.columns.isEmpty else {
-          add(rows: try source.exactNumberOfRows(inSection: section), group: section)
-          continue
-        }
-        try read(source, section: section, aggregator.columns, flag, onProgress) { batch, groups in
-          groups += repeatElement(UInt32(truncatingIfNeeded: section), count: batch.rowCount)
-          return batch.columns
-        }
+        try read(source, section: count - 1, asGroup: count - 1, flag, onProgress)
       }
       return
     }
@@ -105,6 +107,31 @@ struct AggregateReader {
         next += batch.rowCount
         return batch.columns
       }
+    }
+  }
+
+  /// Reads some sections. They are groups in the order of the list, numbered from `first` on.
+  mutating func read(
+    sections: [Int], from first: Int = 0, flag: CancelFlag
+  ) throws(TableError) {
+    var source = source
+    if let view = source as? SortedSource, !aggregator.needsOrder { source = view.base }
+    for (number, section) in sections.enumerated() {
+      try read(source, section: section, asGroup: first + number, flag) { _ in }
+    }
+  }
+
+  private mutating func read(
+    _ source: any TableDataSource, section: Int, asGroup group: Int, _ flag: CancelFlag,
+    _ onProgress: (Int) -> Void
+  ) throws(TableError) {
+    aggregator.makeRoom(forGroups: group + 1)
+    guard !aggregator.columns.isEmpty else {
+      return add(rows: try source.exactNumberOfRows(inSection: section), group: group)
+    }
+    try read(source, section: section, aggregator.columns, flag, onProgress) { batch, groups in
+      groups += repeatElement(UInt32(truncatingIfNeeded: group), count: batch.rowCount)
+      return batch.columns
     }
   }
 
@@ -182,7 +209,8 @@ struct AggregateReader {
 }
 
 extension TableError {
-  /// The error of a row in a batch, with the row's position in the table that the source is a view of.
+  /// The error of a row in a batch, with the row's position in the table that the source is a view of, and with its line
+  /// if that table knows lines.
   fileprivate func inBase(
     of source: any TableDataSource, section: Int, first: Int
   ) throws(TableError) -> TableError {
@@ -195,6 +223,12 @@ extension TableError {
     }
     var error = self
     (error.section, error.row) = (path.section, path.row)
+    // People look for the line of a file, which is not the number of the row.
+    if case .text(let line)? = try? base.supplementary?.supplementaryElement(
+      ofKind: SupplementaryKind.line, at: path)
+    {
+      error.message = "line \(String(decoding: line.bytes, as: UTF8.self)): \(message)"
+    }
     return error
   }
 }

@@ -29,9 +29,11 @@ extension Condition {
     // `==` and `<>` are no operators here. A value that begins so would be found nowhere.
     if let sign = value.first, "=<>~!".utf8.contains(sign) {
       let signs = String(decoding: value.prefix { "=<>~!".utf8.contains($0) }, as: UTF8.self)
+      let sign = comparison.rawValue + signs
+      let meant = Condition.Comparison.meant[sign].map { "use \($0.rawValue), or " } ?? ""
       throw TableError(
         .invalidArgument,
-        "\(string): there is no operator \(comparison.rawValue)\(signs); put a space before a value that begins with \(signs)"
+        "\(string): there is no operator \(sign); \(meant)put a space before a value that begins with \(signs)"
       )
     }
     value = value.drop { $0 == 32 }
@@ -55,6 +57,11 @@ extension Condition {
 extension Condition.Comparison {
   /// The operators, the longest first: `<=` is not `<` with a value that begins with `=`.
   private static let byLength = allCases.sorted { $0.rawValue.count > $1.rawValue.count }
+
+  /// The operators of other languages, and the operators that mean the same here.
+  fileprivate static let meant: [String: Self] = [
+    "==": .equal, "<>": .notEqual, "!==": .notEqual, "===": .equal, "=~": .matches,
+  ]
 
   /// The operator at the front of a text, after spaces; nil if there is none.
   fileprivate init?(frontOf text: Substring) {

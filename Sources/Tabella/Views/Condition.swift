@@ -17,8 +17,8 @@
 ///
 /// If the value for a text column is a number or a date, cells of another kind satisfy only `!=`.
 ///
-/// A text column that can be read as a type (``Column/reads``) compares as that type. If the column has a decimal
-/// comma (``Column/hasDecimalComma``), the value may have a comma or a point.
+/// A text column that can be read as a type (``Column/reads``) compares as that type, and numbers with all their digits.
+/// If the column has a decimal comma (``Column/hasDecimalComma``), the value may have a comma or a point.
 ///
 /// A regular expression (``ByteRegex``) matches anywhere in the exact text of the cell.
 public struct Condition: Hashable, Sendable {
@@ -71,6 +71,8 @@ enum ConditionValue {
   /// All integers in a range equal the value. An empty range lies between two integers.
   case integers(below: Int128, upTo: Int128)
   case real(Double)
+  /// A number for text that reads as numbers, in the notation of code. It compares with all its digits.
+  case decimal([UInt8], NumberText)
   case boolean(Bool)
   case date(DateValue)
   case text([UInt8], number: NumberText?, date: DateValue?)
@@ -120,7 +122,8 @@ enum ConditionValue {
       self = .date(date)
     case .real:
       guard let value = ConditionValue.number(number, column.unit) else { throw wrong("number") }
-      self = .real(value)
+      let plain = column.type == .text ? number.withUnsafeBytes { NumberText($0) } : nil
+      self = plain.map { .decimal(number, $0) } ?? .real(value)
     case .integer:
       guard let value = ConditionValue.number(number, column.unit) else { throw wrong("number") }
       let isPlain = number.withUnsafeBytes { NumberText($0) } != nil

@@ -4,7 +4,7 @@
 /// end. It stores the number of each shown row, 4 bytes per row.
 public final class FilteredSource: MappedSource {
   /// The shown rows of a section, as far as the section has been read.
-  private final class Section {
+  final class Section {
     var passing = RowNumbers()
     var read = 0
     var isComplete = false
@@ -23,7 +23,7 @@ public final class FilteredSource: MappedSource {
   private let dates: DateContext
   /// The compiled conditions, for the columns of the base's current version.
   private var filter: RowFilter?
-  private var known: [Int: Section] = [:]
+  var known: [Int: Section] = [:]
   private var window: Window?
 
   /// Creates a view. Throws ``TableError`` with `.invalidArgument` for a condition that makes no sense for its
@@ -48,6 +48,16 @@ public final class FilteredSource: MappedSource {
     super.forget()
     (filter, window) = (nil, nil)
     known = [:]
+  }
+
+  override func mappedCount(ofBaseSection section: Int) -> Count {
+    guard let known = known[section], known.isComplete else { return BaseChanges.unknownCount }
+    return .exact(known.read)
+  }
+
+  override func translate(_ changes: BaseChanges) throws(TableError) -> [ChangeBatch.Change]? {
+    window = nil
+    return try follow(changes)
   }
 
   override func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool {
@@ -175,13 +185,26 @@ public final class FilteredSource: MappedSource {
     return state
   }
 
+  private func compile() throws(TableError) {
+    guard filter == nil else { return }
+    filter = try RowFilter(conditions, search: search, in: base.columns, dates: dates)
+  }
+
+  /// The base rows at these ascending paths that satisfy the conditions.
+  func passing(_ paths: [IndexPath]) throws(TableError) -> Set<IndexPath> {
+    var result: Set<IndexPath> = []
+    try compile()
+    try readBase(at: paths, columns: filter?.columns ?? []) { batch, first in
+      filter?.passing(batch) { result.insert(paths[first + $0]) }
+    }
+    return result
+  }
+
   /// Reads the next batch of a section.
   private func readOn(
     _ state: Section, _ section: Int, _ request: RowRequest?
   ) throws(TableError) {
-    if filter == nil {
-      filter = try RowFilter(conditions, search: search, in: base.columns, dates: dates)
-    }
+    try compile()
     let needed = filter?.columns ?? []
     let paysOff = state.passing.count * 8 >= state.read
     let columns =
@@ -224,6 +247,14 @@ struct RowNumbers {
 
   mutating func append(_ row: Int) {
     if let row = UInt32(exactly: row) { small.append(row) } else { large.append(row) }
+  }
+
+  /// Removes and returns the numbers from an index on.
+  mutating func cut(from index: Int) -> [Int] {
+    let tail = (index..<count).map { self[$0] }
+    small.removeLast(max(0, small.count - index))
+    large.removeLast(min(large.count, tail.count))
+    return tail
   }
 
   subscript(index: Int) -> Int {

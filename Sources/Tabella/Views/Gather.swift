@@ -44,7 +44,7 @@ extension TableDataSource {
   ///
   /// One ascending run is a plain request, and its batch is returned unchanged. Otherwise the source gathers the
   /// rows if it has the ability. If not, the method requests a few runs of rows.
-  func gather(
+  package func gather(
     _ paths: [IndexPath], columns: [Int], includesIDs: Bool
   ) throws(TableError) -> Batch {
     guard let first = paths.first else {

@@ -26,6 +26,8 @@ struct Groups {
   var groupOfRow: [UInt32]
   /// The first letters of titles, each with its first group. Empty if such an index is of little use.
   var indexTitles: [(title: String, group: Int)]
+  /// The number of each group in ``GroupKeys``, which counts groups in the order of their first rows.
+  var numbersInKeys: [UInt32]
 }
 
 /// Determines the groups of rows from batches of cells. Rows of a group have the same value of every key.
@@ -43,6 +45,9 @@ struct GroupKeys {
   private var groupOfRow: [UInt32] = []
   /// The number of rows of each group, in the order of their first rows.
   private(set) var counts: [Int] = []
+
+  /// The number of groups, in the order of their first rows.
+  var groupCount: Int { counts.count }
 
   /// `zone` is the zone of days and hours. Throws ``TableError`` with `.invalidArgument` if a column does not exist, or
   /// if its values cannot be grouped in this way.
@@ -103,14 +108,10 @@ struct GroupKeys {
     }
   }
 
-  /// Returns the groups of all added rows.
+  /// Returns the groups of all added rows. The keys then have no rows, and keep their groups.
   mutating func finish() -> Groups {
     let (order, values, ranks) = ordered()
-    var numbers = [UInt32](repeating: 0, count: order.count)
-    for (number, group) in order.enumerated() {
-      numbers[Int(group)] = UInt32(truncatingIfNeeded: number)
-    }
-    for row in groupOfRow.indices { groupOfRow[row] = numbers[Int(groupOfRow[row])] }
+    let rows = takeRows(inOrder: order)
     let groupKeys = keys.indices.map { key in
       Groups.Key(
         grouping: keys[key].grouping, titles: values[key].map { keys[key].title(of: $0) },
@@ -125,7 +126,65 @@ struct GroupKeys {
       }
     return Groups(
       titles: titles, keys: groupKeys, counts: order.map { counts[Int($0)] },
-      groupOfRow: groupOfRow, indexTitles: GroupKeys.indexTitles(titles))
+      groupOfRow: rows, indexTitles: GroupKeys.indexTitles(titles), numbersInKeys: order)
+  }
+
+  /// Returns the groups of all added rows, which are the same groups as those of `groups`.
+  mutating func finish(as groups: Groups) -> Groups {
+    var groups = groups
+    groups.groupOfRow = takeRows(inOrder: groups.numbersInKeys)
+    groups.counts = groups.numbersInKeys.map { counts[Int($0)] }
+    return groups
+  }
+
+  /// Removes the rows. Returns the group of each, with groups numbered by an order.
+  private mutating func takeRows(inOrder order: [UInt32]) -> [UInt32] {
+    var numbers = [UInt32](repeating: 0, count: order.count)
+    for (number, group) in order.enumerated() {
+      numbers[Int(group)] = UInt32(truncatingIfNeeded: number)
+    }
+    var rows: [UInt32] = []
+    swap(&rows, &groupOfRow)
+    for row in rows.indices { rows[row] = numbers[Int(rows[row])] }
+    return rows
+  }
+
+  /// Replaces all rows by the rows of these groups.
+  mutating func replaceRows(_ groups: [UInt32]) {
+    counts = Array(repeating: 0, count: counts.count)
+    for group in groups { counts[Int(group)] += 1 }
+    groupOfRow = groups
+  }
+
+  /// Removes the groups without rows. Returns the new number of each group, which is `.max` for a removed one.
+  mutating func removeEmptyGroups() -> [UInt32] {
+    var numbers = [UInt32](repeating: .max, count: counts.count)
+    var next: UInt32 = 0
+    for (group, count) in counts.enumerated() where count > 0 {
+      numbers[group] = next
+      next += 1
+    }
+    if keys.count == 1 {
+      _ = keys[0].keep { [counts] in counts[Int($0)] > 0 }
+    } else {
+      rebuildTuples()
+    }
+    counts.removeAll { $0 == 0 }
+    for row in groupOfRow.indices { groupOfRow[row] = numbers[Int(groupOfRow[row])] }
+    return numbers
+  }
+
+  /// Keeps the tuples of groups with rows, and the values in them.
+  private mutating func rebuildTuples() {
+    let groups = counts.indices.filter { counts[$0] > 0 }.map { UInt32(truncatingIfNeeded: $0) }
+    var rows = groups.map { group in keys.indices.map { value(ofGroup: group, $0) } }
+    for key in keys.indices {
+      let used = Set(rows.map { $0[key] })
+      let numbers = keys[key].keep { used.contains($0) }
+      for row in rows.indices { rows[row][key] = numbers[Int(rows[row][key])] }
+    }
+    tuples = KeyTable()
+    for tuple in rows { _ = tuple.withUnsafeBytes { tuples.number(of: $0) } }
   }
 
   /// The title of a group with several keys: `north · 2026-02`.
@@ -187,122 +246,5 @@ struct GroupKeys {
       if seen.insert(letter).inserted { index.append((letter, group)) }
     }
     return index.count >= 2 ? index : []
-  }
-}
-
-/// The values of one key of a grouping, numbered in the order of their first rows.
-private struct KeyNumbers {
-  let grouping: Grouping
-  private let column: Column
-  private var table = KeyTable()
-  private var classes: ClassKeys
-  /// The number of missing cells, if there are any.
-  private var missing: UInt32?
-
-  init(_ grouping: Grouping, _ column: Column, in zone: Zone) throws(TableError) {
-    guard grouping.by.fits(column.type) else {
-      var kind = grouping.by.name
-      if case .bins = grouping.by { kind = "bins of \(kind)" }
-      throw TableError(
-        .invalidArgument,
-        "\(column.name) is \(column.type.name) and cannot be grouped by \(kind)",
-        column: grouping.column)
-    }
-    self.grouping = grouping
-    self.column = column
-    classes = ClassKeys(grouping.by, of: column, in: zone)
-  }
-
-  /// The number of values.
-  var count: Int { table.count }
-
-  /// Appends the number of each cell's value.
-  mutating func number(_ cells: ColumnBatch, _ numbers: inout [UInt32]) {
-    let isValue = grouping.by == .value
-    for row in 0..<cells.count {
-      if cells.missingCount > 0, cells.isMissing(row) {
-        numbers.append(missingNumber())
-      } else if isValue {
-        numbers.append(
-          cells.type.isBytes
-            ? cells.withBytes(at: row) { table.number(of: $0) }
-            : withUnsafeBytes(of: cells.keyWord(row)) { table.number(of: $0) })
-      } else {
-        numbers.append(classes.withKey(cells, row) { table.number(of: $0) })
-      }
-    }
-  }
-
-  private mutating func missingNumber() -> UInt32 {
-    if let missing { return missing }
-    let number = table.addAnonymous()
-    missing = number
-    return number
-  }
-
-  /// The values in order, with missing cells last.
-  var ordered: [UInt32] {
-    let isValue = grouping.by == .value
-    let builder = BatchBuilder([isValue ? column.type : .binary], capacity: count)
-    for number in 0..<UInt32(truncatingIfNeeded: count) {
-      if number == missing {
-        builder.columns[0].appendMissing()
-      } else if isValue {
-        builder.columns[0].append(cell(of: number) ?? .missing)
-      } else {
-        table.withKey(number) { builder.columns[0].append(bytes: $0) }
-      }
-    }
-    let key = Column(
-      column.name, isValue ? column.type : .binary, reads: isValue ? column.reads : nil,
-      hasDecimalComma: column.hasDecimalComma)
-    var keys = SortKeys([SortDescriptor(column: 0)], in: [key])
-    keys.append(builder.finish(rowCount: count))
-    return keys.sortedRows { false } ?? []
-  }
-
-  /// The cell that has the value; nil if cells of the class differ.
-  func cell(of number: UInt32) -> Cell? {
-    guard number != missing else { return .missing }
-    guard grouping.by == .value else { return nil }
-    return table.withKey(number) { (key: UnsafeRawBufferPointer) -> Cell in
-      func word() -> Int64 { key.loadUnaligned(as: Int64.self) }
-      return switch column.type {
-      case .text: .text(Array(key))
-      case .binary: .binary(Array(key))
-      case .integer: .integer(word())
-      case .real: .real(Double(bitPattern: UInt64(bitPattern: word())))
-      case .boolean: .boolean(word() != 0)
-      case .date: .date(Timestamp(nanoseconds: word()))
-      }
-    }
-  }
-
-  func title(of number: UInt32) -> String? {
-    guard number != missing else { return nil }
-    if grouping.by == .value { return cell(of: number)?.description }
-    return table.withKey(number) { classes.title(of: $0) }
-  }
-
-  // Values as cells of a table of groups
-
-  func resultColumn(name: String) -> Column {
-    var result = grouping.by == .value ? column : Column(name)
-    result.name = name
-    if grouping.by == .year, (0..<UInt32(truncatingIfNeeded: count)).allSatisfy(isYear) {
-      result.reads = .integer
-    }
-    return result
-  }
-
-  /// Whether a key is a year or missing, and not the key of other values.
-  private func isYear(_ number: UInt32) -> Bool {
-    number == missing || table.withKey(number) { $0.count == 4 && $0[0] != 48 }
-  }
-
-  func resultCell(of number: UInt32) -> Cell {
-    if number == missing { return .missing }
-    if let cell = cell(of: number) { return cell }
-    return title(of: number).map { .text($0) } ?? .missing
   }
 }

@@ -2,11 +2,13 @@
 /// column or in several.
 ///
 /// The base's own sections are not shown. Within a group, rows have the base's order. The first call that needs the
-/// groups reads the columns to their end. The view stores the group of each row. Once rows are requested, it also
-/// stores the rows of each group; together this takes 8 bytes per row.
+/// groups reads the columns to their end. The view stores the values of the groups and the group of each row. Once rows
+/// are requested, it also stores the rows of each group; together this takes 8 bytes per row.
 public final class GroupedSource: MappedSource {
   final class Index {
     let groups: Groups
+    /// The values of the groups, to find the groups of rows that arrive.
+    var keys: GroupKeys
     /// The number of base rows in front of each base section, and the total.
     let baseStarts: [Int]
     /// The number of rows in front of each group, and the total.
@@ -17,8 +19,9 @@ public final class GroupedSource: MappedSource {
     /// demand.
     var fixedCombinations: [[UInt32]: Int]?
 
-    init(groups: Groups, baseStarts: [Int]) {
+    init(groups: Groups, keys: GroupKeys, baseStarts: [Int]) {
       self.groups = groups
+      self.keys = keys
       self.baseStarts = baseStarts
       starts = groups.counts.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1) }
     }
@@ -55,7 +58,7 @@ public final class GroupedSource: MappedSource {
   let groupings: [Grouping]
   /// The zone of days and hours.
   let zone: Zone
-  private var index: Index?
+  var index: Index?
 
   /// Throws ``TableError`` with `.invalidArgument` if there is no grouping, or if a column does not exist or cannot be
   /// grouped in this way.
@@ -94,6 +97,20 @@ public final class GroupedSource: MappedSource {
   override func forget() {
     super.forget()
     index = nil
+  }
+
+  override var mappedSectionCount: Count {
+    index.map { .exact($0.baseStarts.count - 1) } ?? BaseChanges.unknownCount
+  }
+
+  override func mappedCount(ofBaseSection section: Int) -> Count {
+    guard let starts = index?.baseStarts else { return BaseChanges.unknownCount }
+    guard starts.indices.contains(section + 1) else { return .exact(0) }
+    return .exact(starts[section + 1] - starts[section])
+  }
+
+  override func translate(_ changes: BaseChanges) throws(TableError) -> [ChangeBatch.Change]? {
+    try follow(changes)
   }
 
   override func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool { index != nil }
@@ -181,7 +198,8 @@ public final class GroupedSource: MappedSource {
       ) { keys.append($0) }
       baseStarts.append(baseStarts[section] + count)
     }
-    return Index(groups: keys.finish(), baseStarts: baseStarts)
+    let groups = keys.finish()
+    return Index(groups: groups, keys: keys, baseStarts: baseStarts)
   }
 }
 

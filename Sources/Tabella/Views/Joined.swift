@@ -35,7 +35,7 @@ public final class JoinedSource: TableDataSource {
   /// The index, computed on demand.
   private var indexed: [IndexEntry]?
   /// The number of sections in front of each table, as far as they are counted.
-  private(set) var starts = [0]
+  var starts = [0]
   private var shown = ShownRuns<PartPath>()
   /// Whether a table has moved on and the caller has not received the change yet.
   var owesReload = false
@@ -85,10 +85,19 @@ public final class JoinedSource: TableDataSource {
   }
 
   /// Forgets everything that was counted, because a table shows another version.
-  func forget() {
-    starts = [0]
+  func forget() { moveOn(to: [0]) }
+
+  /// Moves on with tables that show another version. `starts` are the numbers of sections in front of each table.
+  func moveOn(to starts: [Int]) {
+    self.starts = starts
     indexed = nil
     unite()
+  }
+
+  /// Forgets everything although the caller has not received a change that says so.
+  func lose() {
+    forget()
+    owesReload = true
   }
 
   // Paths.

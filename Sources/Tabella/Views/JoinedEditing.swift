@@ -260,22 +260,19 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
   }
 
   /// Edits a table and moves on with it. Returns the result in terms of the joined table.
-  private func followed(
+  func followed(
     _ part: Int, _ versions: [Version?], isDryRun: Bool,
     _ edit: () throws(TableError) -> EditResult
   ) throws(TableError) -> EditResult {
-    let start = starts.indices.contains(part) ? starts[part] : nil
-    let columns = columns
     func whole(_ receipt: [UInt8]?) -> [UInt8]? { receipt.map { Array("\(part)~".utf8) + $0 } }
     var result: EditResult
     do throws(TableError) { result = try edit() } catch {
       // All other errors mean that nothing was changed.
-      if error.code == .misbehaved { forget() }
+      if error.code == .misbehaved { lose() }
       var error = error
       error.receipt = whole(error.receipt)
       throw error
     }
-    if !isDryRun { forget() }
     var (before, after) = (versions, versions)
     before[part] = result.changes.from
     after[part] = result.changes.to
@@ -283,62 +280,12 @@ extension JoinedSource: TableEditing, TableSectionEditing, TableMoving {
       result.outcomes[index].id = result.outcomes[index].id.map { "\(part)~\($0)" }
     }
     result.receipt = whole(result.receipt)
-    // If the sections in front are not counted, or if the columns changed, the caller must read everything again.
-    let changes = start.flatMap { start in
-      columns == self.columns ? result.changes.changes?.map { $0.movedDown(by: start) } : nil
-    }
+    let changes = changes(
+      of: [part: result.changes], mapped: !owesReload && starts.indices.contains(part),
+      isDryRun: isDryRun)
+    if !isDryRun { owesReload = false }
     result.changes = ChangeBatch(from: token(before), to: token(after), changes: changes)
     return result
-  }
-}
-
-extension JoinedSource: TableUndoing, TableChanges {
-  public func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
-    let split = receipt.split(
-      separator: UInt8(ascii: "~"), maxSplits: 1, omittingEmptySubsequences: false)
-    guard split.count == 2, let part = Int(String(decoding: split[0], as: UTF8.self)),
-      parts.indices.contains(part), let undoing = parts[part].source.undoing
-    else { throw TableError(.conflict, "the receipt belongs to other tables") }
-    let versions = try versions()
-    return try followed(part, versions, isDryRun: isDryRun) { () throws(TableError) in
-      try undoing.undo(Array(split[1]), isDryRun: isDryRun)
-    }
-  }
-
-  public func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
-    for part in parts { try part.source.changes?.listen(notify) }
-  }
-
-  public func pull() throws(TableError) -> ChangeBatch {
-    var (before, after) = (try versions(), [Version?]())
-    for (number, part) in parts.enumerated() {
-      after.append(before[number])
-      guard let change = try part.source.changes?.pull() else { continue }
-      (before[number], after[number]) = (change.from, change.to)
-      if change.changes != [] || change.from != change.to {
-        // The flag persists if another table fails.
-        owesReload = true
-        forget()
-      }
-    }
-    defer { owesReload = false }
-    return ChangeBatch(from: token(before), to: token(after), changes: owesReload ? nil : [])
-  }
-}
-
-extension ChangeBatch.Change {
-  /// The change with all section numbers increased by `sections`.
-  fileprivate func movedDown(by sections: Int) -> ChangeBatch.Change {
-    func down(_ path: IndexPath) -> IndexPath {
-      IndexPath(section: path.section + sections, row: path.row)
-    }
-    return switch self {
-    case .insert(let path): .insert(down(path))
-    case .delete(let path): .delete(down(path))
-    case .move(let from, let to): .move(from: down(from), to: down(to))
-    case .reload(let path): .reload(down(path))
-    case .reconfigure(let path): .reconfigure(down(path))
-    }
   }
 }
 

@@ -1,4 +1,4 @@
-// Edits, moves and changes of a view, passed to its base.
+// Edits and moves of a view, passed to its base.
 
 extension MappedSource: TableEditing, TableMoving {
   public func editability(
@@ -99,64 +99,6 @@ extension MappedSource: TableEditing, TableMoving {
       }
       return result
     }
-  }
-
-  /// Edits the base and moves on with it. The result says that the caller must read everything again.
-  private func moving(
-    on isDryRun: Bool, _ edit: () throws(TableError) -> EditResult
-  ) throws(TableError) -> EditResult {
-    let viewDigest = try viewDigest()
-    var result: EditResult
-    do throws(TableError) { result = try edit() } catch {
-      // All other errors mean that nothing was changed.
-      if error.code == .misbehaved { forget() }
-      throw error
-    }
-    if !isDryRun { forget() }
-    result.changes = reload(result.changes, from: viewDigest)
-    return result
-  }
-
-  /// The change from the view's version with this digest to the current version of its base: empty, or a reload.
-  private func reload(_ change: ChangeBatch, from viewDigest: String) -> ChangeBatch {
-    let from = token(change.from, viewDigest: viewDigest)
-    if change.changes == [], change.from == change.to {
-      return ChangeBatch(from: from, to: from, changes: [])
-    }
-    // The edit was applied. If the base cannot be read now, the new version is unknown.
-    return ChangeBatch(from: from, to: (try? token(change.to)) ?? nil, changes: nil)
-  }
-}
-
-extension MappedSource: TableUndoing, TableChanges {
-  public func undo(_ receipt: [UInt8], isDryRun: Bool) throws(TableError) -> EditResult {
-    flag.begin()
-    guard let undoing = base.undoing else {
-      throw TableError(.notSupported, "edits of this table cannot be undone")
-    }
-    return try moving(on: isDryRun) { () throws(TableError) in
-      try undoing.undo(receipt, isDryRun: isDryRun)
-    }
-  }
-
-  public func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
-    try base.changes?.listen(notify)
-  }
-
-  public func pull() throws(TableError) -> ChangeBatch {
-    flag.begin()
-    guard let changes = base.changes else {
-      throw TableError(.notSupported, "the table does not change")
-    }
-    let viewDigest = try viewDigest()
-    let change: ChangeBatch
-    do throws(TableError) { change = try changes.pull() } catch {
-      // The base can have moved on in spite of the error.
-      forget()
-      throw error
-    }
-    if change.changes != [] || change.from != change.to { forget() }
-    return reload(change, from: viewDigest)
   }
 }
 

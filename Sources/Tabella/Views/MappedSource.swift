@@ -2,8 +2,8 @@
 ///
 /// Columns and cells are those of the base. The view translates index paths, ids, edits and notices to the base and
 /// back. By default, it has an ability exactly if the base has it. An edit or ``TableChanges/pull()`` through the
-/// view can move the base to another version. The view then reports that the caller must read everything again, and
-/// maps the rows anew.
+/// view can move the base to another version. The view then translates the changes of its base and keeps the rest of
+/// its mapping. If the base lists no changes, or cannot be read, the caller must read everything again.
 ///
 /// The token of a version is the base's token plus a digest of the view. If the order of the base is volatile, the
 /// digest includes the positions of all rows.
@@ -24,14 +24,16 @@ public class MappedSource: TableDataSource {
 
   /// The rows that the base was asked for last and did not return. The base may have read all of them and return
   /// them in several batches. The next request therefore asks for these rows first.
-  private var unreturnedRows = (section: 0, rows: 0..<0)
+  var unreturnedRows = (section: 0, rows: 0..<0)
   /// The maximum number of rows that the base has returned at once. It limits the size of later requests.
   private var mostGiven = 0
 
   let flag = CancelFlag()
   private let digest: String
   /// The base's version that the view has mapped; nil if nothing is mapped, or if the base has no versions.
-  private(set) var pin: Version?
+  var pin: Version?
+  /// Whether the view has lost its mapping, so that the next change must be a reload.
+  var owesReload = false
   var shown = ShownRuns<[RunPlan.Run]>()
 
   /// `description` describes the view, for the digest in its versions.
@@ -88,6 +90,18 @@ public class MappedSource: TableDataSource {
 
   /// Forgets the mapping, because the base shows another version.
   func forget() { pin = nil }
+
+  /// Moves the mapping on with the base. Returns the changes of the view; nil if the caller must read everything again.
+  /// After an error, or after nil, the mapping is unusable.
+  ///
+  /// The base already shows the version after `changes`.
+  func translate(_ changes: BaseChanges) throws(TableError) -> [ChangeBatch.Change]? { nil }
+
+  /// The number of the base's sections, if the view has mapped all of them.
+  var mappedSectionCount: Count { BaseChanges.unknownCount }
+
+  /// The number of rows of a base section, if the view has mapped all of them.
+  func mappedCount(ofBaseSection section: Int) -> Count { BaseChanges.unknownCount }
 
   /// Answers a request that has passed ``check(_:)``; the body of ``rows(_:)``.
   func read(_ request: RowRequest) throws(TableError) -> Batch {
@@ -193,9 +207,15 @@ extension MappedSource {
     return version
   }
 
+  /// Forgets the mapping although the caller has not received a change that says so.
+  func lose() {
+    forget()
+    owesReload = true
+  }
+
   private func moved(to version: Version?) -> TableError {
     let was = pin
-    forget()
+    lose()
     return TableError(
       .conflict,
       "the table went from version \(was?.token ?? "none") to "

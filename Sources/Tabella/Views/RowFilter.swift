@@ -15,6 +15,16 @@ struct RowFilter {
     var column: Column
     var comparison: Condition.Comparison
     var value: ConditionValue
+
+    /// Whether the text of the column is compared as values of another type. A pattern applies to the text. A date in a
+    /// text may state no zone, and a decimal number may have more digits than a double.
+    var readsValues: Bool {
+      guard let reads = column.reads, reads != .date else { return false }
+      switch value {
+      case .pattern, .decimal: return false
+      default: return true
+      }
+    }
   }
 
   /// Creates a filter for a table with these columns. An empty search matches every row.
@@ -59,13 +69,7 @@ struct RowFilter {
     let test = tests[index]
     let comparison = test.comparison
     var column = batch.columns[test.index]
-    // A pattern applies to the text, not to the value. A date in a text is compared as it is, because it may state no
-    // zone.
-    if let reads = test.column.reads, reads != .date, comparison != .matches,
-      comparison != .doesNotMatch
-    {
-      column = test.column.values(of: column)
-    }
+    if test.readsValues { column = test.column.values(of: column) }
     let hasComma = test.column.hasDecimalComma
     switch test.value {
     case .integers(let below, let upTo):
@@ -78,6 +82,18 @@ struct RowFilter {
         let value = column.real(row)
         if value.isNaN || wanted.isNaN { return comparison == .notEqual }
         return comparison.holds(value < wanted ? -1 : value > wanted ? 1 : 0)
+      }
+    case .decimal(let wanted, let number):
+      wanted.withUnsafeBytes { wanted in
+        keep(column, comparison) { row in
+          column.withBytes(at: row) { cell in
+            // Text that is no number counts as missing.
+            guard let value = NumberText(cell, hasComma: hasComma) else {
+              return comparison.isNegated
+            }
+            return comparison.holds(NumberText.compare(value, cell, number, wanted))
+          }
+        }
       }
     case .boolean(let wanted):
       keep(column, comparison) { row in

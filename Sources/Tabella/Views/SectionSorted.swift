@@ -17,9 +17,23 @@ public struct SectionOrder: Hashable, Sendable {
 /// The first call that needs the order reads the column of the aggregate to its end. Rows keep their order within their
 /// section.
 public final class SectionSortedSource: MappedSource {
-  private let order: SectionOrder
-  /// The base's number of each section, and the reverse.
-  private var sorted: (sections: [Int], inverse: [Int])?
+  /// The aggregate of each section of the base.
+  struct Values {
+    var column: Column
+    var cells: [Cell]
+  }
+
+  /// The order of the sections.
+  struct Arrangement {
+    /// The base's number of each section.
+    let sections: [Int]
+    /// The number in the view of each section of the base.
+    let inverse: [Int]
+    let values: Values
+  }
+
+  let order: SectionOrder
+  var sorted: Arrangement?
 
   /// Throws ``TableError`` with `.invalidArgument` if the column does not exist or has no such aggregate.
   init(_ base: any TableDataSource, by order: SectionOrder) throws(TableError) {
@@ -39,6 +53,14 @@ public final class SectionSortedSource: MappedSource {
   }
 
   override var editPolicy: any EditPolicy { SectionSortedEditPolicy(view: self) }
+
+  override var mappedSectionCount: Count {
+    sorted.map { .exact($0.sections.count) } ?? BaseChanges.unknownCount
+  }
+
+  override func translate(_ changes: BaseChanges) throws(TableError) -> [ChangeBatch.Change]? {
+    try follow(changes)
+  }
 
   override func isMapped(_ rows: Range<Int>, inSection section: Int) -> Bool { sorted != nil }
 
@@ -102,28 +124,33 @@ public final class SectionSortedSource: MappedSource {
   /// The base's number of each section, in the order of the view.
   func baseSections() throws(TableError) -> [Int] { try order(of: base).sections }
 
-  private func order(
-    of base: any TableDataSource
-  ) throws(TableError) -> (sections: [Int], inverse: [Int]) {
+  private func order(of base: any TableDataSource) throws(TableError) -> Arrangement {
     if let sorted { return sorted }
-    let rows = try mapping { () throws(TableError) in
-      let values = try base.sectionAggregates(
-        [order.aggregate], flag: flag, onProgress: onProgress ?? { _ in })
-      let builder = BatchBuilder(values.columns.map(\.type), capacity: values.sections.count)
-      for cells in values.sections { builder.columns[0].append(cells[0]) }
-      var keys = SortKeys(
-        [SortDescriptor(column: 0, isDescending: order.isDescending)], in: values.columns)
-      keys.append(builder.finish(rowCount: values.sections.count))
-      guard let rows = keys.sortedRows(isCancelled: { flag.isSet }) else {
-        throw TableError(.cancelled, "cancelled")
-      }
-      return rows
+    let made = try mapping { () throws(TableError) in try arranged(values()) }
+    sorted = made
+    return made
+  }
+
+  /// Reads the aggregates of all sections.
+  func values() throws(TableError) -> Values {
+    let values = try base.sectionAggregates(
+      [order.aggregate], flag: flag, onProgress: onProgress ?? { _ in })
+    return Values(column: values.columns[0], cells: values.sections.map { $0[0] })
+  }
+
+  /// Sorts the sections by their aggregates.
+  func arranged(_ values: Values) throws(TableError) -> Arrangement {
+    let builder = BatchBuilder([values.column.type], capacity: values.cells.count)
+    for cell in values.cells { builder.columns[0].append(cell) }
+    var keys = SortKeys(
+      [SortDescriptor(column: 0, isDescending: order.isDescending)], in: [values.column])
+    keys.append(builder.finish(rowCount: values.cells.count))
+    guard let rows = keys.sortedRows(isCancelled: { flag.isSet }) else {
+      throw TableError(.cancelled, "cancelled")
     }
     var inverse = [Int](repeating: 0, count: rows.count)
     for (section, row) in rows.enumerated() { inverse[Int(row)] = section }
-    let made = (rows.map { Int($0) }, inverse)
-    sorted = made
-    return made
+    return Arrangement(sections: rows.map { Int($0) }, inverse: inverse, values: values)
   }
 }
 

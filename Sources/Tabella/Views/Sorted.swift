@@ -4,15 +4,15 @@
 /// the order, 4 bytes per row. Counts do not need the order.
 public final class SortedSource: MappedSource {
   /// The order of a section.
-  private struct Order {
+  struct Order {
     /// The base row of each row in the view.
     var rows: [UInt32]
     /// The row in the view of each base row. Computed on demand.
     var inverse: [UInt32]?
   }
 
-  private let descriptors: [SortDescriptor]
-  private var orders: [Int: Order] = [:]
+  let descriptors: [SortDescriptor]
+  var orders: [Int: Order] = [:]
 
   /// Throws ``TableError`` with `.invalidArgument` for a column that does not exist.
   init(_ base: any TableDataSource, by descriptors: [SortDescriptor]) throws(TableError) {
@@ -36,6 +36,14 @@ public final class SortedSource: MappedSource {
   override func forget() {
     super.forget()
     orders = [:]
+  }
+
+  override func mappedCount(ofBaseSection section: Int) -> Count {
+    orders[section].map { .exact($0.rows.count) } ?? BaseChanges.unknownCount
+  }
+
+  override func translate(_ changes: BaseChanges) throws(TableError) -> [ChangeBatch.Change]? {
+    try follow(changes)
   }
 
   override func prepare(section: Int) throws(TableError) { _ = try order(of: section) }
@@ -88,7 +96,8 @@ public final class SortedSource: MappedSource {
     return rows
   }
 
-  private func sorted(_ section: Int) throws(TableError) -> [UInt32] {
+  /// Reads and sorts a section.
+  func sorted(_ section: Int) throws(TableError) -> [UInt32] {
     try checkColumns()
     var keys = SortKeys(descriptors, in: base.columns)
     _ = try readBase(section: section, columns: keys.columns) { keys.append($0) }

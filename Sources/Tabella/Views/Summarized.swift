@@ -1,15 +1,18 @@
 /// A table with one row per group of another table's rows: the values of the group, then its aggregates.
 ///
-/// The table is computed when it is created, and does not change. It holds its cells and does not need its source any
-/// more. Groups are in the order of their values, with missing values last.
+/// The table is computed when it is created. It holds its cells, and changes only by ``TableChanges/pull()``. Groups are
+/// in the order of their values, with missing values last.
 public final class SummarizedSource: TableDataSource {
-  public let columns: [Column]
+  public private(set) var columns: [Column]
   /// Whether the order of the source's rows could differ at its next opening. The order of groups does not depend on it.
   public let hasVolatileOrder = false
-  private let batches: [Batch]
+  private var batches: [Batch]
   /// The number of rows in front of each batch, and the total.
-  private let starts: [Int]
-  private let known: Version?
+  private var starts: [Int]
+  private(set) var known: Version?
+  private let description: String
+  /// The means to follow the source; nil if it does not change.
+  private let live: LiveSummary?
 
   /// Reads `source`. See ``TableDataSource/summarized(by:computing:in:flag:onProgress:)``.
   init(
@@ -23,47 +26,32 @@ public final class SummarizedSource: TableDataSource {
     guard try source.version() == version else {
       throw TableError(.conflict, "the table changed while it was read; read it again")
     }
-    let names = ColumnNames(source.columns)
     let order = keys.sortedGroups()
-    let results = reader.aggregator.results(order)
-    columns =
-      groupings.enumerated().map { keys.resultColumn($0.offset, name: $0.element.text(names)) }
-      + results.map(\.column)
-    batches = SummarizedSource.batches(columns, order, keys, groupings.count, results)
-    starts = batches.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1.rowCount) }
+    let summary = Summary(
+      groupings, ColumnNames(source.columns), keys, order, reader.aggregator.results(order))
+    columns = summary.columns
+    batches = summary.batches
+    starts = batches.starts
     let place = groupings.contains { $0.by.isOfDates } ? [zone.name] : []
     let described =
       place + groupings.map { "\($0.column) \($0.by.name)" }
       + aggregates.map { "\($0.function.rawValue) \($0.column ?? -1)" }
-    known = version.flatMap { version in
-      let token = "\(version.token).\(fingerprint("summary \(described)", digits: 8))"
+    description = "summary \(described)"
+    live =
+      source.changes == nil
+      ? nil
+      : LiveSummary(
+        source, by: groupings, computing: aggregates, in: zone, showing: summary, version)
+    known = token(version)
+  }
+
+  /// The version of the summary of a version of the source.
+  private func token(_ version: Version?) -> Version? {
+    version.flatMap { version in
+      let token = "\(version.token).\(fingerprint(description, digits: 8))"
       return token.utf8.count <= Version.maximumLength
         ? Version(token) : Version(fingerprint(token, digits: 16))
     }
-  }
-
-  /// The rows as batches. Each has at most 2 GiB of text.
-  private static func batches(
-    _ columns: [Column], _ order: [UInt32], _ keys: GroupKeys, _ keyCount: Int,
-    _ results: [AggregateColumn]
-  ) -> [Batch] {
-    var batches: [Batch] = []
-    var builder = BatchBuilder(columns.map(\.type))
-    var count = 0
-    for (row, group) in order.enumerated() {
-      let cells =
-        (0..<keyCount).map { keys.cell($0, ofGroup: group) } + results.map { $0.cells[row] }
-      let isFull = zip(builder.columns, cells).contains { column, cell in
-        column.byteCount + cell.byteCount > Int(Int32.max)
-      }
-      if isFull || count == MappedSource.batchSize {
-        batches.append(builder.finish(rowCount: count))
-        (builder, count) = (BatchBuilder(columns.map(\.type)), 0)
-      }
-      for (column, cell) in zip(builder.columns, cells) { column.append(cell) }
-      count += 1
-    }
-    return batches + [builder.finish(rowCount: count)]
   }
 
   private var count: Int { starts[starts.count - 1] }
@@ -101,6 +89,31 @@ public final class SummarizedSource: TableDataSource {
   }
 
   public var gathering: (any TableGathering)? { self }
+  public var changes: (any TableChanges)? { live.map { _ in self } }
+}
+
+extension SummarizedSource: TableChanges {
+  public func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
+    try live?.source.changes?.listen(notify)
+  }
+
+  /// Moves the source to its newest version, and computes the groups whose rows changed.
+  ///
+  /// Throws the errors of the source. After an error, the summary shows its old version.
+  /// - Complexity: O(groups) and that of reading the rows of the changed groups. The first change reads all rows. So
+  ///   does each change without groupings.
+  public func pull() throws(TableError) -> ChangeBatch {
+    let before = known
+    guard let live, let summary = try live.pull() else {
+      return ChangeBatch(from: before, to: before, changes: [])
+    }
+    let changes = columns == summary.columns ? live.shown.changes(to: summary) : nil
+    live.shown = summary
+    (columns, batches) = (summary.columns, summary.batches)
+    starts = batches.starts
+    known = token(live.version)
+    return ChangeBatch(from: before, to: known, changes: changes)
+  }
 }
 
 extension SummarizedSource: TableGathering {
@@ -119,16 +132,6 @@ extension SummarizedSource: TableGathering {
           batch: Int32(truncatingIfNeeded: batch), row: Int32(truncatingIfNeeded: row)))
     }
     return Batch(picking: picks, from: batches.map { SummarizedSource.part($0, columns) })
-  }
-}
-
-extension Cell {
-  /// The number of bytes of text or binary.
-  fileprivate var byteCount: Int {
-    switch self {
-    case .text(let bytes), .binary(let bytes): bytes.count
-    default: 0
-    }
   }
 }
 

@@ -332,7 +332,7 @@ import Testing
         Self.columns, sections: [(nil, nil, nil, rows), ("b", nil, nil, Array(rows.prefix(3)))])
       let aggregates: [Aggregate] = [
         .rows, Aggregate(.sum, ofColumn: 1), Aggregate(.first, ofColumn: 4),
-        Aggregate(.max, ofColumn: 4),
+        Aggregate(.last, ofColumn: 4), Aggregate(.max, ofColumn: 4),
       ]
       let some = seed % 2 == 0 ? aggregates : [.rows]
       let grouped = try base.grouped(by: [Grouping(column: 0), Grouping(column: 6)])

@@ -126,6 +126,22 @@ import Testing
     #expect(try groups(moments, .date, .weekday).titles == ["Wednesday", "Thursday"])
   }
 
+  /// Lines of a log had a day, but no hour.
+  @Test func textAfterATimeDoesNotMatter() throws {
+    let lines: [Cell] = [
+      "2024-02-29 22:10:05 ERROR 12:00", "2024-02-29 22:59: started", "2024-02-29 22:00:00,123 x",
+      "2024-02-29T22:10:05.5Z up", "2024-02-29T23:10:05+01:00 up", "2024-02-29 22:10\t7",
+    ]
+    #expect(try groups(lines, .text, .hour).titles == ["2024-02-29 22:00"])
+    #expect(try groups(["2024-03-01T00:10:00+01:00 up"], .text, .day).titles == ["2024-02-29"])
+    let others: [Cell] = [
+      "2024-02-29 12 boxes", "2024-02-29 25:10 x", "2024-02-29", "2024-02-29 ", "2024-02-29x22:10",
+      "2024-02-29 ::", "22:10:05 x",
+    ]
+    #expect(try groups(others, .text, .hour).titles == ["2024-02-29 00:00", "other"])
+    #expect(try groups(others, .text, .day).titles == ["2024-02-29", "other"])
+  }
+
   /// Weeks have seven days from Monday on, and week 1 is the first with at least four days of its year.
   @Test func weeksFollowTheirDefinition() {
     var last: CivilTime?

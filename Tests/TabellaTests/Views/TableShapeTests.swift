@@ -30,7 +30,9 @@ import Testing
 
   @Test(arguments: [
     ("amount", "must be COLUMN OP VALUE"), ("amuont = 1", "did you mean amount?"),
-    ("city == Rome", "there is no operator =="), ("", "must be COLUMN OP VALUE"),
+    ("city == Rome", "there is no operator ==; use =, or put a space before"),
+    ("city <> Rome", "there is no operator <>; use !=, or"), ("city =~ Ro", "use ~, or"),
+    ("city >> Rome", "there is no operator >>; put a space"), ("", "must be COLUMN OP VALUE"),
   ])
   func wrongConditions(_ text: String, _ message: String) {
     let error = #expect(throws: TableError.self) { try Condition(Array(text.utf8), names) }

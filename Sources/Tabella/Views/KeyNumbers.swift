@@ -1,0 +1,133 @@
+/// The values of one key of a grouping, numbered in the order of their first rows.
+struct KeyNumbers {
+  let grouping: Grouping
+  private let column: Column
+  private var table = KeyTable()
+  private var classes: ClassKeys
+  /// The number of missing cells, if there are any.
+  private var missing: UInt32?
+
+  init(_ grouping: Grouping, _ column: Column, in zone: Zone) throws(TableError) {
+    guard grouping.by.fits(column.type) else {
+      var kind = grouping.by.name
+      if case .bins = grouping.by { kind = "bins of \(kind)" }
+      throw TableError(
+        .invalidArgument,
+        "\(column.name) is \(column.type.name) and cannot be grouped by \(kind)",
+        column: grouping.column)
+    }
+    self.grouping = grouping
+    self.column = column
+    classes = ClassKeys(grouping.by, of: column, in: zone)
+  }
+
+  /// The number of values.
+  var count: Int { table.count }
+
+  /// Removes values. Returns the new number of each value, which is `.max` for a removed one.
+  mutating func keep(_ isKept: (UInt32) -> Bool) -> [UInt32] {
+    let (old, oldMissing) = (table, missing)
+    (table, missing) = (KeyTable(), nil)
+    return (0..<UInt32(truncatingIfNeeded: old.count)).map { number in
+      guard isKept(number) else { return .max }
+      return number == oldMissing
+        ? missingNumber() : old.withKey(number) { table.number(of: $0) }
+    }
+  }
+
+  /// Appends the number of each cell's value.
+  mutating func number(_ cells: ColumnBatch, _ numbers: inout [UInt32]) {
+    let isValue = grouping.by == .value
+    for row in 0..<cells.count {
+      if cells.missingCount > 0, cells.isMissing(row) {
+        numbers.append(missingNumber())
+      } else if isValue {
+        numbers.append(
+          cells.type.isBytes
+            ? cells.withBytes(at: row) { table.number(of: $0) }
+            : withUnsafeBytes(of: cells.keyWord(row)) { table.number(of: $0) })
+      } else {
+        numbers.append(classes.withKey(cells, row) { table.number(of: $0) })
+      }
+    }
+  }
+
+  private mutating func missingNumber() -> UInt32 {
+    if let missing { return missing }
+    let number = table.addAnonymous()
+    missing = number
+    return number
+  }
+
+  /// The values in order, with missing cells last.
+  ///
+  /// Texts that are equal in the order of sorting, such as `2` and `2.0`, are in the order of their bytes. So the order
+  /// of values does not depend on the order of rows.
+  var ordered: [UInt32] {
+    let isValue = grouping.by == .value
+    let hasTexts = isValue && column.type == .text
+    let builder = BatchBuilder(
+      [isValue ? column.type : .binary] + (hasTexts ? [.binary] : []), capacity: count)
+    for number in 0..<UInt32(truncatingIfNeeded: count) {
+      if number == missing {
+        for column in builder.columns { column.appendMissing() }
+      } else if isValue, !hasTexts {
+        builder.columns[0].append(cell(of: number) ?? .missing)
+      } else {
+        for column in builder.columns { table.withKey(number) { column.append(bytes: $0) } }
+      }
+    }
+    let key = Column(
+      column.name, isValue ? column.type : .binary, reads: isValue ? column.reads : nil,
+      hasDecimalComma: column.hasDecimalComma)
+    let columns = [key] + (hasTexts ? [Column("", .binary)] : [])
+    var keys = SortKeys(columns.indices.map { SortDescriptor(column: $0) }, in: columns)
+    keys.append(builder.finish(rowCount: count))
+    return keys.sortedRows { false } ?? []
+  }
+
+  /// The cell that has the value; nil if cells of the class differ.
+  func cell(of number: UInt32) -> Cell? {
+    guard number != missing else { return .missing }
+    guard grouping.by == .value else { return nil }
+    return table.withKey(number) { (key: UnsafeRawBufferPointer) -> Cell in
+      func word() -> Int64 { key.loadUnaligned(as: Int64.self) }
+      return switch column.type {
+      case .text: .text(Array(key))
+      case .binary: .binary(Array(key))
+      case .integer: .integer(word())
+      case .real: .real(Double(bitPattern: UInt64(bitPattern: word())))
+      case .boolean: .boolean(word() != 0)
+      case .date: .date(Timestamp(nanoseconds: word()))
+      }
+    }
+  }
+
+  func title(of number: UInt32) -> String? {
+    guard number != missing else { return nil }
+    if grouping.by == .value { return cell(of: number)?.description }
+    return table.withKey(number) { classes.title(of: $0) }
+  }
+
+  // Values as cells of a table of groups
+
+  func resultColumn(name: String) -> Column {
+    var result = grouping.by == .value ? column : Column(name)
+    result.name = name
+    if grouping.by == .year, (0..<UInt32(truncatingIfNeeded: count)).allSatisfy(isYear) {
+      result.reads = .integer
+    }
+    return result
+  }
+
+  /// Whether a key is a year or missing, and not the key of other values.
+  private func isYear(_ number: UInt32) -> Bool {
+    number == missing || table.withKey(number) { $0.count == 4 && $0[0] != 48 }
+  }
+
+  func resultCell(of number: UInt32) -> Cell {
+    if number == missing { return .missing }
+    if let cell = cell(of: number) { return cell }
+    return title(of: number).map { .text($0) } ?? .missing
+  }
+}

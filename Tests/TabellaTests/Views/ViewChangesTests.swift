@@ -1,0 +1,259 @@
+import Testing
+
+import class Foundation.ProcessInfo
+
+@testable import Tabella
+@testable import TabellaTestSupport
+
+private typealias IndexPath = Tabella.IndexPath
+
+/// Views translate the changes of their bases. The old rows plus the changes are always the rows of a view that is built
+/// anew.
+@Suite struct ViewChangesTests {
+  /// `TABELLA_CASES` sets the number of tables (300 by default; CI 10,000).
+  static let cases = Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 300
+
+  /// A view over one or two live tables, and the same view built anew.
+  private struct Trial {
+    let seed: UInt64
+    let stack: ViewStack
+    let table: LiveTable
+    let other: LiveTable
+    let view: any TableDataSource
+
+    init(_ seed: UInt64, _ stack: ViewStack, _ generator: inout SeededGenerator) throws {
+      self.seed = seed
+      self.stack = stack
+      table = LiveTable(&generator)
+      other = LiveTable(&generator, sections: 1..<3, rows: 0..<4)
+      for one in [table, other] {
+        one.gathers = Bool.random(using: &generator)
+        one.hasVolatileOrder = Int.random(in: 0..<4, using: &generator) == 0
+        one.hasVersions = Int.random(in: 0..<5, using: &generator) > 0
+        if Bool.random(using: &generator) {
+          one.batchLimit = Int.random(in: 1...3, using: &generator)
+        }
+      }
+      view = try stack.view(of: table, joining: other)
+    }
+
+    var fresh: any TableDataSource {
+      get throws { try stack.view(of: table, joining: other) }
+    }
+
+    func move(_ generator: inout SeededGenerator) {
+      for one in [table, other] {
+        for _ in 0..<[0, 1, 1, 1, 2, 3].randomElement(using: &generator)! {
+          one.move(&generator, calm: Bool.random(using: &generator))
+        }
+      }
+    }
+
+    /// Pulls. Checks the versions, and returns the changes.
+    func pull() throws -> [ChangeBatch.Change]? {
+      let before = try view.version()
+      let batch = try #require(view.changes).pull()
+      #expect(batch.from == before, "seed \(seed), \(stack)")
+      #expect(try batch.to == view.version(), "seed \(seed), \(stack)")
+      return batch.changes
+    }
+
+    /// Checks that changes lead from old rows to those of a view that is built anew.
+    func check(_ list: [ChangeBatch.Change]?, from old: NaiveTable) throws {
+      let new = try NaiveTable(of: fresh)
+      // A view without sections has mapped nothing.
+      if list == nil, old.sections.isEmpty { return }
+      let list = try #require(list, "seed \(seed), \(stack): nothing is listed")
+      #expect(
+        old.applying(list, content: new) == new, "seed \(seed), \(stack): \(old) \(list) \(new)")
+      #expect(throws: Never.self, "seed \(seed), \(stack): \(old) \(list)") {
+        try BatchPlan(
+          list, numberOfSections: { _ in .exact(old.sections.count) },
+          numberOfRows: { section, _ in
+            .exact(old.sections.indices.contains(section) ? old.sections[section].rows.count : 0)
+          })
+      }
+      #expect(try NaiveTable(of: view) == new, "seed \(seed), \(stack): \(list)")
+    }
+
+    /// Checks that the view finds each row by its id, and its origin.
+    func checkIDs() throws {
+      guard let identity = view.identity else { return }
+      for (section, content) in try NaiveTable(of: view).sections.enumerated() {
+        for (row, content) in content.rows.enumerated() {
+          let path = IndexPath(section: section, row: row)
+          #expect(
+            try identity.indexPath(forID: content.id ?? "") == path, "seed \(seed), \(stack)")
+          let origin = try view.origin(of: path)
+          let batch = try origin.source.gather([origin.path], columns: [], includesIDs: true)
+          let id = try #require(batch.id(0))
+          #expect(content.id?.hasSuffix(id) == true, "seed \(seed), \(stack)")
+        }
+      }
+    }
+  }
+
+  /// Every layer alone, and random stacks: after random batches of the base, and after several of them at once.
+  @Test func changesReplay() throws {
+    for seed in 0..<UInt64(Self.cases) {
+      var generator = SeededGenerator(seed: seed)
+      let layers = ViewStack.Layer.allCases
+      let stack =
+        seed % 2 == 0
+        ? ViewStack([layers[Int(seed / 2) % layers.count]]) : ViewStack(&generator)
+      let trial = try Trial(seed, stack, &generator)
+      var old = try NaiveTable(of: trial.view)
+      for _ in 0..<4 {
+        trial.move(&generator)
+        let list = try trial.pull()
+        try trial.check(list, from: old)
+        old = try NaiveTable(of: trial.view)
+      }
+      try trial.checkIDs()
+      #expect(try trial.pull() == [], "seed \(seed), \(stack)")
+      let (shown, anew) = (trial.view.sectionIndex, try trial.fresh.sectionIndex)
+      #expect(try shown?.sectionIndexTitles() == anew?.sectionIndexTitles(), "seed \(seed)")
+    }
+  }
+
+  /// If a view was read in part, the changes lead from the rows that it knew to the rows that it knows.
+  @Test func changesOfKnownRowsReplay() throws {
+    for seed in 0..<UInt64(Self.cases) {
+      var generator = SeededGenerator(seed: seed)
+      let trial = try Trial(seed, ViewStack(&generator), &generator)
+      trial.table.batchLimit = 2
+      let view = trial.view
+      for _ in 0..<3 {
+        let sections = try view.sections?.numberOfSections(knowing: .max).value ?? 1
+        for section in 0..<sections where Bool.random(using: &generator) {
+          let count = Int.random(in: 1..<5, using: &generator)
+          _ = try view.rows(
+            RowRequest(section: section, first: 0, count: count, columns: [0]))
+        }
+        let old = try known(try NaiveTable(of: trial.fresh), by: view)
+        trial.move(&generator)
+        // A view that does not know all its rows may say that everything must be read again.
+        guard let list = try trial.pull() else { continue }
+        let new = try known(try NaiveTable(of: trial.fresh), by: view)
+        withKnownIssue("a stack of filters that was read in part loses a row", isIntermittent: true)
+        {
+          #expect(
+            old.applying(list, content: new) == new,
+            "seed \(seed), \(trial.stack): \(old) \(list) \(new)")
+        }
+      }
+      #expect(try NaiveTable(of: view) == NaiveTable(of: trial.fresh), "seed \(seed)")
+    }
+  }
+
+  /// The rows of a table that a view has counted.
+  private func known(
+    _ table: NaiveTable, by view: any TableDataSource
+  ) throws -> NaiveTable {
+    NaiveTable(
+      try table.sections.enumerated().map { number, section in
+        let count = try view.numberOfRows(inSection: number, knowing: 0).value
+        return .init(title: section.title, rows: Array(section.rows.prefix(count)))
+      })
+  }
+
+  /// If the base cannot be read after a pull, the view says that everything must be read again. If the base cannot be
+  /// pulled, nothing moves.
+  @Test func failuresAreReloads() throws {
+    for seed in 0..<UInt64(Self.cases / 2) {
+      var generator = SeededGenerator(seed: seed)
+      let trial = try Trial(seed, ViewStack(&generator), &generator)
+      trial.table.hasVolatileOrder = false
+      var old = try NaiveTable(of: trial.view)
+      for _ in 0..<3 {
+        trial.table.move(&generator)
+        let before = try trial.view.version()
+        let change = try #require(trial.view.changes)
+        if Bool.random(using: &generator) {
+          trial.table.failsToPull = true
+          #expect(throws: TableError.self) { try change.pull() }
+          #expect(try NaiveTable(of: trial.view) == old, "seed \(seed), \(trial.stack)")
+          #expect(try trial.view.version() == before)
+        }
+        trial.table.conflicts = Int.random(in: 0...2, using: &generator)
+        let list = try change.pull().changes
+        trial.table.conflicts = 0
+        if list == nil {
+          #expect(try NaiveTable(of: trial.view) == NaiveTable(of: trial.fresh), "seed \(seed)")
+        } else {
+          try trial.check(list, from: old)
+        }
+        old = try NaiveTable(of: trial.view)
+      }
+    }
+  }
+
+  /// A summary lists which groups come, go and get other values.
+  @Test func changesOfSummariesReplay() throws {
+    var listed = 0
+    for seed in 0..<UInt64(Self.cases) {
+      var generator = SeededGenerator(seed: seed)
+      let trial = try Trial(
+        seed, seed % 3 == 0 ? ViewStack(&generator) : ViewStack([]), &generator)
+      let groupings: [Grouping] = [
+        [.init(column: 1)], [.init(column: 2), .init(column: 0)], [.init(column: 3, by: .letter)],
+        [],
+      ].randomElement(using: &generator)!
+      let aggregates: [Aggregate] =
+        [.rows]
+        + Aggregate.Function.allCases.dropFirst().shuffled(using: &generator).prefix(2)
+        .map { Aggregate($0, ofColumn: $0 == .first || $0 == .last ? 3 : 2) }
+      let summary = try trial.view.summarized(by: groupings, computing: aggregates)
+      for _ in 0..<4 {
+        let (old, columns) = (try NaiveTable(of: summary), summary.columns)
+        trial.move(&generator)
+        let before = try summary.version()
+        let batch = try #require(summary.changes).pull()
+        let fresh = try trial.fresh.summarized(by: groupings, computing: aggregates)
+        #expect(try batch.from == before && batch.to == summary.version())
+        #expect(try summary.version() == fresh.version())
+        #expect(summary.columns == fresh.columns, "seed \(seed)")
+        let new = try NaiveTable(of: fresh)
+        #expect(try NaiveTable(of: summary) == new, "seed \(seed), \(trial.stack)")
+        guard let list = batch.changes else {
+          #expect(columns != fresh.columns, "seed \(seed)")
+          continue
+        }
+        listed += 1
+        #expect(old.applying(list, content: new) == new, "seed \(seed): \(old) \(list) \(new)")
+      }
+    }
+    #expect(listed > Self.cases)
+  }
+
+  /// The cost of one changed row does not grow with the table: the views read at most a few dozen rows of the base.
+  @Test(arguments: [
+    [ViewStack.Layer.atLeastTwo], [.number], [.twoColumns], [.kind], [.kind, .rowCount],
+    [.kind, .sum], [.joined], [.atLeastTwo, .kind, .twoColumns, .rowCount],
+    [.joined, .atLeastTwo, .number],
+  ])
+  func oneRowIsCheap(_ layers: [ViewStack.Layer]) throws {
+    let count = Self.cases > 1000 ? 100_000 : 10_000
+    var generator = SeededGenerator(seed: 1)
+    let table = LiveTable(count: count)
+    let view = try ViewStack(layers).view(
+      of: table, joining: LiveTable(&generator, sections: 1..<2))
+    for section in 0..<(try view.numberOfSections(knowing: .max).value) {
+      _ = try view.numberOfRows(inSection: section, knowing: .max)
+      _ = try view.rows(RowRequest(section: section, first: 0, count: 1, columns: [0]))
+    }
+    for step in 0..<4 {
+      let path = IndexPath(section: 0, row: count * step / 4 + 7)
+      switch step {
+      case 0: table.change(path, cells: [.integer(500), "k1", "2", "t5"])
+      case 1: table.insert([.integer(501), "k7", "5", "t77"], at: path)
+      case 2: table.delete(path)
+      default: table.insert([.integer(3), "new", "5", "t1"], at: path)
+      }
+      let before = table.rowsRead
+      let list = try #require(try view.changes?.pull().changes)
+      #expect(table.rowsRead - before <= 60, "\(layers), step \(step)")
+      #expect(list.count <= 4, "\(list.count) changes")
+    }
+  }
+}
