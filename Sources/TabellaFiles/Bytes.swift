@@ -118,7 +118,7 @@ extension ByteSource {
 ///
 /// Opening never blocks; reading a FIFO for the first time waits for its writer. Opening a terminal never makes it
 /// the controlling terminal. The object closes the descriptor when it is released.
-public final class OpenFile {
+public final class OpenFile: Sendable {
   private let file: Descriptor
   /// The fingerprint of the file at the time of opening.
   public let fingerprint: Fingerprint
@@ -172,6 +172,11 @@ public final class OpenFile {
     }
   }
 
+  /// The same bytes for a table that shows them for a long time: growth of a regular file is no conflict.
+  public func growingBytes() -> any ByteSource {
+    isStored ? FileBytes(self, mayGrow: true) : bytes()
+  }
+
   /// Whether it is a regular file that has the reported size.
   ///
   /// Files in /proc report size 0 although they have content. Files in /sys report the size of a page.
@@ -220,6 +225,22 @@ public struct Fingerprint: Hashable, Sendable {
       && modified == other.modified
   }
 
+  /// Whether this is a later state of the same file that can have the same bytes at its front: the same size and
+  /// modification time, or a larger size.
+  func continues(_ other: Fingerprint) -> Bool {
+    guard device == other.device, inode == other.inode, kind == other.kind, !other.changed.isEmpty
+    else { return false }
+    return size > other.size || isOfSameContent(as: other)
+  }
+
+  /// Whether both belong to the same file.
+  func isSameFile(as other: Fingerprint) -> Bool {
+    device == other.device && inode == other.inode
+  }
+
+  /// The modification time in seconds since 1970.
+  var modificationTime: Double { Double(modified[0]) + Double(modified[1]) / 1e9 }
+
   /// A fingerprint that the file never has. It marks bytes that another program changed before they could be
   /// examined.
   var neverMatching: Fingerprint {
@@ -229,38 +250,14 @@ public struct Fingerprint: Hashable, Sendable {
   }
 
   /// The fingerprint as a version: device, inode, size and both times in nanoseconds.
-  public var version: Version {
+  public var version: Version { version(ofFirst: size) }
+
+  /// The version of the first bytes of the file. A smaller file with the same times would have these bytes.
+  func version(ofFirst count: Int) -> Version {
     let times = (modified + changed).map { String($0, radix: 16) }
     return Version(
-      "\(String(device, radix: 16)).\(String(inode, radix: 16)).\(String(size, radix: 16))."
+      "\(String(device, radix: 16)).\(String(inode, radix: 16)).\(String(count, radix: 16))."
         + times.joined(separator: "."))
-  }
-}
-
-/// The bytes of a regular file, read by `pread`. If the file shrinks, reading is an error and not a signal.
-final class FileBytes: ByteSource {
-  private let file: OpenFile
-
-  init(_ file: OpenFile) { self.file = file }
-
-  var version: Version? { file.fingerprint.version }
-  var size: Int? { file.fingerprint.size }
-
-  func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(TableError) -> Int {
-    // Bytes that are appended later belong to another version.
-    let wanted = min(buffer.count, file.fingerprint.size - offset)
-    guard wanted > 0 else { return 0 }
-    let got = try readRetrying("cannot be read") {
-      pread(file.descriptor, buffer.baseAddress, wanted, offset)
-    }
-    guard got > 0 else { throw TableError(.conflict, "was shortened while it was read") }
-    return got
-  }
-
-  func checkUnchanged() throws(TableError) {
-    guard try Fingerprint(of: file.descriptor) == file.fingerprint else {
-      throw TableError(.conflict, "changed while it was read; open it again")
-    }
   }
 }
 

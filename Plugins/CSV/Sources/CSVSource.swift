@@ -4,17 +4,18 @@ import TabellaSDK
 
 /// A delimited text as a table with one section.
 final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupplementary,
-  TableDiagnostics
+  TableDiagnostics, LiveRecords
 {
   /// The limits of a batch in bytes: of its cells, and of the records read for them.
   private static let batchSize = (cells: 1 << 20, records: 8 << 20)
 
   var columns: [Column] { text.columns }
-  /// The current text. A commit replaces it.
+  /// The current text. A commit or a pull replaces it.
   private(set) var text: DelimitedText
   let shownFile: ShownFile
   let options: Options
   let cancel = CancelFlag()
+  let live = LiveFile()
   private var diagnosticQueue = DiagnosticQueue()
   var reader: RecordReader { text.reader }
 
@@ -23,6 +24,8 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   var identity: (any TableIdentity)? { self }
   var supplementary: (any TableSupplementary)? { self }
   var diagnostics: (any TableDiagnostics)? { self }
+  /// A stream never changes: its rows only arrive.
+  var changes: (any TableChanges)? { file.version == nil ? nil : self }
 
   var file: any ByteSource { text.file }
 
@@ -32,9 +35,11 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     self.options = options
     let opened = try ShownFile.open(path)
     shownFile = ShownFile(path: path, opened, options.save, reading: options.reading)
-    text = try DelimitedText(opened.bytes(), options, cancel: cancel)
+    text = try DelimitedText(opened.growingBytes(), options, cancel: cancel)
     if let diagnostic = shownFile.diagnostic { diagnosticQueue.add("in place", diagnostic) }
-    try begin()
+    if options.infersTypes { try inferTypes(of: text) }
+    addDiagnostics()
+    try file.checkUnchanged()
   }
 
   /// The usual delimiter for a file name extension; a comma by default.
@@ -45,17 +50,32 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     return isNamed([".tsv", ".tab"]) ? 9 : UInt8(ascii: isNamed([".psv"]) ? "|" : ",")
   }
 
-  private func begin() throws(TableError) {
+  private func addDiagnostics() {
     for (kind, message) in text.diagnostics { diagnosticQueue.add(kind, message) }
-    if options.infersTypes { try inferTypes() }
-    try file.checkUnchanged()
+  }
+
+  func read(_ bytes: any ByteSource) throws(TableError) -> DelimitedText {
+    let text = try DelimitedText(bytes, options, cancel: cancel)
+    if options.infersTypes { try inferTypes(of: text) }
+    return text
+  }
+
+  func show(_ text: DelimitedText) {
+    self.text = text
+    addDiagnostics()
   }
 
   /// Shows the saved file.
   func show(_ bytes: any ByteSource) throws(TableError) {
-    text = try DelimitedText(bytes, options, cancel: cancel)
-    try begin()
+    show(try read(bytes))
+    try file.checkUnchanged()
   }
+
+  func keepsRules(afterGrowthFrom count: Int) throws(TableError) -> Bool {
+    try text.keepsRules(afterGrowthFrom: count, options)
+  }
+
+  func warn(_ kind: String, _ message: String) { diagnosticQueue.add(kind, message) }
 
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
 
@@ -144,7 +164,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     if page.openEnd == .quote, records.contains(page.numbers.upperBound - 1) {
       noteUnclosed(page)
     }
-    if page.quotedLineEnds >= CSVSource.longCell { noteLongCell(page, records) }
+    if page.mostQuotedLineEnds >= CSVSource.longCell { noteLongCell(page, records) }
   }
 
   /// Appends the cells of a column that blanks separate from others.
@@ -196,11 +216,12 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     return records.reduce(0) { $0 + (page.bounds(column, $1, width: width)?.range.count ?? 0) }
   }
 
-  private func inferTypes() throws(TableError) {
-    var types = CellTypes(columns: columns.count, hasDecimalComma: options.hasDecimalComma)
-    let (cells, width) = (text.cells, columns.count)
+  private func inferTypes(of text: DelimitedText) throws(TableError) {
+    let width = text.columns.count
+    var types = CellTypes(columns: width, hasDecimalComma: options.hasDecimalComma)
+    let cells = text.cells
     var number = 0
-    while let page = try reader.page(with: number) {
+    while let page = try text.reader.page(with: number) {
       if text.splitsAtBlanks {
         let blanks = BlankFields(page, page.numbers, width: width)
         for record in page.numbers {
@@ -301,7 +322,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
     for record in records {
       // An unclosed cell has a diagnostic of its own.
       if page.openEnd == .quote, record == page.numbers.upperBound - 1 { continue }
-      // Most records of a page with many line ends have few. Only the others are divided into cells.
+      // Most records of the page have few line ends. Only the others are divided into cells.
       let (start, end) = (page.start(of: record), page.end(of: record))
       guard end - start >= CSVSource.longCell,
         UnsafeRawBufferPointer(start: page.bytes + start, count: end - start).lineEndCount

@@ -1,8 +1,8 @@
 import Tabella
 import TabellaFiles
 
-/// A delimited text: its rules, its columns and its records.
-struct DelimitedText {
+/// One reading of a file as delimited text: its rules, its columns and its records.
+final class DelimitedText: RecordText {
   /// The limit exists because each column needs a name, and memory in every batch.
   private static let mostColumns = 1_000_000
 
@@ -10,6 +10,7 @@ struct DelimitedText {
   let decoded: DecodedText
   /// The text without comments; nil if there are no comments to remove.
   private let uncommented: UncommentedBytes?
+  private let infersTypes: Bool
   /// The offset of the first record or comment, after a byte order mark and skipped lines.
   let contentStart: Int
   let rules: RecordRules
@@ -29,13 +30,14 @@ struct DelimitedText {
   let prefixEnd: LineEnd?
   /// The reason why the header is incomplete at the end of the text.
   private(set) var headerEnd: OpenEnd?
-  /// Diagnostics, one per kind.
   /// The lines of records that were asked for.
   private var lines = LineNumbers()
+  /// Diagnostics, one per kind.
   private(set) var diagnostics: [(kind: String, message: String)] = []
 
   init(_ file: any ByteSource, _ options: Options, cancel: CancelFlag) throws(TableError) {
     self.file = file
+    infersTypes = options.infersTypes
     decoded = try DecodedText(file, encoding: options.encoding)
     var sniffer = try Sniffer(decoded.bytes, from: decoded.start, options)
     var rules = RecordRules(
@@ -124,6 +126,24 @@ struct DelimitedText {
     reader = RecordReader(text, index, rules: rules)
   }
 
+  /// Types are inferred from all cells, and comments and conversions shift offsets. Such a text is read again.
+  var isExtensible: Bool {
+    decoded.isAsStored && uncommented == nil && !infersTypes
+  }
+
+  /// Whether the same bytes with more at their end have the same rules and columns. `count` is the number of bytes that
+  /// this reading examined.
+  func keepsRules(afterGrowthFrom count: Int, _ options: Options) throws(TableError) -> Bool {
+    // Only the header and the sample decide.
+    if count > contentStart + Sniffer.sampleSize, count > start, prefixEnd != LineEnd.none {
+      return true
+    }
+    let other = try DelimitedText(file, options, cancel: CancelFlag())
+    return other.contentStart == contentStart && other.start == start
+      && other.decoded.start == decoded.start && other.decoded.isAsStored
+      && other.rules == rules && other.columns == columns && other.prefixEnd == prefixEnd
+  }
+
   /// The number of columns. Longer rows have the rest in the last cell.
   private static func width(
     _ first: RecordPage?, _ survey: Sniffer.Survey, names: Int, _ options: Options
@@ -153,7 +173,7 @@ struct DelimitedText {
   }
 
   /// The line number of a byte with which a line begins, counted from 1.
-  mutating func line(startingAt offset: Int) throws(TableError) -> Int {
+  func line(startingAt offset: Int) throws(TableError) -> Int {
     try lines.line(
       startingAt: uncommented?.wholeOffset(of: offset) ?? offset, in: decoded.bytes)
   }

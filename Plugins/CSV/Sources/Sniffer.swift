@@ -132,7 +132,7 @@ struct Sniffer {
     _ quote: UInt8, _ page: RecordPage, _ records: Range<Int>, isWhole: Bool
   ) -> Bool {
     if isWhole, page.openEnd == .quote, records.last == page.numbers.last { return true }
-    guard page.quotedLineEnds > 0 else { return false }
+    guard page.mostQuotedLineEnds > 0 else { return false }
     return records.contains { record in
       page.cells(of: record, quotedWith: quote).contains { cell in
         cell.contains(9) && cell.lineEndCount > 0

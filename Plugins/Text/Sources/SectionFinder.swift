@@ -5,20 +5,24 @@ import TabellaFiles
 ///
 /// It needs about 24 bytes of memory per section.
 struct SectionFinder {
-  /// A section: the range of its lines, and the line of its heading.
-  struct Section {
-    var lines: Range<Int>
-    var heading: Int?
-  }
-
   /// The sections found. The last one may still grow until `isComplete` is true.
-  private(set) var sections: [Section] = []
+  private(set) var sections: [RecordSection] = []
   private(set) var isComplete = false
-  private let sectioning: Sectioning
+  let sectioning: Sectioning
   private(set) var headings: HeadingReader
   /// The next line to examine.
   private var next = 0
   private var isBetweenParagraphs = true
+  private var marked: Mark?
+
+  /// The state after some line, as far as later lines change it.
+  private struct Mark {
+    var count: Int
+    var last: RecordSection?
+    var headings: HeadingReader
+    var next: Int
+    var isBetweenParagraphs: Bool
+  }
 
   init(_ sectioning: Sectioning, _ headings: HeadingReader) {
     self.sectioning = sectioning
@@ -38,10 +42,35 @@ struct SectionFinder {
         isComplete = true
         return
       }
-      for number in next..<page.numbers.upperBound { take(page.bytes(of: number), number) }
-      next = page.numbers.upperBound
+      take(page, next..<page.numbers.upperBound)
       if reader.index.isComplete, next == reader.index.known { isComplete = true }
     }
+  }
+
+  /// Takes the next lines.
+  mutating func take(_ page: RecordPage, _ numbers: Range<Int>) {
+    for number in numbers { take(page.bytes(of: number), number) }
+    next = numbers.upperBound
+  }
+
+  /// Notes that all lines were taken.
+  mutating func finish() { isComplete = true }
+
+  /// Remembers this state for ``rewind()``.
+  mutating func mark() {
+    marked = Mark(
+      count: sections.count, last: sections.last, headings: headings, next: next,
+      isBetweenParagraphs: isBetweenParagraphs)
+  }
+
+  /// Returns to the state of the last ``mark()``.
+  mutating func rewind() {
+    guard let marked else { return }
+    sections.removeLast(sections.count - marked.count)
+    if let last = marked.last { sections[marked.count - 1] = last }
+    (headings, next, isBetweenParagraphs) =
+      (marked.headings, marked.next, marked.isBetweenParagraphs)
+    isComplete = false
   }
 
   /// The section that contains a line as a row. It is nil for headings, for lines between paragraphs and for lines not
@@ -63,7 +92,7 @@ struct SectionFinder {
       }
     case .headings:
       if headings.isHeading(line) {
-        sections.append(Section(lines: number + 1..<number + 1, heading: number))
+        sections.append(RecordSection(lines: number + 1..<number + 1, heading: number))
       } else {
         add(number, toNew: sections.isEmpty)
       }
@@ -72,7 +101,7 @@ struct SectionFinder {
 
   private mutating func add(_ line: Int, toNew isNew: Bool) {
     if isNew {
-      sections.append(Section(lines: line..<line + 1, heading: nil))
+      sections.append(RecordSection(lines: line..<line + 1, heading: nil))
     } else {
       sections[sections.count - 1].lines = sections[sections.count - 1].lines.lowerBound..<line + 1
     }

@@ -34,7 +34,7 @@ public struct TextProvider: Provider {
       throw TableError(.invalidArgument, "option encoding cannot be empty: it must be a name")
     }
     let opened = try ShownFile.open(request.location)
-    let file = opened.bytes()
+    let file = opened.growingBytes()
     if encoding == nil, !(try file.looksLikeText()) { return HexSource(file) }
     let sectioning = request.options["sections"].flatMap(Sectioning.init) ?? .none
     let reading = Reading(

@@ -4,8 +4,7 @@ import TabellaSDK
 
 /// The lines of a text, in one section or divided into several.
 final class TextSource: ProviderSource, TableSections, TableGathering, TableIdentity,
-  TableSupplementary,
-  TableDiagnostics
+  TableSupplementary, TableDiagnostics, LiveRecords
 {
   /// The number of bytes of lines after which a batch ends early.
   private static let batchSize = 1 << 20
@@ -18,12 +17,10 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   let encoding: String?
   let sectioning: Sectioning
   private let headings: HeadingStyle?
-  // The current text. A commit replaces it.
-  private(set) var file: any ByteSource
-  private(set) var decoded: DecodedText
-  private(set) var reader: RecordReader
-  private var finder: SectionFinder
+  /// The current text. A commit or a pull replaces it.
+  private(set) var text: LineText
   let cancel = CancelFlag()
+  let live = LiveFile()
   private var diagnosticQueue = DiagnosticQueue()
 
   init(
@@ -31,36 +28,41 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     headings: HeadingStyle?
   ) throws(TableError) {
     self.shownFile = shownFile
-    self.file = file
     self.encoding = encoding
     self.sectioning = sectioning
     self.headings = headings
-    decoded = try DecodedText(file, encoding: encoding)
-    reader = TextSource.reader(decoded, cancel)
-    finder = SectionFinder(sectioning, HeadingReader(headings))
+    text = try LineText(
+      file, encoding: encoding, SectionFinder(sectioning, HeadingReader(headings)), cancel)
     if let diagnostic = shownFile.diagnostic { diagnosticQueue.add("in place", diagnostic) }
     try file.checkUnchanged()
   }
 
-  private static func reader(_ text: DecodedText, _ cancel: CancelFlag) -> RecordReader {
-    var rules = RecordRules.lines
-    rules.reading = text.reading
-    return RecordReader(
-      text.bytes, RecordIndex(text.bytes, from: text.start, rules: rules, cancel: cancel),
-      rules: rules)
+  var file: any ByteSource { text.file }
+  var decoded: DecodedText { text.decoded }
+  var reader: RecordReader { text.reader }
+  private var finder: SectionFinder {
+    get { text.finder }
+    _modify { yield &text.finder }
   }
+
+  func read(_ bytes: any ByteSource) throws(TableError) -> LineText {
+    try LineText(
+      bytes, encoding: encoding, SectionFinder(sectioning, HeadingReader(headings)), cancel)
+  }
+
+  func show(_ text: LineText) { self.text = text }
 
   /// Shows the saved file.
   func show(_ bytes: any ByteSource) throws(TableError) {
-    // The assignments come after the call that can throw. After an error, the old file stays and reports that it
-    // changed.
-    decoded = try DecodedText(bytes, encoding: encoding)
-    file = bytes
-    reader = TextSource.reader(decoded, cancel)
-    finder = SectionFinder(sectioning, HeadingReader(headings))
+    // After an error, the old file stays and reports that it changed.
+    show(try read(bytes))
   }
 
+  func warn(_ kind: String, _ message: String) { diagnosticQueue.add(kind, message) }
+
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
+  /// A stream never changes: its rows only arrive.
+  var changes: (any TableChanges)? { file.version == nil ? nil : self }
   var sections: (any TableSections)? { sectioning == .none ? nil : self }
   var sectionIndex: (any TableSectionIndex)? { sectioning == .headings ? self : nil }
 
@@ -110,7 +112,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
     return finder.sections[section].heading
   }
 
-  func allSections() throws(TableError) -> [SectionFinder.Section] {
+  func allSections() throws(TableError) -> [RecordSection] {
     try find { _ in false }
     return finder.sections
   }
@@ -122,11 +124,11 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   func sections(
     of bytes: any ByteSource
   ) throws(TableError) -> [(lines: Int, title: () throws(TableError) -> String?)] {
-    let reader = TextSource.reader(try DecodedText(bytes, encoding: encoding), cancel)
-    var finder = SectionFinder(sectioning, HeadingReader(headings))
-    try finder.read(reader, cancel) { _ in false }
-    let headings = finder.headings
-    return finder.sections.map { section in
+    let text = try read(bytes)
+    let reader = text.reader
+    try text.finder.read(reader, cancel) { _ in false }
+    let headings = text.finder.headings
+    return text.finder.sections.map { section in
       (
         section.lines.count,
         { () throws(TableError) in

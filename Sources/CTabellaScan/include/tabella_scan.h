@@ -31,12 +31,14 @@ typedef struct {
     uint64_t opens;  /* 1 if a quote as the next byte would open, or reopen, a field */
     uint64_t plain;  /* 1 if an escape makes the next byte literal */
     uint64_t strays; /* the number of literal quotes so far */
-    uint64_t lines;  /* the number of line ends within quotes that tabella_scan_separators has found so far */
+    /* Line ends within quotes; only tabella_scan_separators counts them, in blocks of 64 bytes. */
+    uint64_t lines;      /* since the beginning of the last block in which a record ended */
+    uint64_t most_lines; /* at least as many as in any one record */
 } tabella_scan_state;
 
 /* The state at the start of a record. */
 static inline tabella_scan_state tabella_scan_start(void) {
-    tabella_scan_state state = {0, 1, 0, 0, 0};
+    tabella_scan_state state = {0, 1, 0, 0, 0, 0};
     return state;
 }
 

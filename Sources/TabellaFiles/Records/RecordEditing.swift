@@ -170,7 +170,7 @@ extension RecordEditing {
     if isSaved {
       shownFile.show(saved.file)
       do throws(TableError) {
-        try show(saved.file.bytes())
+        try show(saved.file.growingBytes())
         try saved.file.bytes().checkUnchanged()
       } catch {
         // An error of this read is irrelevant, because another program wrote these bytes.

@@ -115,7 +115,7 @@ extension RecordReader {
               numbers: 0..<records.count, offset: 0, bytes: bytes, filled: size,
               separators: UnsafePointer(separatorOffsets.separators),
               ends: UnsafePointer(separatorOffsets.ends),
-              escape: rules.escape, quotedLineEnds: Int(state.lines), openEnd: nil,
+              escape: rules.escape, mostQuotedLineEnds: Int(state.most_lines), openEnd: nil,
               reading: rules.reading, origin: origin),
             0..<records.count)
         }

@@ -49,6 +49,9 @@ public final class RecordIndex {
   private var numbers: [Int]
   private var offsets: [Int]
   private var spacing: Int
+  /// The record from which the text was last reopened. Records after it are found without the bytes in front of it, which
+  /// can have changed.
+  private var reopened: (number: Int, offset: Int)?
   /// The offset of the record with the number ``known``, if it exists.
   private(set) var frontier: Int
   /// The end of the scanned text, and the state in which the scan continues there.
@@ -94,6 +97,7 @@ public final class RecordIndex {
   /// The last stored position at or in front of a record.
   func position(before number: Int) -> (number: Int, offset: Int) {
     let index = lastIndex(in: numbers, notAbove: number)
+    if let reopened, numbers[index]...number ~= reopened.number { return reopened }
     return (numbers[index], offsets[index])
   }
 
@@ -101,6 +105,7 @@ public final class RecordIndex {
   func position(beforeOffset offset: Int) -> (number: Int, offset: Int)? {
     guard offset >= offsets[0] else { return nil }
     let index = lastIndex(in: offsets, notAbove: offset)
+    if let reopened, offsets[index]...offset ~= reopened.offset { return reopened }
     return (numbers[index], offsets[index])
   }
 
@@ -114,6 +119,21 @@ public final class RecordIndex {
       keep(number, offset)
     }
     if isEnd, number == known { isComplete = true }
+  }
+
+  /// Forgets the records from `number` on, and the end of the text. That record begins at `offset`.
+  ///
+  /// The text has changed only from there on.
+  func reopen(at number: Int, offset: Int) {
+    isComplete = false
+    guard known >= number else { return }
+    reopened = (number, offset)
+    while numbers[numbers.count - 1] > number {
+      numbers.removeLast()
+      offsets.removeLast()
+    }
+    (known, frontier) = (number, offset)
+    tip = (offset, tabella_scan_start())
   }
 
   private func keep(_ number: Int, _ offset: Int) {

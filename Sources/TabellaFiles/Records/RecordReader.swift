@@ -139,6 +139,12 @@ public final class RecordReader {
     return page.id(of: number) == id ? number : nil
   }
 
+  /// Forgets all bytes that it holds, because the text may have changed.
+  func forget() {
+    (page, gathered, missing) = (nil, nil, [])
+    (start, filled, textEnd) = (0, 0, nil)
+  }
+
   /// Creates the page whose first record has this number and begins at `offset`.
   func load(
     _ number: Int, at offset: Int, _ size: Int, ahead: Int = 0, waits: Bool = true
@@ -169,7 +175,8 @@ public final class RecordReader {
           numbers: number..<number + found.records, offset: offset, bytes: UnsafeRawPointer(bytes),
           filled: count, separators: UnsafePointer(separatorOffsets.separators),
           ends: UnsafePointer(separatorOffsets.ends), escape: rules.escape,
-          quotedLineEnds: Int(state.lines), openEnd: isWhole ? openEnd : nil, reading: rules.reading
+          mostQuotedLineEnds: Int(state.most_lines), openEnd: isWhole ? openEnd : nil,
+          reading: rules.reading
         )
         index.note(
           number: made.numbers.upperBound, at: made.end,
@@ -293,8 +300,8 @@ public struct RecordPage {
   let separators: UnsafePointer<UInt32>
   let ends: UnsafePointer<UInt32>
   let escape: UInt8?
-  /// A lower bound of the number of line ends within quotes. It can include those of a record after the page.
-  public let quotedLineEnds: Int
+  /// An upper bound of the line ends within quotes in one record. It is 0 only if no record has one.
+  public let mostQuotedLineEnds: Int
   /// The open quote or escape at the end of the last record, if the text ends with it.
   public let openEnd: OpenEnd?
   let reading: UInt64

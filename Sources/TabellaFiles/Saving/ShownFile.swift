@@ -68,6 +68,10 @@ public final class ShownFile {
   public func checkEditable(_ text: DecodedText) throws(TableError) {
     // This check comes first, because a half-written file can look like anything.
     try FileSave.check(KeptBytes.Slot(of: file, at: path), of: file)
+    guard text.bytes.size ?? file.fingerprint.size == file.fingerprint.size else {
+      throw TableError(
+        .conflict, "another program is writing its last row; try again when the row is complete")
+    }
     try ShownFile.checkText(text)
   }
 
