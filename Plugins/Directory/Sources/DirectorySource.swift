@@ -12,33 +12,44 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   TableAccessories, TableDiagnostics
 {
   /// The maximum number of rows per batch. The data of so many entries fits into a core's cache.
-  private static let batchRows = 1 << 12
+  static let batchRows = 1 << 12
   /// The number of bytes of names after which a batch ends early, because paths in a deep tree can be long.
   private static let batchBytes = 4 << 20
 
   let columns = DirectoryColumn.declarations
   let hasVolatileOrder = true
-  private let path: [UInt8]
-  private let openedRoot: Descriptor
-  private(set) var listing: Listing
+  let path: [UInt8]
+  private var openedRoot: Descriptor
+  /// The reader of the folders of ``listing``.
+  private(set) var reader: FolderReader
+  var listing: Listing { reader.listing }
   let settings: DirectorySettings
   private(set) var traversal: Traversal
   let cancel = CancelFlag()
   private var users = AccountNames(.user)
   private var groups = AccountNames(.group)
   private var statusCache = StatusCache()
-  /// The totals of folders, by entry. Counting one again could take minutes, and contradict an earlier cell.
-  private var totals: [Int: Int64?] = [:]
+  /// Examines the rows that the viewer will request next.
+  let ahead = ExaminingAhead()
+  /// Whether the last request for rows needed statuses.
+  private(set) var needsStatuses = false
+  /// The cells that callers have seen.
+  var cells = ShownCells()
   /// Entries that could not be examined.
   private var listingDiagnostics = ListingDiagnostics()
   /// A cache of the path built last, the entries of its folder, and the length of the folder's path in bytes.
   private var cachedPath: (path: [UInt8], entries: Range<Int>, prefix: Int) = ([], 0..<0, 0)
   private var cachedIndex: EntryIndex?
   private var hasLookedForID = false
-  /// The reason why the shown entries are outdated.
-  private var staleness: Diagnostic?
+  /// The rows by entry, of a tree without sections.
+  private var cachedRows: [UInt32]?
+  /// The reasons why the shown entries are outdated, or updated late.
+  var listingWarnings: [Diagnostic] = []
   /// False if the version after an edit could not be determined.
   private var hasVersion = true
+  private var cachedVersion: Version?
+  /// Watches the listed folders while a listener is set.
+  var watcher: FolderWatcher?
 
   init(path: [UInt8], _ settings: DirectorySettings) throws(TableError) {
     self.path = path
@@ -49,14 +60,19 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
         ? TableError(.invalidArgument, "is a file, not a directory")
         : .system(-result, "cannot be opened")
     }
-    listing = Listing(showsHidden: settings.showsHidden)
+    reader = FolderReader(Listing(showsHidden: settings.showsHidden), nil)
     do throws(Failure) {
-      _ = try listing.add(opened.raw, parent: nil, entry: nil)
+      try reader.addRoot(opened.raw, isRecursive: settings.isRecursive)
     } catch {
       throw error.error("cannot be read")
     }
-    traversal = Traversal(listing, root: opened.raw, isRecursive: settings.isRecursive)
+    traversal = Traversal(reader, root: opened.raw, isRecursive: settings.isRecursive)
     openedRoot = opened
+  }
+
+  deinit {
+    // The thread uses the descriptor of the root.
+    ahead.stop()
   }
 
   /// The descriptor of the root, valid during the lifetime of this object.
@@ -73,25 +89,55 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
 
   /// Lists the root again. If that fails, keeps the old listing and returns the reason.
   @discardableResult func reload() -> Failure? {
-    hasVersion = true
     lseek(root, 0, SEEK_SET)
-    let fresh = Listing(showsHidden: showsHidden)
+    let fresh = FolderReader(Listing(showsHidden: showsHidden), watcher)
     do throws(Failure) {
-      _ = try fresh.add(root, parent: nil, entry: nil)
+      try fresh.addRoot(root, isRecursive: isRecursive)
     } catch {
-      staleness = Diagnostic(
-        .warning, "the folder could not be listed again, so the old list is shown: \(error.reason)")
+      listingWarnings.append(
+        Diagnostic(
+          .warning,
+          "the folder could not be listed again, so the old list is shown: \(error.reason)"))
       return error
     }
-    listing = fresh
-    traversal = Traversal(fresh, root: root, isRecursive: isRecursive)
+    show(
+      fresh,
+      Traversal(fresh, root: root, isRecursive: isRecursive, traversal.listingDiagnostics),
+      ShownCells())
+    return nil
+  }
+
+  /// Shows another listing.
+  private func show(
+    _ reader: FolderReader, _ traversal: Traversal, _ cells: ShownCells
+  ) {
+    ahead.stop()
+    self.reader = reader
+    self.traversal = traversal
+    self.cells = cells
     cachedPath = ([], 0..<0, 0)
     cachedIndex = nil
+    cachedRows = nil
+    cachedVersion = nil
+    hasVersion = true
     hasLookedForID = false
-    listingDiagnostics.forgetEntries()
     statusCache = StatusCache()
-    totals = [:]
-    return nil
+  }
+
+  /// Shows another listing of a root that was opened again.
+  func show(
+    _ root: consuming Descriptor, _ reader: FolderReader, _ traversal: Traversal,
+    _ cells: ShownCells
+  ) {
+    ahead.stop()
+    openedRoot = root
+    show(reader, traversal, cells)
+  }
+
+  /// Forgets statuses that no caller has seen, or that are cached for a moment.
+  func forgetStatuses() {
+    ahead.stop()
+    statusCache = StatusCache()
   }
 
   // Sections and rows
@@ -143,7 +189,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   }
 
   /// The entries of a range of rows; empty at the end of the table.
-  private func entries(
+  func entries(
     _ first: Int, _ count: Int, ofSection section: Int
   ) throws(TableError) -> [Int] {
     if hasSections {
@@ -231,6 +277,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     _ entries: [Int], for wanted: [DirectoryColumn]
   ) throws(TableError) -> [Examined] {
     let needsAll = wanted.contains { $0.needsStatus }
+    needsStatuses = needsAll
     let needsKinds = wanted.contains(.kind) || wanted.contains(.extension)
     let needsLinks = wanted.contains(.target)
     func isWanted(_ kind: EntryKind) -> Bool {
@@ -240,11 +287,29 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     guard needsAll || (mayNeedSome && entries.contains { isWanted(listing.kind($0)) }) else {
       return []
     }
-    let examined = try examine(entries, where: isWanted)
-    for (entry, one) in zip(entries, examined) where !one.isGood {
-      listingDiagnostics.note(.unexaminedEntry, entry, Failure(one.error), in: listing)
+    var examined = needsAll ? ahead.take(entries) : []
+    if examined.count < entries.count {
+      examined += try examine(Array(entries.dropFirst(examined.count)), where: isWanted)
+    }
+    for (entry, one) in zip(entries, examined) {
+      if !one.isGood {
+        listingDiagnostics.note(.unexaminedEntry, entry, Failure(one.error), in: listing)
+      }
+      if isWanted(listing.kind(entry)) { cells.seen.see(entry, one) }
     }
     return examined
+  }
+
+  /// Examines entries of a listing. `root` is the descriptor of its root; nil means that of the shown listing.
+  func examine(
+    _ entries: [Int], of listing: Listing, root: Int32?
+  ) throws(TableError) -> [Examined] {
+    do throws(Failure) {
+      return try Examiner(root: root ?? self.root, listing: listing, cancel: cancel)
+        .examine(entries)
+    } catch {
+      throw error.error("entries cannot be examined")
+    }
   }
 
   func examine(
@@ -342,30 +407,35 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
     _ entries: [Int], _ examined: [Examined], to cells: ColumnBuilder
   ) throws(TableError) {
     let isFolder = examined.map { $0.isGood && $0.kind == .directory }
-    let new = entries.indices.filter { isFolder[$0] && totals[entries[$0]] == nil }
-    try count(new.map { entries[$0] })
+    let new = entries.indices.filter { isFolder[$0] && self.cells.totals[entries[$0]] == nil }
+      .map { entries[$0] }
+    for (entry, total) in zip(new, try count(new, of: listing, root: nil)) {
+      self.cells.totals[entry] = .some(total)
+    }
     for (index, entry) in entries.enumerated() {
       let total =
         isFolder[index]
-        ? totals[entry] ?? nil
+        ? self.cells.totals[entry] ?? nil
         : examined[index].isGood ? Int64(clamping: examined[index].status.size) : nil
       if let total { cells.append(total) } else { cells.appendMissing() }
     }
   }
 
-  /// Counts the totals of folders.
-  private func count(_ folders: [Int]) throws(TableError) {
-    if folders.isEmpty { return }
+  /// The totals of folders of a listing. `root` is the descriptor of its root; nil means that of the shown listing.
+  func count(
+    _ folders: [Int], of listing: Listing, root: Int32?
+  ) throws(TableError) -> [Int64?] {
+    if folders.isEmpty { return [] }
     let result: TreeCounter.Result
     do throws(Failure) {
-      result = try TreeCounter(root: root, listing, cancel).count(folders)
+      result = try TreeCounter(root: root ?? self.root, listing, cancel).count(folders)
     } catch {
       throw error.error("folders cannot be counted")
     }
-    for (entry, total) in zip(folders, result.totals) { totals[entry] = .some(total) }
     for problem in result.problems {
       listingDiagnostics.note(problem.what, problem.failure, path: problem.path)
     }
+    return result.totals
   }
 
   func target(of entry: Int, _ opener: FolderOpener) throws(TableError) -> [UInt8]? {
@@ -507,9 +577,32 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       section: section, row: entry - listing.folders[folder].entries.lowerBound)
   }
 
+  /// The path of an entry's row; nil if the traversal has not come to it.
+  func rowPath(of entry: Int) throws(TableError) -> IndexPath? {
+    if hasSections { return try path(of: entry) }
+    if !isRecursive { return IndexPath(section: 0, row: entry) }
+    if cachedRows?.count != listing.count || !traversal.isComplete {
+      var rows = [UInt32](repeating: .max, count: listing.count)
+      for (row, entry) in traversal.order.enumerated() { rows[Int(entry)] = UInt32(row) }
+      cachedRows = rows
+    }
+    guard let row = cachedRows?[entry], row != .max else { return nil }
+    return IndexPath(section: 0, row: Int(row))
+  }
+
+  /// The version, if it is known without listing more folders.
+  func knownVersion() throws(TableError) -> Version? {
+    traversal.isComplete ? try currentVersion() : cachedVersion
+  }
+
   func version() throws(TableError) -> Version? {
     cancel.begin()
+    return try currentVersion()
+  }
+
+  private func currentVersion() throws(TableError) -> Version? {
     guard hasVersion else { return nil }
+    if let cachedVersion { return cachedVersion }
     try go { _ in false }
     // Sections give the same entries other index paths. The other options need no mark, since they show other entries.
     var digest: UInt64 = hasSections ? 1 : 0
@@ -523,7 +616,8 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
       withUnsafeBytes(of: digest) { bytes += $0 }
       digest = bytes.withUnsafeBytes { digest64($0) }
     }
-    return Version(String(digest, radix: 16))
+    cachedVersion = Version(String(digest, radix: 16))
+    return cachedVersion
   }
 
   /// The version after an edit; nil if it cannot be determined, because the edit is already done.
@@ -583,7 +677,7 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   // Diagnostics
 
   func nextDiagnostic() -> Diagnostic? {
-    defer { staleness = nil }
-    return staleness ?? traversal.listingDiagnostics.next() ?? listingDiagnostics.next()
+    if !listingWarnings.isEmpty { return listingWarnings.removeFirst() }
+    return traversal.listingDiagnostics.next() ?? listingDiagnostics.next()
   }
 }

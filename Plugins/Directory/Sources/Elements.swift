@@ -45,8 +45,9 @@ extension DirectorySource: TableSupplementary {
   private func linkProblem(_ error: Int32) -> String? {
     switch error {
     case 0: nil
-    case ELOOP: "the links form a loop"
-    case ENOENT: "the target does not exist"
+    // A badge has room for 20 columns.
+    case ELOOP: "the links are a loop"
+    case ENOENT: "no such target"
     default: Failure(error).reason
     }
   }

@@ -85,13 +85,15 @@ struct ListingDiagnostics {
   private var counts: [Kind: Int] = [:]
   /// The kinds in order of appearance, with the path of the first entry.
   private var firsts: [(kind: Kind, path: [UInt8])] = []
-  /// The entries that were counted as not examined, because rows can be requested again.
-  private var seen: Set<UInt32> = []
+  /// Digests of the paths that were counted, because rows can be requested again, and folders listed again.
+  private var seen: [What: Set<UInt64>] = [:]
 
   /// Counts a problem of an entry, unless it was counted before.
   mutating func note(_ what: What, _ entry: Int, _ failure: Failure, in listing: Listing) {
-    if what == .unexaminedEntry, !seen.insert(UInt32(truncatingIfNeeded: entry)).inserted { return }
-    note(what, failure, path: listing.path(of: entry))
+    let path = listing.path(of: entry)
+    let digest = path.withUnsafeBytes { digest64($0) }
+    guard seen[what, default: []].insert(digest).inserted else { return }
+    note(what, failure, path: path)
   }
 
   /// Counts a problem of an entry with this path.
@@ -100,9 +102,6 @@ struct ListingDiagnostics {
     if counts[kind] == nil { firsts.append((kind, path())) }
     counts[kind, default: 0] += 1
   }
-
-  /// Forgets the entries, because a new listing numbers them anew.
-  mutating func forgetEntries() { seen = [] }
 
   /// Removes and returns the oldest diagnostic.
   mutating func next() -> Diagnostic? {

@@ -169,6 +169,34 @@ final class Listing {
     return number
   }
 
+  /// Adds a folder with the entries that it has in another listing, without reading it. Returns its number.
+  func add(
+    _ number: Int, of other: Listing, parent: Int?, entry: Int?
+  ) throws(Failure) -> Int {
+    let old = other.folders[number]
+    var pathLength = 0
+    if let parent, let entry {
+      pathLength = folders[parent].pathLength + withName(entry) { $0.count } + 1
+    }
+    var folder = Folder(
+      parent: parent ?? folders.count, entry: entry, entries: count..<count, pathLength: pathLength,
+      device: old.device, inode: old.inode, listsTrueInodes: old.listsTrueInodes)
+    try checkLoop(folder, parent)
+    let start = (records: records.count, entries: count)
+    do throws(Failure) {
+      for entry in old.entries {
+        offsets.append(try records.append(other.offsets[entry], of: other.records))
+      }
+    } catch {
+      records.count = start.records
+      offsets.removeLast(count - start.entries)
+      throw error
+    }
+    folder.entries = start.entries..<count
+    folders.append(folder)
+    return folders.count - 1
+  }
+
   private func checkLoop(_ folder: Folder, _ parent: Int?) throws(Failure) {
     guard var ancestor = parent else { return }
     while true {

@@ -91,6 +91,16 @@ struct Records: ~Copyable {
     return got > 0
   }
 
+  /// Appends a record of other records, and returns its offset in words.
+  mutating func append(_ place: UInt32, of other: borrowing Records) throws(Failure) -> UInt32 {
+    let length = other.length(place)
+    // Reading a name reads up to eight bytes behind it.
+    try reserve(count + length + 8)
+    (base! + count).copyMemory(from: other.at(place), byteCount: length)
+    defer { count += length }
+    return UInt32(truncatingIfNeeded: count / 8)
+  }
+
   private mutating func reserve(_ bytes: Int) throws(Failure) {
     if bytes <= capacity { return }
     let larger = max(bytes, capacity * 2)

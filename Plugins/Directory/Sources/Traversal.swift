@@ -9,16 +9,22 @@ struct Traversal {
   private(set) var folders: [Int] = []
   private(set) var isComplete = false
   /// The folders that could not be read.
-  var listingDiagnostics = ListingDiagnostics()
+  var listingDiagnostics: ListingDiagnostics
 
-  private let listing: Listing
+  let listing: Listing
+  private let reader: FolderReader
   private let opener: FolderOpener
   /// The remaining entries of each folder on the way down.
   private var stack: [(folder: Int, rest: Range<Int>)]
 
-  /// Starts at a root that is already listed.
-  init(_ listing: Listing, root: Int32, isRecursive: Bool) {
-    self.listing = listing
+  /// Starts at a root that the reader has already added. `diagnostics` continues those of an earlier traversal.
+  init(
+    _ reader: FolderReader, root: Int32, isRecursive: Bool,
+    _ diagnostics: ListingDiagnostics = ListingDiagnostics()
+  ) {
+    self.reader = reader
+    listing = reader.listing
+    listingDiagnostics = diagnostics
     opener = FolderOpener(root: root, listing)
     stack = [(0, listing.folders[0].entries)]
     folders.append(0)
@@ -71,10 +77,7 @@ struct Traversal {
     _ entry: Int, in folder: Int, _ cancel: CancelFlag
   ) throws(Failure) -> Int? {
     do throws(Failure) {
-      let opened = try opener.open(entry, in: opener.descriptor(folder))
-      let child = try listing.add(opened.raw, parent: folder, entry: entry, cancel)
-      opener.keep(child, opened)
-      return child
+      return try reader.add(entry, in: folder, opener, cancel)
     } catch {
       if error.isOfCall { throw error }
       // The kind was unknown, and the entry turned out to be no folder.

@@ -14,6 +14,10 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
   var snapshot: Snapshot
   let termination: TerminationOptions
   let cancel = CancelFlag()
+  /// Notifies while a listener is set.
+  var ticker: ProcessTicker?
+  /// The columns that callers have requested.
+  private(set) var shown: Set<ProcessColumn> = []
   private var id: [UInt8] = []
 
   /// Lists the processes under `root`. Only tests use another folder than `/proc`.
@@ -38,6 +42,7 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
     let rest = snapshot.pids.count - request.first
     guard rest >= 0 else { throw .noRow(request.first, inSection: 0, of: snapshot.pids.count) }
     let wanted = request.columns.compactMap(ProcessColumn.init)
+    shown.formUnion(wanted)
     let neededFiles = NeededFiles(wanted, ids: request.includesIDs)
     let limit = min(request.count, rest)
     let builder = BatchBuilder(for: request, of: columns, capacity: limit)
@@ -118,17 +123,28 @@ final class ProcessesSource: ProviderSource, TableIdentity, TableSupplementary {
     TableError(.notFound, "the process \(id) has ended or never existed")
   }
 
-  func version() throws(TableError) -> Version? {
+  func version() throws(TableError) -> Version? { try version(of: snapshot) }
+
+  func version(of snapshot: Snapshot) throws(TableError) -> Version? {
+    if let version = snapshot.version { return version }
     var ids: [UInt8] = []
     for row in snapshot.pids.indices {
-      try makeID(of: snapshot.process(row, .process), row)
-      ids += id + [0]
+      try makeID(of: snapshot.process(row, .process), row, in: snapshot)
+      ids += id
+      ids.append(0)
     }
-    return Version(String(ids.withUnsafeBytes { digest64($0) }, radix: 16))
+    snapshot.version = Version(String(ids.withUnsafeBytes { digest64($0) }, radix: 16))
+    return snapshot.version
+  }
+
+  private func makeID(of process: Snapshot.Process?, _ row: Int) throws(TableError) {
+    try makeID(of: process, row, in: snapshot)
   }
 
   /// Writes the row's id into ``id``: the pid, the start in ticks or `gone`, and the boot.
-  private func makeID(of process: Snapshot.Process?, _ row: Int) throws(TableError) {
+  private func makeID(
+    of process: Snapshot.Process?, _ row: Int, in snapshot: Snapshot
+  ) throws(TableError) {
     id.removeAll(keepingCapacity: true)
     id.append(contentsOf: String(snapshot.pids[row]).utf8)
     id.append(UInt8(ascii: "."))

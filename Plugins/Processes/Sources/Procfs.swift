@@ -42,6 +42,11 @@ final class Procfs {
     return pids
   }
 
+  /// Whether a process exists.
+  func has(_ pid: Int32) -> Bool {
+    String(pid).withCString { stat(of: $0, in: descriptor) != nil }
+  }
+
   private func unlisted(_ number: Int32) -> TableError {
     TableError(.io, "\(root) cannot be listed: \(errorText(number))")
   }

@@ -39,6 +39,16 @@ final class Snapshot {
     /// The resident memory in bytes.
     var memory = LazyValue<Int64>.unread
     var arguments = LazyValue<Text>.unread
+    /// Whether a caller may have seen the cells.
+    var isShown = true
+
+    /// The files that were read.
+    var readFiles: NeededFiles {
+      var files = NeededFiles.process
+      if !memory.isUnread { files.insert(.memory) }
+      if !arguments.isUnread { files.insert(.arguments) }
+      return files
+    }
 
     func has(_ neededFiles: NeededFiles) -> Bool {
       !(neededFiles.contains(.memory) && memory.isUnread)
@@ -46,8 +56,19 @@ final class Snapshot {
     }
   }
 
+  /// The relation of a row to the row with the same pid in an earlier snapshot.
+  enum Succession {
+    case same
+    /// The same process with other cells.
+    case changed
+    /// Another process.
+    case other
+  }
+
   /// The pids at the time of the listing, in ascending order.
-  let pids: [Int32]
+  private(set) var pids: [Int32]
+  /// The digest of all ids, once it was computed.
+  var version: Version?
   /// The tick in which the listing began. A process that has a listed pid and began before this tick is the listed one.
   let tick: Int64
   private let procfs: Procfs
@@ -68,6 +89,73 @@ final class Snapshot {
     pids = try procfs.pids()
     processes = Array(repeating: .unread, count: pids.count)
     pageSize = max(1, Int64(sysconf(Int32(_SC_PAGESIZE))))
+  }
+
+  /// Lists the processes again, and reads of each one the files that were read for the earlier snapshot.
+  ///
+  /// A process that ends in the meantime is left out. Rows that the earlier snapshot never read get the values read now.
+  init(_ procfs: Procfs, after old: Snapshot) throws(TableError) {
+    self.procfs = procfs
+    (ticksPerSecond, pageSize) = (old.ticksPerSecond, old.pageSize)
+    (users, bootDigits, bootSecond) = (old.users, old.bootDigits, old.bootSecond)
+    tick = currentTick(ticksPerSecond)
+    let listed = try procfs.pids()
+    (pids, processes) = ([], [])
+    pids.reserveCapacity(listed.count)
+    processes.reserveCapacity(listed.count)
+    text.reserveCapacity(old.text.count)
+    for pid in listed {
+      let row = old.row(ofPID: pid)
+      let neededFiles = row.map { old.processes[$0].value?.readFiles ?? .process } ?? .process
+      let process = try first(pid, neededFiles)
+      guard process != nil || procfs.has(pid) else { continue }
+      pids.append(pid)
+      processes.append(LazyValue(process))
+    }
+    for row in old.pids.indices where old.processes[row].isUnread { old.adopt(row, from: self) }
+  }
+
+  /// Reads a row that was never read from a later snapshot. The row is missing if its process has ended.
+  private func adopt(_ row: Int, from later: Snapshot) {
+    processes[row] = .missing
+    guard let other = later.row(ofPID: pids[row]), let process = later.processes[other].value,
+      process.start < tick
+    else { return }
+    var own = process
+    own.isShown = false
+    (own.memory, own.arguments) = (.unread, .unread)
+    own.command = later.text.withUnsafeBytes { keep($0[process.command]) }
+    processes[row] = .read(own)
+  }
+
+  /// Compares a row with the row of the same pid in an earlier snapshot. Only `columns` count.
+  func succession(
+    of row: Int, to old: Snapshot, _ oldRow: Int, _ columns: Set<ProcessColumn>
+  ) -> Succession {
+    let (new, before) = (processes[row].value, old.processes[oldRow].value)
+    guard new?.start == before?.start else { return .other }
+    guard let new, let before, before.isShown else { return .same }
+    let isChanged = columns.contains { column in
+      switch column {
+      case .pid, .started: false
+      case .parent: new.parent != before.parent
+      case .user: new.user != before.user
+      case .state: new.state != before.state
+      case .nice: new.nice != before.nice
+      case .cpu: new.cpu != before.cpu
+      case .memory: !before.memory.isUnread && new.memory.value != before.memory.value
+      case .command: !isSame(new.command, old, before.command)
+      case .arguments:
+        !before.arguments.isUnread && !isSame(new.arguments.value, old, before.arguments.value)
+      }
+    }
+    return isChanged ? .changed : .same
+  }
+
+  /// Whether a text equals a text of another snapshot.
+  private func isSame(_ own: Text?, _ other: Snapshot, _ text: Text?) -> Bool {
+    guard let own, let text else { return own == nil && text == nil }
+    return self.text[own] == other.text[text]
   }
 
   /// The row of a pid; nil if there was no such process.
@@ -113,8 +201,9 @@ final class Snapshot {
     case .missing: return nil
     case .unread: processes[row] = LazyValue(try first(pids[row], neededFiles))
     case .read(var process):
-      if process.has(neededFiles) { return process }
-      try complete(&process, pids[row], neededFiles)
+      if process.has(neededFiles), process.isShown { return process }
+      process.isShown = true
+      if !process.has(neededFiles) { try complete(&process, pids[row], neededFiles) }
       processes[row] = .read(process)
     }
     return processes[row].value
@@ -172,10 +261,13 @@ final class Snapshot {
   private func keep(
     _ stat: StatLine, _ line: UnsafeRawBufferPointer, _ user: uid_t
   ) -> Process {
-    Process(
+    var process = Process(
       parent: stat.parent, user: user, state: stat.state, nice: stat.nice,
       cpu: stat.cpu(at: secondsSinceBoot(), ticksPerSecond: ticksPerSecond), start: stat.start,
       command: keep(line[stat.command]))
+    // A kernel thread has no memory of its own, and the kernel writes 0 pages and no arguments.
+    if stat.isKernelThread { (process.memory, process.arguments) = (.read(0), .missing) }
+    return process
   }
 
   private func complete(

@@ -111,7 +111,7 @@ import Testing
     let source = try CSVSource(path: Array(path.utf8), options: Options([:]))
     #expect(try source.exactNumberOfRows(inSection: 0) == 2)
     let before = try source.version()
-    try folder.write("c.csv", "a\n1\n2\n3\n")
+    try folder.write("c.csv", "a\n1\n3\n3\n")
     #expect(throws: TableError.self) {
       try source.rows(RowRequest(first: 0, count: 1, columns: [0]))
     }

@@ -200,8 +200,8 @@ import Testing
     #expect(try badge(source, "many") == "2 entries")
     #expect(try badge(source, "file") == nil)
     #expect(try badge(source, "good") == nil)
-    #expect(try badge(source, "loop") == "the links form a loop")
-    #expect(try badge(source, "broken") == "the target does not exist")
+    #expect(try badge(source, "loop") == "the links are a loop")
+    #expect(try badge(source, "broken") == "no such target")
   }
 
   /// An entry that vanished after the listing stays a row, with its known cells and a reason.

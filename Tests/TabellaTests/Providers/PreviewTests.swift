@@ -245,12 +245,12 @@ import Testing
     let source = try open()
     #expect(try string(source, "good") == "leads to file\na file")
     #expect(try string(source, "root") == "leads to /\na folder")
-    #expect(try string(source, "lines") == "leads to a\\nb\nthe target does not exist")
+    #expect(try string(source, "lines") == "leads to a\\nb\nno such target")
     let broken = try preview(source, "broken")
     #expect(
-      String(decoding: broken.bytes, as: UTF8.self) == "leads to gone\nthe target does not exist")
-    #expect(broken.spans == [.init(14..<39, .warning)])
-    #expect(try string(source, "loop") == "leads to loop\nthe links form a loop")
+      String(decoding: broken.bytes, as: UTF8.self) == "leads to gone\nno such target")
+    #expect(broken.spans == [.init(14..<28, .warning)])
+    #expect(try string(source, "loop") == "leads to loop\nthe links are a loop")
   }
 
   @Test func foldersBeginWithTheirFirstEntries() throws {

@@ -105,7 +105,7 @@ import Testing
   @Test func declarationsAreThoseOfTheManifest() throws {
     let manifest = try Manifest(parsing: shippedManifest("Processes/tabella-processes.json"))
     #expect(manifest.options == ProcessesProvider.options)
-    #expect(manifest.capabilities == ["ids", "edit", "undo", "supplementary"])
+    #expect(manifest.capabilities == ["ids", "changes", "edit", "undo", "supplementary"])
   }
 
   // Signals
