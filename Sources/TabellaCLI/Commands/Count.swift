@@ -6,8 +6,8 @@ extension Command {
     name: "count", operands: "LOCATION…", operandValues: [.location],
     summary: "print the number of rows",
     discussion: """
-      Counts the rows that the options choose, which are the rows that `show` would print. With `--section-by` the \
-      output has one line per section: its title, a tab, and its number of rows.
+      Counts the rows that the options choose, which are the rows that `show` would print. With `--section-by` or \
+      `--sections-by` the output has one line per section: its title, a tab, and its number of rows.
       """,
     options: OptionSpec.opening + OptionSpec.shaping + [.columns, .utc, .json],
     examples: [
@@ -20,16 +20,21 @@ extension Command {
         "tabella count src/ -o recursive=true --filter 'kind = file'",
         "count the files in a folder and its subfolders"
       ),
+      (
+        "tabella count src/ -o recursive=true -o sections=folder --sections-by rows:desc",
+        "count the entries of each folder, the largest first"
+      ),
     ], seeAlso: ["show", "filter", "sections"]
   ) { invocation, output throws(Failure) in
     let table = try ShapedTable(invocation, command: "count")
     let counts = try Failure.about(table.subject) { () throws(TableError) in
       try countSections(table, invocation.range)
     }
+    let isPerSection = invocation.sectionBy != nil || invocation.sectionsBy != nil
     let total = counts.reduce(0) { $0 + $1.rows }
     if invocation.isJSON {
       var document: [String: JSONValue] = ["rows": .number("\(total)")]
-      if invocation.sectionBy != nil {
+      if isPerSection {
         let sections = counts.map { count in
           JSONValue.object([
             "title": count.title.map { JSONValue.string($0) } ?? .null,
@@ -39,7 +44,7 @@ extension Command {
         document["sections"] = .array(sections)
       }
       try output.write(json: .object(document))
-    } else if invocation.sectionBy != nil {
+    } else if isPerSection {
       for count in counts {
         // Titles are data. A line end or tab in a title would break the output format.
         let title = count.title.map { SafeText($0) } ?? output.screen.missing

@@ -37,7 +37,8 @@ enum FirstWord {
       return .usage("there is no option \(word.text) without a command\(hint)")
     }
     let schemes = Host().catalogue.entries.flatMap(\.manifest.schemes).map { "\($0):" }
-    let hint = Suggestion.hint(word.text, among: CommandTable.shown.map(\.name) + schemes)
+    let words = Suggestion.hint(word.text, among: CommandTable.shown.map(\.name) + schemes)
+    let hint = words.isEmpty ? NearbyFile.hint(word.bytes) : words
     let name = word.bytes.isEmpty ? "with an empty name" : word.text
     return .usage("there is no command and no file \(name)\(hint)")
   }

@@ -8,13 +8,13 @@ extension Command {
     summary: "print a table; `tabella LOCATION…` does the same",
     options: OptionSpec.opening + OptionSpec.shaping + [
       .columns, .footer, .format, .json, .noHeader, .withSection, .withNumber, .withRow, .index,
-      .utc,
+      .utc, .follow, .watch,
     ] + OptionSpec.display,
     examples: [
       ("tabella show data.csv --filter 'born > 1900' -n 5", "choose rows"),
       ("tabella show processes: --columns pid,user,command -n 20", "choose columns"),
       ("tabella show a.csv b.csv --json", "print two files as JSON"),
-    ], seeAlso: ["locations", "rows", "filter", "sections", "formats", "summarize"]
+    ], seeAlso: ["locations", "rows", "filter", "sections", "formats", "follow", "summarize"]
   ) { invocation, output throws(Failure) in
     try show(invocation, output, command: "show", defaultFormat: "table")
   }
@@ -50,76 +50,17 @@ extension Command {
     _ invocation: Invocation, _ output: Output, command: String, defaultFormat: String
   ) throws(Failure) -> ExitStatus {
     let name = invocation.format ?? defaultFormat
-    guard !invocation.hasSectionColumn || Formats.sectionColumnNames.contains(name) else {
-      let names = Formats.sectionColumnNames.joined(separator: ", ")
-      throw .usage(
-        "--with-section works with \(names); \(name) shows sections anyway, so leave the option out",
-        command: command)
-    }
-    guard invocation.footer == nil || Formats.footerNames.contains(name) else {
-      let line = invocation.line("summarize", without: ["--footer", "--section-by"])
-      throw .usage(
-        "--footer works with \(Formats.footerNames.joined(separator: ", ")); to get aggregates as \(name), run: \(line) --by … --compute …",
-        command: command)
-    }
-    try Failure.usage(command: command) { () throws(TableError) in
-      if let footer = invocation.footer { try Aggregate.check(footer) }
-    }
-    let isGrid = name == "table" && invocation.display.style == .collection
-    guard !invocation.hasRowColumn || (name != "json" && !isGrid) else {
-      throw .usage(
-        "--with-row does not work with \(isGrid ? "--style collection" : "json, which contains the ids"); leave it out",
-        command: command)
-    }
-    let isReadable = Formats.readableNames.contains(name)
-    guard !invocation.hasIndex || isReadable else {
-      let names = Formats.readableNames.joined(separator: " and ")
-      throw .usage("--index works with \(names); leave it out", command: command)
-    }
-    guard !invocation.hasNumberColumn || (name != "json" && !isGrid) else {
-      throw .usage(
-        "--with-number does not work with \(isGrid ? "--style collection" : "json; use --format jsonl")",
-        command: command)
+    try invocation.checkShow(name, command: command)
+    try invocation.checkLive(name, output.screen)
+    switch invocation.live {
+    case .watch(let interval)?: return try Watching.run(invocation, output, interval: interval)
+    case .follow?: return try Following.run(invocation, output, format: name)
+    case nil: break
     }
     let table = try ShapedTable(invocation, command: command)
-    guard !invocation.hasRowColumn || table.tables.count == 1 else {
-      throw .usage(
-        "--with-row works with one location only, because an edit changes one location",
-        command: command)
-    }
-    if invocation.hasRowColumn, table.source.identity == nil, invocation.givesOtherPositions {
-      let line = invocation.line(command, without: Invocation.shapingNames)
-      throw .usage(
-        "--with-row: the rows have no ids, so only the whole table can show their names; run: \(line)",
-        command: command)
-    }
-    var shown = ShownTable(
-      table, hasHeader: invocation.hasHeader,
-      hidesEmptySections: !invocation.filters.isEmpty || invocation.search != nil,
-      isGrouped: invocation.sectionBy != nil)
-    shown.footers = try invocation.footer.map { text throws(Failure) in
-      try Footers(text, of: table, isExact: name == "json", output.screen)
-    }
-    var format = Formats.make(name, output, invocation.display)
-    // The outer format puts its column first. The inner format puts its own column in front of that.
-    if invocation.hasNumberColumn { shown.columns.insert(NumberColumn.column, at: 0) }
-    if invocation.hasRowColumn {
-      shown.columns.insert(RowColumn.column, at: 0)
-      shown.beginsWithRowNames = true
-    }
-    if invocation.hasSectionColumn {
-      shown.columns.insert(SectionColumn.column, at: 0)
-      format = SectionColumn(format)
-    }
-    if invocation.hasRowColumn { format = RowColumn(format, of: table.source) }
-    if invocation.hasNumberColumn { format = NumberColumn(format) }
-    if isReadable {
-      let before = shown.columns.count - table.columns.count
-      shown.highlights = Highlights(
-        table.shape, columns: Array(repeating: nil, count: before) + table.columns)
-      shown.isWhole = ChosenRows(table, range: invocation.range).isEverything
-    }
+    var shown = try ShownTable(table, invocation, command: command, format: name, output.screen)
     shown.stream = RowStream(table.tables.map(\.location))
+    var format = Formats.make(name, output, invocation, of: table)
     if invocation.hasIndex { try writeIndex(of: table, output) }
     try write(shown, in: &format, invocation, output)
     Messages.writeDiagnostics(of: table.source, location: table.subject)
@@ -128,7 +69,7 @@ extension Command {
 
   /// Writes the titles of the index as a line: `Index: A B C`. If the screen is narrower, the last title follows an
   /// ellipsis.
-  private static func writeIndex(of table: ShapedTable, _ output: Output) throws(Failure) {
+  static func writeIndex(of table: ShapedTable, _ output: Output) throws(Failure) {
     let titles = try Failure.about(table.subject) { () throws(TableError) in
       try table.source.titledIndex().titles.map { SafeText($0) }
     }

@@ -22,8 +22,8 @@ extension Command {
         first C       the value of the first row that has one
         last C        the value of the last row that has one
 
-      Missing and empty cells count for `rows` only. Numbers in text count; other text is an error that names the row. \
-      Sums and medians of integers and decimal numbers are exact. A mean has all its digits if they end; otherwise it \
+      Missing and empty cells count for `rows` only. Numbers in text count; other text is an error that names the line \
+      and the row. Sums and medians of integers and decimal numbers are exact. A mean has all its digits if they end; otherwise it \
       is rounded to \(Aggregate.significantDigits) digits.
       """,
     options: OptionSpec.opening + [
@@ -99,6 +99,21 @@ extension Command {
     }
   }
 
+  /// The error for a condition that is none about the result. If it names an aggregate that could be computed, the
+  /// message says so.
+  private static func missing(
+    _ condition: Argument, _ table: ShapedTable, _ error: TableError
+  ) -> TableError {
+    let name = condition.text.prefix { !"=!<>~".contains($0) }
+    let names = ColumnNames(table.source.columns)
+    guard let aggregates = try? Aggregate.list(String(name), names), aggregates.count == 1 else {
+      return error
+    }
+    let text = aggregates[0].name(names)
+    return TableError(
+      .invalidArgument, "the result has no column \(text); add it to --compute")
+  }
+
   /// The groups that the options choose, in the order that they request.
   private static func shaped(
     _ summary: SummarizedSource, of table: ShapedTable, _ invocation: Invocation
@@ -107,7 +122,11 @@ extension Command {
     let (shape, columns) = try Failure.usage { () throws(TableError) in
       var shape = TableShape()
       for condition in invocation.summary.conditions {
-        shape.conditions.append(try Condition(condition.bytes, names))
+        do throws(TableError) {
+          shape.conditions.append(try Condition(condition.bytes, names))
+        } catch {
+          throw missing(condition, table, error)
+        }
       }
       if let text = invocation.sort { shape.order = try SortDescriptor.list(text, names) }
       let columns = try invocation.columns.map { text throws(TableError) in

@@ -77,6 +77,10 @@ struct ShownTable {
   var highlights: Highlights?
   /// The aggregates below the sections and the table, if they are requested.
   var footers: Footers?
+  /// Whether rows keep arriving, so that counts do not last, and paths are those of the whole table.
+  var isFollowed = false
+  /// The marks of new and changed rows; nil if rows have no marks.
+  var marks: RowMarks?
 
   init(
     _ table: ShapedTable, hasHeader: Bool, hidesEmptySections: Bool = false, isGrouped: Bool = false
@@ -105,6 +109,8 @@ struct ShownRows {
   var extra: [ColumnBatch] = []
   var colours: CellColours?
   var highlights: Highlights?
+  /// The marks of the rows, if rows have marks.
+  var marks: [RowMark?]?
 }
 
 extension ShownRows {
@@ -132,7 +138,7 @@ extension ShownRows {
 }
 
 struct ShownSection {
-  let number: Int
+  var number: Int
   /// The number of rows, as far as known.
   var count: Count
   var header: String?
@@ -158,6 +164,8 @@ enum Formats {
   static let footerNames = ["table", "json", "markdown", "vertical"]
   /// Formats that can have a column with the section.
   static let sectionColumnNames = exportNames
+  /// Formats whose rows can be followed.
+  static let followedNames = ["table", "vertical", "plain", "csv", "tsv", "jsonl"]
   /// Formats for people only, with colours, an index and a closing line.
   static let readableNames = ["table", "vertical"]
 

@@ -294,6 +294,8 @@ struct TableFormat: Format {
 
   private func write(_ rows: ShownRows, _ row: Int) throws(Failure) {
     guard let table, let layout else { return }
+    output.mark = rows.marks?[row]
+    defer { output.mark = nil }
     /// The space at the end of the line; nil if there is no limit.
     var spare = frame.room(screen.width).map { max(0, $0 - layout.total) }
     let line = shown.enumerated().map { number, column in

@@ -15,6 +15,8 @@ struct OptionGroup {
         .columns, .footer, .format, .json, .noHeader, .withSection, .withNumber, .withRow, .index,
         .utc,
       ]),
+    OptionGroup(
+      title: "Tables that change", page: "show", options: [.follow, .watch]),
     OptionGroup(title: "Looks", page: "show", options: OptionSpec.display),
     OptionGroup(title: "Provider", page: "show", options: OptionSpec.opening),
     OptionGroup(

@@ -8,7 +8,7 @@ struct Topic: Sendable {
 
   /// All topics. A new topic needs an entry here.
   static let all: [Topic] = [
-    .locations, .rows, .filter, .sections, .formats, .edit, .status, .environment,
+    .locations, .rows, .filter, .sections, .formats, .follow, .edit, .status, .environment,
   ]
 
   private static let locations = Topic(
@@ -291,6 +291,44 @@ struct Topic: Sendable {
         Term(name: "tabella src/ --style collection", meaning: "show a grid of names, as ls does"),
         Term(name: "tabella data.csv --rows 1..1 --vertical always", meaning: "show one row"),
         Term(name: "tabella data.csv --json", meaning: "print JSON"),
+      ]),
+    ])
+
+  private static let follow = Topic(
+    name: "follow", title: "Tables that change",
+    summary: "see rows as they arrive, or a table that redraws itself",
+    blocks: [
+      .paragraph(
+        """
+        `show --follow` prints the rows, and then each row as soon as it arrives. It works with \
+        \(Formats.followedNames.joined(separator: ", ")). `-n N` begins with the last N rows. Filters and sections stay \
+        live. A row that is deleted, moved or changed prints nothing.
+        """),
+      .paragraph(
+        """
+        With `--format jsonl`, `--follow` prints an object per change: `insert`, `delete`, `move`, `update`, `reload`. \
+        Each counts positions in the table that the objects before it leave. `--sort` and `--sections-by` require this \
+        format.
+        """),
+      .paragraph(
+        """
+        `show --watch` draws the table in place, and again when it changes. `--watch=SECONDS` draws at an interval. If \
+        a provider reports no changes, the table is opened again every 2 seconds. `+` marks new rows and `~` changed \
+        ones, until the next change. If the provider fails, the rows stay and the last line has the error.
+        """),
+      .paragraph(
+        """
+        Both end with Ctrl-C (status 130), and `--watch` also with `q` (status 0). The terminal is then as before.
+        """),
+      .heading("Examples"),
+      .examples([
+        Term(name: "tabella app.log --follow -n 10", meaning: "as tail -f"),
+        Term(
+          name: "tabella app.log --follow --filter 'line ~ ERROR'", meaning: "print errors"
+        ),
+        Term(name: "tabella processes: --watch --sort cpu:desc", meaning: "as top"),
+        Term(
+          name: "tabella src/ --follow --format jsonl", meaning: "print each change of a folder"),
       ]),
     ])
 

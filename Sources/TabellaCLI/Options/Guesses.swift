@@ -62,6 +62,9 @@ struct CommandGuess: Sendable {
 }
 
 enum Guesses {
+  private static let aggregates =
+    "`tabella summarize LOCATION --by COLUMN --compute 'sum COLUMN'` computes aggregates"
+
   static let options: [OptionGuess] = [
     OptionGuess(names: ["--where", "--query", "--cond", "--if"], words: ["--filter", "{}"]),
     OptionGuess(
@@ -76,11 +79,32 @@ enum Guesses {
     OptionGuess(
       names: ["--tail", "--last"],
       advice: """
-        `tabella count LOCATION` prints the number of rows, and --rows A.. shows the rows from row A on; rows are \
-        counted from 0
+        `tabella show LOCATION --follow -n N` shows the last N rows and then new ones, `tabella count LOCATION` prints \
+        the number of rows, and --rows A.. shows the rows from row A on; rows are counted from 0
         """, needs: "--rows"),
     OptionGuess(
+      names: ["-F", "--live", "--stream", "--monitor"],
+      advice: "--follow prints rows as they arrive, and --watch redraws the table",
+      needs: "--follow"),
+    OptionGuess(
+      names: ["-f"],
+      advice: "--follow prints rows as they arrive, and --columns A,B chooses columns",
+      needs: "--follow"),
+    OptionGuess(
+      names: ["--interval", "--refresh", "--every"],
+      advice: "--watch=SECONDS redraws the table at an interval", needs: "--watch"),
+    OptionGuess(
       names: ["--group-by", "--group", "--groupby", "--by"], words: ["--section-by", "{}"]),
+    OptionGuess(names: ["--sum"], words: ["--compute", "sum {}"]),
+    OptionGuess(names: ["--mean", "--avg", "--average"], words: ["--compute", "mean {}"]),
+    OptionGuess(
+      names: ["--agg", "--aggregate", "--aggregates", "--stats"], words: ["--compute", "{}"]),
+    OptionGuess(
+      names: [
+        "--sum", "--mean", "--avg", "--average", "--agg", "--aggregate", "--aggregates", "--stats",
+        "--compute", "--having",
+      ],
+      advice: aggregates, needs: "--section-by"),
     OptionGuess(
       names: ["--unique", "--distinct", "--uniq"],
       advice:
@@ -93,7 +117,7 @@ enum Guesses {
       names: ["--reverse", "--desc", "--descending"],
       advice: "write :desc after the name of the column: --sort COLUMN:desc", needs: "--sort"),
     OptionGuess(
-      names: ["--select", "--fields", "--field", "--column", "--cols", "-c", "-f"],
+      names: ["--select", "--fields", "--field", "--column", "--cols", "-c"],
       words: ["--columns", "{}"]),
     OptionGuess(names: ["--recursive", "-r", "-R"], words: ["-o", "recursive=true"]),
     OptionGuess(names: ["--all", "-a", "-A", "--hidden"], words: ["-o", "hidden=true"]),
@@ -134,8 +158,15 @@ enum Guesses {
     CommandGuess(
       names: ["tail", "last"], command: "show",
       advice: """
+        `tabella show LOCATION --follow -n 10` shows the last ten rows and then new ones. \
         `tabella count LOCATION` prints the number of rows, and `tabella show LOCATION --rows A..` shows the rows from \
         row A on; rows are counted from 0
+        """),
+    CommandGuess(
+      names: ["follow", "watch", "monitor"], command: "show",
+      advice: """
+        `tabella show LOCATION --follow` prints rows as they arrive, and `tabella show LOCATION --watch` redraws the \
+        table
         """),
     CommandGuess(names: ["ps", "top", "processes"], command: "show", operands: ["processes:"]),
     CommandGuess(names: ["query", "where", "filter"], command: "show", option: "--filter"),
@@ -149,6 +180,16 @@ enum Guesses {
     CommandGuess(
       names: ["schema", "info", "inspect", "stats", "stat", "headers", "columns"],
       command: "describe"),
+    CommandGuess(
+      names: ["aggregate", "agg", "sum", "mean", "average", "pivot"], command: "summarize",
+      advice: aggregates),
+    CommandGuess(
+      names: ["du"], command: "show",
+      advice: "`tabella FOLDER --columns name,total --sort total:desc` shows the sizes of folders"),
+    CommandGuess(names: ["compare", "cmp", "comm"], command: "diff"),
+    CommandGuess(
+      names: ["vi", "vim", "vidir", "nano"], command: "edit",
+      advice: "`tabella edit LOCATION` opens the rows in $VISUAL or $EDITOR"),
     CommandGuess(names: ["convert", "dump", "save"], command: "export"),
     CommandGuess(names: ["rm", "del", "remove", "drop"], command: "delete"),
     CommandGuess(

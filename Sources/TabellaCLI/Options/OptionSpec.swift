@@ -72,6 +72,8 @@ struct Invocation {
   var hasHeader = true
   var hasSectionColumn = false
   var hasRowColumn = false
+  /// The way to show a table that changes; nil to show it once.
+  var live: Liveness?
   /// Whether to print the titles of the index above the table.
   var hasIndex = false
   var hasNumberColumn = false

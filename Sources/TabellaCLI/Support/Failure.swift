@@ -67,6 +67,21 @@ struct Failure: Error {
       column: error.column)
   }
 
+  /// The failure for an error in the middle of a table.
+  static func of(_ error: any Error, in table: ShapedTable) -> Failure {
+    switch error {
+    case let failure as Failure: return failure
+    case var error as TableError:
+      if error.code == .misbehaved, error.provider == nil {
+        error.message = "provider \(table.provider) broke the contract: \(error.message)"
+      }
+      return .of(error, subject: table.subject)
+    default:
+      return Failure(
+        status: .failed, subject: table.subject, code: "internal", message: "\(error)")
+    }
+  }
+
   /// The error as JSON: `{"error":{"code":…,"message":…,"subject":…,"status":…}}`.
   var json: JSONValue {
     var members: [String: JSONValue] = [

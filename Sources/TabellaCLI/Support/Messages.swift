@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Tabella
 import TabellaTerminal
 
@@ -30,8 +31,38 @@ enum Messages {
     send(text)
   }
 
+  /// The lines that are kept while the terminal shows something else; nil if lines are written.
+  private static let held = Mutex<[SafeText]?>(nil)
+  /// The maximum number of kept lines. Older ones are dropped.
+  private static let heldLimit = 20
+
+  /// Keeps all lines from now on, if they would appear on a terminal.
+  static func hold() {
+    Progress.end()
+    if isatty(2) == 1 { held.withLock { $0 = [] } }
+  }
+
+  /// Writes the kept lines, and from now on all lines.
+  static func release() {
+    let lines = held.withLock { lines in
+      defer { lines = nil }
+      return lines ?? []
+    }
+    for line in lines { send(line) }
+  }
+
+  /// Whether lines are kept.
+  static var isHeld: Bool { held.withLock { $0 != nil } }
+
   /// Writes text unchanged.
   static func send(_ text: SafeText) {
+    let isKept = held.withLock { lines in
+      guard let kept = lines else { return false }
+      // An attempt that fails again says the same.
+      if !kept.contains(text) { lines = kept.suffix(heldLimit - 1) + [text] }
+      return true
+    }
+    if isKept { return }
     let bytes = Array(text.string.utf8)
     _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
   }

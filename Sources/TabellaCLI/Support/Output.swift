@@ -20,13 +20,32 @@ final class Output {
   /// The number of lines at the top that a pager keeps in view.
   private var keptLines = 0
 
+  /// The lines of a frame, if the output is not written anywhere.
+  private let frame: FrameLines?
+  /// The mark of the rows that are written from now on, for a frame.
+  var mark: RowMark? {
+    get { frame?.mark }
+    set { frame?.mark = newValue }
+  }
+
   /// Creates an output for standard output or another descriptor, and examines it unless its screen is known.
   init(descriptor: Int32 = 1, screen: Screen? = nil) {
     self.descriptor = descriptor
     self.screen = screen ?? Screen(descriptor: descriptor)
+    frame = nil
+  }
+
+  /// Creates an output whose lines form a frame for a part of a screen.
+  init(_ frame: FrameLines, screen: Screen) {
+    descriptor = -1
+    self.screen = screen
+    self.frame = frame
   }
 
   deinit { buffer.deallocate() }
+
+  /// The descriptor whose reader can leave.
+  var reader: Int32 { descriptor }
 
   /// Applies the display options from here on.
   func adopt(_ display: DisplayOptions) {
@@ -87,6 +106,7 @@ final class Output {
   }
 
   private func put(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
+    if let frame { return frame.add(bytes) }
     if isTerminal { count(bytes) }
     if bytes.count > Output.capacity - filled { try send() }
     if bytes.count > Output.capacity { return try send(bytes) }
@@ -105,6 +125,10 @@ final class Output {
   ) throws(Failure) {
     precondition(!isTerminal, "bytes as they are never reach a terminal")
     if room > Output.capacity - filled { try send() }
+    if let frame {
+      let count = body(buffer.baseAddress!)
+      return frame.add(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    }
     filled += body(buffer.baseAddress! + filled)
   }
 
@@ -117,6 +141,11 @@ final class Output {
   func sendNow() throws(Failure) {
     if filled > 0 { pendingPager = nil }
     try send()
+  }
+
+  /// Sends a frame at once. Its text is safe to print, and its escape sequences draw it on a whole screen.
+  func show(_ frame: [UInt8]) throws(Failure) {
+    try frame.withRawBytes { bytes throws(Failure) in try send(bytes) }
   }
 
   /// Sends everything and waits until the pager ends. Do not write after this call.

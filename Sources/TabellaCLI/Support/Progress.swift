@@ -33,7 +33,9 @@ enum Progress {
 
   /// Begins to show the progress of work on some locations.
   static func begin(_ locations: [Location]) {
-    guard isatty(2) == 1, environment("TERM").map({ $0 != "dumb" }) ?? false else { return }
+    guard isatty(2) == 1, !Messages.isHeld,
+      environment("TERM").map({ $0 != "dumb" }) ?? false
+    else { return }
     let sizes = locations.map { fileSize($0) }
     let number = state.withLock { state in
       state.subject = locations.map(\.description).joined(separator: " ")

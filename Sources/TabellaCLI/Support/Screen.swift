@@ -61,6 +61,9 @@ struct Screen {
   /// Whether output longer than the screen can go to a pager.
   var canPage: Bool { isSmart && isatty(2) == 1 }
 
+  /// Whether a table can be redrawn in place.
+  var canRedraw: Bool { isSmart }
+
   /// The zone of dates in output for people.
   var zone: Zone { usesUTC ? .utc : .local }
 

@@ -216,10 +216,20 @@ extension Invocation {
 func openTable(
   _ operand: Argument, _ invocation: Invocation, _ host: Host
 ) throws(Failure) -> OpenedTable {
-  try Failure.about(operand.text) { () throws(TableError) in
-    try host.open(
-      Location(operand.bytes), provider: invocation.provider, options: invocation.options,
-      access: invocation.access)
+  let location = Location(operand.bytes)
+  return try Failure.about(operand.text) { () throws(TableError) in
+    do throws(TableError) {
+      return try host.open(
+        location, provider: invocation.provider, options: invocation.options,
+        access: invocation.access)
+    } catch {
+      guard error.code == .notFound, !location.isStandardInput,
+        !host.catalogue.claimsScheme(of: location)
+      else { throw error }
+      var error = error
+      error.message += NearbyFile.hint(operand.bytes)
+      throw error
+    }
   }
 }
 

@@ -18,9 +18,11 @@ import Testing
 
   /// The documents with commands that the tests run.
   static let documents = [
-    "README.md", "docs/tour.md", "docs/cookbook-tables.md", "docs/cookbook-formats.md",
+    "README.md", "docs/tour.md", "docs/cookbook-tables.md", "docs/cookbook-summaries.md",
+    "docs/cookbook-formats.md",
     "docs/cookbook-edits.md", "docs/cookbook-text.md", "docs/cookbook-system.md",
-    "docs/editing-guide.md", "docs/comparing.md", "docs/shaping.md", "docs/summarizing.md",
+    "docs/editing-guide.md", "docs/comparing.md", "docs/following.md", "docs/shaping.md",
+    "docs/summarizing.md",
     "docs/providers/text.md",
     "docs/providers/directory.md", "docs/providers/directory-editing.md",
     "docs/providers/directory-safety.md", "docs/providers/csv.md", "docs/providers/csv-editing.md",

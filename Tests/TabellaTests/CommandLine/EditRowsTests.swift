@@ -3,6 +3,7 @@ import Glibc
 import Tabella
 import Testing
 
+@testable import TabellaCLI
 @testable import TabellaTestSupport
 
 /// `edit` as a user runs it, with scripts as editors.
@@ -170,6 +171,15 @@ import Testing
     #expect(
       try folder.read("a.csv") == Array("a,b,c\n\"x\ty\",".utf8) + [0xFE, 0x1B]
         + Array(",\"l1\nl2\\\"\nq,r\n".utf8))
+  }
+
+  /// Each escape is one byte, and an unknown escape is an error.
+  @Test func escapesAreRead() {
+    let text = Array(#"a\t\n\r\\\x00\xfF"#.utf8)
+    #expect(unescapedCell(text[...]) == [97, 9, 10, 13, 92, 0, 255])
+    for wrong in [#"\q"#, #"\x1"#, #"\x+1"#, #"\xg0"#, #"a\"#] {
+      #expect(unescapedCell(Array(wrong.utf8)[...]) == nil, "\(wrong)")
+    }
   }
 
   @Test func typedCellsAreRead() throws {

@@ -286,6 +286,10 @@ import Testing
     #expect(search[2].hasPrefix("^[1;31mAn^[0mna ^[1;31mAn^[0mton"), "\(search)")
     #expect(search[2].contains("b^[1;31manan^[0ma") || search[2].contains("b^[1;31man^[0m"))
     #expect(search[3].hasPrefix("Bert        H^[1;31man^[0mna\\n\\x1b"), "\(search)")
+    // An escape in front of a match is longer than its byte.
+    try folder.write("c.csv", "name\n\u{1}\u{1}needle\n")
+    let escaped = try showInColour("show", "c.csv", "--search", "needle")
+    #expect(escaped[2] == "\\x01\\x01^[1;31mneedle^[0m", "\(escaped)")
     // A filter concerns its column only.
     let filter = try showInColour("show", "a.csv", "--filter", "name ~ t.n$|^B")
     #expect(filter[2].hasPrefix("Anna An^[1;31mton^[0m  banana"), "\(filter)")

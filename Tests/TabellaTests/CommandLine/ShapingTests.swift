@@ -237,7 +237,8 @@ import Testing
     }
     let notes = try folder.write("n.md", "# A\nx\n# B\ny\nz\n")
     #expect(
-      try text("count", notes, "-o", "sections=headings", "--sections-by", "rows:desc") == "3\n")
+      try text("count", notes, "-o", "sections=headings", "--sections-by", "rows:desc")
+        == "B\t2\nA\t1\n")
     let edit = try tabella(
       "set", notes, "0:0", "line=Y", "-o", "sections=headings", "--sections-by", "rows:desc",
       "--in-process")
@@ -312,6 +313,69 @@ import Testing
       let result = try tabella("show", path, "--footer", "rows", "--format", format)
       #expect(result.status == 2 && result.errors.contains("tabella summarize"))
     }
+  }
+
+  /// The message named only the row, counted from 0 and without the lines of the header, quoted line ends and comments.
+  @Test func aWrongNumberIsNamedByItsLine() throws {
+    let path = try folder.write("a.csv", "k,v\n\"a\nb\",1\nc,2\nd,x\n")
+    let options = ["--sort", "k:desc", "--filter", "k != c", "--section-by", "k"]
+    for arguments in [
+      ["summarize", path, "--compute", "sum v"], ["show", path, "--footer", "mean v"] + options,
+    ] {
+      let result = try run("\(buildFolder)/tabella", arguments)
+      #expect(result.status == 1)
+      #expect(result.errors.contains("a.csv: line 5: no "), "\(result.errors)")
+      #expect(result.errors.contains("\"x\" is not a number (row 2)"), "\(result.errors)")
+    }
+    try folder.write("b.csv", "v\n\"1,5\"\n")
+    #expect(
+      try tabella("summarize", folder.path + "/b.csv", "--compute", "sum v").errors
+        .hasSuffix(
+          "b.csv: line 2: no sum of v: \"1,5\" is not a number; it has a decimal comma (row 0)\n"))
+  }
+
+  /// `--having 'sum v > 1'` without `--compute` only listed the columns of the result.
+  @Test func aMissingAggregateIsNamed() throws {
+    let path = try folder.write("a.csv", "k,v\na,1\n")
+    for (condition, name) in [("sum v > 1", "sum v"), ("max k=a", "max k")] {
+      let result = try tabella("summarize", path, "--having", condition)
+      #expect(result.status == 2)
+      #expect(result.errors.contains("the result has no column \(name); add it to --compute"))
+    }
+    #expect(try tabella("summarize", path, "--having", "sum w > 1").errors.contains("COLUMN OP"))
+  }
+
+  /// Sums with more digits than a double were compared as doubles.
+  @Test func longSumsAreComparedExactly() throws {
+    let long = "90071992547409931234.5"
+    let path = try folder.write("a.csv", "k,v\na,\(long)1\nb,\(long)2\nc,\(long)3\nd,\n")
+    for (condition, groups) in [
+      ("> \(long)2", "c"), ("= \(long)2", "b"), ("<= \(long)20", "ab"), ("!= \(long)1", "bcd"),
+      ("< 1e30", "abc"), ("!= x", ""),
+    ] {
+      let result = try tabella(
+        "summarize", path, "--by", "k", "--compute", "sum v", "--having", "sum v \(condition)",
+        "--columns", "k", "--format", "plain")
+      #expect(result.lines.joined() == groups, "\(condition): \(result.text) \(result.errors)")
+    }
+  }
+
+  /// `count` printed one number for the sections of a provider, even in the order that `--sections-by` requested.
+  @Test func sectionsInAnOrderAreCounted() throws {
+    for name in ["a", "b"] {
+      try FileManager.default.createDirectory(
+        atPath: "\(folder.path)/t/\(name)", withIntermediateDirectories: true)
+    }
+    for name in ["t/a/1", "t/b/1", "t/b/2"] { try folder.write(name, "") }
+    let path = folder.path + "/t"
+    let count = ["count", path, "-o", "recursive=true", "-o", "sections=folder"]
+    func counted(_ more: [String]) throws -> [String] {
+      try run("\(buildFolder)/tabella", count + ["--filter", "kind = file"] + more).lines
+    }
+    #expect(try counted(["--sections-by", "rows:desc"]) == ["b\t2", "a\t1", "\(path)\t0"])
+    #expect(try counted([]) == ["3"])
+    let document = try counted(["--sections-by", "rows", "--json"]).joined()
+    #expect(document.contains("\"rows\":0,\"title\":"), "\(document)")
   }
 
   @Test func footers() throws {

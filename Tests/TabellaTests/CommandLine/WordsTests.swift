@@ -85,12 +85,44 @@ import Testing
     ("''", "there is no command and no file with an empty name"),
     ("planets:", "there is no command and no file planets:"),
     ("proceses:", "did you mean processes:?"), ("cuont data.csv", "did you mean count?"),
+    ("daat.csv", "; did you mean data.csv?"), ("src/mian.swift", "; did you mean src/main.swift?"),
     ("--vrsion", "did you mean --version?"), ("--json", "there is no option --json without a"),
   ])
   func otherWordsAreRefused(_ words: String, _ says: String) throws {
     let result = try shell("tabella \(words)")
     #expect(result.status == 2 && result.output.isEmpty)
     #expect(result.errors.contains(says), "\(result.errors)")
+  }
+
+  /// The message of a command did not name the file that was meant.
+  @Test(arguments: [
+    ("count daat.csv", "; did you mean data.csv?"), ("data.csv csv:daat.csv", "directory"),
+    ("export ./src/mian.swift", "; did you mean ./src/main.swift?"),
+    ("show nowhere.csv", "No such file or directory\n"), ("show src/none/data.csv", "directory\n"),
+  ])
+  func aFileWithNearlyTheNameIsSuggested(_ words: String, _ says: String) throws {
+    let result = try shell("tabella \(words)")
+    #expect(result.status != 0 && result.errors.contains(says), "\(result.errors)")
+    #expect(says.contains("mean") || !result.errors.contains("did you mean"))
+  }
+
+  /// `-o delimiter=:` for a text file or standard input named only the options of the text provider.
+  @Test func optionsOfAnotherProviderNameIt() throws {
+    try folder.write("users", "root:0\n")
+    for words in ["users -o delimiter=:", "- -o delimiter=: -o header=false < users"] {
+      let result = try shell("tabella \(words)")
+      #expect(result.status != 0)
+      #expect(
+        result.errors.hasSuffix("; choose a provider with --provider (csv)\n"), "\(result.errors)")
+    }
+    for words in [
+      "users -o delimiter=: -o sections=headings", "users -o colour=red", "users -o signal=KILL",
+      "--provider text -o delimiter=: users", "src -o delimiter=:",
+    ] {
+      let result = try shell("tabella show \(words)")
+      #expect(result.status != 0 && result.errors.contains("has no option"), "\(result.errors)")
+      #expect(!result.errors.contains("--provider"), "\(result.errors)")
+    }
   }
 
   /// Without arguments, the message named only `tabella help`.
@@ -133,6 +165,7 @@ import Testing
     ("show data.csv --select name --limit 1", "tabella show data.csv --columns name -n 1"),
     ("show --limit 1 -- data.csv", "tabella show data.csv -n 1"),
     ("show data.csv -h", "tabella show data.csv --help"),
+    ("summarize data.csv --sum born", "tabella summarize data.csv --compute 'sum born'"),
   ])
   func guessesAreAnswered(_ words: String, _ expected: String) throws {
     let remedy = try recommended("tabella \(words)")
@@ -142,6 +175,7 @@ import Testing
 
   @Test(arguments: [
     ("show data.csv --tail 5", "--rows A.."), ("tail data.csv", "--rows A.."),
+    ("show data.csv --sum born", "tabella summarize"), ("pivot data.csv", "tabella summarize"),
     ("show data.csv --reverse", "--sort COLUMN:desc"), ("mv a b", "tabella set FOLDER"),
     ("rm", "the command here is delete (see: tabella help delete)"),
     ("help ls", "the command here is show (see: tabella help show)"),
@@ -163,14 +197,14 @@ import Testing
   private static let samples = [
     "--filter": "'born > 1900'", "--search": "Ada", "-n": "1", "--rows": "1",
     "--section-by": "city", "--sort": "born", "--columns": "name", "delimiter={}": ",",
-    "encoding={}": "UTF-8", "--color": "never",
+    "encoding={}": "UTF-8", "--color": "never", "--compute": "born", "--compute {}": "rows",
   ]
 
   /// Each guessed option has a remedy that runs, or advice that names existing words.
   @Test func theRemediesOfOptionsWork() throws {
     for guess in Guesses.options {
       let command = try #require(
-        ["show", "export", "delete"].compactMap { name in
+        ["show", "export", "delete", "summarize"].compactMap { name in
           CommandTable.commands.first { $0.name == name }
         }.first { guess.fits($0.options) }, "\(guess.names): no command has the words")
       for name in guess.names {
@@ -186,7 +220,8 @@ import Testing
         }
         if guess.takesArgument {
           let key = guess.words.first { $0 != "-o" && $0 != "{}" } ?? ""
-          line += " \(try #require(Self.samples[key]))"
+          let words = guess.words.joined(separator: " ")
+          line += " \(try #require(Self.samples[words] ?? Self.samples[key]))"
         }
         let remedy = try #require(try recommended(line), "\(line) has no remedy")
         let result = try shell(remedy)
@@ -201,7 +236,7 @@ import Testing
     "show": "data.csv", "count": "data.csv", "describe": "data.csv", "export": "data.csv",
     "delete": "data.csv 0 --yes", "set": "data.csv 0 born=1", "insert": "data.csv name=Eve",
     "apply": "data.csv edits.jsonl", "undo": "data.csv", "log": "data.csv", "providers": "",
-    "check": "csv --list", "help": "show", "completions": "bash",
+    "check": "csv --list", "help": "show", "completions": "bash", "diff": "data.csv data.csv",
   ]
 
   @Test func theRemediesOfCommandsWork() throws {

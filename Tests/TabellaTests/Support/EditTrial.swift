@@ -184,6 +184,7 @@ struct EditTrial {
     guard let changes = changes.changes else { return }
     var edits: [EditModel.Edit] = []
     var fresh: Set<Int> = []
+    var freshSections: Set<Int> = []
     func key(_ path: IndexPath) -> Int { old.sections[path.section].rows[path.row].key }
     for change in changes {
       switch change {
@@ -196,6 +197,8 @@ struct EditTrial {
       case .reconfigure(let path) where path.isSection:
         let key = old.sections[path.section].key
         edits.append(.renameSection(key, new.sections.first { $0.key == key }!.title))
+      case .reload(let path) where path.isSection:
+        freshSections.insert(old.sections[path.section].key)
       case .insert(let path):
         edits.append(.insert(new.sections[path.section].rows[path.row], path))
       case .delete(let path): edits.append(.delete(key(path)))
@@ -205,6 +208,11 @@ struct EditTrial {
     }
     var replayed = old.applying(edits)
     for section in replayed.sections.indices {
+      if freshSections.contains(replayed.sections[section].key),
+        new.sections.indices.contains(section)
+      {
+        replayed.sections[section] = new.sections[section]
+      }
       for row in replayed.sections[section].rows.indices {
         let key = replayed.sections[section].rows[row].key
         guard fresh.contains(key), let path = new.path(of: key) else { continue }
