@@ -12,6 +12,8 @@ struct Options {
   var python: String?
   /// Whether the cost of crossing to a provider is measured, even if only some cases are named.
   var crossing = false
+  /// Whether live tables are measured, even if only some cases are named.
+  var live = false
   /// Whether tabella's commands are also measured with smaller data, even if only some cases are named.
   var growth = false
   var strict = false
@@ -29,6 +31,7 @@ struct Options {
       --size ROWS       rows of the plain CSV file; other sizes follow from it (1000000)
       --case NAME,…     only these cases; may be repeated
       --crossing        measure calls to a provider, alone or in addition to --case
+      --live            measure live tables, alone or in addition to --case
       --growth          also measure the cases at a hundredth and a tenth of the size
       --rounds N        runs of each command (7)
       --seed N          seed of the generated data (1)
@@ -50,6 +53,7 @@ struct Options {
       switch word {
       case "--strict": strict = true
       case "--crossing": crossing = true
+      case "--live": live = true
       case "--growth": growth = true
       case "--write": write = true
       case "--clean": clean = true

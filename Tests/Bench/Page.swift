@@ -5,6 +5,7 @@ import Foundation
 struct Page {
   let results: [CaseResult]
   let crossing: [Crossing.Figure]
+  let live: [Live.Figure]
   let growth: Growth?
   let bench: Bench
   let tabella: String
@@ -37,6 +38,12 @@ struct Page {
     comparison, SQLite reads the same cells from a virtual table.
 
     \(Report.table(head: ["", "median", "least to most"], rows: crossing.map(\.row)))
+    ## Live tables
+
+    One program follows tables with `--follow` and `--watch` (`Tests/Bench/Live.swift`). It writes a row and \
+    waits until the row is printed, some hundred times. It also measures the processor time of tables at rest.
+
+    \(Report.table(head: ["", "", "aim"], rows: live.map(\.row)))
     ## Growth
 
     The same commands at a hundredth and a tenth of the size. If time grows in proportion to the data, the \

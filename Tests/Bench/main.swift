@@ -38,23 +38,29 @@ private func run(_ options: Options) throws -> Int32 {
     return 0
   }
   let chosen =
-    try options.cases.isEmpty && !options.crossing
+    try options.cases.isEmpty && !options.crossing && !options.live
     ? list : options.cases.map { try named($0, in: list) }
   try cache.create()
   try floors.build()
   let bench = Bench(cache: cache, floors: floors, tools: tools, rounds: options.rounds)
   var crossing: [Crossing.Figure] = []
-  if options.cases.isEmpty || options.crossing {
+  let isWhole = options.cases.isEmpty && !options.crossing && !options.live
+  if isWhole || options.crossing {
     note("crossing")
     crossing = try Crossing(cache: cache, rounds: options.rounds).measure()
   }
+  var live: [Live.Figure] = []
+  if isWhole || options.live {
+    note("live")
+    live = try Live(tabella: tabella, tools: tools, cache: cache, herd: floors.herd).measure()
+  }
   let results = try measure(chosen, bench)
   var growth: Growth?
-  if options.growth || (options.cases.isEmpty && !options.crossing) {
+  if isWhole || options.growth {
     note("growth")
     growth = try Growth(beside: results, bench, cases)
   }
-  return try report(results, crossing, growth, bench, tabella: tabella, options)
+  return try report(results, crossing, live, growth, bench, tabella: tabella, options)
 }
 
 private func named(_ name: String, in list: [Case]) throws(UsageError) -> Case {
@@ -77,19 +83,23 @@ private func measure(_ cases: [Case], _ bench: Bench) throws -> [CaseResult] {
 }
 
 private func report(
-  _ results: [CaseResult], _ crossing: [Crossing.Figure], _ growth: Growth?, _ bench: Bench,
-  tabella: String, _ options: Options
+  _ results: [CaseResult], _ crossing: [Crossing.Figure], _ live: [Live.Figure], _ growth: Growth?,
+  _ bench: Bench, tabella: String, _ options: Options
 ) throws -> Int32 {
   print(Report.table(results, hiding: bench.cache), terminator: "")
   if !crossing.isEmpty {
     print(Report.table(head: ["crossing", "median", "least to most"], rows: crossing.map(\.row)))
+  }
+  if !live.isEmpty {
+    print(Report.table(head: ["live tables", "", "aim"], rows: live.map(\.row)))
   }
   if let growth { print(Report.table(head: Growth.head, rows: growth.rows)) }
   let absent = bench.absentTools(results.map(\.case))
   if !absent.isEmpty { print("\nAbsent: \(absent.joined(separator: ", "))") }
   if options.write {
     try Page(
-      results: results, crossing: crossing, growth: growth, bench: bench, tabella: tabella
+      results: results, crossing: crossing, live: live, growth: growth, bench: bench,
+      tabella: tabella
     ).write()
   }
   let wrong = results.filter { $0.isWrong(strict: options.strict) }.map(\.case.name)

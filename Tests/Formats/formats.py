@@ -1,6 +1,6 @@
 """Reads tabella's output with common programs: formats.py TABELLA.
 
-docs/table.schema.json checks JSON documents. jq reads jsonl, Python's csv module reads csv, the rules of
+docs/table.schema.json checks JSON documents, and docs/changes.schema.json lines of changes. jq reads jsonl, Python's csv module reads csv, the rules of
 PostgreSQL's COPY read plain text, and a renderer reads Markdown. All results must agree with the JSON.
 """
 
@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import jsonschema
 import markdown_it
@@ -22,6 +23,7 @@ import markdown_it
 TABELLA = sys.argv[1]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = jsonschema.Draft202012Validator(json.loads((ROOT / "docs/table.schema.json").read_text()))
+CHANGES = jsonschema.Draft202012Validator(json.loads((ROOT / "docs/changes.schema.json").read_text()))
 passed = 0
 
 
@@ -57,6 +59,68 @@ def document(*arguments, status=0):
         for row in section["rows"]:
             assert len(row["cells"]) == len(parsed["columns"]), f"{arguments}: {row}"
     return parsed
+
+
+def replayed(lines):
+    """The sections that lines of changes describe, by docs/json.md: titles, and rows as (id, cells)."""
+    sections = []
+    for line in lines:
+        change = json.loads(line)
+        errors = [error.message for error in CHANGES.iter_errors(change)]
+        check(not errors, f"{line}: {errors}")
+        kind, section, row = change["change"], change.get("section"), change.get("row")
+        if kind == "reset":
+            sections = []
+        elif row is None and kind == "insert":
+            sections.insert(section, [change["title"], []])
+        elif row is None and kind == "delete":
+            del sections[section]
+        elif row is None and kind == "move":
+            sections.insert(section, sections.pop(change["from"]["section"]))
+        elif row is None:
+            sections[section] = [change["title"], [] if kind == "reload" else sections[section][1]]
+        else:
+            if not sections:
+                sections = [[None, []]]
+            held = sections[section][1]
+            if kind == "insert":
+                held.insert(row, (change["id"], change["cells"]))
+            elif kind == "delete":
+                assert held.pop(row)[0] == change["id"], line
+            elif kind == "move":
+                held.insert(row, sections[change["from"]["section"]][1].pop(change["from"]["row"]))
+            else:
+                assert held[row][0] == (change["id"] if kind == "update" else change.get("oldId")), line
+                held[row] = (change["id"], change["cells"])
+    return sections
+
+
+def follow(edits, *arguments):
+    """Follows a table while the functions `edits` run, and compares the replayed lines with the table at the end."""
+    following = subprocess.Popen([TABELLA, "show", *arguments, "--follow", "--format", "jsonl"],
+                                 stdout=subprocess.PIPE)
+    os.set_blocking(following.stdout.fileno(), False)
+    lines = b""
+
+    def expected():
+        parsed = document(*arguments)
+        names = list(unique([column["name"] for column in parsed["columns"]]))
+        return [[section["title"], [(row["id"], dict(zip(names, row["cells"]))) for row in section["rows"]]]
+                for section in parsed["sections"]]
+
+    for edit in [lambda: None, *edits]:
+        edit()
+        end = time.monotonic() + 20
+        while True:
+            lines += following.stdout.read() or b""
+            now = replayed(lines.decode().splitlines()) if lines.endswith(b"\n") else None
+            if now == expected() or (now in (None, []) and not any(rows for _, rows in expected())):
+                break
+            assert time.monotonic() < end, f"{arguments}: {now} is not {expected()}"
+            time.sleep(0.05)
+    following.terminate()
+    following.wait()
+    check(True, "the replayed lines are the table")
 
 
 def rows(parsed):
@@ -228,6 +292,28 @@ with tempfile.TemporaryDirectory() as folder:
     # After an error in the middle, the document is complete and contains the reason.
     pathlib.Path("many.csv").write_text("a\n" + "1\n" * 5000 + '"never closed\n')
     check("sections" in document("many.csv"), "a quote that is not closed is a remark")
+
+    # Lines of changes, replayed.
+    def write(name, text):
+        return lambda: pathlib.Path(name).write_text(text)
+
+    def append(name, text):
+        def act():
+            with open(name, "a") as file:
+                file.write(text)
+        return act
+
+    write("log", "# A\none\n# B\ntwo\n")()
+    follow([append("log", "three\n"), append("log", "# C\nfour\n"), write("log", "# B\ntwo\n")],
+           "log", "-o", "sections=headings")
+    write("live.csv", "a,b\n1,x\n2,y\n3,x\n")()
+    edits = [append("live.csv", "4,z\n0,x\n"), write("live.csv", "a,b\n9,x\n3,z\n"), write("live.csv", "a,b\n")]
+    for shape in [[], ["--sort", "a:desc"], ["--section-by", "b"], ["--filter", "a > 1"]]:
+        write("live.csv", "a,b\n1,x\n2,y\n3,x\n")()
+        follow(edits, "live.csv", *shape)
+    os.mkdir("live")
+    follow([write("live/b", "1"), write("live/a", ""), lambda: os.rename("live/b", "live/c"),
+            lambda: os.remove("live/a")], "live", "--columns", "name,size", "--sort", "name:desc")
 
     # The section as a column.
     lines = run("export", "notes.md", "-o", "sections=headings", "--with-section").splitlines()
