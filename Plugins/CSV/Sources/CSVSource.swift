@@ -80,8 +80,7 @@ final class CSVSource: TableDataSource, TableGathering, TableIdentity, TableSupp
   var cancellation: (@Sendable () -> Void)? { cancel.cancellation }
 
   func version() throws(TableError) -> Version? {
-    try file.checkUnchanged()
-    return shownFile.version(of: file.version)
+    try shownFile.version(showing: file)
   }
 
   func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {

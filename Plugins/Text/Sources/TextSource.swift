@@ -67,8 +67,7 @@ final class TextSource: ProviderSource, TableSections, TableGathering, TableIden
   var sectionIndex: (any TableSectionIndex)? { sectioning == .headings ? self : nil }
 
   func version() throws(TableError) -> Version? {
-    try file.checkUnchanged()
-    return shownFile.version(of: file.version)
+    try shownFile.version(showing: file)
   }
 
   // Sections and rows

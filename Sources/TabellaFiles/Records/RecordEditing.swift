@@ -168,9 +168,10 @@ extension RecordEditing {
     var (problem, notice) = (saved.problem, String?.none)
     let isSaved = saved.file !== shownFile.file
     if isSaved {
-      shownFile.show(saved.file)
+      shownFile.show(saved.file, isRead: false)
       do throws(TableError) {
         try show(saved.file.growingBytes())
+        shownFile.show(saved.file)
         try saved.file.bytes().checkUnchanged()
       } catch {
         // An error of this read is irrelevant, because another program wrote these bytes.

@@ -6,6 +6,8 @@ public final class ShownFile {
   public let path: [UInt8]
   /// The open file.
   public private(set) var file: OpenFile
+  /// Whether the table shows the content of this file. It shows an older one if reading fails after an edit.
+  private(set) var isRead = true
   private let options: SaveOptions
   private let reading: Reading
 
@@ -50,8 +52,19 @@ public final class ShownFile {
   }
 
   /// The table's version for a version of the bytes; nil if the bytes have none.
-  public func version(of bytes: Version?) -> Version? {
+  func version(of bytes: Version?) -> Version? {
     bytes.map { Version("\($0.token).\(reading.token)") }
+  }
+
+  /// The table's version while it shows these bytes; nil if the bytes have none.
+  ///
+  /// Throws ``TableError`` with `.conflict` if the file has changed, or if it could not be read after the last edit.
+  public func version(showing bytes: any ByteSource) throws(TableError) -> Version? {
+    try bytes.checkUnchanged()
+    guard isRead else {
+      throw TableError(.conflict, "was saved, but could not be read again; open it again")
+    }
+    return version(of: bytes.version)
   }
 
   /// Creates a save of the file. An undo makes no backup, so that the backup of the edit stays.
@@ -62,7 +75,7 @@ public final class ShownFile {
   }
 
   /// Replaces the file by its saved form.
-  func show(_ saved: OpenFile) { file = saved }
+  func show(_ saved: OpenFile, isRead: Bool = true) { (file, self.isRead) = (saved, isRead) }
 
   /// Throws if the file, shown as this text, cannot be edited.
   public func checkEditable(_ text: DecodedText) throws(TableError) {
