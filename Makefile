@@ -7,7 +7,7 @@ SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
-  manual install environment
+  live manual install environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -15,7 +15,7 @@ build:            ## builds tabella and the shipped providers
 test:             ## runs the tests
 	swift test
 
-# .ci/run adds formats, faults, command lines, the zoo and benchmarks.
+# .ci/run adds formats, live tables, faults, command lines, the zoo and benchmarks.
 check: lint build test examples fuzz-check  ## lint, tests, examples, a minute of fuzzing
 
 format:           ## formats the Swift code in place
@@ -54,6 +54,10 @@ formats: build    ## reads what tabella writes with jq, Python, a Markdown rende
 faults: build     ## kills, errors, full disks, power cuts, races: all of them, 20 to 30 minutes
 	Tests/Faults/run --count full --seed $(SEED) $(if $(WRITE),--write)
 	Tests/Faults/pid-reuse --count 100
+
+live: build       ## follows folders, files, logs and processes while they change: about three minutes
+	Tests/Live/run --count 10000 --seed $(SEED)
+	Tests/Live/rotations --seconds 20
 
 # COUNT=10000 unless it is given.
 lines: build      ## COUNT random command lines from SEED: numbers, limits, environments

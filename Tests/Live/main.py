@@ -29,7 +29,8 @@ SHAPES = {
     ],
     "processes": [
         ["--columns", "pid,parent,command", "--filter", "command = sleep"],
-        ["--columns", "pid,command", "--section-by", "command", "--sort", "pid:desc"],
+        # A fresh reading would list itself.
+        ["--columns", "pid,command", "--filter", "command != tabella", "--section-by", "command", "--sort", "pid:desc"],
     ],
 }
 
@@ -126,7 +127,8 @@ def rotations(options, generator, place):
     time.sleep(1)
     wanted, number = [], 0
     log = open(path, "a")
-    total = max(options.count * 10, 2000)
+    # Ten rotations in five seconds or more: a file that comes and goes before anybody opens it cannot be followed.
+    total = max(options.count * 10, 50_000)
     begin = time.monotonic()
     for step in range(total // 100):
         block = ""

@@ -49,7 +49,7 @@ import Testing
       while process.isRunning, Date() < end { usleep(10_000) }
       #expect(!process.isRunning, sourceLocation: sourceLocation)
       if process.isRunning { process.terminate() }
-      process.waitUntilExit()
+      process.waitForEnd()
       #expect(process.terminationStatus == status, sourceLocation: sourceLocation)
       shown += String(
         decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

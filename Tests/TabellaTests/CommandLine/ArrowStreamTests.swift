@@ -206,7 +206,7 @@ import Testing
     process.standardError = errors
     try process.run()
     let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
+    process.waitForEnd()
     #expect(process.terminationStatus == 2)
     #expect(text.contains("is binary, and the output is a terminal; redirect it"))
   }

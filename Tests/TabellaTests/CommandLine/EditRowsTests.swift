@@ -112,7 +112,7 @@ import Testing
     try child.run()
     defer {
       kill(child.processIdentifier, SIGKILL)
-      child.waitUntilExit()
+      child.waitForEnd()
     }
     let pid = child.processIdentifier
     let words = "processes: --filter 'pid = \(pid)' --columns pid,nice --yes"
@@ -122,7 +122,7 @@ import Testing
     // The test's own programs block SIGTERM.
     let end = try edit("\(words) -o signal=KILL", "sed -i '/^1\t/d' \"$1\"")
     try #require(end.status == 0, "\(end.errors)")
-    child.waitUntilExit()
+    child.waitForEnd()
     #expect(child.terminationReason == .uncaughtSignal && child.terminationStatus == SIGKILL)
   }
 

@@ -67,7 +67,7 @@ import Testing
       while process.isRunning, Date() < end { usleep(5000) }
       #expect(!process.isRunning, sourceLocation: sourceLocation)
       if process.isRunning { process.terminate() }
-      process.waitUntilExit()
+      process.waitForEnd()
       #expect(process.terminationStatus == status, sourceLocation: sourceLocation)
       #expect(process.terminationReason == reason, sourceLocation: sourceLocation)
       return String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

@@ -190,7 +190,7 @@ import Testing
       try first.run()
       while keptNames.isEmpty, first.isRunning { usleep(10_000) }
       let second = try tabella("", words)
-      first.waitUntilExit()
+      first.waitForEnd()
       #expect(first.terminationStatus == 0)
       #expect(second.status == 0, "\(words): \(second.errors)")
       #expect(!second.errors.contains("interrupted"), "\(words): \(second.errors)")

@@ -289,7 +289,7 @@ import Testing
     let seen = try TabellaTestSupport.run(reading[0], Array(reading.dropFirst()))
     #expect(seen.status == 0 && seen.text.contains("rchar: "), "\(seen.errors)")
     try input.fileHandleForWriting.close()
-    process.waitUntilExit()
+    process.waitForEnd()
     #expect(process.terminationStatus == 0)
   }
 

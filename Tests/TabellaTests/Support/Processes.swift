@@ -41,10 +41,21 @@ func run(
   process.standardOutput = FileHandle(forWritingAtPath: output)
   process.standardError = FileHandle(forWritingAtPath: errors)
   try process.run()
-  process.waitUntilExit()
+  process.waitForEnd()
   return ProgramResult(
     status: process.terminationStatus, output: try Data(contentsOf: URL(fileURLWithPath: output)),
     errors: try String(contentsOfFile: errors, encoding: .utf8))
+}
+
+extension Process {
+  /// Waits for the end of the program. `waitUntilExit` can notice it 50 ms late.
+  func waitForEnd() {
+    var information = siginfo_t()
+    let options = WEXITED | WNOWAIT
+    while waitid(P_PID, id_t(processIdentifier), &information, options) < 0, errno == EINTR {}
+    // Foundation takes the status on a thread of its own.
+    while isRunning { usleep(100) }
+  }
 }
 
 /// The build folder with this program, `tabella` and the shipped libraries.

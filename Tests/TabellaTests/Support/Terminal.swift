@@ -68,7 +68,7 @@ func runOnTerminal(
       guard write(master, line, line.count) == line.count else { throw MissingTool("a keyboard") }
     }
   }
-  process.waitUntilExit()
+  process.waitForEnd()
   var plain: [UInt8] = []
   for (index, byte) in bytes.enumerated() {
     if byte == 13, index + 1 < bytes.count, bytes[index + 1] == 10 { continue }
