@@ -48,13 +48,14 @@ func run(
 }
 
 extension Process {
-  /// Waits for the end of the program. `waitUntilExit` can notice it 50 ms late.
+  /// Waits for the end of the program. `waitUntilExit` alone can notice it 50 ms late.
   func waitForEnd() {
     var information = siginfo_t()
     let options = WEXITED | WNOWAIT
     while waitid(P_PID, id_t(processIdentifier), &information, options) < 0, errno == EINTR {}
-    // Foundation takes the status on a thread of its own.
+    // Foundation takes the status on a thread of its own. Then the wait returns at once, and releases the process.
     while isRunning { usleep(100) }
+    waitUntilExit()
   }
 }
 
