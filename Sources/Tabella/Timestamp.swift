@@ -134,6 +134,27 @@ struct StatedTime {
     offset = zone
   }
 
+  /// Reads the date and time, with at least a minute, at the start of a text that continues; nil if there is none.
+  init?(leading text: UnsafeRawBufferPointer) {
+    guard text.count > 10 else { return nil }
+    func isPart(_ byte: UInt8) -> Bool { 48...57 ~= byte || "+-.:Zz".utf8.contains(byte) }
+    var end = text[11...].firstIndex { !isPart($0) } ?? text.count
+    // In `2024-02-29 12:30: started`, the last colon ends the time.
+    while end > 11, "+-.:".utf8.contains(text[end - 1]) { end -= 1 }
+    self.init(UnsafeRawBufferPointer(rebasing: text[..<end]))
+    guard extent != .day, extent != .hour else { return nil }
+  }
+
+  /// Reads the date, and the time if there is one, at the start of a text that continues; nil if there is none.
+  init?(startOf text: UnsafeRawBufferPointer) {
+    guard text.count > 10, text[4] == UInt8(ascii: "-"), !(48...57 ~= text[10]) else { return nil }
+    if let time = StatedTime(leading: text) {
+      self = time
+    } else {
+      self.init(UnsafeRawBufferPointer(rebasing: text[..<10]))
+    }
+  }
+
   /// The stated time on the clock of the text.
   var civil: CivilTime { CivilTime(second: second, nanosecond: nanosecond) }
 }

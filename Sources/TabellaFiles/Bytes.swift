@@ -154,6 +154,19 @@ public final class OpenFile: Sendable {
   /// The same file with its current fingerprint; nil if that fails.
   func reopened() -> OpenFile? { try? OpenFile(duplicating: descriptor) }
 
+  /// Whether a process has the file open for writing; false if that cannot be known.
+  ///
+  /// The kernel grants a lease only if nobody can write (fcntl(2)). The lease ends at once. It needs a file of this user,
+  /// and a file system with leases.
+  var hasWriter: Bool {
+    let path = "/proc/self/fd/\(descriptor)"
+    guard let file = Descriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY) else {
+      // Another process has a lease for writing.
+      return errno == EWOULDBLOCK
+    }
+    return tabella_system_lease(file.raw) == -EAGAIN
+  }
+
   /// The bytes of the file. A regular file is read at its offsets. The bytes of a stream are stored as they are
   /// read.
   public func bytes() -> any ByteSource {

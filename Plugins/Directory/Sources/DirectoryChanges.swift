@@ -19,6 +19,7 @@ extension DirectorySource: TableChanges {
     cancel.begin()
     let start = now()
     let news = watcher?.takeNews() ?? FolderWatcher.News(isAll: true)
+    if let batch = try batchOfMissingRoot() { return batch }
     do throws(TableError) {
       let old = listing
       let batch = try pull(news)
@@ -31,6 +32,21 @@ extension DirectorySource: TableChanges {
       watcher?.rearmAfterFailure()
       throw error
     }
+  }
+
+  /// An empty batch while the path leads to no folder for less than a second; nil otherwise. A program that replaces a
+  /// folder removes its name for a moment.
+  private func batchOfMissingRoot() throws(TableError) -> ChangeBatch? {
+    guard let watcher, stat(at: path)?.kind != S_IFDIR else {
+      missingSince = nil
+      return nil
+    }
+    let since = missingSince ?? now()
+    missingSince = since
+    guard now() - since < patience else { return nil }
+    watcher.rearmAfterFailure()
+    let version = try knownVersion()
+    return ChangeBatch(from: version, to: version, changes: [])
   }
 
   private func pull(_ news: FolderWatcher.News) throws(TableError) -> ChangeBatch {

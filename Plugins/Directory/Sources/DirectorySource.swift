@@ -50,6 +50,10 @@ final class DirectorySource: ProviderSource, TableSections, TableGathering, Tabl
   private var cachedVersion: Version?
   /// Watches the listed folders while a listener is set.
   var watcher: FolderWatcher?
+  /// The time at which a pull first found no folder at the path; nil if the last pull found one.
+  var missingSince: Double?
+  /// The time for which a watched folder may be missing, in seconds. Only tests use another one.
+  var patience = 0.9
 
   init(path: [UInt8], _ settings: DirectorySettings) throws(TableError) {
     self.path = path

@@ -108,22 +108,10 @@ struct ClassKeys {
       if let time = converter.civil(text: text) { return time }
       // Text that begins with a date, such as a line of a log, counts as the date.
       guard text.count > 10 else { return nil }
-      if let time = ClassKeys.leadingTime(of: text) { return converter.civil(time) }
+      if let time = StatedTime(leading: text) { return converter.civil(time) }
       guard by != .hour else { return nil }
       return converter.civil(text: UnsafeRawBufferPointer(rebasing: text[..<10]))
     }
-  }
-
-  /// The date and time, with at least a minute, at the start of a text that continues; nil if there is none.
-  private static func leadingTime(of text: UnsafeRawBufferPointer) -> StatedTime? {
-    func isPart(_ byte: UInt8) -> Bool { 48...57 ~= byte || "+-.:Zz".utf8.contains(byte) }
-    var end = text[11...].firstIndex { !isPart($0) } ?? text.count
-    // In `2024-02-29 12:30: started`, the last colon ends the time.
-    while end > 11, "+-.:".utf8.contains(text[end - 1]) { end -= 1 }
-    guard let time = StatedTime(UnsafeRawBufferPointer(rebasing: text[..<end])),
-      time.extent != .day, time.extent != .hour
-    else { return nil }
-    return time
   }
 
   // Numbers

@@ -10,7 +10,8 @@
 ///   whole days, `today-7d` too. `now`, `now-2h` and `-7d` are moments: `s`, `m`, `h`, `d` (24 hours), `w`;
 /// - text that is a number: text cells that are numbers compare as numbers (10 = 10.0);
 /// - text that is a date as above: text cells that are dates compare as dates. A cell without a zone never shifts. `=`
-///   and `!=` also compare bytes, so that the word `today` can be found;
+///   and `!=` also compare bytes, so that the word `today` can be found. The other comparisons read the date at the
+///   start of a longer text, such as a line of a log;
 /// - other text: `=` and `!=` compare bytes. The other comparisons use the order of ``SortDescriptor`` and ignore
 ///   cells that are numbers;
 /// - binary: by bytes.

@@ -162,7 +162,9 @@ struct RowFilter {
     if let wantedNumber, let number = NumberText(cell, hasComma: hasComma) {
       return comparison.holds(NumberText.compare(number, cell, wantedNumber, wanted))
     }
-    if let wantedDate, let date = StatedTime(cell) {
+    // A line of a log begins with its date. Only an order ignores the rest of the line.
+    if let wantedDate, let date = StatedTime(cell) ?? (isEquality ? nil : StatedTime(startOf: cell))
+    {
       return comparison.holds(wantedDate.order(of: date, &converter))
     }
     // A cell of another kind than the value is unequal to it, and neither less nor greater.

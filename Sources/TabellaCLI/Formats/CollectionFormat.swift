@@ -72,6 +72,7 @@ struct CollectionFormat: Format {
     guard !items.isEmpty else { return }
     let grid = Grid(items.map(\.width), width: screen.width)
     for line in 0..<grid.height {
+      output.beginRows(stride(from: line, to: items.count, by: grid.height).underestimatedCount)
       var text = SafeText()
       for (column, width) in grid.widths.enumerated() {
         let number = column * grid.height + line

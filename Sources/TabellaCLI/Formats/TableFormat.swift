@@ -294,8 +294,8 @@ struct TableFormat: Format {
 
   private func write(_ rows: ShownRows, _ row: Int) throws(Failure) {
     guard let table, let layout else { return }
-    output.mark = rows.marks?[row]
-    defer { output.mark = nil }
+    output.beginRows(mark: rows.marks?[row])
+    defer { output.endRows() }
     /// The space at the end of the line; nil if there is no limit.
     var spare = frame.room(screen.width).map { max(0, $0 - layout.total) }
     let line = shown.enumerated().map { number, column in

@@ -44,8 +44,8 @@ struct VerticalFormat: Format {
 
   private mutating func write(_ rows: ShownRows, _ row: Int) throws(Failure) {
     guard let table else { return }
-    output.mark = rows.marks?[row]
-    defer { output.mark = nil }
+    output.beginRows(mark: rows.marks?[row])
+    defer { output.endRows() }
     let path = IndexPath(section: rows.first.section, row: rows.first.row + row)
     var title: SafeText = "\(screen.rule(2)) \(path.description)"
     if let badge = rows.badge(row, screen), title.width + 1 + badge.width < screen.width ?? .max {

@@ -11,12 +11,17 @@ final class FrameLines {
   /// The mark of the lines that follow.
   var mark: RowMark?
   private(set) var lines: [Line] = []
+  /// The number of rows whose first line is in the frame.
+  private(set) var rowCount = 0
   private let limit: Int
   /// Whether the last line has no end yet.
   private var isOpen = false
 
   /// Lines beyond the limit are dropped.
   init(limit: Int) { self.limit = limit }
+
+  /// Counts rows that begin with the next line.
+  func beginRows(_ count: Int) { if lines.count < limit { rowCount += count } }
 
   /// Adds safe text.
   func add(_ bytes: UnsafeRawBufferPointer) {

@@ -30,10 +30,8 @@ struct RowMarks {
       case .delete(let path): if !path.isSection { removedCount += 1 }
       case .reload(let path) where path.isSection:
         if let section = plan.sectionAfter(of: path.section) { newSections.insert(section) }
-      case .reload(let path):
-        removedCount += 1
-        if let path = plan.path(of: path) { inserted.insert(path) }
-      case .reconfigure(let path):
+      case .reload(let path), .reconfigure(let path):
+        // An edited line of a file is another row at the same position.
         if let path = plan.path(of: path), !path.isSection { changed.insert(path) }
       case .move: break
       }

@@ -42,7 +42,7 @@ struct WatchFrame {
     try format.end(failure: nil)
     lines = frame.lines
     summary = try Failure.about(table.subject) { () throws(TableError) in
-      try viewer.summary(shownColumns: format.shownColumnCount)
+      try viewer.summary(shownColumns: format.shownColumnCount, visibleRows: frame.rowCount)
     }
     var counts = SafeText()
     let minus: SafeText = screen.isUnicode ? "−" : "-"

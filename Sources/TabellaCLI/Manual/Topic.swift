@@ -131,7 +131,8 @@ struct Topic: Sendable {
         """
         Numbers and dates compare by value, and other text as `--sort` orders it. A part of a date means all of its \
         times: `2026-02` is the whole month, in local time unless `--utc` is given. Dates can be relative: `today`, \
-        `yesterday`, `now-2h`, `-7d` (units s m h d w). In a column of bytes, `10K` is 10 × 1024. Blanks around VALUE are \
+        `yesterday`, `now-2h`, `-7d` (units s m h d w). `<` and `>` also read the date at the start of a longer text, \
+        such as a line of a log. In a column of bytes, `10K` is 10 × 1024. Blanks around VALUE are \
         ignored unless VALUE is in quotes. A missing cell matches only `!=` and `!~`, so `!~ .` matches cells that \
         are missing or empty.
         """),
@@ -176,9 +177,10 @@ struct Topic: Sendable {
         Term(name: "COLUMN:letter", meaning: "the first letter, as a capital"),
         Term(
           name: "COLUMN:hour, day, week, weekday, month, year",
-          meaning: "a part of a date; weeks are those of ISO 8601"),
+          meaning:
+            "a part of a date, also of one at the start of a text; weeks are those of ISO 8601"),
         Term(name: "COLUMN:extension", meaning: "the extension of a file name"),
-        Term(name: "COLUMN:100", meaning: "bins of this width, such as 100 to 200"),
+        Term(name: "COLUMN:100", meaning: "bins of this width, such as 100 to <200"),
         Term(
           name: "COLUMN:size",
           meaning: "the power of ten of a number; 1 KiB, 1 MiB and so on in a column of bytes"),
@@ -186,7 +188,8 @@ struct Topic: Sendable {
       .paragraph(
         """
         These sections replace those of the table, and the column stays. They are in the order of their values. The \
-        section of missing cells is the last. Several columns, `region,date:month`, make a section of each combination.
+        last sections are `other`, for cells without such a value, and `∅`, for missing cells. Several columns, \
+        `region,date:month`, make a section of each combination.
         """),
       .paragraph(
         """
@@ -302,7 +305,7 @@ struct Topic: Sendable {
         """
         `show --follow` prints the rows, and then each row as soon as it arrives. It works with \
         \(Formats.followedNames.joined(separator: ", ")). `-n N` begins with the last N rows. Filters and sections stay \
-        live. A row that is deleted, moved or changed prints nothing.
+        live. A row that is deleted, moved or gets other cells prints nothing. An edited line of a file is a new row.
         """),
       .paragraph(
         """
@@ -312,7 +315,8 @@ struct Topic: Sendable {
         """),
       .paragraph(
         """
-        `show --watch` draws the table in place, and again when it changes. `--watch=SECONDS` draws at an interval. If \
+        `show --watch` draws the first rows in place, and again when the table changes. `--watch=SECONDS` draws at an \
+        interval. If \
         a provider reports no changes, the table is opened again every 2 seconds. `+` marks new rows and `~` changed \
         ones, until the next change. If the provider fails, the rows stay and the last line has the error.
         """),

@@ -151,7 +151,12 @@ enum Guesses {
     CommandGuess(
       names: ["ls", "ll", "dir", "list", "cat", "bat", "view", "open", "print", "less", "more"],
       command: "show"),
-    CommandGuess(names: ["table", "display", "join", "concat"], command: "show"),
+    CommandGuess(names: ["table", "display", "concat"], command: "show"),
+    CommandGuess(
+      names: ["join"], command: "show",
+      advice: """
+        `tabella show A B` shows several locations as one table; no command matches rows of two tables by a key
+        """),
     CommandGuess(
       names: ["tree"], command: "show", options: ["-o", "recursive=true"]),
     CommandGuess(names: ["head", "limit"], command: "show", options: ["-n", "10"]),

@@ -180,7 +180,9 @@ struct Invocation {
       } catch {
         throw Failure(
           status: error.status, subject: command, code: error.code,
-          message: "\(name) \(value.text): \(error.about(command: command).message)")
+          message:
+            "\(name)\(value.text.isEmpty ? "" : " ")\(value.text): \(error.about(command: command).message)"
+        )
       }
     }
   }

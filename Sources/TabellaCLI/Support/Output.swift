@@ -22,11 +22,14 @@ final class Output {
 
   /// The lines of a frame, if the output is not written anywhere.
   private let frame: FrameLines?
-  /// The mark of the rows that are written from now on, for a frame.
-  var mark: RowMark? {
-    get { frame?.mark }
-    set { frame?.mark = newValue }
+  /// Begins rows on the next line, for a frame. Their lines have the mark until ``endRows()``.
+  func beginRows(_ count: Int = 1, mark: RowMark? = nil) {
+    frame?.beginRows(count)
+    frame?.mark = mark
   }
+
+  /// Ends rows: the lines that follow have no mark.
+  func endRows() { frame?.mark = nil }
 
   /// Creates an output for standard output or another descriptor, and examines it unless its screen is known.
   init(descriptor: Int32 = 1, screen: Screen? = nil) {

@@ -1,5 +1,6 @@
 import Tabella
 import TabellaHost
+import TabellaSystem
 
 /// The locations of a command line as one table, with the shaping options applied.
 struct ShapedTable {
@@ -99,7 +100,10 @@ struct ShapedTable {
       for filter in invocation.filters { try Condition.check(filter.bytes) }
       if let order = invocation.sectionsBy { try Aggregate.check(order) }
     }
-    Progress.begin(invocation.operands.map { Location($0.bytes) })
+    // The reader of a pipe from `show` can be a pager, which has the terminal for itself.
+    if command != "show" || stat(of: 1)?.kind != S_IFIFO {
+      Progress.begin(invocation.operands.map { Location($0.bytes) })
+    }
     let tables = try ShapedTable.open(invocation)
     self.tables = tables
     hasChosenColumns = invocation.columns != nil

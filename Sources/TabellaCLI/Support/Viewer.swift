@@ -83,12 +83,15 @@ struct Viewer {
 
   /// The rows and columns that were shown: `2,000 rows, 8 columns (6 shown)`. Read after ``show(in:)``.
   ///
-  /// If options chose the rows, their number is compared with the number of all rows, as far as it is known without
-  /// further reading.
-  func summary(shownColumns: Int?) throws(TableError) -> SafeText {
+  /// If options chose the rows, or if only some are visible, their number is compared with the number of all rows, as
+  /// far as it is known without further reading.
+  func summary(shownColumns: Int?, visibleRows: Int? = nil) throws(TableError) -> SafeText {
     let table = shown.table
+    let count = visibleRows ?? rowCount
     var total: Int?
-    if !ChosenRows(table, range: range).isEverything {
+    if ChosenRows(table, range: range).isEverything {
+      if count < rowCount { total = rowCount }
+    } else {
       let sections = try source.numberOfSections(knowing: 0)
       var sum = 0
       var isExact = sections.isExact && sections.value <= 1000
@@ -97,11 +100,11 @@ struct Viewer {
         sum += count.value
         isExact = count.isExact
       }
-      if isExact, sum > rowCount { total = sum }
+      if isExact, sum > count { total = sum }
     }
-    var text: SafeText = "\(rowCount.grouped)"
+    var text: SafeText = "\(count.grouped)"
     if let total { text.append(" of \(total.grouped)") }
-    text.append(total ?? rowCount == 1 ? " row" : " rows")
+    text.append(total ?? count == 1 ? " row" : " rows")
     if sectionCount > 1 { text.append(", \(sectionCount.grouped) sections") }
     let all = table.hasChosenColumns ? source.columns.count : table.columns.count
     let columns = min(shownColumns ?? table.columns.count, table.columns.count)

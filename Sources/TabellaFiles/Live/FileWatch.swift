@@ -29,6 +29,9 @@ final class FileWatch: Sendable {
     thread = try WatchThread(polling: watcher.descriptor) { watcher.look() }
   }
 
+  /// Whether inotify reports events.
+  var hasEvents: Bool { watcher.descriptor != nil }
+
   /// Allows the next notice: a pull has dealt with everything up to this state.
   func rearm(_ known: Known) {
     watcher.rearm(known)

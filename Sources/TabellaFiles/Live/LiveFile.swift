@@ -110,8 +110,8 @@ public final class LiveFile {
       return try takeOther(source, bytes, look, isEmpty: isEmpty)
     }
     if isHolding(bytes) {
-      if age(look.file) >= pace.rest { return try extend(source, bytes, holds: false) }
-      expect(in: pace.rest)
+      if hasEnded(look.file, bytes.file) { return try extend(source, bytes, holds: false) }
+      expect(in: age(look.file) < pace.rest ? pace.rest : pace.patience)
     }
     return try verify(source, bytes, look)
   }
@@ -242,6 +242,14 @@ public final class LiveFile {
   func age(_ file: Fingerprint) -> Double {
     let written = timespec(on: CLOCK_REALTIME).seconds - file.modificationTime
     return max(written, seen.map { $0.file == file ? now() - $0.since : 0 } ?? 0)
+  }
+
+  /// Whether the last record counts as complete although it has no end: the file is at rest, and nobody has it open for
+  /// writing. A program that writes its output in blocks can pause in the middle of a line.
+  ///
+  /// Without events of inotify, only the rest counts. A confined process gets neither events nor leases.
+  func hasEnded(_ fingerprint: Fingerprint, _ file: OpenFile) -> Bool {
+    age(fingerprint) >= pace.rest && !(watch?.hasEvents == true && file.hasWriter)
   }
 
   /// Delays the next reading of the whole file, so that such readings take a small part of the time.

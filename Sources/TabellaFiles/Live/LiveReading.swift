@@ -6,8 +6,8 @@ import TabellaSystem
 extension LiveFile {
   /// Shows the bytes that were appended to the open file, as far as their records have ended.
   ///
-  /// With `holds`, a record without an end waits until the file is at rest: half a line of a log is no row. A record that
-  /// is shown already stays shown.
+  /// With `holds`, a record without an end waits until ``hasEnded(_:_:)`` is true: half a line of a log is no row. A
+  /// record that is shown already stays shown.
   func extend<Source: LiveRecords>(
     _ source: Source, _ bytes: FileBytes, holds: Bool
   ) throws(TableError) -> [ChangeBatch.Change]? {
@@ -21,7 +21,7 @@ extension LiveFile {
     let rules = text.reader.rules
     try frontier.advance(FileBytes(file), size: size, rules, source.cancel)
     var count = size
-    if holds, frontier.end < size, age(file.fingerprint) < pace.rest {
+    if holds, frontier.end < size, !hasEnded(file.fingerprint, file) {
       count = max(bytes.count, frontier.end)
     }
     guard count > bytes.count, var digests else {
@@ -117,7 +117,7 @@ extension LiveFile {
       let (began, isAtRest) = (now(), age(file.fingerprint) >= pace.rest)
       var text = try source.read(FileBytes(file, mayGrow: true))
       var digests = try text.digests(source.cancel)
-      if holds, !isAtRest, digests.open != nil {
+      if holds, digests.open != nil, !hasEnded(file.fingerprint, file) {
         // Half a record is no row. Without it, the rules must be the same.
         let shorter = try source.read(FileBytes(file, count: digests.end, mayGrow: true))
         if shorter.start == text.start, shorter.columns == text.columns,

@@ -256,6 +256,7 @@ private typealias IndexPath = Tabella.IndexPath
     #expect(mkdir(path, 0o755) == 0)
     try folder.write("shown/a", "")
     let (source, notices) = try listen(folder, path)
+    source.patience = 0
     let count = notices.count
     #expect(rename(path, folder.path + "/other") == 0)
     #expect(notices.exceed(count))
@@ -272,6 +273,28 @@ private typealias IndexPath = Tabella.IndexPath
       try source.pull().changes == [
         .delete(IndexPath(section: 0, row: 0)), .insert(IndexPath(section: 0, row: 0)),
       ])
+  }
+
+  /// `show --follow` sometimes ended when another folder took the name: it looked while there was none.
+  @Test func aFolderIsMissedForAMoment() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/shown"
+    #expect(mkdir(path, 0o755) == 0)
+    try folder.write("shown/a", "")
+    let (source, _) = try listen(folder, path)
+    #expect(rename(path, folder.path + "/other") == 0)
+    #expect(try source.pull().changes == [])
+    #expect(mkdir(path, 0o755) == 0)
+    try folder.write("shown/b", "")
+    #expect(
+      try source.pull().changes == [
+        .delete(IndexPath(section: 0, row: 0)), .insert(IndexPath(section: 0, row: 0)),
+      ])
+    // Each absence has its own time.
+    #expect(rename(path, folder.path + "/third") == 0)
+    #expect(try source.pull().changes == [])
+    source.patience = 0
+    #expect(throws: TableError.self) { try source.pull() }
   }
 
   @Test func aFolderReplacedByALinkShowsTheTarget() throws {

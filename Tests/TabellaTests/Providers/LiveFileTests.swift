@@ -157,6 +157,30 @@ import Testing
     #expect(followed.changes == [.insert(row(3))])
   }
 
+  /// `show --follow` printed half a line when its writer paused: programs write their output in blocks.
+  @Test func aRecordWithoutAnEndWaitsForItsWriter() throws {
+    let file = try file("t.csv", "a,b\n1,2\n")
+    let followed = try csv(file, rest: 0.01)
+    try followed.source.changes?.listen {}
+    defer { try? followed.source.changes?.listen(nil) }
+    try followed.pull()
+    let writer = try #require(FileHandle(forWritingAtPath: file.path))
+    try writer.seekToEnd()
+    try writer.write(contentsOf: Data("3,4\n5,".utf8))
+    for _ in 0..<3 {
+      usleep(20_000)
+      try followed.pull()
+    }
+    #expect(followed.inserted == ["3"])
+    try writer.write(contentsOf: Data("6\n7".utf8))
+    usleep(20_000)
+    try followed.pull()
+    #expect(followed.inserted == ["3", "5"])
+    try writer.close()
+    try followed.pull()
+    #expect(followed.inserted == ["3", "5", "7"])
+  }
+
   /// The CR of a CRLF arrives first.
   @Test func halfALineEndIsNoLineEnd() throws {
     let file = try file("t.csv", "a\r\n1\r\n")

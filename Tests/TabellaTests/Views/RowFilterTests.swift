@@ -36,14 +36,16 @@ import Testing
       guard case .text(let text) = cell else { return true }
       return NaiveOrder.number(text) != nil
     }
-    // Text that is a date compares with a date or a year.
+    // Text that is a date compares with a date or a year. An order also reads a date at the start of a text.
     let dates = type == .text ? DateValue(bytes, in: .utc) : nil
     var utc = Zone.Converter(.utc)
-    func dateOrder(_ cell: Cell) -> Int? {
-      guard let dates, case .text(let text) = cell,
-        let date = text.withUnsafeBytes({ StatedTime($0) })
-      else { return nil }
-      return dates.order(of: date, &utc)
+    func dateOrder(_ cell: Cell, _ comparison: Condition.Comparison) -> Int? {
+      guard let dates, case .text(let text) = cell else { return nil }
+      let isOrder = comparison != .equal && comparison != .notEqual
+      let date = text.withUnsafeBytes {
+        StatedTime($0) ?? (isOrder ? StatedTime(startOf: $0) : nil)
+      }
+      return date.map { dates.order(of: $0, &utc) }
     }
     for comparison in Condition.Comparison.allCases.prefix(6) {
       var filter = try RowFilter(
@@ -52,7 +54,7 @@ import Testing
       var found: Set<Int> = []
       filter.passing(AwkwardCells.batch([cells], [type])) { found.insert($0) }
       for (row, cell) in cells.enumerated() {
-        let dateOrder = dateOrder(cell)
+        let dateOrder = dateOrder(cell, comparison)
         let order = dateOrder ?? NaiveOrder.compare(cell, value)
         let isNaN = if case .real(let real) = cell { real.isNaN } else { false }
         let isSameKind =
@@ -174,6 +176,21 @@ import Testing
     #expect(
       try passing(cells, column, .notEqual, "2024") == Array(cells[3...]))
     #expect(try passing(cells, column, .less, "2024-04-01T08") == [cells[0]])
+  }
+
+  /// In a log, `line > 2026-11-21` found nothing, although `line:day` read the dates.
+  @Test func linesBeginWithDates() throws {
+    let column = Column("line")
+    let cells: [Cell] = [
+      "2026-11-20 23:59:01 start", "2026-11-21T04:10:00Z error", "2026-11-21: day",
+      "2026-11-21", "2026-11-211 no date", "at 2026-11-22", "", .missing,
+    ]
+    #expect(try passing(cells, column, .greaterOrEqual, "2026-11-21") == Array(cells[1...3]))
+    #expect(try passing(cells, column, .less, "2026-11-21") == [cells[0]])
+    #expect(try passing(cells, column, .greater, "2026-11-21 04:00") == [cells[1]])
+    // Equality is about the whole text.
+    #expect(try passing(cells, column, .equal, "2026-11-21") == [cells[3]])
+    #expect(try passing(cells, column, .notEqual, "2026-11-21").count == 7)
   }
 
   @Test func textNumbers() throws {
