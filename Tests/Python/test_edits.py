@@ -24,12 +24,12 @@ class Edits(Case):
         rows = table[:]
         with table.edit() as batch:
             batch.set(rows[0], city="Oslo", born=1816)
-            batch.set(rows[1].id, {"city": None})
+            batch.set(rows[1].id, {"city": ""})
             batch.delete((0, 2))
             batch.insert((0, 0), name="Zo\u00eb", city="Riga")
             self.assertEqual(self.content(), PEOPLE)
             self.assertEqual(len(batch), 4)
-        self.assertEqual(self.content(), "name,city,born\nZo\u00eb,Riga\nAda,Oslo,1816\nBob,,1906\nD\u00e9e,,1950\n")
+        self.assertEqual(self.content(), "name,city,born\nZo\u00eb,Riga,\nAda,Oslo,1816\nBob,,1906\nD\u00e9e,,1950\n")
         self.assertEqual([row["name"] for row in table], ["Zo\u00eb", "Ada", "Bob", "D\u00e9e"])
         result = batch.result
         self.assertEqual([outcome.code for outcome in result.outcomes], [0, 0, 0, 0])
@@ -142,6 +142,10 @@ class Edits(Case):
             batch.delete((0, 0))
 
     def test_refusals(self):
+        table = self.edited()
+        with self.assertRaisesRegex(tabella.Constraint, "city cannot be missing before other cells"):
+            with table.edit() as batch:
+                batch.set(table[1], city=None)
         reading = self.open()
         with self.assertRaises(tabella.ReadOnly) as caught:
             with reading.edit() as batch:

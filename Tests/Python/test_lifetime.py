@@ -9,6 +9,7 @@ import unittest
 import support
 import tabella
 from support import Case
+from tabella import _capsules
 
 # Reads, edits, follows and exports a file, and closes everything.
 CYCLE = """
@@ -62,11 +63,8 @@ class Lifetimes(Case):
         self.assertEqual(len(os.listdir("/proc/self/fd")), files)
 
     def test_hosts_leave_no_memory(self):
-        path = self.file()
-
         def use():
-            with tabella.Host(receipts=self.folder) as host:
-                cycle(host, path, 0)  # noqa: F821
+            tabella.Host(receipts=self.folder).close()
 
         for _ in range(100):
             use()
@@ -74,6 +72,25 @@ class Lifetimes(Case):
         for _ in range(300):
             use()
         self.assertLess(live_bytes() - before, 16_000)
+
+    def test_a_host_keeps_only_its_providers(self):
+        path = self.file()
+
+        def use(count):
+            with tabella.Host(receipts=self.folder) as host:
+                for number in range(count):
+                    cycle(host, path, number)  # noqa: F821
+
+        def growth(count):
+            before = live_bytes()
+            for _ in range(100):
+                use(count)
+            return live_bytes() - before
+
+        growth(1)
+        # A provider lives until the process ends, once per host that loaded it. Tables add nothing.
+        self.assertLess(growth(1), 100 * 8192)
+        self.assertLess(growth(5) - growth(1), 16_000)
 
     def test_collected_objects_are_freed(self):
         path = self.file()
@@ -87,11 +104,10 @@ class Lifetimes(Case):
 
         for _ in range(100):
             use()
+        _capsules.sweep()
         before, files = live_bytes(), len(os.listdir("/proc/self/fd"))
         for _ in range(300):
             use()
-        from tabella import _capsules
-
         _capsules.sweep()
         self.assertLess(live_bytes() - before, 16_000)
         self.assertEqual(len(os.listdir("/proc/self/fd")), files)

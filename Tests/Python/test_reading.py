@@ -57,7 +57,7 @@ class Rows(Case):
              ["Shelf", None, None, None, None]])  # fmt: skip
 
     def test_text_that_is_not_utf_8_is_bytes(self):
-        table = self.open(b"a,b\nx,\xff\xfe\ny\n", options={"encoding": "utf-8"})
+        table = self.open(b"a,b\nx,\xff\xfe\ny\n")
         self.assertEqual(self.lists(table), [["x", b"\xff\xfe"], ["y", None]])
 
     def test_columns_with_one_name(self):
@@ -126,12 +126,12 @@ class Sections(Case):
     def test_groups(self):
         table = self.open().section_by("city")
         self.assertEqual([(section.title, len(section)) for section in table.sections],
-                         [("Bonn", 1), ("Rome", 2), (None, 1)][: len(table.sections)])
+                         [("", 1), ("Bonn", 1), ("Rome", 2)])
         self.assertEqual(table.sections["Rome"][1]["name"], "Cy")
         self.assertEqual(table.sections[-2].number, 1)
-        self.assertEqual([section.title for section in table.sections[:2]], ["Bonn", "Rome"])
-        self.assertEqual([row["name"] for row in table.sections[1]], ["Ada", "Cy"])
-        self.assertEqual(table[2].path, tabella.Path(1, 1))
+        self.assertEqual([section.title for section in table.sections[1:]], ["Bonn", "Rome"])
+        self.assertEqual([row["name"] for row in table.sections[2]], ["Ada", "Cy"])
+        self.assertEqual(table[3].path, tabella.Path(2, 1))
         with self.assertRaises(tabella.NotFound):
             table.sections["Oslo"]
         for number in (3, -4):
@@ -157,7 +157,7 @@ class Shapes(Case):
         table = self.host.open(path, options={"types": "infer"})
         chosen = table.filter("amount > 300").section_by("region").sort("amount:desc").sections_by("rows:desc")
         with open(path, newline="") as file:
-            rows = [row for row in csv.DictReader(file) if float(row["amount"]) > 300]
+            rows = [row for row in csv.DictReader(file) if float(row["amount"] or 0) > 300]
         groups = {}
         for row in rows:
             groups.setdefault(row["region"], []).append(float(row["amount"]))

@@ -95,18 +95,23 @@ class Handle:
     is closed. Any thread may do either. `kept` lives until the release.
     """
 
-    def __init__(self, pointer: int, release_name: str, kept: object = None, at_exit: bool = False) -> None:
+    def __init__(self, pointer: int, release_name: str, kept: object = None) -> None:
         self._pointer = pointer
         self._lock = threading.Lock()
         self._users = 0
         self._is_closed = False
         self._finalizer = weakref.finalize(self, _release_pointer, function(release_name), pointer, kept)
-        self._finalizer.atexit = at_exit
+        self._finalizer.atexit = False
 
     @property
     def is_closed(self) -> bool:
         """Whether `close()` was called."""
         return self._is_closed
+
+    @property
+    def is_released(self) -> bool:
+        """Whether the pointer is released."""
+        return not self._finalizer.alive
 
     def __enter__(self) -> int:
         """The pointer, for one call. Raises InvalidState after `close()`."""

@@ -33,12 +33,16 @@ class Source:
         self._identity = self._ability(b"tabella.identity/1", c.Identity)
         self._columns: list[Column] | None = None
 
-    def _serial(self) -> Any:
-        """The lock of a call. Checks first that the process and this object may call."""
+    def __enter__(self) -> None:
+        """Begins a call: waits for the calls of other threads. Checks that the process and this object may call."""
         library()
+        self._lock.acquire()
         if not self._finalizer.alive:
+            self._lock.release()
             raise InvalidState("the table is closed")
-        return self._lock
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
     def close(self) -> None:
         """Releases the source. The batches live on."""
@@ -60,7 +64,7 @@ class Source:
 
     def columns(self) -> list[Column]:
         """The columns of the current version."""
-        with self._serial():
+        with self:
             if self._columns is None:
                 schema = c.ArrowSchema()
                 self._call(self._functions.schema, byref(schema))
@@ -72,19 +76,19 @@ class Source:
 
     def forget(self) -> None:
         """Forgets the columns, because the table has moved to another version."""
-        with self._serial():
+        with self:
             self._columns = None
 
     def version(self) -> str | None:
         """The version; None if the table has no versions."""
-        with self._serial():
+        with self:
             text = c.String()
             self._call(self._functions.version, byref(text))
             return c.text_of(text) or None
 
     def has_volatile_order(self) -> bool:
         """Whether the order of rows may differ between two openings."""
-        with self._serial():
+        with self:
             return bool(self._functions.flags(self._source) & c.VOLATILE_ORDER)
 
     # Sections
@@ -93,7 +97,7 @@ class Source:
         """The number of sections, and whether it is exact."""
         if self._sections is None:
             return 1, True
-        with self._serial():
+        with self:
             count = c.Count()
             self._call(self._sections.count, at_least, byref(count))
             return count.value, count.exact == 1
@@ -102,14 +106,14 @@ class Source:
         """The header (0) or the footer (1) of a section."""
         if self._sections is None:
             return None
-        with self._serial():
+        with self:
             text = c.String()
             self._call(self._sections.title, section, which, byref(text))
             return c.text_or_bytes(c.raw(text))
 
     def row_count(self, section: int, at_least: int = EVERYTHING) -> tuple[int, bool]:
         """The number of rows of a section, and whether it is exact."""
-        with self._serial():
+        with self:
             count = c.Count()
             self._call(self._functions.row_count, section, at_least, byref(count))
             return count.value, count.exact == 1
@@ -127,7 +131,7 @@ class Source:
         numbers = (c_int64 * len(columns))(*(each.number for each in columns))
         request = c.RowRequest(section, first, count, numbers, len(columns), c.WITH_IDS if ids else 0, 0)
         struct = c.BatchOfRows()
-        with self._serial():
+        with self:
             self._call(self._functions.rows, byref(request), byref(struct))
         return Batch(struct, columns, ids)
 
@@ -136,13 +140,13 @@ class Source:
         if self._identity is None:
             raise Unsupported("the rows have no ids")
         strings, path = c.Strings(), c.IndexPath()
-        with self._serial():
+        with self:
             self._call(self._identity.find, strings.string(id), byref(path))
         return path.section, path.row
 
     def pull(self) -> c.ListOfChanges:
         """Moves the source to its newest version. The caller releases the changes."""
-        with self._serial():
+        with self:
             table = self._ability(b"tabella.changes/1", c.ChangesTable)
             if table is None:
                 raise Unsupported("the table has no changes; open the location again")

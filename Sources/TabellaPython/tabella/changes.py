@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import time
+import weakref
 from collections.abc import Sequence
 from ctypes import byref, c_int, c_long, c_void_p
 from dataclasses import dataclass
@@ -90,7 +92,11 @@ class _Signal:
 
     def __init__(self) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
-        self._memory = (ctypes.c_char * 64)()
+        libc.malloc.argtypes, libc.malloc.restype = [ctypes.c_size_t], c_void_p
+        libc.free.argtypes, libc.free.restype = [c_void_p], None
+        # At the end of the interpreter, the memory is kept: a listener may still post.
+        self.address: int = libc.malloc(64)
+        weakref.finalize(self, libc.free, self.address).atexit = False
         self._wait = libc.sem_clockwait
         self._wait.argtypes, self._wait.restype = [c_void_p, c_int, ctypes.POINTER(self._Time)], c_int
         self._post = libc.sem_post
@@ -99,10 +105,6 @@ class _Signal:
         self._try.argtypes, self._try.restype = [c_void_p], c_int
         libc.sem_init.argtypes = [c_void_p, c_int, ctypes.c_uint]
         libc.sem_init(self.address, 0, 0)
-
-    @property
-    def address(self) -> int:
-        return ctypes.addressof(self._memory)
 
     @property
     def poster(self) -> int:
@@ -141,8 +143,8 @@ class Follower:
         out = c_void_p()
         with table._handle as pointer:
             call("follow", pointer, byref(out))
-        # The listener must not outlive the interpreter, so the follower is also released at the exit.
-        self._handle = Handle(out.value or 0, "follower_release", self._signal, at_exit=True)
+        self._handle = Handle(out.value or 0, "follower_release", self._signal)
+        _open.add(self)
         try:
             call("listen", out.value, self._signal.poster, self._signal.address)
         except BaseException:
@@ -194,6 +196,7 @@ class Follower:
 
     def close(self) -> None:
         """Ends the iteration, also one that waits in another thread."""
+        _open.discard(self)
         self._closed = True
         self._signal.post()
         self._handle.close()
@@ -203,6 +206,24 @@ class Follower:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+_open: weakref.WeakSet[Follower] = weakref.WeakSet()
+# At the exit, a daemon thread has this many seconds to end its pull.
+_PATIENCE = 5.0
+
+
+@atexit.register
+def _close_all() -> None:
+    """Removes the listeners in front of the end of the interpreter."""
+    if not usable():
+        return
+    ending = list(_open)
+    for follower in ending:
+        follower.close()
+    end = time.monotonic() + _PATIENCE
+    while not all(follower._handle.is_released for follower in ending) and time.monotonic() < end:
+        time.sleep(0.001)
 
 
 __all__ = ["Change", "Changes", "Follower"]
