@@ -63,6 +63,10 @@ struct ArrowArrayStream {
  * Hosts
  * --------------------------------------------------------------------------------------------- */
 
+/* No provider opens the location, or its library or tabella-worker is missing. A code like those of
+ * tabella.h, and returned only by functions of this header. */
+#define TABELLA_EMBED_NO_PROVIDER 101
+
 /* A host: it knows the providers and opens locations. */
 typedef struct tabella_embed_host tabella_embed_host;
 /* A table: an opened location, a view of a table, or a summary. */

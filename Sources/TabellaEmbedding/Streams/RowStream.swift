@@ -1,0 +1,170 @@
+import CTabella
+import Glibc
+import Tabella
+import TabellaBridge
+
+/// The state of an `ArrowArrayStream`: a table, and the place in it.
+final class RowStream {
+  /// A failure of a stream, as its functions return it.
+  struct Failure: Error {
+    var number: Int32
+    var message: String
+
+    init(_ number: Int32, _ message: String) { (self.number, self.message) = (number, message) }
+
+    init(_ error: TableError, in table: EmbeddedTable) {
+      number =
+        error.code == .cancelled ? ECANCELED : error.code == .invalidState ? EINVAL : EIO
+      message = "\(table.name): \(error.description)"
+    }
+  }
+
+  let table: EmbeddedTable
+  private let request: StreamRequest
+  private let columns: [Column]
+  private var cursor: RowCursor
+  /// The stamp of the table's position at the start.
+  private let stamp: Int
+  private var failure: Failure?
+  /// The text of the last error, which C reads.
+  private var lastError: ExportedMemory?
+  private(set) var lastErrorText: UnsafePointer<CChar>?
+
+  init(_ table: EmbeddedTable, _ request: StreamRequest) throws(TableError) {
+    try table.position.check()
+    self.table = table
+    self.request = request
+    columns = table.source.columns
+    if let section = request.section {
+      // Names a section that does not exist.
+      _ = try table.source.numberOfRows(inSection: section, knowing: 0)
+    }
+    cursor = RowCursor(table.source, request)
+    stamp = table.position.stamp
+  }
+
+  func writeSchema(to out: UnsafeMutablePointer<ArrowSchema>) {
+    exportSchema(request.fields(of: columns), to: out)
+  }
+
+  /// Fills the next batch; at the end, `out` has no release.
+  func writeNext(to out: UnsafeMutablePointer<ArrowArray>) throws(Failure) {
+    if let failure { throw failure }
+    do throws(Failure) { try readNext(to: out) } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  private func readNext(to out: UnsafeMutablePointer<ArrowArray>) throws(Failure) {
+    table.flag.begin()
+    let parts: [RowCursor.Part]
+    do throws(TableError) {
+      guard table.position.stamp == stamp else {
+        throw TableError(
+          .conflict, "the table was edited or pulled since the stream began; start a new one")
+      }
+      parts = try cursor.next(flag: table.flag)
+    } catch {
+      throw Failure(error, in: table)
+    }
+    guard !parts.isEmpty else { return }
+    let count = parts.reduce(0) { $0 + $1.rows.rowCount }
+    var arrays = try request.includesSection ? sections(of: parts, count) : []
+    defer { for index in arrays.indices { arrays[index].release?(&arrays[index]) } }
+    for (place, number) in request.columns.enumerated() {
+      arrays.append(
+        try array(
+          ColumnBatch(concatenating: parts.map { $0.rows.columns[place] }), of: columns[number],
+          parts))
+    }
+    if request.includesID {
+      let ids = ColumnBatch(concatenating: parts.compactMap(\.rows.ids))
+      arrays.append(ids.retyped(.text).arrow(request.form))
+    }
+    exportRows(count, arrays, to: out)
+    arrays = []
+  }
+
+  /// The array of a column. Text that the column reads as other values becomes these.
+  private func array(
+    _ cells: ColumnBatch, of column: Column, _ parts: [RowCursor.Part]
+  ) throws(Failure) -> ArrowArray {
+    let values = column.values(of: cells)
+    guard values.type == .text, request.form != .binary,
+      !(values.missingCount == 0 && parts.allSatisfy(\.rows.isUTF8))
+    else { return values.arrow(request.form) }
+    let (text, wrong) = values.asUTF8
+    if let wrong { throw noUTF8(row: wrong, column, parts) }
+    return text.arrow(request.form)
+  }
+
+  private func noUTF8(row: Int, _ column: Column, _ parts: [RowCursor.Part]) -> Failure {
+    var rest = row
+    let part = parts.first { part in
+      if rest < part.rows.rowCount { return true }
+      rest -= part.rows.rowCount
+      return false
+    }
+    let section = table.source.sections == nil ? "" : "\(part?.section ?? 0):"
+    return Failure(
+      EILSEQ,
+      "\(table.name): row \(section)\((part?.first ?? 0) + rest), counted from 0, has text in column \"\(column.name)\" that is not UTF-8; request binary text, or open the location with its encoding"
+    )
+  }
+
+  /// The arrays of the number and of the title of each row's section.
+  private func sections(
+    of parts: [RowCursor.Part], _ count: Int
+  ) throws(Failure) -> [ArrowArray] {
+    let builder = BatchBuilder([.integer, .text], capacity: count)
+    var last: (section: Int, title: String?)?
+    for part in parts {
+      if last?.section != part.section {
+        do throws(TableError) {
+          last = (
+            part.section,
+            try table.source.sections?.title(.header, ofSection: part.section)
+          )
+        } catch {
+          throw Failure(error, in: table)
+        }
+      }
+      for _ in 0..<part.rows.rowCount {
+        builder.columns[0].append(Int64(part.section))
+        if let title = last?.title {
+          builder.columns[1].append(title)
+        } else {
+          builder.columns[1].appendMissing()
+        }
+      }
+    }
+    return builder.finish().columns.map { $0.arrow(request.form) }
+  }
+
+  /// Keeps a message for `get_last_error`, and returns the number.
+  func report(_ failure: Failure) -> Int32 {
+    let memory = ExportedMemory()
+    lastErrorText = memory.array(failure.message.utf8CString.map { $0 })
+    lastError = memory
+    return failure.number
+  }
+}
+
+extension ColumnBatch {
+  /// The same cells as another type of bytes.
+  fileprivate func retyped(_ type: ColumnType) -> ColumnBatch {
+    withUnsafeLayout { layout in
+      ColumnBatch(
+        unsafeLayout: layout, type: type, count: count, missingCount: missingCount,
+        owner: Kept(self))
+    }
+  }
+}
+
+/// Keeps a column alive.
+private final class Kept {
+  let column: ColumnBatch
+
+  init(_ column: ColumnBatch) { self.column = column }
+}
