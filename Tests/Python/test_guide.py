@@ -45,18 +45,16 @@ def run(start, code, names):
     tree = ast.parse("\n" * (start - 1) + code, str(PAGE))
     lines = [""] * (start - 1) + code.splitlines()
     for statement in tree.body:
-        wanted = re.search(r"# → (.*)$", lines[statement.end_lineno - 1])
+        wanted = re.findall(r"# → (.*)$", "\n".join(lines[statement.lineno - 1 : statement.end_lineno]), re.MULTILINE)
         printed = io.StringIO()
-        value = None
         with contextlib.redirect_stdout(printed):
-            if isinstance(statement, ast.Expr) and wanted:
+            if isinstance(statement, ast.Expr):
                 value = eval(compile(ast.Expression(statement.value), str(PAGE), "eval"), names)
             else:
-                exec(compile(ast.Module([statement], []), str(PAGE), "exec"), names)
-        if wanted:
-            said = printed.getvalue().rstrip("\n").replace("\n", " / ")
-            if wanted.group(1) not in (repr(value), str(value), said):
-                raise AssertionError(f"{PAGE.name}:{statement.end_lineno}: {value!r} {said!r}, not {wanted.group(1)!r}")
+                value = exec(compile(ast.Module([statement], []), str(PAGE), "exec"), names)
+        said = " / ".join(printed.getvalue().splitlines())
+        if wanted and " / ".join(wanted) not in (repr(value), str(value), said):
+            raise AssertionError(f"{PAGE.name}:{statement.end_lineno}: {value!r} {said!r}, not {wanted!r}")
 
 
 def run_all(with_others):
