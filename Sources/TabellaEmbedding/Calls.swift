@@ -4,7 +4,7 @@ import Tabella
 import TabellaBridge
 import TabellaHost
 
-// What all functions of the interface have in common.
+// The common steps of all functions of the interface.
 
 /// Runs `body` under the lock of a host, and converts a thrown error to a C error.
 func answer(

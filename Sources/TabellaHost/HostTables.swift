@@ -1,6 +1,6 @@
 import Tabella
 
-// What a host knows, as tables that cannot be edited.
+// The providers and the log as tables that cannot be edited.
 
 extension ReceiptLog {
   /// The edits as a table: the columns `id`, `time`, `location`, `provider`, `edits`, `undoable` and `undone`, newest

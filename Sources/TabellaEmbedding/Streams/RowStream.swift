@@ -2,8 +2,12 @@ import CTabella
 import Glibc
 import Tabella
 import TabellaBridge
+import TabellaSystem
 
 /// The state of an `ArrowArrayStream`: a table, and the place in it.
+///
+/// From the second batch on, a thread reads the next batch while the caller uses the last one. Every read holds the lock of
+/// the host, on whichever thread it runs.
 final class RowStream {
   /// A failure of a stream, as its functions return it.
   struct Failure: Error {
@@ -26,6 +30,11 @@ final class RowStream {
   /// The stamp of the table's position at the start.
   private let stamp: Int
   private var failure: Failure?
+  /// The number of batches that were read. A caller of one batch wants only the first rows.
+  private var batchCount = 0
+  private var ahead: ReadAhead?
+  /// One thread at a time uses the stream.
+  private let serial = Lock()
   /// The text of the last error, which C reads.
   private var lastError: ExportedMemory?
   private(set) var lastErrorText: UnsafePointer<CChar>?
@@ -47,28 +56,72 @@ final class RowStream {
     exportSchema(request.fields(of: columns), to: out)
   }
 
-  /// Fills the next batch; at the end, `out` has no release.
-  func writeNext(to out: UnsafeMutablePointer<ArrowArray>) throws(Failure) {
-    if let failure { throw failure }
-    do throws(Failure) { try readNext(to: out) } catch {
+  /// Fills the next batch; at the end, `out` has no release. Returns 0 or the number of an error.
+  func writeNext(to out: UnsafeMutablePointer<ArrowArray>) -> Int32 {
+    serial.lock()
+    defer { serial.unlock() }
+    do throws(Failure) {
+      if let failure { throw failure }
+      out.pointee = try next()
+      return 0
+    } catch {
       failure = error
-      throw error
+      return report(error)
     }
   }
 
-  private func readNext(to out: UnsafeMutablePointer<ArrowArray>) throws(Failure) {
+  private func next() throws(Failure) -> ArrowArray {
+    var batch = try (ahead?.take() ?? read()).get()
+    ahead = nil
+    guard batch.release != nil else { return batch }
+    do throws(Failure) {
+      table.host.lock.lock()
+      defer { table.host.lock.unlock() }
+      try check()
+    } catch {
+      // The table moved on after the batch was read.
+      batch.release?(&batch)
+      throw error
+    }
+    batchCount += 1
+    if batchCount > 1, coreCount > 1 { ahead = ReadAhead { [unowned self] in read() } }
+    return batch
+  }
+
+  /// Waits for the thread that reads. Must be called before the release.
+  func stop() {
+    serial.lock()
+    if case .success(var batch) = ahead?.take() { batch.release?(&batch) }
+    ahead = nil
+    serial.unlock()
+  }
+
+  /// Throws if the table moved on since the stream began.
+  private func check() throws(Failure) {
+    guard table.position.stamp == stamp else {
+      throw Failure(
+        TableError(
+          .conflict, "the table was edited or pulled since the stream began; start a new one"),
+        in: table)
+    }
+  }
+
+  /// Reads the next batch under the lock of the host. At the end, the batch has no release.
+  private func read() -> Result<ArrowArray, Failure> {
+    table.host.lock.lock()
+    defer { table.host.lock.unlock() }
+    do throws(Failure) { return .success(try batch()) } catch { return .failure(error) }
+  }
+
+  private func batch() throws(Failure) -> ArrowArray {
+    try check()
     table.flag.begin()
     let parts: [RowCursor.Part]
-    do throws(TableError) {
-      guard table.position.stamp == stamp else {
-        throw TableError(
-          .conflict, "the table was edited or pulled since the stream began; start a new one")
-      }
-      parts = try cursor.next(flag: table.flag)
-    } catch {
+    do throws(TableError) { parts = try cursor.next(flag: table.flag) } catch {
       throw Failure(error, in: table)
     }
-    guard !parts.isEmpty else { return }
+    var batch = ArrowArray()
+    guard !parts.isEmpty else { return batch }
     let count = parts.reduce(0) { $0 + $1.rows.rowCount }
     var arrays = try request.includesSection ? sections(of: parts, count) : []
     defer { for index in arrays.indices { arrays[index].release?(&arrays[index]) } }
@@ -82,8 +135,9 @@ final class RowStream {
       let ids = ColumnBatch(concatenating: parts.compactMap(\.rows.ids))
       arrays.append(ids.retyped(.text).arrow(request.form))
     }
-    exportRows(count, arrays, to: out)
+    exportRows(count, arrays, to: &batch)
     arrays = []
+    return batch
   }
 
   /// The array of a column. Text that the column reads as other values becomes these.
@@ -143,7 +197,7 @@ final class RowStream {
   }
 
   /// Keeps a message for `get_last_error`, and returns the number.
-  func report(_ failure: Failure) -> Int32 {
+  private func report(_ failure: Failure) -> Int32 {
     let memory = ExportedMemory()
     lastErrorText = memory.array(failure.message.utf8CString.map { $0 })
     lastError = memory

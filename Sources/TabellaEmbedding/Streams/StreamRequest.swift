@@ -3,7 +3,7 @@ import CTabellaEmbed
 import Tabella
 import TabellaBridge
 
-/// What a stream delivers.
+/// The rows, columns and forms that a stream delivers.
 struct StreamRequest {
   /// The form of text columns.
   enum TextForm {

@@ -16,21 +16,21 @@ public func tabella_embed_stream(
     let stream = try RowStream(table, try StreamRequest(request?.pointee, of: table.source))
     out.pointee = ArrowArrayStream(
       get_schema: { stream, out in
-        answer(stream) { stream throws(RowStream.Failure) in stream.writeSchema(to: out) }
+        out.pointee = ArrowSchema()
+        guard let stream = state(of: stream) else { return EINVAL }
+        stream.writeSchema(to: out)
+        return 0
       },
       get_next: { stream, out in
         out.pointee = ArrowArray()
-        return answer(stream) { stream throws(RowStream.Failure) in
-          try stream.writeNext(to: out)
-        }
+        return state(of: stream)?.writeNext(to: out) ?? EINVAL
       },
       get_last_error: { stream in
         guard !ProcessUse.isInherited else { return inheritedMessage }
-        return stream.pointee.private_data.flatMap {
-          Unmanaged<RowStream>.fromOpaque($0).takeUnretainedValue().lastErrorText
-        }
+        return state(of: stream)?.lastErrorText
       },
       release: { stream in
+        state(of: stream)?.stop()
         release(stream.pointee.private_data.map { OpaquePointer($0) }, RowStream.self, \.table.host)
         stream.pointee.private_data = nil
         stream.pointee.release = nil
@@ -38,21 +38,10 @@ public func tabella_embed_stream(
   }
 }
 
-/// Runs `body` with the state of a stream, under the lock of its host. Returns 0 or an error number.
-private func answer(
-  _ stream: UnsafeMutablePointer<ArrowArrayStream>,
-  _ body: (RowStream) throws(RowStream.Failure) -> Void
-) -> Int32 {
-  guard !ProcessUse.isInherited, let data = stream.pointee.private_data else { return EINVAL }
-  let stream = Unmanaged<RowStream>.fromOpaque(data).takeUnretainedValue()
-  stream.table.host.lock.lock()
-  defer { stream.table.host.lock.unlock() }
-  do throws(RowStream.Failure) {
-    try body(stream)
-    return 0
-  } catch {
-    return stream.report(error)
-  }
+/// The state of a stream; nil in a forked child.
+private func state(of stream: UnsafeMutablePointer<ArrowArrayStream>) -> RowStream? {
+  guard !ProcessUse.isInherited, let data = stream.pointee.private_data else { return nil }
+  return Unmanaged<RowStream>.fromOpaque(data).takeUnretainedValue()
 }
 
 /// The text of the error in a forked child. It lives until the process ends.
