@@ -49,7 +49,9 @@ public struct Catalogue: Sendable {
   private let trust: TrustCheck
 
   /// Searches a path. Unusable candidates become ``refusals``.
-  public init(_ searchPath: SearchPath) { self.init(searchPath, trust: TrustCheck()) }
+  public init(_ searchPath: SearchPath) {
+    self.init(searchPath, trust: TrustCheck(installation: searchPath.installation))
+  }
 
   init(_ searchPath: SearchPath, trust: TrustCheck) {
     self.trust = trust
@@ -117,7 +119,7 @@ public struct Catalogue: Sendable {
       }
       guard let library = candidates.first(where: { access($0, F_OK) == 0 }) else {
         let place =
-          SearchPath.executableDirectory == nil
+          searchPath.installation.folder == nil
           ? "not found, because the folder of the program is unknown: /proc is not mounted"
           : "not in " + searchPath.directories.joined(separator: ", ")
         refuse(

@@ -20,11 +20,14 @@ public final class Host {
     try pins.read()
   }
   private let pins: Pins
+  /// The program or library that contains the host.
+  let installation: Installation
   private var providers: [String: ImportedProvider] = [:]
 
   /// Creates a host for the providers on a search path. Reads manifests, but runs no code of providers.
   public init(searchPath: SearchPath = .standard, pins: Pins = .standard) {
     catalogue = Catalogue(searchPath)
+    installation = searchPath.installation
     self.pins = pins
   }
 
@@ -50,8 +53,8 @@ public final class Host {
   public var isolation = Isolation.automatic
   /// The limits of providers in workers.
   public var limits = WorkerLimits()
-  /// The path of the program `tabella-worker`. With nil, the host looks for it next to this program, and in
-  /// `../libexec/tabella` from there.
+  /// The path of the program `tabella-worker`. With nil, the host looks for it next to this program or library
+  /// (``Installation``), and in `../libexec/tabella` from there.
   public var workerProgram: String?
   /// Receives the output, log lines and denials of providers in workers. Any thread may call it until the worker ends.
   public var onOutput: (@Sendable (WorkerOutput) -> Void)?
