@@ -54,8 +54,9 @@ def use_packages(root, providers, expected):
     # The loader's cache names the library, because the package triggers ldconfig.
     expect("libtabella.so.0" in machine.run("ldconfig", "-p"), "ldconfig does not know libtabella")
     use.use_library(
-        machine, f"{root}/usr/share/doc/tabella/Examples/embed-c", f"{root}/usr/lib/pkgconfig", f"{root}/srv/c")
-    use.use_python(machine, "/usr/bin/python3")
+        machine, f"{root}/usr/share/doc/tabella/Examples/embed-c", f"{root}/usr/lib/pkgconfig", "c", "/srv/providers",
+        expected)
+    use.use_python(machine, "/usr/bin/python3", "/srv/providers")
 
 
 def check(packages, folders):

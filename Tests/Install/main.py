@@ -74,6 +74,7 @@ class Trial:
         self.hidden = without_toolchain(TOOLCHAIN, ROOT)
         self.machine = Machine(self.hidden, f"{folder}/data")
         self.providers = f"{folder}/providers"
+        self.expected = f"{ROOT}/Examples/expected"
 
     @property
     def tabella(self):
@@ -128,7 +129,14 @@ class Trial:
         expect("libswift_Concurrency.so" in needed, f"the example needs less of the runtime than others: {needed}")
 
     def use_foreign(self):
-        use.use_foreign(self.machine, self.tabella, self.providers, f"{ROOT}/Examples/expected")
+        use.use_foreign(self.machine, self.tabella, self.providers, self.expected)
+
+    def use_library(self):
+        """Programs in C compile against the installed library, after a move again, and run without the toolchain."""
+        name = f"c {os.path.basename(self.prefix)}"
+        use.use_library(
+            self.machine, f"{self.prefix}/share/doc/tabella/Examples/embed-c", f"{self.prefix}/lib/pkgconfig",
+            name, self.providers, self.expected)
 
     def need_the_worker(self):
         """Without the worker of this prefix, a foreign provider cannot run, and the error says where it must lie."""
@@ -246,7 +254,8 @@ class Trial:
 
 QUICK = [
     Trial.install, Trial.install_again, Trial.hides_the_toolchain, Trial.use, Trial.make_providers,
-    Trial.use_foreign, Trial.need_the_worker, Trial.link_to_it, Trial.move, Trial.use, Trial.use_foreign,
+    Trial.use_foreign, Trial.use_library, Trial.need_the_worker, Trial.link_to_it,
+    Trial.move, Trial.use, Trial.use_foreign, Trial.use_library,
     Trial.update_while_it_runs, Trial.uninstall_from_elsewhere, Trial.uninstall, Trial.install_as_user]
 
 
@@ -266,7 +275,7 @@ def main():
             step(trial)
             print(f"{time.monotonic() - start:6.1f} s  {step.__name__.replace('_', ' ')}", flush=True)
         if arguments.packages:
-            debian.trial(ROOT, FOLDERS, trial.providers, f"{ROOT}/Examples/expected")
+            debian.trial(ROOT, FOLDERS, trial.providers, trial.expected)
             print(f"{time.monotonic() - start:6.1f} s  packages", flush=True)
     except use.Failed as failure:
         print(f"Tests/Install/run: {failure}", file=sys.stderr)

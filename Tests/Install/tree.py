@@ -57,6 +57,7 @@ def are_complete(root):
              "share/doc/tabella/CHANGELOG.md", "share/doc/tabella/LICENSE",
              "share/doc/tabella/docs/operating.md", "share/doc/tabella/Examples/provider-c/planets.c",
              "include/tabella/tabella.h", "include/tabella/tabella_batch.h",
+             "include/tabella/tabella_embed.h", "lib/libtabella.so", "lib/libtabella.so.0",
              "lib/pkgconfig/tabella.pc", "lib/tabella/runtime/libswiftCore.so"]
     for provider in ("csv", "directory", "processes", "text"):
         names += [f"lib/tabella/providers/libtabella-{provider}.so",

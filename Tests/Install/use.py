@@ -188,10 +188,46 @@ def use_foreign(machine, tabella, providers, expected):
             expect(shown == text.read(), f"{location} shows {shown}")
 
 
-def use_library(machine, example, packages, folder):
-    """The example in C compiles against the pkg-config file in `packages`, and reads a table. `folder` is for the program."""
-    shutil.copytree(example, folder)
+def use_library(machine, example, packages, folder, providers, expected):
+    """The examples in C compile against the pkg-config file in `packages`, and do what `expected` says.
+
+    `folder` is for the programs, in `machine.folder`. It must not exist.
+    """
+    place = f"{machine.folder}/{folder}"
+    shutil.copytree(example, place)
     done = subprocess.run(
-        ["make", "-C", folder], capture_output=True, text=True,
-        env={**os.environ, "PKG_CONFIG_LIBDIR": packages})
+        ["make", "-C", place], capture_output=True, text=True, env={**os.environ, "PKG_CONFIG_LIBDIR": packages})
     expect(done.returncode == 0, f"{example}: {done.stdout}{done.stderr}")
+    shutil.copy(f"{expected}/people.csv", place)
+    machine.write(f"{folder}/amounts.csv", "city,amount\nRome,10\nOslo,20\nBonn,5\nRome,30\n")
+
+    def run(*words, **more):
+        return machine.run("env", "-C", f"{machine.seen}/{folder}", *words, **more)
+
+    said = run("./rows", "planets:", TABELLA_PROVIDER_PATH=providers) + run("./rows", "people.csv")
+    said += run("./rows", "nowhere.csv", status=1) + "status 1\n" + run("./changes", "amounts.csv")
+    with open(f"{expected}/embed-c.txt") as text:
+        expect(said == text.read(), f"the examples in C print {said}")
+
+
+PYTHON = """
+import pathlib, tabella
+table = tabella.open("amounts.csv", editing=True)
+before = pathlib.Path("amounts.csv").read_bytes()
+with table.filter("amount > 10").edit() as batch:
+    batch.set((0, 0), amount="21")
+assert [row["amount"] for row in table] == ["21", "5"], list(table)
+table.undo()
+assert pathlib.Path("amounts.csv").read_bytes() == before
+assert [row["name"] for row in tabella.open("planets:")][0] == "Mercury"
+assert len(tabella.open("processes:")) > 0
+print("used")
+"""
+
+
+def use_python(machine, python, providers):
+    """The Python package works with the installed library, without further settings."""
+    path = machine.write("python/amounts.csv", "city,amount\nOslo,20\nBonn,5\n")
+    said = machine.run(
+        "env", "-C", os.path.dirname(path), python, "-B", "-c", PYTHON, TABELLA_PROVIDER_PATH=providers)
+    expect(said == "used\n", f"Python says {said}")
