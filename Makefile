@@ -7,7 +7,7 @@ SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
-  manual install uninstall deb install-check environment
+  manual install uninstall wheel deb install-check environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -96,6 +96,10 @@ install:          ## installs tabella in PREFIX; builds first if you built befor
 
 uninstall:        ## removes what `make install` wrote in PREFIX
 	Sources/Packaging/uninstall
+
+wheel: build      ## the Python package with its libraries, in .build/wheel
+	Sources/Packaging/stage
+	Sources/TabellaPython/make-wheel .build/stage/tree
 
 deb: build        ## Debian packages in .build/deb; needs dpkg-dev
 	Sources/Packaging/deb
