@@ -1,0 +1,161 @@
+"""Reads a table through the contract: columns, sections, rows, ids, titles, versions."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from ctypes import POINTER, byref, c_int64, cast
+from typing import Any, Sequence
+
+from . import _structs as c
+from ._arrow import Batch
+from ._library import library, usable
+from ._native import Handle, call, error_of, release
+from .columns import Column, columns_of
+from .errors import InvalidState, Unsupported
+
+EVERYTHING = 2**63 - 1
+
+
+class Source:
+    """The source of a table. All methods may be called from any thread; they wait for each other."""
+
+    def __init__(self, table: Handle) -> None:
+        self._lock = threading.RLock()
+        struct = c.Source()
+        with table as pointer:
+            call("source", pointer, byref(struct))
+        self._source: int = struct.source
+        self._functions: c.SourceTable = struct.table.contents
+        self._finalizer = weakref.finalize(self, _release_source, self._functions, self._source)
+        self._finalizer.atexit = False
+        self._sections = self._ability(b"tabella.sections/1", c.Sections)
+        self._identity = self._ability(b"tabella.identity/1", c.Identity)
+        self._columns: list[Column] | None = None
+
+    def __enter__(self) -> None:
+        """Begins a call: waits for the calls of other threads. Checks that the process and this object may call."""
+        library()
+        self._lock.acquire()
+        if not self._finalizer.alive:
+            self._lock.release()
+            raise InvalidState("the table is closed")
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def close(self) -> None:
+        """Releases the source. The batches live on."""
+        with self._lock:
+            self._finalizer()
+
+    def _ability(self, id: bytes, kind: Any) -> Any:
+        strings = c.Strings()
+        address = self._functions.ability(self._source, strings.string(id)) if self._functions.ability else None
+        return cast(address, POINTER(kind)).contents if address else None
+
+    def _call(self, function: Any, *arguments: Any) -> None:
+        failure = c.Failure()
+        code = function(self._source, *arguments, byref(failure))
+        if code != c.OK:
+            raise error_of(code, failure)
+
+    # Columns and versions
+
+    def columns(self) -> list[Column]:
+        """The columns of the current version."""
+        with self:
+            if self._columns is None:
+                schema = c.ArrowSchema()
+                self._call(self._functions.schema, byref(schema))
+                try:
+                    self._columns = columns_of(schema)
+                finally:
+                    release(schema)
+            return self._columns
+
+    def forget(self) -> None:
+        """Forgets the columns, because the table has moved to another version."""
+        with self:
+            self._columns = None
+
+    def version(self) -> str | None:
+        """The version; None if the table has no versions."""
+        with self:
+            text = c.String()
+            self._call(self._functions.version, byref(text))
+            return c.text_of(text) or None
+
+    def has_volatile_order(self) -> bool:
+        """Whether the order of rows may differ between two openings."""
+        with self:
+            return bool(self._functions.flags(self._source) & c.VOLATILE_ORDER)
+
+    # Sections
+
+    def section_count(self, at_least: int = EVERYTHING) -> tuple[int, bool]:
+        """The number of sections, and whether it is exact."""
+        if self._sections is None:
+            return 1, True
+        with self:
+            count = c.Count()
+            self._call(self._sections.count, at_least, byref(count))
+            return count.value, count.exact == 1
+
+    def title(self, section: int, which: int) -> str | bytes | None:
+        """The header (0) or the footer (1) of a section."""
+        if self._sections is None:
+            return None
+        with self:
+            text = c.String()
+            self._call(self._sections.title, section, which, byref(text))
+            return c.text_or_bytes(c.raw(text))
+
+    def row_count(self, section: int, at_least: int = EVERYTHING) -> tuple[int, bool]:
+        """The number of rows of a section, and whether it is exact."""
+        with self:
+            count = c.Count()
+            self._call(self._functions.row_count, section, at_least, byref(count))
+            return count.value, count.exact == 1
+
+    # Rows
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the rows have ids."""
+        return self._identity is not None
+
+    def rows(self, section: int, first: int, count: int, columns: Sequence[Column], ids: bool = True) -> Batch:
+        """At most `count` rows. An empty batch means that the section ends at `first`."""
+        ids = ids and self.has_ids
+        numbers = (c_int64 * len(columns))(*(each.number for each in columns))
+        request = c.RowRequest(section, first, count, numbers, len(columns), c.WITH_IDS if ids else 0, 0)
+        struct = c.BatchOfRows()
+        with self:
+            self._call(self._functions.rows, byref(request), byref(struct))
+        return Batch(struct, columns, ids)
+
+    def find(self, id: str) -> tuple[int, int]:
+        """The position of the row with this id."""
+        if self._identity is None:
+            raise Unsupported("the rows have no ids")
+        strings, path = c.Strings(), c.IndexPath()
+        with self:
+            self._call(self._identity.find, strings.string(id), byref(path))
+        return path.section, path.row
+
+    def pull(self) -> c.ListOfChanges:
+        """Moves the source to its newest version. The caller releases the changes."""
+        with self:
+            table = self._ability(b"tabella.changes/1", c.ChangesTable)
+            if table is None:
+                raise Unsupported("the table has no changes; open the location again")
+            changes = c.ListOfChanges()
+            self._call(table.pull, byref(changes))
+            return changes
+
+
+def _release_source(functions: c.SourceTable, source: int) -> None:
+    if usable():
+        functions.release(source)
+

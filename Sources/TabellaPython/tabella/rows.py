@@ -1,0 +1,173 @@
+"""Rows, and how they are read: in batches, with a small cache."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any, Iterator, NamedTuple, Sequence, Union, overload
+
+from ._arrow import Batch
+from ._source import Source
+from ._texts import Value
+from .columns import Column
+from .errors import Conflict, NotFound
+
+# The rows of a batch that a single access reads, and the number of such batches that are kept.
+_BLOCK, _KEPT = 128, 32
+# The rows of the first and of the largest batch of an iteration.
+_FIRST, _MOST = 256, 8192
+
+
+class Path(NamedTuple):
+    """The position of a row. Both numbers count from 0. The path of a section has the row -1."""
+
+    section: int
+    row: int
+
+
+class Row:
+    """One row of a table.
+
+    `row["city"]` and `row[2]` return a value: str, int, float, bool, datetime (UTC, microseconds), bytes (binary
+    cells, and text that is not UTF-8), or None for a missing cell. Iteration returns the values, and `dict(row)`
+    makes a dictionary. A row keeps its values when the table changes.
+    """
+
+    __slots__ = ("_reader", "_batch", "_at", "path")
+
+    def __init__(self, reader: Reader, batch: Batch, at: int, path: Path) -> None:
+        self._reader = reader
+        self._batch = batch
+        self._at = at
+        self.path = path
+
+    @property
+    def id(self) -> str | None:
+        """The id, which names the row also when its position changes. None if the table has no ids."""
+        ids = self._batch.ids
+        return None if ids is None else str(ids[self._at])
+
+    @overload
+    def __getitem__(self, key: Union[str, int]) -> Value: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Value, ...]: ...
+
+    def __getitem__(self, key: Union[str, int, slice]) -> Any:
+        if isinstance(key, str):
+            number = self._reader.numbers.get(key)
+            if number is None:
+                return self._reader.on_request(key, self.path)
+            return self._batch.cells[number][self._at]
+        if isinstance(key, slice):
+            return self.values()[key]
+        return self._batch.cells[key][self._at]
+
+    def __len__(self) -> int:
+        return len(self._batch.cells)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.values())
+
+    def keys(self) -> list[str]:
+        """The names of the columns."""
+        return self._reader.names
+
+    def values(self) -> tuple[Value, ...]:
+        """The values of all columns."""
+        at = self._at
+        return tuple([cells[at] for cells in self._batch.cells])
+
+    def items(self) -> list[tuple[str, Value]]:
+        """Pairs of names and values."""
+        return list(zip(self._reader.names, self.values()))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a column, or `default` if there is no such column."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Row):
+            return self.keys() == other.keys() and self.values() == other.values()
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<tabella.Row {self.path.section}:{self.path.row} {dict(self)!r}>"
+
+
+class Reader:
+    """Reads rows of one version of a table, in some of its columns."""
+
+    def __init__(self, source: Source, columns: Sequence[Column], with_ids: bool = True) -> None:
+        self.source = source
+        self.columns = list(columns)
+        self.names = [each.name for each in self.columns]
+        self.numbers = {name: number for number, name in enumerate(self.names)}
+        self.is_current = True
+        self._with_ids = with_ids
+        self._lock = threading.Lock()
+        self._blocks: OrderedDict[tuple[int, int], list[tuple[int, Batch]]] = OrderedDict()
+
+    def rows(self, section: int, first: int, count: int) -> Batch:
+        """One batch of a section."""
+        if not self.is_current:
+            raise Conflict("the table has changed since this row was read; read it again")
+        return self.source.rows(section, first, count, self.columns, self._with_ids)
+
+    def row(self, section: int, number: int) -> Row:
+        """The row at a position. Raises IndexError if there is none."""
+        for first, batch in self._block(section, number // _BLOCK):
+            if first <= number < first + batch.length:
+                return Row(self, batch, number - first, Path(section, number))
+        raise IndexError(f"section {section} has no row {number}")
+
+    def _block(self, section: int, block: int) -> Iterator[tuple[int, Batch]]:
+        """The batches of a block. A batch is read when it is reached."""
+        key, first, end = (section, block), block * _BLOCK, (block + 1) * _BLOCK
+        with self._lock:
+            pieces = self._blocks.setdefault(key, [])
+            self._blocks.move_to_end(key)
+            if len(self._blocks) > _KEPT:
+                self._blocks.popitem(last=False)
+        for start, batch in list(pieces):
+            yield start, batch
+            first = start + batch.length
+        while first < end:
+            try:
+                batch = self.rows(section, first, end - first)
+            except NotFound:
+                return
+            if batch.length == 0:
+                return
+            pieces.append((first, batch))
+            yield first, batch
+            first += batch.length
+
+    def stream(self, section: int, first: int = 0, count: int | None = None) -> Iterator[Row]:
+        """The rows of a section from `first`. The first batch is small, so that the first row comes soon."""
+        size, end = _FIRST, None if count is None else first + count
+        while end is None or first < end:
+            batch = self.rows(section, first, size if end is None else min(size, end - first))
+            if batch.length == 0:
+                return
+            for at in range(batch.length):
+                yield Row(self, batch, at, Path(section, first + at))
+            first += batch.length
+            size = min(size * 2, _MOST)
+
+    def on_request(self, name: str, path: Path) -> Value:
+        """The value of a column that the rows do not contain. Raises KeyError if there is no such column."""
+        for column in self.source.columns():
+            if column.name == name:
+                if not self.is_current:
+                    break
+                batch = self.source.rows(path.section, path.row, 1, [column], False)
+                return batch.cells[0][0]
+        else:
+            raise KeyError(f"there is no column {name}; the columns are {', '.join(self.names)}")
+        raise Conflict("the table has changed since this row was read; read it again")

@@ -1,0 +1,92 @@
+"""Executes the code blocks of docs/python.md.
+
+Blocks of a section (`## …`) run one after the other in one interpreter, in an empty folder with the sample files. An
+expression whose line is followed by a comment `# → TEXT` must have TEXT as its repr or its str. Blocks that are not
+marked as `python` are not executed. Tests/Python/matrix runs the sections that need other packages."""
+
+import ast
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import support
+
+PAGE = support.ROOT / "docs/python.md"
+OTHERS = ("pyarrow", "pandas", "polars", "duckdb")
+
+
+def sections():
+    """Pairs of a heading and its blocks, each with the number of its first line."""
+    found, heading, block, start = {}, "", None, 0
+    for number, line in enumerate(PAGE.read_text().splitlines(), 1):
+        if block is None and line.startswith("## "):
+            heading = line[3:]
+        elif block is None and line.startswith("```python"):
+            block, start = [], number + 1
+        elif block is not None and line.startswith("```"):
+            found.setdefault(heading, []).append((start, "\n".join(block) + "\n"))
+            block = None
+        elif block is not None:
+            block.append(line)
+    return found
+
+
+def needs(code):
+    return [name for name in OTHERS if re.search(rf"^import {name}|scan_{name}", code, re.MULTILINE)]
+
+
+def run(start, code, names):
+    """Runs a block, and compares values and output with the comments."""
+    tree = ast.parse("\n" * (start - 1) + code, str(PAGE))
+    lines = [""] * (start - 1) + code.splitlines()
+    for statement in tree.body:
+        wanted = re.findall(r"# → (.*)$", "\n".join(lines[statement.lineno - 1 : statement.end_lineno]), re.MULTILINE)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            if isinstance(statement, ast.Expr):
+                value = eval(compile(ast.Expression(statement.value), str(PAGE), "eval"), names)
+            else:
+                value = exec(compile(ast.Module([statement], []), str(PAGE), "exec"), names)
+        said = " / ".join(printed.getvalue().splitlines())
+        if wanted and " / ".join(wanted) not in (repr(value), str(value), said):
+            raise AssertionError(f"{PAGE.name}:{statement.end_lineno}: {value!r} {said!r}, not {wanted!r}")
+
+
+def run_all(with_others):
+    """Runs the sections that need other packages, or those that need none. Returns the number of blocks."""
+    count = 0
+    for blocks in sections().values():
+        if any(needs(code) for _, code in blocks) != with_others:
+            continue
+        names = {"__name__": "guide"}
+        for start, code in blocks:
+            run(start, code, names)
+            count += 1
+    return count
+
+
+def main(with_others):
+    """Runs the guide in this process, whose folder is empty."""
+    shutil.copy(support.ROOT / "Examples/cookbook/sales.csv", "sales.csv")
+    print(run_all(with_others))
+
+
+class Guide(support.Case):
+    def test_all_blocks(self):
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state"), "TZ": "UTC",
+                       "PYTHONPATH": f"{support.ROOT / 'Sources/TabellaPython'}:{support.ROOT / 'Tests/Python'}"}
+        (self.folder / "empty").mkdir()
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", "import test_guide; test_guide.main(False)"], capture_output=True, text=True,
+            cwd=self.folder / "empty", env=environment, timeout=120)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(int(done.stdout), 8)
+
+
+if __name__ == "__main__":
+    unittest.main()
