@@ -117,7 +117,7 @@ class Following(Case):
 
     def test_a_table_without_changes(self):
         folder = support.planets(self.folder)
-        host = tabella.Host(provider_path=[folder, support.ROOT / ".build/release"], receipts=self.folder)
+        host = tabella.Host(provider_path=[folder], receipts=self.folder)
         table = host.open("planets:")
         with self.assertRaises(tabella.Unsupported):
             table.follow()
