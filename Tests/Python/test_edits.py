@@ -124,6 +124,12 @@ class Edits(Case):
         table.refresh()
         self.assertEqual([row["name"] for row in table], ["Bob", "Cy", "D\u00e9e"])
         self.assertEqual(old["name"], "Ada")
+        with table.edit() as batch:
+            batch.append(name="Gil", city="Rome")
+        with self.assertRaises(tabella.Conflict):
+            view[0]
+        view.refresh()
+        self.assertEqual([row["name"] for row in view], ["Cy", "Gil"])
 
     def test_conflicts(self):
         table = self.edited()
