@@ -6,7 +6,6 @@ import sys
 import unittest
 
 import support
-import test_guide  # noqa: F401
 
 
 class GuideToOthers(support.Case):

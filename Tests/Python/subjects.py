@@ -3,8 +3,6 @@
 import base64
 import json
 import os
-import pathlib
-import shutil
 import subprocess
 from datetime import datetime, timedelta, timezone
 

@@ -1,6 +1,5 @@
 """Following a table: changes of files, of edits, by other threads; the end of an iteration."""
 
-import os
 import signal
 import threading
 import time

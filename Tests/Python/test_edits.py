@@ -7,7 +7,6 @@ import subprocess
 import unittest
 from datetime import datetime, timezone
 
-import support
 import tabella
 from support import PEOPLE, Case
 

@@ -1,6 +1,5 @@
 """Errors: their classes and details; foreign providers that refuse, crash and misbehave; a missing library."""
 
-import os
 import threading
 import time
 import unittest
