@@ -8,7 +8,7 @@ SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
   python wheel wheel-check bench-python \
-  manual install environment
+  manual install uninstall deb install-check environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -107,23 +107,21 @@ manual:           ## writes docs/cli.md and docs/tabella.1 from what the command
 	.build/debug/tabella help --format markdown > docs/cli.md
 	.build/debug/tabella help --format man > docs/tabella.1
 
-SHARE = $(DESTDIR)$(PREFIX)/share
-BASH_COMPLETIONS = $(SHARE)/bash-completion/completions
-ZSH_COMPLETIONS = $(SHARE)/zsh/site-functions
-FISH_COMPLETIONS = $(SHARE)/fish/vendor_completions.d
+# PREFIX is the folder of the installation, and DESTDIR comes before it. Both may contain spaces.
+export PREFIX DESTDIR MAINTAINER
 
-install: build    ## copies tabella, its libraries, headers, man page and completions under PREFIX
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/tabella $(DESTDIR)$(PREFIX)/lib/tabella/providers \
-	  $(DESTDIR)$(PREFIX)/include/tabella $(SHARE)/man/man1 \
-	  $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS)
-	install .build/release/tabella $(DESTDIR)$(PREFIX)/bin/
-	install .build/release/tabella-worker $(DESTDIR)$(PREFIX)/libexec/tabella/
-	install .build/release/libtabella-*.so $(DESTDIR)$(PREFIX)/lib/tabella/providers/
-	install -m 644 Sources/CTabella/include/*.h $(DESTDIR)$(PREFIX)/include/tabella/
-	install -m 644 docs/tabella.1 $(SHARE)/man/man1/
-	.build/release/tabella completions bash > $(BASH_COMPLETIONS)/tabella
-	.build/release/tabella completions zsh > $(ZSH_COMPLETIONS)/_tabella
-	.build/release/tabella completions fish > $(FISH_COMPLETIONS)/tabella.fish
+install:          ## installs tabella in PREFIX; builds first if you built before, or nobody did
+	Sources/Packaging/install
+
+uninstall:        ## removes what `make install` wrote in PREFIX
+	Sources/Packaging/uninstall
+
+deb: build        ## Debian packages in .build/deb; needs dpkg-dev
+	Sources/Packaging/deb
+
+# .ci/run makes the same checks without the packages.
+install-check: build  ## installs, uses, moves and removes tabella; packages in a clean root of debootstrap
+	Tests/Install/run --packages
 
 environment:      ## prints what a bug report needs
 	@uname -srm; . /etc/os-release 2>/dev/null && echo "$$PRETTY_NAME" || true

@@ -30,8 +30,10 @@ let optimization: [SwiftSetting] =
   ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
 let optimized = lean + optimization
 
+/// Like public symbols of Swift, those of C can be exported, but no other library can replace them. An installation
+/// exports some of them from a library that its programs share (Sources/Packaging/link).
 let strictC: [CSetting] = [
-  .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=hidden"]),
+  .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=protected"]),
 ]
 
 /// Links a library of which only the symbols of a map are visible, and which is never unmapped. The path of the map is

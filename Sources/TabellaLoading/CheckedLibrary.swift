@@ -18,6 +18,8 @@ package final class CheckedLibrary: Sendable {
   package let neededPaths: [String]
   /// The fingerprint of the file at the time of the check.
   package let fingerprint: Fingerprint
+  /// The dependencies that belong to the Swift runtime.
+  let neededRuntime: [String]
   /// Whether paths of dependencies begin with this library's own folder.
   let usesOrigin: Bool
 
@@ -42,6 +44,7 @@ package final class CheckedLibrary: Sendable {
       let dynamic = image.dynamic
       searched = dynamic.searched.map { ELFDynamic.expanded($0, ofLibraryAt: path) }
       neededPaths = dynamic.neededPaths.map { ELFDynamic.expanded($0, ofLibraryAt: path) }
+      neededRuntime = dynamic.neededNames.filter { SwiftRuntime.contains($0) }
       usesOrigin = dynamic.usesOrigin
     } catch {
       throw TableError(.noProvider, "\(path): \(error.message)")

@@ -93,6 +93,7 @@ package enum Library {
       throw TableError(.noProvider, "cannot be loaded: /proc is not mounted")
     }
     let file = "\(descriptors)/\(library.descriptor)"
+    SwiftRuntime.load(library.neededRuntime)
     guard library.usesOrigin else { return try open(file) }
     // The loader takes the text in front of the last slash as $ORIGIN, so the path must lead through the folder.
     // The loaded file is verified afterwards.

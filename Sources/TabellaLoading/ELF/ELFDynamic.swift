@@ -28,6 +28,8 @@ struct ELFDynamic {
   private(set) var searched: [String] = []
   /// The dependencies that are named by path rather than by name (NEEDED), in the spelling of the file.
   private(set) var neededPaths: [String] = []
+  /// The dependencies that are named by a plain name (NEEDED).
+  private(set) var neededNames: [String] = []
   /// Whether paths of dependencies begin with this library's own folder.
   var usesOrigin: Bool {
     (searched + neededPaths).contains { path in ELFDynamic.origins.contains(where: path.hasPrefix) }
@@ -86,7 +88,10 @@ struct ELFDynamic {
     default:
       guard !text.isEmpty else { throw .damaged("a library that it needs has no name") }
       // The loader searches a plain name only in the folders of the search path.
-      guard text.contains("/") else { return }
+      guard text.contains("/") else {
+        if tag == .needed { neededNames.append(text) }
+        return
+      }
       try checkPlace(text, "a library that it needs")
       neededPaths.append(text)
     }

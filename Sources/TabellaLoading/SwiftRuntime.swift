@@ -1,0 +1,20 @@
+import CTabellaSystem
+
+/// The libraries of the Swift runtime that come with this program.
+///
+/// A provider in Swift needs some of them. Its own run path names folders of the machine that built it. On a machine
+/// without a Swift toolchain, these folders do not exist, but the runtime in `lib/tabella/runtime` does. So this program
+/// loads the needed libraries first, by its own run path. The loader then uses them for the provider, because it knows
+/// them by their names. All code of a process must use the same runtime anyway.
+enum SwiftRuntime {
+  /// Whether a needed library, given by its plain name, belongs to the runtime.
+  static func contains(_ name: String) -> Bool {
+    name.hasPrefix("libswift") || name == "libdispatch.so" || name == "libBlocksRuntime.so"
+  }
+
+  /// Loads libraries by this program's run path. If one is missing, the loader searches it again for the provider, and
+  /// reports it.
+  static func load(_ names: [String]) {
+    for name in names { _ = tabella_system_load(name) }
+  }
+}

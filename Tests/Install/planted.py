@@ -1,0 +1,64 @@
+"""Plants faults in a small tree: each law of Tests/Install/tree.py must find its own."""
+
+import os
+import shutil
+import subprocess
+
+import tree
+from use import expect
+
+LIBRARY = "lib/tabella/providers/libtabella-csv.so"
+
+
+def write(path, text, mode="w"):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, mode) as file:
+        file.write(text)
+
+
+def library(path, *words):
+    """Links a small library."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", path, *words], input=b"int answer(void) { return 42; }",
+        check=True)
+    os.chmod(path, 0o644)
+
+
+def plant(root):
+    """Yields a law and the text that its sentence must contain, with the fault in the tree."""
+    path = f"{root}/{LIBRARY}"
+    good = ["-Wl,-rpath,$ORIGIN/../runtime", "-s"]
+    library(path, *good)
+    for law in (tree.have_modes, tree.have_run_paths, tree.find_their_libraries, tree.are_stripped,
+                tree.have_good_links):
+        expect(not law(root), f"{law.__name__} refuses a good tree: {law(root)}")
+    yield tree.are_complete, "bin/tabella is missing"
+    os.chmod(path, 0o664)
+    yield tree.have_modes, "664"
+    library(path, "-Wl,-rpath,/opt/toolchain:$ORIGIN/../runtime", "-s")
+    yield tree.have_run_paths, "/opt/toolchain"
+    library(path, "-Wl,-rpath,$ORIGIN/../runtime", "-g")
+    yield tree.are_stripped, "not stripped"
+    library(f"{root}/elsewhere/libswiftOther.so", "-Wl,-soname,libswiftOther.so", "-s")
+    library(path, *good, "-Wl,--no-as-needed", f"-L{root}/elsewhere", "-lswiftOther")
+    shutil.rmtree(f"{root}/elsewhere")
+    yield tree.find_their_libraries, "libswiftOther"
+    library(path, *good)
+    os.symlink("/usr", f"{root}/lib/link")
+    yield tree.have_good_links, "/usr"
+    os.remove(f"{root}/lib/link")
+    write(f"{root}/lib/note", "made in /build/folder/here")
+    yield lambda root: tree.name_no_folder(root, ["/build/folder"]), "/build/folder"
+    with open(f"{root}/lib/tabella/big", "wb") as file:
+        file.truncate(tree.MOST_BYTES + 1)
+    yield tree.are_small, "bytes"
+
+
+def run(folder):
+    place = f"{folder}/planted"
+    os.makedirs(place)
+    for law, text in plant(f"{place}/tree"):
+        found = " ".join(law(f"{place}/tree"))
+        expect(text in found, f"a planted fault was not found: {text}; {found}")
+    shutil.rmtree(place)

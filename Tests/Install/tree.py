@@ -1,0 +1,153 @@
+"""The laws of an installed tree. Each returns sentences about the files that break it."""
+
+import os
+import re
+import stat
+import subprocess
+
+MOST_BYTES = 25 << 20
+# Libraries of the system: those of C, C++ and the compiler.
+SYSTEM = re.compile(
+    r"(ld-linux.*|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so\.\d+$")
+# The run path of a file, by its folder.
+RUN_PATHS = {
+    "bin": "$ORIGIN/../lib/tabella/runtime",
+    "libexec/tabella": "$ORIGIN/../../lib/tabella/runtime",
+    "lib": "$ORIGIN/tabella/runtime",
+    "lib/tabella/providers": "$ORIGIN/../runtime",
+    "lib/tabella/runtime": "$ORIGIN",
+}
+
+
+def files(root):
+    """The paths of all files and links, relative to the root."""
+    found = []
+    for folder, _, names in os.walk(root):
+        found += [os.path.relpath(os.path.join(folder, name), root) for name in names]
+    for folder, folders, _ in os.walk(root):
+        found += [
+            os.path.relpath(os.path.join(folder, name), root)
+            for name in folders if os.path.islink(os.path.join(folder, name))]
+    return sorted(set(found))
+
+
+def is_elf(path):
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def binaries(root):
+    return [path for path in files(root) if is_elf(os.path.join(root, path))]
+
+
+def dynamic(path, tag):
+    """The texts of a tag in the dynamic section, such as NEEDED."""
+    text = subprocess.run(
+        ["readelf", "-dW", path], capture_output=True, text=True, check=True,
+        env={**os.environ, "LC_ALL": "C"}).stdout
+    return re.findall(rf"\({tag}\).*\[(.*)\]", text)
+
+
+def are_complete(root):
+    names = ["bin/tabella", "libexec/tabella/tabella-worker", "share/man/man1/tabella.1",
+             "share/bash-completion/completions/tabella", "share/zsh/site-functions/_tabella",
+             "share/fish/vendor_completions.d/tabella.fish", "share/doc/tabella/README.md",
+             "share/doc/tabella/CHANGELOG.md", "share/doc/tabella/LICENSE",
+             "share/doc/tabella/docs/operating.md", "share/doc/tabella/Examples/provider-c/planets.c",
+             "include/tabella/tabella.h", "include/tabella/tabella_batch.h",
+             "include/tabella/tabella_embed.h", "lib/libtabella.so", "lib/libtabella.so.0",
+             "lib/pkgconfig/tabella.pc", "lib/tabella/runtime/libswiftCore.so"]
+    for provider in ("csv", "directory", "processes", "text"):
+        names += [f"lib/tabella/providers/libtabella-{provider}.so",
+                  f"lib/tabella/providers/tabella-{provider}.json"]
+    return [f"{name} is missing" for name in names if not os.path.isfile(os.path.join(root, name))]
+
+
+def are_small(root):
+    size = sum(
+        os.lstat(os.path.join(root, path)).st_size for path in files(root)
+        if path.startswith(("bin/", "libexec/", "lib/tabella/")))
+    return [f"programs, providers and runtime have {size} bytes"] if size > MOST_BYTES else []
+
+
+def have_modes(root):
+    wrong = []
+    for path in [".", *files(root)]:
+        status = os.lstat(os.path.join(root, path))
+        if stat.S_ISLNK(status.st_mode):
+            continue
+        runs = stat.S_ISDIR(status.st_mode) or path.startswith(("bin/", "libexec/"))
+        mode = stat.S_IMODE(status.st_mode)
+        # Scripts of the examples may be run.
+        fits = mode == 0o755 if runs else mode == 0o644 or "/Examples/" in path and mode == 0o755
+        if not fits:
+            wrong.append(f"{path} has mode {mode:o}")
+    for folder, folders, _ in os.walk(root):
+        for name in folders:
+            mode = stat.S_IMODE(os.lstat(os.path.join(folder, name)).st_mode)
+            if mode != 0o755:
+                wrong.append(f"{os.path.join(folder, name)} has mode {mode:o}")
+    return wrong
+
+
+def have_run_paths(root):
+    wrong = []
+    for path in binaries(root):
+        found = dynamic(os.path.join(root, path), "RUNPATH") + dynamic(os.path.join(root, path), "RPATH")
+        expected = RUN_PATHS[os.path.dirname(path)]
+        # Libraries of the runtime that need no other one have no run path.
+        if found != [expected] and not (not found and path.startswith("lib/tabella/runtime/")):
+            wrong.append(f"{path} has the run path {found}")
+    return wrong
+
+
+def find_their_libraries(root):
+    wrong = []
+    for path in binaries(root):
+        for name in dynamic(os.path.join(root, path), "NEEDED"):
+            if not SYSTEM.match(name) and not os.path.exists(os.path.join(root, "lib/tabella/runtime", name)):
+                wrong.append(f"{path} needs {name}")
+    return wrong
+
+
+def are_stripped(root):
+    wrong = []
+    for path in binaries(root):
+        text = subprocess.run(
+            ["readelf", "-SW", os.path.join(root, path)], capture_output=True, text=True, check=True).stdout
+        if " .symtab " in text or ".debug_" in text:
+            wrong.append(f"{path} is not stripped")
+    return wrong
+
+
+def have_good_links(root):
+    wrong = []
+    for path in files(root):
+        full = os.path.join(root, path)
+        if not os.path.islink(full):
+            continue
+        target = os.readlink(full)
+        if os.path.isabs(target) or not os.path.exists(full):
+            wrong.append(f"{path} leads to {target}")
+    return wrong
+
+
+def name_no_folder(root, folders):
+    """No file contains a folder of the machine that built it."""
+    wrong = []
+    for path in files(root):
+        full = os.path.join(root, path)
+        if os.path.islink(full):
+            continue
+        with open(full, "rb") as file:
+            content = file.read()
+        wrong += [f"{path} contains {folder}" for folder in folders if folder.encode() in content]
+    return wrong
+
+
+def broken_laws(root, folders):
+    laws = [are_complete, are_small, have_modes, have_run_paths, find_their_libraries, are_stripped,
+            have_good_links, lambda root: name_no_folder(root, folders)]
+    return [sentence for law in laws for sentence in law(root)]
