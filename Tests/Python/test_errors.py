@@ -1,6 +1,5 @@
 """Errors: their classes and details; foreign providers that refuse, crash and misbehave; a missing library."""
 
-import os
 import threading
 import time
 import unittest
@@ -79,9 +78,7 @@ class Codes(Case):
 
 class Foreign(Case):
     def host_with(self, *folders):
-        host = tabella.Host(
-            provider_path=[*folders, support.ROOT / ".build/release"], receipts=self.folder / "receipts",
-            worker=support.ROOT / ".build/release/tabella-worker", weak_isolation=True)  # fmt: skip
+        host = tabella.Host(provider_path=folders, receipts=self.folder / "receipts", weak_isolation=True)
         self.addCleanup(host.close)
         return host
 
