@@ -78,10 +78,14 @@ public struct SearchPath: Hashable, Sendable {
     refusals.append(Refused(path: path, reason: reason))
   }
 
-  static var executableDirectory: String? {
+  /// The absolute path of this program; nil if /proc is not mounted.
+  static var executable: String? {
     guard let path = realpath("/proc/self/exe", nil) else { return nil }
     defer { free(path) }
-    let text = String(cString: path)
-    return text.lastIndex(of: "/").map { String(text[..<$0]) }
+    return String(cString: path)
+  }
+
+  static var executableDirectory: String? {
+    executable.flatMap { text in text.lastIndex(of: "/").map { String(text[..<$0]) } }
   }
 }

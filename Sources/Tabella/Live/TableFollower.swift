@@ -82,7 +82,8 @@ public final class TableFollower {
       isBehind = true
       throw TableError(.conflict, "the columns of the table changed; open it again")
     }
-    if !isBehind, let list = batch.changes {
+    // An edit between two pulls moved the source on, and no pull lists it.
+    if !isBehind, batch.from == version, let list = batch.changes {
       do throws(TableError) {
         return try apply(list, of: batch)
       } catch {
