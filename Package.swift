@@ -34,14 +34,13 @@ let strictC: [CSetting] = [
   .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=hidden"]),
 ]
 
-/// Only the entry is visible, and the library is never unmapped.
-let providerLinking: [LinkerSetting] = [
-  .unsafeFlags([
-    "-use-ld=lld", "-Xlinker", "--version-script=Plugins/provider.map", "-Xlinker", "-z",
-    "-Xlinker",
-    "nodelete",
-  ])
-]
+/// Links a library of which only the symbols of a map are visible, and which is never unmapped. The path of the map is
+/// absolute, because another package can build the library, too.
+func linking(map: String, _ more: [String] = []) -> [LinkerSetting] {
+  let flags = ["--version-script=\(Context.packageDirectory)/\(map)", "-z", "nodelete"] + more
+  return [.unsafeFlags(["-use-ld=lld"] + flags.flatMap { ["-Xlinker", $0] })]
+}
+let providerLinking = linking(map: "Plugins/provider.map")
 
 /// A shipped provider: its logic, which tests import, and the entry alone, which makes the library
 /// (two entries could not be linked into one test process).
@@ -98,13 +97,14 @@ let fuzzing: [Target] =
 let testTargets: [Target] = {
   let libraries: [Target.Dependency] =
     [
-      "CTabella", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaAsync", "TabellaBridge",
+      "CTabella", "CTabellaEmbed", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaAsync",
+      "TabellaBridge",
       "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
       "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaProviders", "TabellaRemote",
       "TabellaSDK", "TabellaSystem", "TabellaTerminal", "tabella-bench", "tabella-confined",
     ] + plugins.map { .byName(name: "Tabella\($0.name)") }
   let ofSources = ["Bench", "Core", "Editing", "Files", "Providers", "Rows", "System", "Views"]
-  let ofPrograms = ["CommandLine", "Host", "Zoo"]
+  let ofPrograms = ["CommandLine", "Embedding", "Host", "Zoo"]
   return [
     .testTarget(
       name: "TabellaTestSupport", dependencies: libraries, path: "Tests/TabellaTests/Support",
@@ -116,7 +116,9 @@ let testTargets: [Target] = {
     .testTarget(
       name: "TabellaProgramTests", dependencies: libraries + ["TabellaTestSupport"],
       path: "Tests/TabellaTests",
-      exclude: ofSources + ["CommandLine/Golden", "Host/Libraries", "Support"],
+      exclude: ofSources + [
+        "CommandLine/Golden", "Embedding/Programs", "Host/Libraries", "Support",
+      ],
       swiftSettings: strict),
   ]
 }()
@@ -133,12 +135,15 @@ let package = Package(
     .library(name: "TabellaProviders", targets: ["TabellaProviders"]),
     .library(name: "TabellaConformance", targets: ["TabellaConformance"]),
     .library(name: "TabellaChecking", targets: ["TabellaChecking"]),
+    // Installed as libtabella.so.0: the names `tabella` and `Tabella` are taken.
+    .library(name: "tabella-embed", type: .dynamic, targets: ["TabellaEmbedding"]),
     // For tests only: not installed.
     .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
   ] + plugins.map(\.product),
   targets: [
     // Ground
     .target(name: "CTabella", cSettings: strictC),
+    .target(name: "CTabellaEmbed", dependencies: ["CTabella"], cSettings: strictC),
     .target(name: "CTabellaScan", cSettings: strictC),
     .target(name: "CTabellaSystem", cSettings: strictC),
     .target(name: "Tabella", swiftSettings: optimized),
@@ -216,6 +221,14 @@ let package = Package(
         "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaSystem", "TabellaTerminal",
       ],
       swiftSettings: lean),
+    .target(
+      name: "TabellaEmbedding",
+      dependencies: [
+        "CTabella", "CTabellaEmbed", "Tabella", "TabellaBridge", "TabellaHost", "TabellaSystem",
+      ],
+      exclude: ["embed.map"], swiftSettings: optimized,
+      linkerSettings: linking(
+        map: "Sources/TabellaEmbedding/embed.map", ["-soname=libtabella.so.0"])),
     .executableTarget(
       name: "TabellaWorker",
       dependencies: [

@@ -285,9 +285,10 @@ extension ColumnBatch {
     guard count > 0, let offsets = layout.offsets, let values = layout.values else { return true }
     let begin = Int(offsets[layout.start])
     let end = Int(offsets[layout.start + count])
-    guard UnsafeRawBufferPointer(start: values + begin, count: end - begin).isUTF8 else {
-      return false
-    }
+    let bytes = UnsafeRawBufferPointer(start: values + begin, count: end - begin)
+    let plain = bytes.lengthOfASCII
+    if plain == bytes.count { return true }
+    guard UnsafeRawBufferPointer(rebasing: bytes[plain...]).isUTF8 else { return false }
     // A cell must not begin inside a character.
     return (layout.start..<layout.start + count).allSatisfy { cell in
       let offset = Int(offsets[cell])
@@ -341,14 +342,28 @@ extension UnsafeRawBufferPointer {
   /// Whether the bytes are valid UTF-8.
   /// - Complexity: O(bytes), eight at a time while they are ASCII.
   public var isUTF8: Bool {
+    let at = lengthOfASCII
+    if at == count { return true }
+    let rest = UnsafeRawBufferPointer(rebasing: self[at...])
+    return (try? UTF8Span(validating: rest.bindMemory(to: UInt8.self).span)) != nil
+  }
+
+  /// The number of bytes at the start that are ASCII, as a multiple of 8 or up to the end.
+  /// - Complexity: O(bytes), 32 at a time.
+  fileprivate var lengthOfASCII: Int {
     var at = 0
+    while at + 32 <= count,
+      (loadUnaligned(fromByteOffset: at, as: SIMD4<UInt64>.self) & 0x8080_8080_8080_8080)
+        == SIMD4()
+    {
+      at += 32
+    }
     while at + 8 <= count,
       loadUnaligned(fromByteOffset: at, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
     {
       at += 8
     }
-    if at == count { return true }
-    let rest = UnsafeRawBufferPointer(rebasing: self[at...])
-    return (try? UTF8Span(validating: rest.bindMemory(to: UInt8.self).span)) != nil
+    if count - at < 8, (at..<count).allSatisfy({ self[$0] < 0x80 }) { return count }
+    return at
   }
 }

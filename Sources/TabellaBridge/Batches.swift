@@ -5,9 +5,17 @@ import Tabella
 /// Fills a C batch from a Swift batch without copying cells. The C batch retains the Swift batch.
 func exportBatch(_ batch: Batch, to out: UnsafeMutablePointer<tabella_batch>) {
   let columns = batch.columns + (batch.ids.map { [$0] } ?? [])
+  exportRows(batch.rowCount, columns.map(exportColumn), to: &out.pointee.array)
+  out.pointee.flags = batch.isUTF8 ? TABELLA_BATCH_UTF8 : 0
+}
+
+/// Fills a C struct array of rows. It owns its columns.
+package func exportRows(
+  _ count: Int, _ columns: [ArrowArray], to out: UnsafeMutablePointer<ArrowArray>
+) {
   let children = columns.map { column in
     let child = UnsafeMutablePointer<ArrowArray>.allocate(capacity: 1)
-    child.initialize(to: exportColumn(column))
+    child.initialize(to: column)
     return Optional(child)
   }
   let list = UnsafeMutablePointer<UnsafeMutablePointer<ArrowArray>?>.allocate(
@@ -15,8 +23,8 @@ func exportBatch(_ batch: Batch, to out: UnsafeMutablePointer<tabella_batch>) {
   list.initialize(from: children, count: children.count)
   let buffers = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(capacity: 1)
   buffers.initialize(to: nil)
-  out.pointee.array = ArrowArray(
-    length: Int64(batch.rowCount), null_count: 0, offset: 0, n_buffers: 1,
+  out.pointee = ArrowArray(
+    length: Int64(count), null_count: 0, offset: 0, n_buffers: 1,
     n_children: Int64(children.count), buffers: buffers, children: list, dictionary: nil,
     release: { array in
       for index in 0..<Int(array.pointee.n_children) {
@@ -28,40 +36,48 @@ func exportBatch(_ batch: Batch, to out: UnsafeMutablePointer<tabella_batch>) {
       array.pointee.buffers?.deallocate()
       array.pointee.release = nil
     }, private_data: nil)
-  out.pointee.flags = batch.isUTF8 ? TABELLA_BATCH_UTF8 : 0
 }
 
 /// Keeps a column's memory alive while C uses it.
 private final class ExportedColumn {
   let column: ColumnBatch
+  let owner: AnyObject?
 
-  init(_ column: ColumnBatch) { self.column = column }
+  init(_ column: ColumnBatch, _ owner: AnyObject?) {
+    self.column = column
+    self.owner = owner
+  }
 }
 
-private func exportColumn(_ column: ColumnBatch) -> ArrowArray {
-  let count = column.type.isBytes ? 3 : 2
-  let buffers = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(capacity: count)
-  var start = 0
+/// The C form of a column, without a copy of its cells.
+package func exportColumn(_ column: ColumnBatch) -> ArrowArray {
   column.withUnsafeLayout { layout in
-    start = layout.start
-    (buffers + 0).initialize(to: layout.validity.map { UnsafeRawPointer($0) })
-    if column.type.isBytes {
-      (buffers + 1).initialize(to: layout.offsets.map { UnsafeRawPointer($0) })
-      (buffers + 2).initialize(to: layout.values)
-    } else {
-      (buffers + 1).initialize(to: layout.values)
-    }
+    let validity = layout.validity.map { UnsafeRawPointer($0) }
+    let cells =
+      column.type.isBytes
+      ? [layout.offsets.map { UnsafeRawPointer($0) }, layout.values] : [layout.values]
+    return exportColumn(column, as: [validity] + cells, from: layout.start, owner: nil)
   }
+}
+
+/// The C form of a column with other buffers, which `column` or `owner` keeps alive. The first cell has the index `start`
+/// in them.
+package func exportColumn(
+  _ column: ColumnBatch, as pointers: [UnsafeRawPointer?], from start: Int, owner: AnyObject?
+) -> ArrowArray {
+  let buffers = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(capacity: pointers.count)
+  buffers.initialize(from: pointers, count: pointers.count)
   return ArrowArray(
     length: Int64(column.count), null_count: Int64(column.missingCount), offset: Int64(start),
-    n_buffers: Int64(count), n_children: 0, buffers: buffers, children: nil, dictionary: nil,
+    n_buffers: Int64(pointers.count), n_children: 0, buffers: buffers, children: nil,
+    dictionary: nil,
     release: { array in
       array.pointee.buffers?.deallocate()
       if let data = array.pointee.private_data {
         Unmanaged<ExportedColumn>.fromOpaque(data).release()
       }
       array.pointee.release = nil
-    }, private_data: Unmanaged.passRetained(ExportedColumn(column)).toOpaque())
+    }, private_data: Unmanaged.passRetained(ExportedColumn(column, owner)).toOpaque())
 }
 
 /// Owns a C batch, and releases it with the last Swift copy.

@@ -22,11 +22,26 @@ private let requestKey = "tabella.on-request"
 private let rankKey = "tabella.rank"
 private let roleKey = "tabella.role"
 
+/// A field of a C schema.
+package struct ExportedField {
+  /// The Arrow format.
+  package var format: String
+  package var name: String
+  /// Keys and values.
+  package var metadata: [(String, String)]
+  package var isNullable: Bool
+
+  package init(
+    _ name: String, format: String, metadata: [(String, String)] = [], isNullable: Bool = true
+  ) {
+    (self.name, self.format) = (name, format)
+    (self.metadata, self.isNullable) = (metadata, isNullable)
+  }
+}
+
 /// Fills a schema with these columns.
 func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>) {
-  let arena = ExportedMemory()
-  let children = columns.map { column in
-    let child = UnsafeMutablePointer<ArrowSchema>.allocate(capacity: 1)
+  let fields = columns.map { column in
     var pairs: [(String, String)] = []
     if column.type == .text { pairs.append((typeKey, "text")) }
     if let unit = column.unit { pairs.append((unitKey, unit.rawValue)) }
@@ -35,11 +50,21 @@ func exportSchema(_ columns: [Column], to out: UnsafeMutablePointer<ArrowSchema>
     if column.isOnRequest { pairs.append((requestKey, "true")) }
     if let rank = column.rank { pairs.append((rankKey, "\(rank)")) }
     if let role = column.role { pairs.append((roleKey, role.rawValue)) }
+    return ExportedField(column.name, format: column.format.description, metadata: pairs)
+  }
+  exportSchema(fields, to: out)
+}
+
+/// Fills a schema with these fields.
+package func exportSchema(_ fields: [ExportedField], to out: UnsafeMutablePointer<ArrowSchema>) {
+  let arena = ExportedMemory()
+  let children = fields.map { field in
+    let child = UnsafeMutablePointer<ArrowSchema>.allocate(capacity: 1)
     child.initialize(
       to: ArrowSchema(
-        format: cString(column.format.description, arena),
-        name: cString(withoutNUL(column.name), arena),
-        metadata: metadata(pairs, arena), flags: Int64(ARROW_FLAG_NULLABLE), n_children: 0,
+        format: cString(field.format, arena), name: cString(withoutNUL(field.name), arena),
+        metadata: metadata(field.metadata, arena),
+        flags: field.isNullable ? Int64(ARROW_FLAG_NULLABLE) : 0, n_children: 0,
         children: nil, dictionary: nil, release: { $0.pointee.release = nil },
         private_data: nil))
     return Optional(child)

@@ -4,7 +4,7 @@ import Tabella
 extension tabella_string {
   /// A copy of the bytes; nil if the string is absent. Throws ``TableError`` with `.misbehaved` for an impossible
   /// length.
-  func copied(_ what: String) throws(TableError) -> [UInt8]? {
+  package func copied(_ what: String) throws(TableError) -> [UInt8]? {
     guard let bytes else { return nil }
     guard (0...Int64(Int32.max)).contains(length) else {
       throw TableError(.misbehaved, "\(what) has a length of \(length)")
@@ -13,7 +13,7 @@ extension tabella_string {
   }
 
   /// A copy of the text with repaired UTF-8; nil if the string is absent.
-  func text(_ what: String) throws(TableError) -> String? {
+  package func text(_ what: String) throws(TableError) -> String? {
     try copied(what).map { String(decoding: $0, as: UTF8.self) }
   }
 
@@ -86,7 +86,7 @@ private func taken(
 }
 
 /// Fills a C error from a Swift one and returns its code.
-func report(_ error: TableError, to raw: UnsafeMutablePointer<tabella_error>) -> Int32 {
+package func report(_ error: TableError, to raw: UnsafeMutablePointer<tabella_error>) -> Int32 {
   let kept = ReportedError(error)
   raw.pointee.message = kept.arena.string(oneLine(error.message).utf8)
   raw.pointee.private_data = Unmanaged.passRetained(kept).toOpaque()
@@ -168,10 +168,13 @@ extension tabella_count {
 ///
 /// Every exported struct with a `release` keeps its strings and arrays in such an object, and retains it in
 /// `private_data`.
-final class ExportedMemory {
+package final class ExportedMemory {
   private var blocks: [UnsafeMutableRawPointer] = []
 
-  func string(_ bytes: some Collection<UInt8>) -> tabella_string {
+  package init() {}
+
+  /// A copy of bytes.
+  package func string(_ bytes: some Collection<UInt8>) -> tabella_string {
     let block = UnsafeMutableRawPointer.allocate(byteCount: max(bytes.count, 1), alignment: 1)
     blocks.append(block)
     block.withMemoryRebound(to: UInt8.self, capacity: max(bytes.count, 1)) { start in
@@ -181,11 +184,13 @@ final class ExportedMemory {
       bytes: UnsafePointer(block.assumingMemoryBound(to: CChar.self)), length: Int64(bytes.count))
   }
 
-  func string(_ text: String?) -> tabella_string {
+  /// A copy of a text; absent if it is nil.
+  package func string(_ text: String?) -> tabella_string {
     text.map { string($0.utf8) } ?? tabella_string()
   }
 
-  func array<T: BitwiseCopyable>(_ values: [T]) -> UnsafePointer<T> {
+  /// A copy of an array, aligned to 16 bytes.
+  package func array<T: BitwiseCopyable>(_ values: [T]) -> UnsafePointer<T> {
     let block = UnsafeMutableRawPointer.allocate(
       byteCount: max(values.count, 1) * MemoryLayout<T>.stride, alignment: 16)
     blocks.append(block)
@@ -195,10 +200,10 @@ final class ExportedMemory {
   }
 
   /// A pointer for `private_data` that retains this object.
-  func retained() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
+  package func retained() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
   /// Releases a pointer that ``retained()`` returned.
-  static func release(_ pointer: UnsafeMutableRawPointer?) {
+  package static func release(_ pointer: UnsafeMutableRawPointer?) {
     if let pointer { Unmanaged<ExportedMemory>.fromOpaque(pointer).release() }
   }
 

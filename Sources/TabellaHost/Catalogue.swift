@@ -52,7 +52,8 @@ public struct Catalogue: Sendable {
 
   /// Searches a path. Unusable candidates become ``refusals``. Linked providers come before all others with their id.
   public init(_ searchPath: SearchPath, linked: [LinkedProvider] = []) {
-    self.init(searchPath, linked: linked, trust: TrustCheck())
+    self.init(
+      searchPath, linked: linked, trust: TrustCheck(installation: searchPath.installation))
   }
 
   init(_ searchPath: SearchPath, linked: [LinkedProvider] = [], trust: TrustCheck) {
@@ -60,7 +61,7 @@ public struct Catalogue: Sendable {
     refusals = searchPath.refused.map { Refusal(path: $0.path, reason: $0.reason) }
     let linkedIDs = Set(linked.map(\.id))
     for text in shippedManifests { addShipped(text, searchPath, linkedIDs) }
-    for provider in linked { addLinked(provider) }
+    for provider in linked { addLinked(provider, program: searchPath.installation.path) }
     let absent = candidates.filter { (try? $0.entry.get()) == nil }
     candidates.removeAll { (try? $0.entry.get()) == nil }
     defer { candidates += absent }
@@ -123,7 +124,7 @@ public struct Catalogue: Sendable {
       guard !linkedIDs.contains(manifest.id) else {
         accept(
           Entry(
-            manifest: manifest, library: SearchPath.executable ?? manifest.library,
+            manifest: manifest, library: searchPath.installation.path ?? manifest.library,
             isShipped: true, isLinked: true))
         return
       }
@@ -132,7 +133,7 @@ public struct Catalogue: Sendable {
       }
       guard let library = candidates.first(where: { access($0, F_OK) == 0 }) else {
         let place =
-          SearchPath.executableDirectory == nil
+          searchPath.installation.folder == nil
           ? "not found, because the folder of the program is unknown: /proc is not mounted"
           : "not in " + searchPath.directories.joined(separator: ", ")
         refuse(
@@ -149,9 +150,9 @@ public struct Catalogue: Sendable {
   }
 
   /// Adds a linked provider that does not ship with Tabella.
-  private mutating func addLinked(_ provider: LinkedProvider) {
+  private mutating func addLinked(_ provider: LinkedProvider, program: String?) {
     guard !entries.contains(where: { $0.isLinked && $0.manifest.id == provider.id }) else { return }
-    let program = SearchPath.executable ?? provider.id
+    let program = program ?? provider.id
     do throws(TableError) {
       let manifest = try Manifest(parsing: provider.manifest)
       try checkContract(manifest)

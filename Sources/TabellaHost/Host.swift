@@ -21,6 +21,8 @@ public final class Host {
   }
   private let pins: Pins
   private let linked: [LinkedProvider]
+  /// The program or library that contains the host.
+  let installation: Installation
   private var providers: [String: ImportedProvider] = [:]
 
   /// Creates a host for the providers on a search path, and for those that are linked into this program. Reads
@@ -29,6 +31,7 @@ public final class Host {
     searchPath: SearchPath = .standard, pins: Pins = .standard, linked: [LinkedProvider] = []
   ) {
     catalogue = Catalogue(searchPath, linked: linked)
+    installation = searchPath.installation
     self.pins = pins
     self.linked = linked
   }
@@ -55,8 +58,8 @@ public final class Host {
   public var isolation = Isolation.automatic
   /// The limits of providers in workers.
   public var limits = WorkerLimits()
-  /// The path of the program `tabella-worker`. With nil, the host looks for it next to this program, and in
-  /// `../libexec/tabella` from there.
+  /// The path of the program `tabella-worker`. With nil, the host looks for it next to this program or library
+  /// (``Installation``), and in `../libexec/tabella` from there.
   public var workerProgram: String?
   /// Receives the output, log lines and denials of providers in workers. Any thread may call it until the worker ends.
   public var onOutput: (@Sendable (WorkerOutput) -> Void)?

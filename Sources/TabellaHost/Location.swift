@@ -94,8 +94,7 @@ extension Catalogue {
     } else if let found = byMagic(start, accepting) ?? byAnyPattern(accepting) {
       entry = try self.entry(of: found)
     } else {
-      throw TableError(.noProvider, "no provider reads any standard input")
-        .with(.chooseProvider(ids: entries.map(\.manifest.id)))
+      throw refused(TableError(.noProvider, "no provider reads any standard input"))
     }
     if entry.isDeceivable(isNamed: named != nil) {
       try checkNotCompressed(start, nil, provider: named)
@@ -145,8 +144,8 @@ extension Catalogue {
       throw TableError(
         refusal.code, "no provider can open this: \(refusal.path): \(refusal.reason)")
     }
-    throw TableError(.noProvider, "no provider opens a \(kind.rawValue) with this name")
-      .with(.chooseProvider(ids: entries.map(\.manifest.id)))
+    throw refused(
+      TableError(.noProvider, "no provider opens a \(kind.rawValue) with this name"))
   }
 
   /// The entry of a candidate. If the candidate is refused, throws the reason and the remedy.

@@ -17,9 +17,13 @@ public struct SearchPath: Hashable, Sendable {
   private var refusals: [Refused] = []
   /// The directories of the shipped libraries. The host looks for these libraries here first.
   var ownDirectories: [String] = []
+  /// The program or library that contains the host.
+  let installation: Installation
 
-  /// A search path of the given directories. Paths that are not absolute are refused.
-  public init(_ directories: [String]) {
+  /// A search path of the given directories. Paths that are not absolute are refused. The host finds `tabella-worker`
+  /// relative to `installation`.
+  public init(_ directories: [String], for installation: Installation = .program) {
+    self.installation = installation
     for directory in directories { add(directory, named: "the search path") }
   }
 
@@ -27,13 +31,20 @@ public struct SearchPath: Hashable, Sendable {
   /// from there, and `tabella/providers` in the user's data directory.
   ///
   /// A process with more rights than its user (`AT_SECURE`) ignores the environment.
-  public static var standard: SearchPath {
-    SearchPath(isPrivileged: tabella_system_is_privileged()) { name in
+  public static var standard: SearchPath { standard(for: .program) }
+
+  /// The standard search path of a program or library. That of a library has `tabella/providers` in its own directory
+  /// instead of `../lib/tabella/providers`.
+  public static func standard(for installation: Installation) -> SearchPath {
+    SearchPath(isPrivileged: tabella_system_is_privileged(), for: installation) { name in
       getenv(name).map { String(cString: $0) }
     }
   }
 
-  init(isPrivileged: Bool, variable: (String) -> String?) {
+  init(
+    isPrivileged: Bool, for installation: Installation = .program, variable: (String) -> String?
+  ) {
+    self.installation = installation
     let named = variable("TABELLA_PROVIDER_PATH").flatMap { $0.isEmpty ? nil : $0 }
     if let named, isPrivileged {
       refuse(
@@ -43,8 +54,7 @@ public struct SearchPath: Hashable, Sendable {
         add(String(directory), named: "TABELLA_PROVIDER_PATH")
       }
     }
-    ownDirectories =
-      SearchPath.executableDirectory.map { [$0, $0 + "/../lib/tabella/providers"] } ?? []
+    ownDirectories = installation.providerFolders
     for directory in ownDirectories { add(directory, named: "the executable's path") }
     guard !isPrivileged else { return }
     if let data = variable("XDG_DATA_HOME"), !data.isEmpty, !data.hasPrefix("/") {
@@ -76,16 +86,5 @@ public struct SearchPath: Hashable, Sendable {
 
   private mutating func refuse(_ path: String, _ reason: String) {
     refusals.append(Refused(path: path, reason: reason))
-  }
-
-  /// The absolute path of this program; nil if /proc is not mounted.
-  static var executable: String? {
-    guard let path = realpath("/proc/self/exe", nil) else { return nil }
-    defer { free(path) }
-    return String(cString: path)
-  }
-
-  static var executableDirectory: String? {
-    executable.flatMap { text in text.lastIndex(of: "/").map { String(text[..<$0]) } }
   }
 }

@@ -59,6 +59,10 @@ public final class TableFollower {
   /// The number of rows of each section.
   public var rowCounts: [Int] { snapshot.rowCounts }
 
+  /// Lets the next pull compare all rows, because the source was moved by somebody else. A pull detects this itself if the
+  /// source has versions.
+  package func fallBehind() { isBehind = true }
+
   /// Sets the function to call when a pull may find changes; nil removes it. See ``TableChanges/listen(_:)``.
   public func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
     try source.changes?.listen(notify)
@@ -78,12 +82,13 @@ public final class TableFollower {
       throw TableError(.notSupported, "the table does not report changes")
     }
     let batch = try changes.pull()
+    // Another follower, or an edit, has moved the source.
+    if batch.from != version { isBehind = true }
     guard source.columns == shape else {
       isBehind = true
       throw TableError(.conflict, "the columns of the table changed; open it again")
     }
-    // An edit between two pulls moved the source on, and no pull lists it.
-    if !isBehind, batch.from == version, let list = batch.changes {
+    if !isBehind, let list = batch.changes {
       do throws(TableError) {
         return try apply(list, of: batch)
       } catch {

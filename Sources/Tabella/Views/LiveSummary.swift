@@ -32,6 +32,8 @@ final class LiveSummary {
   func pull() throws(TableError) -> Summary? {
     guard let changes = grouped?.changes ?? source.changes else { return nil }
     let change = try changes.pull()
+    // Another table over the same source has moved it.
+    if grouped == nil, change.from != version { isBehind = true }
     guard isBehind || change.changes != [] || change.from != change.to else { return nil }
     let list = isBehind ? nil : change.changes
     isBehind = true

@@ -5,26 +5,43 @@ import Tabella
 nonisolated(unsafe) let changesTable = immortal(
   tabella_changes_table(
     listen: { source, notify, context, error in
-      answer(source, error) { box throws(TableError) in
+      answer(source, error, for: .anyVersion) { box throws(TableError) in
         guard let changes = box.base.changes else { throw TableError(.notSupported, "no changes") }
-        guard let notify else { return try changes.listen(nil) }
-        let address = UInt(bitPattern: context)
-        try changes.listen { notify(UnsafeMutableRawPointer(bitPattern: address)) }
+        let own = notify.map { TabellaBridge.listener($0, context) }
+        if let gate = box.gate {
+          try gate.listen(own)
+        } else {
+          try changes.listen(own)
+        }
       }
     },
     pull: { source, out, error in
-      answer(source, error) { box throws(TableError) in
+      answer(source, error, for: .anyVersion) { box throws(TableError) in
         guard let changes = box.base.changes else { throw TableError(.notSupported, "no changes") }
         let change = try changes.pull()
-        let arena = ExportedMemory()
-        out.pointee = exportChanges(change, arena)
-        out.pointee.private_data = arena.retained()
-        out.pointee.release = { changes in
-          ExportedMemory.release(changes.pointee.private_data)
-          changes.pointee.release = nil
-        }
+        if change.changes != [] || change.from != change.to { box.gate?.hasMoved() }
+        exportChanges(change, to: out)
       }
     }))
+
+/// The Swift form of a C listener.
+package func listener(
+  _ notify: tabella_notify, _ context: UnsafeMutableRawPointer?
+) -> @Sendable () -> Void {
+  let address = UInt(bitPattern: context)
+  return { notify(UnsafeMutableRawPointer(bitPattern: address)) }
+}
+
+/// Fills C changes, whose receiver releases them.
+package func exportChanges(_ batch: ChangeBatch, to out: UnsafeMutablePointer<tabella_changes>) {
+  let arena = ExportedMemory()
+  out.pointee = exportChanges(batch, arena)
+  out.pointee.private_data = arena.retained()
+  out.pointee.release = { changes in
+    ExportedMemory.release(changes.pointee.private_data)
+    changes.pointee.release = nil
+  }
+}
 
 /// The C form of a change batch, without a release. `arena` owns its memory.
 func exportChanges(_ batch: ChangeBatch, _ arena: ExportedMemory) -> tabella_changes {

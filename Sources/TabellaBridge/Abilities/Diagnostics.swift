@@ -9,7 +9,7 @@ nonisolated(unsafe) let diagnosticsTable = immortal(
         severity: diagnostic.severity.rawValue, reserved: 0,
         message: box.lend().string(diagnostic.message.utf8))
       return 1
-    }
+    } ?? 0
   }))
 
 func importDiagnostics(_ foreign: ForeignSource) throws(TableError) -> (any TableDiagnostics)? {

@@ -33,7 +33,7 @@ private func notice(
   _ body: (SourceBox, Range<Int>) -> Void
 ) {
   guard let rows = try? range(first, count) else { return }
-  withBox(source) { body($0, rows) }
+  _ = withBox(source) { body($0, rows) }
 }
 
 func importDisplay(_ foreign: ForeignSource) throws(TableError) -> (any TableDisplay)? {

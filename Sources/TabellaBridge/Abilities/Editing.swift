@@ -23,7 +23,11 @@ nonisolated(unsafe) let editingTable = immortal(
     commit: { source, batch, out, error in
       answer(source, error) { box throws(TableError) in
         guard let editing = box.base.editing else { throw TableError(.readOnly, "read-only") }
-        exportResult(try editing.commit(try importEdits(batch.pointee)), to: out)
+        let batch = try importEdits(batch.pointee)
+        let result = try box.editing(isDryRun: batch.isDryRun) { () throws(TableError) in
+          try editing.commit(batch)
+        }
+        exportResult(result, to: out)
       }
     }))
 
@@ -32,8 +36,11 @@ nonisolated(unsafe) let undoTable = immortal(
     answer(source, error) { box throws(TableError) in
       guard let undoing = box.base.undoing else { throw TableError(.notSupported, "no undo") }
       let receipt = try receipt.copied("the receipt") ?? []
-      exportResult(
-        try undoing.undo(receipt, isDryRun: flags & TABELLA_EDITS_DRY_RUN != 0), to: out)
+      let isDryRun = flags & TABELLA_EDITS_DRY_RUN != 0
+      let result = try box.editing(isDryRun: isDryRun) { () throws(TableError) in
+        try undoing.undo(receipt, isDryRun: isDryRun)
+      }
+      exportResult(result, to: out)
     }
   }))
 
@@ -110,7 +117,10 @@ private func exportEdits(_ batch: EditBatch, _ arena: ExportedMemory) -> tabella
     edit_count: Int64(edits.count), flags: batch.isDryRun ? TABELLA_EDITS_DRY_RUN : 0, reserved: 0)
 }
 
-private func importEdits(_ raw: tabella_edit_batch) throws(TableError) -> EditBatch {
+/// The Swift form of a batch of edits from the other side of the contract.
+///
+/// Throws ``TableError`` with `.invalidArgument` for a batch that makes no sense.
+package func importEdits(_ raw: tabella_edit_batch) throws(TableError) -> EditBatch {
   guard (0...Int64(Int32.max)).contains(raw.edit_count), raw.edit_count == 0 || raw.edits != nil
   else { throw TableError(.invalidArgument, "a batch of \(raw.edit_count) edits") }
   var edits: [EditBatch.Edit] = []
@@ -143,9 +153,11 @@ private func importEdits(_ raw: tabella_edit_batch) throws(TableError) -> EditBa
 
 // Results.
 
-private func exportResult(
+/// Fills the C form of a result, whose receiver releases it. Returns the memory that lives until then.
+@discardableResult
+package func exportResult(
   _ result: EditResult, to out: UnsafeMutablePointer<tabella_edit_result>
-) {
+) -> ExportedMemory {
   let arena = ExportedMemory()
   let outcomes = result.outcomes.map { outcome in
     tabella_edit_outcome(
@@ -161,6 +173,7 @@ private func exportResult(
       ExportedMemory.release(result.pointee.private_data)
       result.pointee.release = nil
     }, private_data: arena.retained())
+  return arena
 }
 
 private func importResult(

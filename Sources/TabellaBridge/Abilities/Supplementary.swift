@@ -20,7 +20,7 @@ nonisolated(unsafe) let supplementaryTable = immortal(
         case nil: out.pointee.form = TABELLA_ELEMENT_NONE
         case .table(let table):
           out.pointee.form = TABELLA_ELEMENT_TABLE
-          out.pointee.table = exportSource(table)
+          out.pointee.table = exportSource(table, through: box.gate)
         case .text(let text):
           let arena = ExportedMemory()
           let spans = text.spans.map { span in

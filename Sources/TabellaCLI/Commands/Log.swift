@@ -37,7 +37,7 @@ extension Command {
       if isTable { return .done }
     }
     let shown = ShownTable(
-      try ShapedTable(LogSource(entries), name: "log", invocation), hasHeader: invocation.hasHeader
+      try ShapedTable(log.table, name: "log", invocation), hasHeader: invocation.hasHeader
     )
     var format = Formats.make(invocation.format ?? "table", output, invocation.display)
     try format.begin(shown)
@@ -49,36 +49,5 @@ extension Command {
     for failure in damaged { Messages.write(failure, asJSON: invocation.isJSON) }
     if let failure { throw failure }
     return damaged.isEmpty ? .done : .failed
-  }
-}
-
-/// Receipts as a table that cannot be edited.
-private final class LogSource: TableDataSource {
-  let columns = [
-    Column("id"), Column("time", .date), Column("location"), Column("provider"), Column("edits"),
-    Column("undoable", .boolean), Column("undone", .boolean),
-  ]
-  private let base: InMemorySource
-
-  init(_ entries: [ReceiptLog.Entry]) {
-    base = InMemorySource(
-      columns,
-      rows: entries.map { entry in
-        let receipt = entry.receipt
-        return [
-          .text(receipt.id.text), receipt.id.time.map { .date($0) } ?? .missing,
-          .text(receipt.location.bytes), .text(receipt.provider), .text(receipt.description),
-          .boolean(receipt.isUndoable), .boolean(entry.isUndone),
-        ]
-      })
-  }
-
-  func numberOfRows(inSection section: Int, knowing minimum: Int) throws(TableError) -> Count {
-    try base.numberOfRows(inSection: section, knowing: minimum)
-  }
-
-  func rows(_ request: RowRequest) throws(TableError) -> Batch {
-    try check(request)
-    return try base.rows(request)
   }
 }

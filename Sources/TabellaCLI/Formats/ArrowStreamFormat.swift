@@ -46,14 +46,10 @@ struct ArrowStreamFormat: Format {
     var end = batch.rowCount
     var wrong: Int?
     for (number, column) in batch.columns.enumerated() where column.type == .text {
-      // Missing cells may hide bytes that are not UTF-8, and Arrow readers look at them.
-      if batch.isUTF8 && column.missingCount == 0 || column.isUTF8 { continue }
-      if let row = (0..<end).first(where: { row in
-        !column.isMissing(row) && !column.withBytes(at: row, \.isUTF8)
-      }) {
-        (end, wrong) = (row, number)
-      }
-      columns[number] = column.withoutHiddenBytes
+      if batch.isUTF8 && column.missingCount == 0 { continue }
+      let (text, row) = column.asUTF8
+      if let row, row < end { (end, wrong) = (row, number) }
+      columns[number] = text
     }
     let readable = Batch(rowCount: batch.rowCount, columns: columns)
     return (end == batch.rowCount ? readable : readable[0..<end], wrong)
@@ -78,21 +74,6 @@ struct ArrowStreamFormat: Format {
         try output.write(data: [UInt8](repeating: 0, count: buffer.length.padded - buffer.length))
       }
     }
-  }
-}
-
-extension ColumnBatch {
-  /// A copy without bytes under missing cells.
-  fileprivate var withoutHiddenBytes: ColumnBatch {
-    let builder = BatchBuilder([type], capacity: count)
-    for row in 0..<count {
-      if isMissing(row) {
-        builder.columns[0].appendMissing()
-      } else {
-        withBytes(at: row) { builder.columns[0].append(bytes: $0) }
-      }
-    }
-    return builder.finish().columns[0]
   }
 }
 

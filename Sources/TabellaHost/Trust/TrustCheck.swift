@@ -12,6 +12,8 @@ struct TrustCheck: Sendable {
   var user = geteuid()
   /// The running program, whose weaker protection is accepted for its own folders. Nil accepts only root and the user.
   var program = RunningProgram.current
+  /// The library that contains the host, whose weaker protection is accepted, too; nil if the program contains it.
+  var library: RunningProgram?
 
   /// The purpose of opening a file.
   enum Purpose {
@@ -105,7 +107,7 @@ struct TrustCheck: Sendable {
     try judgeOwner(status, path, subject)
     // A link has no mode of its own. Its folder counts.
     if kind == S_IFLNK { return false }
-    let writers = status.st_mode & 0o022 & ~(program?.writers(group: status.st_gid) ?? 0)
+    let writers = status.st_mode & 0o022 & ~accepted(group: status.st_gid)
     if writers == 0 { return false }
     if kind == S_IFDIR, status.st_mode & S_ISVTX != 0 { return true }
     if isExcused(status) { return false }
@@ -125,7 +127,11 @@ struct TrustCheck: Sendable {
     _ status: stat, _ path: String, _ subject: String
   ) throws(TableError) {
     let owner = status.st_uid
-    if owner == 0 || owner == user || owner == program?.owner || isExcused(status) { return }
+    if owner == 0 || owner == user || owner == program?.owner || owner == library?.owner
+      || isExcused(status)
+    {
+      return
+    }
     var names = AccountNames(.user)
     let others = user == 0 ? "not by root" : "neither by root nor by \(text(names[user])) (\(user))"
     throw untrusted(
@@ -134,9 +140,24 @@ struct TrustCheck: Sendable {
     )
   }
 
-  /// Whether a folder is on the path to the program. This check comes last, because it needs a walk of its own.
+  /// Whether a folder is on the path to the program or to the library. This check comes last, because it needs a walk of
+  /// its own.
   private func isExcused(_ status: stat) -> Bool {
-    status.kind == S_IFDIR && program?.isOnPath(of: status) == true
+    status.kind == S_IFDIR
+      && (program?.isOnPath(of: status) == true || library?.isOnPath(of: status) == true)
+  }
+
+  /// The write bits that the program or the library has, too.
+  private func accepted(group: UInt32) -> UInt32 {
+    (program?.writers(group: group) ?? 0) | (library?.writers(group: group) ?? 0)
+  }
+}
+
+extension TrustCheck {
+  /// The check of a host in this program or library.
+  init(installation: Installation) {
+    self.init()
+    library = RunningProgram(installation)
   }
 }
 

@@ -29,13 +29,13 @@ extension Host {
   /// Throws ``TableError``: `.denied` if the library is not trusted or does not match its pin, `.noProvider` if it does
   /// not export the entry point of a provider.
   public func report(on entry: Catalogue.Entry) throws(TableError) -> TrustReport {
-    try Host.report(
+    try report(
       at: entry.library, id: entry.manifest.id, pins: entry.isShipped ? [] : pinned.get())
   }
 
   /// Like ``report(on:)``, for the library at an absolute path. It needs no manifest.
   public func report(onLibraryAt path: String) throws(TableError) -> TrustReport {
-    try Host.report(at: path, id: nil, pins: pinned.get())
+    try report(at: path, id: nil, pins: pinned.get())
   }
 
   /// Checks the library of a provider like ``report(on:)``. The error for an untrusted library also names other
@@ -65,16 +65,16 @@ extension Host {
   /// A new pin for the current library of an added provider. It ignores an earlier pin. Throws the other errors of
   /// ``report(on:)``.
   public func newPin(for entry: Catalogue.Entry) throws(TableError) -> Pins.Pin {
-    let report = try Host.report(at: entry.library, id: entry.manifest.id, pins: [])
+    let report = try self.report(at: entry.library, id: entry.manifest.id, pins: [])
     return Pins.Pin(
       id: entry.manifest.id, library: report.library.path, sha256: try report.sha256(),
       permissions: entry.manifest.permissions)
   }
 
-  private static func report(
+  private func report(
     at path: String, id: String?, pins: [Pins.Pin]
   ) throws(TableError) -> TrustReport {
-    let trust = TrustCheck()
+    let trust = TrustCheck(installation: installation)
     let file: TrustCheck.File
     do throws(TableError) {
       file = try trust.open(path, for: .library)

@@ -111,9 +111,11 @@ extension Host {
   private func launch(
     _ load: LoadRequest, _ request: OpenRequest, _ access: Access, _ entry: Catalogue.Entry?
   ) throws(TableError) -> WorkerLaunch {
-    guard let program = workerProgram ?? Host.standardWorkerProgram else {
+    guard let program = workerProgram ?? standardWorkerProgram else {
       throw TableError(
-        .noProvider, "tabella-worker, which runs \(load.name), is not beside this program")
+        .noProvider,
+        "tabella-worker, which runs \(load.name), is not found: it is neither "
+          + installation.workerPrograms.joined(separator: " nor "))
     }
     let permissions = entry.map { grantedPermissions(for: $0).granted } ?? GrantedPermissions()
     return WorkerLaunch(
@@ -127,10 +129,8 @@ extension Host {
   }
 
   /// The path of the worker program if it is installed or built.
-  private static var standardWorkerProgram: String? {
-    guard let directory = SearchPath.executableDirectory else { return nil }
-    let candidates = ["tabella-worker", "../libexec/tabella/tabella-worker"]
-    return candidates.map { "\(directory)/\($0)" }.first { access($0, X_OK) == 0 }
+  private var standardWorkerProgram: String? {
+    installation.workerPrograms.first { access($0, X_OK) == 0 }
   }
 }
 

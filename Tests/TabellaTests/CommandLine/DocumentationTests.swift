@@ -185,6 +185,14 @@ import Testing
     }
   }
 
+  /// The code in the guide for C is that of the examples, which CI compiles and runs.
+  @Test func theCodeForCIsTheExamples() throws {
+    let examples = try ["rows", "changes"].map { try Self.text("Examples/embed-c/\($0).c") }
+    let blocks = Self.blocks("c", in: try Self.text("docs/embedding-c.md"))
+    #expect(blocks.count == 5)
+    for block in blocks { #expect(examples.contains { $0.contains(block) }, "\(block)") }
+  }
+
   /// ProvingTests runs the code in the pages for authors.
   @Test func theProofShownIsTested() throws {
     let tested = try Self.text("Tests/TabellaTests/Host/ProvingTests.swift")

@@ -46,10 +46,7 @@ import Testing
           let expected = lines.filter { $0.kind == "k\(task % 7)" }.reversed()
           #expect(try await view.decode(Line.self) == Array(expected))
           let error = await #expect(throws: TableError.self) {
-            try await table.run {
-              try $0.rows(columns: ["none"])
-              return 0
-            }
+            try await table.run { _ = try $0.rows(columns: ["none"]) }
           }
           #expect(error?.code == .invalidArgument)
           return try await table.run { _ in currentThread() }

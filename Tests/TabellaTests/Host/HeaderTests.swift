@@ -2,7 +2,7 @@ import Testing
 
 @testable import TabellaTestSupport
 
-/// The contract's headers compile alone, with pedantic warnings, in every supported language.
+/// The headers compile alone, with pedantic warnings, in every supported language.
 @Suite struct HeaderTests {
   // An optimising gcc warned about the helpers in the shipped header.
   @Test(arguments: levels) func clangDrawsNoWarnings(_ level: String) throws {
@@ -43,7 +43,7 @@ import Testing
     try expectCompiles(header, "g++", "c++", "c++17")
   }
 
-  static let headers = ["tabella.h", "tabella_batch.h"]
+  static let headers = ["tabella.h", "tabella_batch.h", "tabella_embed.h"]
 
   private func expectCompiles(
     _ header: String, _ compiler: String, _ language: String, _ standard: String
@@ -54,7 +54,8 @@ import Testing
       findProgram(compiler),
       [
         "-x", language, "-std=\(standard)", "-Wall", "-Wextra", "-Werror",
-        "-pedantic-errors", "-fsyntax-only", "-I\(packageFolder)/Sources/CTabella/include", file,
+        "-pedantic-errors", "-fsyntax-only", "-I\(packageFolder)/Sources/CTabella/include",
+        "-I\(packageFolder)/Sources/CTabellaEmbed/include", file,
       ])
     #expect(result.status == 0, "\(compiler) \(standard): \(result.errors)")
   }

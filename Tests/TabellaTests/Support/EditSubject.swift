@@ -20,6 +20,10 @@ struct EditSubject: Sendable {
   }
 
   typealias Open = () throws -> any TableDataSource
+  /// Opens a file with options of its provider.
+  typealias FileOpener =
+    @Sendable (_ path: [UInt8], _ options: [String: String]) throws ->
+    any TableDataSource
 
   var name: String
   var sections = Sections.edited
@@ -46,7 +50,10 @@ struct EditSubject: Sendable {
   /// The type of the first column changes with the rows.
   static let inferred = csv("csv, types inferred", types: "infer")
 
-  private static func csv(_ name: String, types: String) -> EditSubject {
+  static func csv(
+    _ name: String, types: String,
+    open: @escaping FileOpener = { try CSVProvider().open(OpenRequest(location: $0, options: $1)) }
+  ) -> EditSubject {
     EditSubject(
       name: name, sections: .one, isFile: true, kinds: ["a", "b", "c", "", .missing],
       kindLeftOut: "", notes: ["note", "a,b;c", "\"quoted\"", "two\nlines", "\t|é", "cr\r\n"]
@@ -58,13 +65,12 @@ struct EditSubject: Sendable {
       // Missing cells at the end are left out.
       let fields = records.map { $0.filter { $0 != .missing }.map { Array($0.description.utf8) } }
       return try file("t.csv", dialect.text(of: fields, &generator)) { path in
-        try CSVProvider().open(
-          OpenRequest(
-            location: path,
-            options: [
-              "delimiter": dialect.delimiter, "header": "\(hasHeader)", "columns": "3",
-              "types": types,
-            ]))
+        try open(
+          path,
+          [
+            "delimiter": dialect.delimiter, "header": "\(hasHeader)", "columns": "3",
+            "types": types,
+          ])
       }
     }
   }
@@ -73,9 +79,10 @@ struct EditSubject: Sendable {
   static let headings = text("text, sections by heading", .titled)
   static let ini = text("text, sections in brackets", .titled, "t.ini", ("[", "]"))
 
-  private static func text(
+  static func text(
     _ name: String, _ sectioning: Sections, _ fileName: String = "t.md",
-    _ marks: (String, String) = ("# ", "")
+    _ marks: (String, String) = ("# ", ""),
+    open: @escaping FileOpener = { try TextProvider().open(OpenRequest(location: $0, options: $1)) }
   ) -> EditSubject {
     EditSubject(
       name: name, sections: sectioning, isFile: true, isLine: true, kinds: ["a", "b", "c"],
@@ -90,9 +97,7 @@ struct EditSubject: Sendable {
       let last = lines.isEmpty ? "" : ["", end].randomElement(using: &generator)!
       let text = mark + lines.joined(separator: end) + last
       return try file(fileName, Array(text.utf8)) { path in
-        try TextProvider().open(
-          OpenRequest(
-            location: path, options: ["sections": sectioning == .one ? "none" : "headings"]))
+        try open(path, ["sections": sectioning == .one ? "none" : "headings"])
       }
     }
   }

@@ -1,0 +1,104 @@
+import CTabella
+import CTabellaEmbed
+import Tabella
+import TabellaBridge
+import TabellaHost
+
+// The functions that edit, undo and list edits.
+
+@c @implementation
+public func tabella_embed_commit(
+  _ table: OpaquePointer, _ batch: UnsafePointer<tabella_edit_batch>,
+  _ out: UnsafeMutablePointer<tabella_embed_edit>, _ error: UnsafeMutablePointer<tabella_error>
+) -> Int32 {
+  out.pointee = tabella_embed_edit()
+  let table: EmbeddedTable = object(table)
+  // Errors of receipts name the table.
+  return answer(error, on: table.host) { () throws(TableError) in
+    guard table.isEditable, let opened = table.opened else {
+      throw TableError(
+        .readOnly,
+        table.opened == nil
+          ? "\(table.name): a table of several or of no locations is read-only; edit the tables of the locations"
+          : "\(table.name): is open for reading only; open it with TABELLA_EMBED_EDITING")
+    }
+    try about(table.name) { () throws(TableError) in try table.position.check() }
+    let batch = try importEdits(batch.pointee)
+    do throws(TableError) {
+      let edit = try ofReceipts { () throws(ReceiptError) in
+        try table.host.store().commit(batch, to: opened, through: table.source)
+      }
+      if !batch.isDryRun { table.position.move() }
+      export(edit, to: out)
+    } catch {
+      // All other errors mean that nothing was changed.
+      if error.code == .misbehaved { table.position.move() }
+      throw error
+    }
+  }
+}
+
+@c @implementation
+public func tabella_embed_undo(
+  _ host: OpaquePointer, _ location: tabella_string, _ flags: UInt32,
+  _ out: UnsafeMutablePointer<tabella_embed_edit>, _ error: UnsafeMutablePointer<tabella_error>
+) -> Int32 {
+  out.pointee = tabella_embed_edit()
+  let host: EmbeddedHost = object(host)
+  return answer(error, on: host) { () throws(TableError) in
+    try flags.check(onlyBits: TABELLA_EDITS_DRY_RUN)
+    let location = Location(try location.argument("the location") ?? [])
+    let store = try ofReceipts(host.store)
+    let receipt = try store.wanted(location, host.host)
+    let edit = try ofReceipts { () throws(ReceiptError) in
+      try store.undo(receipt, host: host.host, isDryRun: flags & TABELLA_EDITS_DRY_RUN != 0)
+    }
+    export(edit, to: out)
+  }
+}
+
+extension ReceiptStore {
+  /// The edit that a location or `receipt:ID` names.
+  fileprivate func wanted(_ location: Location, _ host: Host) throws(TableError) -> Receipt {
+    let text = location.description
+    if text.hasPrefix("receipt:") {
+      guard let id = ReceiptID(String(text.dropFirst("receipt:".count))) else {
+        throw TableError(.invalidArgument, "\(text): this is not the name of a receipt")
+      }
+      return try ofReceipts { () throws(ReceiptError) in try receipt(id: id) }
+    }
+    let newest = try ofReceipts { () throws(ReceiptError) in
+      try newestEdit(of: location, host: host)
+    }
+    guard let newest else {
+      throw TableError(.notFound, "\(text): no receipt of an edit that is not yet undone")
+    }
+    return newest
+  }
+}
+
+private func export(_ edit: RecordedEdit, to out: UnsafeMutablePointer<tabella_embed_edit>) {
+  let memory = withUnsafeMutablePointer(to: &out.pointee.result) { result in
+    exportResult(edit.result, to: result)
+  }
+  out.pointee.receipt = memory.string(edit.receipt?.id.text)
+}
+
+@c @implementation
+public func tabella_embed_log(
+  _ host: OpaquePointer, _ location: tabella_string, _ out: UnsafeMutablePointer<OpaquePointer?>,
+  _ error: UnsafeMutablePointer<tabella_error>
+) -> Int32 {
+  out.pointee = nil
+  let host: EmbeddedHost = object(host)
+  return answer(error, on: host) { () throws(TableError) in
+    let location = try location.argument("the location").map { Location($0) }
+    let log = try ofReceipts { () throws(ReceiptError) in
+      let store = try host.store()
+      guard let location else { return try store.log() }
+      return try store.log(of: location, host: host.host)
+    }
+    out.pointee = handle(
+      EmbeddedTable(log.table, provider: "tabella", name: "log", of: host))
+  }
+}

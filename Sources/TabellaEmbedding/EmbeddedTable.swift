@@ -1,0 +1,124 @@
+import CTabella
+import CTabellaEmbed
+import Tabella
+import TabellaBridge
+import TabellaHost
+
+/// A table behind a `tabella_embed_table`.
+final class EmbeddedTable {
+  let host: EmbeddedHost
+  let source: any TableDataSource
+  /// The version of the table among those that share its sources.
+  let position: Position
+  /// The opened location; nil for a table that has none, or several.
+  let opened: OpenedTable?
+  /// Whether the table may be edited.
+  let isEditable: Bool
+  /// The table's name in errors.
+  let name: String
+  /// The provider's id, which C may read as long as the table lives.
+  let provider: tabella_string
+  /// Stops the library's own work on the table.
+  let flag = CancelFlag()
+  private let cancellation: (@Sendable () -> Void)?
+  private let memory = ExportedMemory()
+
+  /// Creates a table of an opened location.
+  init(_ opened: OpenedTable, isEditable: Bool, of host: EmbeddedHost) {
+    self.host = host
+    source = opened.source
+    position = Position([SharedSource(opened.source)])
+    self.opened = opened
+    self.isEditable = isEditable
+    name = opened.location.description
+    provider = memory.string(opened.manifest.id.utf8)
+    cancellation = source.cancellation
+  }
+
+  /// Creates a table over a source of the library.
+  init(
+    _ source: any TableDataSource, provider: String, name: String? = nil,
+    sharing sources: [SharedSource] = [], of host: EmbeddedHost
+  ) {
+    self.host = host
+    self.source = source
+    position = Position(sources)
+    opened = nil
+    isEditable = false
+    self.name = name ?? provider
+    self.provider = memory.string(provider.utf8)
+    cancellation = source.cancellation
+  }
+
+  /// Creates a view of a table.
+  init(_ view: any TableDataSource, of table: EmbeddedTable) {
+    host = table.host
+    source = view
+    position = Position(table.position.sources)
+    opened = table.opened
+    isEditable = table.isEditable
+    name = table.name
+    provider = memory.string(table.providerID.utf8)
+    cancellation = source.cancellation
+  }
+
+  private var providerID: String {
+    String(
+      decoding: UnsafeRawBufferPointer(start: provider.bytes, count: Int(provider.length)),
+      as: UTF8.self)
+  }
+
+  /// Cancels the running call. Any thread may call it.
+  func cancel() {
+    flag.raise()
+    cancellation?()
+  }
+
+  /// The source of the contract, which keeps the table alive.
+  func exported() throws(TableError) -> tabella_source {
+    try position.check()
+    return exportSource(source, isReadOnly: !isEditable, through: SourceGate(self))
+  }
+}
+
+/// The calls to one exported source of a table. They wait for other calls on the host.
+private final class SourceGate: ExportGate {
+  private let table: EmbeddedTable
+  private var listening: Listening?
+
+  init(_ table: EmbeddedTable) { self.table = table }
+
+  func enter(for call: ExportedCall) throws(TableError) {
+    try ProcessUse.check()
+    table.host.lock.lock()
+    guard call == .usual else { return }
+    do throws(TableError) { try table.position.check() } catch {
+      table.host.lock.unlock()
+      throw error
+    }
+  }
+
+  func leave() { table.host.lock.unlock() }
+
+  func hasMoved() { table.position.move() }
+
+  func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
+    listening = nil
+    listening = try notify.map { notify throws(TableError) in
+      try Listening(to: table.position, notify)
+    }
+  }
+}
+
+/// A listener of all sources of a table. It ends with the last reference, under the lock of the host.
+final class Listening {
+  private var numbers: [(source: SharedSource, number: Int)] = []
+
+  init(to position: Position, _ notify: @escaping @Sendable () -> Void) throws(TableError) {
+    for source in position.sources { numbers.append((source, try source.add(notify))) }
+  }
+
+  deinit {
+    for (source, number) in numbers { source.remove(number) }
+  }
+}

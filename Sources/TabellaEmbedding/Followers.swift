@@ -1,0 +1,88 @@
+import CTabella
+import CTabellaEmbed
+import Tabella
+import TabellaBridge
+
+// The functions about changes.
+
+/// A follower behind a `tabella_embed_follower`.
+final class EmbeddedFollower {
+  let table: EmbeddedTable
+  private let follower: TableFollower
+  /// The stamp of the table's position after the last pull.
+  private var seen: Int
+  var listening: Listening?
+
+  /// Reads all rows.
+  init(_ table: EmbeddedTable) throws(TableError) {
+    self.table = table
+    follower = try TableFollower(table.source)
+    seen = table.position.stamp
+  }
+
+  /// Moves the table to its newest version. Returns the changes since the last pull, also those by edits and by pulls of
+  /// other tables.
+  func pull() throws(TableError) -> ChangeBatch {
+    let position = table.position
+    if position.stamp != seen { follower.fallBehind() }
+    let versions = versions
+    let changes: ChangeBatch
+    do throws(TableError) { changes = try follower.pull().batch } catch {
+      if versions != self.versions { position.move() }
+      throw error
+    }
+    // A list of changes alone does not mean that the sources moved: an edit can have moved them before.
+    let isMoved = versions.contains(nil) ? changes.changes != [] : versions != self.versions
+    if isMoved { position.move() } else { position.catchUp() }
+    seen = position.stamp
+    return changes
+  }
+
+  /// The versions of the sources.
+  private var versions: [Version?] {
+    table.position.sources.map { (try? $0.source.version()) ?? nil }
+  }
+}
+
+@c @implementation
+public func tabella_embed_follow(
+  _ table: OpaquePointer, _ out: UnsafeMutablePointer<OpaquePointer?>,
+  _ error: UnsafeMutablePointer<tabella_error>
+) -> Int32 {
+  out.pointee = nil
+  let table: EmbeddedTable = object(table)
+  return answer(error, on: table) { () throws(TableError) in
+    try table.position.check()
+    out.pointee = handle(try EmbeddedFollower(table))
+  }
+}
+
+@c @implementation
+public func tabella_embed_pull(
+  _ follower: OpaquePointer, _ out: UnsafeMutablePointer<tabella_changes>,
+  _ error: UnsafeMutablePointer<tabella_error>
+) -> Int32 {
+  out.pointee = tabella_changes()
+  let follower: EmbeddedFollower = object(follower)
+  return answer(error, on: follower.table) { () throws(TableError) in
+    exportChanges(try follower.pull(), to: out)
+  }
+}
+
+@c @implementation
+public func tabella_embed_listen(
+  _ follower: OpaquePointer, _ notify: tabella_notify?, _ context: UnsafeMutableRawPointer?,
+  _ error: UnsafeMutablePointer<tabella_error>
+) -> Int32 {
+  let follower: EmbeddedFollower = object(follower)
+  return answer(error, on: follower.table) { () throws(TableError) in
+    follower.listening = nil
+    guard let notify else { return }
+    follower.listening = try Listening(to: follower.table.position, listener(notify, context))
+  }
+}
+
+@c @implementation
+public func tabella_embed_follower_release(_ follower: OpaquePointer?) {
+  release(follower, EmbeddedFollower.self, \.table.host)
+}

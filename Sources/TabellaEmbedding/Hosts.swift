@@ -1,0 +1,46 @@
+import CTabella
+import CTabellaEmbed
+import Tabella
+import TabellaHost
+
+// The functions about hosts and their tables.
+
+private let version: StaticString = "0.1.0"
+
+@c @implementation
+public func tabella_embed_version() -> tabella_string {
+  tabella_string(
+    bytes: UnsafeRawPointer(version.utf8Start).assumingMemoryBound(to: CChar.self),
+    length: Int64(version.utf8CodeUnitCount))
+}
+
+@c @implementation
+public func tabella_embed_host_create(
+  _ settings: UnsafePointer<tabella_embed_settings>?,
+  _ out: UnsafeMutablePointer<OpaquePointer?>, _ error: UnsafeMutablePointer<tabella_error>
+) -> Int32 {
+  out.pointee = nil
+  return answer(error) { () throws(TableError) in
+    try ProcessUse.begin()
+    out.pointee = handle(try EmbeddedHost(settings?.pointee ?? tabella_embed_settings()))
+  }
+}
+
+@c @implementation
+public func tabella_embed_host_release(_ host: OpaquePointer?) {
+  release(host, EmbeddedHost.self) { $0 }
+}
+
+@c @implementation
+public func tabella_embed_providers(
+  _ host: OpaquePointer, _ out: UnsafeMutablePointer<OpaquePointer?>,
+  _ error: UnsafeMutablePointer<tabella_error>
+) -> Int32 {
+  out.pointee = nil
+  let host: EmbeddedHost = object(host)
+  return answer(error, on: host) { () throws(TableError) in
+    out.pointee = handle(
+      EmbeddedTable(
+        host.host.providersTable, provider: "tabella", name: "providers", of: host))
+  }
+}

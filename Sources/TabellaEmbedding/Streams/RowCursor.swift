@@ -1,0 +1,99 @@
+import Tabella
+
+/// Reads the rows of a stream, section after section.
+struct RowCursor {
+  /// Rows of one section.
+  struct Part {
+    var section: Int
+    /// The number of the first row in the section.
+    var first: Int
+    var rows: Batch
+  }
+
+  /// The number of rows from which a batch is delivered as the source returned it, without copying cells.
+  private static let enoughRows = 8192
+  /// The number of bytes from which a batch is delivered even if it has few rows.
+  private static let enoughBytes = 16 << 20
+
+  private let source: any TableDataSource
+  private let request: StreamRequest
+  private var section: Int
+  /// The next row of the section.
+  private var row = 0
+  /// The number of rows to pass over.
+  private var skipped: Int
+  /// The number of rows that may follow.
+  private var left: Int
+  private var isAtEnd = false
+
+  init(_ source: any TableDataSource, _ request: StreamRequest) {
+    self.source = source
+    self.request = request
+    section = request.section ?? 0
+    skipped = request.first
+    left = request.count
+  }
+
+  /// The next rows, at most as many as fit into one batch; empty at the end.
+  mutating func next(flag: CancelFlag) throws(TableError) -> [Part] {
+    var parts: [Part] = []
+    var (rows, bytes) = (0, 0)
+    let enough = min(RowCursor.enoughRows, request.rowsPerBatch)
+    while rows < enough, bytes < RowCursor.enoughBytes, left > 0, !isAtEnd {
+      try flag.check()
+      guard try skip() else { continue }
+      let batch = try source.rows(
+        RowRequest(
+          section: section, first: row, count: min(left, request.rowsPerBatch - rows),
+          columns: request.columns, includesIDs: request.includesID))
+      guard batch.rowCount > 0 else {
+        try nextSection()
+        continue
+      }
+      parts.append(Part(section: section, first: row, rows: batch))
+      rows += batch.rowCount
+      row += batch.rowCount
+      left -= batch.rowCount
+      bytes += batch.columns.reduce(0) { $0 + $1.byteCount }
+    }
+    return parts
+  }
+
+  /// Passes over rows of the section. Returns whether the next row is in this section.
+  private mutating func skip() throws(TableError) -> Bool {
+    guard skipped > 0 else { return try hasSection() }
+    guard try hasSection() else { return false }
+    let known = try source.numberOfRows(
+      inSection: section, knowing: skipped == .max ? .max : skipped + 1
+    ).value
+    guard known <= skipped else {
+      (row, skipped) = (skipped, 0)
+      return true
+    }
+    skipped -= known
+    try nextSection()
+    return false
+  }
+
+  /// Whether the section exists. Otherwise the stream is at its end.
+  private mutating func hasSection() throws(TableError) -> Bool {
+    guard row == 0, request.section == nil else { return true }
+    isAtEnd = try source.numberOfSections(knowing: section + 1).value <= section
+    return !isAtEnd
+  }
+
+  private mutating func nextSection() throws(TableError) {
+    (section, row) = (section + 1, 0)
+    isAtEnd = request.section != nil
+  }
+}
+
+extension ColumnBatch {
+  /// The number of bytes of text and binary cells.
+  var byteCount: Int {
+    withUnsafeLayout { layout in
+      guard let offsets = layout.offsets, count > 0 else { return 0 }
+      return Int(offsets[layout.start + count]) - Int(offsets[layout.start])
+    }
+  }
+}

@@ -1,0 +1,224 @@
+import CTabella
+import Glibc
+import Tabella
+import TabellaBridge
+import TabellaSystem
+
+/// The state of an `ArrowArrayStream`: a table, and the place in it.
+///
+/// From the second batch on, a thread reads the next batch while the caller uses the last one. Every read holds the lock of
+/// the host, on whichever thread it runs.
+final class RowStream {
+  /// A failure of a stream, as its functions return it.
+  struct Failure: Error {
+    var number: Int32
+    var message: String
+
+    init(_ number: Int32, _ message: String) { (self.number, self.message) = (number, message) }
+
+    init(_ error: TableError, in table: EmbeddedTable) {
+      number =
+        error.code == .cancelled ? ECANCELED : error.code == .invalidState ? EINVAL : EIO
+      message = "\(table.name): \(error.description)"
+    }
+  }
+
+  let table: EmbeddedTable
+  private let request: StreamRequest
+  private let columns: [Column]
+  private var cursor: RowCursor
+  /// The stamp of the table's position at the start.
+  private let stamp: Int
+  private var failure: Failure?
+  /// The number of batches that were read. A caller of one batch wants only the first rows.
+  private var batchCount = 0
+  private var ahead: ReadAhead?
+  /// One thread at a time uses the stream.
+  private let serial = Lock()
+  /// The text of the last error, which C reads.
+  private var lastError: ExportedMemory?
+  private(set) var lastErrorText: UnsafePointer<CChar>?
+
+  init(_ table: EmbeddedTable, _ request: StreamRequest) throws(TableError) {
+    try table.position.check()
+    self.table = table
+    self.request = request
+    columns = table.source.columns
+    if let section = request.section {
+      // Names a section that does not exist.
+      _ = try table.source.numberOfRows(inSection: section, knowing: 0)
+    }
+    cursor = RowCursor(table.source, request)
+    stamp = table.position.stamp
+  }
+
+  func writeSchema(to out: UnsafeMutablePointer<ArrowSchema>) {
+    exportSchema(request.fields(of: columns), to: out)
+  }
+
+  /// Fills the next batch; at the end, `out` has no release. Returns 0 or the number of an error.
+  func writeNext(to out: UnsafeMutablePointer<ArrowArray>) -> Int32 {
+    serial.lock()
+    defer { serial.unlock() }
+    do throws(Failure) {
+      if let failure { throw failure }
+      out.pointee = try next()
+      return 0
+    } catch {
+      failure = error
+      return report(error)
+    }
+  }
+
+  private func next() throws(Failure) -> ArrowArray {
+    var batch = try (ahead?.take() ?? read()).get()
+    ahead = nil
+    guard batch.release != nil else { return batch }
+    do throws(Failure) {
+      table.host.lock.lock()
+      defer { table.host.lock.unlock() }
+      try check()
+    } catch {
+      // The table moved on after the batch was read.
+      batch.release?(&batch)
+      throw error
+    }
+    batchCount += 1
+    if batchCount > 1, coreCount > 1 { ahead = ReadAhead { [unowned self] in read() } }
+    return batch
+  }
+
+  /// Waits for the thread that reads. Must be called before the release.
+  func stop() {
+    serial.lock()
+    if case .success(var batch) = ahead?.take() { batch.release?(&batch) }
+    ahead = nil
+    serial.unlock()
+  }
+
+  /// Throws if the table moved on since the stream began.
+  private func check() throws(Failure) {
+    guard table.position.stamp == stamp else {
+      throw Failure(
+        TableError(
+          .conflict, "the table was edited or pulled since the stream began; start a new one"),
+        in: table)
+    }
+  }
+
+  /// Reads the next batch under the lock of the host. At the end, the batch has no release.
+  private func read() -> Result<ArrowArray, Failure> {
+    table.host.lock.lock()
+    defer { table.host.lock.unlock() }
+    do throws(Failure) { return .success(try batch()) } catch { return .failure(error) }
+  }
+
+  private func batch() throws(Failure) -> ArrowArray {
+    try check()
+    table.flag.begin()
+    let parts: [RowCursor.Part]
+    do throws(TableError) { parts = try cursor.next(flag: table.flag) } catch {
+      throw Failure(error, in: table)
+    }
+    var batch = ArrowArray()
+    guard !parts.isEmpty else { return batch }
+    let count = parts.reduce(0) { $0 + $1.rows.rowCount }
+    var arrays = try request.includesSection ? sections(of: parts, count) : []
+    defer { for index in arrays.indices { arrays[index].release?(&arrays[index]) } }
+    for (place, number) in request.columns.enumerated() {
+      arrays.append(
+        try array(
+          ColumnBatch(concatenating: parts.map { $0.rows.columns[place] }), of: columns[number],
+          parts))
+    }
+    if request.includesID {
+      let ids = ColumnBatch(concatenating: parts.compactMap(\.rows.ids))
+      arrays.append(ids.retyped(.text).arrow(request.form))
+    }
+    exportRows(count, arrays, to: &batch)
+    arrays = []
+    return batch
+  }
+
+  /// The array of a column. Text that the column reads as other values becomes these.
+  private func array(
+    _ cells: ColumnBatch, of column: Column, _ parts: [RowCursor.Part]
+  ) throws(Failure) -> ArrowArray {
+    let values = column.values(of: cells)
+    guard values.type == .text, request.form != .binary,
+      !(values.missingCount == 0 && parts.allSatisfy(\.rows.isUTF8))
+    else { return values.arrow(request.form) }
+    let (text, wrong) = values.asUTF8
+    if let wrong { throw noUTF8(row: wrong, column, parts) }
+    return text.arrow(request.form)
+  }
+
+  private func noUTF8(row: Int, _ column: Column, _ parts: [RowCursor.Part]) -> Failure {
+    var rest = row
+    let part = parts.first { part in
+      if rest < part.rows.rowCount { return true }
+      rest -= part.rows.rowCount
+      return false
+    }
+    let section = table.source.sections == nil ? "" : "\(part?.section ?? 0):"
+    return Failure(
+      EILSEQ,
+      "\(table.name): row \(section)\((part?.first ?? 0) + rest), counted from 0, has text in column \"\(column.name)\" that is not UTF-8; request binary text, or open the location with its encoding"
+    )
+  }
+
+  /// The arrays of the number and of the title of each row's section.
+  private func sections(
+    of parts: [RowCursor.Part], _ count: Int
+  ) throws(Failure) -> [ArrowArray] {
+    let builder = BatchBuilder([.integer, .text], capacity: count)
+    var last: (section: Int, title: String?)?
+    for part in parts {
+      if last?.section != part.section {
+        do throws(TableError) {
+          last = (
+            part.section,
+            try table.source.sections?.title(.header, ofSection: part.section)
+          )
+        } catch {
+          throw Failure(error, in: table)
+        }
+      }
+      for _ in 0..<part.rows.rowCount {
+        builder.columns[0].append(Int64(part.section))
+        if let title = last?.title {
+          builder.columns[1].append(title)
+        } else {
+          builder.columns[1].appendMissing()
+        }
+      }
+    }
+    return builder.finish().columns.map { $0.arrow(request.form) }
+  }
+
+  /// Keeps a message for `get_last_error`, and returns the number.
+  private func report(_ failure: Failure) -> Int32 {
+    let memory = ExportedMemory()
+    lastErrorText = memory.array(failure.message.utf8CString.map { $0 })
+    lastError = memory
+    return failure.number
+  }
+}
+
+extension ColumnBatch {
+  /// The same cells as another type of bytes.
+  fileprivate func retyped(_ type: ColumnType) -> ColumnBatch {
+    withUnsafeLayout { layout in
+      ColumnBatch(
+        unsafeLayout: layout, type: type, count: count, missingCount: missingCount,
+        owner: Kept(self))
+    }
+  }
+}
+
+/// Keeps a column alive.
+private final class Kept {
+  let column: ColumnBatch
+
+  init(_ column: ColumnBatch) { self.column = column }
+}

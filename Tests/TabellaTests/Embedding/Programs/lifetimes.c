@@ -1,0 +1,264 @@
+/* lifetimes WHAT PATH…: forks, threads, openings and releases, in a program that is linked to libtabella. It prints
+ * nothing and returns 0 if all is as the header says. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tabella_embed.h"
+
+#define CHECK(condition)                                                          \
+  do {                                                                            \
+    if (!(condition)) {                                                           \
+      fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition);         \
+      exit(1);                                                                    \
+    }                                                                             \
+  } while (0)
+
+static tabella_string text(const char *words) {
+  tabella_string string = {words, (int64_t)strlen(words)};
+  return string;
+}
+
+/* Ends the program for an unexpected error. */
+static void must(int32_t code, tabella_error *error) {
+  if (code == TABELLA_OK) return;
+  fprintf(stderr, "%d: %.*s\n", code, (int)error->message.length, error->message.bytes);
+  exit(1);
+}
+
+/* Checks that a call failed in this way, and releases its error. */
+static void expect(int32_t code, int32_t wanted, tabella_error *error) {
+  CHECK(code == wanted);
+  CHECK(error->release && error->message.length > 0);
+  error->release(error);
+  CHECK(!error->release);
+}
+
+static tabella_embed_host *make_host(void) {
+  tabella_embed_host *host = NULL;
+  tabella_error error = {0};
+  must(tabella_embed_host_create(NULL, &host, &error), &error);
+  return host;
+}
+
+static tabella_embed_table *open_table(tabella_embed_host *host, const char *path) {
+  tabella_embed_request request = {0};
+  tabella_embed_table *table = NULL;
+  tabella_error error = {0};
+  request.location = text(path);
+  must(tabella_embed_open(host, &request, &table, &error), &error);
+  return table;
+}
+
+static int64_t drain(tabella_embed_table *table) {
+  struct ArrowArrayStream stream;
+  tabella_error error = {0};
+  int64_t rows = 0;
+  must(tabella_embed_stream(table, NULL, &stream, &error), &error);
+  for (;;) {
+    struct ArrowArray batch;
+    CHECK(stream.get_next(&stream, &batch) == 0);
+    if (!batch.release) break;
+    rows += batch.length;
+    batch.release(&batch);
+  }
+  stream.release(&stream);
+  return rows;
+}
+
+/* Everything that a program can hold, released in the wrong order. */
+static int64_t use(tabella_embed_host *host, const char *path) {
+  tabella_error error = {0};
+  tabella_embed_table *table = open_table(host, path), *sorted = NULL, *sums = NULL;
+  tabella_embed_shape shape = {0};
+  shape.sort = text("n:desc");
+  must(tabella_embed_shaped(table, &shape, &sorted, &error), &error);
+  must(tabella_embed_summarize(table, text("n"), text("rows"), 0, &sums, &error), &error);
+  tabella_embed_follower *follower = NULL;
+  must(tabella_embed_follow(table, &follower, &error), &error);
+  tabella_source source;
+  must(tabella_embed_source(sorted, &source, &error), &error);
+  struct ArrowSchema schema;
+  must(source.table->schema(source.source, &schema, &error), &error);
+  schema.release(&schema);
+  int64_t rows = drain(table);
+  CHECK(drain(sorted) == rows && drain(sums) > 0);
+  shape.sort = text("none");
+  tabella_embed_table *none = NULL;
+  expect(tabella_embed_shaped(table, &shape, &none, &error), TABELLA_INVALID_ARGUMENT, &error);
+  CHECK(!none);
+  tabella_embed_table_release(table);
+  tabella_embed_table_release(sorted);
+  tabella_count count;
+  must(source.table->row_count(source.source, 0, INT64_MAX, &count, &error), &error);
+  CHECK(count.exact == 1 && count.value == rows);
+  source.table->release(source.source);
+  tabella_embed_follower_release(follower);
+  tabella_embed_table_release(sums);
+  return rows;
+}
+
+/* Waits for a child that must end with 0. */
+static void join_child(pid_t child) {
+  int status = 0;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* A child of a process that used the library gets invalid-state from every function. */
+static void after_use(const char *path) {
+  tabella_embed_host *host = make_host();
+  tabella_embed_table *table = open_table(host, path);
+  tabella_embed_follower *follower = NULL;
+  tabella_error error = {0};
+  must(tabella_embed_follow(table, &follower, &error), &error);
+  struct ArrowArrayStream stream;
+  must(tabella_embed_stream(table, NULL, &stream, &error), &error);
+  tabella_source source;
+  must(tabella_embed_source(table, &source, &error), &error);
+  pid_t child = fork();
+  if (child == 0) {
+    tabella_embed_host *other = NULL;
+    tabella_embed_table *out = NULL;
+    tabella_embed_follower *following = NULL;
+    tabella_embed_request request = {0};
+    tabella_embed_shape shape = {0};
+    tabella_edit_batch batch = {0};
+    tabella_embed_edit edit;
+    tabella_changes changes;
+    tabella_source own;
+    struct ArrowArrayStream more;
+    struct ArrowArray array;
+    struct ArrowSchema schema;
+    tabella_string version = {0}, none = {0};
+    const int32_t wrong = TABELLA_INVALID_STATE;
+    alarm(10);
+    request.location = text(path);
+    expect(tabella_embed_host_create(NULL, &other, &error), wrong, &error);
+    expect(tabella_embed_providers(host, &out, &error), wrong, &error);
+    expect(tabella_embed_open(host, &request, &out, &error), wrong, &error);
+    expect(tabella_embed_join(&table, 1, &out, &error), wrong, &error);
+    expect(tabella_embed_shaped(table, &shape, &out, &error), wrong, &error);
+    expect(tabella_embed_summarize(table, none, none, 0, &out, &error), wrong, &error);
+    expect(tabella_embed_source(table, &own, &error), wrong, &error);
+    expect(tabella_embed_stream(table, NULL, &more, &error), wrong, &error);
+    expect(tabella_embed_commit(table, &batch, &edit, &error), wrong, &error);
+    expect(tabella_embed_undo(host, text(path), 0, &edit, &error), wrong, &error);
+    expect(tabella_embed_log(host, none, &out, &error), wrong, &error);
+    expect(tabella_embed_follow(table, &following, &error), wrong, &error);
+    expect(tabella_embed_pull(follower, &changes, &error), wrong, &error);
+    expect(tabella_embed_listen(follower, NULL, NULL, &error), wrong, &error);
+    expect(source.table->version(source.source, &version, &error), wrong, &error);
+    CHECK(source.table->ability(source.source, text(TABELLA_SECTIONS_ID)) == NULL);
+    CHECK(stream.get_schema(&stream, &schema) == EINVAL);
+    CHECK(stream.get_next(&stream, &array) == EINVAL);
+    CHECK(strstr(stream.get_last_error(&stream), "forked"));
+    CHECK(!other && !out && !following && !more.release);
+    CHECK(tabella_embed_version().length > 0 && tabella_embed_provider(table).length > 0);
+    tabella_embed_cancel(table);
+    stream.release(&stream);
+    CHECK(!stream.release);
+    source.table->release(source.source);
+    tabella_embed_follower_release(follower);
+    tabella_embed_table_release(table);
+    tabella_embed_host_release(host);
+    _exit(0);
+  }
+  join_child(child);
+  /* The parent goes on. */
+  CHECK(drain(table) > 0);
+  stream.release(&stream);
+  source.table->release(source.source);
+  tabella_embed_follower_release(follower);
+  tabella_embed_table_release(table);
+  tabella_embed_host_release(host);
+}
+
+/* The first use may be in children; the parent may begin later. */
+static void before_use(const char *path) {
+  for (int number = 0; number < 8; number++) {
+    pid_t child = fork();
+    if (child == 0) {
+      tabella_embed_host *host = make_host();
+      use(host, path);
+      pid_t grandchild = fork();
+      if (grandchild == 0) {
+        tabella_embed_host *other = NULL;
+        tabella_error error = {0};
+        expect(
+            tabella_embed_host_create(NULL, &other, &error), TABELLA_INVALID_STATE, &error);
+        _exit(0);
+      }
+      join_child(grandchild);
+      tabella_embed_host_release(host);
+      _exit(0);
+    }
+    join_child(child);
+  }
+  tabella_embed_host *host = make_host();
+  use(host, path);
+  tabella_embed_host_release(host);
+}
+
+static const char *shared_path;
+static tabella_embed_host *shared_host;
+static tabella_embed_table *shared_table;
+static int64_t shared_rows;
+
+static void *work(void *own) {
+  for (int number = 0; number < 15; number++) {
+    tabella_embed_host *host = own ? make_host() : shared_host;
+    CHECK(use(host, shared_path) == shared_rows);
+    if (own) tabella_embed_host_release(host);
+    CHECK(drain(shared_table) == shared_rows);
+  }
+  return NULL;
+}
+
+/* Threads share a host and a table, or have hosts of their own. */
+static void threads(const char *path) {
+  pthread_t all[8];
+  shared_path = path;
+  shared_host = make_host();
+  shared_table = open_table(shared_host, path);
+  shared_rows = drain(shared_table);
+  for (int number = 0; number < 8; number++) {
+    CHECK(pthread_create(&all[number], NULL, work, number % 2 ? shared_host : NULL) == 0);
+  }
+  for (int number = 0; number < 8; number++) pthread_join(all[number], NULL);
+  tabella_embed_table_release(shared_table);
+  tabella_embed_host_release(shared_host);
+}
+
+/* After many openings, as much memory is in use as after a few. */
+static void leaks(const char *path) {
+  size_t before = 0;
+  for (int number = 0; number < 220; number++) {
+    if (number == 20) before = mallinfo2().uordblks;
+    tabella_embed_host *host = make_host();
+    use(host, path);
+    tabella_embed_host_release(host);
+  }
+  size_t after = mallinfo2().uordblks;
+  /* A leak of 64 bytes per round would exceed the limit. */
+  if (after > before + 200 * 64) {
+    fprintf(stderr, "%zu bytes in use, then %zu\n", before, after);
+    exit(1);
+  }
+}
+
+int main(int count, char **words) {
+  CHECK(count == 3);
+  if (strcmp(words[1], "after") == 0) after_use(words[2]);
+  else if (strcmp(words[1], "before") == 0) before_use(words[2]);
+  else if (strcmp(words[1], "threads") == 0) threads(words[2]);
+  else if (strcmp(words[1], "leaks") == 0) leaks(words[2]);
+  else return 2;
+  return 0;
+}
