@@ -99,12 +99,13 @@ let fuzzing: [Target] =
 let testTargets: [Target] = {
   let libraries: [Target.Dependency] =
     [
-      "CTabella", "CTabellaEmbed", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge",
+      "CTabella", "CTabellaEmbed", "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaAsync",
+      "TabellaBridge",
       "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
-      "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaRemote", "TabellaSDK",
-      "TabellaSystem", "TabellaTerminal", "tabella-bench", "tabella-confined",
+      "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaProviders", "TabellaRemote",
+      "TabellaSDK", "TabellaSystem", "TabellaTerminal", "tabella-bench", "tabella-confined",
     ] + plugins.map { .byName(name: "Tabella\($0.name)") }
-  let ofSources = ["Bench", "Core", "Editing", "Files", "Providers", "System", "Views"]
+  let ofSources = ["Bench", "Core", "Editing", "Files", "Providers", "Rows", "System", "Views"]
   let ofPrograms = ["CommandLine", "Embedding", "Host", "Zoo"]
   return [
     .testTarget(
@@ -132,6 +133,8 @@ let package = Package(
     .library(name: "Tabella", targets: ["Tabella"]),
     .library(name: "TabellaSDK", targets: ["TabellaSDK"]),
     .library(name: "TabellaHost", targets: ["TabellaHost"]),
+    .library(name: "TabellaAsync", targets: ["TabellaAsync"]),
+    .library(name: "TabellaProviders", targets: ["TabellaProviders"]),
     .library(name: "TabellaConformance", targets: ["TabellaConformance"]),
     .library(name: "TabellaChecking", targets: ["TabellaChecking"]),
     // Installed as libtabella.so.0: the names `tabella` and `Tabella` are taken.
@@ -201,6 +204,15 @@ let package = Package(
       exclude: ["provider.map"] + plugins.flatMap { ["\($0.name)/Sources", "\($0.name)/Entry"] },
       sources: ["ShippedManifests.swift"],
       resources: plugins.map { .embedInCode("\($0.name)/\($0.library).json") },
+      swiftSettings: lean),
+    // For programs that embed the host
+    .target(
+      name: "TabellaAsync",
+      dependencies: ["Tabella", "TabellaHost", "TabellaSystem"], swiftSettings: strict),
+    .target(
+      name: "TabellaProviders",
+      dependencies: ["TabellaHost", "TabellaSDK"]
+        + plugins.map { .byName(name: "Tabella\($0.name)") },
       swiftSettings: lean),
     // Faces
     .executableTarget(

@@ -6,7 +6,11 @@ let package = Package(
   dependencies: [.package(name: "tabella", path: "../..")],
   targets: [
     .executableTarget(
-      name: "embed", dependencies: [.product(name: "TabellaHost", package: "tabella")],
+      name: "embed",
+      dependencies: [
+        .product(name: "TabellaAsync", package: "tabella"),
+        .product(name: "TabellaProviders", package: "tabella"),
+      ],
       path: "Sources/Embed")
   ],
   swiftLanguageModes: [.v6]

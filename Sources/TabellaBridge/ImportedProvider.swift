@@ -5,6 +5,10 @@ import Tabella
 package typealias ProviderEntry =
   @convention(c) (UnsafeMutablePointer<tabella_entry>) -> Int32
 
+/// An entry function that is linked into this program. It needs no C symbol.
+package typealias LinkedProviderEntry =
+  @Sendable (UnsafeMutablePointer<tabella_entry>) -> Int32
+
 /// A provider behind the C contract.
 ///
 /// It lives until the process ends. Calls must not overlap; the host ensures this.
@@ -25,7 +29,8 @@ package final class ImportedProvider {
   /// `log` receives the lines that the provider writes to the host's log. Any thread may call it until the process
   /// ends. If `isMinimal` is true, the provider sees a host without any optional feature.
   package init(
-    calling entry: ProviderEntry, name: String, isMinimal: Bool = false,
+    calling entry: (UnsafeMutablePointer<tabella_entry>) -> Int32, name: String,
+    isMinimal: Bool = false,
     log: (@Sendable (_ severity: Int, _ line: [UInt8]) -> Void)? = nil
   ) throws(TableError) {
     var meeting = tabella_entry()

@@ -11,10 +11,12 @@ public struct Catalogue: Sendable {
   public struct Entry: Hashable, Sendable {
     /// The parsed manifest.
     public let manifest: Manifest
-    /// The absolute path of the library.
+    /// The absolute path of the library, or of this program if the provider is linked into it.
     public let library: String
     /// Whether the provider ships with Tabella.
     public let isShipped: Bool
+    /// Whether the provider is linked into this program.
+    public var isLinked = false
   }
 
   /// A candidate that is not used.
@@ -48,15 +50,18 @@ public struct Catalogue: Sendable {
 
   private let trust: TrustCheck
 
-  /// Searches a path. Unusable candidates become ``refusals``.
-  public init(_ searchPath: SearchPath) {
-    self.init(searchPath, trust: TrustCheck(installation: searchPath.installation))
+  /// Searches a path. Unusable candidates become ``refusals``. Linked providers come before all others with their id.
+  public init(_ searchPath: SearchPath, linked: [LinkedProvider] = []) {
+    self.init(
+      searchPath, linked: linked, trust: TrustCheck(installation: searchPath.installation))
   }
 
-  init(_ searchPath: SearchPath, trust: TrustCheck) {
+  init(_ searchPath: SearchPath, linked: [LinkedProvider] = [], trust: TrustCheck) {
     self.trust = trust
     refusals = searchPath.refused.map { Refusal(path: $0.path, reason: $0.reason) }
-    for text in shippedManifests { addShipped(text, searchPath) }
+    let linkedIDs = Set(linked.map(\.id))
+    for text in shippedManifests { addShipped(text, searchPath, linkedIDs) }
+    for provider in linked { addLinked(provider, program: searchPath.installation.path) }
     let absent = candidates.filter { (try? $0.entry.get()) == nil }
     candidates.removeAll { (try? $0.entry.get()) == nil }
     defer { candidates += absent }
@@ -111,9 +116,18 @@ public struct Catalogue: Sendable {
       refusal.code, "the provider of \(name): is refused: \(refusal.path): \(refusal.reason)")
   }
 
-  private mutating func addShipped(_ text: [UInt8], _ searchPath: SearchPath) {
+  private mutating func addShipped(
+    _ text: [UInt8], _ searchPath: SearchPath, _ linkedIDs: Set<String>
+  ) {
     do throws(TableError) {
       let manifest = try Manifest(parsing: text)
+      guard !linkedIDs.contains(manifest.id) else {
+        accept(
+          Entry(
+            manifest: manifest, library: searchPath.installation.path ?? manifest.library,
+            isShipped: true, isLinked: true))
+        return
+      }
       let candidates = (searchPath.ownDirectories + searchPath.directories).map {
         "\($0)/\(manifest.library)"
       }
@@ -132,6 +146,23 @@ public struct Catalogue: Sendable {
       accept(Entry(manifest: manifest, library: library, isShipped: true))
     } catch {
       refusals.append(Refusal(path: "a shipped manifest", reason: error.message))
+    }
+  }
+
+  /// Adds a linked provider that does not ship with Tabella.
+  private mutating func addLinked(_ provider: LinkedProvider, program: String?) {
+    guard !entries.contains(where: { $0.isLinked && $0.manifest.id == provider.id }) else { return }
+    let program = program ?? provider.id
+    do throws(TableError) {
+      let manifest = try Manifest(parsing: provider.manifest)
+      try checkContract(manifest)
+      try checkNotTaken(manifest)
+      accept(Entry(manifest: manifest, library: program, isShipped: false, isLinked: true))
+    } catch {
+      refuse(
+        Refusal(
+          path: program, reason: "the linked provider \(provider.id): \(error.message)",
+          manifest: Manifest(claimsOf: provider.manifest)))
     }
   }
 
@@ -172,12 +203,28 @@ public struct Catalogue: Sendable {
   private func accepted(
     _ manifest: Manifest, in directory: String
   ) throws(TableError) -> Entry {
+    try checkContract(manifest)
+    try checkNotTaken(manifest)
+    let library =
+      manifest.library.hasPrefix("/") ? manifest.library : "\(directory)/\(manifest.library)"
+    guard access(library, F_OK) == 0 else {
+      throw TableError(.noProvider, "its library \(library) does not exist")
+    }
+    _ = try trust.open(library, for: .library)
+    return Entry(manifest: manifest, library: library, isShipped: false)
+  }
+
+  private func checkContract(_ manifest: Manifest) throws(TableError) {
     guard manifest.contract == contractVersionName else {
       throw TableError(
         .noProvider,
         "it is built for contract \(manifest.contract), but this host has contract \(contractVersionName)"
       )
     }
+  }
+
+  /// Throws if another provider has the id or a scheme of a manifest.
+  private func checkNotTaken(_ manifest: Manifest) throws(TableError) {
     for other in entries {
       if other.manifest.id == manifest.id {
         throw TableError(
@@ -188,13 +235,6 @@ public struct Catalogue: Sendable {
           .noProvider, "the scheme \(scheme) is taken by provider \(other.manifest.id)")
       }
     }
-    let library =
-      manifest.library.hasPrefix("/") ? manifest.library : "\(directory)/\(manifest.library)"
-    guard access(library, F_OK) == 0 else {
-      throw TableError(.noProvider, "its library \(library) does not exist")
-    }
-    _ = try trust.open(library, for: .library)
-    return Entry(manifest: manifest, library: library, isShipped: false)
   }
 
   /// The bytes of a manifest. `distrust` is the reason if the manifest is not trusted.

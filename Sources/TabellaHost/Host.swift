@@ -20,15 +20,20 @@ public final class Host {
     try pins.read()
   }
   private let pins: Pins
+  private let linked: [LinkedProvider]
   /// The program or library that contains the host.
   let installation: Installation
   private var providers: [String: ImportedProvider] = [:]
 
-  /// Creates a host for the providers on a search path. Reads manifests, but runs no code of providers.
-  public init(searchPath: SearchPath = .standard, pins: Pins = .standard) {
-    catalogue = Catalogue(searchPath)
+  /// Creates a host for the providers on a search path, and for those that are linked into this program. Reads
+  /// manifests, but runs no code of providers.
+  public init(
+    searchPath: SearchPath = .standard, pins: Pins = .standard, linked: [LinkedProvider] = []
+  ) {
+    catalogue = Catalogue(searchPath, linked: linked)
     installation = searchPath.installation
     self.pins = pins
+    self.linked = linked
   }
 
   /// The process in which providers run.
@@ -91,6 +96,12 @@ public final class Host {
     let request = OpenRequest(location: choice.rest, scheme: choice.scheme, options: options)
     let entry = choice.entry
     let isIsolated = isIsolated(entry)
+    guard !(isIsolated && entry.isLinked) else {
+      throw TableError(
+        .notSupported,
+        "provider \(entry.manifest.id) is linked into this program, so it cannot run in a worker; choose the isolation automatic, or load it from a library"
+      )
+    }
     let (source, worker) = try tracing(
       entry.manifest.id, entry.library, request, isIsolated: isIsolated
     ) { () throws(TableError) -> (any TableDataSource, WorkerStatus?) in
@@ -118,25 +129,21 @@ public final class Host {
   /// Loads a provider. Returns the loaded one if there is one.
   package func load(_ entry: Catalogue.Entry) throws(TableError) -> ImportedProvider {
     if let provider = providers[entry.manifest.id] { return provider }
-    let provider = try Library.load(try checkChosen(entry), name: entry.manifest.id)
+    let provider =
+      entry.isLinked
+      ? try load(linked: entry.manifest.id)
+      : try Library.load(try checkChosen(entry), name: entry.manifest.id)
     try entry.check(id: provider.id)
     providers[entry.manifest.id] = provider
     return provider
   }
-}
 
-/// An open location.
-public struct OpenedTable {
-  /// The table. Sources in workers and in this process behave in the same way.
-  public let source: any TableDataSource
-  /// The manifest of the provider.
-  public let manifest: Manifest
-  /// The location that was opened.
-  public let location: Location
-  /// The provider's options that were passed.
-  public let options: [String: String]
-  /// The worker of the source; nil if the source lives in this process.
-  public let worker: WorkerStatus?
+  private func load(linked id: String) throws(TableError) -> ImportedProvider {
+    guard let provider = linked.first(where: { $0.id == id }) else {
+      throw TableError(.noProvider, "provider \(id) is not linked into this program")
+    }
+    return try ImportedProvider(calling: provider.entry, name: id)
+  }
 }
 
 extension Catalogue.Entry {

@@ -10,6 +10,9 @@ public struct DateContext: Sendable {
   /// UTC, without a present moment.
   public static let utc = DateContext(zone: .utc)
 
+  /// The zone of this computer and the present moment, as in the command line.
+  public static var local: DateContext { DateContext(zone: .local, now: .now) }
+
   /// Creates a context.
   public init(zone: Zone, now: Timestamp? = nil) {
     self.zone = zone

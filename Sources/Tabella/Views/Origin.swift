@@ -24,7 +24,7 @@ extension TableDataSource {
 
 extension MappedSource {
   /// The base path of a row, as a public call.
-  fileprivate func originalPath(of path: IndexPath) throws(TableError) -> IndexPath {
+  func originalPath(of path: IndexPath) throws(TableError) -> IndexPath {
     flag.begin()
     return try basePath(of: path)
   }

@@ -96,6 +96,21 @@ public struct ReceiptStore: Sendable {
     return try commit(batch, on: source, of: subject, summary, willCommit: willCommit)
   }
 
+  /// Commits collected edits of a table, or of a view of it, and stores their receipt.
+  ///
+  /// Like ``commit(_:to:through:willCommit:)``. With `isDryRun`, the table only returns the result that the edits would
+  /// have.
+  @discardableResult
+  public func commit(
+    _ edits: TableEdits, to table: OpenedTable, isDryRun: Bool = false,
+    willCommit: () -> Void = {}
+  ) throws(ReceiptError) -> RecordedEdit {
+    let batch = try ReceiptError.about(table.location.description) { () throws(TableError) in
+      try edits.batch(isDryRun: isDryRun)
+    }
+    return try commit(batch, to: table, through: edits.source, willCommit: willCommit)
+  }
+
   /// Undoes an edit, and stores the receipt of the undo. Undo that receipt to make the edit again.
   ///
   /// The host opens the table as the edit opened it; `options` replace options of the provider. If the receipt has a

@@ -14,7 +14,7 @@ import TabellaSystem
 extension Host {
   func isIsolated(_ entry: Catalogue.Entry) -> Bool {
     switch isolation {
-    case .automatic: !entry.isShipped
+    case .automatic: !entry.isShipped && !entry.isLinked
     case .always: true
     case .never: false
     }

@@ -156,18 +156,33 @@ import Testing
     #expect(c.contains(try #require(Self.blocks("c", in: contract).first)))
     let output = try Self.text("Examples/expected/provider-c.txt")
     #expect(output == (try #require(Self.blocks("text", in: guide).first)) + "\n")
+  }
+
+  /// The code and the output in the pages for embedders are those of the example and of tests.
+  @Test func theEmbeddingShownIsTheExamples() throws {
+    func lines(_ text: String) -> String {
+      text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        .joined(separator: "\n")
+    }
     let embedding = try Self.text("docs/embedding.md")
-    let program = try Self.text("Examples/embed-swift/Sources/Embed/main.swift")
-    #expect(program.contains(try #require(Self.blocks("swift", in: embedding).first)))
-    let blocks = Self.blocks("swift", in: embedding)
-    #expect(blocks.count == 5)
-    let shapes = try Self.text("Tests/TabellaTests/Views/TableShapeTests.swift")
-    let receipts = try Self.text("Tests/TabellaTests/Host/EmbeddedReceiptTests.swift")
-    for (number, tests) in [(1, shapes), (2, shapes), (3, receipts), (4, receipts)] {
-      #expect(tests.contains(blocks[number]), "\(blocks[number])")
+    let example = lines(
+      try ["Sources/Embed/main.swift", "Package.swift"].map {
+        try Self.text("Examples/embed-swift/\($0)")
+      }.joined())
+    let shown = Self.blocks("swift", in: embedding).map(lines)
+    #expect(shown.count >= 9)
+    for block in shown {
+      #expect(example.contains(block.trimmingCharacters(in: .newlines)), "\(block)")
     }
     let printed = try Self.text("Examples/expected/embed-swift.txt")
     #expect(printed.hasPrefix(try #require(Self.blocks("text", in: embedding).first)))
+    let blocks = Self.blocks("swift", in: try Self.text("docs/embedding-sources.md"))
+    #expect(blocks.count == 4)
+    let shapes = try Self.text("Tests/TabellaTests/Views/TableShapeTests.swift")
+    let receipts = try Self.text("Tests/TabellaTests/Host/EmbeddedReceiptTests.swift")
+    for (block, tests) in zip(blocks, [shapes, shapes, receipts, receipts]) {
+      #expect(tests.contains(block), "\(block)")
+    }
   }
 
   /// The code in the guide for C is that of the examples, which CI compiles and runs.

@@ -49,7 +49,7 @@ import Testing
     throw TableError(.internal, "there was no error")
   }
 
-  /// The code in docs/embedding.md.
+  /// The code in docs/embedding-sources.md.
   @Test func anEditIsListedAndUndone() throws {
     let table = try host.open(Location(file), access: .editing)
     let batch = EditBatch(

@@ -1,0 +1,56 @@
+extension Column {
+  /// The cell by which the column stores a value; nil if it cannot store the value.
+  ///
+  /// A column of text stores numbers, booleans and dates as their exact text, with the column's decimal separator. If its
+  /// text reads as a type, the stored text does, too. Other columns take text that reads as their type. Empty text is
+  /// then a missing cell.
+  public func cell(storing value: Cell) -> Cell? {
+    guard type != .text else { return text(storing: value) }
+    guard value.type != nil, value.type != type else { return value }
+    switch (value, type) {
+    case (.text(let text), .integer), (.text(let text), .real), (.text(let text), .boolean),
+      (.text(let text), .date), (.text(let text), .binary):
+      if text.isEmpty { return .missing }
+      return text.withUnsafeBytes {
+        TextValue.value(in: $0, as: type, hasDecimalComma: hasDecimalComma)
+      }
+    case (.integer(let number), .real): return .real(Double(number))
+    case (.real(let number), .integer): return Int64(exactly: number).map { .integer($0) }
+    default: return nil
+    }
+  }
+
+  private func text(storing value: Cell) -> Cell? {
+    let stored: [UInt8]
+    switch value {
+    case .missing: return value
+    case .binary: return nil
+    case .text(let text): stored = text
+    case .real(let number) where !number.isFinite: return nil
+    case .real:
+      stored = value.description.utf8.map {
+        hasDecimalComma && $0 == UInt8(ascii: ".") ? UInt8(ascii: ",") : $0
+      }
+    case .integer, .boolean, .date: stored = Array(value.description.utf8)
+    }
+    guard let reads, !stored.isEmpty else { return .text(stored) }
+    let isValue = stored.withUnsafeBytes {
+      TextValue.value(in: $0, as: reads, hasDecimalComma: hasDecimalComma) != nil
+    }
+    return isValue ? .text(stored) : nil
+  }
+}
+
+extension ColumnType {
+  /// The description of a valid value, for messages.
+  var valueDescription: String {
+    switch self {
+    case .text: "text"
+    case .integer: Int.cellDescription
+    case .real: Double.cellDescription
+    case .boolean: Bool.cellDescription
+    case .date: Timestamp.cellDescription
+    case .binary: "binary"
+    }
+  }
+}
