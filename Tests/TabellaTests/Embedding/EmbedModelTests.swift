@@ -58,7 +58,7 @@ private enum PatchedSource {
   nonisolated(unsafe) private static var entries: [UnsafeMutableRawPointer: Entry] = [:]
   private static let lock = Mutex(())
 
-  private static func entry(_ source: UnsafeMutableRawPointer) -> Entry {
+  private static func entry(of source: UnsafeMutableRawPointer) -> Entry {
     lock.withLock { _ in entries[source]! }
   }
 
@@ -67,14 +67,14 @@ private enum PatchedSource {
     let patched = UnsafeMutablePointer<tabella_source_table>.allocate(capacity: 1)
     patched.initialize(to: own)
     patched.pointee.release = { source in
-      let entry = entry(source)
+      let entry = entry(of: source)
       lock.withLock { _ in entries[source] = nil }
       entry.own.release!(source)
       entry.patched.deallocate()
       entry.editing?.deallocate()
     }
     patched.pointee.ability = { source, id in
-      let entry = entry(source)
+      let entry = entry(of: source)
       let found = entry.own.ability!(source, id)
       guard let found, String(id) == TABELLA_EDITING_ID else { return found }
       if let editing = entry.editing { return UnsafeRawPointer(editing) }
@@ -82,7 +82,8 @@ private enum PatchedSource {
       editing.initialize(to: found.load(as: tabella_editing.self))
       editing.pointee.commit = { source, batch, out, error in
         var edit = tabella_embed_edit()
-        let code = EmbedLibrary.shared.commit(entry(source).table.raw, batch, &edit, error)
+        let code = EmbedLibrary.shared.commit(
+          PatchedSource.entry(of: source).table.raw, batch, &edit, error)
         out.pointee = edit.result
         return code
       }
