@@ -90,10 +90,6 @@ python: build     ## tests the Python package; compares pyarrow, pandas, polars 
 	Tests/Python/run
 	Tests/Python/matrix
 
-wheel:            ## the Python package with everything that it needs, in .build/wheel
-	$(MAKE) install DESTDIR=$(CURDIR)/.build/wheel/tree PREFIX=/usr
-	Sources/TabellaPython/make-wheel .build/wheel/tree/usr
-
 wheel-check: wheel  ## installs and tests the wheel without the Swift toolchain; needs root
 	Tests/Python/wheel .build/wheel/tabella-*.whl
 
@@ -115,6 +111,10 @@ install:          ## installs tabella in PREFIX; builds first if you built befor
 
 uninstall:        ## removes what `make install` wrote in PREFIX
 	Sources/Packaging/uninstall
+
+wheel: build      ## the Python package with its libraries, in .build/wheel
+	Sources/Packaging/stage
+	Sources/TabellaPython/make-wheel .build/stage/tree
 
 deb: build        ## Debian packages in .build/deb; needs dpkg-dev
 	Sources/Packaging/deb
