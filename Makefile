@@ -7,7 +7,8 @@ SIZE ?= 1000000
 SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
-  manual install uninstall wheel deb install-check environment
+  python wheel wheel-check bench-python \
+  manual install uninstall deb install-check environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -83,6 +84,20 @@ bench-peers:      ## duckdb and polars from PyPI, for `make bench`; names the pa
 	$(VENV)/bin/python -c 'import duckdb, polars' 2>/dev/null || \
 	  $(VENV)/bin/pip install --quiet duckdb polars
 	@echo "the other peers: apt-get install coreutils sed mawk findutils procps miller sqlite3 fd-find"
+
+PYTHON_VENV = .build/python-venv
+
+python: build     ## tests the Python package; compares pyarrow, pandas, polars and DuckDB with tabella
+	Tests/Python/run
+	Tests/Python/matrix
+
+wheel-check: wheel  ## installs and tests the wheel without the Swift toolchain; needs root
+	Tests/Python/wheel .build/wheel/tabella-*.whl
+
+# WRITE=1 writes docs/python-benchmarks.md.
+bench-python: build  ## times Python packages with tabella, and with their own readers, on SIZE rows
+	test -x $(PYTHON_VENV)/bin/python || Tests/Python/matrix
+	$(PYTHON_VENV)/bin/python Tests/Python/bench --rows $(SIZE) $(if $(WRITE),--write)
 
 manual:           ## writes docs/cli.md and docs/tabella.1 from what the commands say of themselves
 	swift build --product tabella

@@ -24,6 +24,8 @@ package protocol ExportGate: AnyObject {
   func leave()
   /// Notes, within a call, that the source shows another version now.
   func hasMoved()
+  /// Runs a pull of the source, within a call, and notes the version that the source then shows.
+  func pulling(_ pull: () throws(TableError) -> ChangeBatch) throws(TableError) -> ChangeBatch
   /// Sets or removes the listener of the source, within a call.
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError)
 }

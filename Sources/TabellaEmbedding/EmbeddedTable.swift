@@ -117,6 +117,10 @@ private final class SourceGate: ExportGate {
 
   func hasMoved() { position.move() }
 
+  func pulling(
+    _ pull: () throws(TableError) -> ChangeBatch
+  ) throws(TableError) -> ChangeBatch { try table.position.pulling(pull) }
+
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
     listening = nil
     listening = try notify.map { notify throws(TableError) in

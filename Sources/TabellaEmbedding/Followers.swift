@@ -28,22 +28,9 @@ final class EmbeddedFollower {
   func pull() throws(TableError) -> ChangeBatch {
     let position = table.position
     if position.stamp != seen { follower.fallBehind() }
-    let versions = versions
-    let changes: ChangeBatch
-    do throws(TableError) { changes = try follower.pull().batch } catch {
-      if versions != self.versions { position.move() }
-      throw error
-    }
-    // A list of changes alone does not mean that the sources moved: an edit can have moved them before.
-    let isMoved = versions.contains(nil) ? changes.changes != [] : versions != self.versions
-    if isMoved { position.move() } else { position.catchUp() }
+    let changes = try position.pulling { () throws(TableError) in try follower.pull().batch }
     seen = position.stamp
     return changes
-  }
-
-  /// The versions of the sources.
-  private var versions: [Version?] {
-    table.position.sources.map { (try? $0.source.version()) ?? nil }
   }
 }
 

@@ -95,6 +95,25 @@ final class Position {
   /// Notes that this table shows the version to which others moved the sources.
   func catchUp() { seen = stamp }
 
+  /// Runs a pull of a table, and notes whether it moved the sources or showed the table where they are.
+  func pulling(
+    _ pull: () throws(TableError) -> ChangeBatch
+  ) throws(TableError) -> ChangeBatch {
+    let versions = versions
+    let changes: ChangeBatch
+    do throws(TableError) { changes = try pull() } catch {
+      if versions != self.versions { move() }
+      throw error
+    }
+    // A list of changes alone does not mean that the sources moved: an edit can have moved them before.
+    let isMoved = versions.contains(nil) ? changes.changes != [] : versions != self.versions
+    if isMoved { move() } else { catchUp() }
+    return changes
+  }
+
+  /// The versions of the sources.
+  private var versions: [Version?] { sources.map { (try? $0.source.version()) ?? nil } }
+
   /// Throws ``TableError`` with `.conflict` if another table has moved a source.
   func check() throws(TableError) {
     guard isCurrent else {

@@ -3,8 +3,6 @@
 import base64
 import json
 import os
-import pathlib
-import shutil
 import subprocess
 from datetime import datetime, timedelta, timezone
 
@@ -33,8 +31,7 @@ class Subject:
         self.columns, self.path = columns, path
 
     def open(self, folder):
-        host = tabella.Host(provider_path=[*self.path, support.ROOT / ".build/release"], receipts=folder / "receipts",
-                            worker=support.ROOT / ".build/release/tabella-worker")  # fmt: skip
+        host = tabella.Host(provider_path=self.path or None, receipts=folder / "receipts")
         table = host.open(self.location, options=self.options)
         table = table.filter(*self.filters) if self.filters else table
         table = table.section_by(self.section_by) if self.section_by else table

@@ -12,6 +12,8 @@ import unittest
 import tabella
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The folder of the package that is tested: the source tree, or an installed wheel.
+PACKAGES = pathlib.Path(tabella.__file__).resolve().parents[1]
 PEOPLE = "name,city,born\nAda,Rome,1815\nBob,Bonn,1906\nCy,Rome,\nDée,,1950\n"
 
 
@@ -69,7 +71,7 @@ def python(code, *arguments, **environment):
     """Runs a program in a new interpreter. Returns what it printed."""
     done = subprocess.run(
         [sys.executable, "-B", "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=120,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "Sources/TabellaPython"), **environment},
+        env={**os.environ, "PYTHONPATH": str(PACKAGES), **environment},
     )  # fmt: skip
     if done.returncode != 0:
         raise AssertionError(f"status {done.returncode}\n{done.stdout}{done.stderr}")

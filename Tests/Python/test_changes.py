@@ -1,6 +1,5 @@
 """Following a table: changes of files, of edits, by other threads; the end of an iteration."""
 
-import os
 import signal
 import threading
 import time
@@ -117,7 +116,7 @@ class Following(Case):
 
     def test_a_table_without_changes(self):
         folder = support.planets(self.folder)
-        host = tabella.Host(provider_path=[folder, support.ROOT / ".build/release"], receipts=self.folder)
+        host = tabella.Host(provider_path=[folder], receipts=self.folder)
         table = host.open("planets:")
         with self.assertRaises(tabella.Unsupported):
             table.follow()

@@ -7,7 +7,6 @@ import subprocess
 import unittest
 from datetime import datetime, timezone
 
-import support
 import tabella
 from support import PEOPLE, Case
 
@@ -124,6 +123,12 @@ class Edits(Case):
         table.refresh()
         self.assertEqual([row["name"] for row in table], ["Bob", "Cy", "D\u00e9e"])
         self.assertEqual(old["name"], "Ada")
+        with table.edit() as batch:
+            batch.append(name="Gil", city="Rome")
+        with self.assertRaises(tabella.Conflict):
+            view[0]
+        view.refresh()
+        self.assertEqual([row["name"] for row in view], ["Cy", "Gil"])
 
     def test_conflicts(self):
         table = self.edited()
@@ -205,16 +210,6 @@ class Receipts(Case):
         self.file(PEOPLE.replace("Ada", "Eve"))
         with self.assertRaises(tabella.Conflict):
             self.host.undo(batch.result.receipt)
-
-    def test_edits_of_the_command(self):
-        path = self.file()
-        environment = {"XDG_STATE_HOME": str(self.folder / "state"), "PATH": "/usr/bin:/bin"}
-        command = support.ROOT / ".build/release/tabella"
-        subprocess.run([command, "set", path, "0", "city=Oslo"], check=True, capture_output=True, env=environment)
-        printed = support.python(
-            "import sys, tabella; tabella.undo(sys.argv[1]); print(len(tabella.log(sys.argv[1])))", path,
-            XDG_STATE_HOME=environment["XDG_STATE_HOME"])  # fmt: skip
-        self.assertEqual((path.read_text(), printed), (PEOPLE, "2\n"))
 
 
 class Model(Case):

@@ -1,6 +1,5 @@
 """Errors: their classes and details; foreign providers that refuse, crash and misbehave; a missing library."""
 
-import os
 import threading
 import time
 import unittest
@@ -66,22 +65,10 @@ class Codes(Case):
             table = self.open("a,b\n" + rows).sort("a,b:desc")
         self.assertTrue(ended, "no call was cancelled")
 
-    def test_a_missing_library(self):
-        code = (
-            "import tabella\n"
-            "try: tabella.open('x.csv')\n"
-            "except tabella.LibraryMissing as error: print(isinstance(error, ImportError), error)\n"
-        )
-        printed = support.python(code, TABELLA_LIBRARY="/nowhere/libtabella.so.0")
-        self.assertTrue(printed.startswith("True /nowhere/libtabella.so.0 cannot be loaded"), printed)
-        self.assertIn("TABELLA_LIBRARY", printed)
-
 
 class Foreign(Case):
     def host_with(self, *folders):
-        host = tabella.Host(
-            provider_path=[*folders, support.ROOT / ".build/release"], receipts=self.folder / "receipts",
-            worker=support.ROOT / ".build/release/tabella-worker", weak_isolation=True)  # fmt: skip
+        host = tabella.Host(provider_path=folders, receipts=self.folder / "receipts", weak_isolation=True)
         self.addCleanup(host.close)
         return host
 

@@ -79,13 +79,13 @@ def main(with_others):
 class Guide(support.Case):
     def test_all_blocks(self):
         environment = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state"), "TZ": "UTC",
-                       "PYTHONPATH": f"{support.ROOT / 'Sources/TabellaPython'}:{support.ROOT / 'Tests/Python'}"}
+                       "PYTHONPATH": f"{support.PACKAGES}:{support.ROOT / 'Tests/Python'}"}
         (self.folder / "empty").mkdir()
         done = subprocess.run(
             [sys.executable, "-B", "-c", "import test_guide; test_guide.main(False)"], capture_output=True, text=True,
             cwd=self.folder / "empty", env=environment, timeout=120)  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertGreater(int(done.stdout), 8)
+        self.assertGreaterEqual(int(done.stdout), 8)
 
 
 if __name__ == "__main__":

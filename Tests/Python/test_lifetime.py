@@ -193,7 +193,7 @@ print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 import gc, os, sys, tabella
 from tabella import _library
 table = tabella.open(sys.argv[1])
-rows = list(table)
+rows = [*table, table[0]]
 section, follower, view = table.sections[0], table.follow(), table.sort("name")
 stream = table.__arrow_c_stream__()
 child = os.fork()

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 
 import support
 import tabella
-from support import PEOPLE, Case
+from support import Case
 
 TYPED = (
     "name,count,price,sold,on\nChair,3,5.40,true,2024-02-29\nD\u00e9sk,-7,1e3,FALSE,2024-05-01T12:30:00.25Z\n"

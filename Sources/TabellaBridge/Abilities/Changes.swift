@@ -18,8 +18,8 @@ nonisolated(unsafe) let changesTable = immortal(
     pull: { source, out, error in
       answer(source, error, for: .anyVersion) { box throws(TableError) in
         guard let changes = box.base.changes else { throw TableError(.notSupported, "no changes") }
-        let change = try changes.pull()
-        if change.changes != [] || change.from != change.to { box.gate?.hasMoved() }
+        let pull = { () throws(TableError) in try changes.pull() }
+        let change = if let gate = box.gate { try gate.pulling(pull) } else { try pull() }
         exportChanges(change, to: out)
       }
     }))

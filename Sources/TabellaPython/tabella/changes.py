@@ -150,7 +150,6 @@ class Follower:
         except BaseException:
             self._handle.close()
             raise
-        table._moved()
         # A change between the two calls above has no notice.
         self._signal.post()
 

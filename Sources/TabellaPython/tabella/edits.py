@@ -10,7 +10,7 @@ from . import _structs as c
 from ._native import call, release
 from ._values import CellValue, value_of
 from .changes import Changes, changes_of
-from .errors import Conflict, Error, InvalidArgument, InvalidState, error_class
+from .errors import Conflict, Error, InvalidArgument, InvalidState, ProviderError, error_class
 from .rows import Path, Row
 from .sections import Section
 
@@ -211,9 +211,12 @@ class Batch:
         with self._table._handle as pointer:
             try:
                 call("commit", pointer, byref(batch), byref(out))
-            finally:
-                if not self._dry_run:
-                    self._table._moved()
+            except ProviderError:
+                # Something may have been changed.
+                self._table._moved()
+                raise
+        if not self._dry_run:
+            self._table._moved()
         self._result = result_of(out, self._dry_run)
         if self._result.receipt is not None:
             self._table._receipt = self._result.receipt

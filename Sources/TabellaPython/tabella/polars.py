@@ -39,9 +39,8 @@ def scan(
             return location
         return (host or default_host()).open(location, provider=provider, options=options)
 
-    extra = {"with_section": with_section, "with_id": with_id}
     first = opened()
-    schema = pl.DataFrame(first.arrow(count=0, **extra)).schema
+    schema = pl.DataFrame(first.arrow(count=0, with_section=with_section, with_id=with_id)).schema
     names = [column.name for column in first.columns if not column.on_request]
 
     def read(

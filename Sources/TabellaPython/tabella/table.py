@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union, overload
 
 from . import _structs as c
 from ._capsules import sweep
+from ._library import library
 from ._native import Handle, call, function, release
 from ._source import Source
 from .changes import Changes, Follower, changes_of
@@ -80,6 +81,7 @@ class Table:
         return source
 
     def _reader(self) -> Reader:
+        library()
         reader = self._current_reader
         if reader is None:
             source = self._open_source()
