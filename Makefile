@@ -95,10 +95,6 @@ python: build     ## tests the Python package; compares pyarrow, pandas, polars 
 	Tests/Python/run
 	Tests/Python/matrix
 
-wheel:            ## the Python package with everything that it needs, in .build/wheel
-	$(MAKE) install DESTDIR=$(CURDIR)/.build/wheel/tree PREFIX=/usr
-	Sources/TabellaPython/make-wheel .build/wheel/tree/usr
-
 wheel-check: wheel  ## installs and tests the wheel without the Swift toolchain; needs root
 	Tests/Python/wheel .build/wheel/tabella-*.whl
 

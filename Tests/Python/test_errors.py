@@ -65,16 +65,6 @@ class Codes(Case):
             table = self.open("a,b\n" + rows).sort("a,b:desc")
         self.assertTrue(ended, "no call was cancelled")
 
-    def test_a_missing_library(self):
-        code = (
-            "import tabella\n"
-            "try: tabella.open('x.csv')\n"
-            "except tabella.LibraryMissing as error: print(isinstance(error, ImportError), error)\n"
-        )
-        printed = support.python(code, TABELLA_LIBRARY="/nowhere/libtabella.so.0")
-        self.assertTrue(printed.startswith("True /nowhere/libtabella.so.0 cannot be loaded"), printed)
-        self.assertIn("TABELLA_LIBRARY", printed)
-
 
 class Foreign(Case):
     def host_with(self, *folders):
