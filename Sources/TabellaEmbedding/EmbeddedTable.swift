@@ -119,7 +119,7 @@ private final class SourceGate: ExportGate {
 
   func pulling(
     _ pull: () throws(TableError) -> ChangeBatch
-  ) throws(TableError) -> ChangeBatch { try table.position.pulling(pull) }
+  ) throws(TableError) -> ChangeBatch { try position.pulling(pull) }
 
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
     listening = nil
