@@ -41,6 +41,7 @@ fuzz-csv:         ## CASES generated CSV files against Python's csv module, from
 sanitize:         ## the tests with AddressSanitizer, then with ThreadSanitizer: an hour
 	Tests/Sanitized/run address
 	Tests/Sanitized/run thread
+	Tests/Sanitized/embed
 
 # In all views, or with VIEW=plain in one.
 model:            ## CASES sequences of 20 batches in every view against an array model, a tenth in files

@@ -1,3 +1,6 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+// The names of the functions are those of the header.
+
 import CTabella
 import CTabellaEmbed
 import Tabella
@@ -24,16 +27,25 @@ public func tabella_embed_commit(
     }
     try about(table.name) { () throws(TableError) in try table.position.check() }
     let batch = try importEdits(batch.pointee)
-    do throws(TableError) {
-      let edit = try ofReceipts { () throws(ReceiptError) in
-        try table.host.store().commit(batch, to: opened, through: table.source)
+    let edit = try ofReceipts { () throws(ReceiptError) in
+      do throws(ReceiptError) {
+        return try table.host.store().commit(batch, to: opened, through: table.source)
+      } catch {
+        if error.isPerhapsDone { table.position.move() }
+        throw error
       }
-      if !batch.isDryRun { table.position.move() }
-      export(edit, to: out)
-    } catch {
-      // All other errors mean that nothing was changed.
-      if error.code == .misbehaved { table.position.move() }
-      throw error
+    }
+    if !batch.isDryRun { table.position.move() }
+    export(edit, to: out)
+  }
+}
+
+extension ReceiptError {
+  /// Whether the edit was made, or may have been made.
+  fileprivate var isPerhapsDone: Bool {
+    switch kind {
+    case .perhapsDone, .notKept: true
+    default: code == .misbehaved
     }
   }
 }

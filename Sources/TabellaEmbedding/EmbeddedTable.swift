@@ -83,29 +83,44 @@ final class EmbeddedTable {
 
 /// The calls to one exported source of a table. They wait for other calls on the host.
 private final class SourceGate: ExportGate {
-  private let table: EmbeddedTable
+  private let host: EmbeddedHost
+  private let position: Position
+  /// Keeps the table alive.
+  private var table: EmbeddedTable?
   private var listening: Listening?
 
-  init(_ table: EmbeddedTable) { self.table = table }
+  init(_ table: EmbeddedTable) {
+    host = table.host
+    position = table.position
+    self.table = table
+  }
+
+  deinit {
+    // The last reference to the table can end its source, which others may use at this moment.
+    host.lock.lock()
+    listening = nil
+    table = nil
+    host.lock.unlock()
+  }
 
   func enter(for call: ExportedCall) throws(TableError) {
     try ProcessUse.check()
-    table.host.lock.lock()
+    host.lock.lock()
     guard call == .usual else { return }
-    do throws(TableError) { try table.position.check() } catch {
-      table.host.lock.unlock()
+    do throws(TableError) { try position.check() } catch {
+      host.lock.unlock()
       throw error
     }
   }
 
-  func leave() { table.host.lock.unlock() }
+  func leave() { host.lock.unlock() }
 
-  func hasMoved() { table.position.move() }
+  func hasMoved() { position.move() }
 
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
     listening = nil
     listening = try notify.map { notify throws(TableError) in
-      try Listening(to: table.position, notify)
+      try Listening(to: position, notify)
     }
   }
 }

@@ -1,3 +1,6 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+// The names of the functions are those of the header.
+
 import CTabella
 import CTabellaEmbed
 import Glibc

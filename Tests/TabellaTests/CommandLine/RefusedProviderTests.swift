@@ -18,6 +18,22 @@ import Testing
 
   static let text = "[a]\nx=1\ny=2\n[b]\nz=3\n"
 
+  /// If all shipped libraries were missing, the message advised to choose one of no providers: `--provider ()`.
+  @Test func aMissingLibraryIsNamedWithoutEmptyAdvice() throws {
+    let program = folder.path + "/tabella"
+    try FileManager.default.copyItem(atPath: buildFolder + "/tabella", toPath: program)
+    try folder.write("a.csv", "a\n")
+    try folder.write("a.unknown", "a\n")
+    for location in ["a.csv", "a.unknown", ".", "processes:", "csv:a.csv", "-"] {
+      let result = try run(
+        program, ["show", location], environment: ["HOME": folder.path],
+        directory: folder.path)
+      #expect(result.status == 3, "\(location): \(result.errors)")
+      #expect(result.errors.contains("the library of the shipped provider"), "\(result.errors)")
+      #expect(!result.errors.contains("()"), "\(location): \(result.errors)")
+    }
+  }
+
   enum Reason: CaseIterable {
     case mode, lost, noLibrary, contract
 

@@ -1,6 +1,6 @@
 import CTabella
 import CTabellaEmbed
-import Synchronization
+import Foundation
 import Tabella
 import TabellaBridge
 import Testing
@@ -52,46 +52,51 @@ private enum PatchedSource {
     let table: EmbedTable
     let own: tabella_source_table
     let patched: UnsafeMutablePointer<tabella_source_table>
-    var editing: UnsafeMutablePointer<tabella_editing>?
+    let editing: UnsafeMutablePointer<tabella_editing>
   }
 
   nonisolated(unsafe) private static var entries: [UnsafeMutableRawPointer: Entry] = [:]
-  private static let lock = Mutex(())
+  private static let lock = NSLock()
 
-  private static func entry(_ source: UnsafeMutableRawPointer) -> Entry {
-    lock.withLock { _ in entries[source]! }
+  private static func entry(of source: UnsafeMutableRawPointer) -> Entry {
+    lock.lock()
+    defer { lock.unlock() }
+    return entries[source]!
+  }
+
+  private static func set(_ entry: Entry?, of source: UnsafeMutableRawPointer) {
+    lock.lock()
+    defer { lock.unlock() }
+    entries[source] = entry
   }
 
   static func committing(_ source: tabella_source, through table: EmbedTable) -> tabella_source {
     let own = source.table!.pointee
     let patched = UnsafeMutablePointer<tabella_source_table>.allocate(capacity: 1)
+    let editing = UnsafeMutablePointer<tabella_editing>.allocate(capacity: 1)
     patched.initialize(to: own)
     patched.pointee.release = { source in
-      let entry = entry(source)
-      lock.withLock { _ in entries[source] = nil }
+      let entry = PatchedSource.entry(of: source)
+      PatchedSource.set(nil, of: source)
       entry.own.release!(source)
       entry.patched.deallocate()
-      entry.editing?.deallocate()
+      entry.editing.deallocate()
     }
     patched.pointee.ability = { source, id in
-      let entry = entry(source)
+      let entry = PatchedSource.entry(of: source)
       let found = entry.own.ability!(source, id)
       guard let found, String(id) == TABELLA_EDITING_ID else { return found }
-      if let editing = entry.editing { return UnsafeRawPointer(editing) }
-      let editing = UnsafeMutablePointer<tabella_editing>.allocate(capacity: 1)
-      editing.initialize(to: found.load(as: tabella_editing.self))
-      editing.pointee.commit = { source, batch, out, error in
+      entry.editing.initialize(to: found.load(as: tabella_editing.self))
+      entry.editing.pointee.commit = { source, batch, out, error in
         var edit = tabella_embed_edit()
-        let code = EmbedLibrary.shared.commit(entry(source).table.raw, batch, &edit, error)
+        let table = PatchedSource.entry(of: source).table.raw
+        let code = EmbedLibrary.shared.commit(table, batch, &edit, error)
         out.pointee = edit.result
         return code
       }
-      lock.withLock { _ in entries[source]?.editing = editing }
-      return UnsafeRawPointer(editing)
+      return UnsafeRawPointer(entry.editing)
     }
-    lock.withLock { _ in
-      entries[source.source!] = Entry(table: table, own: own, patched: patched, editing: nil)
-    }
+    set(Entry(table: table, own: own, patched: patched, editing: editing), of: source.source!)
     return tabella_source(table: patched, source: source.source)
   }
 }
