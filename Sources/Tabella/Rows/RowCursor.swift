@@ -86,7 +86,7 @@ public struct RowCursor {
   private mutating func readOn() throws(TableError) -> Bool {
     if !isStarted {
       isStarted = true
-      isAtEnd = try onlySection == nil && source.numberOfSections(knowing: 1).value == 0
+      if onlySection == nil { isAtEnd = try source.numberOfSections(knowing: 1).value == 0 }
     }
     rows = nil
     while !isAtEnd {
