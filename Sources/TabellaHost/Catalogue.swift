@@ -155,6 +155,9 @@ public struct Catalogue: Sendable {
     let program = program ?? provider.id
     do throws(TableError) {
       let manifest = try Manifest(parsing: provider.manifest)
+      guard manifest.id == provider.id else {
+        throw TableError(.noProvider, "the manifest says \(manifest.id)")
+      }
       try checkContract(manifest)
       try checkNotTaken(manifest)
       accept(Entry(manifest: manifest, library: program, isShipped: false, isLinked: true))

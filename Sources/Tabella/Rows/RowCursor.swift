@@ -27,6 +27,7 @@ public struct RowCursor {
   /// The row after the last one that was read.
   private var end: IndexPath
   private var isAtEnd = false
+  private var isStarted = false
   private var size: Int
 
   /// The number of rows in the first and in the largest batch.
@@ -83,6 +84,10 @@ public struct RowCursor {
 
   /// Reads the next batch. Returns false at the end of the table.
   private mutating func readOn() throws(TableError) -> Bool {
+    if !isStarted {
+      isStarted = true
+      if onlySection == nil { isAtEnd = try source.numberOfSections(knowing: 1).value == 0 }
+    }
     rows = nil
     while !isAtEnd {
       let start = end
