@@ -43,6 +43,7 @@ sanitize:         ## the tests with AddressSanitizer, then with ThreadSanitizer:
 	Tests/Sanitized/run address
 	Tests/Sanitized/run thread
 	Tests/Sanitized/embed
+	Tests/Sanitized/python
 
 # In all views, or with VIEW=plain in one.
 model:            ## CASES sequences of 20 batches in every view against an array model, a tenth in files
