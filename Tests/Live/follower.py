@@ -47,6 +47,9 @@ class Follower:
     def _apply(self, change):
         kind, section, row = change["change"], change.get("section"), change.get("row")
         if kind == "reset":
+            # The rows until now are void. Those that still exist are inserted again.
+            void = {id(cells) for _, rows in self.sections for _, cells in rows}
+            self.inserted = [cells for cells in self.inserted if id(cells) not in void]
             self.sections = []
         elif row is None:
             self._apply_to_section(kind, section, change)
@@ -115,6 +118,10 @@ def fresh(tabella, words):
         [section["title"], [[row["id"], dict(zip(names, row["cells"]))] for row in section["rows"]]]
         for section in table["sections"] if section["rows"]
     ]
+
+
+def without_ids(content):
+    return [[title, [cells for _, cells in rows]] for title, rows in content]
 
 
 def difference(followed, read):
