@@ -55,6 +55,20 @@ static void pull(tabella_embed_follower *follower) {
   changes.release(&changes);
 }
 
+/* Prints the number of rows and the version of a table, which it reads as a source of the contract. */
+static void describe(tabella_embed_table *table) {
+  tabella_error error = {0};
+  tabella_source source;
+  tabella_string version;
+  tabella_count rows;
+  must(tabella_embed_source(table, &source, &error), &error);
+  must(source.table->row_count(source.source, 0, INT64_MAX, &rows, &error), &error);
+  must(source.table->version(source.source, &version, &error), &error);
+  int has_ids = source.table->ability(source.source, text(TABELLA_IDENTITY_ID)) != NULL;
+  printf("rows: %lld, has ids: %d, has a version: %d\n", (long long)rows.value, has_ids, version.length > 0);
+  source.table->release(source.source);
+}
+
 int main(int count, char **words) {
   if (count != 2) {
     fprintf(stderr, "usage: changes FILE\n");
@@ -66,6 +80,9 @@ int main(int count, char **words) {
 
   tabella_embed_request request = {0};
   request.location = text(words[1]);
+  tabella_option_value option = {text("header"), text("true")};
+  request.options = &option;
+  request.option_count = 1;
   request.flags = TABELLA_EMBED_EDITING;
   tabella_embed_table *table;
   must(tabella_embed_open(host, &request, &table, &error), &error);
@@ -79,6 +96,7 @@ int main(int count, char **words) {
   tabella_embed_table *view;
   must(tabella_embed_shaped(table, &shape, &view, &error), &error);
   print("before", view);
+  describe(view);
 
   tabella_embed_follower *follower;
   must(tabella_embed_follow(view, &follower, &error), &error);

@@ -75,9 +75,10 @@ final class EmbeddedTable {
   }
 
   /// The source of the contract, which keeps the table alive.
-  func exported() throws(TableError) -> tabella_source {
-    try position.check()
-    return exportSource(source, isReadOnly: !isEditable, through: SourceGate(self))
+  ///
+  /// A table that is behind has a source, too: a pull shows the table again.
+  func exported() -> tabella_source {
+    exportSource(source, isReadOnly: !isEditable, through: SourceGate(self))
   }
 }
 
@@ -119,7 +120,12 @@ private final class SourceGate: ExportGate {
 
   func pulling(
     _ pull: () throws(TableError) -> ChangeBatch
-  ) throws(TableError) -> ChangeBatch { try position.pulling(pull) }
+  ) throws(TableError) -> ChangeBatch {
+    let wasCurrent = position.isCurrent
+    let batch = try position.pulling(pull)
+    // Another table moved the sources, so the list does not begin with the rows that this table showed.
+    return wasCurrent ? batch : ChangeBatch(from: nil, to: batch.to, changes: nil)
+  }
 
   func listen(_ notify: (@Sendable () -> Void)?) throws(TableError) {
     listening = nil

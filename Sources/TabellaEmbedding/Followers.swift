@@ -42,7 +42,9 @@ public func tabella_embed_follow(
   out.pointee = nil
   let table: EmbeddedTable = object(table)
   return answer(error, on: table) { () throws(TableError) in
-    try table.position.check()
+    if let changes = table.source.changes, !table.position.isCurrent {
+      _ = try table.position.pulling { () throws(TableError) in try changes.pull() }
+    }
     out.pointee = handle(try EmbeddedFollower(table))
   }
 }

@@ -173,6 +173,6 @@ public func tabella_embed_source(
   out.pointee = tabella_source()
   let table: EmbeddedTable = object(table)
   return answer(error, on: table) { () throws(TableError) in
-    out.pointee = try table.exported()
+    out.pointee = table.exported()
   }
 }

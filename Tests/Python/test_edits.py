@@ -130,6 +130,35 @@ class Edits(Case):
         view.refresh()
         self.assertEqual([row["name"] for row in view], ["Cy", "Gil"])
 
+    def test_a_table_that_was_never_read_is_refreshed(self):
+        """A table that was behind before its first reading answered Conflict forever."""
+        table = self.edited()
+        view = table.filter("city = Rome")
+        with view.edit() as batch:
+            batch.delete(view[0])
+        with self.assertRaises(tabella.Conflict):
+            table.columns
+        changes = table.refresh()
+        # The old rows of this table are not known any more: an empty list was a lie.
+        self.assertTrue(changes and changes.everything)
+        self.assertEqual([row["name"] for row in table], ["Bob", "Cy", "D\u00e9e"])
+
+    def test_a_table_that_is_behind_can_be_followed(self):
+        table = self.edited()
+        view = table.filter("city = Rome")
+        with view.edit() as batch:
+            batch.delete(view[0])
+        with table.follow(timeout=0.5) as changes:
+            self.assertEqual(list(changes), [])
+        self.assertEqual(len(table), 3)
+
+    def test_numbers_are_no_texts(self):
+        """`filter(3)` filtered by three zero bytes."""
+        table = self.edited()
+        for call in (table.filter, table.sort, table.section_by):
+            with self.assertRaises(TypeError):
+                call(50_000)
+
     def test_conflicts(self):
         table = self.edited()
         version = table.version

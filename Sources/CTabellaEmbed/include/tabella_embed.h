@@ -10,7 +10,8 @@
  *     borrowed during the call.
  *   - A function that returns int32_t returns a code: TABELLA_OK (0) or another TABELLA_* code. If the
  *     code is not TABELLA_OK, the out-parameters are null or empty, and `error` tells more. The caller
- *     zeroes `error` before the call, and calls error->release afterwards if it is set.
+ *     zeroes `error` before the call, and calls error->release afterwards if it is set. The other
+ *     out-parameters need no initial value.
  *   - Any thread may call any function. Calls on the same host, its tables, followers and streams
  *     wait for each other. Only tabella_embed_cancel does not wait.
  *   - Objects may be released in any order: a table keeps its host, a follower keeps its table.
@@ -86,7 +87,7 @@ TABELLA_EMBED_EXPORT tabella_string tabella_embed_version(void);
 
 /* How a host works. A zeroed struct asks for the defaults. */
 typedef struct tabella_embed_settings {
-  /* The folders of providers, absolute, separated by colons. Absent: TABELLA_PROVIDER_PATH, then the
+  /* The folders of providers, absolute, separated by colons, instead of all others. Absent: TABELLA_PROVIDER_PATH, then the
    * folders relative to libtabella, then the user's folder. */
   tabella_string provider_path;
   /* The program tabella-worker. Absent: found relative to libtabella. */
@@ -199,6 +200,8 @@ TABELLA_EMBED_EXPORT int32_t tabella_embed_source(tabella_embed_table *TABELLA_N
 /* The last column is `id`, the id of the row (text). */
 #define TABELLA_EMBED_WITH_ID 8u
 
+/* A null request means all rows and all columns but those on request. Zero in `section` and `count`
+ * means section 0 and no rows: use -1 for all. */
 typedef struct tabella_embed_stream_request {
   const int64_t *TABELLA_NULLABLE columns; /* Column numbers, none twice. Null: all but those on request. */
   int64_t column_count;

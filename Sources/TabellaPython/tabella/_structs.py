@@ -328,6 +328,9 @@ class Strings:
         """A struct with these bytes. None makes an absent string."""
         if text is None:
             return String(None, 0)
+        if not isinstance(text, (str, bytes, bytearray, memoryview)):
+            # bytes(50_000) would be as many zeros.
+            raise TypeError(f"a str or bytes is needed, not {type(text).__name__}")
         data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
         buffer = ctypes.create_string_buffer(data, len(data) + 1)
         self._kept.append(buffer)
