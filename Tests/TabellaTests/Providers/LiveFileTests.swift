@@ -12,8 +12,9 @@ import Testing
 
 /// CSV and text files that other programs write while they are shown.
 @Suite struct LiveFileTests {
-  /// `TABELLA_CASES` sets the number of random trials.
-  static let cases = Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 150
+  /// `TABELLA_CASES` sets the number of random trials, up to 500: 150 by default, CI 500.
+  static let cases = min(
+    500, Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 150)
 
   private let folder: TemporaryFolder
 
@@ -60,6 +61,9 @@ import Testing
           model = try Self.snapshot(of: source)
         }
         rows = try NaiveTable(of: source)
+      } catch let error as TableError where error.code == .conflict && waitsForItsSuccessor {
+        // The converted text of a log that was renamed cannot be read until the new log has a line, or for too long.
+        return
       } catch {
         Issue.record("\(comment()): \(last), \(error)")
         throw error
@@ -78,6 +82,13 @@ import Testing
         }
         inserted.append(String(decoding: text, as: UTF8.self))
       }
+    }
+
+    /// Whether the last pull found nothing new in a converted text, whose bytes cannot be read while they grow.
+    private var waitsForItsSuccessor: Bool {
+      func isExtensible(_ source: some LiveRecords) -> Bool { source.text.isExtensible }
+      guard let records = source as? any LiveRecords else { return false }
+      return last.changes == [] && !isExtensible(records)
     }
 
     /// Pulls until nothing more comes, and compares with a new opening.
