@@ -12,7 +12,8 @@ private typealias IndexPath = Tabella.IndexPath
 /// Process lists that are followed.
 @Suite struct ProcessChangesTests {
   /// `TABELLA_CASES` sets the number of trials (30 by default; CI 1,000).
-  static let cases = Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 30
+  static let cases = min(
+    1000, Int(ProcessInfo.processInfo.environment["TABELLA_CASES"] ?? "") ?? 30)
 
   /// Starts, changes or ends a process at random.
   private func act(_ procfs: FakeProcfs, _ random: inout SeededGenerator) throws {
