@@ -246,6 +246,11 @@ public struct Fingerprint: Hashable, Sendable {
     return size > other.size || isOfSameContent(as: other)
   }
 
+  /// Whether this is the same file with the same size and another modification time.
+  func isOfAnotherTime(than other: Fingerprint) -> Bool {
+    isSameFile(as: other) && size == other.size && modified != other.modified
+  }
+
   /// Whether both belong to the same file.
   func isSameFile(as other: Fingerprint) -> Bool {
     device == other.device && inode == other.inode

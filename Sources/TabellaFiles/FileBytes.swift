@@ -7,6 +7,8 @@ import TabellaSystem
 final class FileBytes: ByteSource {
   /// The number of bytes by which a file that has grown is recognized as the same.
   private static let endSize = 64
+  /// How long a change of time without a change of size can be a write that has not ended, in microseconds.
+  private static let waits: [UInt32] = [1000, 2000, 4000, 8000, 16000, 32000]
 
   /// The file, with the fingerprint of the shown version.
   private(set) var file: OpenFile
@@ -56,8 +58,13 @@ final class FileBytes: ByteSource {
   }
 
   func checkUnchanged() throws(TableError) {
-    let now = try Fingerprint(of: file.descriptor)
+    var now = try Fingerprint(of: file.descriptor)
     if now == accepted { return }
+    // The kernel sets the time of a write first, and the size when the bytes are there.
+    for wait in FileBytes.waits where mayGrow && now.isOfAnotherTime(than: file.fingerprint) {
+      usleep(wait)
+      now = try Fingerprint(of: file.descriptor)
+    }
     guard mayGrow, now.continues(file.fingerprint), try hasSameEnd() else {
       throw TableError(.conflict, "changed while it was read; open it again")
     }

@@ -121,16 +121,19 @@ public final class LiveFile {
     _ source: Source, _ bytes: FileBytes, _ look: FileLook
   ) throws(TableError) -> [ChangeBatch.Change]? {
     var isFinal = false
-    if case .other(let isEmpty) = look.path { isFinal = !isEmpty }
+    if case .other(let isEmpty) = look.path {
+      // A deleted file has nothing more to show. A log that was truncated, written and then renamed has lines that
+      // nobody has seen.
+      guard look.hasName else { return [] }
+      isFinal = !isEmpty
+      expect(in: 0)
+    }
     if source.text.isExtensible, let examined, look.file.size > examined.size,
       look.file.continues(bytes.file.fingerprint), try bytes.hasSameEnd()
     {
-      if case .other = look.path { expect(in: 0) }
       return try extend(source, bytes, holds: !isFinal)
     }
-    // The new file is all that counts.
-    if case .other = look.path { return [] }
-    return try reread(source, try OpenFile(duplicating: bytes.file.descriptor), holds: true)
+    return try reread(source, try OpenFile(duplicating: bytes.file.descriptor), holds: !isFinal)
   }
 
   /// Moves to the file that has taken the name of the shown one.
