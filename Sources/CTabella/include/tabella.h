@@ -23,8 +23,9 @@
  *   - Sections, rows and columns count from 0. A range is [first, first + count).
  *   - Only C crosses the contract: no exceptions, no longjmp, no Swift or C++ objects.
  *
- * Versions: until contract 1.0, the versions of host and provider must be equal. A published
- * struct never grows or changes. A new feature is a new table with a new id.
+ * Versions: contracts 0.9 to 1.x work together. A published struct never grows or changes. A new
+ * feature is a new table with a new id, or a new bit, code or kind. Host and provider know each
+ * other's version (tabella_entry), and neither uses a feature that is newer than the other side.
  */
 #ifndef TABELLA_H
 #define TABELLA_H
@@ -51,8 +52,16 @@ extern "C" {
  * Version
  * --------------------------------------------------------------------------------------------- */
 
-/* Contract 0.1, as (major << 16) | minor. */
-#define TABELLA_CONTRACT_VERSION 0x00000001u
+/* Contract 0.9, as (major << 16) | minor. It is the candidate for contract 1.0. */
+#define TABELLA_CONTRACT_VERSION 0x00000009u
+
+/* The first version that works with this one, and the first later version that does not. */
+#define TABELLA_CONTRACT_OLDEST 0x00000009u
+#define TABELLA_CONTRACT_END 0x00020000u
+
+/* Whether a host or provider of this version works with one that was compiled with this header. */
+#define TABELLA_CONTRACT_ACCEPTS(version) \
+  ((version) >= TABELLA_CONTRACT_OLDEST && (version) < TABELLA_CONTRACT_END)
 
 /* ------------------------------------------------------------------------------------------------
  * Codes. Providers use the values 1 to 99. Hosts treat an unlisted code as TABELLA_INTERNAL.
@@ -752,6 +761,8 @@ typedef struct tabella_open_request {
   tabella_string scheme;   /* Absent for a path. */
   const tabella_option_value *TABELLA_NULLABLE options;
   int64_t option_count;
+  uint32_t flags;    /* zero: no bit is defined yet */
+  uint32_t reserved; /* zero */
 } tabella_open_request;
 
 /* A provider. It lives until the process ends and is never released. */
@@ -808,7 +819,8 @@ typedef struct tabella_host {
 } tabella_host;
 
 /* The first exchange between host and provider. The first two fields are the same in every version
- * of the contract, past and future. A provider compares the versions before it reads other fields. */
+ * of the contract, past and future. A provider checks the host's version before it reads other fields:
+ * `if (!TABELLA_CONTRACT_ACCEPTS(entry->contract_version)) return TABELLA_NOT_SUPPORTED;` */
 typedef struct tabella_entry {
   uint32_t contract_version;  /* In: the host's version. */
   uint32_t provider_contract; /* Out: the version that the provider was compiled with. Always set. */
@@ -818,8 +830,8 @@ typedef struct tabella_entry {
 } tabella_entry;
 
 /* The only symbol that a provider library exports. A process calls it once for each of its hosts. It
- * performs no I/O and starts no threads. If the versions differ, it sets provider_contract and
- * returns TABELLA_NOT_SUPPORTED. [serial] */
+ * performs no I/O and starts no threads. It always sets provider_contract. If it does not accept the
+ * host's version, it does nothing else and returns TABELLA_NOT_SUPPORTED. [serial] */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif

@@ -15,19 +15,15 @@ extension Check {
 
   static let manifestAgrees = Check(
     "manifest-agrees", .library,
-    "The manifest beside the library has the same id, version and options as the library.",
+    "The manifest beside the library has the same contract, id, version and options as the library.",
     hint: "hosts read the manifest without running the library: correct the one that is wrong",
     .file { run in
       guard let manifest = run.manifest else {
         throw Problem.skipped("there is no manifest beside the library")
       }
-      guard manifest.contract == contractVersionName else {
-        throw Problem.failed(
-          "the manifest says contract \(manifest.contract), but this host has contract \(contractVersionName)"
-        )
-      }
       for (what, declared, said) in [
-        ("id", manifest.id, run.loaded.id), ("version", manifest.version, run.loaded.version),
+        ("contract", manifest.contract, run.loaded.contract), ("id", manifest.id, run.loaded.id),
+        ("version", manifest.version, run.loaded.version),
       ] where declared != said {
         throw Problem.failed("the manifest says \(what) \(declared), the library says \(said)")
       }

@@ -208,7 +208,7 @@ import Testing
     _ = try CheckTests.compile("liar.so", in: folder)
     try folder.write(
       "liar.tabella.json",
-      #"{"id": "liar", "version": "1", "contract": "0.1", "library": "liar.so", "schemes": ["liar"]}"#
+      #"{"id": "liar", "version": "1", "contract": "0.9", "library": "liar.so", "schemes": ["liar"]}"#
     )
     _ = try tabella("show", "liar:prints", trace: "trace", in: folder)
     let result = try tabella("show", "liar:crashes", "--rows", "3..4", trace: "trace", in: folder)
