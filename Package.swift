@@ -183,7 +183,7 @@ let package = Package(
       swiftSettings: optimized),
     // Roles: these two never see each other.
     .target(
-      name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
+      name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge", "TabellaFiles"],
       swiftSettings: optimized),
     .target(
       name: "TabellaHost",
