@@ -7,14 +7,7 @@ let package = Package(
   dependencies: [.package(name: "tabella", path: "../..")],
   targets: [
     .target(
-      name: "Primes", dependencies: [.product(name: "TabellaSDK", package: "tabella")],
-      // Only the entry point is visible, and the library is never unmapped.
-      linkerSettings: [
-        .unsafeFlags([
-          "-use-ld=lld", "-Xlinker", "--version-script=primes.map", "-Xlinker", "-z", "-Xlinker",
-          "nodelete",
-        ])
-      ])
+      name: "Primes", dependencies: [.product(name: "TabellaSDK", package: "tabella")])
   ],
   swiftLanguageModes: [.v6]
 )
