@@ -56,7 +56,7 @@ extension Check {
   static let exportsOneSymbol = Check(
     "exports-one-symbol", .recommended, .library,
     "The library exports the entry and nothing else.",
-    hint: "compile C with -fvisibility=hidden; link with --version-script, as Plugins/provider.map",
+    hint: "compile C with -fvisibility=hidden; in Swift, depend on the product TabellaSDK",
     .file { run in
       let others = try LibraryFile(run.library).exports.filter { $0 != providerEntrySymbol }
       guard others.isEmpty else {
@@ -69,8 +69,8 @@ extension Check {
   static let runpathIsRelative = Check(
     "runpath-is-relative", .recommended, .library,
     "The library finds other libraries relative to itself, not under paths of the build machine.",
-    hint: "link with -rpath '$ORIGIN'; swift build --disable-local-rpath with "
-      + "-Xswiftc -no-toolchain-stdlib-rpath leaves out the path of the toolchain",
+    hint: "link with -rpath '$ORIGIN'; in Swift, depend on the product TabellaSDK and build with "
+      + "-c release",
     .file { run in
       let absolute = try LibraryFile(run.library).searchPaths.filter { $0.hasPrefix("/") }
       guard absolute.isEmpty else {

@@ -1,3 +1,4 @@
+import TabellaFiles
 import TabellaSDK
 
 /// The file as a batch of edits leaves it: the cards in their new order, as pieces of the old file and new bytes.
@@ -241,7 +242,8 @@ struct Draft {
   /// The changes of the rows; nil if they are not those of the edits, because a contact has another letter now.
   func changes(to after: AddressBook) -> [ChangeBatch.Change]? {
     guard before.sections.map(\.letter) == after.sections.map(\.letter) else { return nil }
-    let set = Set(edits.indices.filter { changes[$0].isReconfiguration }.compactMap { item(of: $0) })
+    let set = Set(
+      edits.indices.filter { changes[$0].isReconfiguration }.compactMap { item(of: $0) })
     var renamed: Set<Int> = []
     for (item, number) in numbersAfter {
       let now = after.entries[number]

@@ -37,7 +37,10 @@ struct KeptCards {
 
   /// Keeps a card for one more user. Reads it unless it is there.
   mutating func keep(_ number: Int, _ read: () -> Card) {
-    guard cards[number] == nil else { return cards[number]!.users += 1 }
+    guard cards[number] == nil else {
+      cards[number]!.users += 1
+      return
+    }
     if cards.count < KeptCards.limit { cards[number] = (read(), 1) }
   }
 

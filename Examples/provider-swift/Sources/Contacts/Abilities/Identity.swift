@@ -14,7 +14,8 @@ extension ContactsSource: TableIdentity {
 
   /// The id of a row, which must exist. A placeholder is named by its letter.
   func id(at path: IndexPath) -> String {
-    cardNumber(at: path).map { book.entries[$0].id } ?? "new.\(book.sections[path.section].letter.title)"
+    cardNumber(at: path).map { book.entries[$0].id }
+      ?? "new.\(book.sections[path.section].letter.title)"
   }
 }
 

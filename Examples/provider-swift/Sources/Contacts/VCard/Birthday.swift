@@ -10,7 +10,9 @@ struct Birthday: Equatable {
     let isYearUnknown = date.hasPrefix("--")
     let digits = date.filter { $0 != "-" }
     guard digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
-    func number(_ range: Range<Int>) -> Int? { Int(digits.dropFirst(range.lowerBound).prefix(range.count)) }
+    func number(_ range: Range<Int>) -> Int? {
+      Int(digits.dropFirst(range.lowerBound).prefix(range.count))
+    }
     let hyphens = date.count - digits.count
     switch (digits.count, isYearUnknown) {
     case (8, false) where [0, 2].contains(hyphens):
@@ -20,7 +22,9 @@ struct Birthday: Equatable {
     case (4, false) where hyphens == 0: year = number(0..<4)
     default: return nil
     }
-    let days = [31, year.map { Birthday.isLeap($0) ? 29 : 28 } ?? 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    let days = [
+      31, year.map { Birthday.isLeap($0) ? 29 : 28 } ?? 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31,
+    ]
     if let month, !(1...12 ~= month) { return nil }
     if let month, let day, !(1...days[month - 1] ~= day) { return nil }
   }

@@ -1,3 +1,4 @@
+import TabellaFiles
 import TabellaSDK
 
 /// The new bytes of a card whose cells are set. Every line that no cell names keeps its bytes.
@@ -139,7 +140,9 @@ func newCard(
 ) throws(TableError) -> [UInt8] {
   var lines: [[UInt8]] = ["BEGIN:VCARD", "VERSION:\(version)", "UID:urn:uuid:\(randomUUID())"]
     .map { Array($0.utf8) }
-  func add(_ property: String, _ value: [UInt8]) { lines.append(Array("\(property):".utf8) + value) }
+  func add(_ property: String, _ value: [UInt8]) {
+    lines.append(Array("\(property):".utf8) + value)
+  }
   var values: [Field: [[UInt8]]] = [:]
   for (field, cell) in cells { values[field] = try parsed(cell, of: field) }
   let (family, given) = (values[.family]?.first ?? [], values[.given]?.first ?? [])

@@ -20,7 +20,8 @@ struct Letter: Hashable, Comparable {
   ///
   /// Swift compares characters by canonical equivalence. So `E` with a combining accent finds `É`.
   private static let numbers: [Character: Int] = {
-    let accents = (0x300...0x30C).compactMap(Unicode.Scalar.init) + ["\u{323}", "\u{327}", "\u{328}"]
+    let accents =
+      (0x300...0x30C).compactMap(Unicode.Scalar.init) + ["\u{323}", "\u{327}", "\u{328}"]
     var numbers: [Character: Int] = [
       "Æ": 0, "æ": 0, "Đ": 3, "đ": 3, "Ð": 3, "ð": 3, "Ł": 11, "ł": 11, "Ø": 14, "ø": 14, "Œ": 14,
       "œ": 14, "ß": 18,
