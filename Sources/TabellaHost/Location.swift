@@ -91,7 +91,7 @@ extension Catalogue {
     let entry: Entry
     if let named {
       entry = named
-    } else if let found = byMagic(start, accepting) ?? byAnyPattern(accepting) {
+    } else if let found = first(of: [.magic, .anyName], [], accepting, start: { start }) {
       entry = try self.entry(of: found)
     } else {
       throw refused(TableError(.noProvider, "no provider reads any standard input"))
@@ -112,7 +112,9 @@ extension Catalogue {
     let name = file?.fileName ?? []
     let inner = name.lastIndex(of: UInt8(ascii: ".")).map { name[..<$0] } ?? []
     let accepting = candidates.filter { $0.manifest.accepts.contains(.file) }
-    let claims = byPattern(inner, accepting) ?? byPattern(name, accepting)
+    let claims =
+      first(of: [.pattern], inner, accepting) { [] }
+      ?? first(of: [.pattern], name, accepting) { [] }
     throw TableError(.noProvider, "is compressed with \(found.rawValue), which no provider reads")
       .with(
         .decompress(
@@ -128,16 +130,17 @@ extension Catalogue {
         if named.manifest.schemes.contains(scheme) {
           return Choice(entry: named, scheme: scheme, rest: rest)
         }
-      } else if let claims = candidates.first(where: { $0.manifest.schemes.contains(scheme) }) {
-        return Choice(entry: try entry(of: claims), scheme: scheme, rest: rest)
+      } else if let claims = contenders(byScheme: scheme).first {
+        return Choice(entry: try entry(of: claims.candidate), scheme: scheme, rest: rest)
       }
     }
     if let named { return Choice(entry: named, scheme: nil, rest: location.bytes) }
     let kind = try pathKind(location)
     let accepting = candidates.filter { $0.manifest.accepts.contains(kind) }
-    if let found = byPattern(location.fileName, accepting) ?? byMagic(location, kind, accepting)
-      ?? byAnyPattern(accepting)
-    {
+    let found = first(of: Criterion.allCases, location.fileName, accepting) {
+      readStart(location, kind)
+    }
+    if let found {
       return Choice(entry: try entry(of: found), scheme: nil, rest: location.bytes)
     }
     if entries.isEmpty, let refusal = refusals.first {
@@ -153,7 +156,7 @@ extension Catalogue {
     do throws(TableError) { return try candidate.entry.get() } catch { throw refused(error) }
   }
 
-  private func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {
+  func pathKind(_ location: Location) throws(TableError) -> Manifest.PathKind {
     switch fileKind(location) {
     case .success(let kind): return kind == S_IFDIR ? .directory : .file
     case .failure(let error):
@@ -178,40 +181,32 @@ extension Catalogue {
     }
     try checkNotRefused(text)
     guard let (scheme, _) = location.schemeAndRest else { return }
-    let known = entries.flatMap(\.manifest.schemes).map { "\($0):" }.joined(separator: ", ")
+    let schemes = entries.flatMap(\.manifest.schemes)
+    let known = schemes.map { "\($0):" }.joined(separator: ", ")
+    let advice =
+      Suggestion.nearest(to: scheme, among: schemes).map { "did you mean \($0):?" }
+      ?? "put a provider of it into a folder that TABELLA_PROVIDER_PATH names"
     throw TableError(
       .noProvider,
-      "there is no such file, and no provider has the scheme \(scheme): (the schemes are \(known))")
+      "there is no such file, and no provider has the scheme \(scheme): (the schemes are \(known)); \(advice)"
+    )
   }
 
-  private func byAnyPattern(_ candidates: [Candidate]) -> Candidate? {
-    candidates.first { $0.manifest.patterns.contains("*") }
-  }
-
-  private func byPattern(_ name: ArraySlice<UInt8>, _ candidates: [Candidate]) -> Candidate? {
-    var best: (length: Int, candidate: Candidate)?
-    for candidate in candidates {
-      for pattern in candidate.manifest.patterns where pattern != "*" {
-        let length = pattern.utf8.count
-        if length > best?.length ?? 0, matches(name, Array(pattern.utf8)[...]) {
-          best = (length, candidate)
-        }
-      }
-    }
-    return best?.candidate
-  }
-
-  private func byMagic(
-    _ location: Location, _ kind: Manifest.PathKind, _ candidates: [Candidate]
+  /// The first candidate that fits by the first criterion by which one fits.
+  private func first(
+    of criteria: [Criterion], _ name: ArraySlice<UInt8>, _ candidates: [Candidate],
+    start: () -> [UInt8]
   ) -> Candidate? {
-    guard kind == .file, candidates.contains(where: { !$0.manifest.magic.isEmpty }) else {
-      return nil
+    for criterion in criteria {
+      let found = contenders(by: criterion, name, among: candidates, start: start).first
+      if let found { return found.candidate }
     }
-    return byMagic(readStart(location), candidates)
+    return nil
   }
 
-  private func byMagic(_ start: [UInt8], _ candidates: [Candidate]) -> Candidate? {
-    candidates.first { $0.manifest.magic.contains { $0.matches(start) } }
+  /// The first bytes of a path; none if it is a folder.
+  func readStart(_ location: Location, _ kind: Manifest.PathKind) -> [UInt8] {
+    kind == .file ? readStart(location) : []
   }
 
   private func readStart(_ location: Location) -> [UInt8] {
@@ -233,7 +228,8 @@ extension Catalogue.Entry {
 }
 
 extension Manifest.Magic {
-  fileprivate func matches(_ start: [UInt8]) -> Bool {
+  /// Whether a file with these first bytes has the magic bytes.
+  func matches(_ start: [UInt8]) -> Bool {
     start.count >= offset && start[offset...].starts(with: bytes)
   }
 
