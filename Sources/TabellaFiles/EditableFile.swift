@@ -103,9 +103,6 @@ public final class EditableFile {
   private func save(
     _ table: PieceTable, isDryRun: Bool, isUndo: Bool
   ) throws(TableError) -> Saved {
-    guard isStored else {
-      throw TableError(.readOnly, "is not a regular file, so it cannot be edited")
-    }
     try adoptEqualFile()
     let wanted = bytes(of: table.pieces)
     let saved = try fileSave(isUndo: isUndo).save(table, edited: [], isDryRun: isDryRun) {
@@ -128,8 +125,12 @@ public final class EditableFile {
     return FileSave(path: path, file, options, cancel: CancelFlag())
   }
 
-  /// Accepts a file with other times and the same bytes, for example after `touch`. Throws `.conflict` for other bytes.
+  /// Accepts a file with other times and the same bytes, for example after `touch`. Throws `.conflict` for other
+  /// bytes, and `.readOnly` for a pipe or a device.
   private func adoptEqualFile() throws(TableError) {
+    guard isStored else {
+      throw TableError(.readOnly, "is not a regular file, so it cannot be edited")
+    }
     let now = try ShownFile.open(path)
     if now.fingerprint == file.fingerprint { return }
     guard try EditableFile.read(now) == bytes else {

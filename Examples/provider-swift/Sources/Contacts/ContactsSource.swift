@@ -50,7 +50,7 @@ final class ContactsSource: ProviderSource {
   ) throws(TableError) -> Batch {
     let builder = BatchBuilder(columns.map { self.columns[$0].type }, ids: includesIDs)
     for path in paths {
-      let card = cardNumber(at: path).map(card)
+      let card = cardNumber(at: path).map { self.card($0) }
       for (cells, column) in zip(builder.columns, columns) {
         cells.append(card?.cell(Field.allCases[column]) ?? .missing)
       }
@@ -69,6 +69,14 @@ final class ContactsSource: ProviderSource {
 
   /// The number of the card in a row; nil for a placeholder, and for a row that does not exist.
   func cardNumber(at path: IndexPath) -> Int? { book.number(at: path) }
+
+  /// Throws ``TableError`` with `.notFound` unless a row exists.
+  func check(_ path: IndexPath) throws(TableError) {
+    let count = try numberOfRows(inSection: path.section, knowing: 0).value
+    guard 0..<count ~= path.row else {
+      throw .noRow(path.row, inSection: path.section, of: count)
+    }
+  }
 
   /// The card with a number: a kept one, or else one that is read now.
   func card(_ number: Int) -> Card { kept[number] ?? book.card(number) }

@@ -25,7 +25,7 @@ extension ContactsSource: TableGathering {
   ) throws(TableError) -> Batch {
     let paths = paths
     try check(gathering: paths, columns: columns, includesIDs: includesIDs)
-    for path in paths { try check(rows: path.row..<path.row + 1, inSection: path.section) }
+    for path in paths { try check(path) }
     return try batch(of: paths, columns: columns, includesIDs: includesIDs)
   }
 }

@@ -17,7 +17,7 @@ extension ContactsSource: TableMoving {
   func target(
     ofMoveFrom source: IndexPath, to proposed: IndexPath
   ) throws(TableError) -> IndexPath {
-    try check(rows: source.row..<source.row + 1, inSection: source.section)
+    try check(source)
     guard cardNumber(at: source) != nil else { throw ContactsSource.isPlaceholder(source) }
     let last = try cards(ofSection: source.section).count - 1
     guard proposed.section == source.section else {

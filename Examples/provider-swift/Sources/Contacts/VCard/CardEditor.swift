@@ -190,7 +190,7 @@ extension ContentLine {
 
   /// The bytes in front of a new value: group, name, and the parameters that do not describe the old value.
   fileprivate func head(forNewURI isURI: Bool) -> [UInt8] {
-    let ofOldValue: Set = ["ENCODING", "CHARSET", "SORT-AS"].union(isURI ? [] : ["VALUE"])
+    let ofOldValue = ["ENCODING", "CHARSET", "SORT-AS"] + (isURI ? [] : ["VALUE"])
     let parts = ContentLine.splitUnquoted(head[...], at: Byte.semicolon)
     let kept = zip(parts.dropFirst(), parameters).filter { !ofOldValue.contains($1.name) }.map(\.0)
     return Array(([parts[0]] + kept).joined(separator: [Byte.semicolon]))
