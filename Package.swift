@@ -19,9 +19,16 @@ func linking(map: String, _ more: [String] = []) -> [LinkerSetting] {
 /// that folder.
 let sdkTargets: [Target] = [
   .target(name: "CTabella"),
+  .target(name: "CTabellaScan"),
+  .target(name: "CTabellaSystem"),
   .target(name: "Tabella"),
+  .target(name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"]),
   .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"]),
-  .target(name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"]),
+  .target(
+    name: "TabellaFiles",
+    dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"]),
+  .target(
+    name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge", "TabellaFiles"]),
   .target(
     name: "TabellaLinking", exclude: ["provider.map"],
     linkerSettings: linking(map: "Sources/TabellaLinking/provider.map") + [
@@ -152,7 +159,7 @@ let testTargets: [Target] = {
 }()
 
 for target in sdkTargets {
-  if target.name == "CTabella" { target.cSettings = strictC } else { target.swiftSettings = optimized }
+  if target.name.hasPrefix("CTabella") { target.cSettings = strictC } else { target.swiftSettings = optimized }
 }
 
 let package = Package(
@@ -171,17 +178,9 @@ let package = Package(
     .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
   ] + sdkProducts + plugins.map(\.product),
   targets: sdkTargets + [
-    // Ground
+    // Ground, without the targets of the SDK
     .target(name: "CTabellaEmbed", dependencies: ["CTabella"], cSettings: strictC),
-    .target(name: "CTabellaScan", cSettings: strictC),
-    .target(name: "CTabellaSystem", cSettings: strictC),
     // Shared
-    .target(
-      name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: optimized),
-    .target(
-      name: "TabellaFiles",
-      dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"],
-      swiftSettings: optimized),
     .target(
       name: "TabellaLoading",
       dependencies: [
