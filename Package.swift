@@ -19,15 +19,16 @@ func linking(map: String, _ more: [String] = []) -> [LinkerSetting] {
 /// that folder.
 let sdkTargets: [Target] = [
   .target(name: "CTabella"),
-  .target(name: "Tabella"),
-  .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"]),
-  .target(name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"]),
   .target(name: "CTabellaScan"),
   .target(name: "CTabellaSystem"),
+  .target(name: "Tabella"),
   .target(name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"]),
+  .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"]),
   .target(
     name: "TabellaFiles",
     dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"]),
+  .target(
+    name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge", "TabellaFiles"]),
   .target(
     name: "TabellaLinking", exclude: ["provider.map"],
     linkerSettings: linking(map: "Sources/TabellaLinking/provider.map") + [
@@ -40,8 +41,6 @@ let sdkProducts: [Product] = [
   .library(name: "TabellaSDK", targets: ["TabellaSDK", "TabellaLinking"]),
   // For a target without the entry, which a program can link, too.
   .library(name: "TabellaSDKModules", targets: ["TabellaSDK"]),
-  // For a provider that saves files: EditableFile. Only such a provider compiles it.
-  .library(name: "TabellaFiles", targets: ["TabellaFiles"]),
 ]
 // end of the SDK
 
@@ -160,11 +159,7 @@ let testTargets: [Target] = {
 }()
 
 for target in sdkTargets {
-  if target.name.hasPrefix("C") {
-    target.cSettings = strictC
-  } else {
-    target.swiftSettings = optimized
-  }
+  if target.name.hasPrefix("CTabella") { target.cSettings = strictC } else { target.swiftSettings = optimized }
 }
 
 let package = Package(
@@ -183,7 +178,7 @@ let package = Package(
     .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
   ] + sdkProducts + plugins.map(\.product),
   targets: sdkTargets + [
-    // Ground
+    // Ground, without the targets of the SDK
     .target(name: "CTabellaEmbed", dependencies: ["CTabella"], cSettings: strictC),
     // Shared
     .target(

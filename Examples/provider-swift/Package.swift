@@ -14,11 +14,7 @@ let package = Package(
       name: "Primes", dependencies: [.product(name: "TabellaSDK", package: "tabella")]),
     // A complete provider
     .target(
-      name: "Contacts",
-      dependencies: [
-        .product(name: "TabellaSDK", package: "tabella"),
-        .product(name: "TabellaFiles", package: "tabella"),
-      ]),
+      name: "Contacts", dependencies: [.product(name: "TabellaSDK", package: "tabella")]),
   ],
   swiftLanguageModes: [.v6]
 )

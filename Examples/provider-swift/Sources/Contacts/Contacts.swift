@@ -1,4 +1,3 @@
-import TabellaFiles
 import TabellaSDK
 
 /// A provider for contacts in vCard files: `contacts.vcf`, or `vcard:PATH` for files with another name.

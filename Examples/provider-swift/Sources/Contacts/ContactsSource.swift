@@ -1,4 +1,3 @@
-import TabellaFiles
 import TabellaSDK
 
 /// The contacts of a file. This file has what every source has: columns, counts and rows. Each file of the folder

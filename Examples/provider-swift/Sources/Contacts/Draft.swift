@@ -1,4 +1,3 @@
-import TabellaFiles
 import TabellaSDK
 
 /// The file as a batch of edits leaves it: the cards in their new order, as pieces of the old file and new bytes.

@@ -1,4 +1,3 @@
-import TabellaFiles
 import TabellaSDK
 
 /// The new bytes of a card whose cells are set. Every line that no cell names keeps its bytes.
