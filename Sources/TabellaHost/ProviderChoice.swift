@@ -121,8 +121,10 @@ extension Catalogue {
 
   private func allContenders(_ location: Location, _ provider: String?) -> [Contender] {
     if let provider {
-      return candidates.filter { $0.manifest.id == provider }
-        .map { Contender(candidate: $0, reason: .name) }
+      let named = candidates.filter { $0.manifest.id == provider }
+      // A name finds a usable provider even behind a refused one.
+      let usable = named.filter { (try? $0.entry.get()) != nil }
+      return (usable.isEmpty ? named : usable).map { Contender(candidate: $0, reason: .name) }
     }
     if let scheme = location.schemeAndRest?.scheme {
       let claiming = contenders(byScheme: scheme)
