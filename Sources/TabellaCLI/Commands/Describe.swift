@@ -70,8 +70,12 @@ extension Command {
   private static func describeTable(
     _ invocation: Invocation, _ operand: Argument, _ host: Host, _ troubles: inout [Failure]
   ) throws(Failure) -> JSONValue {
-    let choice = host.explain(Location(operand.bytes), provider: invocation.provider)
-    let explanation = ChoiceDescription(choice, isForPeople: !invocation.isJSON).members
+    let location = Location(operand.bytes)
+    let choice = host.explain(location, provider: invocation.provider)
+    // The start of standard input can be read only once.
+    let explanation =
+      location.isStandardInput
+      ? [:] : ChoiceDescription(choice, isForPeople: !invocation.isJSON).members
     let shaped: ShapedTable
     do throws(Failure) {
       shaped = try shapedTable(operand, invocation)
