@@ -56,7 +56,7 @@ extension Catalogue {
   /// The order is: the named provider, the scheme, the longest matching pattern of file names, magic bytes, the pattern
   /// `*`.
   ///
-  /// Throws ``TableError`` if the chosen provider is refused. A substitute would show other rows, and an edit by index
+  /// Throws `TableError` if the chosen provider is refused. A substitute would show other rows, and an edit by index
   /// path would change a row that the user did not mean.
   func choose(_ location: Location, provider: String?) throws(TableError) -> Choice {
     guard !location.bytes.isEmpty else {

@@ -46,7 +46,7 @@ public struct Manifest: Hashable, Sendable {
   /// The permissions that the provider requests for its worker.
   public var permissions: Permissions
 
-  /// Parses a manifest. Throws ``TableError`` with `.noProvider` and the fault.
+  /// Parses a manifest. Throws `TableError` with `.noProvider` and the fault.
   public init(parsing text: [UInt8]) throws(TableError) {
     let json: JSONValue
     do throws(TableError) {
@@ -114,7 +114,7 @@ public struct Manifest: Hashable, Sendable {
 
   /// Checks option values against the declared options.
   ///
-  /// Throws ``TableError`` with `.invalidArgument` and the list of declared options.
+  /// Throws `TableError` with `.invalidArgument` and the list of declared options.
   public func check(_ options: [String: String]) throws(TableError) {
     for (name, value) in options.sorted(by: { $0.key < $1.key }) {
       guard let declaration = self.options.first(where: { $0.name == name }) else {
