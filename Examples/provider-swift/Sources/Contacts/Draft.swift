@@ -21,7 +21,8 @@ struct Draft {
 
   /// Plans a batch. Throws ``TableError`` for an edit that is not possible.
   init(_ batch: EditBatch, of source: ContactsSource) throws(TableError) {
-    (self.source, before, edits) = (source, source.book, batch.edits)
+    let book = source.book
+    (self.source, before, edits) = (source, book, batch.edits)
     changes = try batch.changes { id throws(TableError) in try source.indexPath(forID: id) }
     let plan = try BatchPlan(changes, of: source)
     try Draft.check(batch.edits, changes, source)
@@ -33,20 +34,20 @@ struct Draft {
         guard let card = source.cardNumber(at: path) else { break }
         texts[card] = try Draft.about(path) { () throws(TableError) in
           try CardEditor(
-            source.card(card), setting: Draft.fields(cells, source), lineEnd: before.lineEnd
-          ).pieces(of: before.entries[card].range)
+            source.card(card), setting: Draft.fields(cells, source), lineEnd: book.lineEnd
+          ).pieces(of: book.entries[card].range)
         }
       case (.insert(let path, let cells), _):
         new[number] = try Draft.about(path) { () throws(TableError) in
           try newCard(
-            try Draft.fields(cells, source), version: Draft.version(of: before),
-            lineEnd: before.lineEnd)
+            try Draft.fields(cells, source), version: Draft.version(of: book),
+            lineEnd: book.lineEnd)
         }
       default: break
       }
     }
     items = try Draft.order(plan, changes, new, source)
-    pieces = Draft.pieces(items, texts, new, before)
+    pieces = Draft.pieces(items, texts, new, book)
   }
 
   // Rules
