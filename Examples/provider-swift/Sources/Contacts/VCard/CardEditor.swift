@@ -42,8 +42,8 @@ struct CardEditor {
   private mutating func setLine(of field: Field, to values: [[UInt8]]) {
     let lines = card.lines(of: field.property)
     // The other lines of a list have values of the same cell.
-    if case .list = field.form { lines.dropFirst().forEach { remove($0) } }
-    guard !values.isEmpty else { return lines.forEach { remove($0) } }
+    if case .list = field.form { remove(lines.dropFirst()) }
+    guard !values.isEmpty else { return remove(lines) }
     let value: [UInt8] =
       switch field.form {
       case .list: Array(values.map { escaped($0) }.joined(separator: [Byte.comma]))
@@ -66,7 +66,7 @@ struct CardEditor {
     for (line, value) in zip(old, new) {
       set(line, of: field.property, to: line.keepsURI(value) ? value : escaped(value))
     }
-    old.dropFirst(new.count).forEach { remove($0) }
+    remove(old.dropFirst(new.count))
     for value in new.dropFirst(old.count) {
       insert(field.property, escaped(value), after: old.last ?? lines[..<front].last)
     }
@@ -84,7 +84,7 @@ struct CardEditor {
     }
     // vCard 3.0 requires the property.
     guard card.version == "3.0" || parts.contains(where: { !$0.isEmpty }) else {
-      return card.lines(of: "N").forEach { remove($0) }
+      return remove(card.lines(of: "N"))
     }
     set(line, of: "N", to: Array(parts.joined(separator: [Byte.semicolon])))
   }
@@ -101,7 +101,9 @@ struct CardEditor {
     splices.append((offset..<offset, new))
   }
 
-  private mutating func remove(_ line: ContentLine) { splices.append((line.range, [])) }
+  private mutating func remove(_ lines: some Sequence<ContentLine>) {
+    for line in lines { splices.append((line.range, [])) }
+  }
 }
 
 /// The values of a new cell.
