@@ -225,6 +225,16 @@ let package = Package(
       sources: ["ShippedManifests.swift"],
       resources: plugins.map { .embedInCode("\($0.name)/\($0.library).json") },
       swiftSettings: lean),
+    .target(
+      name: "ProviderTemplates",
+      resources: [
+        "c/c.mk", "c/provider.c", "common/example.txt", "common/gitignore.txt",
+        "common/manifest.json", "common/README.md", "common/sample-expected.txt",
+        "common/file-expected.txt", "common/test.sh", "rust/batch.rs", "rust/provider.rs",
+        "rust/rust.mk", "rust/tabella.rs", "swift/package.txt", "swift/provider.txt",
+        "swift/swift.mk",
+      ].map { .embedInCode($0) },
+      swiftSettings: lean),
     // For programs that embed the host
     .target(
       name: "TabellaAsync",
@@ -238,7 +248,7 @@ let package = Package(
     .executableTarget(
       name: "TabellaCLI",
       dependencies: [
-        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaChecking",
+        "CTabellaScan", "ProviderTemplates", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaChecking",
         "TabellaConfinement",
         "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaSystem", "TabellaTerminal",
       ],

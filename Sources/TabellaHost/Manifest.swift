@@ -105,7 +105,7 @@ public struct Manifest: Hashable, Sendable {
   }
 
   /// Whether a text can be an id or a scheme.
-  static func isName(_ text: String) -> Bool {
+  package static func isName(_ text: String) -> Bool {
     text.utf8.first.map { 0x61...0x7A ~= $0 } ?? false
       && text.utf8.allSatisfy { byte in
         0x61...0x7A ~= byte || 0x30...0x39 ~= byte || [0x2E, 0x2D, 0x2B].contains(byte)
