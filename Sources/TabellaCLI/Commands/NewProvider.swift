@@ -60,7 +60,8 @@ extension Command {
     for manifest in Host().catalogue.entries.map(\.manifest)
     where manifest.id == name || manifest.schemes.contains(name) {
       throw .usage(
-        "provider \(manifest.id) already has the name \(name); choose another", command: "new-provider")
+        "provider \(manifest.id) already has the name \(name); choose another",
+        command: "new-provider")
     }
   }
 
@@ -81,7 +82,8 @@ extension Command {
           "commands": .array(commands.map { .string($0) }),
         ]))
     }
-    try output.write("\(SafeText(name)) contains a provider in \(SafeText(language.title)). Next:\n")
+    try output.write(
+      "\(SafeText(name)) contains a provider in \(SafeText(language.title)). Next:\n")
     for command in commands { try output.write("  \(SafeText(command))\n") }
     try output.write("Then edit \(SafeText("\(name)/\(language.source)")).\n")
   }

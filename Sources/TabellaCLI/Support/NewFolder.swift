@@ -7,7 +7,7 @@ import TabellaSystem
 enum NewFolder {
   /// Creates a folder that does not exist, with its files. Returns the paths of the files.
   ///
-  /// Throws ``TableError`` with `.constraint` if anything has that name. After an error, everything that it has created
+  /// Throws ``TableError`` with `.io` if anything has that name. After an error, everything that it has created
   /// is removed.
   static func make(_ folder: String, _ files: [TemplateFile]) throws(TableError) -> [String] {
     var folders: [String] = []
@@ -15,7 +15,7 @@ enum NewFolder {
     func makeFolder(_ path: String) throws(TableError) {
       guard mkdir(path, 0o755) == 0 else {
         guard errno != EEXIST else {
-          throw TableError(.constraint, "exists already, and nothing was changed; choose another name")
+          throw TableError(.io, "exists already, and nothing was changed; choose another name")
         }
         throw .system(errno, "the folder cannot be created")
       }
