@@ -195,11 +195,10 @@ impl Jsonl {
         if let Some(key) = unknown.filter(|_| !self.has_late_key) {
             self.has_late_key = true;
             self.remarks.push_back(format!(
-                "{} has the key \"{}\", which the first {} lines do not have; -o sample=0 reads the \
-                 keys of all lines",
+                "{} has the key \"{}\", which is no column, because the first lines do not have it; \
+                 -o sample=0 reads the keys of all lines",
                 self.lines.place(line.start),
                 key,
-                self.options.sample,
             ));
         }
         Ok(cells)
@@ -207,12 +206,11 @@ impl Jsonl {
 
     fn misfit(&self, row: u64, line: Line, column: usize) -> Failure {
         let message = format!(
-            "{}: the value of \"{}\" is no {}, unlike those of the first {} lines; -o sample=0 reads the \
-             types of all lines",
+            "{}: the value of \"{}\" is no {}, unlike the values in the first lines; -o sample=0 reads \
+             the types of all lines",
             self.lines.place(line.start),
             self.columns.list[column].name,
             self.columns.noun(column),
-            self.options.sample,
         );
         Failure::new(TABELLA_IO, message).at_row(row)
     }
