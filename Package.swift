@@ -1,11 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The layers, bottom up; each target imports only what stands above it here, but for
-// ShippedManifests, which is data. docs/architecture.md says what each is for.
-
-// The Swift SDK, up to the line "end of the SDK". An installation contains these targets as a package of its own, whose
-// manifest Sources/Packaging/stage makes of these lines. So they have no settings that only Tabella's developers need.
+// The Swift SDK. An installation contains it as a package of its own, with these lines as its manifest. So they have no
+// settings that only Tabella's developers need. Sources/Packaging/stage copies them, up to the line "end of the SDK".
 
 /// Links a library of which only the symbols of a map are visible, and which is never unmapped. The path of the map is
 /// absolute, because another package can build the library, too.
@@ -43,6 +40,9 @@ let sdkProducts: [Product] = [
   .library(name: "TabellaSDKModules", targets: ["TabellaSDK"]),
 ]
 // end of the SDK
+
+// The layers, bottom up; each target imports only what stands above it here, but for
+// ShippedManifests, which is data. docs/architecture.md says what each is for.
 
 /// Tests build a module as a whole, as a release does: the compiler then expands each macro once instead of once per
 /// batch of files. A build of the tests takes a third less time.
@@ -136,7 +136,8 @@ let testTargets: [Target] = {
       "TabellaBridge",
       "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
       "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaProviders", "TabellaRemote",
-      "TabellaSDK", "TabellaSystem", "TabellaTerminal", "tabella-bench", "tabella-confined",
+      "ProviderTemplates", "TabellaSDK", "TabellaSystem", "TabellaTerminal", "tabella-bench",
+      "tabella-confined",
     ] + plugins.map { .byName(name: "Tabella\($0.name)") }
   let ofSources = ["Bench", "Core", "Editing", "Files", "Providers", "Rows", "System", "Views"]
   let ofPrograms = ["CommandLine", "Embedding", "Host", "Zoo"]
@@ -159,7 +160,11 @@ let testTargets: [Target] = {
 }()
 
 for target in sdkTargets {
-  if target.name.hasPrefix("CTabella") { target.cSettings = strictC } else { target.swiftSettings = optimized }
+  if target.name.hasPrefix("CTabella") {
+    target.cSettings = strictC
+  } else {
+    target.swiftSettings = optimized
+  }
 }
 
 let package = Package(
@@ -225,6 +230,16 @@ let package = Package(
       sources: ["ShippedManifests.swift"],
       resources: plugins.map { .embedInCode("\($0.name)/\($0.library).json") },
       swiftSettings: lean),
+    .target(
+      name: "ProviderTemplates",
+      resources: [
+        "c/c.mk", "c/provider.c", "common/example.txt", "common/gitignore.txt",
+        "common/manifest.json", "common/README.md", "common/sample-expected.txt",
+        "common/file-expected.txt", "common/test.sh", "rust/batch.rs", "rust/provider.rs",
+        "rust/rust.mk", "rust/tabella.rs", "swift/package.txt", "swift/provider.txt",
+        "swift/swift.mk",
+      ].map { .embedInCode($0) },
+      swiftSettings: lean),
     // For programs that embed the host
     .target(
       name: "TabellaAsync",
@@ -238,7 +253,8 @@ let package = Package(
     .executableTarget(
       name: "TabellaCLI",
       dependencies: [
-        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaChecking",
+        "CTabellaScan", "ProviderTemplates", "CTabellaSystem", "Tabella", "TabellaBridge",
+        "TabellaChecking",
         "TabellaConfinement",
         "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaSystem", "TabellaTerminal",
       ],

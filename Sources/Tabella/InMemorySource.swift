@@ -88,7 +88,8 @@ public final class InMemorySource: TableDataSource {
             "a row has a cell for each column, of its type")
           let path = IndexPath(section: number, row: row)
           return Row(
-            id: ids[path] ?? InMemorySource.newID(&next, chosen), cells: cells, location: locations[path], elements: own(path))
+            id: ids[path] ?? InMemorySource.newID(&next, chosen), cells: cells,
+            location: locations[path], elements: own(path))
         })
     }
     nextID = next
@@ -271,7 +272,8 @@ extension InMemorySource: TableEditing, TableMoving {
       case (.set(_, let cells), .reconfigure(let path)):
         try apply(cells, to: &edited[path.section].rows[path.row])
       case (.insert(let target, let cells), _) where !target.isSection:
-        var row = Row(id: InMemorySource.newID(&next, chosenIDs), cells: columns.map { _ in .missing })
+        var row = Row(
+          id: InMemorySource.newID(&next, chosenIDs), cells: columns.map { _ in .missing })
         try apply(cells, to: &row)
         inserted[number] = row
       default: break

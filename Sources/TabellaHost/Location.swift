@@ -44,17 +44,29 @@ extension Catalogue {
     var rest: [UInt8]
   }
 
-  /// Whether the location has the form `SCHEME:REST` with a scheme that a provider claims, even if that provider is
-  /// refused. Runs no code of a provider.
+  /// Whether the location has the form `SCHEME:REST` with a scheme that a provider claims, or with the id of a provider,
+  /// even if that provider is refused. Runs no code of a provider.
   public func claimsScheme(of location: Location) -> Bool {
     guard let scheme = location.schemeAndRest?.scheme else { return false }
     return candidates.contains { $0.manifest.schemes.contains(scheme) }
+      || namedByID(location) != nil
+  }
+
+  /// The provider whose id the location has in front of a colon, and the path after it. `ID:PATH` means the same as
+  /// PATH with the provider ID. Nil if a provider claims the id as a scheme, or if a file has the whole name.
+  func namedByID(_ location: Location) -> (candidate: Candidate, path: [UInt8])? {
+    guard let (id, path) = location.schemeAndRest, !path.isEmpty,
+      !candidates.contains(where: { $0.manifest.schemes.contains(id) }),
+      let candidate = candidates.first(where: { $0.manifest.id == id }),
+      stat(at: location.bytes, followsLink: false) == nil
+    else { return nil }
+    return (candidate, path)
   }
 
   /// Chooses the provider of a location without running its code.
   ///
-  /// The order is: the named provider, the scheme, the longest matching pattern of file names, magic bytes, the pattern
-  /// `*`.
+  /// The order is: the named provider, the scheme, the id in front of a colon, the longest matching pattern of file
+  /// names, magic bytes, the pattern `*`.
   ///
   /// Throws `TableError` if the chosen provider is refused. A substitute would show other rows, and an edit by index
   /// path would change a row that the user did not mean.
@@ -132,6 +144,8 @@ extension Catalogue {
         }
       } else if let claims = contenders(byScheme: scheme).first {
         return Choice(entry: try entry(of: claims.candidate), scheme: scheme, rest: rest)
+      } else if let (found, path) = namedByID(location) {
+        return Choice(entry: try entry(of: found), scheme: nil, rest: path)
       }
     }
     if let named { return Choice(entry: named, scheme: nil, rest: location.bytes) }

@@ -4,7 +4,7 @@ import Tabella
 public struct ProviderChoice: Hashable, Sendable {
   /// The reason why a provider fits a location, in the order of choice.
   public enum Reason: Hashable, Sendable {
-    /// The user named the provider.
+    /// The user named the provider, apart from the location or in front of it: `ID:PATH`.
     case name
     /// The provider claims the scheme of the location.
     case scheme(String)
@@ -129,6 +129,9 @@ extension Catalogue {
     if let scheme = location.schemeAndRest?.scheme {
       let claiming = contenders(byScheme: scheme)
       if !claiming.isEmpty { return claiming }
+      if let named = namedByID(location)?.candidate {
+        return [Contender(candidate: named, reason: .name)]
+      }
     }
     guard let kind = try? pathKind(location) else { return [] }
     let accepting = candidates.filter { $0.manifest.accepts.contains(kind) }

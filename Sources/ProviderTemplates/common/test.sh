@@ -8,13 +8,13 @@ export TABELLA_PROVIDER_PATH="$PWD"
 update=${1-}
 status=0
 
-# shows CASE ARGUMENT…: compares the JSON of a table with expected/CASE.json.
+# shows CASE ARGUMENT…: compares a table with expected/CASE.txt.
 shows() {
   case=$1
   shift
   if [ "$update" = --update ]; then
-    "$tabella" show --json "$@" > "expected/$case.json"
-  elif "$tabella" show --json "$@" | diff -u "expected/$case.json" -; then
+    "$tabella" show "$@" > "expected/$case.txt"
+  elif "$tabella" show "$@" | diff -u "expected/$case.txt" -; then
     echo "passed: $case"
   else
     status=1

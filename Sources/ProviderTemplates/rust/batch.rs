@@ -61,10 +61,10 @@ struct SchemaMemory {
 unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
     let memory = Box::from_raw((*schema).private_data as *mut SchemaMemory);
     for &child in &memory.children {
-        let child = Box::from_raw(child);
-        if let Some(release) = child.release {
-            release(Box::into_raw(child));
+        if let Some(release) = (*child).release {
+            release(child);
         }
+        drop(Box::from_raw(child));
     }
     (*schema).release = None;
 }

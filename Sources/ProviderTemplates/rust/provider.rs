@@ -90,7 +90,7 @@ impl Table {
         format!("{}.{:x}", number, digest(self.line(number)))
     }
 
-    fn cell(&self, number: usize, column: usize) -> Cell {
+    fn cell(&self, number: usize, column: usize) -> Cell<'_> {
         let mut parts = self.line(number).splitn(2, |&byte| byte == b'\t');
         let part = parts.nth(column);
         match (column, part) {

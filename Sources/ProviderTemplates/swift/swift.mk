@@ -4,7 +4,7 @@ SWIFT ?= swift
 
 $(LIBRARY): Package.swift $(wildcard Sources/*.swift)
 	$(SWIFT) build -c release
-	install -m 755 .build/release/lib@PRODUCT@.so $@
+	install -m 755 .build/release/lib@MODULE@.so $@
 
 test: $(LIBRARY)
 	./test

@@ -18,6 +18,7 @@ extension Check {
     "The manifest beside the library has the same id, version and options as the library.",
     hint: "hosts read the manifest without running the library: correct the one that is wrong",
     .file { run in
+      if let fault = run.manifestFile?.fault { throw Problem.failed(fault) }
       guard let manifest = run.manifest else {
         throw Problem.skipped("there is no manifest beside the library")
       }
@@ -50,6 +51,19 @@ extension Check {
             "the option \(option.name) is \(words(of: option)) in the manifest, and \(words(of: own)) "
               + "in the library")
         }
+      }
+    })
+
+  static let manifestMembers = Check(
+    "manifest-members", .recommended, .library,
+    "The manifest beside the library has only members that hosts know.",
+    hint: "correct the name, or remove the member; docs/contract.md lists them",
+    .file { run in
+      guard let file = run.manifestFile else {
+        throw Problem.skipped("there is no manifest beside the library")
+      }
+      guard file.ignoredMembers.isEmpty else {
+        throw Problem.failed("hosts ignore \(file.ignoredMembers.joined(separator: ", "))")
       }
     })
 
