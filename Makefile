@@ -8,7 +8,7 @@ SOURCES = Package.swift Sources Plugins Tests Examples
 
 .PHONY: build test check format lint widths fuzz fuzz-check fuzz-csv sanitize model formats faults lines zoo examples bench bench-peers \
   live python wheel wheel-check bench-python \
-  manual install uninstall deb install-check environment
+  manual docs install uninstall deb install-check environment
 
 build:            ## builds tabella and the shipped providers
 	swift build -c release
@@ -111,6 +111,9 @@ manual:           ## writes docs/cli.md and docs/tabella.1 from what the command
 
 # PREFIX is the folder of the installation, and DESTDIR comes before it. Both may contain spaces.
 export PREFIX DESTDIR MAINTAINER
+
+docs:             ## the API reference for authors and programs in .build/docs, with the toolchain's docc
+	Sources/Packaging/docs
 
 install:          ## installs tabella in PREFIX; builds first if you built before, or nobody did
 	Sources/Packaging/install

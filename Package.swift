@@ -1,6 +1,46 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// The Swift SDK. An installation contains it as a package of its own, with these lines as its manifest. So they have no
+// settings that only Tabella's developers need. Sources/Packaging/stage copies them, up to the line "end of the SDK".
+
+/// Links a library of which only the symbols of a map are visible, and which is never unmapped. The path of the map is
+/// absolute, because another package can build the library, too.
+func linking(map: String, _ more: [String] = []) -> [LinkerSetting] {
+  let flags = ["--version-script=\(Context.packageDirectory)/\(map)", "-z", "nodelete"] + more
+  return [.unsafeFlags(["-use-ld=lld"] + flags.flatMap { ["-Xlinker", $0] })]
+}
+
+/// The target TabellaLinking has no code. Its linker settings apply to each library that depends on it. A release does
+/// not name the folder of the toolchain, because a host brings the runtime. Tests, which are built for debugging, need
+/// that folder.
+let sdkTargets: [Target] = [
+  .target(name: "CTabella"),
+  .target(name: "CTabellaScan"),
+  .target(name: "CTabellaSystem"),
+  .target(name: "Tabella"),
+  .target(name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"]),
+  .target(name: "TabellaBridge", dependencies: ["CTabella", "Tabella"]),
+  .target(
+    name: "TabellaFiles",
+    dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"]),
+  .target(
+    name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge", "TabellaFiles"]),
+  .target(
+    name: "TabellaLinking", exclude: ["provider.map"],
+    linkerSettings: linking(map: "Sources/TabellaLinking/provider.map") + [
+      .unsafeFlags(["-no-toolchain-stdlib-rpath"], .when(configuration: .release))
+    ]),
+]
+let sdkProducts: [Product] = [
+  .library(name: "Tabella", targets: ["Tabella"]),
+  // For a target that contains the entry, and so becomes a library.
+  .library(name: "TabellaSDK", targets: ["TabellaSDK", "TabellaLinking"]),
+  // For a target without the entry, which a program can link, too.
+  .library(name: "TabellaSDKModules", targets: ["TabellaSDK"]),
+]
+// end of the SDK
+
 // The layers, bottom up; each target imports only what stands above it here, but for
 // ShippedManifests, which is data. docs/architecture.md says what each is for.
 
@@ -36,14 +76,6 @@ let strictC: [CSetting] = [
   .treatAllWarnings(as: .error), .unsafeFlags(["-fvisibility=protected"]),
 ]
 
-/// Links a library of which only the symbols of a map are visible, and which is never unmapped. The path of the map is
-/// absolute, because another package can build the library, too.
-func linking(map: String, _ more: [String] = []) -> [LinkerSetting] {
-  let flags = ["--version-script=\(Context.packageDirectory)/\(map)", "-z", "nodelete"] + more
-  return [.unsafeFlags(["-use-ld=lld"] + flags.flatMap { ["-Xlinker", $0] })]
-}
-let providerLinking = linking(map: "Plugins/provider.map")
-
 /// A shipped provider: its logic, which tests import, and the entry alone, which makes the library
 /// (two entries could not be linked into one test process).
 struct Plugin {
@@ -62,9 +94,10 @@ struct Plugin {
   var entry: Target {
     .target(
       name: "\(name)Entry",
-      dependencies: ["CTabella", "TabellaSDK", .byName(name: "Tabella\(name)")],
-      path: "Plugins/\(name)/Entry", swiftSettings: optimized,
-      linkerSettings: providerLinking)
+      dependencies: [
+        "CTabella", "TabellaLinking", "TabellaSDK", .byName(name: "Tabella\(name)"),
+      ],
+      path: "Plugins/\(name)/Entry", swiftSettings: optimized)
   }
 
   var product: Product {
@@ -103,7 +136,8 @@ let testTargets: [Target] = {
       "TabellaBridge",
       "TabellaChecking", "TabellaConfinement", "TabellaConformance", "TabellaCLI",
       "TabellaFiles", "TabellaHost", "TabellaLoading", "TabellaProviders", "TabellaRemote",
-      "TabellaSDK", "TabellaSystem", "TabellaTerminal", "tabella-bench", "tabella-confined",
+      "ProviderTemplates", "TabellaSDK", "TabellaSystem", "TabellaTerminal", "tabella-bench",
+      "tabella-confined",
     ] + plugins.map { .byName(name: "Tabella\($0.name)") }
   let ofSources = ["Bench", "Core", "Editing", "Files", "Providers", "Rows", "System", "Views"]
   let ofPrograms = ["CommandLine", "Embedding", "Host", "Zoo"]
@@ -125,13 +159,19 @@ let testTargets: [Target] = {
   ]
 }()
 
+for target in sdkTargets {
+  if target.name.hasPrefix("CTabella") {
+    target.cSettings = strictC
+  } else {
+    target.swiftSettings = optimized
+  }
+}
+
 let package = Package(
   name: "tabella",
   products: [
     .executable(name: "tabella", targets: ["TabellaCLI"]),
     .executable(name: "tabella-worker", targets: ["TabellaWorker"]),
-    .library(name: "Tabella", targets: ["Tabella"]),
-    .library(name: "TabellaSDK", targets: ["TabellaSDK"]),
     .library(name: "TabellaHost", targets: ["TabellaHost"]),
     .library(name: "TabellaAsync", targets: ["TabellaAsync"]),
     .library(name: "TabellaProviders", targets: ["TabellaProviders"]),
@@ -141,23 +181,11 @@ let package = Package(
     .library(name: "tabella-embed", type: .dynamic, targets: ["TabellaEmbedding"]),
     // For tests only: not installed.
     .library(name: "ledger", type: .dynamic, targets: ["Ledger"]),
-  ] + plugins.map(\.product),
-  targets: [
-    // Ground
-    .target(name: "CTabella", cSettings: strictC),
+  ] + sdkProducts + plugins.map(\.product),
+  targets: sdkTargets + [
+    // Ground, without the targets of the SDK
     .target(name: "CTabellaEmbed", dependencies: ["CTabella"], cSettings: strictC),
-    .target(name: "CTabellaScan", cSettings: strictC),
-    .target(name: "CTabellaSystem", cSettings: strictC),
-    .target(name: "Tabella", swiftSettings: optimized),
     // Shared
-    .target(
-      name: "TabellaSystem", dependencies: ["CTabellaSystem", "Tabella"], swiftSettings: optimized),
-    .target(
-      name: "TabellaBridge", dependencies: ["CTabella", "Tabella"], swiftSettings: optimized),
-    .target(
-      name: "TabellaFiles",
-      dependencies: ["CTabellaScan", "CTabellaSystem", "Tabella", "TabellaSystem"],
-      swiftSettings: optimized),
     .target(
       name: "TabellaLoading",
       dependencies: [
@@ -181,10 +209,7 @@ let package = Package(
         "CTabellaSystem", "Tabella", "TabellaConfinement", "TabellaFiles", "TabellaSystem",
       ],
       swiftSettings: optimized),
-    // Roles: these two never see each other.
-    .target(
-      name: "TabellaSDK", dependencies: ["CTabella", "Tabella", "TabellaBridge"],
-      swiftSettings: optimized),
+    // Roles: the SDK and the host never see each other.
     .target(
       name: "TabellaHost",
       dependencies: [
@@ -201,9 +226,19 @@ let package = Package(
       swiftSettings: lean),
     .target(
       name: "ShippedManifests", path: "Plugins",
-      exclude: ["provider.map"] + plugins.flatMap { ["\($0.name)/Sources", "\($0.name)/Entry"] },
+      exclude: plugins.flatMap { ["\($0.name)/Sources", "\($0.name)/Entry"] },
       sources: ["ShippedManifests.swift"],
       resources: plugins.map { .embedInCode("\($0.name)/\($0.library).json") },
+      swiftSettings: lean),
+    .target(
+      name: "ProviderTemplates",
+      resources: [
+        "c/c.mk", "c/provider.c", "common/example.txt", "common/gitignore.txt",
+        "common/manifest.json", "common/README.md", "common/sample-expected.txt",
+        "common/file-expected.txt", "common/test.sh", "rust/batch.rs", "rust/provider.rs",
+        "rust/rust.mk", "rust/tabella.rs", "swift/package.txt", "swift/provider.txt",
+        "swift/swift.mk",
+      ].map { .embedInCode($0) },
       swiftSettings: lean),
     // For programs that embed the host
     .target(
@@ -218,7 +253,8 @@ let package = Package(
     .executableTarget(
       name: "TabellaCLI",
       dependencies: [
-        "CTabellaScan", "CTabellaSystem", "Tabella", "TabellaBridge", "TabellaChecking",
+        "CTabellaScan", "ProviderTemplates", "CTabellaSystem", "Tabella", "TabellaBridge",
+        "TabellaChecking",
         "TabellaConfinement",
         "TabellaFiles", "TabellaHost", "TabellaRemote", "TabellaSystem", "TabellaTerminal",
       ],
@@ -240,8 +276,8 @@ let package = Package(
       swiftSettings: lean),
     // Tests
     .target(
-      name: "Ledger", dependencies: ["CTabella", "TabellaSDK"], path: "Tests/Ledger",
-      swiftSettings: strict, linkerSettings: providerLinking),
+      name: "Ledger", dependencies: ["CTabella", "TabellaLinking", "TabellaSDK"],
+      path: "Tests/Ledger", swiftSettings: strict),
     .executableTarget(
       name: "tabella-bench", dependencies: ["Tabella", "TabellaHost"], path: "Tests/Bench",
       exclude: ["Crossing", "Floors", "Helpers"],

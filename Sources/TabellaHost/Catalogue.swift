@@ -72,7 +72,7 @@ public struct Catalogue: Sendable {
 
   /// The provider with this id.
   ///
-  /// Throws ``TableError`` with `.noProvider` and the known ids. If the provider is refused, throws the reason instead,
+  /// Throws `TableError` with `.noProvider` and the known ids. If the provider is refused, throws the reason instead,
   /// with `.denied` if it is not trusted.
   public func entry(id: String) throws(TableError) -> Entry {
     if let entry = entries.first(where: { $0.manifest.id == id }) { return entry }

@@ -69,7 +69,7 @@ public final class Host {
 
   /// Whether a provider in a worker may edit even if this system lacks a part of its confinement.
   ///
-  /// If false, opening a location for editing throws ``TableError`` with `.denied` on such a system.
+  /// If false, opening a location for editing throws `TableError` with `.denied` on such a system.
   public var acceptsWeakIsolation = false
   /// The providers whose weak isolation was reported to ``onOutput``.
   var reportedWeakIsolation: Set<String> = []
@@ -80,7 +80,7 @@ public final class Host {
 
   /// Opens a location with the named provider or, without a name, with the provider that matches the location.
   ///
-  /// Throws ``TableError``: `.noProvider` if no provider is found or its library cannot be loaded, `.denied` if the
+  /// Throws `TableError`: `.noProvider` if no provider is found or its library cannot be loaded, `.denied` if the
   /// library is not trusted, `.misbehaved` if the provider breaks the contract, `.invalidArgument` for unknown options,
   /// and all errors of the provider itself.
   public func open(

@@ -78,7 +78,7 @@ extension OpenedTable {
   }
 
   /// A collection of edits, for ``ReceiptStore/commit(_:to:isDryRun:willCommit:)``. `version` is the version that the
-  /// user has seen; see ``TableEdits``.
+  /// user has seen; see `TableEdits`.
   public func edits(version: Version? = nil) -> TableEdits {
     TableEdits(of: source, version: version)
   }

@@ -56,6 +56,7 @@ def are_complete(root):
              "share/fish/vendor_completions.d/tabella.fish", "share/doc/tabella/README.md",
              "share/doc/tabella/CHANGELOG.md", "share/doc/tabella/LICENSE",
              "share/doc/tabella/docs/operating.md", "share/doc/tabella/Examples/provider-c/planets.c",
+             "share/tabella/swift/Package.swift", "share/tabella/manifest.schema.json",
              "include/tabella/tabella.h", "include/tabella/tabella_batch.h",
              "include/tabella/tabella_embed.h", "lib/libtabella.so", "lib/libtabella.so.0",
              "lib/pkgconfig/tabella.pc", "lib/tabella/runtime/libswiftCore.so"]

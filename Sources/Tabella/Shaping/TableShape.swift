@@ -11,7 +11,7 @@
 public struct TableShape: Hashable, Sendable {
   /// The conditions that a row must meet, all of them.
   public var conditions: [Condition]
-  /// The bytes that some column of a row must contain; nil for any row. See ``TableDataSource/filtered(by:search:)``.
+  /// The bytes that some column of a row must contain; nil for any row: ``TableDataSource/filtered(by:search:dates:)``.
   public var search: [UInt8]?
   /// The columns whose values make the sections; empty keeps the source's own sections.
   public var groupings: [Grouping]

@@ -20,6 +20,11 @@ struct Topic: Sendable {
         Term(
           name: "processes:, csv:odd.name", meaning: "`SCHEME:REST`, if a provider has the scheme"),
         Term(
+          name: "ini:settings.conf",
+          meaning:
+            "`ID:PATH`: a path with `--provider ID`, if no provider has the scheme `ID` and there is no such file"
+        ),
+        Term(
           name: "-",
           meaning:
             "standard input, which is text unless its first bytes or `--provider` choose another provider"

@@ -1,3 +1,4 @@
+import ProviderTemplates
 import Tabella
 import TabellaHost
 
@@ -91,6 +92,8 @@ struct Invocation {
   var pinning: Pinning?
   /// The options of `check`.
   var checks = CheckArguments()
+  /// The language of a new provider.
+  var language = ProviderLanguage.swift
   /// `A,B,…`: the columns that identify a row in a comparison.
   var keys: String?
   /// Whether a difference is reported by the exit status.

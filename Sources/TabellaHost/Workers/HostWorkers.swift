@@ -68,7 +68,7 @@ extension Host {
   /// Lets a new worker perform one check of a library: a probe, or a law that needs its own process. `ProbeSuite` has
   /// both.
   ///
-  /// Throws ``TableError`` with the worker's end if the worker ends before it answers.
+  /// Throws `TableError` with the worker's end if the worker ends before it answers.
   package func probe(
     library: String, name: String? = nil, _ probe: ProbeRequest
   ) throws(TableError) -> ProbeAnswer {
@@ -248,7 +248,7 @@ public struct WorkerStatus: Sendable {
     confinement = provider.confinement
   }
 
-  /// The present use of resources. Throws ``TableError`` if the worker has ended.
+  /// The present use of resources. Throws `TableError` if the worker has ended.
   public func statistics() throws(TableError) -> ResourceUse { try session.statistics() }
 
   /// The error with which the worker ended; nil while it lives.

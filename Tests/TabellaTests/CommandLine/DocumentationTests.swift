@@ -42,7 +42,10 @@ import Testing
   /// Runs every `$ tabella …` of a document, in a new folder after `$ cd "$(mktemp -d)"`, and compares the complete
   /// output. `…` in a document matches any text within a line or a string.
   private func expectRealOutput(_ document: String) throws {
-    let sessions = Self.blocks("console", in: try Self.text(document))
+    try expectRealOutput(sessions: Self.blocks("console", in: try Self.text(document)))
+  }
+
+  private func expectRealOutput(sessions: [String]) throws {
     #expect(!sessions.isEmpty)
     var commands = 0
     for session in sessions {
@@ -70,6 +73,22 @@ import Testing
       }
     }
     #expect(commands >= 1)
+  }
+
+  /// Tests/Install/run runs all of the page in an installation, also in Swift.
+  @Test(.needs("make", "cc")) func aFirstProviderInCTakesFiveCommands() throws {
+    try expectFirstProvider(in: "c")
+  }
+
+  @Test(.needs("make", "rustc")) func aFirstProviderInRustTakesFiveCommands() throws {
+    try expectFirstProvider(in: "rust")
+  }
+
+  private func expectFirstProvider(in language: String) throws {
+    let sessions = Self.blocks("console", in: try Self.text("docs/first-provider.md"))
+    #expect(sessions.count == 3)
+    for session in sessions { #expect(session.split(separator: "\n$ ").count <= 1 + 5) }
+    try expectRealOutput(sessions: sessions.filter { $0.contains("--language \(language)\n") })
   }
 
   /// All commands in docs/debugging.md work for the example in C.
