@@ -792,6 +792,8 @@ int32_t source_undo(source *source, tabella_string receipt, int dry_run, tabella
     operation operation;
     code = take_operation(source, &in, &operation, error);
     if (code == TABELLA_OK) code = operate(&work, &operation, NULL, 0);
+    /* Another row has the key of a deleted one, for example. */
+    if (code == TABELLA_CONSTRAINT) code = TABELLA_CONFLICT;
     free(operation.key);
     free(operation.columns);
     free(operation.values);
