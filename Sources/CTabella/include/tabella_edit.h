@@ -57,6 +57,13 @@ TABELLA_HELPER void tabella_buffer_text(tabella_buffer *buffer, const char *text
   tabella_buffer_put(buffer, text, strlen(text));
 }
 
+/* Makes sure that `bytes` is not null, even if there are none. */
+TABELLA_HELPER void tabella_buffer_ensure_(tabella_buffer *buffer) {
+  if (buffer->bytes != NULL) return;
+  tabella_buffer_put(buffer, "", 1);
+  buffer->size = 0;
+}
+
 /* Frees the bytes. The buffer is then empty. */
 TABELLA_HELPER void tabella_buffer_free(tabella_buffer *buffer) {
   free(buffer->bytes);
@@ -638,8 +645,8 @@ TABELLA_HELPER const tabella_value *tabella_plan_value(const tabella_plan *plan,
  * The plan's checks
  * --------------------------------------------------------------------------------------------- */
 
-/* Returns 1 if bytes are valid UTF-8. */
-TABELLA_HELPER int tabella_is_utf8_(tabella_string text) {
+/* Returns 1 if the bytes are valid UTF-8, as the title of a section must be. */
+TABELLA_HELPER int tabella_string_is_utf8(tabella_string text) {
   const uint8_t *at = (const uint8_t *)text.bytes, *end = at + text.length;
   while (at < end) {
     int more = *at < 0x80 ? 0 : *at >= 0xC2 && *at < 0xE0 ? 1 : *at >= 0xE0 && *at < 0xF0 ? 2
@@ -682,7 +689,7 @@ TABELLA_HELPER int32_t tabella_edit_check_(const tabella_edit *edit, int64_t num
   if (title == NULL && edit->kind == TABELLA_EDIT_SET)
     return tabella_fail(error, TABELLA_INVALID_ARGUMENT, "a section is edited without a title");
   if (title != NULL && title->type != 0 &&
-      (title->type != TABELLA_TYPE_TEXT || !tabella_is_utf8_(title->bytes)))
+      (title->type != TABELLA_TYPE_TEXT || !tabella_string_is_utf8(title->bytes)))
     return tabella_fail(error, TABELLA_INVALID_ARGUMENT,
                         "the title of a section must be text in UTF-8");
   if (title != NULL && !takes_titles)
