@@ -42,9 +42,8 @@ typedef struct tabella_document {
   const tabella_document_row *rows; /* The rows of all sections. */
   int64_t section_count;
   int64_t row_count;
-  tabella_digest *ids; /* Private: of each row, with the number of equal rows in front of it. */
-  int64_t *copies;
-  tabella_buffer section_bytes, row_bytes;
+  tabella_row_id *ids; /* Of each row. */
+  tabella_buffer section_bytes, row_bytes; /* Private. */
 } tabella_document;
 
 /* A format: the functions of an author. None of them keeps a pointer. */
@@ -143,7 +142,6 @@ TABELLA_HELPER void tabella_document_free_(tabella_document *document) {
   tabella_buffer_free(&document->section_bytes);
   tabella_buffer_free(&document->row_bytes);
   free(document->ids);
-  free(document->copies);
   memset(document, 0, sizeof *document);
 }
 
@@ -152,20 +150,21 @@ TABELLA_HELPER int32_t tabella_document_read_(const tabella_document_format *for
                                               size_t size, tabella_document *document,
                                               tabella_error *error) {
   int64_t s, r;
+  tabella_digest *digests;
   const char *line = tabella_line_end(bytes, bytes + size);
   memset(document, 0, sizeof *document);
   document->bytes = bytes;
   document->end = bytes + size;
   document->newline = line - bytes > 1 && line[-1] == '\n' && line[-2] == '\r' ? "\r\n" : "\n";
   format->read(document);
-  document->ids = (tabella_digest *)calloc((size_t)document->row_count + 1, sizeof *document->ids);
-  document->copies = (int64_t *)calloc((size_t)document->row_count + 1, sizeof *document->copies);
-  if (document->section_bytes.failed || document->row_bytes.failed || document->ids == NULL ||
-      document->copies == NULL)
+  digests = (tabella_digest *)calloc((size_t)document->row_count + 1, sizeof *digests);
+  document->ids = (tabella_row_id *)calloc((size_t)document->row_count + 1, sizeof *document->ids);
+  if (document->section_bytes.failed || document->row_bytes.failed || digests == NULL || document->ids == NULL)
     goto no_memory;
   for (s = 0; s < document->section_count; s++) {
     const tabella_document_section *section = &document->sections[s];
     if (section->title.bytes != NULL && !tabella_string_is_utf8(section->title)) {
+      free(digests);
       tabella_document_free_(document);
       return tabella_fail(error, TABELLA_INVALID_ARGUMENT,
                           "the title of section %lld is not UTF-8; convert the file with iconv", (long long)s);
@@ -176,11 +175,14 @@ TABELLA_HELPER int32_t tabella_document_read_(const tabella_document_format *for
       tabella_hash_add(&hash, section->title.bytes, (size_t)section->title.length);
       tabella_hash_add(&hash, "\n", 1);
       tabella_hash_add(&hash, text.bytes, (size_t)text.length);
-      document->ids[r] = tabella_hash_end(&hash);
+      digests[r] = tabella_hash_end(&hash);
     }
   }
-  if (tabella_digest_copies(document->ids, document->row_count, document->copies)) return TABELLA_OK;
+  if (!tabella_ids_make(digests, document->row_count, document->ids)) goto no_memory;
+  free(digests);
+  return TABELLA_OK;
 no_memory:
+  free(digests);
   tabella_document_free_(document);
   return tabella_fail(error, TABELLA_INTERNAL, "out of memory");
 }
@@ -191,14 +193,6 @@ typedef struct tabella_document_source_ {
   tabella_file file;
   tabella_document document;
 } tabella_document_source_;
-
-/* Writes the id of a row: its digest, and the number of equal rows in front of it. */
-TABELLA_HELPER const char *tabella_document_id_(const tabella_document *document, int64_t row, char *id,
-                                                size_t size) {
-  if (document->copies[row] == 0) return document->ids[row].text;
-  snprintf(id, size, "%s.%lld", document->ids[row].text, (long long)document->copies[row]);
-  return id;
-}
 
 /* ------------------------------------------------------------------------------------------------
  * Writing
@@ -411,7 +405,6 @@ TABELLA_HELPER int32_t tabella_document_rows_(void *source, const tabella_row_re
   const tabella_document_section *section;
   tabella_batch_builder *batch;
   tabella_buffer text = {NULL, 0, 0, 0};
-  char id[64];
   int64_t r, i, end;
   int32_t code = tabella_rows_check(request, self->format->column_count, 1, error);
   if (code != TABELLA_OK) return code;
@@ -430,7 +423,7 @@ TABELLA_HELPER int32_t tabella_document_rows_(void *source, const tabella_row_re
         tabella_batch_missing(batch, i);
     }
     if ((request->flags & TABELLA_ROWS_IDS) != 0)
-      tabella_batch_id(batch, tabella_document_id_(&self->document, section->first + r, id, sizeof id));
+      tabella_batch_id(batch, self->document.ids[section->first + r].text);
   }
   if (text.failed) {
     tabella_batch_discard(batch);
@@ -459,11 +452,9 @@ TABELLA_HELPER int32_t tabella_document_title_(void *source, int64_t section, in
 TABELLA_HELPER int32_t tabella_document_find_(void *source, tabella_string id, tabella_index_path *out,
                                               tabella_error *error) {
   const tabella_document *document = &((tabella_document_source_ *)source)->document;
-  char text[64];
   int64_t r;
   for (r = 0; r < document->row_count; r++) {
-    if (id.length < 32 || memcmp(id.bytes, document->ids[r].text, 32) != 0) continue;
-    if (!tabella_string_equals(id, tabella_document_id_(document, r, text, sizeof text))) continue;
+    if (!tabella_string_equals(id, document->ids[r].text)) continue;
     for (out->section = 0; document->sections[out->section].first + document->sections[out->section].count <= r;)
       out->section++;
     out->row = r - document->sections[out->section].first;
@@ -517,7 +508,6 @@ TABELLA_HELPER int32_t tabella_document_finish_(tabella_document_source_ *self, 
   tabella_document now;
   tabella_digest version;
   tabella_buffer receipt = {NULL, 0, 0, 0};
-  char id[64];
   int64_t i;
   int32_t code;
   tabella_buffer_ensure_(content);
@@ -533,9 +523,7 @@ TABELLA_HELPER int32_t tabella_document_finish_(tabella_document_source_ *self, 
     tabella_result_receipt(out, receipt.bytes, receipt.size);
     for (i = 0; plan != NULL && i < plan->batch->edit_count; i++)
       if (plan->to[i].row >= 0)
-        tabella_result_id(out, i,
-                          tabella_document_id_(&now, now.sections[plan->to[i].section].first + plan->to[i].row,
-                                               id, sizeof id));
+        tabella_result_id(out, i, now.ids[now.sections[plan->to[i].section].first + plan->to[i].row].text);
     code = tabella_result_finish(out, error);
     if (code == TABELLA_OK) code = tabella_file_save(&self->file, content, is_dry, error);
     if (code != TABELLA_OK) tabella_result_drop(out);

@@ -189,11 +189,16 @@ TABELLA_HELPER int tabella_numbered_order_(const void *left, const void *right) 
   return order != 0 ? order : (one->index > other->index) - (one->index < other->index);
 }
 
-/* Sets copies[i] to the number of earlier digests that equal digests[i]. Digest and number together make a
- * unique id, even if two rows are equal. Returns 0 if memory runs out, else 1. */
-TABELLA_HELPER int tabella_digest_copies(const tabella_digest *digests, int64_t count,
-                                         int64_t *copies) {
-  int64_t i;
+/* An id made of a digest, terminated. */
+typedef struct tabella_row_id {
+  char text[80];
+} tabella_row_id;
+
+/* Makes unique ids of the digests of rows. If two or more rows are equal, their ids also have the number of the row
+ * among them, and how many they are. So no id passes to another row when an equal row comes or goes. Returns 0 if
+ * memory runs out, else 1. O(count log count) */
+TABELLA_HELPER int tabella_ids_make(const tabella_digest *digests, int64_t count, tabella_row_id *ids) {
+  int64_t i, j, first;
   tabella_numbered_ *sorted = (tabella_numbered_ *)calloc((size_t)count + 1, sizeof *sorted);
   if (sorted == NULL) return 0;
   for (i = 0; i < count; i++) {
@@ -201,9 +206,14 @@ TABELLA_HELPER int tabella_digest_copies(const tabella_digest *digests, int64_t 
     sorted[i].index = i;
   }
   qsort(sorted, (size_t)count, sizeof *sorted, tabella_numbered_order_);
-  for (i = 0; i < count; i++) {
-    int again = i > 0 && strcmp(sorted[i - 1].text, sorted[i].text) == 0;
-    copies[sorted[i].index] = again ? copies[sorted[i - 1].index] + 1 : 0;
+  for (first = 0; first < count; first = i) {
+    for (i = first; i < count && strcmp(sorted[first].text, sorted[i].text) == 0; i++) {}
+    for (j = first; j < i; j++) {
+      char *id = ids[sorted[j].index].text;
+      if (i - first == 1) snprintf(id, sizeof ids->text, "%s", sorted[j].text);
+      else snprintf(id, sizeof ids->text, "%s.%lld.%lld", sorted[j].text, (long long)(j - first + 1),
+                    (long long)(i - first));
+    }
   }
   free(sorted);
   return 1;
