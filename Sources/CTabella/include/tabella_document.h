@@ -336,12 +336,12 @@ TABELLA_HELPER int32_t tabella_document_verify_(const tabella_document_source_ *
     }
     if (s >= now->section_count || !tabella_document_is_(&text, text.bytes != NULL, expected))
       return tabella_fail(error, TABELLA_CONSTRAINT,
-                          "section %lld would be read differently from the new file", (long long)s);
+                          "section %lld cannot be written so: it would be read differently", (long long)s);
     for (r = 0; r < rows; r++)
       if (r >= now->sections[s].count ||
           !tabella_document_row_is_(source, now, plan, tabella_plan_row(plan, s, r), now->sections[s].first + r))
         return tabella_fail(error, TABELLA_CONSTRAINT,
-                            "row %lld:%lld would be read differently from the new file", (long long)s,
+                            "row %lld:%lld cannot be written so: it would be read differently", (long long)s,
                             (long long)r);
     if (rows != now->sections[s].count)
       return tabella_fail(error, TABELLA_CONSTRAINT, "section %lld would have further rows", (long long)s);
