@@ -4,17 +4,11 @@
  *
  * A provider implements `commit` of tabella.editing/1 in these steps:
  *
- *   tabella_plan plan;
- *   int32_t code = tabella_plan_make(&plan, source, &table, columns, 2, 0, batch, error);
- *   if (code != TABELLA_OK) return code;
- *   ... the new content: tabella_plan_section and tabella_plan_row say where each row comes from
- *   tabella_result_begin(out, batch->edit_count);
- *   tabella_result_changes(out, &plan, old_version, new_version);
- *   code = tabella_result_finish(out, error);
- *   if (code == TABELLA_OK && (batch->flags & TABELLA_EDITS_DRY_RUN) == 0) code = ... store the new content
- *   if (code != TABELLA_OK) tabella_result_drop(out);
- *   tabella_plan_free(&plan);
- *   return code;
+ *   1. tabella_plan_make checks the batch.
+ *   2. tabella_plan_section and tabella_plan_row say where each section and row of the new content comes from.
+ *   3. tabella_result_begin, tabella_result_changes and tabella_result_finish make the result.
+ *   4. The provider stores the new content, unless the batch is a dry run. If that fails, tabella_result_drop.
+ *   5. tabella_plan_free.
  *
  * The result is complete before anything is stored, so nothing can fail after that.
  */

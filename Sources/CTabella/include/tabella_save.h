@@ -60,12 +60,11 @@ TABELLA_HELPER int32_t tabella_file_open(tabella_file *file, tabella_string path
 TABELLA_HELPER void tabella_file_close(tabella_file *file);
 
 /* Replaces the content of the file, durably. On success, `file` has the new bytes, and `content` is empty. Any
- * other code means that nothing was changed:
+ * other code means that nothing was changed.
  *
- *   TABELLA_CONFLICT   the file changed since it was read, or another process is saving it
- *   TABELLA_READ_ONLY  a new file cannot replace it exactly: hard links, no write permission for anybody, a
- *                      mount point, an owner or an attribute that cannot be kept
- *   TABELLA_DENIED, TABELLA_IO   the system refused; the message has the reason
+ * TABELLA_CONFLICT: the file changed since it was read, or another process is saving it. TABELLA_READ_ONLY: a new
+ * file cannot replace it exactly. It has hard links, nobody may write it, it is a mount point, or its owner or an
+ * attribute cannot be kept. TABELLA_DENIED, TABELLA_IO: the system refused; the message has the reason.
  *
  * With `dry_run`, all checks are made, nothing is changed, and `content` stays. The path may be a symbolic link:
  * the save replaces the file that it leads to. A kill can leave a file `.tabella-…` in the folder. */

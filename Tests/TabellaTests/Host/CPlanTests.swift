@@ -27,7 +27,7 @@ private typealias IndexPath = Tabella.IndexPath
     let file = try folder.write("input", input)
     let ran = try run("/bin/sh", ["-c", "exec '\(compiled)' < '\(file)'"])
     try #require(ran.status == 0, "\(ran.status) \(ran.errors)")
-    return ran.output.split(separator: "\n", omittingEmptySubsequences: false)
+    return ran.text.split(separator: "\n", omittingEmptySubsequences: false)
   }
 
   @Test func plansAreThoseOfSwift() throws {

@@ -76,8 +76,8 @@ import Testing
 
   /// In this process and in a worker, a source without a required function is refused, and the error names it. A source
   /// without optional functions works.
-  @Test(arguments: [Host.Isolation.never, .automatic])
-  func requiredFunctionsAreRequired(_ isolation: Host.Isolation) throws {
+  @Test(arguments: [TabellaHost.Host.Isolation.never, .automatic])
+  func requiredFunctionsAreRequired(_ isolation: TabellaHost.Host.Isolation) throws {
     let folder = try TemporaryFolder()
     _ = try compileLibrary(Self.library, into: folder, name: "members.so")
     try folder.write(
