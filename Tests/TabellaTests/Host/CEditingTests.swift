@@ -20,15 +20,13 @@ import Testing
       try library.open(OpenRequest(location: Array(path.utf8)))
     }
     var copies = 0
+    func scratch() throws -> () throws(TableError) -> any TableDataSource {
+      copies += 1
+      let copy = try folder.write("copy\(copies)", text)
+      return { () throws(TableError) in try open(copy) }
+    }
     for seed in 1...4 as ClosedRange<UInt64> {
-      expectConformance(
-        seed: seed,
-        scratch: {
-          copies += 1
-          let copy = try folder.write("copy\(copies)", text)
-          return { () throws(TableError) in try open(copy) }
-        }
-      ) { () throws(TableError) in try open(path) }
+      expectConformance(seed: seed, scratch: scratch) { () throws(TableError) in try open(path) }
     }
     #expect(copies > 10)
     #expect(try folder.read("shown") == Array(text.utf8))
