@@ -32,7 +32,7 @@ typedef struct work {
   source *source;
   sqlite3 *writer;
   tabella_buffer inverse; /* The operations that undo those that were done, in this order. */
-  int64_t *starts;        /* Where each of them begins. */
+  int64_t *starts;        /* The offset at which each of them begins. */
   int64_t done;
   int64_t statements;     /* The number of rows that the operations themselves change. */
   tabella_error *error;
