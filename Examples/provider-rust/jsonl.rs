@@ -252,7 +252,8 @@ impl Jsonl {
                     let now = columns.list.iter().position(|column| column.name == *name);
                     let (old, new) = (self.columns.noun(*column), now.map(|now| columns.noun(now)));
                     match new {
-                        Some(new) if new == old => None,
+                        Some(new) if new == old && now == Some(*column) => None,
+                        Some(new) if new == old => Some(format!("the column {} has another position now", name)),
                         Some(new) => Some(format!("the cells of {} are now of the type {}", name, new)),
                         None => Some(format!("no line has the key {} now", name)),
                     }

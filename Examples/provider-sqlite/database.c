@@ -187,7 +187,7 @@ static int uses_log(const database_files *files) {
 /* Replaces SQLite's message if a file beside the database is the reason. */
 static int32_t explain(database *db, int has_log, int32_t code, tabella_error *error) {
   struct stat journal;
-  int reason = sqlite3_errcode(db->reader);
+  int reason = sqlite3_errcode(db->reader) & 0xFF;
   stat_beside(db->path, "-journal", &journal);
   if (reason != SQLITE_CANTOPEN && reason != SQLITE_READONLY) return code;
   if (!has_log && journal.st_size == 0) return code;
@@ -195,8 +195,7 @@ static int32_t explain(database *db, int has_log, int32_t code, tabella_error *e
   if (has_log)
     return tabella_fail(error, TABELLA_DENIED,
                         "the newest changes are in the file that ends in -wal, which this process cannot "
-                        "use; run `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`, or close the program "
-                        "that has the database open");
+                        "read; close the program that has the database open, or use --in-process");
   return tabella_fail(error, TABELLA_DENIED,
                       "a program stopped in the middle of a change; open the database once with `sqlite3 "
                       "FILE`, which completes or undoes the change");
@@ -285,6 +284,10 @@ int32_t database_begin(database *db, sqlite3 **writer, tabella_error *error) {
   if (stat(db->path, &now) != 0 || now.st_dev != db->files.file.st_dev ||
       now.st_ino != db->files.file.st_ino)
     return tabella_fail(error, TABELLA_CONFLICT, "another file has the name of the database; open it again");
+  if (uses_log(&db->files) && db->files.log.st_size > 0)
+    return tabella_fail(error, TABELLA_CONFLICT,
+                        "the newest changes are still in the file that ends in -wal; close the program that "
+                        "has the database open, or run `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`");
   if ((now.st_mode & 0222) == 0)
     return tabella_fail(error, TABELLA_READ_ONLY, "the database is marked read-only; use chmod u+w");
   if (!make_uri(db->path, "?mode=rw", uri, sizeof uri))

@@ -26,7 +26,7 @@ typedef struct database {
   int64_t data_version;  /* SQLite's counter of changes by others, for this reader. */
   database_files files;  /* When the reader was opened, or after the last edit. */
   tabella_digest version;
-  volatile int cancelled; /* Set from any thread, read in SQLite's progress handler. */
+  _Atomic int cancelled;  /* Set from any thread, read in SQLite's progress handler. */
 } database;
 
 /* All calls of this library take one lock, because closing any descriptor of a file drops all POSIX locks that the

@@ -32,7 +32,7 @@ typedef struct work {
   source *source;
   sqlite3 *writer;
   tabella_buffer inverse; /* The operations that undo those that were done, in this order. */
-  int64_t *starts;        /* Where each of them begins. */
+  int64_t *starts;        /* The offset at which each of them begins. */
   int64_t done;
   int64_t statements;     /* The number of rows that the operations themselves change. */
   tabella_error *error;
@@ -792,6 +792,8 @@ int32_t source_undo(source *source, tabella_string receipt, int dry_run, tabella
     operation operation;
     code = take_operation(source, &in, &operation, error);
     if (code == TABELLA_OK) code = operate(&work, &operation, NULL, 0);
+    /* Another row has the key of a deleted one, for example. */
+    if (code == TABELLA_CONSTRAINT) code = TABELLA_CONFLICT;
     free(operation.key);
     free(operation.columns);
     free(operation.values);

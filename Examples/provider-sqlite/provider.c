@@ -1,6 +1,16 @@
 /* A provider for SQLite databases: the functions of the contract. README.md describes it. */
 #include "source.h"
 
+/* Ends a call that the lock protects. Names of tables and columns in a message can have line ends. */
+static int32_t leave(int32_t code, tabella_error *error) {
+  char *text = (char *)error->message.bytes;
+  int64_t i;
+  database_unlock();
+  for (i = 0; code != TABELLA_OK && text != NULL && i < error->message.length; i++)
+    if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F) text[i] = ' ';
+  return code;
+}
+
 /* ------------------------------------------------------------------------------------------------
  * The core
  * --------------------------------------------------------------------------------------------- */
@@ -47,8 +57,7 @@ static int32_t row_count(void *opened, int64_t number, int64_t at_least, tabella
   if (at_least < 0) return tabella_fail(error, TABELLA_INVALID_ARGUMENT, "a negative number of rows");
   database_lock();
   code = table_row_count(source, table, at_least, out, error);
-  database_unlock();
-  return code;
+  return leave(code, error);
 }
 
 static int32_t rows(void *opened, const tabella_row_request *request, tabella_batch *out,
@@ -56,8 +65,7 @@ static int32_t rows(void *opened, const tabella_row_request *request, tabella_ba
   int32_t code;
   database_lock();
   code = table_rows(opened, request, out, error);
-  database_unlock();
-  return code;
+  return leave(code, error);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -83,8 +91,7 @@ static int32_t find(void *opened, tabella_string id, tabella_index_path *out, ta
   int32_t code;
   database_lock();
   code = source_find(opened, id, out, error);
-  database_unlock();
-  return code;
+  return leave(code, error);
 }
 
 static int32_t next_remark(void *opened, tabella_diagnostic *out) {
@@ -117,8 +124,7 @@ static int32_t undo(void *opened, tabella_string receipt, uint32_t bits, tabella
   int32_t code;
   database_lock();
   code = source_undo(opened, receipt, (bits & TABELLA_EDITS_DRY_RUN) != 0, out, error);
-  database_unlock();
-  return code;
+  return leave(code, error);
 }
 
 static const void *ability(void *opened, tabella_string id) {
@@ -144,8 +150,7 @@ static int32_t commit(void *opened, const tabella_edit_batch *batch, tabella_edi
   int32_t code;
   database_lock();
   code = source_commit(opened, &functions, batch, out, error);
-  database_unlock();
-  return code;
+  return leave(code, error);
 }
 
 /* ------------------------------------------------------------------------------------------------
@@ -185,7 +190,7 @@ static int32_t open_location(void *provider, const tabella_open_request *request
   database_lock();
   if (code == TABELLA_OK) code = source_open(opened, request->location, error);
   if (code != TABELLA_OK) source_close(opened);
-  database_unlock();
+  leave(code, error);
   if (code != TABELLA_OK) {
     free(opened);
     return code;

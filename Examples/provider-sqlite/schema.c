@@ -278,9 +278,12 @@ static int32_t unite(source *source, tabella_error *error) {
 static void remark(source *source, const char *name, tabella_error *error) {
   char *text = sqlite3_mprintf("%s cannot be shown: %.*s", name, (int)error->message.length,
                                error->message.bytes != NULL ? error->message.bytes : "");
+  char *at;
   char **grown = (char **)realloc(source->remarks, (size_t)(source->remark_count + 1) * sizeof *grown);
   if (error->release != NULL) error->release(error);
   memset(error, 0, sizeof *error);
+  for (at = text; at != NULL && *at != 0; at++)
+    if ((unsigned char)*at < 0x20 || *at == 0x7F) *at = ' ';
   if (grown != NULL) source->remarks = grown;
   if (grown != NULL && text != NULL && (grown[source->remark_count] = copied(text)) != NULL)
     source->remark_count++;

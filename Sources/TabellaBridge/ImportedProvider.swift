@@ -136,7 +136,8 @@ private func readOptions(
   guard let table else { return [] }
   var count: Int64 = 0
   guard let declared = table.load(as: tabella_options.self).declared else {
-    throw TableError(.misbehaved, "provider \(id) broke the contract: its options have no list")
+    throw TableError(
+      .misbehaved, "provider \(id) broke the contract: tabella.options/1 has no declared")
   }
   let list = declared(provider.provider, &count)
   guard (0...10_000).contains(count), count == 0 || list != nil else {

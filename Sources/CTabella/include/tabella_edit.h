@@ -4,17 +4,11 @@
  *
  * A provider implements `commit` of tabella.editing/1 in these steps:
  *
- *   tabella_plan plan;
- *   int32_t code = tabella_plan_make(&plan, source, &table, columns, 2, 0, batch, error);
- *   if (code != TABELLA_OK) return code;
- *   ... the new content: tabella_plan_section and tabella_plan_row say where each row comes from
- *   tabella_result_begin(out, batch->edit_count);
- *   tabella_result_changes(out, &plan, old_version, new_version);
- *   code = tabella_result_finish(out, error);
- *   if (code == TABELLA_OK && (batch->flags & TABELLA_EDITS_DRY_RUN) == 0) code = ... store the new content
- *   if (code != TABELLA_OK) tabella_result_drop(out);
- *   tabella_plan_free(&plan);
- *   return code;
+ *   1. tabella_plan_make checks the batch.
+ *   2. tabella_plan_section and tabella_plan_row say where each section and row of the new content comes from.
+ *   3. tabella_result_begin, tabella_result_changes and tabella_result_finish make the result.
+ *   4. The provider stores the new content, unless the batch is a dry run. If that fails, tabella_result_drop.
+ *   5. tabella_plan_free.
  *
  * The result is complete before anything is stored, so nothing can fail after that.
  */
@@ -55,6 +49,13 @@ TABELLA_HELPER void tabella_buffer_put(tabella_buffer *buffer, const void *bytes
 /* Appends a C string. */
 TABELLA_HELPER void tabella_buffer_text(tabella_buffer *buffer, const char *text) {
   tabella_buffer_put(buffer, text, strlen(text));
+}
+
+/* Makes sure that `bytes` is not null, even if there are none. */
+TABELLA_HELPER void tabella_buffer_ensure_(tabella_buffer *buffer) {
+  if (buffer->bytes != NULL) return;
+  tabella_buffer_put(buffer, "", 1);
+  buffer->size = 0;
 }
 
 /* Frees the bytes. The buffer is then empty. */
@@ -182,11 +183,16 @@ TABELLA_HELPER int tabella_numbered_order_(const void *left, const void *right) 
   return order != 0 ? order : (one->index > other->index) - (one->index < other->index);
 }
 
-/* Sets copies[i] to the number of earlier digests that equal digests[i]. Digest and number together make a
- * unique id, even if two rows are equal. Returns 0 if memory runs out, else 1. */
-TABELLA_HELPER int tabella_digest_copies(const tabella_digest *digests, int64_t count,
-                                         int64_t *copies) {
-  int64_t i;
+/* An id made of a digest, terminated. */
+typedef struct tabella_row_id {
+  char text[80];
+} tabella_row_id;
+
+/* Makes unique ids of the digests of rows. If two or more rows are equal, their ids also have the number of the row
+ * among them, and how many they are. So no id passes to another row when an equal row comes or goes. Returns 0 if
+ * memory runs out, else 1. O(count log count) */
+TABELLA_HELPER int tabella_ids_make(const tabella_digest *digests, int64_t count, tabella_row_id *ids) {
+  int64_t i, j, first;
   tabella_numbered_ *sorted = (tabella_numbered_ *)calloc((size_t)count + 1, sizeof *sorted);
   if (sorted == NULL) return 0;
   for (i = 0; i < count; i++) {
@@ -194,9 +200,14 @@ TABELLA_HELPER int tabella_digest_copies(const tabella_digest *digests, int64_t 
     sorted[i].index = i;
   }
   qsort(sorted, (size_t)count, sizeof *sorted, tabella_numbered_order_);
-  for (i = 0; i < count; i++) {
-    int again = i > 0 && strcmp(sorted[i - 1].text, sorted[i].text) == 0;
-    copies[sorted[i].index] = again ? copies[sorted[i - 1].index] + 1 : 0;
+  for (first = 0; first < count; first = i) {
+    for (i = first; i < count && strcmp(sorted[first].text, sorted[i].text) == 0; i++) {}
+    for (j = first; j < i; j++) {
+      char *id = ids[sorted[j].index].text;
+      if (i - first == 1) snprintf(id, sizeof ids->text, "%s", sorted[j].text);
+      else snprintf(id, sizeof ids->text, "%s.%lld.%lld", sorted[j].text, (long long)(j - first + 1),
+                    (long long)(i - first));
+    }
   }
   free(sorted);
   return 1;
@@ -638,8 +649,8 @@ TABELLA_HELPER const tabella_value *tabella_plan_value(const tabella_plan *plan,
  * The plan's checks
  * --------------------------------------------------------------------------------------------- */
 
-/* Returns 1 if bytes are valid UTF-8. */
-TABELLA_HELPER int tabella_is_utf8_(tabella_string text) {
+/* Returns 1 if the bytes are valid UTF-8, as the title of a section must be. */
+TABELLA_HELPER int tabella_string_is_utf8(tabella_string text) {
   const uint8_t *at = (const uint8_t *)text.bytes, *end = at + text.length;
   while (at < end) {
     int more = *at < 0x80 ? 0 : *at >= 0xC2 && *at < 0xE0 ? 1 : *at >= 0xE0 && *at < 0xF0 ? 2
@@ -682,7 +693,7 @@ TABELLA_HELPER int32_t tabella_edit_check_(const tabella_edit *edit, int64_t num
   if (title == NULL && edit->kind == TABELLA_EDIT_SET)
     return tabella_fail(error, TABELLA_INVALID_ARGUMENT, "a section is edited without a title");
   if (title != NULL && title->type != 0 &&
-      (title->type != TABELLA_TYPE_TEXT || !tabella_is_utf8_(title->bytes)))
+      (title->type != TABELLA_TYPE_TEXT || !tabella_string_is_utf8(title->bytes)))
     return tabella_fail(error, TABELLA_INVALID_ARGUMENT,
                         "the title of a section must be text in UTF-8");
   if (title != NULL && !takes_titles)

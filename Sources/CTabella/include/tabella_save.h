@@ -60,12 +60,11 @@ TABELLA_HELPER int32_t tabella_file_open(tabella_file *file, tabella_string path
 TABELLA_HELPER void tabella_file_close(tabella_file *file);
 
 /* Replaces the content of the file, durably. On success, `file` has the new bytes, and `content` is empty. Any
- * other code means that nothing was changed:
+ * other code means that nothing was changed.
  *
- *   TABELLA_CONFLICT   the file changed since it was read, or another process is saving it
- *   TABELLA_READ_ONLY  a new file cannot replace it exactly: hard links, no write permission for anybody, a
- *                      mount point, an owner or an attribute that cannot be kept
- *   TABELLA_DENIED, TABELLA_IO   the system refused; the message has the reason
+ * TABELLA_CONFLICT: the file changed since it was read, or another process is saving it. TABELLA_READ_ONLY: a new
+ * file cannot replace it exactly. It has hard links, nobody may write it, it is a mount point, or its owner or an
+ * attribute cannot be kept. TABELLA_DENIED, TABELLA_IO: the system refused; the message has the reason.
  *
  * With `dry_run`, all checks are made, nothing is changed, and `content` stays. The path may be a symbolic link:
  * the save replaces the file that it leads to. A kill can leave a file `.tabella-…` in the folder. */
@@ -95,11 +94,18 @@ TABELLA_HELPER int32_t tabella_fail_system(tabella_error *error, int number, con
   return tabella_fail(error, code, "%s: %s", what, strerror(number));
 }
 
-/* Whether two statuses are of one file with one content, as far as the system says. */
-TABELLA_HELPER int tabella_same_file_(const struct stat *left, const struct stat *right) {
+TABELLA_HELPER int tabella_same_time_(const struct timespec *left, const struct timespec *right) {
+  return left->tv_sec == right->tv_sec && left->tv_nsec == right->tv_nsec;
+}
+
+/* Whether two statuses are of one file with one content and one mode, as far as the system says. A rename changes
+ * ctime, so it counts only without a rename between the two. */
+TABELLA_HELPER int tabella_same_file_(const struct stat *left, const struct stat *right, int renamed) {
   return left->st_dev == right->st_dev && left->st_ino == right->st_ino &&
-         left->st_size == right->st_size && left->st_mtim.tv_sec == right->st_mtim.tv_sec &&
-         left->st_mtim.tv_nsec == right->st_mtim.tv_nsec;
+         left->st_mode == right->st_mode && left->st_uid == right->st_uid &&
+         left->st_gid == right->st_gid && left->st_size == right->st_size &&
+         tabella_same_time_(&left->st_mtim, &right->st_mtim) &&
+         (renamed || tabella_same_time_(&left->st_ctim, &right->st_ctim));
 }
 
 /* Appends all bytes of a descriptor, up to a limit. Returns 0, or the number of the system's error. */
@@ -130,9 +136,7 @@ TABELLA_HELPER int32_t tabella_file_open(tabella_file *file, tabella_string path
   memset(file, 0, sizeof *file);
   tabella_buffer_put(&name, path.bytes, (size_t)path.length);
   tabella_buffer_put(&name, "", 1);
-  /* So that `bytes` is never null. */
-  tabella_buffer_put(&content, "", 1);
-  content.size = 0;
+  tabella_buffer_ensure_(&content);
   if (name.failed || content.failed) {
     tabella_buffer_free(&name);
     tabella_buffer_free(&content);
@@ -147,7 +151,7 @@ TABELLA_HELPER int32_t tabella_file_open(tabella_file *file, tabella_string path
     if (failed == EISDIR) code = tabella_fail(error, TABELLA_INVALID_ARGUMENT, "is a folder");
     else if (failed != 0) code = tabella_fail_system(error, failed, "cannot be read");
     else if (fstat(descriptor, &after) != 0 ||
-             (S_ISREG(after.st_mode) && !tabella_same_file_(&after, &file->status)))
+             (S_ISREG(after.st_mode) && !tabella_same_file_(&after, &file->status, 0)))
       code = tabella_fail(error, TABELLA_CONFLICT, "changed while it was read; open it again");
   }
   if (descriptor >= 0) close(descriptor);
@@ -180,11 +184,12 @@ TABELLA_HELPER int32_t tabella_has_changed_(const tabella_saving_ *save) {
 }
 
 /* Refuses unless this status is of the file that was read, and the old file has the bytes that were read. */
-TABELLA_HELPER int32_t tabella_save_compare_(const tabella_saving_ *save, const struct stat *now) {
+TABELLA_HELPER int32_t tabella_save_compare_(const tabella_saving_ *save, const struct stat *now,
+                                             int renamed) {
   char block[16384];
   const tabella_file *file = save->file;
   size_t at = 0;
-  if (!tabella_same_file_(now, &file->status)) return tabella_has_changed_(save);
+  if (!tabella_same_file_(now, &file->status, renamed)) return tabella_has_changed_(save);
   for (;;) {
     ssize_t got = pread(save->old, block, sizeof block, (off_t)at);
     if (got < 0 && errno == EINTR) continue;
@@ -203,7 +208,7 @@ TABELLA_HELPER int32_t tabella_save_check_(const tabella_saving_ *save) {
   if (fstatat(save->folder, save->name, &now, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT ? tabella_has_changed_(save)
                            : tabella_fail_system(save->error, errno, "cannot be examined");
-  return tabella_save_compare_(save, &now);
+  return tabella_save_compare_(save, &now, 0);
 }
 
 /* Opens folder and file, and refuses a file that a new one cannot replace. */
@@ -224,7 +229,9 @@ TABELLA_HELPER int32_t tabella_save_begin_(tabella_saving_ *save) {
   if (save->folder < 0) return tabella_fail_system(save->error, errno, "its folder cannot be opened");
   save->old = openat(save->folder, save->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (save->old < 0 || fstat(save->old, &save->status) != 0)
-    return tabella_fail_system(save->error, errno, "cannot be opened again");
+    return errno == ENOENT || errno == ELOOP
+               ? tabella_has_changed_(save)
+               : tabella_fail_system(save->error, errno, "cannot be opened again");
   if (save->status.st_nlink != 1)
     return tabella_fail(save->error, TABELLA_READ_ONLY,
                         "has several names (hard links), and a save would replace only one of them");
@@ -261,7 +268,11 @@ TABELLA_HELPER int32_t tabella_save_create_(tabella_saving_ *save) {
            (unsigned long)(number >> 32), (unsigned long)(number & 0xFFFFFFFFu));
   save->made = openat(save->folder, save->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                       0600);
-  if (save->made >= 0) return TABELLA_OK;
+  /* Locked before it is the file, so that no other save replaces it before this one is done. */
+  if (save->made >= 0) {
+    (void)flock(save->made, LOCK_EX | LOCK_NB);
+    return TABELLA_OK;
+  }
   save->temporary[0] = 0;
   return tabella_fail_system(save->error, errno, "a file cannot be created in its folder");
 }
@@ -335,13 +346,14 @@ TABELLA_HELPER int32_t tabella_save_replace_(tabella_saving_ *save) {
     if (failed == 0) save->temporary[0] = 0;
     return failed == 0 ? TABELLA_OK : tabella_fail_system(save->error, failed, "cannot be replaced");
   }
+  if (failed == ENOENT) return tabella_has_changed_(save);
   if (failed != 0) return tabella_fail_system(save->error, failed, "cannot be replaced");
   /* The old file now has the temporary name. Another program may have saved it or linked it a moment ago. */
   if (fstatat(save->folder, save->temporary, &displaced, AT_SYMLINK_NOFOLLOW) != 0 ||
       displaced.st_nlink != 1)
     code = tabella_has_changed_(save);
   else
-    code = tabella_save_compare_(save, &displaced);
+    code = tabella_save_compare_(save, &displaced, 1);
   if (code != TABELLA_OK && tabella_save_exchange_(save) != 0) {
     /* The file of the other program stays under its temporary name. */
     save->file->remark = "was saved over a change by another program, which is in a file .tabella-* beside it";
@@ -358,11 +370,7 @@ TABELLA_HELPER int32_t tabella_file_save(tabella_file *file, tabella_buffer *con
                 (file->size == 0 || memcmp(content->bytes, file->bytes, file->size) == 0);
   int32_t code;
   if (content->failed) return tabella_fail(error, TABELLA_INTERNAL, "out of memory");
-  /* An empty content has no bytes yet, but those of a file are never null. */
-  if (content->bytes == NULL) {
-    tabella_buffer_put(content, "", 1);
-    content->size = 0;
-  }
+  tabella_buffer_ensure_(content);
   save = (tabella_saving_ *)calloc(1, sizeof *save);
   if (save == NULL || content->failed) {
     free(save);

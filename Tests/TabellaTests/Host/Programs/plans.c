@@ -1,8 +1,9 @@
 /* Plans batches with tabella_edit.h and prints the plans, for a comparison with BatchPlan.
  *
- * Standard input has cases as numbers: the counts of rows per section (the number of sections first), the flags of
- * the plan, and the edits (their number first): kind, whether an id names the row, from, target, and the cells (their
- * number first) with column and type. A row with the path 1:2 has the id "1.2". The version is "v". */
+ * Standard input has cases as numbers. A case begins with the number of sections and the number of rows of each one.
+ * The flags of the plan and the number of edits follow. An edit has its kind, a 1 if an id names the row, two paths
+ * (from, target), and the number of its cells. Each cell has a column and a type. A row with the path 1:2 has the id
+ * "1.2". The version is "v". */
 #include "tabella_edit.h"
 
 static int64_t counts[64], section_total;
