@@ -153,7 +153,7 @@ let testTargets: [Target] = {
       name: "TabellaProgramTests", dependencies: libraries + ["TabellaTestSupport"],
       path: "Tests/TabellaTests",
       exclude: ofSources + [
-        "CommandLine/Golden", "Embedding/Programs", "Host/Libraries", "Support",
+        "CommandLine/Golden", "Embedding/Programs", "Host/Libraries", "Host/Programs", "Support",
       ],
       swiftSettings: strict),
   ]
