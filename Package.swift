@@ -235,7 +235,7 @@ let package = Package(
       resources: [
         "c/c.mk", "c/provider.c", "common/example.txt", "common/gitignore.txt",
         "common/manifest.json", "common/README.md", "common/sample-expected.txt",
-        "common/file-expected.txt", "common/test.sh", "rust/batch.rs", "rust/provider.rs",
+        "common/file-expected.txt", "common/test.sh", "rust/provider.rs", "rust/rows.rs",
         "rust/rust.mk", "rust/tabella.rs", "swift/package.txt", "swift/provider.txt",
         "swift/swift.mk",
       ].map { .embedInCode($0) },
