@@ -205,7 +205,8 @@ private struct ColumnState {
       : "is not a number"
         + (isOther ? "; it has a decimal \(hasComma ? "point" : "comma")" : "")
     return TableError(
-      .wrongData, "no \(function?.rawValue ?? "") of \(column.name): \"\(text)\" \(reason)", row: row,
+      .wrongData, "no \(function?.rawValue ?? "") of \(column.name): \"\(text)\" \(reason)",
+      row: row,
       column: number)
   }
 

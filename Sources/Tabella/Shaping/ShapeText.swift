@@ -131,7 +131,8 @@ extension TableError {
     let signs = Condition.Comparison.allCases.map(\.rawValue).joined(separator: " ")
     return TableError(
       .invalidArgument,
-      "\(text.isEmpty ? "a condition" : "\(text):") must be COLUMN OP VALUE, \(with)one of the operators \(signs)")
+      "\(text.isEmpty ? "a condition" : "\(text):") must be COLUMN OP VALUE, \(with)one of the operators \(signs)"
+    )
   }
 }
 
