@@ -39,13 +39,12 @@ public func tabella_embed_follow(
   _ table: OpaquePointer, _ out: UnsafeMutablePointer<OpaquePointer?>,
   _ error: UnsafeMutablePointer<tabella_error>
 ) -> Int32 {
-  out.pointee = nil
   let table: EmbeddedTable = object(table)
-  return answer(error, on: table) { () throws(TableError) in
+  return answer(error, on: table, into: out) { () throws(TableError) in
     if let changes = table.source.changes, !table.position.isCurrent {
       _ = try table.position.pulling { () throws(TableError) in try changes.pull() }
     }
-    out.pointee = handle(try EmbeddedFollower(table))
+    return try EmbeddedFollower(table)
   }
 }
 

@@ -46,8 +46,8 @@ struct Aggregator {
 
   /// Adds rows. `groups` holds the number of the group of each row, below the number of groups that there is room for.
   ///
-  /// `cells` holds the columns of ``columns``. Throws ``TableError`` with `.io` for text that should be a number; its row
-  /// is the row in the batch.
+  /// `cells` holds the columns of ``columns``. Throws ``TableError`` with `.wrongData` for text that should be a number;
+  /// its row is the row in the batch.
   mutating func append(
     _ cells: [ColumnBatch], groups: UnsafeBufferPointer<UInt32>
   ) throws(TableError) {
@@ -205,7 +205,8 @@ private struct ColumnState {
       : "is not a number"
         + (isOther ? "; it has a decimal \(hasComma ? "point" : "comma")" : "")
     return TableError(
-      .io, "no \(function?.rawValue ?? "") of \(column.name): \"\(text)\" \(reason)", row: row,
+      .wrongData, "no \(function?.rawValue ?? "") of \(column.name): \"\(text)\" \(reason)",
+      row: row,
       column: number)
   }
 

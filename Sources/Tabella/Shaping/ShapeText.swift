@@ -130,7 +130,9 @@ extension TableError {
   fileprivate static func noCondition(_ text: String, _ with: String) -> TableError {
     let signs = Condition.Comparison.allCases.map(\.rawValue).joined(separator: " ")
     return TableError(
-      .invalidArgument, "\(text): must be COLUMN OP VALUE, \(with)one of the operators \(signs)")
+      .invalidArgument,
+      "\(text.isEmpty ? "a condition" : "\(text):") must be COLUMN OP VALUE, \(with)one of the operators \(signs)"
+    )
   }
 }
 

@@ -29,6 +29,8 @@ final class RowStream {
   private var cursor: RowCursor
   /// The stamp of the table's position at the start.
   private let stamp: Int
+  /// The number of cancellations at the start. A later one ends the stream.
+  private let cancellations: Int
   private var failure: Failure?
   /// The number of batches that were read. A caller of one batch wants only the first rows.
   private var batchCount = 0
@@ -50,6 +52,7 @@ final class RowStream {
     }
     cursor = RowCursor(table.source, request)
     stamp = table.position.stamp
+    cancellations = table.cancellations.count
   }
 
   func writeSchema(to out: UnsafeMutablePointer<ArrowSchema>) {
@@ -79,7 +82,7 @@ final class RowStream {
       defer { table.host.lock.unlock() }
       try check()
     } catch {
-      // The table moved on after the batch was read.
+      // The table moved on or was cancelled after the batch was read.
       batch.release?(&batch)
       throw error
     }
@@ -96,8 +99,11 @@ final class RowStream {
     serial.unlock()
   }
 
-  /// Throws if the table moved on since the stream began.
+  /// Throws if the table moved on or was cancelled since the stream began.
   private func check() throws(Failure) {
+    guard table.cancellations.count == cancellations else {
+      throw Failure(TableError(.cancelled, "cancelled"), in: table)
+    }
     guard table.position.stamp == stamp else {
       throw Failure(
         TableError(
@@ -115,9 +121,12 @@ final class RowStream {
 
   private func batch() throws(Failure) -> ArrowArray {
     try check()
-    table.flag.begin()
     let parts: [RowCursor.Part]
-    do throws(TableError) { parts = try cursor.next(flag: table.flag) } catch {
+    defer { table.cancellations.endCall() }
+    do throws(TableError) {
+      try table.cancellations.beginCall(since: cancellations)
+      parts = try cursor.next(flag: table.cancellations.flag)
+    } catch {
       throw Failure(error, in: table)
     }
     var batch = ArrowArray()
