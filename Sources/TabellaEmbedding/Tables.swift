@@ -109,7 +109,7 @@ extension TableShape {
     for filter in try list(raw.filters, raw.filter_count, "filters") {
       conditions.append(try Condition(filter.argument("a filter") ?? [], names))
     }
-    if let text = try raw.search.argument("the search"), !text.isEmpty { search = text }
+    if let text = try raw.search.argument("the search"), !text.isEmpty { searches = [text] }
     if let text = try raw.section_by.textArgument("section_by") {
       groupings = try Grouping.list(text, names)
     }

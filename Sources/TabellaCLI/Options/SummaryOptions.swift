@@ -39,9 +39,9 @@ extension OptionSpec {
   /// The description of the aggregates.
   private static let aggregates = """
     AGGREGATE is `rows`, or one of \
-    \(Aggregate.Function.allCases.filter(\.needsColumn).map { "`\($0.rawValue)`" }.joined(separator: ", ")) with a \
-    column: `sum amount`. Missing and empty cells do not count. Numbers in text count; other text is an error for \
-    `sum`, `mean` and `median`
+    \(Aggregate.Function.named.filter(\.needsColumn).map { "`\($0.rawValue)`" }.joined(separator: ", ")), `p1` to \
+    `p99` with a column: `sum amount`. `distinct *` means every column. Missing and empty cells do not count. Numbers \
+    in text count; other text is an error for `sum`, `mean`, `median` and percentiles
     """
 
   /// The same option, for columns of the result.
