@@ -14,18 +14,15 @@ extension Command {
       on the result, and use its column names.
 
         rows          the number of rows
-        empty C       the number of cells that are missing or empty
+        empty C       the number of missing and empty cells
         distinct C    the number of different values
         sum C         the sum of the numbers
         mean C        the sum, divided by the number of values
         median C      the middle number, or the mean of the two middle ones
-        p95 C         the least number that 95 % of the numbers do not exceed; `p1` to `p99`
+        p95 C         the percentile by nearest rank, from `p1` to `p99`
         min C, max C  the first and the last value in the order of `--sort`
         first C       the value of the first row that has one
         last C        the value of the last row that has one
-
-      `distinct *` computes an aggregate of every column; `sum *` only of columns that have a type of numbers, such \
-      as those of `-o types=infer`.
 
       Missing and empty cells count for `rows` and `empty` only. Numbers in text count; other text is an error that \
       names the line and the row. Sums, medians and percentiles of integers and decimal numbers are exact. A mean has \

@@ -167,7 +167,7 @@ struct Topic: Sendable {
           name: "tabella src/ --filter 'size > 1M' --filter 'name ~ \\.swift$'",
           meaning: "show large Swift files"),
         Term(name: "tabella data.csv --filter 'city !~ .'", meaning: "show rows without a city"),
-        Term(name: "tabella data.csv --filter 'spent > {limit}'", meaning: "compare two columns"),
+        Term(name: "tabella data.csv --filter 'name != {city}'", meaning: "compare two columns"),
         Term(
           name: "tabella app.log -o pattern='took (?<took>\\d+)ms' --filter 'took > 1000'",
           meaning: "compare a part of each line"),

@@ -58,7 +58,7 @@ import Testing
       try text(
         "summarize", path, "--by", "city", "--columns", "city", "--rows", "-1..", "--format",
         "plain")
-        == "rome\n")
+        == "Åland\n")
     let edited = try folder.write("edited.csv", "a\n1\n2\n3\n")
     let result = try run(
       "\(buildFolder)/tabella", ["delete", edited, "--rows", "-2..", "--yes"],
@@ -130,7 +130,7 @@ import Testing
       let shown = try text(
         "summarize", path, "--by", "g", "--compute", "mean n", "--format", format)
       for mean in means.values { #expect(shown.contains(mean), "\(format): \(shown)") }
-      #expect(!shown.contains("333"), "\(format): \(shown)")
+      #expect(!shown.contains("3333"), "\(format): \(shown)")
     }
     let exact = try text(
       "summarize", path, "--by", "g", "--compute", "mean n", "--format", "csv", "--no-header")

@@ -229,16 +229,14 @@ import Testing
         $0 == .missing || NaiveOrder.compare($1, $0) > 0 ? $1 : $0
       }
     case .percentile(let percent) where !values.isEmpty:
-      // At least this part of the values is not above the percentile, and it is the least such value.
+      // The first value that has at least this part of the values up to itself.
       let numbers = values.map { cell in
         if case .real(let value) = cell { return value.isNaN ? .infinity : value }
         return Double(cell.description)!
       }
       return zip(numbers, values).sorted {
         $0.0 < $1.0 || $0.0 == $1.0 && $0.1.description != "nan" && $1.1.description == "nan"
-      }.first { number, value in
-        numbers.count { $0 <= number } * 100 >= percent * numbers.count
-      }!.1
+      }.enumerated().first { ($0.offset + 1) * 100 >= percent * numbers.count }!.element.1
     case .sum, .mean, .median, .percentile:
       guard !values.isEmpty else { return .missing }
       if column.type == .real {
