@@ -11,8 +11,12 @@ public struct TextPattern {
   /// Decides quickly whether there is a match.
   private var machine: RegexMachine
   private let program: RegexProgram
+  /// Whether a match can begin with a byte.
+  private let canBegin: [Bool]
   private var now: Threads
   private var next: Threads
+  /// The steps to follow, kept to reuse its memory.
+  private var open: [Open] = []
   /// The slots of the match: the start and the end of each part, or -1.
   private var slots: [Int]
 
@@ -22,6 +26,7 @@ public struct TextPattern {
     program = try RegexProgram(try parser.parse())
     names = parser.names ?? []
     machine = RegexMachine(program)
+    canBegin = program.firstBytes
     slots = Array(repeating: -1, count: names.count * 2)
     now = Threads(steps: program.steps.count, slots: slots.count)
     next = now
@@ -34,27 +39,36 @@ public struct TextPattern {
     guard !names.isEmpty else { return true }
     now.clear()
     var isFound = false
-    for at in 0...text.count {
+    var at = 0
+    while at <= text.count {
       if !isFound {
-        // A match that begins later has less preference.
-        follow(0, at, text, Array(repeating: -1, count: slots.count), in: &now)
+        if now.places.isEmpty {
+          while at < text.count, !canBegin[Int(text[at])] { at += 1 }
+        }
+        if at == text.count || canBegin[Int(text[at])] {
+          // A match that begins later has less preference.
+          now.startSlots()
+          TextPattern.follow(0, at, text, program, &open, &now)
+        }
       }
-      if now.places.isEmpty { break }
+      if now.places.isEmpty, isFound { break }
       next.clear()
       search: for place in now.places {
         switch program.steps[place] {
         case .found:
-          slots = now.slots(of: place)
+          now.copySlots(of: place, to: &slots)
           isFound = true
           break search
         case .byte(let range, let target):
           if at < text.count, range.contains(text[at]) {
-            follow(target, at + 1, text, now.slots(of: place), in: &next)
+            next.takeSlots(of: place, from: now)
+            TextPattern.follow(target, at + 1, text, program, &open, &next)
           }
         default: break
         }
       }
       swap(&now, &next)
+      at += 1
     }
     return isFound
   }
@@ -65,26 +79,29 @@ public struct TextPattern {
     return start >= 0 && end >= start ? start..<end : nil
   }
 
-  /// Adds the steps that can be reached without reading a byte, in the order of preference.
-  private func follow(
-    _ place: Int, _ at: Int, _ text: UnsafeRawBufferPointer, _ slots: [Int],
-    in threads: inout Threads
+  /// Adds the steps that can be reached without reading a byte, in the order of preference, with the current slots of
+  /// `threads`.
+  private static func follow(
+    _ place: Int, _ at: Int, _ text: UnsafeRawBufferPointer, _ program: RegexProgram,
+    _ open: inout [Open], _ threads: inout Threads
   ) {
-    var slots = slots
-    var open: [Open] = [.place(place)]
+    open.append(.place(place))
     while let item = open.popLast() {
       guard case .place(let place) = item else {
-        if case .restore(let slot, let value) = item { slots[slot] = value }
+        if case .restore(let slot, let value) = item { threads.current[slot] = value }
         continue
       }
-      guard threads.insert(place, slots) else { continue }
+      guard threads.insert(place) else { continue }
       switch program.steps[place] {
       case .byte, .found: break
       case .jump(let target): open.append(.place(target))
-      case .split(let first, let second): open += [.place(second), .place(first)]
+      case .split(let first, let second):
+        open.append(.place(second))
+        open.append(.place(first))
       case .note(let slot, let target):
-        open += [.restore(slot, slots[slot]), .place(target)]
-        slots[slot] = at
+        open.append(.restore(slot, threads.current[slot]))
+        open.append(.place(target))
+        threads.current[slot] = at
       case .check(let check, let target):
         if check.holds(at, in: text) { open.append(.place(target)) }
       }
@@ -102,12 +119,13 @@ public struct TextPattern {
     private(set) var places: [Int] = []
     private var isPresent: [Bool]
     private var values: [Int]
-    private let count: Int
+    /// The slots of the steps that are added.
+    var current: [Int]
 
     init(steps: Int, slots count: Int) {
       isPresent = Array(repeating: false, count: steps)
       values = Array(repeating: -1, count: steps * count)
-      self.count = count
+      current = Array(repeating: -1, count: count)
     }
 
     mutating func clear() {
@@ -115,15 +133,42 @@ public struct TextPattern {
       places.removeAll(keepingCapacity: true)
     }
 
-    mutating func insert(_ place: Int, _ slots: [Int]) -> Bool {
+    mutating func startSlots() { for slot in current.indices { current[slot] = -1 } }
+
+    mutating func takeSlots(of place: Int, from other: Threads) {
+      other.copySlots(of: place, to: &current)
+    }
+
+    /// Adds a step with the current slots. Returns false if it is present, with a greater preference.
+    mutating func insert(_ place: Int) -> Bool {
       if isPresent[place] { return false }
       isPresent[place] = true
       places.append(place)
-      for (index, slot) in slots.enumerated() { values[place * count + index] = slot }
+      for slot in current.indices { values[place * current.count + slot] = current[slot] }
       return true
     }
 
-    func slots(of place: Int) -> [Int] { Array(values[place * count..<(place + 1) * count]) }
+    func copySlots(of place: Int, to slots: inout [Int]) {
+      for slot in slots.indices { slots[slot] = values[place * slots.count + slot] }
+    }
+  }
+}
+
+extension RegexProgram {
+  /// For each byte, whether a match can begin with it. A match without bytes can begin anywhere.
+  fileprivate var firstBytes: [Bool] {
+    var firsts = Array(repeating: false, count: 256)
+    var (open, seen) = ([0], Set<Int>())
+    while let place = open.popLast() {
+      guard seen.insert(place).inserted else { continue }
+      switch steps[place] {
+      case .byte(let range, _): for byte in range { firsts[Int(byte)] = true }
+      case .found: return Array(repeating: true, count: 256)
+      case .jump(let target), .note(_, let target), .check(_, let target): open.append(target)
+      case .split(let first, let second): open += [first, second]
+      }
+    }
+    return firsts
   }
 }
 
