@@ -856,7 +856,8 @@ pub unsafe fn enter(
 ) -> i32 {
     // A host of another contract may pass a struct with only the first two fields.
     std::ptr::addr_of_mut!((*entry).provider_contract).write(TABELLA_CONTRACT_VERSION);
-    if std::ptr::addr_of!((*entry).contract_version).read() != TABELLA_CONTRACT_VERSION {
+    let host = std::ptr::addr_of!((*entry).contract_version).read();
+    if !(TABELLA_CONTRACT_OLDEST..TABELLA_CONTRACT_END).contains(&host) {
         return TABELLA_NOT_SUPPORTED;
     }
     // Nothing is printed about a panic, because it becomes an error.

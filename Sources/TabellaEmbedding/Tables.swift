@@ -103,7 +103,7 @@ extension TableShape {
       guard let text = try filter.argument("a filter") else { continue }
       conditions.append(try Condition(text, names))
     }
-    search = try raw.search.argument("the search")
+    if let text = try raw.search.argument("the search"), !text.isEmpty { searches = [text] }
     if let text = try raw.section_by.textArgument("section_by") {
       groupings = try Grouping.list(text, names)
     }

@@ -78,7 +78,7 @@ def write_minimal_provider(author):
     expect(len(lines) <= 15, f"the smallest provider has {len(lines)} lines")
     source = f"{author.folder}/planets/Sources/Provider.swift"
     with open(f"{author.folder}/planets/planets.tabella.json", "w") as file:
-        file.write('{"id": "moons", "version": "1.0", "contract": "0.1", "library": "planets.so", "schemes": ["moons"]}')
+        file.write('{"id": "moons", "version": "1.0", "contract": "0.9", "library": "planets.so", "schemes": ["moons"]}')
 
     def build(text, status):
         with open(source, "w") as file:

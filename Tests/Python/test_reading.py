@@ -242,6 +242,14 @@ class Shapes(Case):
         by_city = self.open().summarize(by="city")
         self.assertEqual({row["city"]: row["rows"] for row in by_city if row["city"]}, {"Bonn": 1, "Rome": 2})
 
+    def test_columns_as_values_and_percentiles(self):
+        table = self.open("team,spent,limit\nA,3,5\nB,7,5\nC,,5\n", "budget.csv")
+        self.assertEqual([row["team"] for row in table.filter("spent > {limit}")], ["B"])
+        self.assertEqual([row["team"] for row in table.filter("spent != {limit}").search("a")], ["A"])
+        self.assertEqual(self.lists(table.summarize(compute="p95 spent, empty *")), [[7, 0, 1, 0]])
+        with self.assertRaisesRegex(tabella.InvalidArgument, "did you mean limit"):
+            table.filter("spent > {limt}")
+
     def test_joins(self):
         tables = [self.open("a,b\n1,2\n", "x.csv"), self.open("b,c\n3,4\n", "y.csv")]
         joined = tabella.join(tables)

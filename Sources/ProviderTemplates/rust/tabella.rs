@@ -7,7 +7,9 @@
 
 use std::os::raw::{c_char, c_void};
 
-pub const TABELLA_CONTRACT_VERSION: u32 = 0x00000001;
+pub const TABELLA_CONTRACT_VERSION: u32 = 0x00000009;
+pub const TABELLA_CONTRACT_OLDEST: u32 = 0x00000009;
+pub const TABELLA_CONTRACT_END: u32 = 0x00020000;
 
 pub const TABELLA_OK: i32 = 0;
 pub const TABELLA_NOT_SUPPORTED: i32 = 1;
@@ -610,6 +612,8 @@ pub struct tabella_open_request {
     pub scheme: tabella_string,
     pub options: *const tabella_option_value,
     pub option_count: i64,
+    pub flags: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]

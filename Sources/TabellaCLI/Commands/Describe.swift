@@ -32,6 +32,7 @@ extension Command {
       ("tabella describe data.csv 12", "show all of one row"),
       ("tabella describe . 0", "show an entry of a folder with a preview"),
       ("tabella describe data.csv --json | jq .choice", "show all providers that fit a file"),
+      ("tabella describe src 0 --filter 'name = main.swift'", "choose the entry by its name"),
       ("tabella describe csv", "show the manifest of a provider"),
       ("tabella describe ./libmine.so", "check a library without running its code"),
     ], seeAlso: ["providers", "show"]
@@ -171,7 +172,8 @@ extension Command {
     let table = shaped.tables[0]
     let source = shaped.source
     let zone = dateZone(invocation)
-    let argument = try RowArgument(row, command: "describe", as: .one)
+    let argument = try rowArgument(row, of: shaped, invocation)
+    let invocation = try invocation.resolved(in: shaped)
     let chosen = ChosenRows(shaped, range: invocation.range)
     var finder = RowFinder(source: source, chosen: chosen)
     if case .section(let section) = argument {
@@ -208,6 +210,31 @@ extension Command {
         members["accessory"] = cellJSON(.text(location))
       }
       return .object(members)
+    }
+  }
+
+  /// Reads the name of a row. If it is the text of a first cell instead, the error contains the command for this row.
+  private static func rowArgument(
+    _ row: Argument, of table: ShapedTable, _ invocation: Invocation
+  ) throws(Failure) -> RowArgument {
+    do throws(Failure) {
+      return try RowArgument(row, command: "describe", as: .one)
+    } catch {
+      let names = ColumnNames(table.source.columns)
+      guard let name = names.names.first, table.source.columns[0].type == .text,
+        let view = try? table.source.filtered(
+          by: [Condition(column: 0, comparison: .equal, value: row.bytes)]),
+        (try? view.hasAtMost(0)) == false
+      else { throw error }
+      let line = ShellWords.line(
+        [
+          "tabella", "describe", invocation.operands[0].text, "0", "--filter",
+          "\(name) = \(row.text)",
+        ]
+        .map { Argument(Array($0.utf8)) })
+      throw .usage(
+        "\"\(row.text)\" is not a row name, but a value of the column \(name)", subject: "describe",
+        run: CorrectedLine(text: line))
     }
   }
 

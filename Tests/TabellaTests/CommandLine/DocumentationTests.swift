@@ -19,7 +19,7 @@ import Testing
   /// The documents with commands that the tests run.
   static let documents = [
     "README.md", "docs/tour.md", "docs/cookbook-tables.md", "docs/cookbook-summaries.md",
-    "docs/cookbook-formats.md",
+    "docs/cookbook-formats.md", "docs/cookbook-columns.md", "docs/cookbook-logs.md",
     "docs/cookbook-edits.md", "docs/cookbook-text.md", "docs/cookbook-system.md",
     "docs/editing-guide.md", "docs/comparing.md", "docs/following.md", "docs/shaping.md",
     "docs/summarizing.md",

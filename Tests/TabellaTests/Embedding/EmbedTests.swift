@@ -90,6 +90,12 @@ import Testing
     let sums = try table.summarize(by: "city", compute: "rows, sum amount")
     #expect(try texts(sums) == [",1,5", "Oslo,1,20", "Rome,2,40"])
     #expect(try texts(table.summarize()) == ["4"] && sums.provider == "summary")
+    // The texts of programs in C have the same columns as values, percentiles and stars.
+    #expect(try texts(table.shaped(filters: ["amount < {amount}"])) == [])
+    #expect(
+      try texts(table.shaped(filters: ["city = {city}"], search: "oslo").shaped(search: "2024"))
+        .count == 1)
+    #expect(try texts(table.summarize(compute: "p50 amount, empty *")) == ["10,1,0,1"])
     let joined = try host.join([table, shaped])
     #expect(joined.provider == "joined")
     #expect(try texts(joined) == texts(table))

@@ -78,7 +78,7 @@ import Testing
 
   // Wrong members
 
-  static let good = #"{"id":"x","version":"1","contract":"0.1","library":"x.so"}"#
+  static let good = #"{"id":"x","version":"1","contract":"0.9","library":"x.so"}"#
 
   /// Each wrong manifest, and the path of the member that the fault must name.
   static let wrong: [(json: String, member: String)] = [

@@ -287,7 +287,7 @@ static const void *provider_ability(void *provider, tabella_string id) {
 
 int32_t tabella_provider_entry(tabella_entry *entry) {
   entry->provider_contract = TABELLA_CONTRACT_VERSION;
-  if (entry->contract_version != TABELLA_CONTRACT_VERSION) return TABELLA_NOT_SUPPORTED;
+  if (!TABELLA_CONTRACT_ACCEPTS(entry->contract_version)) return TABELLA_NOT_SUPPORTED;
   entry->provider.id = tabella_cstring("members");
   entry->provider.version = tabella_cstring("1");
   if (strcmp(MISSING, "tabella_provider.open") != 0) entry->provider.open = open_location;
