@@ -68,7 +68,7 @@ fn layouts() -> Vec<String> {
         tabella_diagnostic: severity, reserved, message;
         tabella_diagnostics: next;
         tabella_option_value: name, value;
-        tabella_open_request: location, scheme, options, option_count;
+        tabella_open_request: location, scheme, options, option_count, flags, reserved;
         tabella_provider: provider, id, version, ability, open;
         tabella_option: name, r#type, reserved, default_value, choices, summary;
         tabella_options: declared;
