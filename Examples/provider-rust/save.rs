@@ -21,12 +21,7 @@ extern "C" {
     fn access(path: *const c_char, mode: c_int) -> c_int;
     fn fchown(descriptor: c_int, owner: u32, group: u32) -> c_int;
     fn flistxattr(descriptor: c_int, list: *mut c_char, size: usize) -> isize;
-    fn fgetxattr(
-        descriptor: c_int,
-        name: *const c_char,
-        value: *mut c_void,
-        size: usize,
-    ) -> isize;
+    fn fgetxattr(descriptor: c_int, name: *const c_char, value: *mut c_void, size: usize) -> isize;
     fn fsetxattr(
         descriptor: c_int,
         name: *const c_char,
