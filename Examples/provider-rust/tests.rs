@@ -4,7 +4,9 @@ use crate::json::{self, Form};
 use crate::plan::{Plan, Step};
 use crate::provider::*;
 use crate::receipt::Receipt;
+use crate::save::{self, Status, Temporary};
 use crate::tabella::*;
+use std::io::Write;
 use std::rc::Rc;
 
 /// A source with a bug in every function.
@@ -178,4 +180,28 @@ fn a_damaged_receipt_is_refused() {
     // A digest that fits does not make a piece beyond the end possible.
     let beyond = Receipt { size: 8, ..Receipt::decode(&bytes).unwrap() };
     assert!(Receipt::decode(&beyond.encode()).is_err());
+}
+
+/// The last comparison of a save happens before the rename. Another program can write between these two.
+#[test]
+fn a_change_at_the_last_moment_is_a_conflict() {
+    let folder = std::env::temp_dir().join(format!("jsonl-test-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("data.jsonl");
+    std::fs::write(&path, "old").unwrap();
+    let status = Status::new(&std::fs::metadata(&path).unwrap());
+    let new = |bytes: &str| {
+        let mut temporary = Temporary::new(&folder).unwrap();
+        temporary.file.write_all(bytes.as_bytes()).unwrap();
+        temporary
+    };
+    save::replace(&mut new("first"), &path, &status).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "first");
+    let status = Status::new(&std::fs::metadata(&path).unwrap());
+    std::fs::write(&path, "theirs").unwrap();
+    let failure = save::replace(&mut new("second"), &path, &status).unwrap_err();
+    assert_eq!(failure.code, TABELLA_CONFLICT);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
